@@ -1,0 +1,179 @@
+/**
+ * What a user writes: an agent, its tools, its definition of done. Everything here is checked when the agent is
+ * defined, so that a run never starts with an agent that cannot end well.
+ */
+import type { LanguageModelV4 } from "@ai-sdk/provider";
+import { z } from "zod";
+import type { Budget, Price, Spent } from "../core/budget.ts";
+import type { Effect } from "../core/event.ts";
+import { isName } from "../core/ids.ts";
+import type { Json } from "../core/json.ts";
+import { BOUNDS } from "../core/limits.ts";
+import type { CallOutcome } from "../core/message.ts";
+import { type Topology, react } from "../core/topologies/react.ts";
+
+/** A model: `openai-compatible:http://HOST/v1#MODEL`, or any AI SDK language model, also a scripted one. */
+export type ModelChoice = string | LanguageModelV4;
+
+/** What a tool gets. */
+export interface ToolContext<Input> {
+  readonly input: Input;
+  /** The same for every try of this call: hand it to the other side as its idempotency key. */
+  readonly key: string;
+  /** Rises with every invocation of the run: a fencing token for systems that compare it. */
+  readonly epoch: number;
+  /** Fires at the tool's timeout. What goes on after it ends the process. */
+  readonly signal: AbortSignal;
+  /** When the signal fires, epoch milliseconds. */
+  readonly deadline: number;
+  /** A line for the operator; never a secret. */
+  readonly log: (line: string) => void;
+}
+
+export interface Tool<Schema extends z.ZodType = z.ZodType> {
+  readonly description: string;
+  readonly input: Schema;
+  readonly effect: Effect;
+  readonly run: (context: ToolContext<z.output<Schema>>) => unknown;
+  /** Milliseconds; null takes the world's default. */
+  readonly timeoutMs: number | null;
+  /** How long after its caller's lease a request may still take effect; null takes the world's default. */
+  readonly settleMs: number | null;
+  /** The agent's own business key instead of the derived one (`trip_42_charge_v1`). */
+  readonly key: ((args: z.output<Schema>, run: { readonly attempt: number }) => string) | null;
+  /** The other side's name for what was done, for the ledger. */
+  readonly externalId: ((result: Json) => string | null) | null;
+}
+
+/** A tool of any schema: the runner parses with the schema and hands over what came out. */
+type AnyTool = Omit<Tool, "run" | "key"> & {
+  readonly run: (context: ToolContext<never>) => unknown;
+  readonly key: ((args: never, run: { readonly attempt: number }) => string) | null;
+};
+
+type ToolOptions<Schema extends z.ZodType> = Pick<Tool<Schema>, "input" | "effect" | "run"> &
+  Partial<Pick<Tool<Schema>, "description" | "timeoutMs" | "settleMs" | "key" | "externalId">>;
+
+/** One settled call, as checks and results see it. */
+export interface SettledCall {
+  readonly call: string;
+  readonly tool: string;
+  readonly args: Json;
+  readonly outcome: CallOutcome;
+  readonly result: Json;
+}
+
+/** A run as a check sees it: nothing that a resumed run could see otherwise. */
+export interface RunView<Task = Json> {
+  readonly task: Task;
+  /** In the order of the transcript. */
+  readonly calls: readonly SettledCall[];
+  /** The model's last words. */
+  readonly text: string;
+  readonly spent: Spent;
+}
+
+export interface Check<Task = never> {
+  readonly name: string;
+  /** True when it holds; false or a sentence that says what is missing. May read outside, must not change it. */
+  readonly holds: (view: RunView<Task>) => boolean | string | Promise<boolean | string>;
+}
+
+export interface Agent<Task extends z.ZodType = z.ZodType> {
+  readonly name: string;
+  readonly version: string;
+  readonly model: ModelChoice;
+  readonly instructions: string;
+  readonly task: Task;
+  readonly tools: Readonly<Record<string, Tool>>;
+  /** The run may not complete before all of these hold. */
+  readonly done: readonly Check<z.output<Task>>[];
+  /** What the run results in; without it the model's last words. */
+  readonly result: ((view: RunView<z.output<Task>>) => Json) | null;
+  readonly topology: Topology;
+  readonly budget: Budget;
+  readonly price: Price;
+}
+
+interface AgentOptions<Task extends z.ZodType> {
+  readonly name: string;
+  readonly version: string;
+  readonly model: ModelChoice;
+  readonly instructions: string;
+  readonly task: Task;
+  readonly tools: Readonly<Record<string, AnyTool>>;
+  readonly done?: readonly Check<z.output<Task>>[];
+  readonly result?: (view: RunView<z.output<Task>>) => Json;
+  readonly topology?: Topology;
+  /** `usd` in dollars; `tokens` input and output together; `takeovers` is what recovery itself may cost. */
+  readonly budget?: { usd?: number; tokens?: number; beats?: number; takeovers?: number };
+  /** Dollars per million tokens; without it the money budget counts nothing. */
+  readonly price?: Price;
+}
+
+/** An agent that cannot be run, and why. */
+export class AgentInvalid extends Error {
+  override readonly name = "AgentInvalid";
+  readonly code = "AgentInvalid";
+}
+
+const positive = z.number().positive().optional();
+const budgetSchema = z.strictObject({ usd: positive, tokens: positive, beats: positive, takeovers: positive });
+
+export function defineAgent<Task extends z.ZodType>(options: AgentOptions<Task>): Agent<Task> {
+  const { name, tools, topology = react({ maxBeats: 40 }) } = options;
+  refuse(!isName(name), `an agent's name is 1 to 64 letters, digits, - and _, and not ${JSON.stringify(name)}`);
+  refuse(typeof options.version !== "string" || options.version === "", `agent ${name} has no version`);
+  refuse(Object.keys(tools).length > BOUNDS.toolsMax, `agent ${name} has more than ${BOUNDS.toolsMax} tools`);
+  for (const tool of Object.keys(tools)) {
+    refuse(!isName(tool), `a tool's name is 1 to 64 letters, digits, - and _, and not ${JSON.stringify(tool)}`);
+  }
+  const budget = budgetSchema.safeParse(options.budget ?? {});
+  refuse(!budget.success, `the budget of agent ${name}: ${budget.error?.issues[0]?.message ?? ""}`);
+  const { usd, tokens, beats, takeovers } = options.budget ?? {};
+  return {
+    name,
+    version: options.version,
+    model: options.model,
+    instructions: options.instructions,
+    task: options.task,
+    tools: tools as Readonly<Record<string, Tool>>,
+    done: options.done ?? [],
+    result: options.result ?? null,
+    topology,
+    budget: {
+      microUsd: usd === undefined ? null : Math.round(usd * 1e6),
+      tokens: tokens ?? null,
+      beats: Math.min(beats ?? topology.maxBeats, topology.maxBeats),
+      takeovers: takeovers ?? 10,
+    },
+    price: options.price ?? { inUsd: 0, outUsd: 0 },
+  };
+}
+
+export function tool<Schema extends z.ZodType>(options: ToolOptions<Schema>): Tool<Schema> {
+  return {
+    description: options.description ?? "",
+    input: options.input,
+    effect: options.effect,
+    run: options.run,
+    timeoutMs: options.timeoutMs ?? null,
+    settleMs: options.settleMs ?? null,
+    key: options.key ?? null,
+    externalId: options.externalId ?? null,
+  };
+}
+
+export const check = <Task>(name: string, holds: Check<Task>["holds"]): Check<Task> => ({ name, holds });
+
+/**
+ * What a tool throws when it cannot tell whether its effect happened: a connection that broke after the request left.
+ * Any other error says that it did not.
+ */
+export class OutcomeUnknown extends Error {
+  override readonly name = "OutcomeUnknown";
+}
+
+function refuse(wrong: boolean, message: string): void {
+  if (wrong) throw new AgentInvalid(message);
+}

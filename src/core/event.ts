@@ -1,0 +1,95 @@
+/**
+ * Events: a closed, public vocabulary. The state of a run is the fold of its events, and nothing else changes it.
+ */
+import type { Spent } from "./budget.ts";
+import type { Json } from "./json.ts";
+import type { Value } from "./message.ts";
+import type { Action } from "./recovery.ts";
+
+/** How often a call may be repeated (agents.md, section 3). */
+export type Effect = "none" | "keyed" | "unsafe";
+
+export type ReplyPart =
+  | { readonly kind: "text"; readonly text: string }
+  | { readonly kind: "reasoning"; readonly text: string; readonly provider: Json }
+  | { readonly kind: "call"; readonly tool: string; readonly args: Value; readonly provider: Json };
+
+/** A person's answer about a call whose outcome is unknown. `failed` says that it did not happen. */
+export interface Answer {
+  readonly as: "succeeded" | "failed" | "retry";
+  /** The result, when it succeeded; null otherwise. */
+  readonly value: Value | null;
+  readonly by: string;
+  readonly note: string | null;
+}
+
+/** What a message carries. */
+export type MessageBody = {
+  readonly kind: "reconcile";
+  readonly call: string;
+  /** The question that it answers: a call can become unknown more than once. */
+  readonly asked: number;
+  readonly answer: Answer;
+};
+
+export interface Failure {
+  /** Stable, for programs. */
+  readonly code: string;
+  readonly message: string;
+}
+
+interface Bodies {
+  RunStarted: { readonly agentVersion: string };
+  AgentChanged: { readonly from: string; readonly to: string };
+  ModelCallCompleted: {
+    readonly model: string;
+    readonly parts: readonly ReplyPart[];
+    readonly finish: string;
+    readonly tokensIn: number;
+    readonly tokensOut: number;
+    readonly tookMs: number;
+  };
+  /** Calls to the model whose replies nobody has: their process died, or the deadline cut them off. */
+  ModelCallLost: { readonly calls: number; readonly why: string };
+  BudgetDebited: { readonly debit: Partial<Spent>; readonly for: string };
+  ToolIntended: {
+    readonly call: string;
+    readonly effect: Effect;
+    readonly key: string;
+    readonly argsDigest: string;
+  };
+  /** The commit of this event released the call to be started by the invocation of `epoch`. */
+  ToolInvoked: { readonly call: string; readonly epoch: number };
+  ToolResultRecorded: {
+    readonly call: string;
+    readonly outcome: "succeeded" | "failed";
+    readonly value: Value;
+    readonly externalId: string | null;
+    readonly evidence: string;
+  };
+  /** `askFrom`: when a person can first tell that it did not happen; null: nobody is asked, the model is told. */
+  ToolOutcomeUnknown: { readonly call: string; readonly why: string; readonly askFrom: number | null };
+  ToolResultReconciled: { readonly call: string; readonly answer: Answer };
+  /** `taken`: its content is in the state. `cleared`: its item is deleted, so its id may leave the state. */
+  MessageAbsorbed:
+    | { readonly stage: "taken"; readonly message: string; readonly body: MessageBody }
+    | { readonly stage: "cleared"; readonly message: string };
+  CheckFailed: { readonly check: string; readonly why: string };
+  RecoveryDecided: { readonly rule: string; readonly why: string; readonly action: Action };
+  RunEnded:
+    | { readonly status: "completed"; readonly result: Value }
+    | { readonly status: "failed"; readonly failure: Failure };
+}
+
+export type EventKind = keyof Bodies;
+
+/** One event: when it happened (epoch milliseconds) and what. */
+export type Event = { readonly [K in EventKind]: EventOf<K> }[EventKind];
+export type EventOf<K extends EventKind> = { readonly kind: K; readonly at: number } & Bodies[K];
+
+/** What one commit added: `version` is the number that this commit made the run's. */
+export interface CommitRecord {
+  readonly version: number;
+  readonly epoch: number;
+  readonly events: readonly Event[];
+}

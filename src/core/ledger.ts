@@ -1,0 +1,67 @@
+/**
+ * The ledger of outside effects: what is owed for a call, and the resume table. What happens to a call that a crash
+ * left open is computed from how its tool may be repeated, never guessed (seed 4).
+ */
+import type { Effect } from "./event.ts";
+import { BOUNDS } from "./limits.ts";
+import type { CallOutcome } from "./message.ts";
+import type { OpenCall } from "./state.ts";
+
+export interface ResumeRow {
+  readonly effect: Effect;
+  /** What a new owner does with a call that another invocation released and nobody settled. */
+  readonly onCrash: "again" | "ask";
+  /** What follows a try that ended without an answer, and what follows the last one. */
+  readonly onTimeout: "again" | "ask";
+  readonly afterLastTry: "tell" | "ask";
+  readonly inWords: string;
+}
+
+/**
+ * One row per effect. `again` is always with the same key; `ask` blocks the run until a person or a policy says what
+ * happened; `tell` lets the model go on, knowing that the outcome is unknown.
+ */
+export const RESUME: { readonly [E in Effect]: ResumeRow } = {
+  none: {
+    effect: "none",
+    onCrash: "again",
+    onTimeout: "again",
+    afterLastTry: "tell",
+    inWords: "runs again at once",
+  },
+  keyed: {
+    effect: "keyed",
+    onCrash: "again",
+    onTimeout: "again",
+    afterLastTry: "tell",
+    inWords: "runs again at once with the same key",
+  },
+  unsafe: {
+    effect: "unsafe",
+    onCrash: "ask",
+    onTimeout: "ask",
+    afterLastTry: "ask",
+    inWords: "never runs again by itself: blocked until it is reconciled",
+  },
+};
+
+/** A crash found the call open. Without its tool nobody can repeat it. */
+export function afterCrash(call: OpenCall, toolKnown: boolean): "again" | "ask" {
+  return toolKnown && call.intent !== null ? RESUME[call.intent.effect].onCrash : "ask";
+}
+
+/** A try ended without an answer: a timeout, or a tool that says it cannot tell. */
+export function afterSilence(call: OpenCall): "again" | "ask" | "tell" {
+  const row = RESUME[call.intent?.effect ?? "unsafe"];
+  return call.tries + 1 < BOUNDS.callTriesMax ? row.onTimeout : row.afterLastTry;
+}
+
+export const isSettled = (call: OpenCall): boolean => call.result !== null;
+
+/** Open, and a person is asked about it. */
+export const isUnknown = (call: OpenCall): boolean => call.status === "unknown" && !isSettled(call);
+
+/** What the model is told of a settled call. */
+export function outcomeOf(call: OpenCall): CallOutcome {
+  return call.status === "succeeded" || call.status === "failed" ? call.status : "unknown";
+}

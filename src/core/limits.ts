@@ -1,0 +1,100 @@
+/**
+ * Every bound has a name here, and the relations between bounds are asserted when a world is composed.
+ * Times are milliseconds, sizes bytes.
+ */
+import { ensure } from "./invariant.ts";
+
+/** Bounds that do not depend on where cairn runs. */
+export const BOUNDS = {
+  tenantCharactersMax: 24,
+  agentCharactersMax: 64,
+  toolCharactersMax: 64,
+  toolsMax: 128,
+  idempotencyKeyCharactersMax: 256,
+  /** The state without its transcript's sealed segments (protocol: "the persistence boundary"). */
+  stateBytesMax: 32 * 1024,
+  /** Events since the last snapshot, compressed, in the row. More goes to the object store first. */
+  journalBytesMax: 3 * 1024,
+  /** A stretch of the transcript is sealed at this raw size ... */
+  segmentBytes: 16 * 1024,
+  /** ... and this many neighbours of one level are merged into one of the next. */
+  segmentFanIn: 8,
+  /** A value above this is kept as a blob and shown by its head and tail (seed 3: "observations over 4k tokens"). */
+  inlineBytesMax: 4 * 1024,
+  previewCharacters: 1_000,
+  blobBytesMax: 8 * 1024 * 1024,
+  messageBytesMax: 64 * 1024,
+  /** Model text above this is kept as a blob too: a reply has to fit the state. */
+  replyBytesMax: 1024 * 1024,
+  callsPerReplyMax: 32,
+  errorCharactersMax: 2_000,
+  /** Tries of one call that end without an answer (agents.md: 3). */
+  callTriesMax: 3,
+  modelRetriesMax: 3,
+  nudgesMax: 3,
+  /** Writes whose outcome is ambiguous are sent again at most this often. */
+  rewritesMax: 4,
+  /** A Step Functions Wait state cannot be woken, so it is short; longer waits park. */
+  waitSecondsMax: 60,
+  parkSecondsMax: 30 * 24 * 3600,
+} as const;
+
+/** Bounds of one world: how long one invocation may take and how far clocks may differ. */
+export interface Limits {
+  /** One invocation, hard: it is killed then. */
+  readonly beatMs: number;
+  /** What an invocation keeps free before its deadline to commit and release. */
+  readonly drainMs: number;
+  /** Largest difference of two clocks, plus what a kill may take: lease = deadline + this. */
+  readonly skewMs: number;
+  /** A tool's timeout unless it declares its own. */
+  readonly toolMs: number;
+  /** What a tool gets, after its signal has fired, to come to an end by itself. */
+  readonly abortGraceMs: number;
+  /** One model call. */
+  readonly modelMs: number;
+  /** How long after its caller's lease an outside request may still take effect. */
+  readonly settleMs: number;
+  /** The run expires this long after its last commit or message. */
+  readonly idleRunMs: number;
+  /** How long an ended run is kept (seed 1: 24 hours). */
+  readonly retentionMs: number;
+  /** How long a chain waits before it hands over a run whose beats keep dying. */
+  readonly rescueMs: number;
+}
+
+/** The limits of a world whose invocations may take `beatMs`; everything that must fit inside is derived from it. */
+export function limitsFor(beatMs: number, change: Partial<Limits> = {}): Limits {
+  const drainMs = Math.min(5_000, Math.floor(beatMs / 6));
+  const room = beatMs - 2 * drainMs;
+  const limits: Limits = {
+    beatMs,
+    drainMs,
+    skewMs: 1_000,
+    toolMs: Math.min(30_000, room),
+    abortGraceMs: Math.min(250, Math.floor(drainMs / 2)),
+    modelMs: room,
+    settleMs: 30_000,
+    idleRunMs: 30 * 24 * 3_600_000,
+    retentionMs: 24 * 3_600_000,
+    rescueMs: 60_000,
+    ...change,
+  };
+  assertLimits(limits);
+  return limits;
+}
+
+/** Relations between bounds; a world whose limits break one does not start. */
+function assertLimits(limits: Limits): void {
+  const { beatMs, drainMs, toolMs, abortGraceMs, modelMs, skewMs, settleMs, retentionMs } = limits;
+  for (const [name, value] of Object.entries(limits)) {
+    ensure(Number.isSafeInteger(value) && value > 0, `limit ${name} must be a positive whole number, not ${value}`);
+  }
+  ensure(beatMs >= 500, "a beat shorter than 500 ms cannot load, act and commit");
+  ensure(toolMs + drainMs < beatMs, "tool timeout + drain margin must be less than the beat limit");
+  ensure(modelMs + drainMs < beatMs, "model timeout + drain margin must be less than the beat limit");
+  ensure(abortGraceMs < drainMs, "the grace after an abort must fit in the drain margin");
+  ensure(skewMs < 60_000, "clocks that differ by a minute are broken");
+  ensure(retentionMs >= 3_600_000, "an ended run must be kept for an hour at least");
+  ensure(retentionMs > beatMs + skewMs + settleMs, "retention must outlast the longest lease plus settleMs");
+}

@@ -1,0 +1,83 @@
+/**
+ * What a run still owes. There is no recovery mode: every invocation loads what is committed, asks this, and does the
+ * first command; a crash only means that the next invocation finds the run in the middle of a beat (seed 2).
+ */
+import { isSettled, isUnknown } from "./ledger.ts";
+import { isTerminal } from "./phases.ts";
+import type { OpenCall, State } from "./state.ts";
+
+/** Who asks, and when. */
+export interface View {
+  readonly now: number;
+  /** The epoch of the asking invocation. */
+  readonly epoch: number;
+  /** Until when an overtaken invocation may still be alive inside its lease. */
+  readonly quietUntil: number;
+}
+
+export type Command =
+  /** Check that the agent fits the run, and start it. */
+  | { readonly kind: "prepare" }
+  /** End as failed: decided, and quiet has passed. */
+  | { readonly kind: "fail" }
+  /** Apply a person's answer. */
+  | { readonly kind: "reconcile"; readonly call: string }
+  /** Record the intent of a proposed call, or refuse it. */
+  | { readonly kind: "intend"; readonly calls: readonly string[] }
+  /** Started by an invocation that is gone: decide by the resume table. */
+  | { readonly kind: "recover"; readonly calls: readonly string[] }
+  /** Released by this invocation: run them. */
+  | { readonly kind: "perform"; readonly calls: readonly string[] }
+  | { readonly kind: "askModel" }
+  /** Look whether the definition of done holds. */
+  | { readonly kind: "judge" }
+  /** Nothing may be done before then. */
+  | { readonly kind: "wait"; readonly until: number }
+  /** Nothing can be done until somebody answers about these calls. */
+  | { readonly kind: "awaitAnswer"; readonly calls: readonly string[] };
+
+/** In the order in which they are to be done; empty for a run that has ended. */
+export function outstanding(state: State, view: View): readonly Command[] {
+  if (isTerminal(state.phase)) return [];
+  const quiet = view.now < view.quietUntil;
+  // Schedule 5: a failed end waits until no overtaken invocation can still act.
+  if (state.ending !== null) return [quiet ? { kind: "wait", until: view.quietUntil } : { kind: "fail" }];
+  switch (state.phase) {
+    case "Preparing":
+      return [{ kind: "prepare" }];
+    case "AwaitingLLM":
+      return [{ kind: "askModel" }];
+    case "RetryingLLM": {
+      const retryAt = state.retryAt ?? view.now;
+      return [view.now < retryAt ? { kind: "wait", until: retryAt } : { kind: "askModel" }];
+    }
+    case "Reflecting":
+      return [{ kind: "judge" }];
+    case "ExecutingTools":
+    case "AwaitingReconcile":
+      return callsOwed(state, view, quiet);
+    default:
+      return [];
+  }
+}
+
+function callsOwed(state: State, view: View, quiet: boolean): readonly Command[] {
+  const owed = state.open.filter((call) => !isSettled(call));
+  const unknown = owed.filter(isUnknown);
+  const answered = unknown.filter((call) => call.answer !== null);
+  // `succeeded` is taken at once; `retry` and `failed` claim that nothing happened, which only quiet can prove.
+  const due = answered.find((call) => !quiet || call.answer?.as === "succeeded");
+  const proposed = owed.filter((call) => call.status === "proposed");
+  const mine = owed.filter((call) => call.status === "started" && call.releasedBy === view.epoch);
+  const theirs = owed.filter((call) => call.status === "started" && call.releasedBy !== view.epoch);
+  const commands: Command[] = [];
+  if (due !== undefined) commands.push({ kind: "reconcile", call: due.call });
+  if (theirs.length > 0) commands.push({ kind: "recover", calls: theirs.map(idOf) });
+  if (proposed.length > 0) commands.push({ kind: "intend", calls: proposed.map(idOf) });
+  if (mine.length > 0) commands.push({ kind: "perform", calls: mine.map(idOf) });
+  if (commands.length > 0) return commands;
+  if (answered.length > 0) return [{ kind: "wait", until: view.quietUntil }];
+  return [{ kind: "awaitAnswer", calls: unknown.map(idOf) }];
+}
+
+const idOf = (call: OpenCall): string => call.call;

@@ -1,0 +1,113 @@
+/**
+ * The phase table: one truth. The transition check, the idle predicate, statuses and labels, the chain, the diagram
+ * in the README and the test that walks every (phase, event) pair are derived from it; nothing else lists phases.
+ *
+ * Source: seed 0 (eight active phases and one transient, two of them idle), `docs/protocol.md`.
+ */
+
+/** What people and the API see. A run is `queued` until its first claim. */
+export type Status = "queued" | "running" | "waiting" | "paused" | "blocked" | "completed" | "failed" | "cancelled";
+
+interface PhaseRow {
+  readonly kind: "active" | "parked" | "terminal";
+  /** Strictly waiting for a remote model with no local work to do (seed 0): the watchdog counts only these. */
+  readonly idle: boolean;
+  readonly status: Status;
+  /** How the chain ends that got here; null while it goes on. */
+  readonly ends: "done" | "failed" | null;
+  /** What leaving this phase makes durable. */
+  readonly edge: "plan" | "batch" | "verdict" | "resolution" | "none";
+  /** For people: what is being waited for. */
+  readonly label: string;
+  /** Phases that an event may lead to. Staying in a phase is always legal while it is not terminal. */
+  readonly next: readonly string[];
+}
+
+const rows = {
+  Preparing: {
+    kind: "active",
+    idle: false,
+    status: "running",
+    ends: null,
+    edge: "none",
+    label: "loading the agent",
+    next: ["AwaitingLLM", "Failed"],
+  },
+  AwaitingLLM: {
+    kind: "active",
+    idle: true,
+    status: "running",
+    ends: null,
+    edge: "plan",
+    label: "waiting for the model",
+    next: ["ExecutingTools", "Reflecting", "RetryingLLM", "Failed"],
+  },
+  ExecutingTools: {
+    kind: "active",
+    idle: false,
+    status: "running",
+    ends: null,
+    edge: "batch",
+    label: "running tools",
+    next: ["AwaitingLLM", "AwaitingReconcile", "Failed"],
+  },
+  RetryingLLM: {
+    kind: "active",
+    idle: false,
+    status: "running",
+    ends: null,
+    edge: "none",
+    label: "waiting before it asks the model again",
+    next: ["AwaitingLLM", "ExecutingTools", "Reflecting", "Failed"],
+  },
+  Reflecting: {
+    kind: "active",
+    idle: false,
+    status: "running",
+    ends: null,
+    edge: "verdict",
+    label: "checking the definition of done",
+    next: ["AwaitingLLM", "Completed", "Failed"],
+  },
+  AwaitingReconcile: {
+    kind: "parked",
+    idle: false,
+    status: "blocked",
+    ends: null,
+    edge: "resolution",
+    label: "waiting for a person: the outcome of a call is unknown",
+    next: ["ExecutingTools", "AwaitingLLM", "Failed"],
+  },
+  Completed: {
+    kind: "terminal",
+    idle: false,
+    status: "completed",
+    ends: "done",
+    edge: "none",
+    label: "completed",
+    next: [],
+  },
+  Failed: {
+    kind: "terminal",
+    idle: false,
+    status: "failed",
+    ends: "failed",
+    edge: "none",
+    label: "failed",
+    next: [],
+  },
+} as const satisfies Record<string, PhaseRow>;
+
+export type Phase = keyof typeof rows;
+
+export const PHASES: { readonly [P in Phase]: PhaseRow } = rows;
+
+/** Every phase, in the order of the table. */
+export const PHASE_NAMES = Object.keys(rows) as readonly Phase[];
+
+export const isTerminal = (phase: Phase): boolean => PHASES[phase].kind === "terminal";
+
+export const isParked = (phase: Phase): boolean => PHASES[phase].kind === "parked";
+
+export const mayFollow = (from: Phase, to: Phase): boolean =>
+  (from === to && !isTerminal(from)) || PHASES[from].next.includes(to);

@@ -1,0 +1,77 @@
+/**
+ * One recovery table. The first rule that matches wins, so the order is the policy (seed 0); every decision is an
+ * event that names its rule.
+ */
+import type { EventOf, Failure } from "./event.ts";
+import { BOUNDS } from "./limits.ts";
+import type { State } from "./state.ts";
+
+/** Something that a beat cannot answer by going on. */
+export type Trouble =
+  | { readonly kind: "budget"; readonly failure: Failure }
+  | {
+      readonly kind: "model";
+      readonly failure: Failure;
+      readonly retryable: boolean;
+      /** What the provider asked for (`retry-after`), or null. */
+      readonly retryAfterMs: number | null;
+    }
+  /** The reply cannot be used as it is, but the model may be told so. */
+  | { readonly kind: "reply"; readonly failure: Failure; readonly say: string };
+
+export type Action =
+  /** Ask the model again, not before `at`. */
+  | { readonly kind: "retry"; readonly at: number }
+  /** Say something to the model and go on. */
+  | { readonly kind: "nudge"; readonly say: string }
+  /** End the run. */
+  | { readonly kind: "abort"; readonly failure: Failure }
+  /** Run the call again with its key. */
+  | { readonly kind: "again"; readonly call: string }
+  /** Another invocation held the run and is gone: go on from the last checkpoint. */
+  | { readonly kind: "takeover"; readonly from: string; readonly takeovers: number };
+
+interface Rule {
+  readonly name: string;
+  readonly when: (state: State, trouble: Trouble) => boolean;
+  readonly action: (state: State, trouble: Trouble, now: number) => Action;
+}
+
+export const RECOVERY: readonly Rule[] = [
+  {
+    name: "budget exhausted",
+    when: (_, trouble) => trouble.kind === "budget",
+    action: (_, { failure }) => ({ kind: "abort", failure }),
+  },
+  {
+    name: "model failed, may be asked again",
+    when: (state, trouble) =>
+      trouble.kind === "model" && trouble.retryable && state.modelRetries < BOUNDS.modelRetriesMax,
+    action: (state, trouble, now) => ({ kind: "retry", at: now + backoffMs(state, trouble) }),
+  },
+  {
+    name: "reply cannot be used, model is told",
+    when: (state, trouble) => trouble.kind === "reply" && state.nudges < BOUNDS.nudgesMax,
+    action: (_, trouble) => ({ kind: "nudge", say: trouble.kind === "reply" ? trouble.say : "" }),
+  },
+  {
+    name: "nothing else helps",
+    when: () => true,
+    action: (_, { failure }) => ({ kind: "abort", failure }),
+  },
+];
+
+/** The event that decides what follows. */
+export function decideRecovery(state: State, trouble: Trouble, now: number): EventOf<"RecoveryDecided"> {
+  const rule = RECOVERY.find((each) => each.when(state, trouble)) ?? LAST_RULE;
+  const why = `${trouble.failure.code}: ${trouble.failure.message}`;
+  return { kind: "RecoveryDecided", at: now, rule: rule.name, why, action: rule.action(state, trouble, now) };
+}
+
+const LAST_RULE = RECOVERY[RECOVERY.length - 1] as Rule;
+
+/** One, two, four seconds, unless the provider asks for more. */
+function backoffMs(state: State, trouble: Trouble): number {
+  const own = 1_000 * 2 ** state.modelRetries;
+  return trouble.kind === "model" ? Math.max(own, trouble.retryAfterMs ?? 0) : own;
+}

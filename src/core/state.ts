@@ -1,0 +1,100 @@
+/**
+ * The state of a run: what is expensive to compute again or unsafe to repeat (seed 3), and nothing that comes from
+ * configuration. It is a value; only `transition` makes the next one.
+ */
+import { NOTHING_SPENT, type Spent } from "./budget.ts";
+import type { Answer, Effect, Failure } from "./event.ts";
+import { type Message, type Value, text } from "./message.ts";
+import type { Phase } from "./phases.ts";
+
+/** A call of the reply in hand. Calls of earlier replies live in the events and in the transcript. */
+export interface OpenCall {
+  /** `c1`, `c2`, ... within an attempt, never used again in it. */
+  readonly call: string;
+  readonly tool: string;
+  readonly args: Value;
+  readonly status: "proposed" | "started" | "unknown" | "succeeded" | "failed";
+  /** From here on null while it is only proposed. */
+  readonly intent: { readonly effect: Effect; readonly key: string; readonly argsDigest: string } | null;
+  /** The epoch whose commit released it; only that invocation may start an unsafe call. */
+  readonly releasedBy: number | null;
+  /** Tries that ended without an answer. */
+  readonly tries: number;
+  /** How often it became unknown, and from when a person can tell that it did not happen. */
+  readonly asked: number;
+  readonly askFrom: number | null;
+  /** An answer that was absorbed and is applied when quiet has passed (schedule 42). */
+  readonly answer: Answer | null;
+  readonly result: Value | null;
+  readonly settledAt: number | null;
+}
+
+export interface State {
+  readonly run: string;
+  readonly born: string;
+  readonly agent: string;
+  readonly agentVersion: string;
+  readonly task: Value;
+  readonly phase: Phase;
+  /** Raised by a restart from scratch; part of every derived key. */
+  readonly attempt: number;
+  /** Calls ever proposed in this attempt. */
+  readonly calls: number;
+  readonly open: readonly OpenCall[];
+  readonly spent: Spent;
+  /** Counters of the recovery table, back to 0 at a reply that could be used. */
+  readonly modelRetries: number;
+  readonly nudges: number;
+  /** When the model may be asked again; null except in RetryingLLM. */
+  readonly retryAt: number | null;
+  /** What the run will end with, decided and not yet committed: a failed end waits for quiet. */
+  readonly ending: Failure | null;
+  readonly result: Value | null;
+  readonly failure: Failure | null;
+  /** Messages whose content is taken and whose inbox items may still exist. */
+  readonly absorbed: readonly string[];
+  readonly startedAt: number | null;
+  /** The canonical message list. Its sealed stretches are stored apart and come back before anyone looks. */
+  readonly messages: readonly Message[];
+}
+
+/** The state that snapshot 0 holds: a task, and the first user message with its own time and source. */
+export function initialState(of: {
+  run: string;
+  born: string;
+  agent: string;
+  agentVersion: string;
+  task: Value;
+  taskText: string;
+  at: number;
+}): State {
+  const message: Message = {
+    id: "m1",
+    at: of.at,
+    source: "task",
+    role: "user",
+    parts: [text(of.taskText)],
+    tokens: 0,
+  };
+  return {
+    run: of.run,
+    born: of.born,
+    agent: of.agent,
+    agentVersion: of.agentVersion,
+    task: of.task,
+    phase: "Preparing",
+    attempt: 1,
+    calls: 0,
+    open: [],
+    spent: NOTHING_SPENT,
+    modelRetries: 0,
+    nudges: 0,
+    retryAt: null,
+    ending: null,
+    result: null,
+    failure: null,
+    absorbed: [],
+    startedAt: null,
+    messages: [message],
+  };
+}

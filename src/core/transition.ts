@@ -1,0 +1,260 @@
+/**
+ * `transition(state, event)`: the only way a state becomes another. Pure and total over its legal pairs; an event
+ * that its phase does not accept is a mistake of ours and stops the run before anything is committed.
+ */
+import { add } from "./budget.ts";
+import type { Event, EventKind, EventOf, ReplyPart } from "./event.ts";
+import { ensure } from "./invariant.ts";
+import { isSettled, isUnknown, outcomeOf } from "./ledger.ts";
+import { type Message, type Part, text } from "./message.ts";
+import { type Command, type View, outstanding } from "./outstanding.ts";
+import { type Phase, isTerminal, mayFollow } from "./phases.ts";
+import type { OpenCall, State } from "./state.ts";
+
+/** The phases in which each event may happen; `live` is every phase that is not terminal. */
+export const ACCEPTS: { readonly [K in EventKind]: "live" | readonly Phase[] } = {
+  RunStarted: ["Preparing"],
+  AgentChanged: "live",
+  ModelCallCompleted: ["AwaitingLLM", "RetryingLLM"],
+  ModelCallLost: ["AwaitingLLM", "RetryingLLM"],
+  BudgetDebited: "live",
+  ToolIntended: ["ExecutingTools"],
+  ToolInvoked: ["ExecutingTools"],
+  ToolResultRecorded: ["ExecutingTools"],
+  ToolOutcomeUnknown: ["ExecutingTools"],
+  ToolResultReconciled: ["ExecutingTools", "AwaitingReconcile"],
+  MessageAbsorbed: "live",
+  CheckFailed: ["Reflecting"],
+  RecoveryDecided: "live",
+  RunEnded: "live",
+};
+
+export const accepts = (phase: Phase, kind: EventKind): boolean => {
+  const phases = ACCEPTS[kind];
+  return phases === "live" ? !isTerminal(phase) : phases.includes(phase);
+};
+
+export interface Step {
+  readonly state: State;
+  /** What is owed from here on, for the invocation of `view`. */
+  readonly commands: readonly Command[];
+}
+
+export function transition(state: State, event: Event, view: View): Step {
+  const next = fold(state, event);
+  return { state: next, commands: outstanding(next, view) };
+}
+
+/** The state after the event. */
+export function fold(state: State, event: Event): State {
+  ensure(accepts(state.phase, event.kind), `${event.kind} does not happen in ${state.phase}`);
+  const handler = handlers[event.kind] as (state: State, event: Event) => State;
+  const next = handler(state, event);
+  ensure(mayFollow(state.phase, next.phase), `${next.phase} does not follow ${state.phase}`);
+  assertState(state, next);
+  return next;
+}
+
+export const foldAll = (state: State, events: readonly Event[]): State => events.reduce(fold, state);
+
+type Handlers = { readonly [K in EventKind]: (state: State, event: EventOf<K>) => State };
+
+const handlers: Handlers = {
+  RunStarted: (state, event) => ({
+    ...state,
+    phase: "AwaitingLLM",
+    agentVersion: event.agentVersion,
+    startedAt: event.at,
+  }),
+
+  AgentChanged: (state, event) => ({ ...state, agentVersion: event.to }),
+
+  ModelCallCompleted: (state, event) => {
+    const open = openCalls(state, event.parts);
+    const spoken = wordy(event.parts);
+    const replied = {
+      ...state,
+      calls: state.calls + open.length,
+      open,
+      modelRetries: 0,
+      nudges: open.length > 0 ? 0 : state.nudges,
+      retryAt: null,
+      messages: event.parts.length === 0 ? state.messages : [...state.messages, replyMessage(state, event)],
+    };
+    if (open.length > 0) return { ...replied, phase: "ExecutingTools" };
+    return { ...replied, phase: spoken ? "Reflecting" : "AwaitingLLM" };
+  },
+
+  ModelCallLost: (state) => state,
+
+  BudgetDebited: (state, event) => ({ ...state, spent: add(state.spent, event.debit) }),
+
+  ToolIntended: (state, { call, effect, key, argsDigest }) =>
+    withCall(state, call, (open) => {
+      ensure(open.status === "proposed", `call ${call} is ${open.status}, not proposed`);
+      return { ...open, intent: { effect, key, argsDigest } };
+    }),
+
+  ToolInvoked: (state, { call, epoch }) =>
+    withCall(state, call, (open) => {
+      ensure(open.intent !== null, `call ${call} is started without an intent`);
+      ensure(open.releasedBy === null || open.intent.effect !== "unsafe", `unsafe call ${call} is released twice`);
+      return { ...open, status: "started", releasedBy: epoch };
+    }),
+
+  ToolResultRecorded: (state, event) =>
+    afterCalls(
+      withCall(state, event.call, (open) => {
+        ensure(!isSettled(open), `call ${event.call} is settled already`);
+        return { ...open, status: event.outcome, result: event.value, settledAt: event.at };
+      }),
+    ),
+
+  ToolOutcomeUnknown: (state, { call, why, askFrom, at }) =>
+    afterCalls(
+      withCall(state, call, (open) => ({
+        ...open,
+        status: "unknown",
+        ...(askFrom === null
+          ? { result: { kind: "inline", json: why }, settledAt: at }
+          : { asked: open.asked + 1, askFrom }),
+      })),
+    ),
+
+  ToolResultReconciled: (state, { call, answer, at }) =>
+    afterCalls(
+      withCall(state, call, (open) => {
+        ensure(isUnknown(open), `call ${call} is not unknown`);
+        const cleared = { ...open, answer: null, askFrom: null };
+        // The answer is the permission: the commit of the next ToolInvoked releases it once more.
+        if (answer.as === "retry") return { ...cleared, status: "proposed", releasedBy: null };
+        const said = { kind: "inline", json: answer.note ?? "reported as failed" } as const;
+        return { ...cleared, status: answer.as, result: answer.value ?? said, settledAt: at };
+      }),
+    ),
+
+  MessageAbsorbed: (state, event) => {
+    if (event.stage === "cleared") {
+      return { ...state, absorbed: state.absorbed.filter((id) => id !== event.message) };
+    }
+    ensure(!state.absorbed.includes(event.message), `message ${event.message} is absorbed twice`);
+    const taken = { ...state, absorbed: [...state.absorbed, event.message] };
+    const { call, asked, answer } = event.body;
+    // A question that is no longer open was answered in another way; the surface refuses such answers before a write.
+    const open = state.open.find((each) => each.call === call && isUnknown(each) && each.asked === asked);
+    return open === undefined ? taken : withCall(taken, call, (each) => ({ ...each, answer }));
+  },
+
+  CheckFailed: (state) => state,
+
+  RecoveryDecided: (state, { action, at }) => {
+    switch (action.kind) {
+      case "retry":
+        return { ...state, phase: "RetryingLLM", retryAt: action.at, modelRetries: state.modelRetries + 1 };
+      case "nudge":
+        return {
+          ...state,
+          phase: "AwaitingLLM",
+          nudges: state.nudges + 1,
+          messages: [...state.messages, message(state, at, "cairn", "user", [text(action.say)])],
+        };
+      case "abort":
+        return { ...state, ending: action.failure };
+      case "again":
+        return withCall(state, action.call, (open) => ({ ...open, tries: open.tries + 1 }));
+      case "takeover":
+        return state;
+    }
+  },
+
+  RunEnded: (state, event) =>
+    event.status === "completed"
+      ? { ...state, phase: "Completed", result: event.result }
+      : { ...state, phase: "Failed", failure: event.failure, ending: null },
+};
+
+function openCalls(state: State, parts: readonly ReplyPart[]): OpenCall[] {
+  const proposed = parts.filter((part) => part.kind === "call");
+  return proposed.map((part, index) => ({
+    call: callId(state, index),
+    tool: part.tool,
+    args: part.args,
+    status: "proposed",
+    intent: null,
+    releasedBy: null,
+    tries: 0,
+    asked: 0,
+    askFrom: null,
+    answer: null,
+    result: null,
+    settledAt: null,
+  }));
+}
+
+const callId = (state: State, index: number): string => `c${state.calls + index + 1}`;
+
+const wordy = (parts: readonly ReplyPart[]): boolean =>
+  parts.some((part) => part.kind === "text" && part.text.trim() !== "");
+
+function replyMessage(state: State, event: EventOf<"ModelCallCompleted">): Message {
+  let index = 0;
+  const parts = event.parts.map((part): Part => {
+    if (part.kind !== "call") return part;
+    index += 1;
+    return { ...part, call: callId(state, index - 1) };
+  });
+  return message(state, event.at, `model:${event.model}`, "assistant", parts, event.tokensOut);
+}
+
+function message(
+  state: State,
+  at: number,
+  source: string,
+  role: Message["role"],
+  parts: readonly Part[],
+  tokens = 0,
+): Message {
+  return { id: `m${state.messages.length + 1}`, at, source, role, parts, tokens };
+}
+
+function withCall(state: State, call: string, change: (open: OpenCall) => OpenCall): State {
+  ensure(
+    state.open.some((each) => each.call === call),
+    `call ${call} is not open`,
+  );
+  return { ...state, open: state.open.map((each) => (each.call === call ? change(each) : each)) };
+}
+
+/** Where a batch of calls stands: the phase follows from the calls, and the last result closes the batch. */
+function afterCalls(state: State): State {
+  if (state.open.some((call) => !isSettled(call) && !isUnknown(call))) return { ...state, phase: "ExecutingTools" };
+  if (state.open.some(isUnknown)) return { ...state, phase: "AwaitingReconcile" };
+  let closed: State = { ...state, open: [], phase: "AwaitingLLM" };
+  for (const call of state.open) closed = { ...closed, messages: [...closed.messages, resultMessage(closed, call)] };
+  return closed;
+}
+
+function resultMessage(state: State, call: OpenCall): Message {
+  ensure(call.result !== null && call.settledAt !== null, `call ${call.call} is not settled`);
+  const part: Part = {
+    kind: "result",
+    call: call.call,
+    tool: call.tool,
+    outcome: outcomeOf(call),
+    value: call.result,
+  };
+  return message(state, call.settledAt, `tool:${call.tool}`, "tool", [part]);
+}
+
+/** What must hold between two states, whatever happened. */
+function assertState(before: State, after: State): void {
+  ensure(after.messages.length >= before.messages.length, "messages are lost");
+  ensure(after.spent.microUsd >= before.spent.microUsd && after.spent.beats >= before.spent.beats, "spent fell");
+  ensure(new Set(after.open.map((call) => call.call)).size === after.open.length, "two open calls share an id");
+  ensure(
+    after.open.every((call) => call.status !== "started" || (call.intent !== null && call.releasedBy !== null)),
+    "a call is started without an intent",
+  );
+  ensure((after.phase === "Completed") === (after.result !== null), "a result belongs to a completed run");
+  ensure((after.phase === "Failed") === (after.failure !== null), "a failure belongs to a failed run");
+}

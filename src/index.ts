@@ -1,0 +1,17 @@
+/** The public surface: what an agent imports. */
+export {
+  AgentInvalid,
+  OutcomeUnknown,
+  check,
+  defineAgent,
+  tool,
+  type Agent,
+  type Check,
+  type ModelChoice,
+  type RunView,
+  type SettledCall,
+  type Tool,
+  type ToolContext,
+} from "./agent/define.ts";
+export { react, type Topology } from "./core/topologies/react.ts";
+export { scriptedModel, type Conversation, type ScriptedReply } from "./agent/scripted.ts";

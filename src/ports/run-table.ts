@@ -1,0 +1,89 @@
+/**
+ * RunTable: where the run rows and inboxes live. The contract:
+ *
+ * - Every operation is one atomic conditional write, decided as `core/row.ts` decides it. Expected outcomes are
+ *   values. After `granted`, `committed`, `parked`, `handed` and `delivered` the write is durable.
+ * - `ambiguous` means that nobody knows whether the write happened (a timeout, a 5xx, throttling). Only
+ *   `runner/certain.ts` handles it. A world whose writes cannot be ambiguous never returns it.
+ * - Reads are consistent. A row past its expiry is absent for every operation, deleted or not.
+ * - A row of a format that this code does not know is `unreadable`: nothing touches it.
+ * - An operation rejects only with `StoreUnreachable`.
+ */
+import type { MessageBody } from "../core/event.ts";
+import type { Status } from "../core/phases.ts";
+import type {
+  Changed,
+  Claim,
+  ClaimOutcome,
+  Commit,
+  CommitOutcome,
+  Creation,
+  HandOver,
+  HandOverOutcome,
+  Of,
+  Park,
+  ParkOutcome,
+  Refused,
+  Row,
+} from "../core/row.ts";
+
+export interface Ambiguous {
+  readonly kind: "ambiguous";
+  readonly why: string;
+}
+
+export interface Message {
+  /** Put-once per incarnation: the first message of an id counts. */
+  readonly id: string;
+  /** Absorbed in this order, then by id. */
+  readonly sentAt: number;
+  readonly body: MessageBody;
+}
+
+export interface Delivery extends Of {
+  readonly message: Message;
+  /** The run's new deadline: a message is a sign of life. */
+  readonly deadline: number;
+}
+
+export type CreateOutcome = Changed<"created"> | Changed<"exists"> | Changed<"conflict"> | Ambiguous;
+export type DeliverOutcome =
+  | Changed<"delivered">
+  /** It was counted before. */
+  | Changed<"duplicate">
+  /** The run has ended. */
+  | Changed<"late">
+  | Refused
+  | Ambiguous;
+
+/** One page, newest first; `next` is the cursor of the following page or null. */
+export interface Page {
+  readonly rows: readonly Row[];
+  readonly next: string | null;
+}
+
+export interface RunTable {
+  /** `exists`: same run, same input. `conflict`: same run, another input or agent. An expired row is deleted first. */
+  create(creation: Creation): Promise<CreateOutcome>;
+  claim(claim: Claim): Promise<ClaimOutcome | Ambiguous>;
+  commit(commit: Commit): Promise<CommitOutcome | Ambiguous>;
+  park(park: Park): Promise<ParkOutcome | Ambiguous>;
+  /** One transaction: `seen` item absent, row not terminal; then `seen` item, inbox item and `stirs + 1`. */
+  deliver(delivery: Delivery): Promise<DeliverOutcome>;
+  handOver(handOver: HandOver): Promise<HandOverOutcome | Ambiguous>;
+  tell(of: Of & { readonly expiresAtSec: number }): Promise<Changed<"told"> | Refused | Ambiguous>;
+  read(run: string, now: number): Promise<Row | null>;
+  /** Messages not yet removed, in order of absorption. */
+  inbox(of: Of): Promise<readonly Message[]>;
+  /** Removes inbox items, not what was seen; resolves once that is durable. */
+  clearInbox(of: Of & { readonly ids: readonly string[] }): Promise<void>;
+  list(query: {
+    readonly tenant: string;
+    readonly status: Status | null;
+    readonly limit: number;
+    readonly after: string | null;
+    readonly now: number;
+  }): Promise<Page>;
+  /** Runs that have not ended or whose end is not told. */
+  alive(query: { readonly limit: number; readonly after: string | null; readonly now: number }): Promise<Page>;
+}

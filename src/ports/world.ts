@@ -1,0 +1,51 @@
+/**
+ * A World is everything outside of the core: stores, chain, time, chance. Handlers and agents cannot tell which one
+ * they are in. A third world is these ports and nothing else.
+ */
+import type { Hash } from "../core/ids.ts";
+import type { Limits } from "../core/limits.ts";
+import type { Chain } from "./chain.ts";
+import type { ObjectStore } from "./object-store.ts";
+import type { RunTable } from "./run-table.ts";
+
+export interface Clock {
+  /** Epoch milliseconds. */
+  now(): number;
+  /** Calls back once, `delayMs` from now; the returned function takes it back. */
+  after(delayMs: number, call: () => void): () => void;
+}
+
+export interface Random {
+  /** 64 random lower-case hex digits. */
+  hex(): string;
+}
+
+/** One structured record per notable thing; never a secret, never a whole value. */
+export interface TelemetryRecord {
+  readonly at: number;
+  readonly run: string;
+  readonly level: "trace" | "alarm";
+  readonly what: string;
+  readonly detail: Readonly<Record<string, string | number | boolean | null>>;
+}
+
+export interface Telemetry {
+  record(record: TelemetryRecord): void;
+}
+
+export interface World {
+  readonly table: RunTable;
+  readonly objects: ObjectStore;
+  readonly chain: Chain;
+  readonly clock: Clock;
+  readonly random: Random;
+  readonly telemetry: Telemetry;
+  readonly limits: Limits;
+  readonly hash: Hash;
+}
+
+/** The store does not answer, or answers that it cannot: full, read-only, gone. Nothing was decided. */
+export class StoreUnreachable extends Error {
+  override readonly name = "StoreUnreachable";
+  readonly code = "StoreUnreachable";
+}
