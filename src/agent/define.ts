@@ -39,20 +39,15 @@ export interface Tool<Schema extends z.ZodType = z.ZodType> {
   readonly timeoutMs: number | null;
   /** How long after its caller's lease a request may still take effect; null takes the world's default. */
   readonly settleMs: number | null;
-  /** The agent's own business key instead of the derived one (`trip_42_charge_v1`). */
-  readonly key: ((args: z.output<Schema>, run: { readonly attempt: number }) => string) | null;
   /** The other side's name for what was done, for the ledger. */
   readonly externalId: ((result: Json) => string | null) | null;
 }
 
 /** A tool of any schema: the runner parses with the schema and hands over what came out. */
-type AnyTool = Omit<Tool, "run" | "key"> & {
-  readonly run: (context: ToolContext<never>) => unknown;
-  readonly key: ((args: never, run: { readonly attempt: number }) => string) | null;
-};
+type AnyTool = Omit<Tool, "run"> & { readonly run: (context: ToolContext<never>) => unknown };
 
 type ToolOptions<Schema extends z.ZodType> = Pick<Tool<Schema>, "input" | "effect" | "run"> &
-  Partial<Pick<Tool<Schema>, "description" | "timeoutMs" | "settleMs" | "key" | "externalId">>;
+  Partial<Pick<Tool<Schema>, "description" | "timeoutMs" | "settleMs" | "externalId">>;
 
 /** One settled call, as checks and results see it. */
 export interface SettledCall {
@@ -159,7 +154,6 @@ export function tool<Schema extends z.ZodType>(options: ToolOptions<Schema>): To
     run: options.run,
     timeoutMs: options.timeoutMs ?? null,
     settleMs: options.settleMs ?? null,
-    key: options.key ?? null,
     externalId: options.externalId ?? null,
   };
 }

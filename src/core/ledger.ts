@@ -4,8 +4,9 @@
  */
 import type { Effect } from "./event.ts";
 import { BOUNDS } from "./limits.ts";
-import type { CallOutcome } from "./message.ts";
-import type { OpenCall } from "./state.ts";
+import type { Value } from "./message.ts";
+import { ensure } from "./invariant.ts";
+import type { OpenCall, State } from "./state.ts";
 
 export interface ResumeRow {
   readonly effect: Effect;
@@ -56,12 +57,10 @@ export function afterSilence(call: OpenCall): "again" | "ask" | "tell" {
   return call.tries + 1 < BOUNDS.callTriesMax ? row.onTimeout : row.afterLastTry;
 }
 
-export const isSettled = (call: OpenCall): boolean => call.result !== null;
-
-/** Open, and a person is asked about it. */
-export const isUnknown = (call: OpenCall): boolean => call.status === "unknown" && !isSettled(call);
-
-/** What the model is told of a settled call. */
-export function outcomeOf(call: OpenCall): CallOutcome {
-  return call.status === "succeeded" || call.status === "failed" ? call.status : "unknown";
+/** The arguments of a call, from the reply that proposed it. */
+export function argsOf(state: State, call: string): Value {
+  for (const message of state.messages.toReversed()) {
+    for (const part of message.parts) if (part.kind === "call" && part.call === call) return part.args;
+  }
+  ensure(false, `no reply proposed call ${call}`);
 }

@@ -20,7 +20,7 @@ export const BOUNDS = {
   /** ... and this many neighbours of one level are merged into one of the next. */
   segmentFanIn: 8,
   /** A value above this is kept as a blob and shown by its head and tail (seed 3: "observations over 4k tokens"). */
-  inlineBytesMax: 4 * 1024,
+  inlineBytesMax: 16 * 1024,
   previewCharacters: 1_000,
   blobBytesMax: 8 * 1024 * 1024,
   messageBytesMax: 64 * 1024,
@@ -66,7 +66,7 @@ export interface Limits {
 /** The limits of a world whose invocations may take `beatMs`; everything that must fit inside is derived from it. */
 export function limitsFor(beatMs: number, change: Partial<Limits> = {}): Limits {
   const drainMs = Math.min(5_000, Math.floor(beatMs / 6));
-  const room = beatMs - 2 * drainMs;
+  const room = beatMs - 3 * drainMs;
   const limits: Limits = {
     beatMs,
     drainMs,

@@ -2,7 +2,6 @@
  * What a run still owes. There is no recovery mode: every invocation loads what is committed, asks this, and does the
  * first command; a crash only means that the next invocation finds the run in the middle of a beat (seed 2).
  */
-import { isSettled, isUnknown } from "./ledger.ts";
 import { isTerminal } from "./phases.ts";
 import type { OpenCall, State } from "./state.ts";
 
@@ -62,8 +61,8 @@ export function outstanding(state: State, view: View): readonly Command[] {
 }
 
 function callsOwed(state: State, view: View, quiet: boolean): readonly Command[] {
-  const owed = state.open.filter((call) => !isSettled(call));
-  const unknown = owed.filter(isUnknown);
+  const owed = state.open;
+  const unknown = owed.filter((call) => call.status === "unknown");
   const answered = unknown.filter((call) => call.answer !== null);
   // `succeeded` is taken at once; `retry` and `failed` claim that nothing happened, which only quiet can prove.
   const due = answered.find((call) => !quiet || call.answer?.as === "succeeded");

@@ -16,6 +16,8 @@ export type Trouble =
       /** What the provider asked for (`retry-after`), or null. */
       readonly retryAfterMs: number | null;
     }
+  /** The agent's own code cannot go on. */
+  | { readonly kind: "agent"; readonly failure: Failure }
   /** The reply cannot be used as it is, but the model may be told so. */
   | { readonly kind: "reply"; readonly failure: Failure; readonly say: string };
 

@@ -143,7 +143,12 @@ export interface Claim extends Of {
   readonly leaseUntil: number;
 }
 
-export type ClaimOutcome = Changed<"granted"> | Changed<"superseded"> | Changed<"terminal"> | Refused;
+/** `overtook`: the owner that had not released the run, or null. */
+export type ClaimOutcome =
+  | (Changed<"granted"> & { readonly overtook: string | null })
+  | Changed<"superseded">
+  | Changed<"terminal">
+  | Refused;
 
 /**
  * Schedule 1: attempt 0 of a beat is frozen before its claim; attempt 1 does the beat and releases; 0 thaws. It is
@@ -158,6 +163,7 @@ export function claimed(row: Row, claim: Claim): ClaimOutcome {
   const overtaken = row.owner !== null;
   return {
     kind: "granted",
+    overtook: row.owner,
     row: {
       ...row,
       epoch: row.epoch + 1,

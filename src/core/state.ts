@@ -7,13 +7,12 @@ import type { Answer, Effect, Failure } from "./event.ts";
 import { type Message, type Value, text } from "./message.ts";
 import type { Phase } from "./phases.ts";
 
-/** A call of the reply in hand. Calls of earlier replies live in the events and in the transcript. */
+/** A call that nobody settled yet. Its arguments are in the transcript; settled calls live in the events. */
 export interface OpenCall {
   /** `c1`, `c2`, ... within an attempt, never used again in it. */
   readonly call: string;
   readonly tool: string;
-  readonly args: Value;
-  readonly status: "proposed" | "started" | "unknown" | "succeeded" | "failed";
+  readonly status: "proposed" | "started" | "unknown";
   /** From here on null while it is only proposed. */
   readonly intent: { readonly effect: Effect; readonly key: string; readonly argsDigest: string } | null;
   /** The epoch whose commit released it; only that invocation may start an unsafe call. */
@@ -25,8 +24,6 @@ export interface OpenCall {
   readonly askFrom: number | null;
   /** An answer that was absorbed and is applied when quiet has passed (schedule 42). */
   readonly answer: Answer | null;
-  readonly result: Value | null;
-  readonly settledAt: number | null;
 }
 
 export interface State {
@@ -36,6 +33,8 @@ export interface State {
   readonly agentVersion: string;
   readonly task: Value;
   readonly phase: Phase;
+  /** How many deaths recovery may cost; here because a beat that is over it loads no agent. */
+  readonly takeoversMax: number;
   /** Raised by a restart from scratch; part of every derived key. */
   readonly attempt: number;
   /** Calls ever proposed in this attempt. */
@@ -66,6 +65,7 @@ export function initialState(of: {
   agentVersion: string;
   task: Value;
   taskText: string;
+  takeoversMax: number;
   at: number;
 }): State {
   const message: Message = {
@@ -83,6 +83,7 @@ export function initialState(of: {
     agentVersion: of.agentVersion,
     task: of.task,
     phase: "Preparing",
+    takeoversMax: of.takeoversMax,
     attempt: 1,
     calls: 0,
     open: [],

@@ -5,8 +5,7 @@
 import { add } from "./budget.ts";
 import type { Event, EventKind, EventOf, ReplyPart } from "./event.ts";
 import { ensure } from "./invariant.ts";
-import { isSettled, isUnknown, outcomeOf } from "./ledger.ts";
-import { type Message, type Part, text } from "./message.ts";
+import { type CallOutcome, type Message, type Part, type Value, inline, text } from "./message.ts";
 import { type Command, type View, outstanding } from "./outstanding.ts";
 import { type Phase, isTerminal, mayFollow } from "./phases.ts";
 import type { OpenCall, State } from "./state.ts";
@@ -102,36 +101,26 @@ const handlers: Handlers = {
       return { ...open, status: "started", releasedBy: epoch };
     }),
 
-  ToolResultRecorded: (state, event) =>
-    afterCalls(
-      withCall(state, event.call, (open) => {
-        ensure(!isSettled(open), `call ${event.call} is settled already`);
-        return { ...open, status: event.outcome, result: event.value, settledAt: event.at };
-      }),
-    ),
+  ToolResultRecorded: (state, { call, outcome, value, at }) => settle(state, call, { outcome, value, at }),
 
-  ToolOutcomeUnknown: (state, { call, why, askFrom, at }) =>
-    afterCalls(
-      withCall(state, call, (open) => ({
-        ...open,
-        status: "unknown",
-        ...(askFrom === null
-          ? { result: { kind: "inline", json: why }, settledAt: at }
-          : { asked: open.asked + 1, askFrom }),
-      })),
-    ),
+  ToolOutcomeUnknown: (state, { call, why, askFrom, at }) => {
+    if (askFrom === null) return settle(state, call, { outcome: "unknown", value: inline(why), at });
+    return afterCalls(
+      withCall(state, call, (open) => ({ ...open, status: "unknown", asked: open.asked + 1, askFrom })),
+    );
+  },
 
-  ToolResultReconciled: (state, { call, answer, at }) =>
-    afterCalls(
-      withCall(state, call, (open) => {
-        ensure(isUnknown(open), `call ${call} is not unknown`);
-        const cleared = { ...open, answer: null, askFrom: null };
-        // The answer is the permission: the commit of the next ToolInvoked releases it once more.
-        if (answer.as === "retry") return { ...cleared, status: "proposed", releasedBy: null };
-        const said = { kind: "inline", json: answer.note ?? "reported as failed" } as const;
-        return { ...cleared, status: answer.as, result: answer.value ?? said, settledAt: at };
-      }),
-    ),
+  ToolResultReconciled: (state, { call, answer, at }) => {
+    const unknown = state.open.find((open) => open.call === call && open.status === "unknown");
+    ensure(unknown !== undefined, `call ${call} is not unknown`);
+    if (answer.as !== "retry") {
+      const said = inline(answer.note ?? `a person says that it ${answer.as}`);
+      return settle(state, call, { outcome: answer.as, value: answer.value ?? said, at });
+    }
+    // The answer is the permission: the commit of the next ToolInvoked releases the call once more.
+    const again = { status: "proposed", releasedBy: null, answer: null, askFrom: null } as const;
+    return afterCalls(withCall(state, call, (open) => ({ ...open, ...again })));
+  },
 
   MessageAbsorbed: (state, event) => {
     if (event.stage === "cleared") {
@@ -141,7 +130,9 @@ const handlers: Handlers = {
     const taken = { ...state, absorbed: [...state.absorbed, event.message] };
     const { call, asked, answer } = event.body;
     // A question that is no longer open was answered in another way; the surface refuses such answers before a write.
-    const open = state.open.find((each) => each.call === call && isUnknown(each) && each.asked === asked);
+    const open = state.open.find(
+      (each) => each.call === call && each.status === "unknown" && each.asked === asked,
+    );
     return open === undefined ? taken : withCall(taken, call, (each) => ({ ...each, answer }));
   },
 
@@ -178,7 +169,6 @@ function openCalls(state: State, parts: readonly ReplyPart[]): OpenCall[] {
   return proposed.map((part, index) => ({
     call: callId(state, index),
     tool: part.tool,
-    args: part.args,
     status: "proposed",
     intent: null,
     releasedBy: null,
@@ -186,8 +176,6 @@ function openCalls(state: State, parts: readonly ReplyPart[]): OpenCall[] {
     asked: 0,
     askFrom: null,
     answer: null,
-    result: null,
-    settledAt: null,
   }));
 }
 
@@ -225,25 +213,23 @@ function withCall(state: State, call: string, change: (open: OpenCall) => OpenCa
   return { ...state, open: state.open.map((each) => (each.call === call ? change(each) : each)) };
 }
 
-/** Where a batch of calls stands: the phase follows from the calls, and the last result closes the batch. */
-function afterCalls(state: State): State {
-  if (state.open.some((call) => !isSettled(call) && !isUnknown(call))) return { ...state, phase: "ExecutingTools" };
-  if (state.open.some(isUnknown)) return { ...state, phase: "AwaitingReconcile" };
-  let closed: State = { ...state, open: [], phase: "AwaitingLLM" };
-  for (const call of state.open) closed = { ...closed, messages: [...closed.messages, resultMessage(closed, call)] };
-  return closed;
+/** A call is over: its result joins the transcript with its own time and source. */
+function settle(state: State, call: string, as: { outcome: CallOutcome; value: Value; at: number }): State {
+  const open = state.open.find((each) => each.call === call);
+  ensure(open !== undefined, `call ${call} is not open`);
+  const part: Part = { kind: "result", call, tool: open.tool, outcome: as.outcome, value: as.value };
+  return afterCalls({
+    ...state,
+    open: state.open.filter((each) => each !== open),
+    messages: [...state.messages, message(state, as.at, `tool:${open.tool}`, "tool", [part])],
+  });
 }
 
-function resultMessage(state: State, call: OpenCall): Message {
-  ensure(call.result !== null && call.settledAt !== null, `call ${call.call} is not settled`);
-  const part: Part = {
-    kind: "result",
-    call: call.call,
-    tool: call.tool,
-    outcome: outcomeOf(call),
-    value: call.result,
-  };
-  return message(state, call.settledAt, `tool:${call.tool}`, "tool", [part]);
+/** The phase follows from the calls: the last result closes the batch. */
+function afterCalls(state: State): State {
+  if (state.open.length === 0) return { ...state, phase: "AwaitingLLM" };
+  const blocked = state.open.every((call) => call.status === "unknown");
+  return { ...state, phase: blocked ? "AwaitingReconcile" : "ExecutingTools" };
 }
 
 /** What must hold between two states, whatever happened. */

@@ -46,6 +46,6 @@ export interface World {
 
 /** The store does not answer, or answers that it cannot: full, read-only, gone. Nothing was decided. */
 export class StoreUnreachable extends Error {
-  override readonly name = "StoreUnreachable";
+  override readonly name: string = "StoreUnreachable";
   readonly code = "StoreUnreachable";
 }

@@ -1,0 +1,105 @@
+/**
+ * Books a trip in the seven steps of seed 4: two searches, a comparison, and four orders that must not happen twice.
+ * Each order carries its key to the other side, so a run that died in the middle of one can simply ask again.
+ */
+import { type RunView, check, defineAgent, tool } from "cairn";
+import { z } from "zod";
+import { model, price } from "./model.ts";
+import { ask, book, takes } from "./services.ts";
+import * as trips from "./trip.ts";
+
+export const travel = defineAgent({
+  name: "travel",
+  version: "1",
+  model,
+  price,
+  instructions: "Book the trip: search, compare, book flight and hotel, charge the card, send the confirmation.",
+  task: trips.trip,
+  budget: { usd: 2, beats: 20 },
+
+  tools: {
+    searchFlights: tool({
+      description: "Finds flights on a day.",
+      input: z.object({ from: z.string(), to: z.string(), date: z.iso.date() }),
+      effect: "none",
+      run: async ({ input, signal }) => {
+        await ask("search", { what: "searchFlights", signal });
+        await takes(2_000, signal);
+        return trips.flightOffers(input);
+      },
+    }),
+
+    searchHotels: tool({
+      description: "Finds hotels in a city.",
+      input: z.object({ city: z.string(), checkIn: z.iso.date(), nights: z.int() }),
+      effect: "none",
+      run: async ({ input, signal }) => {
+        await ask("search", { what: "searchHotels", signal });
+        await takes(2_000, signal);
+        return trips.hotelOffers(input);
+      },
+    }),
+
+    compare: tool({
+      description: "Chooses a flight and a hotel.",
+      input: z.object({ flights: z.array(trips.flight), hotels: z.array(trips.hotel) }),
+      effect: "none",
+      run: async ({ input, signal }) => {
+        await takes(1_000, signal);
+        return trips.choose(input.flights, input.hotels);
+      },
+    }),
+
+    bookFlight: tool({
+      description: "Books a flight.",
+      input: trips.flightOrder,
+      effect: "keyed",
+      externalId: referenceIn,
+      run: ({ input, key, signal }) => book("airline", { order: input, key, signal }),
+    }),
+
+    bookHotel: tool({
+      description: "Books a hotel.",
+      input: trips.hotelOrder,
+      effect: "keyed",
+      externalId: referenceIn,
+      run: ({ input, key, signal }) => book("hotel", { order: input, key, signal }),
+    }),
+
+    chargeCard: tool({
+      description: "Pays for flight and hotel.",
+      input: trips.chargeOrder,
+      effect: "keyed",
+      externalId: referenceIn,
+      run: ({ input, key, signal }) => book("card", { order: input, key, signal }),
+    }),
+
+    sendConfirmation: tool({
+      description: "Mails the traveller what was booked and paid.",
+      input: trips.mailOrder,
+      effect: "keyed",
+      externalId: referenceIn,
+      run: ({ input, key, signal }) => book("mail", { order: input, key, signal }),
+    }),
+  },
+
+  done: [check("has-confirmation", (view) => made(view, "sendConfirmation") !== null || "no confirmation was sent")],
+
+  result: (view) => ({
+    flight: made(view, "bookFlight"),
+    hotel: made(view, "bookHotel"),
+    charge: made(view, "chargeCard"),
+    confirmation: made(view, "sendConfirmation"),
+    totalUsd: trips.chargeOrder.parse(made(view, "chargeCard")).amountUsd,
+  }),
+});
+
+/** What the tool's call that succeeded returned, or null. */
+function made({ calls }: Pick<RunView, "calls">, tool: string): RunView["calls"][number]["result"] {
+  return calls.find((call) => call.tool === tool && call.outcome === "succeeded")?.result ?? null;
+}
+
+/** The other side's name for what was booked, for the ledger. */
+function referenceIn(result: unknown): string | null {
+  return trips.booked.safeParse(result).data?.reference ?? null;
+}

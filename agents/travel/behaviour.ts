@@ -1,0 +1,53 @@
+/** Services can be told to misbehave, so that demos and tests see what a bad day does to a run. */
+import { setTimeout as wait } from "node:timers/promises";
+import { type Service, openFile } from "./service-file.ts";
+
+/** What goes wrong with the next `times` requests. */
+export interface Behaviour {
+  /** `hang` never answers; `die` kills the agent's own process with SIGKILL. */
+  readonly kind: "slow" | "hang" | "fail" | "decline" | "die";
+  /** Before or after the effect; before, unless it says so. */
+  readonly moment?: Moment;
+  /** Once, unless it says so. */
+  readonly times?: number;
+  /** How slow. */
+  readonly delayMs?: number;
+}
+
+type Moment = "before" | "after";
+
+const LONGEST_TIMER_MS = 2 ** 31 - 1;
+
+/** Replaces what the service was told before; null tells it to behave. */
+export function setBehaviour(dir: string, service: Service, behaviour: Behaviour | null): void {
+  using file = openFile(service, dir);
+  file.exec("DELETE FROM behaviour");
+  if (behaviour === null) return;
+  const { kind, moment = "before", times = 1, delayMs = 0 } = behaviour;
+  file.prepare("INSERT INTO behaviour VALUES (?, ?, ?, ?)").run(kind, moment, times, delayMs);
+}
+
+/** Does what the service was told for this moment, if anything. */
+export async function misbehave(service: Service, at: { moment: Moment; signal: AbortSignal }): Promise<void> {
+  const told = takeBehaviour(service, at.moment);
+  switch (told?.kind) {
+    case "slow":
+      return wait(Number(told.delayMs), undefined, at);
+    case "hang":
+      return wait(LONGEST_TIMER_MS, undefined, at);
+    case "fail":
+      throw new Error(`the ${service} service is out of order`);
+    case "decline":
+      throw new Error(`the ${service} is declined`);
+    case "die":
+      process.kill(process.pid, "SIGKILL");
+  }
+}
+
+/** Taken before it is done: whoever dies of it does not find it again. */
+function takeBehaviour(service: Service, moment: Moment) {
+  using file = openFile(service);
+  return file
+    .prepare("UPDATE behaviour SET times = times - 1 WHERE moment = ? AND times > 0 RETURNING kind, delayMs")
+    .get(moment);
+}

@@ -1,0 +1,83 @@
+/**
+ * The model of this example is a function of the conversation: it needs no network, and another trip makes another
+ * run. It takes the first step that has not succeeded yet.
+ */
+import { type Conversation, type ScriptedReply, scriptedModel } from "cairn";
+import { log } from "./services.ts";
+import { booked, choice, trip } from "./trip.ts";
+
+/** The seven steps of seed 4 in their order, and what the model's reply for each costs in dollars. */
+const DOLLARS = {
+  searchFlights: 0.05,
+  searchHotels: 0.04,
+  compare: 0.08,
+  bookFlight: 0,
+  bookHotel: 0,
+  chargeCard: 0,
+  sendConfirmation: 0,
+} as const;
+
+type Step = keyof typeof DOLLARS;
+
+const steps = Object.keys(DOLLARS) as readonly Step[];
+
+/** Dollars per million tokens. */
+export const price = { inUsd: 10, outUsd: 30 };
+
+/** A step that failed is tried once more, then the model gives up. */
+const TRIES_MAX = 2;
+
+export const model = scriptedModel({ name: "travel-model", reply });
+
+function reply(conversation: Conversation): ScriptedReply {
+  const step = steps.find((tool) => conversation.resultOf(tool) === undefined);
+  log("model", { what: step ?? "goodbye" });
+  if (step === undefined) return say("The trip is booked and paid, and the confirmation is on its way.");
+  const trouble = troubleWith(step, conversation);
+  if (trouble !== null) return say(`I stop before the trip is complete. ${trouble}`);
+  return {
+    calls: [{ tool: step, args: argsOf(step, conversation) }],
+    tokensIn: Math.round((DOLLARS[step] * 1e6) / price.inUsd),
+    tokensOut: 0,
+  };
+}
+
+const say = (text: string): ScriptedReply => ({ text, tokensIn: 0, tokensOut: 0 });
+
+/** Why a step must not be tried again, or null. */
+function troubleWith(step: Step, { calls }: Conversation): string | null {
+  const tries = calls.filter(({ tool }) => tool === step);
+  const last = tries.at(-1);
+  if (last === undefined) return null;
+  // A new call has a new key, and the other side would take it for a second order.
+  if (last.outcome === "unknown") return `Nobody knows whether ${step} happened; please look before you try again.`;
+  const words = String(last.result);
+  return tries.length >= TRIES_MAX || words.includes("declined") ? `${step} did not work: ${words}` : null;
+}
+
+function argsOf(step: Step, { task, resultOf }: Conversation): Readonly<Record<string, unknown>> {
+  const { from, to, date, nights, traveller } = trip.parse(task.json);
+  const chosen = () => choice.parse(resultOf("compare"));
+  const reference = (tool: Step) => booked.parse(resultOf(tool)).reference;
+  switch (step) {
+    case "searchFlights":
+      return { from, to, date };
+    case "searchHotels":
+      return { city: to, checkIn: date, nights };
+    case "compare":
+      return { flights: resultOf("searchFlights"), hotels: resultOf("searchHotels") };
+    case "bookFlight":
+      return { ...chosen().flight, traveller };
+    case "bookHotel":
+      return { ...chosen().hotel, traveller };
+    case "chargeCard":
+      return { amountUsd: chosen().totalUsd, flight: reference("bookFlight"), hotel: reference("bookHotel"), traveller };
+    case "sendConfirmation":
+      return {
+        flight: reference("bookFlight"),
+        hotel: reference("bookHotel"),
+        charge: reference("chargeCard"),
+        traveller,
+      };
+  }
+}

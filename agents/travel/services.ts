@@ -1,0 +1,82 @@
+/**
+ * The world outside of the agent: an airline, a hotel, a card and a mail service. Each books once per idempotency key,
+ * as a real one does: the same key gets the first booking again, another key makes a second one.
+ */
+import { setTimeout as wait } from "node:timers/promises";
+import { OutcomeUnknown } from "cairn";
+import { misbehave } from "./behaviour.ts";
+import { type Service, openFile } from "./service-file.ts";
+import { referenceOf } from "./trip.ts";
+
+interface Booking {
+  readonly order: Readonly<Record<string, string | number>>;
+  readonly key: string;
+  readonly signal: AbortSignal;
+}
+
+export async function book(service: Service, booking: Booking) {
+  const { order, key, signal } = booking;
+  await ask(service, { what: JSON.stringify(order), key, signal });
+  const booked = record(service, booking);
+  await misbehave(service, { moment: "after", signal }).catch((cause: unknown) => {
+    throw new OutcomeUnknown(`the ${service} service took the order, and its answer was lost`, { cause });
+  });
+  return booked;
+}
+
+/** A request up to its effect: an error here says that nothing happened. */
+export async function ask(service: Service, request: { what: string; key?: string; signal: AbortSignal }) {
+  const { signal } = request;
+  log(service, request);
+  await misbehave(service, { moment: "before", signal });
+  signal.throwIfAborted();
+}
+
+export function log(service: Service, request: { what: string; key?: string }): void {
+  using file = openFile(service);
+  file.prepare("INSERT INTO requests (key, what) VALUES (?, ?)").run(request.key ?? null, request.what);
+}
+
+/** One statement, so that two processes with one key make one booking. */
+function record(service: Service, { order, key }: Booking) {
+  const fields = Object.keys(order);
+  const values = Object.values(order);
+  using file = openFile(service);
+  const booked = file
+    .prepare(
+      `INSERT INTO bookings (key, requests, reference, ${fields.join(", ")})
+       VALUES (?, 1, ?, ${fields.map(() => "?").join(", ")})
+       ON CONFLICT (key) DO UPDATE SET requests = requests + 1
+       RETURNING reference, ${fields.join(", ")}`,
+    )
+    .get(key, referenceOf(service, ...values), ...values);
+  return { ...booked };
+}
+
+/** Waits as long as a real step takes; TRAVEL_PACE=0.5 halves it, 0 skips it. */
+export const takes = (ms: number, signal: AbortSignal): Promise<void> =>
+  wait(ms * Number(process.env.TRAVEL_PACE ?? 1), undefined, { signal });
+
+/** What the services have seen, for demos and tests; `search` and `model` by what they were asked. */
+export function countsOf(dir: string) {
+  return {
+    search: asked(dir, "search"),
+    airline: booked(dir, "airline"),
+    hotel: booked(dir, "hotel"),
+    card: booked(dir, "card"),
+    mail: booked(dir, "mail"),
+    model: asked(dir, "model"),
+  };
+}
+
+function booked(dir: string, service: Service): { requests: number; bookings: number } {
+  using file = openFile(service, dir);
+  const count = (table: string) => Number(file.prepare(`SELECT count(*) AS rows FROM ${table}`).get()?.rows);
+  return { requests: count("requests"), bookings: count("bookings") };
+}
+
+function asked(dir: string, service: Service): Readonly<Record<string, number>> {
+  using file = openFile(service, dir);
+  const rows = file.prepare("SELECT what, count(*) AS times FROM requests GROUP BY what ORDER BY min(rowid)").all();
+  return Object.fromEntries(rows.map(({ what, times }) => [String(what), Number(times)]));
+}

@@ -1,0 +1,90 @@
+/**
+ * What a trip is made of, and the offers of this small world. Offers are drawn from a hash of the question: the same
+ * question finds the same offers in every process, and another trip finds others.
+ */
+import { createHash } from "node:crypto";
+import { z } from "zod";
+
+const words = z.string().min(1);
+const dollars = z.int().positive();
+
+export const trip = z.object({
+  from: words,
+  to: words,
+  date: z.iso.date().default("2027-05-14"),
+  nights: z.int().min(1).max(30).default(3),
+  traveller: words.default("Ada Lovelace"),
+});
+
+export const flight = z.object({ flight: words, route: words, date: z.iso.date(), hours: z.int(), priceUsd: dollars });
+export const hotel = z.object({
+  hotel: words,
+  checkIn: z.iso.date(),
+  nights: z.int(),
+  stars: z.int(),
+  priceUsd: dollars,
+});
+
+/** What the comparison chose. */
+export const choice = z.object({ flight, hotel, totalUsd: dollars });
+
+export const flightOrder = flight.extend({ traveller: words });
+export const hotelOrder = hotel.extend({ traveller: words });
+/** Flight, hotel and charge are named by their references. */
+export const chargeOrder = z.object({ amountUsd: dollars, flight: words, hotel: words, traveller: words });
+export const mailOrder = z.object({ flight: words, hotel: words, charge: words, traveller: words });
+
+/** What every booking has. */
+export const booked = z.object({ reference: words });
+
+export type Flight = z.output<typeof flight>;
+export type Hotel = z.output<typeof hotel>;
+
+export function flightOffers(asked: { from: string; to: string; date: string }): Flight[] {
+  const route = `${asked.from} to ${asked.to}`;
+  return ["Albatross", "Boreal", "Curlew"].map((airline) => {
+    const drawn = draw(airline, route);
+    const fare = draw(airline, route, asked.date);
+    return {
+      flight: `${airline} ${100 + (drawn % 900)}`,
+      route,
+      date: asked.date,
+      hours: 1 + (drawn % 12),
+      priceUsd: 90 + (fare % 410),
+    };
+  });
+}
+
+export function hotelOffers(asked: { city: string; checkIn: string; nights: number }): Hotel[] {
+  return ["Grand Hotel", "Harbour Inn", "Old Town House"].map((name) => {
+    const nightUsd = 45 + (draw(name, asked.city, asked.checkIn) % 155);
+    return {
+      hotel: `${name} ${asked.city}`,
+      checkIn: asked.checkIn,
+      nights: asked.nights,
+      stars: 2 + (draw(name, asked.city) % 4),
+      priceUsd: nightUsd * asked.nights,
+    };
+  });
+}
+
+/** An hour in the air counts as $25 more, and a hotel by its dollars per star. */
+export function choose(flights: readonly Flight[], hotels: readonly Hotel[]): z.output<typeof choice> {
+  const flight = cheapest(flights, ({ priceUsd, hours }) => priceUsd + 25 * hours);
+  const hotel = cheapest(hotels, ({ priceUsd, stars }) => priceUsd / stars);
+  return { flight, hotel, totalUsd: flight.priceUsd + hotel.priceUsd };
+}
+
+function cheapest<Offer>(offers: readonly Offer[], cost: (offer: Offer) => number): Offer {
+  const [first] = offers.toSorted((one, other) => cost(one) - cost(other));
+  if (first === undefined) throw new Error("there is nothing to choose from");
+  return first;
+}
+
+/** Six characters that name an order. Two equal orders have one name, so that equal runs have equal results. */
+export const referenceOf = (...order: readonly (string | number)[]): string => hashOf(order).slice(0, 6).toUpperCase();
+
+const draw = (...of: readonly string[]): number => Number.parseInt(hashOf(of).slice(0, 8), 16);
+
+const hashOf = (parts: readonly (string | number)[]): string =>
+  createHash("sha256").update(JSON.stringify(parts)).digest("hex");

@@ -1,0 +1,204 @@
+/**
+ * The store of the embedded world: one SQLite file in one directory, shared by every process of this machine that
+ * works on its runs.
+ *
+ * Payload first, pointer last: objects are put by a connection at `synchronous=NORMAL`, which does not wait for the
+ * disk; rows are written by one at `FULL`, which does. Both append to the same write-ahead log, and a log is durable
+ * as a prefix: the sync that makes a row durable makes every object put before it durable too. No power loss can leave
+ * a row that points to an object that is gone, and a beat waits for the disk once instead of twice.
+ */
+import { randomBytes } from "node:crypto";
+import { linkSync, mkdirSync, rmSync, statSync } from "node:fs";
+import { join } from "node:path";
+import { DatabaseSync } from "node:sqlite";
+import { StoreUnreachable } from "../../ports/world.ts";
+import { StoreInvalid, StoreTooNew, asStoreError, fileCode, isGarbage } from "./store-errors.ts";
+
+export interface Store {
+  readonly dir: string;
+  /** Random, given at creation: two stores are never taken for each other. */
+  readonly id: string;
+  readonly rows: DatabaseSync;
+  readonly objects: DatabaseSync;
+  close(): void;
+}
+
+/** "cair" in ASCII, in the header of the file. */
+const APPLICATION_ID = 0x63616972;
+const STORE_FORMAT = 1;
+/** How long a writer waits for another one before the store counts as unreachable. */
+const BUSY_MS = 5_000;
+
+/**
+ * Opens the store in `dir`; with `create`, makes it if it is not there.
+ *
+ * @throws StoreInvalid, StoreTooNew (nothing was written), StoreUnreachable
+ */
+export function openStore({ dir, create }: { readonly dir: string; readonly create: boolean }): Store {
+  const file = join(dir, "cairn.sqlite");
+  const opened: DatabaseSync[] = [];
+  try {
+    if (!isThere(dir, file)) {
+      if (!create) throw new StoreInvalid(`no store at ${dir}; start a run first`);
+      createFile(dir, file);
+    }
+    inspect(file);
+    const connect = (synchronous: "FULL" | "NORMAL"): DatabaseSync => {
+      const db = new DatabaseSync(file, { timeout: BUSY_MS });
+      opened.push(db);
+      configure(db, { file, synchronous });
+      return db;
+    };
+    const rows = connect("FULL");
+    const objects = connect("NORMAL");
+    const found = rows.prepare("SELECT value FROM meta WHERE name = 'store'").get() as { value: string };
+    return { dir, id: found.value, rows, objects, close: () => closeAll(opened) };
+  } catch (error) {
+    closeAll(opened);
+    throw asStoreError(error, dir);
+  }
+}
+
+/** Runs `access` as one transaction that nobody else writes into: what it reads is still true when it commits. */
+export function atomically<T>(store: Store, access: () => T): T {
+  const { rows } = store;
+  try {
+    // IMMEDIATE: a transaction that first reads and then wants to write could find that it read the past.
+    rows.exec("BEGIN IMMEDIATE");
+    const result = access();
+    rows.exec("COMMIT");
+    return result;
+  } catch (error) {
+    // A full disk rolls back by itself.
+    if (rows.isTransaction) rows.exec("ROLLBACK");
+    throw asStoreError(error, store.dir);
+  }
+}
+
+/** Runs a single statement, which is a transaction of its own. */
+export function reaching<T>(store: Store, access: () => T): T {
+  try {
+    return access();
+  } catch (error) {
+    throw asStoreError(error, store.dir);
+  }
+}
+
+function isThere(dir: string, file: string): boolean {
+  try {
+    const folder = statSync(dir, { throwIfNoEntry: false });
+    if (folder === undefined) return false;
+    if (!folder.isDirectory()) throw new StoreInvalid(`${dir} is not a directory, so it holds no store; name another`);
+    const found = statSync(file, { throwIfNoEntry: false });
+    if (found !== undefined && !found.isFile()) throw notOurs(file, "it is not a file");
+    return found !== undefined;
+  } catch (error) {
+    if (fileCode(error) !== "ENOTDIR") throw error;
+    throw new StoreInvalid(`${dir} lies below something that is not a directory; name another directory`);
+  }
+}
+
+/**
+ * Makes the whole file under another name and then links it into place, which fails if it exists. Two processes that
+ * open a fresh store at once get the same one, and a process that dies half-way leaves no half store.
+ */
+function createFile(dir: string, file: string): void {
+  mkdirSync(dir, { recursive: true });
+  const fresh = `${file}.${randomBytes(8).toString("hex")}.new`;
+  try {
+    const db = new DatabaseSync(fresh);
+    try {
+      db.exec(SCHEMA);
+      db.prepare("INSERT INTO meta (name, value) VALUES ('store', ?)").run(randomBytes(16).toString("hex"));
+    } finally {
+      db.close();
+    }
+    linkSync(fresh, file);
+  } catch (error) {
+    if (fileCode(error) !== "EEXIST") throw error;
+  } finally {
+    for (const suffix of ["", "-wal", "-shm", "-journal"]) rmSync(fresh + suffix, { force: true });
+  }
+}
+
+/** Looks, read-only, whether the file is a store that this code knows, before any connection could write into it. */
+function inspect(file: string): void {
+  const { application, version } = identify(file);
+  if (application !== APPLICATION_ID) throw notOurs(file, "it was not written by cairn");
+  if (version > STORE_FORMAT) {
+    throw new StoreTooNew(
+      `${file} has store format ${version} and this cairn knows format ${STORE_FORMAT} at most; it was left as it ` +
+        "is: use the newer cairn that wrote it, or another directory",
+    );
+  }
+}
+
+function identify(file: string): { readonly application: number; readonly version: number } {
+  const db = new DatabaseSync(file, { readOnly: true, timeout: BUSY_MS });
+  try {
+    const { application_id: application } = db.prepare("PRAGMA application_id").get() as { application_id: number };
+    const { user_version: version } = db.prepare("PRAGMA user_version").get() as { user_version: number };
+    return { application, version };
+  } catch (error) {
+    throw isGarbage(error) ? notOurs(file, "it is not a database") : error;
+  } finally {
+    db.close();
+  }
+}
+
+function configure(db: DatabaseSync, of: { readonly file: string; readonly synchronous: "FULL" | "NORMAL" }): void {
+  const { journal_mode: mode } = db.prepare("PRAGMA journal_mode = WAL").get() as { journal_mode: string };
+  // Without a write-ahead log the order of payload and pointer would not hold.
+  if (mode !== "wal") {
+    throw new StoreUnreachable(`${of.file} cannot keep a write-ahead log here; use a directory on a local disk`);
+  }
+  db.exec(`PRAGMA synchronous = ${of.synchronous}`);
+}
+
+function notOurs(file: string, why: string): StoreInvalid {
+  return new StoreInvalid(`${file} is no store of cairn: ${why}; it was left as it is, use another directory`);
+}
+
+function closeAll(connections: readonly DatabaseSync[]): void {
+  for (const db of connections) if (db.isOpen) db.close();
+}
+
+/**
+ * `runs`: the row as JSON, its journal apart, and beside them only what queries ask for. `executions`: the chain.
+ * `supervisor`, `children`: which processes work on this store, so that the next supervisor can end what is left.
+ */
+const SCHEMA = `
+PRAGMA journal_mode = WAL;
+BEGIN;
+PRAGMA application_id = ${APPLICATION_ID};
+PRAGMA user_version = ${STORE_FORMAT};
+CREATE TABLE meta (name TEXT PRIMARY KEY, value TEXT NOT NULL) STRICT;
+CREATE TABLE runs (
+  run TEXT PRIMARY KEY, tenant TEXT NOT NULL, status TEXT NOT NULL, statusSince INTEGER NOT NULL,
+  alive INTEGER NOT NULL, expiresAtSec INTEGER, row TEXT NOT NULL, journal BLOB
+) STRICT;
+CREATE INDEX runsByTime ON runs (tenant, statusSince, run);
+CREATE INDEX runsByStatus ON runs (tenant, status, statusSince, run);
+CREATE INDEX runsAlive ON runs (statusSince, run) WHERE alive = 1;
+CREATE TABLE inbox (
+  run TEXT NOT NULL, born TEXT NOT NULL, id TEXT NOT NULL, sentAt INTEGER NOT NULL, body TEXT NOT NULL,
+  PRIMARY KEY (run, born, id)
+) STRICT, WITHOUT ROWID;
+CREATE TABLE seen (
+  run TEXT NOT NULL, born TEXT NOT NULL, id TEXT NOT NULL, PRIMARY KEY (run, born, id)
+) STRICT, WITHOUT ROWID;
+CREATE TABLE objects (key TEXT PRIMARY KEY, bytes BLOB NOT NULL) STRICT;
+CREATE TABLE executions (
+  name TEXT PRIMARY KEY, payload TEXT NOT NULL, state TEXT NOT NULL, stage TEXT NOT NULL, retry INTEGER NOT NULL,
+  attempt INTEGER NOT NULL, readyAt INTEGER, seconds INTEGER NOT NULL, token TEXT UNIQUE
+) STRICT;
+CREATE INDEX executionsReady ON executions (readyAt) WHERE readyAt IS NOT NULL;
+CREATE INDEX executionsTrying ON executions (stage) WHERE stage = 'trying';
+CREATE TABLE supervisor (
+  one INTEGER PRIMARY KEY CHECK (one = 1), pid INTEGER NOT NULL, startedAt TEXT NOT NULL
+) STRICT;
+CREATE TABLE children (
+  pid INTEGER NOT NULL, startedAt TEXT NOT NULL, PRIMARY KEY (pid, startedAt)
+) STRICT, WITHOUT ROWID;
+COMMIT;
+`;

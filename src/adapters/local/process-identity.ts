@@ -1,0 +1,78 @@
+/**
+ * Which process a pid means. Pids are used again: a supervisor that kills what a dead one left behind must not kill a
+ * stranger that got the number since, and must not take a stranger for a supervisor that is still alive. A pid and the
+ * time at which its process started name one process for good.
+ *
+ * Known by pid, so all processes of a store must run on one machine and see each other's pids (one container).
+ */
+import { execFileSync } from "node:child_process";
+import { readFileSync } from "node:fs";
+
+export interface ProcessIdentity {
+  readonly pid: number;
+  /** Opaque; equal for one process, different for any other that has or had its pid. */
+  readonly startedAt: string;
+}
+
+interface Seen {
+  readonly startedAt: string;
+  /** Dead, and not yet collected by its parent: in a container without an init it may stay like this for ever. */
+  readonly isZombie: boolean;
+}
+
+/** The process that has this pid now, or null. */
+export function identityOf(pid: number): ProcessIdentity | null {
+  const seen = look(pid);
+  return seen === null ? null : { pid, startedAt: seen.startedAt };
+}
+
+export function isAlive(identity: ProcessIdentity): boolean {
+  const seen = look(identity.pid);
+  return seen !== null && seen.startedAt === identity.startedAt && !seen.isZombie;
+}
+
+/** Sends SIGKILL to this process and to no other that got its pid. */
+export function kill(identity: ProcessIdentity): void {
+  if (!isAlive(identity)) return;
+  try {
+    process.kill(identity.pid, "SIGKILL");
+  } catch (error) {
+    if (isAlive(identity)) throw error;
+  }
+}
+
+const look = (pid: number): Seen | null => (process.platform === "linux" ? lookInProc(pid) : lookWithPs(pid));
+
+/** `PID (NAME) STATE ...`, where the name may hold anything; the start time, in ticks since boot, is field 22. */
+function lookInProc(pid: number): Seen | null {
+  const stat = readOrNull(`/proc/${pid}/stat`);
+  if (stat === null) return null;
+  const fields = stat.slice(stat.lastIndexOf(")") + 2).split(" ");
+  const [state, ticks] = [fields[0], fields[19]];
+  // Ticks begin anew at every boot, and a store outlives it.
+  const boot = readOrNull("/proc/sys/kernel/random/boot_id")?.trim() ?? "";
+  return { startedAt: `${boot}:${ticks}`, isZombie: state === "Z" || state === "X" };
+}
+
+function readOrNull(file: string): string | null {
+  try {
+    return readFileSync(file, "utf8");
+  } catch {
+    return null;
+  }
+}
+
+/** macOS and the BSDs. Language and time zone are fixed, or the same time would read differently elsewhere. */
+function lookWithPs(pid: number): Seen | null {
+  try {
+    const out = execFileSync("ps", ["-o", "stat=,lstart=", "-p", String(pid)], {
+      encoding: "utf8",
+      env: { PATH: "/bin:/usr/bin", LC_ALL: "C", TZ: "UTC" },
+      stdio: ["ignore", "pipe", "ignore"],
+    });
+    const [state = "", ...startedAt] = out.trim().split(/\s+/);
+    return state === "" ? null : { startedAt: startedAt.join(" "), isZombie: state.startsWith("Z") };
+  } catch {
+    return null;
+  }
+}

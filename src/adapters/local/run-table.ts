@@ -1,0 +1,231 @@
+/**
+ * RunTable on SQLite. Every operation is one IMMEDIATE transaction around a pure decision of `core/row.ts`: nobody
+ * else writes between the read that it decides on and its write, so of fifty claims at once one wins (schedule 1),
+ * and a message cannot slip in between a test of `stirs` and the end of the run (schedules 12 and 13).
+ */
+import type { DatabaseSync, StatementSync } from "node:sqlite";
+import {
+  type Creation,
+  type Of,
+  type Refused,
+  type Row,
+  claimed,
+  committed,
+  created,
+  handedOver,
+  hasEnded,
+  isExpired,
+  parked,
+  present,
+  stirred,
+  told,
+} from "../../core/row.ts";
+import type { CreateOutcome, DeliverOutcome, Delivery, Message, Page, RunTable } from "../../ports/run-table.ts";
+import { type Store, atomically, reaching } from "./database.ts";
+
+export function sqliteRunTable(store: Store): RunTable {
+  const rows = rowsOf(store.rows);
+  const messages = messagesOf(store.rows);
+  const pages = pagesOf(store.rows);
+
+  /** A decision that changes nothing returns the very row it was given. */
+  const decide = <O extends { readonly kind: string; readonly row: Row }>(
+    of: Of,
+    decision: (row: Row) => O,
+  ): O | Refused =>
+    atomically(store, () => {
+      const before = present(rows.find(of.run), of);
+      if ("kind" in before) return before;
+      const outcome = decision(before);
+      if (outcome.row !== before) rows.update(before, outcome.row);
+      return outcome;
+    });
+
+  return {
+    create: async (creation) => atomically(store, () => create({ creation, rows, messages })),
+    claim: async (claim) => decide(claim, (row) => claimed(row, claim)),
+    commit: async (commit) => decide(commit, (row) => committed(row, commit)),
+    park: async (park) => decide(park, (row) => parked(row, park)),
+    deliver: async (delivery) => decide(delivery, (row) => deliver(row, { delivery, messages })),
+    handOver: async (handOver) => decide(handOver, (row) => handedOver(row, handOver)),
+    tell: async (of) => decide(of, (row) => ({ kind: "told" as const, row: told(row, of.expiresAtSec) })),
+    read: async (run, now) => {
+      const row = reaching(store, () => rows.find(run));
+      return row === null || isExpired(row, now) ? null : row;
+    },
+    inbox: async (of) =>
+      reaching(store, () => ("kind" in present(rows.find(of.run), of) ? [] : messages.unread(of))),
+    clearInbox: async (of) =>
+      atomically(store, () => {
+        for (const id of of.ids) messages.clear(of, id);
+      }),
+    list: async (query) => reaching(store, () => pages.list(query)),
+    alive: async (query) => reaching(store, () => pages.alive(query)),
+  };
+}
+
+type Rows = ReturnType<typeof rowsOf>;
+type Messages = ReturnType<typeof messagesOf>;
+
+/** Schedule 32: an expired row is deleted first, under its own `born`, so that what it leaves behind is told apart. */
+function create(of: { readonly creation: Creation; readonly rows: Rows; readonly messages: Messages }): CreateOutcome {
+  const { creation, rows, messages } = of;
+  const found = rows.find(creation.run);
+  if (found !== null && !isExpired(found, creation.now)) {
+    const same = found.inputDigest === creation.inputDigest && found.agent === creation.agent;
+    return { kind: same ? "exists" : "conflict", row: found };
+  }
+  if (found !== null) {
+    rows.remove(found.run);
+    messages.forget(found);
+  }
+  const row = created(creation);
+  rows.insert(row);
+  return { kind: "created", row };
+}
+
+type Delivered = Extract<DeliverOutcome, { readonly kind: "delivered" | "duplicate" | "late" }>;
+
+/** Schedule 10: the items and the stir are one transaction, or a dead sender's retry would count nothing. */
+function deliver(row: Row, of: { readonly delivery: Delivery; readonly messages: Messages }): Delivered {
+  const { delivery, messages } = of;
+  if (messages.isSeen(delivery, delivery.message.id)) return { kind: "duplicate", row };
+  if (hasEnded(row)) return { kind: "late", row };
+  messages.add(delivery, delivery.message);
+  return { kind: "delivered", row: stirred(row, delivery.deadline) };
+}
+
+interface Found {
+  readonly row: string;
+  readonly journal: Uint8Array | null;
+}
+
+const rowOf = (found: Found): Row => ({
+  ...(JSON.parse(found.row) as Omit<Row, "journal">),
+  journal: found.journal,
+});
+
+function rowsOf(db: DatabaseSync) {
+  const select = db.prepare("SELECT row, journal FROM runs WHERE run = ?");
+  const insert = db.prepare(
+    `INSERT INTO runs (run, tenant, status, statusSince, alive, expiresAtSec, row, journal)
+     VALUES (:run, :tenant, :status, :statusSince, :alive, :expiresAtSec, :row, :journal)`,
+  );
+  const update = db.prepare("UPDATE runs SET row = :row, journal = :journal WHERE run = :run");
+  const index = db.prepare(
+    `UPDATE runs SET status = :status, statusSince = :statusSince, alive = :alive, expiresAtSec = :expiresAtSec
+     WHERE run = :run`,
+  );
+  const remove = db.prepare("DELETE FROM runs WHERE run = ?");
+
+  const written = ({ journal, ...row }: Row) => ({ run: row.run, row: JSON.stringify(row), journal });
+  const indexed = (row: Row) => ({
+    status: row.status,
+    statusSince: row.statusSince,
+    alive: hasEnded(row) && row.told ? 0 : 1,
+    expiresAtSec: row.expiresAtSec,
+  });
+
+  return {
+    find: (run: string): Row | null => {
+      const found = select.get(run) as Found | undefined;
+      return found === undefined ? null : rowOf(found);
+    },
+    insert: (row: Row): void => {
+      insert.run({ ...written(row), ...indexed(row), tenant: row.tenant });
+    },
+    /** Most commits leave the indexes alone, and a page that is not touched is not logged. */
+    update: (before: Row, row: Row): void => {
+      update.run(written(row));
+      const moved = row.status !== before.status || row.statusSince !== before.statusSince || row.told !== before.told;
+      if (moved) index.run({ ...indexed(row), run: row.run });
+    },
+    remove: (run: string): void => {
+      remove.run(run);
+    },
+  };
+}
+
+type Incarnation = Pick<Of, "run" | "born">;
+
+/** `inbox` holds what was not yet removed; `seen` keeps the ids for as long as the run exists (schedule 27). */
+function messagesOf(db: DatabaseSync) {
+  const seen = db.prepare("SELECT 1 FROM seen WHERE run = ? AND born = ? AND id = ?");
+  const see = db.prepare("INSERT INTO seen (run, born, id) VALUES (?, ?, ?)");
+  const put = db.prepare("INSERT INTO inbox (run, born, id, sentAt, body) VALUES (?, ?, ?, ?, ?)");
+  const select = db.prepare("SELECT id, sentAt, body FROM inbox WHERE run = ? AND born = ? ORDER BY sentAt, id");
+  const clear = db.prepare("DELETE FROM inbox WHERE run = ? AND born = ? AND id = ?");
+  const forgetInbox = db.prepare("DELETE FROM inbox WHERE run = ? AND born = ?");
+  const forgetSeen = db.prepare("DELETE FROM seen WHERE run = ? AND born = ?");
+
+  return {
+    isSeen: ({ run, born }: Incarnation, id: string): boolean => seen.get(run, born, id) !== undefined,
+    add: ({ run, born }: Incarnation, message: Message): void => {
+      see.run(run, born, message.id);
+      put.run(run, born, message.id, message.sentAt, JSON.stringify(message.body));
+    },
+    unread: ({ run, born }: Incarnation): readonly Message[] => {
+      const found = select.all(run, born) as unknown as readonly { id: string; sentAt: number; body: string }[];
+      return found.map(({ id, sentAt, body }) => ({ id, sentAt, body: JSON.parse(body) as Message["body"] }));
+    },
+    clear: ({ run, born }: Incarnation, id: string): void => {
+      clear.run(run, born, id);
+    },
+    forget: ({ run, born }: Incarnation): void => {
+      forgetInbox.run(run, born);
+      forgetSeen.run(run, born);
+    },
+  };
+}
+
+interface Position {
+  readonly since: number;
+  readonly run: string;
+}
+
+/** Before everything: pages go from the newest to the oldest. */
+const START: Position = { since: Number.MAX_SAFE_INTEGER, run: "" };
+
+function pagesOf(db: DatabaseSync) {
+  const page = (where: string): StatementSync =>
+    db.prepare(
+      `SELECT row, journal FROM runs
+       WHERE ${where} AND (statusSince, run) < (:since, :from) AND (expiresAtSec IS NULL OR expiresAtSec * 1000 > :now)
+       ORDER BY statusSince DESC, run DESC LIMIT :limit`,
+    );
+  const all = page("tenant = :tenant");
+  const ofStatus = page("tenant = :tenant AND status = :status");
+  const alive = page("alive = 1");
+
+  type Query = { readonly limit: number; readonly after: string | null; readonly now: number };
+  const turn = ({ limit, after, now }: Query, select: StatementSync, which: Record<string, string>): Page => {
+    const { since, run: from } = after === null ? START : positionOf(after);
+    // One more than asked for tells whether another page follows.
+    const found = select.all({ ...which, since, from, now, limit: limit + 1 }) as unknown as readonly Found[];
+    const rows = found.slice(0, limit).map(rowOf);
+    const last = rows.at(-1);
+    return { rows, next: found.length > limit && last !== undefined ? cursorOf(last) : null };
+  };
+
+  return {
+    list: (query: Parameters<RunTable["list"]>[0]): Page => {
+      const { tenant, status } = query;
+      return status === null ? turn(query, all, { tenant }) : turn(query, ofStatus, { tenant, status });
+    },
+    alive: (query: Query): Page => turn(query, alive, {}),
+  };
+}
+
+const cursorOf = (row: Row): string =>
+  Buffer.from(JSON.stringify([row.statusSince, row.run] satisfies [number, string])).toString("base64url");
+
+/** Nothing follows a cursor that is none of ours: it comes from outside, so it is an empty page and no error. */
+function positionOf(cursor: string): Position {
+  const nowhere: Position = { since: Number.MIN_SAFE_INTEGER, run: "" };
+  try {
+    const [since, run] = JSON.parse(Buffer.from(cursor, "base64url").toString()) as readonly unknown[];
+    return typeof since === "number" && typeof run === "string" ? { since, run } : nowhere;
+  } catch {
+    return nowhere;
+  }
+}

@@ -1,0 +1,69 @@
+/**
+ * What can be wrong with a store, in words for the person who meets it: what happened, why, what to do next. Callers
+ * tell three cases apart. `StoreInvalid` and `StoreTooNew` are the user's to mend and nothing was touched;
+ * `StoreUnreachable` may pass by itself (a disk that is emptied), so whoever drives runs waits and tries again.
+ */
+import { StoreUnreachable } from "../../ports/world.ts";
+
+/** There is no store there, or what is there is none of ours. */
+export class StoreInvalid extends Error {
+  override readonly name = "StoreInvalid";
+  readonly code = "StoreInvalid";
+}
+
+/** Written by a later cairn: this one would misread it, so it does not touch it. */
+export class StoreTooNew extends Error {
+  override readonly name = "StoreTooNew";
+  readonly code = "StoreTooNew";
+}
+
+/** SQLite's primary result codes that are about the store and not about our statements. */
+const CAUSES: { readonly [code: number]: { readonly why: string; readonly next: string } } = {
+  5: { why: "another process kept it busy", next: "try again; if it lasts, look for a stuck process" },
+  6: { why: "another process kept it busy", next: "try again; if it lasts, look for a stuck process" },
+  7: { why: "there is no memory left", next: "free some memory, then try again" },
+  8: { why: "it is read-only", next: "make the directory and its files writable for this user, then try again" },
+  10: { why: "the disk reports an error", next: "check the disk, then try again" },
+  11: { why: "the file is damaged", next: "restore cairn.sqlite from a backup" },
+  13: { why: "the disk is full", next: "free some space, then try again; nothing is lost" },
+  14: { why: "it cannot be opened", next: "check that this user may read and write the directory, then try again" },
+  15: { why: "another process kept it busy", next: "try again; if it lasts, look for a stuck process" },
+  26: { why: "the file is damaged", next: "restore cairn.sqlite from a backup" },
+};
+
+/** What the file system says while a store is opened or made. */
+const FILE_CAUSES: { readonly [code: string]: number } = {
+  EACCES: 14,
+  EPERM: 14,
+  EMFILE: 14,
+  ENFILE: 14,
+  EROFS: 8,
+  ENOSPC: 13,
+  EDQUOT: 13,
+  EIO: 10,
+};
+
+/** The error as `StoreUnreachable` if it is the store's doing; any other error, such as a mistake of ours, as it is. */
+export function asStoreError(error: unknown, dir: string): unknown {
+  if (!(error instanceof Error) || error instanceof StoreUnreachable) return error;
+  const code = sqliteCode(error) ?? FILE_CAUSES[fileCode(error) ?? ""];
+  const cause = code === undefined ? undefined : CAUSES[code];
+  if (cause === undefined) return error;
+  const message = `the store at ${dir} cannot be used: ${cause.why} (${error.message}); ${cause.next}`;
+  return new StoreUnreachable(message, { cause: error });
+}
+
+/** The file is not a database at all, or one that SQLite cannot make sense of. */
+export function isGarbage(error: unknown): boolean {
+  const code = error instanceof Error ? sqliteCode(error) : null;
+  return code === 11 || code === 26;
+}
+
+export function fileCode(error: unknown): string | null {
+  return error instanceof Error && "code" in error && typeof error.code === "string" ? error.code : null;
+}
+
+/** Extended codes carry the primary one in their low byte. */
+function sqliteCode(error: Error): number | null {
+  return "errcode" in error && typeof error.errcode === "number" ? error.errcode & 0xff : null;
+}

@@ -1,0 +1,36 @@
+/**
+ * What can be known of an agent before it runs, in the world where it is going to run. A run must not find out after
+ * an hour that a tool can never be started.
+ */
+import type { Limits } from "../core/limits.ts";
+import { type Agent, AgentInvalid, type Tool } from "./define.ts";
+import { modelOf } from "./model.ts";
+import { describeTools } from "./tool-schema.ts";
+
+/** Throws `AgentInvalid` with the first thing that is wrong. */
+export function checkAgent(agent: Agent, limits: Limits): void {
+  try {
+    modelOf(agent.model);
+    describeTools(agent.tools);
+    for (const [name, tool] of Object.entries(agent.tools)) checkTimes(name, tool, limits);
+  } catch (error) {
+    if (!(error instanceof AgentInvalid)) throw error;
+    throw new AgentInvalid(`agent ${agent.name}: ${error.message}`, { cause: error });
+  }
+}
+
+function checkTimes(name: string, { timeoutMs, settleMs }: Tool, { beatMs, drainMs }: Limits): void {
+  if (timeoutMs !== null && !(Number.isSafeInteger(timeoutMs) && timeoutMs > 0)) {
+    throw new AgentInvalid(`tool ${name} has timeoutMs ${timeoutMs}: write a positive whole number of milliseconds`);
+  }
+  if (settleMs !== null && !(Number.isSafeInteger(settleMs) && settleMs >= 0)) {
+    throw new AgentInvalid(`tool ${name} has settleMs ${settleMs}: write a whole number of milliseconds, 0 or more`);
+  }
+  if (timeoutMs !== null && timeoutMs + drainMs >= beatMs) {
+    throw new AgentInvalid(
+      `tool ${name} may take ${timeoutMs} ms, but a beat lasts ${beatMs} ms and keeps ${drainMs} ms of them to ` +
+        `commit, so the call could never be started: set its timeoutMs below ${beatMs - drainMs}, ` +
+        "or raise beatSeconds in cairn.config.ts",
+    );
+  }
+}

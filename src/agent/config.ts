@@ -1,0 +1,68 @@
+/**
+ * `cairn.config.ts`: which agents there are and how they run, the one file a user edits. It is checked before anything
+ * is started, and an error names what in it is wrong.
+ */
+import { existsSync } from "node:fs";
+import { join, resolve } from "node:path";
+import { pathToFileURL } from "node:url";
+import { z } from "zod";
+import { sentenceOf } from "../codec/value.ts";
+
+/** Write `export const config = { ... } satisfies Config`. */
+export interface Config {
+  /** Agent files, relative to the config file. */
+  readonly agents: readonly string[];
+  readonly world?: "local";
+  /** The directory of the local store, relative to the config file. */
+  readonly store?: string;
+  /** How long one beat may take, 0.5 to 900 (no Lambda lives longer). */
+  readonly beatSeconds?: number;
+  /** How many beats run at the same time. */
+  readonly workers?: number;
+}
+
+/** A config file that cannot be used, and why. */
+export class ConfigInvalid extends Error {
+  override readonly name = "ConfigInvalid";
+  readonly code = "ConfigInvalid";
+}
+
+const FILE = "cairn.config.ts";
+
+const path = z.string().min(1);
+
+const schema: z.ZodType<Config> = z.strictObject({
+  agents: z.array(path),
+  world: z.literal("local").exactOptional(),
+  store: path.exactOptional(),
+  beatSeconds: z.number().min(0.5).max(900).exactOptional(),
+  workers: z.int().min(1).max(1_000).exactOptional(),
+});
+
+/** The config of that directory with its paths made absolute, or null without one. Throws `ConfigInvalid`. */
+export async function loadConfig(dir: string): Promise<Config | null> {
+  const file = join(resolve(dir), FILE);
+  if (!existsSync(file)) return null;
+  const { config } = await importConfig(file);
+  const checked = schema.safeParse(config);
+  if (!checked.success) throw new ConfigInvalid(`${file}:\n${checked.error.issues.map(lineOf).join("\n")}`);
+  const { agents, store, ...rest } = checked.data;
+  return {
+    ...rest,
+    agents: agents.map((agent) => resolve(dir, agent)),
+    ...(store === undefined ? {} : { store: resolve(dir, store) }),
+  };
+}
+
+async function importConfig(file: string): Promise<{ readonly config: unknown }> {
+  const exported = (await import(pathToFileURL(file).href).catch((cause: unknown) => {
+    throw new ConfigInvalid(`${file} cannot be loaded: ${sentenceOf(cause)}`, { cause });
+  })) as Readonly<Record<string, unknown>>;
+  if (!("config" in exported)) {
+    throw new ConfigInvalid(`${file} exports no config: write export const config = { agents: ["./agent.ts"] };`);
+  }
+  return { config: exported["config"] };
+}
+
+const lineOf = ({ path, message }: z.core.$ZodIssue): string =>
+  `  ${["config", ...path].map((key) => (typeof key === "number" ? `[${key}]` : `.${String(key)}`)).join("").slice(1)}: ${message}`;

@@ -1,0 +1,58 @@
+/**
+ * Finding agents: a file is imported and every agent that it exports counts. Each error says which file, what is wrong
+ * and what to write instead, for the person who reads it wrote that file.
+ */
+import { existsSync } from "node:fs";
+import { resolve } from "node:path";
+import { pathToFileURL } from "node:url";
+import { sentenceOf } from "../codec/value.ts";
+import { isName } from "../core/ids.ts";
+import { type Agent, AgentInvalid } from "./define.ts";
+
+/** The agents of all files by name. Throws `AgentInvalid`, also when two agents share a name. */
+export async function loadAgents(paths: readonly string[]): Promise<ReadonlyMap<string, Agent>> {
+  const agents = new Map<string, Agent>();
+  const files = new Map<string, string>();
+  for (const path of paths) {
+    for (const agent of await loadAgentFile(path)) {
+      // One agent may be exported by several files; two agents of one name may not.
+      if ((agents.get(agent.name) ?? agent) !== agent) {
+        throw new AgentInvalid(
+          `two agents are named ${agent.name}, in ${files.get(agent.name)} and in ${path}: rename one of them`,
+        );
+      }
+      agents.set(agent.name, agent);
+      files.set(agent.name, path);
+    }
+  }
+  return agents;
+}
+
+/** Every agent that the file exports, under whichever name. Throws `AgentInvalid`. */
+export async function loadAgentFile(path: string): Promise<readonly Agent[]> {
+  const file = resolve(path);
+  if (!existsSync(file)) throw new AgentInvalid(`there is no agent file ${file}: check the path in cairn.config.ts`);
+  const exported = await import(pathToFileURL(file).href).catch((cause: unknown) => {
+    throw new AgentInvalid(`agent file ${file} cannot be loaded: ${sentenceOf(cause)}`, { cause });
+  });
+  const agents = new Set(Object.values(exported as Readonly<Record<string, unknown>>).filter(isAgent));
+  if (agents.size === 0) {
+    throw new AgentInvalid(`${file} exports no agent: write export const NAME = defineAgent({ ... })`);
+  }
+  return [...agents];
+}
+
+/** What `defineAgent` returns, also that of another copy of cairn: an agent is known by its shape. */
+export function isAgent(value: unknown): value is Agent {
+  if (typeof value !== "object" || value === null) return false;
+  const { name, version, task, tools, done, topology, budget } = value as Readonly<Record<keyof Agent, unknown>>;
+  return (
+    typeof name === "string" &&
+    isName(name) &&
+    typeof version === "string" &&
+    Array.isArray(done) &&
+    [task, tools, topology, budget].every((each) => typeof each === "object" && each !== null) &&
+    // The options of an agent have a budget too, but in dollars.
+    "microUsd" in (budget as object)
+  );
+}

@@ -1,0 +1,122 @@
+/**
+ * A model as the runner calls it: one question, one outcome, never an exception. Whatever a provider answers or
+ * throws becomes a value here, so that the recovery table decides what follows. Nothing is repeated at this place: a
+ * repetition nobody records is money nobody counts.
+ */
+import { createOpenAICompatible } from "@ai-sdk/openai-compatible";
+import type { LanguageModelV4 } from "@ai-sdk/provider";
+import type { Failure } from "../core/event.ts";
+import type { Json } from "../core/json.ts";
+import type { Message } from "../core/message.ts";
+import { AgentInvalid, type ModelChoice, type Tool } from "./define.ts";
+import { failedBy } from "./model-failure.ts";
+import { promptOf } from "./prompt.ts";
+import { replyOf } from "./reply.ts";
+import { describeTools } from "./tool-schema.ts";
+
+export interface ModelRequest {
+  readonly instructions: string;
+  readonly messages: readonly Message[];
+  readonly tools: Readonly<Record<string, Tool>>;
+  readonly signal: AbortSignal;
+}
+
+/** A part of a reply before its large arguments are stored. */
+export type RepliedPart =
+  | { readonly kind: "text"; readonly text: string }
+  | { readonly kind: "reasoning"; readonly text: string; readonly provider: Json }
+  | { readonly kind: "call"; readonly tool: string; readonly args: Json; readonly provider: Json }
+  /** Nobody can perform it: the arguments are not JSON, or no tool can have that name. */
+  | { readonly kind: "badCall"; readonly tool: string; readonly raw: string };
+
+export interface ModelReply {
+  readonly kind: "reply";
+  /** Empty when the model said nothing. */
+  readonly parts: readonly RepliedPart[];
+  /** Why it stopped, in the words of the AI SDK: `stop`, `length`, `tool-calls`, `content-filter`, ... */
+  readonly finish: string;
+  /** 0 where the provider reports none. */
+  readonly tokensIn: number;
+  readonly tokensOut: number;
+}
+
+/** Codes: `ModelRefused`, `ContextTooLong`, `ReplyTooLarge`, and `ModelFailed` for all else. */
+export interface ModelFailed {
+  readonly kind: "failed";
+  readonly failure: Failure;
+  /** The same question may be answered later. */
+  readonly retryable: boolean;
+  /** How long the provider asks to be left alone, or null. */
+  readonly retryAfterMs: number | null;
+}
+
+/** `aborted`: the request's own signal fired, and no reply had come. */
+export type ModelOutcome = ModelReply | ModelFailed | { readonly kind: "aborted" };
+
+export interface Model {
+  /** `provider:model`, for the transcript and the bill. */
+  readonly name: string;
+  /** Never rejects. A provider that ignores the signal goes on: whoever asks must not wait for it. */
+  ask(request: ModelRequest): Promise<ModelOutcome>;
+}
+
+/** What a composition root hands over of its environment. */
+export interface ModelEnv {
+  readonly OPENAI_COMPATIBLE_API_KEY?: string | undefined;
+}
+
+/** Throws `AgentInvalid` for a choice that is no model. */
+export function modelOf(choice: ModelChoice, env: ModelEnv = {}): Model {
+  const model = typeof choice === "string" ? providedBy(choice, env) : speaking(choice);
+  const provider = model.provider.split(".")[0] ?? "";
+  const secret = env.OPENAI_COMPATIBLE_API_KEY ?? "";
+  return { name: `${provider}:${model.modelId}`, ask: (request) => ask(model, request, secret) };
+}
+
+async function ask(model: LanguageModelV4, request: ModelRequest, secret: string): Promise<ModelOutcome> {
+  const { instructions, messages, tools, signal } = request;
+  if (signal.aborted) return { kind: "aborted" };
+  try {
+    const prompt = promptOf(instructions, messages);
+    return replyOf(await model.doGenerate({ prompt, tools: describeTools(tools), abortSignal: signal }));
+  } catch (error) {
+    return signal.aborted ? { kind: "aborted" } : failedBy(error, secret);
+  }
+}
+
+const OPENAI_COMPATIBLE = /^openai-compatible:(?<address>[^#\s]+)#(?<modelId>\S+)$/;
+
+function providedBy(choice: string, env: ModelEnv): LanguageModelV4 {
+  const { address = "", modelId = "" } = OPENAI_COMPATIBLE.exec(choice)?.groups ?? {};
+  const url = URL.parse(address);
+  if (url === null || !/^https?:$/.test(url.protocol) || url.search !== "") {
+    throw new AgentInvalid(
+      `the model ${JSON.stringify(choice)} is not understood. As a string cairn understands ` +
+        "openai-compatible:http://HOST[:PORT]/v1#MODEL; for any other provider pass its AI SDK model object, " +
+        'for example anthropic("claude-sonnet-4-5") of @ai-sdk/anthropic',
+    );
+  }
+  if (url.username !== "" || url.password !== "") {
+    throw new AgentInvalid(
+      `the model at ${url.host} has a credential in its address, where it would be kept with every run: ` +
+        "take it out and set OPENAI_COMPATIBLE_API_KEY instead",
+    );
+  }
+  const apiKey = env.OPENAI_COMPATIBLE_API_KEY;
+  const provider = createOpenAICompatible({
+    name: "openai-compatible",
+    baseURL: url.href,
+    ...(apiKey === undefined || apiKey === "" ? {} : { apiKey }),
+  });
+  return provider.chatModel(modelId);
+}
+
+/** JavaScript agents, and packages of another major, hand over what the type does not allow. */
+function speaking(choice: LanguageModelV4): LanguageModelV4 {
+  const { specificationVersion, doGenerate } = (choice ?? {}) as Partial<LanguageModelV4>;
+  if (specificationVersion === "v4" && typeof doGenerate === "function") return choice;
+  throw new AgentInvalid(
+    `the model is no AI SDK language model of version v4 but ${specificationVersion ?? typeof choice}: ` +
+      "install the provider's package in the major that depends on @ai-sdk/provider 4, or use scriptedModel",
+  );
+}

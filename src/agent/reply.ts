@@ -1,0 +1,86 @@
+/**
+ * What a model answered, as parts that the runner understands. The answer crosses the trust boundary here: sizes are
+ * bounded, arguments are parsed, counts of tokens are counts.
+ */
+import type { LanguageModelV4Content, LanguageModelV4GenerateResult } from "@ai-sdk/provider";
+import { asJson } from "../codec/value.ts";
+import { isName } from "../core/ids.ts";
+import type { Json } from "../core/json.ts";
+import { BOUNDS } from "../core/limits.ts";
+import type { ModelFailed, ModelReply, RepliedPart } from "./model.ts";
+
+export function replyOf({ content, finishReason, usage }: LanguageModelV4GenerateResult): ModelReply | ModelFailed {
+  const bytes = content.reduce((sum, part) => sum + bytesOf(part), 0);
+  if (bytes > BOUNDS.replyBytesMax) {
+    return tooLarge(`the model's reply has ${bytes} bytes; ${BOUNDS.replyBytesMax} are taken at most`);
+  }
+  const parts = content.flatMap(partsOf);
+  const calls = parts.filter((part) => part.kind === "call" || part.kind === "badCall").length;
+  if (calls > BOUNDS.callsPerReplyMax) {
+    return tooLarge(`the model asked for ${calls} calls at once; ${BOUNDS.callsPerReplyMax} are taken at most`);
+  }
+  return {
+    kind: "reply",
+    parts,
+    finish: finishReason.unified,
+    tokensIn: countOf(usage.inputTokens.total),
+    tokensOut: countOf(usage.outputTokens.total),
+  };
+}
+
+/** Sources, files and what the provider executed itself have no place in the transcript: no tool of ours asked. */
+function partsOf(part: LanguageModelV4Content): readonly RepliedPart[] {
+  switch (part.type) {
+    case "text":
+      return [{ kind: "text", text: part.text.toWellFormed() }];
+    case "reasoning":
+      return [{ kind: "reasoning", text: part.text.toWellFormed(), provider: providerOf(part.providerMetadata) }];
+    case "tool-call":
+      return part.providerExecuted === true ? [] : [callOf(part)];
+    default:
+      return [];
+  }
+}
+
+function callOf(part: Extract<LanguageModelV4Content, { type: "tool-call" }>): RepliedPart {
+  const { toolName: tool, input, providerMetadata } = part;
+  const args = argsOf(input);
+  if (args === undefined || !isName(tool)) return { kind: "badCall", tool: playable(tool), raw: input.toWellFormed() };
+  return { kind: "call", tool, args, provider: providerOf(providerMetadata) };
+}
+
+/** A provider refuses a transcript with a tool name that it does not like, even one that its model made up. */
+const playable = (tool: string): string =>
+  tool.slice(0, BOUNDS.toolCharactersMax).replace(/[^a-zA-Z0-9_-]/g, "_") || "unnamed";
+
+/** Undefined when the text is no JSON. No text at all is how some providers call a tool without arguments. */
+function argsOf(raw: string): Json | undefined {
+  if (raw.trim() === "") return {};
+  try {
+    const parsed = asJson(JSON.parse(raw));
+    return parsed.ok ? parsed.json : undefined;
+  } catch {
+    return undefined;
+  }
+}
+
+function providerOf(metadata: unknown): Json {
+  const parsed = asJson(metadata);
+  return parsed.ok ? parsed.json : null;
+}
+
+function bytesOf(part: LanguageModelV4Content): number {
+  const text = part.type === "tool-call" ? part.input : "text" in part ? part.text : "";
+  const metadata = "providerMetadata" in part ? (JSON.stringify(part.providerMetadata) ?? "") : "";
+  return Buffer.byteLength(text) + Buffer.byteLength(metadata);
+}
+
+const countOf = (tokens: number | undefined): number =>
+  tokens !== undefined && Number.isFinite(tokens) && tokens > 0 ? Math.ceil(tokens) : 0;
+
+const tooLarge = (message: string): ModelFailed => ({
+  kind: "failed",
+  failure: { code: "ReplyTooLarge", message },
+  retryable: false,
+  retryAfterMs: null,
+});

@@ -1,0 +1,76 @@
+/**
+ * A model without a network, for demos, tests and benchmarks. It is a function of the conversation and never a list
+ * of replies: a resumed run asks it the same question and gets the same answer, whichever process asks, and two tasks
+ * give two runs.
+ */
+import { setTimeout as elapse } from "node:timers/promises";
+import {
+  type LanguageModelV4,
+  type LanguageModelV4Content,
+  type LanguageModelV4GenerateResult,
+  type LanguageModelV4Prompt,
+  UnsupportedFunctionalityError,
+} from "@ai-sdk/provider";
+import { type Conversation, conversationOf } from "./conversation.ts";
+
+export type { Conversation };
+
+export interface ScriptedReply {
+  readonly text?: string;
+  /** `args` are what `JSON.stringify` makes of them. */
+  readonly calls?: readonly { readonly tool: string; readonly args: unknown }[];
+  /** By default about one token for four characters. */
+  readonly tokensIn?: number;
+  readonly tokensOut?: number;
+  /** How long the model takes to answer. */
+  readonly delayMs?: number;
+}
+
+/** What `reply` throws is a failed model call, as with any provider. */
+export function scriptedModel(options: {
+  readonly name: string;
+  readonly reply: (conversation: Conversation) => ScriptedReply | Promise<ScriptedReply>;
+}): LanguageModelV4 {
+  return {
+    specificationVersion: "v4",
+    provider: "scripted",
+    modelId: options.name,
+    supportedUrls: {},
+    async doGenerate({ prompt, abortSignal }) {
+      const conversation = conversationOf(prompt);
+      const reply = await options.reply(conversation);
+      if (reply.delayMs !== undefined) await elapse(reply.delayMs, undefined, abortSignal && { signal: abortSignal });
+      return resultOf(reply, { prompt, turn: conversation.turn });
+    },
+    async doStream() {
+      throw new UnsupportedFunctionalityError({ functionality: "streaming from a scripted model" });
+    },
+  };
+}
+
+function resultOf(
+  { text = "", calls = [], ...reply }: ScriptedReply,
+  asked: { readonly prompt: LanguageModelV4Prompt; readonly turn: number },
+): LanguageModelV4GenerateResult {
+  const content: LanguageModelV4Content[] = text === "" ? [] : [{ type: "text", text }];
+  for (const [index, { tool, args }] of calls.entries()) {
+    const toolCallId = `scripted-${asked.turn}-${index}`;
+    content.push({ type: "tool-call", toolCallId, toolName: tool, input: JSON.stringify(args) ?? "" });
+  }
+  const tokensIn = reply.tokensIn ?? tokensOf(asked.prompt);
+  const tokensOut = reply.tokensOut ?? tokensOf(content);
+  return {
+    content,
+    finishReason: { unified: calls.length > 0 ? "tool-calls" : "stop", raw: undefined },
+    usage: {
+      inputTokens: { total: tokensIn, noCache: tokensIn, cacheRead: 0, cacheWrite: 0 },
+      outputTokens: { total: tokensOut, text: tokensOut, reasoning: 0 },
+    },
+    warnings: [],
+  };
+}
+
+const CHARACTERS_PER_TOKEN = 4;
+
+const tokensOf = (said: LanguageModelV4Prompt | LanguageModelV4Content[]): number =>
+  Math.ceil(JSON.stringify(said).length / CHARACTERS_PER_TOKEN);

@@ -1,0 +1,209 @@
+/**
+ * The schema at the trust boundary: whatever comes out of a store is checked before the core sees it. Each schema is
+ * typed by the core's own type, so the two cannot drift apart.
+ */
+import { z } from "zod";
+import type { Spent } from "../core/budget.ts";
+import type {
+  Answer,
+  CommitRecord,
+  Event,
+  EventKind,
+  EventOf,
+  Failure,
+  MessageBody,
+  ReplyPart,
+} from "../core/event.ts";
+import type { Json } from "../core/json.ts";
+import type { Message, Part, Value } from "../core/message.ts";
+import { PHASE_NAMES, type Phase } from "../core/phases.ts";
+import type { Action } from "../core/recovery.ts";
+import type { SnapshotPointer } from "../core/row.ts";
+import type { OpenCall, State } from "../core/state.ts";
+
+/** It came out of `JSON.parse`, so anything that is there is JSON. */
+const json = z.custom<Json>((value) => value !== undefined);
+const at = z.int().nonnegative();
+const count = z.int().nonnegative();
+const name = z.string().min(1);
+const sha = z.string().regex(/^[0-9a-f]{64}$/);
+const effect = z.enum(["none", "keyed", "unsafe"]);
+const phase = z.custom<Phase>((value) => PHASE_NAMES.includes(value as Phase));
+
+const value: z.ZodType<Value> = z.discriminatedUnion("kind", [
+  z.object({ kind: z.literal("inline"), json }),
+  z.object({ kind: z.literal("blob"), sha256: sha, bytes: count, head: z.string(), tail: z.string() }),
+]);
+
+const textPart = z.object({ kind: z.literal("text"), text: z.string() });
+const reasoningPart = z.object({ kind: z.literal("reasoning"), text: z.string(), provider: json });
+const callPart = z.object({ kind: z.literal("call"), tool: z.string(), args: value, provider: json });
+
+const part: z.ZodType<Part> = z.discriminatedUnion("kind", [
+  textPart,
+  reasoningPart,
+  callPart.extend({ call: name }),
+  z.object({
+    kind: z.literal("result"),
+    call: name,
+    tool: z.string(),
+    outcome: z.enum(["succeeded", "failed", "unknown"]),
+    value,
+  }),
+]);
+
+const replyPart: z.ZodType<ReplyPart> = z.discriminatedUnion("kind", [textPart, reasoningPart, callPart]);
+
+const message: z.ZodType<Message> = z.object({
+  id: name,
+  at,
+  source: name,
+  role: z.enum(["user", "assistant", "tool"]),
+  parts: z.array(part),
+  tokens: count,
+});
+
+const spentShape = { tokensIn: count, tokensOut: count, microUsd: count, beats: count, toolCalls: count };
+const spent: z.ZodType<Spent> = z.object(spentShape);
+const debit: z.ZodType<Partial<Spent>> = z.object({
+  tokensIn: count.exactOptional(),
+  tokensOut: count.exactOptional(),
+  microUsd: count.exactOptional(),
+  beats: count.exactOptional(),
+  toolCalls: count.exactOptional(),
+});
+
+const answer: z.ZodType<Answer> = z.object({
+  as: z.enum(["succeeded", "failed", "retry"]),
+  value: value.nullable(),
+  by: name,
+  note: z.string().nullable(),
+});
+
+export const messageBodySchema: z.ZodType<MessageBody> = z.object({
+  kind: z.literal("reconcile"),
+  call: name,
+  asked: count,
+  answer,
+});
+
+const failure: z.ZodType<Failure> = z.object({ code: name, message: z.string() });
+
+const action: z.ZodType<Action> = z.discriminatedUnion("kind", [
+  z.object({ kind: z.literal("retry"), at }),
+  z.object({ kind: z.literal("nudge"), say: z.string() }),
+  z.object({ kind: z.literal("abort"), failure }),
+  z.object({ kind: z.literal("again"), call: name }),
+  z.object({ kind: z.literal("takeover"), from: name, takeovers: count }),
+]);
+
+const kinds: { readonly [K in EventKind]: z.ZodType<EventOf<K>> } = {
+  RunStarted: z.object({ kind: z.literal("RunStarted"), at, agentVersion: z.string() }),
+  AgentChanged: z.object({ kind: z.literal("AgentChanged"), at, from: z.string(), to: z.string() }),
+  ModelCallCompleted: z.object({
+    kind: z.literal("ModelCallCompleted"),
+    at,
+    model: name,
+    parts: z.array(replyPart),
+    finish: z.string(),
+    tokensIn: count,
+    tokensOut: count,
+    tookMs: count,
+  }),
+  ModelCallLost: z.object({ kind: z.literal("ModelCallLost"), at, calls: count, why: z.string() }),
+  BudgetDebited: z.object({ kind: z.literal("BudgetDebited"), at, debit, for: z.string() }),
+  ToolIntended: z.object({ kind: z.literal("ToolIntended"), at, call: name, effect, key: name, argsDigest: sha }),
+  ToolInvoked: z.object({ kind: z.literal("ToolInvoked"), at, call: name, epoch: count }),
+  ToolResultRecorded: z.object({
+    kind: z.literal("ToolResultRecorded"),
+    at,
+    call: name,
+    outcome: z.enum(["succeeded", "failed"]),
+    value,
+    externalId: z.string().nullable(),
+    evidence: z.string(),
+  }),
+  ToolOutcomeUnknown: z.object({
+    kind: z.literal("ToolOutcomeUnknown"),
+    at,
+    call: name,
+    why: z.string(),
+    askFrom: at.nullable(),
+  }),
+  ToolResultReconciled: z.object({ kind: z.literal("ToolResultReconciled"), at, call: name, answer }),
+  MessageAbsorbed: z.discriminatedUnion("stage", [
+    z.object({
+      kind: z.literal("MessageAbsorbed"),
+      at,
+      stage: z.literal("taken"),
+      message: name,
+      body: messageBodySchema,
+    }),
+    z.object({ kind: z.literal("MessageAbsorbed"), at, stage: z.literal("cleared"), message: name }),
+  ]),
+  CheckFailed: z.object({ kind: z.literal("CheckFailed"), at, check: name, why: z.string() }),
+  RecoveryDecided: z.object({ kind: z.literal("RecoveryDecided"), at, rule: name, why: z.string(), action }),
+  RunEnded: z.discriminatedUnion("status", [
+    z.object({ kind: z.literal("RunEnded"), at, status: z.literal("completed"), result: value }),
+    z.object({ kind: z.literal("RunEnded"), at, status: z.literal("failed"), failure }),
+  ]),
+};
+
+const event = z.discriminatedUnion("kind", Object.values(kinds) as never) as z.ZodType<Event>;
+
+export const commitRecords: z.ZodType<readonly CommitRecord[]> = z.array(
+  z.object({ version: count, epoch: count, events: z.array(event) }),
+);
+
+const openCall: z.ZodType<OpenCall> = z.object({
+  call: name,
+  tool: z.string(),
+  status: z.enum(["proposed", "started", "unknown"]),
+  intent: z.object({ effect, key: name, argsDigest: sha }).nullable(),
+  releasedBy: count.nullable(),
+  tries: count,
+  asked: count,
+  askFrom: at.nullable(),
+  answer: answer.nullable(),
+});
+
+/** A sealed stretch of the transcript: `count` messages, `bytes` of canonical JSON. */
+export interface SegmentRef {
+  readonly sha256: string;
+  readonly count: number;
+  readonly bytes: number;
+}
+
+/** The state as it is stored: the transcript as manifest and unsealed tail. */
+export type StoredState = Omit<State, "messages"> & {
+  readonly manifest: readonly SegmentRef[];
+  readonly tail: readonly Message[];
+};
+
+export const messages: z.ZodType<readonly Message[]> = z.array(message);
+
+export const storedState: z.ZodType<StoredState> = z.object({
+  run: name,
+  born: name,
+  agent: name,
+  agentVersion: z.string(),
+  task: value,
+  phase,
+  takeoversMax: count,
+  attempt: count,
+  calls: count,
+  open: z.array(openCall),
+  spent,
+  modelRetries: count,
+  nudges: count,
+  retryAt: at.nullable(),
+  ending: failure.nullable(),
+  result: value.nullable(),
+  failure: failure.nullable(),
+  absorbed: z.array(name),
+  startedAt: at.nullable(),
+  manifest: z.array(z.object({ sha256: sha, count, bytes: count })),
+  tail: messages,
+});
+
+export const snapshotPointer: z.ZodType<SnapshotPointer> = z.object({ version: count, key: name, digest: sha });

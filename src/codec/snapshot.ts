@@ -1,0 +1,104 @@
+/**
+ * Snapshots and journals as bytes. A snapshot holds the state, the commits since the previous snapshot, and the
+ * previous one's key and digest: the snapshots of a run are a chain that anyone can verify.
+ */
+import { z } from "zod";
+import type { CommitRecord } from "../core/event.ts";
+import { BOUNDS } from "../core/limits.ts";
+import { isTerminal } from "../core/phases.ts";
+import { FORMAT, type SnapshotPointer } from "../core/row.ts";
+import type { State } from "../core/state.ts";
+import { canonical, compress, decompress, sha256, Unreadable } from "./canonical.ts";
+import { type SegmentRef, type StoredState, commitRecords, snapshotPointer, storedState } from "./schema.ts";
+import { type Segment, cut } from "./transcript.ts";
+
+export interface Snapshot {
+  readonly version: number;
+  readonly previous: SnapshotPointer | null;
+  /** What was committed since the previous snapshot, this version included. */
+  readonly commits: readonly CommitRecord[];
+  readonly state: StoredState;
+}
+
+export interface EncodedSnapshot {
+  /** Of the uncompressed bytes. */
+  readonly digest: string;
+  readonly bytes: Uint8Array;
+  /** The sealed stretches that it names. */
+  readonly segments: readonly Segment[];
+}
+
+/** A run whose state does not fit: a named end, never a retry. */
+export class StateTooLarge extends Error {
+  override readonly name = "StateTooLarge";
+  readonly code = "StateTooLarge";
+}
+
+const SNAPSHOT_BYTES_MAX = 64 * 1024 * 1024;
+
+const document = z.object({
+  format: z.literal(FORMAT),
+  version: z.int().nonnegative(),
+  previous: snapshotPointer.nullable(),
+  commits: commitRecords,
+  state: storedState,
+});
+
+export function encodeSnapshot(of: {
+  version: number;
+  previous: SnapshotPointer | null;
+  commits: readonly CommitRecord[];
+  state: State;
+}): EncodedSnapshot {
+  const { messages, ...rest } = of.state;
+  const { segments, tail } = cut(messages);
+  const state: StoredState = { ...rest, manifest: segments.map((segment) => segment.ref), tail };
+  const size = Buffer.byteLength(canonical(state), "utf8");
+  // What was decided about a run has to be storable: an end is written whatever its size.
+  if (size > BOUNDS.stateBytesMax && !isTerminal(state.phase)) {
+    throw new StateTooLarge(`the state has ${size} bytes, ${BOUNDS.stateBytesMax} are allowed`);
+  }
+  const text = canonical({ format: FORMAT, ...of, state });
+  return { digest: sha256(text), bytes: compress(text), segments };
+}
+
+/** Throws `Unreadable` where the bytes are not what the pointer names, or are of a format that is not known. */
+export function decodeSnapshot(pointer: SnapshotPointer, bytes: Uint8Array): Snapshot {
+  const text = decompress(bytes, SNAPSHOT_BYTES_MAX).toString("utf8");
+  if (sha256(text) !== pointer.digest) {
+    throw new Unreadable(`snapshot ${pointer.key} has other content than its pointer says`, "DigestMismatch");
+  }
+  const raw: unknown = JSON.parse(text);
+  assertFormat((raw as { format?: unknown }).format, `snapshot ${pointer.key}`);
+  const found = document.safeParse(raw);
+  if (!found.success) throw new Unreadable(`snapshot ${pointer.key}: ${z.prettifyError(found.error)}`);
+  return found.data;
+}
+
+/** The state with its transcript whole again. `segmentOf` gives the members of each sealed stretch. */
+export function wholeState(stored: StoredState, segmentOf: (ref: SegmentRef) => Segment): State {
+  const { manifest, tail, ...rest } = stored;
+  const sealed = manifest.flatMap((ref) => segmentOf(ref).members);
+  const messages = [...sealed, ...tail];
+  const gap = messages.findIndex((message, index) => message.id !== `m${index + 1}`);
+  if (gap >= 0) throw new Unreadable(`the transcript has a gap at message ${gap + 1}`);
+  return { ...rest, messages };
+}
+
+export function assertFormat(format: unknown, what: string): void {
+  if (format === FORMAT) return;
+  throw new Unreadable(
+    `${what} has format ${String(format)}, this cairn reads format ${FORMAT}: use the version that wrote it`,
+    "UnknownFormat",
+  );
+}
+
+/** The commits since the last snapshot, as the row keeps them. */
+export const encodeJournal = (commits: readonly CommitRecord[]): Uint8Array => compress(canonical(commits));
+
+export function decodeJournal(bytes: Uint8Array | null): readonly CommitRecord[] {
+  if (bytes === null) return [];
+  const found = commitRecords.safeParse(JSON.parse(decompress(bytes, SNAPSHOT_BYTES_MAX).toString("utf8")));
+  if (!found.success) throw new Unreadable(`the journal: ${z.prettifyError(found.error)}`);
+  return found.data;
+}

@@ -1,0 +1,80 @@
+/**
+ * Values of unknown origin: what a tool returned, what a model sent. They become JSON or a reason why not, and large
+ * ones become blobs with a preview.
+ */
+import type { Json } from "../core/json.ts";
+import { BOUNDS } from "../core/limits.ts";
+import { type Value, inline } from "../core/message.ts";
+import { canonical, compress, decompress, sha256, Unreadable } from "./canonical.ts";
+
+export type Parsed = { readonly ok: true; readonly json: Json } | { readonly ok: false; readonly why: string };
+
+/** A value as JSON, as `JSON.stringify` sees it; refused where that would lose something without a word. */
+export function asJson(value: unknown): Parsed {
+  if (value === undefined) return { ok: true, json: null };
+  try {
+    const text = JSON.stringify(value, strict);
+    if (text === undefined) return { ok: false, why: `${article(value)} is not JSON` };
+    if (text.length > BOUNDS.blobBytesMax) {
+      return { ok: false, why: `it has ${text.length} characters as JSON, ${BOUNDS.blobBytesMax} are kept at most` };
+    }
+    return { ok: true, json: JSON.parse(text) as Json };
+  } catch (error) {
+    return { ok: false, why: error instanceof Error ? (error.message.split("\n")[0] ?? "") : String(error) };
+  }
+}
+
+function strict(this: unknown, name: string, value: unknown): unknown {
+  const at = name === "" ? "" : ` at ${JSON.stringify(name)}`;
+  if (typeof value === "number" && !Number.isFinite(value)) throw new TypeError(`${value} is not JSON${at}`);
+  if (typeof value === "function" || typeof value === "symbol" || typeof value === "bigint") {
+    throw new TypeError(`${article(value)} is not JSON${at}`);
+  }
+  if (value instanceof Map || value instanceof Set || ArrayBuffer.isView(value) || value instanceof Promise) {
+    throw new TypeError(`${article(value)} is not JSON${at}`);
+  }
+  return typeof value === "string" ? value.toWellFormed() : value;
+}
+
+function article(value: unknown): string {
+  const name = typeof value === "object" && value !== null ? (value.constructor?.name ?? "object") : typeof value;
+  return `${/^[aeiou]/i.test(name) ? "an" : "a"} ${name}`;
+}
+
+export interface Blob {
+  readonly sha256: string;
+  readonly bytes: Uint8Array;
+}
+
+/** The value to keep in the state, and the blob to store before it where it is large. */
+export function toValue(json: Json): { readonly value: Value; readonly blob: Blob | null } {
+  const text = canonical(json);
+  const bytes = Buffer.byteLength(text, "utf8");
+  if (bytes <= BOUNDS.inlineBytesMax) return { value: inline(json), blob: null };
+  const digest = sha256(text);
+  const shown = typeof json === "string" ? json : text;
+  const value: Value = {
+    kind: "blob",
+    sha256: digest,
+    bytes,
+    head: shown.slice(0, BOUNDS.previewCharacters).toWellFormed(),
+    tail: shown.slice(-BOUNDS.previewCharacters).toWellFormed(),
+  };
+  return { value, blob: { sha256: digest, bytes: compress(text) } };
+}
+
+/** The JSON of a stored blob; throws `Unreadable` when the bytes are not those that were stored. */
+export function fromBlob(digest: string, bytes: Uint8Array): Json {
+  const text = decompress(bytes, 4 * BOUNDS.blobBytesMax).toString("utf8");
+  if (sha256(text) !== digest) throw new Unreadable(`blob ${digest} has other content than its name says`);
+  return JSON.parse(text) as Json;
+}
+
+/** Any thrown thing as a bounded sentence. */
+export function sentenceOf(error: unknown): string {
+  const text = error instanceof Error ? error.message || error.name : String(error);
+  return bounded(text);
+}
+
+export const bounded = (text: string): string =>
+  text.length <= BOUNDS.errorCharactersMax ? text : `${text.slice(0, BOUNDS.errorCharactersMax)}…`;

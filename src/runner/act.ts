@@ -1,0 +1,144 @@
+/** The batch edge: calls that this invocation released are run, and calls that a dead one left open are recovered. */
+import type { Agent, Tool } from "../agent/define.ts";
+import { asJson, bounded, sentenceOf } from "../codec/value.ts";
+import type { Json } from "../core/json.ts";
+import { afterCrash, afterSilence, argsOf } from "../core/ledger.ts";
+import { type Value, inline } from "../core/message.ts";
+import type { OpenCall } from "../core/state.ts";
+import type { ActiveRun } from "./active-run.ts";
+import { type Try, callTool } from "./call-tool.ts";
+import { type Next, misfit, timeoutOf } from "./think.ts";
+
+interface Runnable {
+  readonly open: OpenCall;
+  readonly tool: Tool;
+  readonly args: Json;
+}
+
+/**
+ * Write before invoke (seed 3): every intent is durable before its call leaves the process. All calls of one reply run
+ * side by side, and what they came to is committed together.
+ */
+export async function perform(run: ActiveRun, agent: Agent, calls: readonly string[]): Promise<Next> {
+  if (run.hasPending) await run.commit({ release: false, wakeAt: null, unlessStirred: false });
+  const runnable = await Promise.all(calls.map((call) => prepared(run, agent, call)));
+  const longest = Math.max(...runnable.map(({ tool }) => timeoutOf(run, tool)));
+  if (longest > run.leftMs) return noTime(run, runnable);
+  const tries = await Promise.all(
+    runnable.map(async (each) => ({ ...each, ended: await tryOnce(run, each) })),
+  );
+  // Set before anything is decided: what counts as quiet for a person's answer depends on it.
+  if (tries.some(({ ended }) => ended.kind === "silent" && ended.outlived)) run.outlived = "tool";
+  for (const each of tries) await recordEnd(run, each);
+  return run.outlived === "no" ? "on" : "release";
+}
+
+/** An unsafe call starts only in the epoch that released it: without time it is over, and known not to have begun. */
+function noTime(run: ActiveRun, runnable: readonly Runnable[]): Next {
+  for (const { open } of runnable) {
+    if (open.intent?.effect !== "unsafe") continue;
+    const why = "NotStarted: no time was left to start it; it did not happen";
+    recordResult(run, open.call, { outcome: "failed", value: inline(why), evidence: "it was never started" });
+  }
+  return "release";
+}
+
+/** An agent whose tool changed under an open call: nobody can tell what running it would mean. */
+async function prepared(run: ActiveRun, agent: Agent, call: string): Promise<Runnable> {
+  const open = openCall(run, call);
+  const tool = agent.tools[open.tool] as Tool;
+  return { open, tool, args: await run.json(argsOf(run.state, call)) };
+}
+
+function tryOnce(run: ActiveRun, { open, tool, args }: Runnable): Promise<Try> {
+  const { clock, limits, telemetry } = run.world;
+  const { run: id, epoch } = run.row;
+  const log = (line: string): void =>
+    telemetry.record({ at: clock.now(), run: id, level: "trace", what: "log", detail: { tool: open.tool, line } });
+  const input: unknown = tool.input.parse(args);
+  const context = { input, key: open.intent?.key ?? "", epoch, log };
+  return callTool({ tool, context, timeoutMs: timeoutOf(run, tool), graceMs: limits.abortGraceMs, clock });
+}
+
+async function recordEnd(run: ActiveRun, { open, tool, ended }: Runnable & { readonly ended: Try }): Promise<void> {
+  if (ended.kind === "silent") return recordSilence(run, open, { tool, why: ended.why });
+  if (ended.kind === "threw") {
+    return recordResult(run, open.call, { outcome: "failed", value: inline(ended.why), evidence: "the tool threw" });
+  }
+  const parsed = asJson(ended.value);
+  if (parsed.ok) {
+    const value = await run.keep(parsed.json);
+    const externalId = externalIdOf(tool, parsed.json);
+    return recordResult(run, open.call, { outcome: "succeeded", value, externalId, evidence: "the tool returned" });
+  }
+  // It returned, so an outside effect happened; only its result is lost.
+  const outcome = tool.effect === "none" ? "failed" : "succeeded";
+  const why = bounded(`ResultRefused: what the tool returned cannot be kept: ${parsed.why}`);
+  const evidence = "the tool returned what cannot be kept";
+  recordResult(run, open.call, { outcome, value: inline(why), evidence });
+}
+
+function recordResult(
+  run: ActiveRun,
+  call: string,
+  result: { outcome: "succeeded" | "failed"; value: Value; externalId?: string | null; evidence: string },
+): void {
+  run.record({ kind: "ToolResultRecorded", at: run.now, call, externalId: null, ...result });
+}
+
+/** A try without an answer: again with the same key, or a person is asked, or the model is told after the last one. */
+function recordSilence(run: ActiveRun, open: OpenCall, of: { tool: Tool; why: string }): void {
+  const at = run.now;
+  const { call } = open;
+  const decision = afterSilence(open);
+  if (decision === "again") {
+    const action = { kind: "again", call } as const;
+    run.record({ kind: "RecoveryDecided", at, rule: "call ended without an answer", why: of.why, action });
+    return;
+  }
+  const tries = open.tries + 1;
+  const why = decision === "ask" ? of.why : `unknown after ${tries} tries with one key: ${of.why}. It may have happened.`;
+  const askFrom = decision === "ask" ? askFromOf(run, of.tool) : null;
+  run.record({ kind: "ToolOutcomeUnknown", at, call, why, askFrom });
+}
+
+/** The calls that another invocation released, decided by the resume table. */
+export async function recover(run: ActiveRun, agent: Agent, calls: readonly string[]): Promise<Next> {
+  for (const call of calls) {
+    const open = openCall(run, call);
+    const tool = Object.hasOwn(agent.tools, open.tool) ? agent.tools[open.tool] : undefined;
+    const fits = tool !== undefined && misfit(tool, await run.json(argsOf(run.state, call))) === null;
+    const at = run.now;
+    if (afterCrash(open, fits) === "again") {
+      run.record({ kind: "ToolInvoked", at, call, epoch: run.row.epoch });
+      continue;
+    }
+    const why = fits
+      ? "its process ended after the call was released and before its outcome was recorded"
+      : `the agent has no tool ${open.tool} any more that takes these arguments`;
+    run.record({ kind: "ToolOutcomeUnknown", at, call, why, askFrom: askFromOf(run, tool ?? null) });
+  }
+  return "on";
+}
+
+/**
+ * From when a person can tell that it did not happen (schedule 35): whoever may still start it is dead then, and what
+ * left has landed or never will.
+ */
+function askFromOf(run: ActiveRun, tool: Tool | null): number {
+  const { quietUntil, leaseUntil } = run.row;
+  const quiet = run.outlived === "tool" ? Math.max(quietUntil, leaseUntil ?? 0) : quietUntil;
+  return Math.max(quiet, run.now) + (tool?.settleMs ?? run.world.limits.settleMs);
+}
+
+function externalIdOf(tool: Tool, result: Json): string | null {
+  try {
+    return bounded(String(tool.externalId?.(result) ?? "")) || null;
+  } catch (error) {
+    return bounded(`externalId threw: ${sentenceOf(error)}`);
+  }
+}
+
+function openCall(run: ActiveRun, call: string): OpenCall {
+  return run.state.open.find((each) => each.call === call) as OpenCall;
+}

@@ -1,0 +1,233 @@
+/**
+ * A run in the hands of one invocation: the committed row, the state with what was decided since, and the one way to
+ * make that durable. Payload first, pointer last: a snapshot is stored before the row names it, so a crash leaves an
+ * orphan and never a dangling pointer.
+ */
+import { encodeJournal, encodeSnapshot } from "../codec/snapshot.ts";
+import { type Segment, encodeSegment } from "../codec/transcript.ts";
+import { toValue } from "../codec/value.ts";
+import { Unreadable } from "../codec/canonical.ts";
+import type { CommitRecord, Event } from "../core/event.ts";
+import { ensure } from "../core/invariant.ts";
+import type { Json } from "../core/json.ts";
+import { BOUNDS } from "../core/limits.ts";
+import type { Value } from "../core/message.ts";
+import { type Command, type View, outstanding } from "../core/outstanding.ts";
+import { PHASES } from "../core/phases.ts";
+import type { CommitOutcome, Row, SnapshotPointer } from "../core/row.ts";
+import type { State } from "../core/state.ts";
+import { fold } from "../core/transition.ts";
+import type { ObjectStore } from "../ports/object-store.ts";
+import type { Invocation } from "../ports/tasks.ts";
+import type { World } from "../ports/world.ts";
+import { certainly, certainlyPut } from "./certain.ts";
+import { blobKey, segmentKey, snapshotKey } from "./keys.ts";
+import { type Loaded, jsonOf } from "./load.ts";
+
+/** Somebody else has the run: nothing more is written and nothing more is started. */
+export class Fenced extends Error {
+  override readonly name = "Fenced";
+}
+
+/** What was decided and not yet committed. */
+interface Mark {
+  readonly state: State;
+  readonly pending: readonly Event[];
+}
+
+export interface CommitOptions {
+  /** The invocation ends with this commit. */
+  readonly release: boolean;
+  /** Until when the run waits, for people and the sweeper. */
+  readonly wakeAt: number | null;
+  /** Refuse if a message came since the inbox was read. */
+  readonly unlessStirred: boolean;
+}
+
+export class ActiveRun {
+  readonly world: World;
+  readonly invocation: Invocation;
+  /** Model replies that this invocation brought in. */
+  replies = 0;
+  /** Something outlived its timeout: this process has to end before it does anything else. */
+  outlived: "no" | "model" | "tool" = "no";
+  /** Model calls of dead invocations whose cost is not debited yet. */
+  lostCalls: number;
+  /** The row's `stirs` as it was before the inbox was last read. */
+  stirsRead: number;
+  #row: Row;
+  #state: State;
+  #committed: State;
+  #pending: readonly Event[] = [];
+  #journal: readonly CommitRecord[];
+  readonly #stored: Set<string>;
+  readonly #versionAtClaim: number;
+  #puts = 0;
+
+  constructor(options: { world: World; invocation: Invocation; loaded: Loaded }) {
+    const { row, state, journal, stored } = options.loaded;
+    this.world = options.world;
+    this.invocation = options.invocation;
+    this.stirsRead = row.stirsSeen;
+    // Claims since the last commit found the model being asked, and so did this one: the others may have asked.
+    this.lostCalls = state.phase === "AwaitingLLM" || state.phase === "RetryingLLM" ? row.claims - 1 : 0;
+    this.#row = row;
+    this.#state = state;
+    this.#committed = state;
+    this.#journal = journal;
+    this.#stored = new Set(stored);
+    this.#versionAtClaim = row.version;
+  }
+
+  get row(): Row {
+    return this.#row;
+  }
+
+  get state(): State {
+    return this.#state;
+  }
+
+  get now(): number {
+    return this.world.clock.now();
+  }
+
+  /** What is left for work before this invocation has to commit and release. */
+  get leftMs(): number {
+    return this.invocation.deadline - this.world.limits.drainMs - this.now;
+  }
+
+  /** Decided, and not yet durable. */
+  get hasPending(): boolean {
+    return this.#pending.length > 0;
+  }
+
+  /** An invocation that did nothing yet must not hand over for lack of time: the next one would do the same. */
+  get moved(): boolean {
+    return this.replies > 0 || this.#row.version > this.#versionAtClaim;
+  }
+
+  view(): View {
+    return { now: this.now, epoch: this.#row.epoch, quietUntil: this.#row.quietUntil };
+  }
+
+  owed(): readonly Command[] {
+    return outstanding(this.#state, this.view());
+  }
+
+  record(event: Event): void {
+    this.#state = fold(this.#state, event);
+    this.#pending = [...this.#pending, event];
+    const { run, epoch, version } = this.#row;
+    const detail = { epoch, version: version + 1, phase: this.#state.phase };
+    this.world.telemetry.record({ at: event.at, run, level: "trace", what: event.kind, detail });
+  }
+
+  mark(): Mark {
+    return { state: this.#state, pending: this.#pending };
+  }
+
+  restore(mark: Mark): void {
+    this.#state = mark.state;
+    this.#pending = mark.pending;
+  }
+
+  /** Forgets whatever is not committed, but for what it cost. */
+  rewind(): void {
+    const debits = this.#pending.filter((event) => event.kind === "BudgetDebited");
+    this.restore({ state: this.#committed, pending: [] });
+    for (const debit of debits) this.record(debit);
+  }
+
+  json(value: Value): Promise<Json> {
+    return jsonOf(this.world.objects, this.#row, value);
+  }
+
+  /** The value to record; what is large is stored first. */
+  keep(json: Json): Promise<Value> {
+    return keepValue(this.world, this.#row, json);
+  }
+
+  /**
+   * Makes everything decided so far durable under this epoch. Throws `Fenced` where another epoch has the run, and
+   * `StateTooLarge` before anything is written.
+   */
+  async commit(options: CommitOptions): Promise<"committed" | "stirred"> {
+    const row = this.#row;
+    const version = row.version + 1;
+    const added = this.hasPending ? [{ version, epoch: row.epoch, events: this.#pending }] : [];
+    const commits = [...this.#journal, ...added];
+    const journal = commits.length > 0 ? encodeJournal(commits) : null;
+    const fits = (journal?.byteLength ?? 0) <= BOUNDS.journalBytesMax;
+    const checkpoint = commits.length > 0 && (options.release || !fits);
+    const snapshot = checkpoint ? await this.#put(version, commits) : row.snapshot;
+    const phase = this.#state.phase;
+    const commit = {
+      ...{ run: row.run, born: row.born, now: this.now, epoch: row.epoch, version: row.version, snapshot, phase },
+      ...options,
+      commitId: this.world.random.hex().slice(0, 16),
+      agentVersion: this.#state.agentVersion,
+      journal: checkpoint ? null : journal,
+      spent: this.#state.spent,
+      status: PHASES[phase].status,
+      stirsSeen: this.stirsRead,
+      deadline: this.now + this.world.limits.idleRunMs,
+      raiseQuiet: this.outlived === "tool",
+    };
+    const outcome = await certainly<CommitOutcome>(
+      () => this.world.table.commit(commit),
+      (found) => (found.commitId === commit.commitId ? { kind: "committed", row: found } : null),
+    );
+    if (outcome.kind === "missing") throw new Fenced("the run is gone");
+    if (outcome.kind === "fenced") throw new Fenced(`epoch ${row.epoch} is over, epoch ${outcome.row.epoch} has it`);
+    if (outcome.kind === "unreadable") throw new Unreadable(`run ${row.run} has format ${outcome.row.format} now`);
+    this.#row = outcome.row;
+    if (outcome.kind === "stirred") return "stirred";
+    this.#committed = this.#state;
+    this.#pending = [];
+    this.#journal = checkpoint ? [] : commits;
+    return "committed";
+  }
+
+  /** Stores the snapshot of this version and the sealed stretches that it names and nobody stored yet. */
+  async #put(version: number, commits: readonly CommitRecord[]): Promise<SnapshotPointer> {
+    const { objects } = this.world;
+    const row = this.#row;
+    const { digest, bytes, segments } = encodeSnapshot({
+      version,
+      previous: row.snapshot,
+      commits,
+      state: this.#state,
+    });
+    const unknown = segments.filter(({ ref }) => !this.#stored.has(ref.sha256));
+    await putSegments(objects, row, unknown);
+    for (const { ref } of unknown) this.#stored.add(ref.sha256);
+    this.#puts += 1;
+    const key = snapshotKey(row, { version, epoch: row.epoch, put: this.#puts });
+    await putSnapshot(objects, { key, bytes });
+    return { version, key, digest };
+  }
+}
+
+/** Content-addressed: what is there already is the same. */
+export async function putSegments(
+  objects: ObjectStore,
+  of: { run: string; born: string },
+  segments: readonly Segment[],
+): Promise<void> {
+  for (const segment of segments) {
+    await certainlyPut(() => objects.put(segmentKey(of, segment.ref.sha256), encodeSegment(segment)));
+  }
+}
+
+/** Puts a snapshot under a key that only this epoch uses; what lies there already must be these very bytes. */
+export async function putSnapshot(objects: ObjectStore, object: { key: string; bytes: Uint8Array }): Promise<void> {
+  if ((await certainlyPut(() => objects.put(object.key, object.bytes))) === "stored") return;
+  const found = await objects.get(object.key);
+  ensure(found !== null && Buffer.compare(found, object.bytes) === 0, `${object.key} holds another snapshot`);
+}
+
+export async function keepValue(world: World, of: { run: string; born: string }, json: Json): Promise<Value> {
+  const { value, blob } = toValue(json);
+  if (blob !== null) await certainlyPut(() => world.objects.put(blobKey(of, blob.sha256), blob.bytes));
+  return value;
+}

@@ -1,0 +1,59 @@
+/**
+ * One try of one tool call. A timeout is no failure: whether the effect happened is unknown, and the resume table
+ * says what follows (seed 4). A promise that goes on after its signal and its grace has outlived its timeout; the
+ * process that holds it must end, or it could act inside a later invocation (schedule 28).
+ */
+import type { Tool, ToolContext } from "../agent/define.ts";
+import { sentenceOf } from "../codec/value.ts";
+import type { Clock } from "../ports/world.ts";
+
+export type Try =
+  | { readonly kind: "returned"; readonly value: unknown }
+  | { readonly kind: "threw"; readonly why: string }
+  /** Nobody can tell whether it happened. */
+  | { readonly kind: "silent"; readonly why: string; readonly outlived: boolean };
+
+export async function callTool(options: {
+  readonly tool: Tool;
+  readonly context: Omit<ToolContext<unknown>, "signal" | "deadline">;
+  readonly timeoutMs: number;
+  readonly graceMs: number;
+  readonly clock: Clock;
+}): Promise<Try> {
+  const { tool, timeoutMs, graceMs, clock } = options;
+  const stop = new AbortController();
+  const context = { ...options.context, signal: stop.signal, deadline: clock.now() + timeoutMs };
+  const settled = settle(async () => tool.run(context));
+  const first = await within(settled, timeoutMs, clock);
+  if (first !== null) return first;
+  const why = `no answer within ${timeoutMs} ms`;
+  stop.abort(new DOMException(why, "TimeoutError"));
+  const last = await within(settled, graceMs, clock);
+  if (last === null) return { kind: "silent", why, outlived: true };
+  return last.kind === "returned" ? last : { kind: "silent", why, outlived: false };
+}
+
+async function settle(run: () => Promise<unknown>): Promise<Try> {
+  try {
+    return { kind: "returned", value: await run() };
+  } catch (error) {
+    // By name: an agent outside of the repository may have another copy of the class.
+    const unsure = error instanceof Error && error.name === "OutcomeUnknown";
+    return unsure
+      ? { kind: "silent", why: sentenceOf(error), outlived: false }
+      : { kind: "threw", why: sentenceOf(error) };
+  }
+}
+
+/** What the promise gives within that time, or null. */
+export async function within<T>(promise: Promise<T>, ms: number, clock: Clock): Promise<T | null> {
+  let forget = (): void => undefined;
+  const late = new Promise<null>((resolve) => {
+    forget = clock.after(ms, () => resolve(null));
+  });
+  try {
+    return await Promise.race([promise, late]);
+  } finally {
+    forget();
+  }
+}

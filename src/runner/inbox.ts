@@ -1,0 +1,50 @@
+/**
+ * Messages: absorbed by id in the commit that takes them in, then deleted, then forgotten; in that order, so that a
+ * crash between any two neither loses nor doubles one (schedules 10, 27, 43).
+ */
+import type { Message } from "../ports/run-table.ts";
+import type { World } from "../ports/world.ts";
+import type { ActiveRun } from "./active-run.ts";
+import { certainly } from "./certain.ts";
+
+/** Reads the inbox if anybody stirred the run, and forgets what was absorbed by an earlier, committed beat. */
+export async function openInbox(run: ActiveRun): Promise<void> {
+  const { absorbed } = run.state;
+  const { run: id, born } = run.row;
+  if (absorbed.length > 0) {
+    await run.world.table.clearInbox({ run: id, born, now: run.now, ids: absorbed });
+    for (const message of absorbed) run.record({ kind: "MessageAbsorbed", at: run.now, stage: "cleared", message });
+  }
+  if (run.row.stirs !== run.stirsRead) await absorbInbox(run);
+}
+
+export async function absorbInbox(run: ActiveRun): Promise<void> {
+  const { run: id, born, stirs } = run.row;
+  const found = await run.world.table.inbox({ run: id, born, now: run.now });
+  for (const { id: message, body } of found) {
+    if (run.state.absorbed.includes(message)) continue;
+    run.record({ kind: "MessageAbsorbed", at: run.now, stage: "taken", message, body });
+  }
+  // The count as it was before the inbox was read: whatever came since will stir again.
+  run.stirsRead = stirs;
+}
+
+export type Delivered = "delivered" | "duplicate" | "late" | "missing" | "unreadable";
+
+/** Hands a message to a run and wakes it. A duplicate wakes too: its first sender may have died before it did. */
+export async function deliver(
+  world: World,
+  to: { readonly run: string; readonly born: string; readonly message: Message },
+): Promise<Delivered> {
+  const now = world.clock.now();
+  const delivery = { ...to, now, deadline: now + world.limits.idleRunMs };
+  const outcome = await certainly(
+    () => world.table.deliver(delivery),
+    () => null,
+  );
+  if (outcome.kind === "delivered" || outcome.kind === "duplicate") {
+    const row = await world.table.read(to.run, world.clock.now());
+    if (row?.park) await world.chain.wake(row.park.token);
+  }
+  return outcome.kind;
+}

@@ -1,0 +1,97 @@
+/**
+ * A run as it is committed: its row, the snapshot that the row points to, and the journal folded over it. Whatever
+ * cannot be read or verified throws `Unreadable`; nobody may commit over it.
+ */
+import { Unreadable } from "../codec/canonical.ts";
+import type { SegmentRef } from "../codec/schema.ts";
+import { type Snapshot, assertFormat, decodeJournal, decodeSnapshot, wholeState } from "../codec/snapshot.ts";
+import { type Segment, decodeSegment } from "../codec/transcript.ts";
+import { fromBlob } from "../codec/value.ts";
+import type { CommitRecord } from "../core/event.ts";
+import type { Json } from "../core/json.ts";
+import type { Value } from "../core/message.ts";
+import type { Row, SnapshotPointer } from "../core/row.ts";
+import type { State } from "../core/state.ts";
+import { foldAll } from "../core/transition.ts";
+import type { ObjectStore } from "../ports/object-store.ts";
+import { blobKey, segmentKey } from "./keys.ts";
+
+export interface Loaded {
+  readonly row: Row;
+  readonly state: State;
+  /** Committed since the snapshot. */
+  readonly journal: readonly CommitRecord[];
+  /** Sealed stretches that are known to be stored. */
+  readonly stored: ReadonlySet<string>;
+}
+
+/** Sealed stretches by digest, for a warm process. The oldest leave first when the bound is reached. */
+export class SegmentCache {
+  readonly #segments = new Map<string, Segment>();
+  #bytes = 0;
+
+  get(sha256: string): Segment | undefined {
+    return this.#segments.get(sha256);
+  }
+
+  add(segment: Segment): void {
+    if (this.#segments.has(segment.ref.sha256)) return;
+    this.#segments.set(segment.ref.sha256, segment);
+    this.#bytes += segment.ref.bytes;
+    for (const [oldest, { ref }] of this.#segments) {
+      if (this.#bytes <= CACHE_BYTES_MAX) break;
+      this.#segments.delete(oldest);
+      this.#bytes -= ref.bytes;
+    }
+  }
+}
+
+const CACHE_BYTES_MAX = 32 * 1024 * 1024;
+
+export async function load(objects: ObjectStore, row: Row, cache: SegmentCache): Promise<Loaded> {
+  assertFormat(row.format, `run ${row.run}`);
+  const snapshot = await readSnapshot(objects, row.snapshot);
+  const segments = await readSegments({ objects, row, cache }, snapshot.state.manifest);
+  const base = wholeState(snapshot.state, (ref) => segments.get(ref.sha256) as Segment);
+  if (base.run !== row.run || base.born !== row.born) {
+    throw new Unreadable(`snapshot ${row.snapshot.key} belongs to run ${base.run}`);
+  }
+  const journal = decodeJournal(row.journal);
+  const state = journal.reduce((folded, commit) => foldAll(folded, commit.events), base);
+  return { row, state, journal, stored: new Set(segments.keys()) };
+}
+
+export async function readSnapshot(objects: ObjectStore, pointer: SnapshotPointer): Promise<Snapshot> {
+  const bytes = await objects.get(pointer.key);
+  if (bytes === null) throw new Unreadable(`snapshot ${pointer.key} is missing`, "SnapshotMissing");
+  return decodeSnapshot(pointer, bytes);
+}
+
+async function readSegments(
+  from: { objects: ObjectStore; row: Row; cache: SegmentCache },
+  manifest: readonly SegmentRef[],
+): Promise<Map<string, Segment>> {
+  const read = async (ref: SegmentRef): Promise<Segment> => {
+    const warm = from.cache.get(ref.sha256);
+    if (warm !== undefined) return warm;
+    const bytes = await from.objects.get(segmentKey(from.row, ref.sha256));
+    if (bytes === null) throw new Unreadable(`segment ${ref.sha256} is missing`, "SegmentMissing");
+    const segment = decodeSegment(ref, bytes);
+    from.cache.add(segment);
+    return segment;
+  };
+  const segments = await Promise.all(manifest.map(read));
+  return new Map(segments.map((segment) => [segment.ref.sha256, segment]));
+}
+
+/** The JSON of a value, from its blob where it is large. */
+export async function jsonOf(
+  objects: ObjectStore,
+  of: { readonly run: string; readonly born: string },
+  value: Value,
+): Promise<Json> {
+  if (value.kind === "inline") return value.json;
+  const bytes = await objects.get(blobKey(of, value.sha256));
+  if (bytes === null) throw new Unreadable(`blob ${value.sha256} is missing`, "BlobMissing");
+  return fromBlob(value.sha256, bytes);
+}

@@ -1,0 +1,181 @@
+/** What surfaces show of a run. Everything here is read from the store; nothing is kept beside it. */
+import { type Spent, usd } from "../core/budget.ts";
+import type { CommitRecord, Effect, Event } from "../core/event.ts";
+import type { Json } from "../core/json.ts";
+import { argsOf } from "../core/ledger.ts";
+import type { Message } from "../core/message.ts";
+import { PHASES, type Phase, type Status } from "../core/phases.ts";
+import { type Row, type SnapshotPointer, hasEnded } from "../core/row.ts";
+import type { World } from "../ports/world.ts";
+import { type Loaded, SegmentCache, jsonOf, load, readSnapshot } from "./load.ts";
+
+/** One run in a list: what its row says. */
+export interface Summary {
+  readonly run: string;
+  readonly agent: string;
+  readonly status: Status;
+  readonly phase: Phase;
+  /** Not ended. Derived at every look, so it is right in both directions (seed 0). */
+  readonly inProgress: boolean;
+  /** Not ended, and nobody holds a live lease: anyone may go on with it (seed 3). */
+  readonly resumable: boolean;
+  readonly version: number;
+  readonly epoch: number;
+  readonly beats: number;
+  readonly takeovers: number;
+  readonly createdAt: number;
+  readonly statusSince: number;
+  readonly lastCheckpointAt: number;
+  readonly wakeAt: number | null;
+  readonly spent: { readonly usd: number; readonly tokensIn: number; readonly tokensOut: number };
+}
+
+/** A call that waits for a person, with what was asked of the tool. */
+export interface UnknownCall {
+  readonly call: string;
+  readonly tool: string;
+  readonly key: string;
+  readonly args: Json;
+  /** From when `retry` and `failed` can be answered, epoch milliseconds. */
+  readonly askFrom: number;
+  readonly answered: boolean;
+}
+
+export interface Shown extends Summary {
+  readonly label: string;
+  readonly task: Json;
+  readonly startedAt: number | null;
+  readonly messages: number;
+  readonly unknown: readonly UnknownCall[];
+  readonly result: Json;
+  readonly failure: { readonly code: string; readonly message: string } | null;
+}
+
+/** One event with the commit that made it durable. */
+export type TimelineEntry = { readonly version: number; readonly epoch: number } & Event;
+
+export interface LedgerEntry {
+  readonly call: string;
+  readonly tool: string;
+  readonly effect: Effect | null;
+  readonly key: string | null;
+  readonly status: "proposed" | "intended" | "started" | "succeeded" | "failed" | "unknown" | "reconciled";
+  /** How often it was released to be run. */
+  readonly attempts: number;
+  readonly externalId: string | null;
+  readonly evidence: string;
+  readonly intendedAt: number | null;
+  readonly settledAt: number | null;
+}
+
+export function summaryOf(row: Row, now: number): Summary {
+  const { run, agent, status, phase, version, epoch, takeovers, createdAt, statusSince, lastCheckpointAt } = row;
+  const { microUsd, tokensIn, tokensOut, beats }: Spent = row.spent;
+  const held = row.owner !== null && now < (row.leaseUntil ?? 0);
+  const spent = { usd: Number(usd(microUsd)), tokensIn, tokensOut };
+  const inProgress = !hasEnded(row);
+  return {
+    ...{ run, agent, status, phase, inProgress, resumable: inProgress && !held, version, epoch, beats, takeovers },
+    ...{ createdAt, statusSince, lastCheckpointAt, wakeAt: row.wakeAt, spent },
+  };
+}
+
+/** Null when there is no such run. */
+export async function show(world: World, run: string): Promise<Shown | null> {
+  const loaded = await loadRun(world, run);
+  if (loaded === null) return null;
+  const { row, state } = loaded;
+  const json = (value: Parameters<typeof jsonOf>[2]): Promise<Json> => jsonOf(world.objects, row, value);
+  const asked = state.open.filter((open) => open.status === "unknown");
+  const unknown = await Promise.all(
+    asked.map(async ({ call, tool, intent, askFrom, answer }) => ({
+      ...{ call, tool, key: intent?.key ?? "", askFrom: askFrom ?? 0, answered: answer !== null },
+      args: await json(argsOf(state, call)),
+    })),
+  );
+  return {
+    ...summaryOf(row, world.clock.now()),
+    label: row.status === "queued" ? "waiting for its first beat" : PHASES[row.phase].label,
+    task: await json(state.task),
+    startedAt: state.startedAt,
+    messages: state.messages.length,
+    unknown,
+    result: state.result === null ? null : await json(state.result),
+    failure: state.failure,
+  };
+}
+
+/** The whole transcript, each message with its own time and source. Null when there is no such run. */
+export async function transcript(world: World, run: string): Promise<readonly Message[] | null> {
+  return (await loadRun(world, run))?.state.messages ?? null;
+}
+
+/** Every committed event after `after`, in order; the chain of snapshots is read back no further than that. */
+export async function timeline(
+  world: World,
+  of: { readonly run: string; readonly after: number },
+): Promise<readonly TimelineEntry[] | null> {
+  const loaded = await loadRun(world, of.run);
+  if (loaded === null) return null;
+  const older: (readonly CommitRecord[])[] = [];
+  let pointer: SnapshotPointer | null = loaded.row.snapshot;
+  while (pointer !== null && pointer.version > of.after) {
+    const snapshot = await readSnapshot(world.objects, pointer);
+    older.unshift(snapshot.commits);
+    pointer = snapshot.previous;
+  }
+  const commits = [...older.flat(), ...loaded.journal].filter(({ version }) => version > of.after);
+  return commits.flatMap(({ version, epoch, events }) => events.map((event) => ({ version, epoch, ...event })));
+}
+
+/** One entry per call that a model ever asked for, folded from the events. */
+export async function ledger(world: World, run: string): Promise<readonly LedgerEntry[] | null> {
+  const events = await timeline(world, { run, after: 0 });
+  if (events === null) return null;
+  const calls = new Map<string, LedgerEntry>();
+  for (const event of events) {
+    if (event.kind === "ModelCallCompleted") {
+      for (const part of event.parts) {
+        const call = `c${calls.size + 1}`;
+        if (part.kind === "call") calls.set(call, proposed(call, part.tool));
+      }
+    }
+    if (!("call" in event)) continue;
+    const entry = calls.get(event.call);
+    if (entry !== undefined) calls.set(event.call, entered(entry, event));
+  }
+  return [...calls.values()];
+}
+
+const proposed = (call: string, tool: string): LedgerEntry => ({
+  ...{ call, tool, effect: null, key: null, status: "proposed", attempts: 0, externalId: null },
+  ...{ evidence: "the model asked for it", intendedAt: null, settledAt: null },
+});
+
+type CallEvent = Extract<Event, { readonly call: string }>;
+
+function entered(entry: LedgerEntry, event: CallEvent): LedgerEntry {
+  switch (event.kind) {
+    case "ToolIntended":
+      return { ...entry, status: "intended", effect: event.effect, key: event.key, intendedAt: event.at };
+    case "ToolInvoked":
+      return { ...entry, status: "started", attempts: entry.attempts + 1, evidence: `released in epoch ${event.epoch}` };
+    case "ToolResultRecorded": {
+      const { outcome: status, externalId, evidence, at: settledAt } = event;
+      return { ...entry, status, externalId, evidence, settledAt };
+    }
+    case "ToolOutcomeUnknown":
+      return { ...entry, status: "unknown", evidence: event.why };
+    case "ToolResultReconciled": {
+      const { as, by, note } = event.answer;
+      const evidence = `${by} says: ${as}${note === null ? "" : ` (${note})`}`;
+      const settledAt = as === "retry" ? null : event.at;
+      return { ...entry, status: as === "retry" ? "intended" : "reconciled", evidence, settledAt };
+    }
+  }
+}
+
+async function loadRun(world: World, run: string): Promise<Loaded | null> {
+  const row = await world.table.read(run, world.clock.now());
+  return row === null ? null : load(world.objects, row, new SegmentCache());
+}

@@ -1,0 +1,55 @@
+/**
+ * A person says what became of a call whose outcome is unknown. Whatever names no open question is refused before any
+ * write (schedule 29), and so is "it did not happen" before anybody can know that (schedule 35).
+ */
+import type { Answer } from "../core/event.ts";
+import { reconcileId } from "../core/ids.ts";
+import type { Json } from "../core/json.ts";
+import type { World } from "../ports/world.ts";
+import { keepValue } from "./active-run.ts";
+import { deliver } from "./inbox.ts";
+import { SegmentCache, load } from "./load.ts";
+
+export type Reconciled =
+  | { readonly kind: "accepted" }
+  /** Somebody answered this question before; the first answer counts. */
+  | { readonly kind: "duplicate"; readonly answer: Answer | null }
+  /** The run has no such open question. */
+  | { readonly kind: "stale"; readonly unknown: readonly string[] }
+  | { readonly kind: "tooEarly"; readonly askFrom: number }
+  | { readonly kind: "late" }
+  | { readonly kind: "missing" };
+
+export async function reconcile(
+  world: World,
+  of: {
+    readonly run: string;
+    readonly call: string;
+    readonly as: Answer["as"];
+    readonly result: Json | null;
+    readonly by: string;
+    readonly note: string | null;
+  },
+): Promise<Reconciled> {
+  const row = await world.table.read(of.run, world.clock.now());
+  if (row === null) return { kind: "missing" };
+  const { state } = await load(world.objects, row, new SegmentCache());
+  const unknown = state.open.filter((open) => open.status === "unknown");
+  const open = unknown.find((each) => each.call === of.call);
+  if (open === undefined) return { kind: "stale", unknown: unknown.map(({ call }) => call) };
+  if (open.answer !== null) return { kind: "duplicate", answer: open.answer };
+  const askFrom = open.askFrom ?? 0;
+  if (of.as !== "succeeded" && world.clock.now() < askFrom) return { kind: "tooEarly", askFrom };
+  const value = of.as === "succeeded" && of.result !== null ? await keepValue(world, row, of.result) : null;
+  const answer: Answer = { as: of.as, value, by: of.by, note: of.note };
+  const { call, asked } = open;
+  const message = {
+    id: reconcileId(call, asked),
+    sentAt: world.clock.now(),
+    body: { kind: "reconcile", call, asked, answer } as const,
+  };
+  const delivered = await deliver(world, { run: row.run, born: row.born, message });
+  if (delivered === "delivered") return { kind: "accepted" };
+  if (delivered === "duplicate") return { kind: "duplicate", answer: null };
+  return { kind: delivered === "late" ? "late" : "missing" };
+}

@@ -1,0 +1,89 @@
+/** Starting a run: snapshot 0, then the row, then its execution; each step can be repeated. */
+import { z } from "zod";
+import type { Agent } from "../agent/define.ts";
+import { digestOf } from "../codec/canonical.ts";
+import { encodeSnapshot } from "../codec/snapshot.ts";
+import { asJson } from "../codec/value.ts";
+import { bornFrom, runId } from "../core/ids.ts";
+import type { Json } from "../core/json.ts";
+import type { Creation, Row } from "../core/row.ts";
+import { initialState } from "../core/state.ts";
+import type { CreateOutcome } from "../ports/run-table.ts";
+import type { World } from "../ports/world.ts";
+import { keepValue, putSegments, putSnapshot } from "./active-run.ts";
+import { certainly } from "./certain.ts";
+import { startExecution } from "./chain-tasks.ts";
+import { snapshotKey } from "./keys.ts";
+
+export type Started =
+  | { readonly kind: "started"; readonly row: Row }
+  /** The same key and the same input: the same run. */
+  | { readonly kind: "exists"; readonly row: Row }
+  /** The same key with another input. */
+  | { readonly kind: "conflict"; readonly row: Row }
+  /** The input is not what the agent takes; `why` names each path. */
+  | { readonly kind: "invalid"; readonly why: string };
+
+export async function startRun(
+  world: World,
+  of: {
+    readonly agent: Agent;
+    readonly input: Json;
+    readonly tenant: string;
+    /** Null makes a run of its own. */
+    readonly idempotencyKey: string | null;
+  },
+): Promise<Started> {
+  const { agent, tenant } = of;
+  const task = taskOf(agent, of.input);
+  if (!task.ok) return { kind: "invalid", why: task.why };
+  const inputDigest = digestOf(task.json);
+  const idempotencyKey = of.idempotencyKey ?? world.random.hex();
+  const run = runId(world.hash, { tenant, agent: agent.name, idempotencyKey });
+  const found = await world.table.read(run, world.clock.now());
+  if (found !== null) return resumeStart(world, { row: found, inputDigest });
+  const creation = await prepare(world, { agent, tenant, run, task: task.json, inputDigest });
+  const outcome = await certainly<Exclude<CreateOutcome, { kind: "ambiguous" }>>(
+    () => world.table.create(creation),
+    (row) => (row.born === creation.born ? { kind: "created", row } : null),
+  );
+  if (outcome.kind !== "created") return resumeStart(world, { row: outcome.row, inputDigest });
+  await startExecution(world, outcome.row);
+  return { kind: "started", row: outcome.row };
+}
+
+/** A start that is repeated: the first one may have died between the row and the execution. */
+async function resumeStart(world: World, of: { row: Row; inputDigest: string }): Promise<Started> {
+  const { row, inputDigest } = of;
+  if (row.inputDigest !== inputDigest) return { kind: "conflict", row };
+  if (row.status === "queued") await startExecution(world, row);
+  return { kind: "exists", row };
+}
+
+/** Everything that has to be durable before the row names it. */
+async function prepare(
+  world: World,
+  of: { agent: Agent; tenant: string; run: string; task: Json; inputDigest: string },
+): Promise<Creation> {
+  const { agent, tenant, run, inputDigest } = of;
+  const now = world.clock.now();
+  const born = bornFrom(world.random.hex());
+  const state = initialState({
+    ...{ run, born, agent: agent.name, agentVersion: agent.version, at: now },
+    takeoversMax: agent.budget.takeovers,
+    task: await keepValue(world, { run, born }, of.task),
+    taskText: typeof of.task === "string" ? of.task : JSON.stringify(of.task),
+  });
+  const { digest, bytes, segments } = encodeSnapshot({ version: 0, previous: null, commits: [], state });
+  await putSegments(world.objects, { run, born }, segments);
+  const key = snapshotKey({ run, born }, { version: 0, epoch: 0, put: 1 });
+  await putSnapshot(world.objects, { key, bytes });
+  const identity = { run, born, tenant, agent: agent.name, agentVersion: agent.version, inputDigest };
+  const snapshot = { version: 0, key, digest };
+  return { ...identity, snapshot, now, deadline: now + world.limits.idleRunMs };
+}
+
+function taskOf(agent: Agent, input: Json): ReturnType<typeof asJson> {
+  const parsed = agent.task.safeParse(input);
+  return parsed.success ? asJson(parsed.data) : { ok: false, why: z.prettifyError(parsed.error) };
+}

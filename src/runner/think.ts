@@ -1,0 +1,205 @@
+/** The plan edge: one call to the model, its reply, its cost, and the intents of the calls that it asks for. */
+import type { Agent, Tool } from "../agent/define.ts";
+import type { Model, ModelOutcome, RepliedPart } from "../agent/model.ts";
+import { digestOf, canonical } from "../codec/canonical.ts";
+import { bounded, sentenceOf } from "../codec/value.ts";
+import { type Spent, exhausted, microUsdOf } from "../core/budget.ts";
+import type { ReplyPart } from "../core/event.ts";
+import { intentKey } from "../core/ids.ts";
+import type { Json } from "../core/json.ts";
+import { argsOf } from "../core/ledger.ts";
+import { inline } from "../core/message.ts";
+import { decideRecovery } from "../core/recovery.ts";
+import type { State } from "../core/state.ts";
+import type { ActiveRun } from "./active-run.ts";
+import { within } from "./call-tool.ts";
+
+/** What a step leads to: go on in this invocation, or release the run and let the chain begin the next one. */
+export type Next = "on" | "release";
+
+/** What a lost reply is taken to have cost beyond its prompt. */
+const LOST_REPLY_TOKENS = 500;
+const CHARACTERS_PER_TOKEN = 4;
+
+export async function askModel(run: ActiveRun, agent: Agent, model: Model): Promise<Next> {
+  debitLostCalls(run, agent);
+  const over = exhausted(run.state.spent, agent.budget);
+  if (over !== null) {
+    const failure = { code: "BudgetExhausted", message: `${over}; raise the agent's budget and start another run` };
+    run.record(decideRecovery(run.state, { kind: "budget", failure }, run.now));
+    return "on";
+  }
+  const { modelMs } = run.world.limits;
+  if (run.leftMs < modelMs && run.moved) return "release";
+  const startedAt = run.now;
+  const outcome = await ask(run, agent, { model, timeoutMs: Math.max(1, Math.min(modelMs, run.leftMs)) });
+  return absorbReply(run, agent, { model, outcome, tookMs: run.now - startedAt });
+}
+
+/** Asks until the time is up or the process is asked to come to an end; a reply that comes later is lost. */
+async function ask(
+  run: ActiveRun,
+  agent: Agent,
+  options: { model: Model; timeoutMs: number },
+): Promise<ModelOutcome | null> {
+  const { clock, limits } = run.world;
+  const stop = new AbortController();
+  const forget = clock.after(options.timeoutMs, () => stop.abort());
+  const signal = AbortSignal.any([stop.signal, run.invocation.drain]);
+  const { instructions, tools } = agent;
+  const asked = options.model.ask({ instructions, tools, messages: run.state.messages, signal });
+  const stopped = new Promise<null>((resolve) => {
+    signal.addEventListener("abort", () => resolve(null), { once: true });
+    if (signal.aborted) resolve(null);
+  });
+  try {
+    const first = await Promise.race([asked, stopped]);
+    if (first !== null && first.kind !== "aborted") return first;
+    // One last look: a reply that is there already is not thrown away.
+    const last = await within(asked, limits.abortGraceMs, clock);
+    if (last === null) run.outlived = "model";
+    return last === null || last.kind === "aborted" ? null : last;
+  } finally {
+    forget();
+  }
+}
+
+async function absorbReply(
+  run: ActiveRun,
+  agent: Agent,
+  asked: { model: Model; outcome: ModelOutcome | null; tookMs: number },
+): Promise<Next> {
+  const { model, outcome, tookMs } = asked;
+  if (outcome === null) {
+    const drained = run.invocation.drain.aborted;
+    const why = drained ? "its process was asked to end" : `no reply within ${tookMs} ms`;
+    recordLost(run, agent, { calls: 1, why });
+    if (drained) return "release";
+    const failure = { code: "ModelTimedOut", message: why };
+    run.record(decideRecovery(run.state, { kind: "model", failure, retryable: true, retryAfterMs: null }, run.now));
+    return run.outlived === "no" ? "on" : "release";
+  }
+  if (outcome.kind === "aborted") return "release";
+  if (outcome.kind === "failed") {
+    const { failure, retryable, retryAfterMs } = outcome;
+    run.record(decideRecovery(run.state, { kind: "model", failure, retryable, retryAfterMs }, run.now));
+    return "on";
+  }
+  const { finish, tokensIn, tokensOut } = outcome;
+  const parts = await Promise.all(outcome.parts.map((part) => keepPart(run, part)));
+  const at = run.now;
+  run.replies += 1;
+  run.record({ kind: "ModelCallCompleted", at, model: model.name, parts, finish, tokensIn, tokensOut, tookMs });
+  const microUsd = microUsdOf(agent.price, tokensIn, tokensOut);
+  run.record({ kind: "BudgetDebited", at, debit: { tokensIn, tokensOut, microUsd, beats: 1 }, for: model.name });
+  if (run.state.phase === "AwaitingLLM") {
+    const failure = { code: "EmptyReply", message: "the model answered with neither words nor calls" };
+    const say = "Your last reply was empty. Call a tool, or answer in words if you are done.";
+    run.record(decideRecovery(run.state, { kind: "reply", failure, say }, at));
+  }
+  return "on";
+}
+
+async function keepPart(run: ActiveRun, part: RepliedPart): Promise<ReplyPart> {
+  if (part.kind === "badCall") {
+    // The text stays as it came; no tool's schema takes a bare text, so the intent is refused and the model told.
+    return { kind: "call", tool: part.tool, args: await run.keep(part.raw), provider: null };
+  }
+  return part.kind === "call" ? { ...part, args: await run.keep(part.args) } : part;
+}
+
+/**
+ * Claims since the last commit found the model being asked: that many replies may be paid for and lost. They are
+ * debited at their estimate before the next call is judged affordable, so recovery itself is bounded.
+ */
+function debitLostCalls(run: ActiveRun, agent: Agent): void {
+  const calls = run.lostCalls;
+  run.lostCalls = 0;
+  if (calls > 0) recordLost(run, agent, { calls, why: "its process ended before the reply was kept" });
+}
+
+function recordLost(run: ActiveRun, agent: Agent, lost: { calls: number; why: string }): void {
+  const at = run.now;
+  const { tokensIn, tokensOut } = estimate(run.state);
+  const microUsd = microUsdOf(agent.price, tokensIn, tokensOut) * lost.calls;
+  const debit: Partial<Spent> = { tokensIn: tokensIn * lost.calls, tokensOut: tokensOut * lost.calls, microUsd };
+  run.record({ kind: "ModelCallLost", at, ...lost });
+  run.record({ kind: "BudgetDebited", at, debit, for: "lost model calls, estimated" });
+}
+
+function estimate(state: State): { tokensIn: number; tokensOut: number } {
+  const characters = state.messages.reduce((sum, message) => sum + canonical(message.parts).length, 0);
+  return { tokensIn: Math.ceil(characters / CHARACTERS_PER_TOKEN), tokensOut: LOST_REPLY_TOKENS };
+}
+
+/**
+ * Judges each proposed call: what names no tool or does not fit its schema is told to the model; the rest is intended
+ * and released by the next commit. Nothing is released that could not end within this invocation.
+ */
+export async function intend(run: ActiveRun, agent: Agent, calls: readonly string[]): Promise<Next> {
+  const judged = await Promise.all(calls.map((call) => judgeCall(run, agent, call)));
+  const fitting = judged.flatMap((each) => (each.kind === "fits" ? [each] : []));
+  const longest = Math.max(0, ...fitting.map((each) => timeoutOf(run, each.tool)));
+  if (longest > run.leftMs && run.moved) return "release";
+  const at = run.now;
+  for (const each of judged) {
+    if (each.kind === "fits") continue;
+    const value = inline(each.why);
+    const evidence = "refused before it was started";
+    run.record({
+      kind: "ToolResultRecorded",
+      at,
+      call: each.call,
+      outcome: "failed",
+      value,
+      externalId: null,
+      evidence,
+    });
+  }
+  for (const { call, tool, args, intended } of fitting) {
+    const { run: id, born, epoch } = run.row;
+    const name = run.state.open.find((open) => open.call === call)?.tool ?? "";
+    const intent = { run: id, born, attempt: run.state.attempt, call, tool: name, args: canonical(args) };
+    const key = intentKey(run.world.hash, intent);
+    if (!intended) {
+      run.record({ kind: "ToolIntended", at, call, effect: tool.effect, key, argsDigest: digestOf(args) });
+    }
+    run.record({ kind: "ToolInvoked", at, call, epoch });
+  }
+  if (fitting.length > 0) {
+    run.record({ kind: "BudgetDebited", at, debit: { toolCalls: fitting.length }, for: "tool calls" });
+  }
+  return "on";
+}
+
+type Judged =
+  | { readonly kind: "fits"; readonly call: string; readonly tool: Tool; readonly args: Json; readonly intended: boolean }
+  | { readonly kind: "refused"; readonly call: string; readonly why: string };
+
+async function judgeCall(run: ActiveRun, agent: Agent, call: string): Promise<Judged> {
+  const open = run.state.open.find((each) => each.call === call);
+  const name = open?.tool ?? "";
+  const tool = Object.hasOwn(agent.tools, name) ? agent.tools[name] : undefined;
+  if (tool === undefined) {
+    const known = Object.keys(agent.tools).join(", ");
+    return { kind: "refused", call, why: bounded(`UnknownTool: there is no tool ${name}; the tools are ${known}`) };
+  }
+  const args = await run.json(argsOf(run.state, call));
+  const why = misfit(tool, args);
+  return why === null
+    ? { kind: "fits", call, tool, args, intended: (open?.intent ?? null) !== null }
+    : { kind: "refused", call, why: bounded(`InvalidArguments: ${why}`) };
+}
+
+/** Why the arguments do not fit the tool's schema, with the path of what is wrong; null when they do. */
+export function misfit(tool: Tool, args: Json): string | null {
+  try {
+    const parsed = tool.input.safeParse(args);
+    if (parsed.success) return null;
+    return parsed.error.issues.map(({ path, message }) => `${path.join(".") || "arguments"}: ${message}`).join("; ");
+  } catch (error) {
+    return sentenceOf(error);
+  }
+}
+
+export const timeoutOf = (run: ActiveRun, tool: Tool): number => tool.timeoutMs ?? run.world.limits.toolMs;
