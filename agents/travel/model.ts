@@ -51,12 +51,13 @@ function troubleWith(step: Step, { calls }: Conversation): string | null {
   if (last === undefined) return null;
   // A new call has a new key, and the other side would take it for a second order.
   if (last.outcome === "unknown") return `Nobody knows whether ${step} happened; please look before you try again.`;
-  const words = String(last.result);
+  const words = JSON.stringify(last.result);
   return tries.length >= TRIES_MAX || words.includes("declined") ? `${step} did not work: ${words}` : null;
 }
 
-function argsOf(step: Step, { task, resultOf }: Conversation): Readonly<Record<string, unknown>> {
-  const { from, to, date, nights, traveller } = trip.parse(task.json);
+function argsOf(step: Step, conversation: Conversation): Readonly<Record<string, unknown>> {
+  const { from, to, date, nights, traveller } = trip.parse(conversation.task.json);
+  const resultOf = (tool: Step) => conversation.resultOf(tool);
   const chosen = () => choice.parse(resultOf("compare"));
   const reference = (tool: Step) => booked.parse(resultOf(tool)).reference;
   switch (step) {
@@ -71,7 +72,12 @@ function argsOf(step: Step, { task, resultOf }: Conversation): Readonly<Record<s
     case "bookHotel":
       return { ...chosen().hotel, traveller };
     case "chargeCard":
-      return { amountUsd: chosen().totalUsd, flight: reference("bookFlight"), hotel: reference("bookHotel"), traveller };
+      return {
+        amountUsd: chosen().totalUsd,
+        flight: reference("bookFlight"),
+        hotel: reference("bookHotel"),
+        traveller,
+      };
     case "sendConfirmation":
       return {
         flight: reference("bookFlight"),

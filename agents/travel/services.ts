@@ -14,6 +14,7 @@ interface Booking {
   readonly signal: AbortSignal;
 }
 
+/** Books, or answers what was booked under this key before. `OutcomeUnknown`: it is booked, but the answer was lost. */
 export async function book(service: Service, booking: Booking) {
   const { order, key, signal } = booking;
   await ask(service, { what: JSON.stringify(order), key, signal });
@@ -57,25 +58,25 @@ function record(service: Service, { order, key }: Booking) {
 export const takes = (ms: number, signal: AbortSignal): Promise<void> =>
   wait(ms * Number(process.env.TRAVEL_PACE ?? 1), undefined, { signal });
 
-/** What the services have seen, for demos and tests; `search` and `model` by what they were asked. */
+/** What the services have seen, for demos and tests: `search` and `model` by step, the others in total. */
 export function countsOf(dir: string) {
   return {
-    search: asked(dir, "search"),
-    airline: booked(dir, "airline"),
-    hotel: booked(dir, "hotel"),
-    card: booked(dir, "card"),
-    mail: booked(dir, "mail"),
-    model: asked(dir, "model"),
+    search: questions(dir, "search"),
+    airline: orders(dir, "airline"),
+    hotel: orders(dir, "hotel"),
+    card: orders(dir, "card"),
+    mail: orders(dir, "mail"),
+    model: questions(dir, "model"),
   };
 }
 
-function booked(dir: string, service: Service): { requests: number; bookings: number } {
+function orders(dir: string, service: Service): { requests: number; bookings: number } {
   using file = openFile(service, dir);
   const count = (table: string) => Number(file.prepare(`SELECT count(*) AS rows FROM ${table}`).get()?.rows);
   return { requests: count("requests"), bookings: count("bookings") };
 }
 
-function asked(dir: string, service: Service): Readonly<Record<string, number>> {
+function questions(dir: string, service: Service): Readonly<Record<string, number>> {
   using file = openFile(service, dir);
   const rows = file.prepare("SELECT what, count(*) AS times FROM requests GROUP BY what ORDER BY min(rowid)").all();
   return Object.fromEntries(rows.map(({ what, times }) => [String(what), Number(times)]));
