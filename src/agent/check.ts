@@ -5,11 +5,15 @@
 import type { Limits } from "../core/limits.ts";
 import { type Agent, AgentInvalid, type Tool } from "./define.ts";
 import { modelOf } from "./model.ts";
-import { describeTools } from "./tool-schema.ts";
+import { describeTools, isZod } from "./tool-schema.ts";
+
+/** What is checked; an agent of any task fits. */
+type Checked = Pick<Agent, "name" | "task" | "model" | "tools">;
 
 /** Throws `AgentInvalid` with the first thing that is wrong. */
-export function checkAgent(agent: Agent, limits: Limits): void {
+export function checkAgent(agent: Checked, limits: Limits): void {
   try {
+    if (!isZod(agent.task)) throw new AgentInvalid("its task is no zod 4 schema: write task: z.object({ ... })");
     modelOf(agent.model);
     describeTools(agent.tools);
     for (const [name, tool] of Object.entries(agent.tools)) checkTimes(name, tool, limits);

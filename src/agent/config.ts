@@ -4,9 +4,8 @@
  */
 import { existsSync } from "node:fs";
 import { join, resolve } from "node:path";
-import { pathToFileURL } from "node:url";
 import { z } from "zod";
-import { sentenceOf } from "../codec/value.ts";
+import { importFile } from "./import-file.ts";
 
 /** Write `export const config = { ... } satisfies Config`. */
 export interface Config {
@@ -43,8 +42,14 @@ const schema: z.ZodType<Config> = z.strictObject({
 export async function loadConfig(dir: string): Promise<Config | null> {
   const file = join(resolve(dir), FILE);
   if (!existsSync(file)) return null;
-  const { config } = await importConfig(file);
-  const checked = schema.safeParse(config);
+  const imported = await importFile(file);
+  if (imported.kind === "broken") {
+    throw new ConfigInvalid(`${file} cannot be loaded: ${imported.why}`, { cause: imported.cause });
+  }
+  if (!("config" in imported.exported)) {
+    throw new ConfigInvalid(`${file} exports no config: write export const config = { agents: ["./agent.ts"] };`);
+  }
+  const checked = schema.safeParse(imported.exported["config"]);
   if (!checked.success) throw new ConfigInvalid(`${file}:\n${checked.error.issues.map(lineOf).join("\n")}`);
   const { agents, store, ...rest } = checked.data;
   return {
@@ -54,15 +59,8 @@ export async function loadConfig(dir: string): Promise<Config | null> {
   };
 }
 
-async function importConfig(file: string): Promise<{ readonly config: unknown }> {
-  const exported = (await import(pathToFileURL(file).href).catch((cause: unknown) => {
-    throw new ConfigInvalid(`${file} cannot be loaded: ${sentenceOf(cause)}`, { cause });
-  })) as Readonly<Record<string, unknown>>;
-  if (!("config" in exported)) {
-    throw new ConfigInvalid(`${file} exports no config: write export const config = { agents: ["./agent.ts"] };`);
-  }
-  return { config: exported["config"] };
+/** `config.agents[1]: Invalid input: expected string, received number` */
+function lineOf({ path, message }: z.core.$ZodIssue): string {
+  const place = path.map((key) => (typeof key === "number" ? `[${key}]` : `.${String(key)}`)).join("");
+  return `  config${place}: ${message}`;
 }
-
-const lineOf = ({ path, message }: z.core.$ZodIssue): string =>
-  `  ${["config", ...path].map((key) => (typeof key === "number" ? `[${key}]` : `.${String(key)}`)).join("").slice(1)}: ${message}`;

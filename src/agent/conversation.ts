@@ -7,11 +7,11 @@ import type { Json } from "../core/json.ts";
 import type { CallOutcome } from "../core/message.ts";
 
 /** A call that came to an end. */
-export interface ConversationCall {
+interface ConversationCall {
   readonly tool: string;
   readonly args: Json;
   readonly outcome: CallOutcome;
-  /** What the tool returned; where it did not succeed, the sentence that the model is told. */
+  /** What the tool returned; where it did not succeed, why. */
   readonly result: Json;
 }
 
@@ -26,7 +26,7 @@ export interface Conversation {
   /** How many replies the model has given so far. */
   readonly turn: number;
   /** The result of the last call of that tool that succeeded. */
-  resultOf(tool: string): Json | undefined;
+  readonly resultOf: (tool: string) => Json | undefined;
 }
 
 export function conversationOf(prompt: LanguageModelV4Prompt): Conversation {
@@ -51,7 +51,7 @@ function textOf({ content }: SpokenMessage): string {
   const words = (part: SpokenPart): string[] => {
     if (part.type === "text") return [part.text];
     if (part.type !== "tool-result") return [];
-    const shown = resultOf(part);
+    const shown = shownOf(part);
     return [typeof shown === "string" ? shown : JSON.stringify(shown)];
   };
   return content.flatMap(words).join("\n");
@@ -70,12 +70,17 @@ function callsOf(prompt: LanguageModelV4Prompt): ConversationCall[] {
   });
 }
 
+/** How the call ended, from the option that the prompt carries beside the words. */
 function outcomeOf({ output, providerOptions }: LanguageModelV4ToolResultPart): CallOutcome {
   if (!output.type.startsWith("error")) return "succeeded";
   return providerOptions?.["cairn"]?.["outcome"] === "unknown" ? "unknown" : "failed";
 }
 
-const resultOf = ({ output }: LanguageModelV4ToolResultPart): Json =>
+function resultOf(part: LanguageModelV4ToolResultPart): Json {
+  return (part.providerOptions?.["cairn"]?.["words"] as Json | undefined) ?? shownOf(part);
+}
+
+const shownOf = ({ output }: LanguageModelV4ToolResultPart): Json =>
   output.type === "execution-denied" ? (output.reason ?? "denied") : (output.value as Json);
 
 function parsed(text: string): Json | undefined {

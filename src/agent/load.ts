@@ -4,10 +4,9 @@
  */
 import { existsSync } from "node:fs";
 import { resolve } from "node:path";
-import { pathToFileURL } from "node:url";
-import { sentenceOf } from "../codec/value.ts";
 import { isName } from "../core/ids.ts";
 import { type Agent, AgentInvalid } from "./define.ts";
+import { importFile } from "./import-file.ts";
 
 /** The agents of all files by name. Throws `AgentInvalid`, also when two agents share a name. */
 export async function loadAgents(paths: readonly string[]): Promise<ReadonlyMap<string, Agent>> {
@@ -32,10 +31,11 @@ export async function loadAgents(paths: readonly string[]): Promise<ReadonlyMap<
 export async function loadAgentFile(path: string): Promise<readonly Agent[]> {
   const file = resolve(path);
   if (!existsSync(file)) throw new AgentInvalid(`there is no agent file ${file}: check the path in cairn.config.ts`);
-  const exported = await import(pathToFileURL(file).href).catch((cause: unknown) => {
-    throw new AgentInvalid(`agent file ${file} cannot be loaded: ${sentenceOf(cause)}`, { cause });
-  });
-  const agents = new Set(Object.values(exported as Readonly<Record<string, unknown>>).filter(isAgent));
+  const imported = await importFile(file);
+  if (imported.kind === "broken") {
+    throw new AgentInvalid(`agent file ${file} cannot be loaded: ${imported.why}`, { cause: imported.cause });
+  }
+  const agents = new Set(Object.values(imported.exported).filter(isAgent));
   if (agents.size === 0) {
     throw new AgentInvalid(`${file} exports no agent: write export const NAME = defineAgent({ ... })`);
   }
@@ -43,7 +43,7 @@ export async function loadAgentFile(path: string): Promise<readonly Agent[]> {
 }
 
 /** What `defineAgent` returns, also that of another copy of cairn: an agent is known by its shape. */
-export function isAgent(value: unknown): value is Agent {
+function isAgent(value: unknown): value is Agent {
   if (typeof value !== "object" || value === null) return false;
   const { name, version, task, tools, done, topology, budget } = value as Readonly<Record<keyof Agent, unknown>>;
   return (

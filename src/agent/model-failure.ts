@@ -10,7 +10,7 @@ import type { ModelFailed } from "./model.ts";
 /** `secret`: the key that the model is asked with, which a provider may echo; empty when there is none. */
 export function failedBy(error: unknown, secret: string): ModelFailed {
   const said = saidBy(error);
-  const message = bounded(withoutCredentials(said, secret));
+  const message = bounded(withoutCredentials(said, secret)).toWellFormed();
   const failed = (code: string, retryable: boolean, retryAfterMs: number | null = null): ModelFailed => ({
     kind: "failed",
     failure: { code, message },
@@ -46,7 +46,8 @@ function saidBy(error: unknown): string {
   const words = message === "" ? [] : [message];
   const code = codeOf(data);
   // Without a parsed answer the message is only the status line; the body may say more.
-  const body = data === undefined && responseBody.trim() !== "" ? [responseBody.trim().slice(0, ANSWER_CHARACTERS)] : [];
+  const body =
+    data === undefined && responseBody.trim() !== "" ? [responseBody.trim().slice(0, ANSWER_CHARACTERS)] : [];
   return [...status, ...words, ...code, ...body].join(": ");
 }
 
@@ -59,11 +60,13 @@ function codeOf(data: unknown): readonly string[] {
 const isUnreadable = (error: unknown): boolean =>
   InvalidResponseDataError.isInstance(error) || EmptyResponseBodyError.isInstance(error);
 
+const NETWORK = /^(ECONN|EPIPE|ETIMEDOUT|ENOTFOUND|EAI_AGAIN|EHOST|ENET|UND_ERR_)/;
+
 /** For model objects that do not wrap what `fetch` throws. A timeout of the provider's own is one of these. */
 function isNetwork(error: unknown): boolean {
   for (let current = error, depth = 0; current instanceof Error && depth < 8; current = current.cause, depth += 1) {
     const { code } = current as { code?: unknown };
-    if (typeof code === "string" && /^(E(CONN|PIPE|TIMEDOUT|NOTFOUND|AI_AGAIN|HOST|NET)|UND_ERR_)/.test(code)) return true;
+    if (typeof code === "string" && NETWORK.test(code)) return true;
     if (current.name === "AbortError" || current.name === "TimeoutError") return true;
     if (current.name === "TypeError" && /^(fetch failed|terminated)$/.test(current.message)) return true;
   }
@@ -91,7 +94,10 @@ const SECRET_CHARACTERS_MIN = 8;
 function withoutCredentials(text: string, secret: string): string {
   const known = secret.length < SECRET_CHARACTERS_MIN ? text : text.replaceAll(secret, REMOVED);
   return known
-    .replace(/\b(authorization|x-api-key|api-key|api_key)(["']?\s*[:=]\s*["']?)((bearer|basic)\s+)?[^\s"',}]+/gi, `$1$2${REMOVED}`)
+    .replace(
+      /\b(authorization|x-api-key|api-key|api_key)(["']?\s*[:=]\s*["']?)((bearer|basic)\s+)?[^\s"',}]+/gi,
+      `$1$2${REMOVED}`,
+    )
     .replace(/\b(bearer)\s+[\w.~+/=-]{8,}/gi, `$1 ${REMOVED}`)
     .replace(/\b(sk-|gsk_|xai-|hf_|gh[pousr]_|AIza|AKIA|ASIA)[\w*.-]{6,}/g, REMOVED);
 }

@@ -61,7 +61,7 @@ export interface Model {
 }
 
 /** What a composition root hands over of its environment. */
-export interface ModelEnv {
+interface ModelEnv {
   readonly OPENAI_COMPATIBLE_API_KEY?: string | undefined;
 }
 
@@ -89,17 +89,17 @@ const OPENAI_COMPATIBLE = /^openai-compatible:(?<address>[^#\s]+)#(?<modelId>\S+
 function providedBy(choice: string, env: ModelEnv): LanguageModelV4 {
   const { address = "", modelId = "" } = OPENAI_COMPATIBLE.exec(choice)?.groups ?? {};
   const url = URL.parse(address);
+  if (url !== null && `${url.username}${url.password}` !== "") {
+    throw new AgentInvalid(
+      `the model at ${url.host} has a credential in its address, where it would be kept with every run: ` +
+        "take it out and set OPENAI_COMPATIBLE_API_KEY instead",
+    );
+  }
   if (url === null || !/^https?:$/.test(url.protocol) || url.search !== "") {
     throw new AgentInvalid(
       `the model ${JSON.stringify(choice)} is not understood. As a string cairn understands ` +
         "openai-compatible:http://HOST[:PORT]/v1#MODEL; for any other provider pass its AI SDK model object, " +
         'for example anthropic("claude-sonnet-4-5") of @ai-sdk/anthropic',
-    );
-  }
-  if (url.username !== "" || url.password !== "") {
-    throw new AgentInvalid(
-      `the model at ${url.host} has a credential in its address, where it would be kept with every run: ` +
-        "take it out and set OPENAI_COMPATIBLE_API_KEY instead",
     );
   }
   const apiKey = env.OPENAI_COMPATIBLE_API_KEY;

@@ -84,15 +84,16 @@ const outputs: { readonly [K in CallOutcome]: (value: Value) => Shown } = {
     value.kind === "inline" && typeof value.json !== "string"
       ? { output: { type: "json", value: value.json as JSONValue } }
       : { output: { type: "text", value: inWords(value) } },
-  failed: (value) => notSucceeded("failed", `The call failed: ${inWords(value)}`),
-  unknown: (value) =>
-    notSucceeded("unknown", `Nobody knows whether this call took effect; it may have. ${inWords(value)}`),
+  failed: (value) => notSucceeded("failed", { lead: "The call failed: ", words: inWords(value) }),
+  unknown: (value) => notSucceeded("unknown", { lead: UNKNOWN, words: inWords(value) }),
 };
 
-/** Our own option beside the words lets a scripted model tell the two apart; providers ignore it. */
-const notSucceeded = (outcome: CallOutcome, words: string): Shown => ({
-  output: { type: "error-text", value: words },
-  providerOptions: { cairn: { outcome } },
+const UNKNOWN = "Nobody knows whether this call took effect; it may have. ";
+
+/** The same in parts, as an option of our own for scripted models; providers ignore it. */
+const notSucceeded = (outcome: CallOutcome, { lead, words }: { lead: string; words: string }): Shown => ({
+  output: { type: "error-text", value: `${lead}${words}` },
+  providerOptions: { cairn: { outcome, words } },
 });
 
 function inWords(value: Value): string {

@@ -3,6 +3,7 @@
  * bounded, arguments are parsed, counts of tokens are counts.
  */
 import type { LanguageModelV4Content, LanguageModelV4GenerateResult } from "@ai-sdk/provider";
+import { canonical } from "../codec/canonical.ts";
 import { asJson } from "../codec/value.ts";
 import { isName } from "../core/ids.ts";
 import type { Json } from "../core/json.ts";
@@ -57,16 +58,27 @@ const playable = (tool: string): string =>
 function argsOf(raw: string): Json | undefined {
   if (raw.trim() === "") return {};
   try {
-    const parsed = asJson(JSON.parse(raw));
-    return parsed.ok ? parsed.json : undefined;
+    return jsonOf(JSON.parse(raw));
   } catch {
     return undefined;
   }
 }
 
-function providerOf(metadata: unknown): Json {
-  const parsed = asJson(metadata);
-  return parsed.ok ? parsed.json : null;
+const providerOf = (metadata: unknown): Json => jsonOf(metadata) ?? null;
+
+/** What is kept gets a digest, so it needs a canonical form: a key may hold half a character, which has none. */
+function jsonOf(value: unknown): Json | undefined {
+  const parsed = asJson(value);
+  return parsed.ok && hasCanonicalForm(parsed.json) ? parsed.json : undefined;
+}
+
+function hasCanonicalForm(json: Json): boolean {
+  try {
+    canonical(json);
+    return true;
+  } catch {
+    return false;
+  }
 }
 
 function bytesOf(part: LanguageModelV4Content): number {
@@ -75,8 +87,10 @@ function bytesOf(part: LanguageModelV4Content): number {
   return Buffer.byteLength(text) + Buffer.byteLength(metadata);
 }
 
-const countOf = (tokens: number | undefined): number =>
-  tokens !== undefined && Number.isFinite(tokens) && tokens > 0 ? Math.ceil(tokens) : 0;
+/** No reply costs that many: a provider's wrong number must not make a sum that cannot be kept. */
+const TOKENS_MAX = 1e9;
+
+const countOf = (tokens = 0): number => (tokens > 0 ? Math.min(Math.ceil(tokens), TOKENS_MAX) : 0);
 
 const tooLarge = (message: string): ModelFailed => ({
   kind: "failed",

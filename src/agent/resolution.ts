@@ -18,7 +18,7 @@ export function registerResolution(): void {
         return next(specifier, context);
       } catch (error) {
         if (!OURS.test(specifier) || !isNotFound(error)) throw error;
-        return next(specifier, { ...context, parentURL: import.meta.url });
+        return { url: import.meta.resolve(specifier), shortCircuit: true };
       }
     },
   });

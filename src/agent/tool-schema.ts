@@ -40,12 +40,12 @@ function jsonSchemaOf(name: string, { input }: Tool): InputSchema {
       `the input of tool ${name} is no object, and models send arguments by name: write input: z.object({ ... })`,
     );
   }
-  return schema;
+  return schema as InputSchema;
 }
 
-function draft7(name: string, input: z.ZodType): InputSchema & { readonly $schema?: string } {
+function draft7(name: string, input: z.ZodType): z.core.JSONSchema.BaseSchema {
   try {
-    return z.toJSONSchema(input, { io: "input", target: "draft-7" }) as InputSchema;
+    return z.toJSONSchema(input, { io: "input", target: "draft-7" });
   } catch (error) {
     throw new AgentInvalid(
       `the input of tool ${name} cannot be described to a model (${sentenceOf(error)}): ` +
@@ -56,5 +56,5 @@ function draft7(name: string, input: z.ZodType): InputSchema & { readonly $schem
 }
 
 /** Also a schema of another copy of zod 4: an agent outside of this repository may bring its own. */
-const isZod = (schema: unknown): schema is z.ZodType =>
+export const isZod = (schema: unknown): schema is z.ZodType =>
   typeof schema === "object" && schema !== null && "_zod" in schema;

@@ -24,6 +24,7 @@ export async function perform(run: ActiveRun, agent: Agent, calls: readonly stri
   const runnable = await Promise.all(calls.map((call) => prepared(run, agent, call)));
   const longest = Math.max(...runnable.map(({ tool }) => timeoutOf(run, tool)));
   if (longest > run.leftMs) return noTime(run, runnable);
+  run.acted = true;
   const tries = await Promise.all(
     runnable.map(async (each) => ({ ...each, ended: await tryOnce(run, each) })),
   );

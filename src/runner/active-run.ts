@@ -22,7 +22,7 @@ import type { Invocation } from "../ports/tasks.ts";
 import type { World } from "../ports/world.ts";
 import { certainly, certainlyPut } from "./certain.ts";
 import { blobKey, segmentKey, snapshotKey } from "./keys.ts";
-import { type Loaded, jsonOf } from "./load.ts";
+import { type Loaded, type SegmentCache, jsonOf } from "./load.ts";
 
 /** Somebody else has the run: nothing more is written and nothing more is started. */
 export class Fenced extends Error {
@@ -49,6 +49,8 @@ export class ActiveRun {
   readonly invocation: Invocation;
   /** Model replies that this invocation brought in. */
   replies = 0;
+  /** It ran tools; what they came to is committed before the model hears of it (rule 2). */
+  acted = false;
   /** Something outlived its timeout: this process has to end before it does anything else. */
   outlived: "no" | "model" | "tool" = "no";
   /** Model calls of dead invocations whose cost is not debited yet. */
@@ -61,21 +63,24 @@ export class ActiveRun {
   #pending: readonly Event[] = [];
   #journal: readonly CommitRecord[];
   readonly #stored: Set<string>;
+  readonly #segments: SegmentCache;
   readonly #versionAtClaim: number;
   #puts = 0;
 
-  constructor(options: { world: World; invocation: Invocation; loaded: Loaded }) {
+  constructor(options: { world: World; invocation: Invocation; loaded: Loaded; segments: SegmentCache }) {
     const { row, state, journal, stored } = options.loaded;
     this.world = options.world;
     this.invocation = options.invocation;
     this.stirsRead = row.stirsSeen;
-    // Claims since the last commit found the model being asked, and so did this one: the others may have asked.
-    this.lostCalls = state.phase === "AwaitingLLM" || state.phase === "RetryingLLM" ? row.claims - 1 : 0;
     this.#row = row;
     this.#state = state;
     this.#committed = state;
     this.#journal = journal;
     this.#stored = new Set(stored);
+    this.#segments = options.segments;
+    // Whoever claimed since the last commit found the run where it is now; if the model is next, they may have asked.
+    const next = this.owed()[0]?.kind;
+    this.lostCalls = next === "askModel" || next === "prepare" ? row.claims - 1 : 0;
     this.#versionAtClaim = row.version;
   }
 
@@ -200,7 +205,10 @@ export class ActiveRun {
     });
     const unknown = segments.filter(({ ref }) => !this.#stored.has(ref.sha256));
     await putSegments(objects, row, unknown);
-    for (const { ref } of unknown) this.#stored.add(ref.sha256);
+    for (const segment of unknown) {
+      this.#stored.add(segment.ref.sha256);
+      this.#segments.add(segment);
+    }
     this.#puts += 1;
     const key = snapshotKey(row, { version, epoch: row.epoch, put: this.#puts });
     await putSnapshot(objects, { key, bytes });

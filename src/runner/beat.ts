@@ -62,7 +62,7 @@ export async function beat(
   }
   try {
     const loaded = await load(world.objects, claimed.row, runner.segments);
-    const run = new ActiveRun({ world, invocation, loaded });
+    const run = new ActiveRun({ world, invocation, loaded, segments: runner.segments });
     if (claimed.overtook !== null) recordTakeover(run, claimed.overtook);
     return await drive(runner, run);
   } catch (error) {
@@ -118,7 +118,7 @@ async function step(runner: Runner, run: ActiveRun, command: Step): Promise<Next
   }
   if (command.kind === "reconcile") return reconcile(run, command.call);
   if (mayStop(command) && run.invocation.drain.aborted) return "release";
-  if (command.kind === "askModel" && run.replies > 0) return "release";
+  if (command.kind === "askModel" && (run.replies > 0 || run.acted)) return "release";
   const found = await runner.agentOf(run.row.agent);
   if (found.kind === "absent") {
     alarm(run.world, run.row.run, { what: "AgentAbsent", why: found.why });

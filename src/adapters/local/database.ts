@@ -85,17 +85,12 @@ export function reaching<T>(store: Store, access: () => T): T {
 }
 
 function isThere(dir: string, file: string): boolean {
-  try {
-    const folder = statSync(dir, { throwIfNoEntry: false });
-    if (folder === undefined) return false;
-    if (!folder.isDirectory()) throw new StoreInvalid(`${dir} is not a directory, so it holds no store; name another`);
-    const found = statSync(file, { throwIfNoEntry: false });
-    if (found !== undefined && !found.isFile()) throw notOurs(file, "it is not a file");
-    return found !== undefined;
-  } catch (error) {
-    if (fileCode(error) !== "ENOTDIR") throw error;
-    throw new StoreInvalid(`${dir} lies below something that is not a directory; name another directory`);
-  }
+  const folder = statSync(dir, { throwIfNoEntry: false });
+  if (folder === undefined) return false;
+  if (!folder.isDirectory()) throw new StoreInvalid(`${dir} is not a directory, so it holds no store; name another`);
+  const found = statSync(file, { throwIfNoEntry: false });
+  if (found !== undefined && !found.isFile()) throw notOurs(file, "it is not a file");
+  return found !== undefined;
 }
 
 /**
@@ -103,7 +98,7 @@ function isThere(dir: string, file: string): boolean {
  * open a fresh store at once get the same one, and a process that dies half-way leaves no half store.
  */
 function createFile(dir: string, file: string): void {
-  mkdirSync(dir, { recursive: true });
+  makeDir(dir);
   const fresh = `${file}.${randomBytes(8).toString("hex")}.new`;
   try {
     const db = new DatabaseSync(fresh);
@@ -118,6 +113,15 @@ function createFile(dir: string, file: string): void {
     if (fileCode(error) !== "EEXIST") throw error;
   } finally {
     for (const suffix of ["", "-wal", "-shm", "-journal"]) rmSync(fresh + suffix, { force: true });
+  }
+}
+
+function makeDir(dir: string): void {
+  try {
+    mkdirSync(dir, { recursive: true });
+  } catch (error) {
+    if (fileCode(error) !== "ENOTDIR") throw error;
+    throw new StoreInvalid(`${dir} lies below something that is not a directory; name another`);
   }
 }
 

@@ -7,6 +7,7 @@
  */
 import { execFileSync } from "node:child_process";
 import { readFileSync } from "node:fs";
+import { fileCode } from "./store-errors.ts";
 
 export interface ProcessIdentity {
   readonly pid: number;
@@ -57,8 +58,10 @@ function lookInProc(pid: number): Seen | null {
 function readOrNull(file: string): string | null {
   try {
     return readFileSync(file, "utf8");
-  } catch {
-    return null;
+  } catch (error) {
+    // Anything else, such as too many open files, says nothing about that process.
+    if (["ENOENT", "ESRCH"].includes(fileCode(error) ?? "")) return null;
+    throw error;
   }
 }
 

@@ -29,7 +29,7 @@ export function sqliteRunTable(store: Store): RunTable {
   const pages = pagesOf(store.rows);
 
   /** A decision that changes nothing returns the very row it was given. */
-  const decide = <O extends { readonly kind: string; readonly row: Row }>(
+  const decide = <O extends { readonly kind: string; readonly row?: Row }>(
     of: Of,
     decision: (row: Row) => O,
   ): O | Refused =>
@@ -37,7 +37,7 @@ export function sqliteRunTable(store: Store): RunTable {
       const before = present(rows.find(of.run), of);
       if ("kind" in before) return before;
       const outcome = decision(before);
-      if (outcome.row !== before) rows.update(before, outcome.row);
+      if (outcome.row !== undefined && outcome.row !== before) rows.update(before, outcome.row);
       return outcome;
     });
 
@@ -53,8 +53,7 @@ export function sqliteRunTable(store: Store): RunTable {
       const row = reaching(store, () => rows.find(run));
       return row === null || isExpired(row, now) ? null : row;
     },
-    inbox: async (of) =>
-      reaching(store, () => ("kind" in present(rows.find(of.run), of) ? [] : messages.unread(of))),
+    inbox: async (of) => reaching(store, () => ("kind" in present(rows.find(of.run), of) ? [] : messages.unread(of))),
     clearInbox: async (of) =>
       atomically(store, () => {
         for (const id of of.ids) messages.clear(of, id);

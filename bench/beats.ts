@@ -1,0 +1,179 @@
+/**
+ * `node bench/beats.ts [BEATS]`: one long run on the embedded world, beat by beat: what each tenth of it writes, what
+ * loading it costs, and that nothing is ever done twice. Counts are exact; times are of this machine and this moment.
+ */
+import { mkdtempSync, rmSync } from "node:fs";
+import { cpus, tmpdir } from "node:os";
+import { join } from "node:path";
+import { defineAgent, scriptedModel, tool } from "cairn";
+import { z } from "zod";
+import { openStore } from "../src/adapters/local/database.ts";
+import { localWorld } from "../src/adapters/local/world.ts";
+import { modelOf } from "../src/agent/model.ts";
+import { executionName } from "../src/core/ids.ts";
+import { limitsFor } from "../src/core/limits.ts";
+import type { World } from "../src/ports/world.ts";
+import { type Runner, beat } from "../src/runner/beat.ts";
+import { SegmentCache, load } from "../src/runner/load.ts";
+import { startRun } from "../src/runner/start.ts";
+
+const beats = Number(process.argv[2] ?? 500);
+const LOAD_SAMPLES = 7;
+
+interface Counted {
+  objectBytes: number;
+  rowBytes: number;
+  gets: number;
+  puts: number;
+  rowWrites: number;
+}
+
+/** Words of a small vocabulary, never the same twice: they compress about as well as prose does. */
+function prose(seed: number, characters: number): string {
+  const words = "the run goes on from its last checkpoint when a process dies and no effect happens twice so".split(" ");
+  let state = seed * 2_654_435_761;
+  let text = "";
+  while (text.length < characters) {
+    state = (Math.imul(state, 1_664_525) + 1_013_904_223) >>> 0;
+    text += `${words[state % words.length] ?? ""}${state % 7 === 0 ? String(state % 9_973) : ""} `;
+  }
+  return text.slice(0, characters);
+}
+
+const performed = { none: 0, keyed: 0, model: 0 };
+
+const agent = defineAgent({
+  name: "long",
+  version: "1",
+  instructions: "Go on until you are told to stop.",
+  task: z.object({ beats: z.number() }),
+  model: scriptedModel({
+    name: "long-model",
+    reply: ({ turn }) => {
+      performed.model += 1;
+      if (turn >= beats) return { text: "done" };
+      const calls = [{ tool: turn % 2 === 0 ? "look" : "write", args: { turn } }];
+      return { text: prose(turn, 1_500), calls };
+    },
+  }),
+  topology: { kind: "react", maxBeats: beats + 1 },
+  tools: {
+    look: tool({ input: z.object({ turn: z.number() }), effect: "none", run: ({ input }) => answer("none", input.turn) }),
+    write: tool({
+      input: z.object({ turn: z.number() }),
+      effect: "keyed",
+      run: ({ input }) => answer("keyed", input.turn),
+    }),
+  },
+});
+
+function answer(effect: "none" | "keyed", turn: number): string {
+  performed[effect] += 1;
+  return prose(turn + 1_000_003, 2_000);
+}
+
+function counting(world: World, counted: Counted): World {
+  const { table, objects } = world;
+  return {
+    ...world,
+    objects: {
+      get: (key) => {
+        counted.gets += 1;
+        return objects.get(key);
+      },
+      put: (key, bytes) => {
+        counted.puts += 1;
+        counted.objectBytes += bytes.byteLength;
+        return objects.put(key, bytes);
+      },
+    },
+    table: {
+      ...table,
+      claim: (claim) => {
+        counted.rowWrites += 1;
+        return table.claim(claim);
+      },
+      commit: (commit) => {
+        counted.rowWrites += 1;
+        counted.rowBytes += commit.journal?.byteLength ?? 0;
+        return table.commit(commit);
+      },
+    },
+  };
+}
+
+const nothing = (): Counted => ({ objectBytes: 0, rowBytes: 0, gets: 0, puts: 0, rowWrites: 0 });
+
+async function measure(): Promise<void> {
+  const dir = mkdtempSync(join(tmpdir(), "cairn-bench-"));
+  const store = openStore({ dir, create: true });
+  let counted = nothing();
+  const limits = limitsFor(60_000);
+  const world = counting(localWorld({ store, limits, telemetry: { record: () => undefined } }), counted);
+  const runner: Runner = {
+    world,
+    agentOf: async () => ({ kind: "agent", agent, model: modelOf(agent.model) }),
+    segments: new SegmentCache(),
+  };
+  try {
+    const started = await startRun(world, { agent, input: { beats }, tenant: "local", idempotencyKey: null });
+    if (started.kind !== "started") throw new Error(`cannot start: ${started.kind}`);
+    const { run, born } = started.row;
+    const execution = executionName(run, born, 1);
+    let payload = { run, born, chain: 1, epoch: 0 };
+    const rows: Record<string, string | number>[] = [];
+    let tenth = { from: 0, ms: 0 };
+    for (let done = 0; ; ) {
+      const begun = performance.now();
+      const result = await beat(
+        runner,
+        { payload, attempt: { execution, epoch: payload.epoch, retry: 0 } },
+        { deadline: Date.now() + limits.beatMs, drain: new AbortController().signal },
+      );
+      tenth.ms += performance.now() - begun;
+      if (result.kind !== "beat") throw new Error("the beat asked to end its process");
+      payload = result.reply;
+      done += 1;
+      if (done % Math.max(1, Math.round(beats / 10)) === 0) {
+        const per = done - tenth.from;
+        rows.push({
+          beats: done,
+          "written B/beat": Math.round((counted.objectBytes + counted.rowBytes) / per),
+          "of it journal": Math.round(counted.rowBytes / per),
+          "GET/beat": (counted.gets / per).toFixed(2),
+          "PUT/beat": (counted.puts / per).toFixed(2),
+          "row writes/beat": (counted.rowWrites / per).toFixed(2),
+          "ms/beat": (tenth.ms / per).toFixed(2),
+          "load ms, warm": (await loadMs(world, run, runner.segments)).toFixed(2),
+          "load ms, cold": (await loadMs(world, run, null)).toFixed(2),
+        });
+        Object.assign(counted, nothing());
+        tenth = { from: done, ms: 0 };
+      }
+      if (result.reply.route !== "beat") break;
+    }
+    const row = await world.table.read(run, Date.now());
+    console.table(rows);
+    console.log(`status ${row?.status}; model calls ${performed.model}, tools run ${performed.none + performed.keyed}`);
+    console.log(`for ${beats} beats that call a tool and one that ends: nothing was replayed.`);
+    console.log(`${cpus()[0]?.model ?? "unknown CPU"}, Node ${process.version}, ${new Date().toISOString().slice(0, 10)}`);
+  } finally {
+    store.close();
+    rmSync(dir, { recursive: true });
+  }
+}
+
+/** The median of a few loads of the run as it is now. */
+async function loadMs(world: World, run: string, warm: SegmentCache | null): Promise<number> {
+  const times: number[] = [];
+  for (let sample = 0; sample < LOAD_SAMPLES; sample += 1) {
+    const begun = performance.now();
+    const row = await world.table.read(run, Date.now());
+    if (row === null) throw new Error("the run is gone");
+    await load(world.objects, row, warm ?? new SegmentCache());
+    times.push(performance.now() - begun);
+  }
+  return times.toSorted((one, other) => one - other)[Math.floor(LOAD_SAMPLES / 2)] ?? 0;
+}
+
+await measure();

@@ -1,0 +1,6 @@
+/** The one file that a user edits: which agents there are, and how they run. */
+import type { Config } from "./src/agent/config.ts";
+
+export const config = {
+  agents: ["./agents/travel/agent.ts"],
+} satisfies Config;

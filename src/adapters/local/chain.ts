@@ -1,0 +1,19 @@
+/**
+ * Chain on SQLite: what the runner and the commands see of it. They write what shall happen; the supervisor of the
+ * store, if and when there is one, sees it and drives.
+ */
+import type { Chain } from "../../ports/chain.ts";
+import type { Clock } from "../../ports/world.ts";
+import type { Store } from "./database.ts";
+import { executionsOf } from "./executions.ts";
+
+export function sqliteChain(store: Store, clock: Clock): Chain {
+  const executions = executionsOf(store);
+  return {
+    start: async (name, payload) => {
+      const found = executions.start({ name, payload, now: clock.now() });
+      return found === null ? { kind: "started" } : { kind: "exists", running: found.stage !== "ended" };
+    },
+    wake: async (token) => ({ kind: executions.wake(token, clock.now()) ? "woken" : "awake" }),
+  };
+}

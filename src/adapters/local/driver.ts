@@ -1,0 +1,213 @@
+/**
+ * Drives the executions of a store: whatever is ready goes to a worker, whatever became of it is stored.
+ *
+ * Nothing that matters is kept in memory alone. What happens next is read from the store, and an attempt is in the
+ * store before it is sent. Killed at any moment, a driver is followed by another one, which first ends the children
+ * left behind, then counts the attempts that were out as dead, and goes on.
+ *
+ * It looks for what is ready instead of keeping timers and watching for changes: a wake, a start and the end of a wait
+ * are found by the same read, whichever process wrote them, and none can be missed.
+ */
+import type { ChainState, Route } from "../../core/chain.ts";
+import type { Limits } from "../../core/limits.ts";
+import type { Clock } from "../../ports/world.ts";
+import { type Backlog, createBacklog } from "./backlog.ts";
+import type { Store } from "./database.ts";
+import { type Execution, answered, failed, taskOf } from "./execution.ts";
+import { executionsOf } from "./executions.ts";
+import { isAlive, kill } from "./process-identity.ts";
+import { type Children, childrenOf } from "./processes.ts";
+import type { TaskError } from "./wire.ts";
+import { type Pool, type TaskEnd, type Worker, type WorkerOptions, createPool } from "./workers.ts";
+
+/** One attempt, for people. */
+interface Attempted {
+  readonly execution: string;
+  readonly run: string;
+  readonly state: ChainState;
+  readonly retry: number;
+  readonly pid: number;
+}
+
+interface Failed {
+  /** What ended the process, or why it was ended. */
+  readonly how: string;
+  /** What the task threw, if it could say. */
+  readonly error: TaskError | null;
+}
+
+export type SupervisorEvent =
+  | { readonly kind: "workerSpawned"; readonly pid: number }
+  | { readonly kind: "workerGone"; readonly pid: number; readonly how: string }
+  /** A child of a dead supervisor is still alive, and is killed before anything is driven. */
+  | { readonly kind: "orphanKilled"; readonly pid: number }
+  | ({ readonly kind: "attemptStarted" } & Attempted)
+  /** `route`: where a beat leads; null for other tasks. */
+  | ({ readonly kind: "attemptAnswered"; readonly route: Route | null } & Attempted)
+  | ({ readonly kind: "attemptFailed" } & Attempted & Failed)
+  /** Where the chain of a run is now, and when it goes on: epoch milliseconds, null once it has ended. */
+  | {
+      readonly kind: "moved";
+      readonly execution: string;
+      readonly run: string;
+      readonly state: ChainState;
+      readonly readyAt: number | null;
+    }
+  | ({ readonly kind: "sweepFailed" } & Failed)
+  /** The store, or the system that starts processes, takes no more for now. It is tried again. */
+  | { readonly kind: "waitingForStore"; readonly why: string; readonly retryInMs: number }
+  | { readonly kind: "storeIsBack" };
+
+export interface DriverOptions {
+  readonly store: Store;
+  readonly limits: Pick<Limits, "beatMs" | "rescueMs">;
+  readonly worker: WorkerOptions;
+  readonly workers: number;
+  readonly clock: Clock;
+  readonly onEvent: (event: SupervisorEvent) => void;
+  /** Something ended: it is a good moment to call `work`. */
+  readonly onProgress: () => void;
+}
+
+export interface Driver {
+  /** Does what there is to do now, without waiting for any of it. Throws mistakes of ours only. */
+  readonly work: () => void;
+  /** Sends nothing more; resolves when no child is left. */
+  readonly drain: (graceMs: number) => Promise<void>;
+}
+
+const SWEEP_EVERY_MS = 60_000;
+
+export function createDriver(options: DriverOptions): Driver {
+  const { store, limits, clock, onEvent } = options;
+  const executions = executionsOf(store);
+  const children = childrenOf(store);
+  const backlog = createBacklog({
+    clock,
+    onPause: ({ why, ms }) => onEvent({ kind: "waitingForStore", why, retryInMs: ms }),
+    onBack: () => onEvent({ kind: "storeIsBack" }),
+  });
+  const pool = poolOf(options, { children, backlog });
+  const sweep = sweeper(options, { pool });
+  const left = leftBehind(options, { children });
+  let isRecovered = false;
+  let isDraining = false;
+
+  const settle = (execution: Execution, end: TaskEnd): void => {
+    const now = clock.now();
+    const moved = executions.settle(execution, (found) =>
+      end.kind === "answered"
+        ? answered(found, { answer: end.answer, now })
+        : failed(found, { now, rescueMs: limits.rescueMs, atOnce: false }),
+    );
+    if (moved === null) return;
+    onEvent({
+      kind: "moved",
+      execution: moved.name,
+      run: moved.payload.run,
+      state: moved.state,
+      readyAt: moved.readyAt,
+    });
+  };
+  const attempt = (worker: Worker, execution: Execution): void => {
+    const { name, payload, state, retry } = execution;
+    const attempted = { execution: name, run: payload.run, state, retry, pid: worker.identity.pid };
+    const onEnd = (end: TaskEnd): void => {
+      onEvent(eventOf(attempted, end));
+      backlog.keep(() => settle(execution, end));
+      options.onProgress();
+    };
+    onEvent({ kind: "attemptStarted", ...attempted });
+    pool.run(worker, { task: taskOf(execution), onEnd });
+  };
+  const recover = (): boolean => {
+    if (!left.areGone()) return false;
+    executions.recover({ now: clock.now(), rescueMs: limits.rescueMs });
+    return true;
+  };
+  const dispatch = (): void => {
+    isRecovered ||= recover();
+    while (isRecovered && !isDraining && pool.free() > 0) {
+      if (sweep.isDue()) {
+        sweep.start(pool.take());
+        continue;
+      }
+      const name = executions.firstReady(clock.now());
+      if (name === null) return;
+      // The child comes first: if there is none to be had, no attempt is counted.
+      const worker = pool.take();
+      const execution = executions.begin(name, clock.now());
+      if (execution !== null) attempt(worker, execution);
+    }
+  };
+  return {
+    work: () => backlog.goOn(dispatch),
+    drain: async (graceMs) => {
+      isDraining = true;
+      await pool.drain(graceMs);
+      // What cannot be stored now is an attempt that the next supervisor finds out, and counts as dead.
+      backlog.flush();
+    },
+  };
+}
+
+function eventOf(attempted: Attempted, end: TaskEnd): SupervisorEvent {
+  if (end.kind === "failed") return { ...attempted, kind: "attemptFailed", how: end.how, error: end.error };
+  const route = end.answer.kind === "beat" ? end.answer.reply.route : null;
+  return { ...attempted, kind: "attemptAnswered", route };
+}
+
+function poolOf(options: DriverOptions, of: { readonly children: Children; readonly backlog: Backlog }): Pool {
+  const { worker, workers, clock, limits, onEvent } = options;
+  return createPool({
+    ...{ worker, workers, clock, beatMs: limits.beatMs },
+    onSpawned: (child) => {
+      of.children.add(child);
+      onEvent({ kind: "workerSpawned", pid: child.pid });
+    },
+    onGone: (child, how) => {
+      of.backlog.keep(() => of.children.remove(child));
+      onEvent({ kind: "workerGone", pid: child.pid, how });
+    },
+  });
+}
+
+/** One sweep at a time, the first one before anything else. */
+function sweeper({ clock, onEvent, onProgress }: DriverOptions, { pool }: { readonly pool: Pool }) {
+  let dueAt = 0;
+  let isOut = false;
+  return {
+    isDue: (): boolean => !isOut && clock.now() >= dueAt,
+    start: (worker: Worker): void => {
+      isOut = true;
+      dueAt = clock.now() + SWEEP_EVERY_MS;
+      const onEnd = (end: TaskEnd): void => {
+        isOut = false;
+        if (end.kind === "failed") onEvent({ kind: "sweepFailed", how: end.how, error: end.error });
+        onProgress();
+      };
+      pool.run(worker, { task: { kind: "sweep" }, onEnd });
+    },
+  };
+}
+
+/** The children that are in the store when its supervisor begins: those of a dead one. */
+function leftBehind({ onEvent }: DriverOptions, { children }: { readonly children: Children }) {
+  const killed = new Set<number>();
+  return {
+    /** Kills those that are alive; true once none is. */
+    areGone: (): boolean => {
+      const alive = children.all().filter((child) => {
+        if (isAlive(child)) return true;
+        children.remove(child);
+        return false;
+      });
+      for (const child of alive) {
+        if (!killed.has(child.pid)) onEvent({ kind: "orphanKilled", pid: child.pid });
+        killed.add(child.pid);
+        kill(child);
+      }
+      return alive.length === 0;
+    },
+  };
+}

@@ -1,0 +1,135 @@
+/**
+ * One execution of the embedded chain as a value, and how it moves from state to state. What Step Functions keeps in
+ * its service, the store keeps in a row; which state follows which is `core/chain.ts` for both.
+ *
+ * The retry number is in the value from before an attempt leaves until its answer is stored. After a power loss the
+ * next supervisor therefore counts on from the attempt that was out. If it sent the same number again, the claim of
+ * that attempt would be refused by its own dead predecessor, for ever.
+ */
+import { AFTER_BEAT, type ChainState, type Payload, RETRY_DELAYS_MS } from "../../core/chain.ts";
+import { unreachable } from "../../core/invariant.ts";
+import type { Task, TaskResult } from "../../ports/tasks.ts";
+
+export interface Execution {
+  readonly name: string;
+  readonly payload: Payload;
+  readonly state: ChainState;
+  /**
+   * `due`: the task of its state may be sent from `readyAt` on. `trying`: an attempt is out. `waiting`: at `readyAt` it
+   * goes on to the next state. `ended`: over.
+   */
+  readonly stage: "due" | "trying" | "waiting" | "ended";
+  /** Which attempt of this entry of its state is out or next; 0 at every new entry. */
+  readonly retry: number;
+  /** Attempts ever sent. An answer to any but the last one comes too late and changes nothing. */
+  readonly attempt: number;
+  /** Epoch milliseconds; null when no time will move it. */
+  readonly readyAt: number | null;
+  /** How long it parks, from its beat's reply. */
+  readonly seconds: number;
+  /** What wakes it: minted anew for every attempt of Park, and stored before that attempt is sent. */
+  readonly token: string | null;
+}
+
+/** An answer that a chain can go on from. */
+export type Answer = Exclude<TaskResult, { readonly kind: "exit" }>;
+
+/** Keeps a Rescue that names a moment in the past from going round without a pause. */
+const RESCUE_PAUSE_MS = 250;
+
+export function started(of: { readonly name: string; readonly payload: Payload; readonly now: number }): Execution {
+  const { name, payload, now } = of;
+  return { name, payload, state: "Beat", ...entry(now), attempt: 0, seconds: 1 };
+}
+
+/** The state whose task is sent once `readyAt` has come. */
+function dueState({ state, stage }: Execution): ChainState {
+  if (stage !== "waiting") return state;
+  return state === "Backoff" ? "Rescue" : "Beat";
+}
+
+/** An attempt leaves. `token` is the one that it waits on if it is an attempt to park. */
+export function begun(execution: Execution, token: string): Execution {
+  const state = dueState(execution);
+  return {
+    ...execution,
+    state,
+    stage: "trying",
+    retry: execution.stage === "waiting" ? 0 : execution.retry,
+    attempt: execution.attempt + 1,
+    readyAt: null,
+    token: state === "Park" ? token : null,
+  };
+}
+
+/** What a begun execution asks a worker to do. */
+export function taskOf({ name, payload, state, retry, token }: Execution): Task {
+  const attempt = { execution: name, epoch: payload.epoch, retry };
+  if (state === "Park") return { kind: "park", payload, attempt, token: token ?? "" };
+  return state === "Rescue" ? { kind: "rescue", payload } : { kind: "beat", payload, attempt };
+}
+
+export function answered(execution: Execution, of: { readonly answer: Answer; readonly now: number }): Execution {
+  const { answer, now } = of;
+  switch (answer.kind) {
+    case "beat":
+      return afterBeat(execution, { reply: answer.reply, now });
+    case "park":
+      return { ...execution, stage: "waiting", readyAt: now + execution.seconds * 1_000 };
+    case "rescue":
+      if (answer.until === null) return ended(execution);
+      return { ...execution, ...entry(Math.max(answer.until, now + RESCUE_PAUSE_MS)) };
+    case "sweep":
+      return execution;
+    default:
+      return unreachable(answer);
+  }
+}
+
+function afterBeat(
+  execution: Execution,
+  of: { readonly reply: Extract<Answer, { readonly kind: "beat" }>["reply"]; readonly now: number },
+): Execution {
+  const { route, seconds, run, born, chain, epoch } = of.reply;
+  const state = AFTER_BEAT[route];
+  const moved: Execution = { ...execution, payload: { run, born, chain, epoch }, state, seconds, ...entry(of.now) };
+  if (state === "End") return ended(moved);
+  return state === "Wait" ? { ...moved, stage: "waiting", readyAt: of.now + seconds * 1_000 } : moved;
+}
+
+/**
+ * An attempt is over without an answer. `atOnce`: it died with its supervisor, so nothing is gained by a pause.
+ * Schedule 24: after the last retry the chain does not enter Beat anew, where retry 0 would be refused by the attempt
+ * that died last; Rescue hands the run over.
+ */
+export function failed(
+  execution: Execution,
+  of: { readonly now: number; readonly rescueMs: number; readonly atOnce: boolean },
+): Execution {
+  const { now, rescueMs, atOnce } = of;
+  const delayMs = RETRY_DELAYS_MS[execution.retry];
+  if (delayMs === undefined) {
+    return { ...execution, ...entry(now + rescueMs), state: "Backoff", stage: "waiting" };
+  }
+  return { ...execution, stage: "due", retry: execution.retry + 1, readyAt: atOnce ? now : now + delayMs };
+}
+
+/**
+ * Its token was woken. Also while the attempt to park is still out: the answer of that attempt then finds its stage
+ * changed and is dropped, and the wake is not lost.
+ */
+export function woken(execution: Execution, now: number): Execution {
+  return { ...execution, state: "Beat", ...entry(now) };
+}
+
+function ended(execution: Execution): Execution {
+  return { ...execution, state: "End", stage: "ended", readyAt: null, token: null };
+}
+
+/** What every entry of a state begins with. */
+const entry = (readyAt: number): Pick<Execution, "stage" | "retry" | "readyAt" | "token"> => ({
+  stage: "due",
+  retry: 0,
+  readyAt,
+  token: null,
+});

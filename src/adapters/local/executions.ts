@@ -1,0 +1,96 @@
+/**
+ * The executions of the embedded chain in the store. Each change is one transaction around a pure step of
+ * `execution.ts`, durable before it returns: an attempt is only sent once the store knows its number.
+ */
+import { randomBytes } from "node:crypto";
+import type { DatabaseSync } from "node:sqlite";
+import type { Payload } from "../../core/chain.ts";
+import { type Store, atomically, reaching } from "./database.ts";
+import { type Execution, begun, failed, started, woken } from "./execution.ts";
+
+export interface Executions {
+  /** The one that was started under that name before, or null if this call started it. */
+  start(of: { readonly name: string; readonly payload: Payload; readonly now: number }): Execution | null;
+  /** False: no execution waits on that token any more. */
+  wake(token: string, now: number): boolean;
+  /** The name of the one that has been ready for longest, or null. */
+  firstReady(now: number): string | null;
+  /** Stores that its next attempt leaves; null if it is not ready after all. */
+  begin(name: string, now: number): Execution | null;
+  /** Moves it by what became of its attempt; null if that attempt is not the one that is out. */
+  settle(attempted: Execution, step: (execution: Execution) => Execution): Execution | null;
+  /** The attempts that were out when the last supervisor died are dead: their successors may leave at once. */
+  recover(of: { readonly now: number; readonly rescueMs: number }): void;
+}
+
+export function executionsOf(store: Store): Executions {
+  const table = tableOf(store.rows);
+  return {
+    start: (of) =>
+      atomically(store, () => {
+        const found = table.byName(of.name);
+        if (found === null) table.insert(started(of));
+        return found;
+      }),
+    wake: (token, now) =>
+      atomically(store, () => {
+        const found = table.byToken(token);
+        if (found !== null) table.update(woken(found, now));
+        return found !== null;
+      }),
+    firstReady: (now) => reaching(store, () => table.firstReady(now)),
+    begin: (name, now) =>
+      atomically(store, () => {
+        const found = table.byName(name);
+        if (found === null || found.readyAt === null || found.readyAt > now) return null;
+        return table.update(begun(found, randomBytes(16).toString("hex")));
+      }),
+    settle: (attempted, step) =>
+      atomically(store, () => {
+        const found = table.byName(attempted.name);
+        const isOut = found !== null && found.stage === "trying" && found.attempt === attempted.attempt;
+        return isOut ? table.update(step(found)) : null;
+      }),
+    recover: (of) =>
+      atomically(store, () => {
+        for (const execution of table.trying()) table.update(failed(execution, { ...of, atOnce: true }));
+      }),
+  };
+}
+
+type Found = Omit<Execution, "payload"> & { readonly payload: string };
+
+const executionOf = (found: Found): Execution => ({ ...found, payload: JSON.parse(found.payload) as Payload });
+
+function tableOf(db: DatabaseSync) {
+  const columns = "name, payload, state, stage, retry, attempt, readyAt, seconds, token";
+  const select = (where: string) => db.prepare(`SELECT ${columns} FROM executions WHERE ${where}`);
+  const byName = select("name = ?");
+  const byToken = select("token = ?");
+  const trying = select("stage = 'trying'");
+  const firstReady = db.prepare("SELECT name FROM executions WHERE readyAt <= ? ORDER BY readyAt, rowid LIMIT 1");
+  const insert = db.prepare(
+    `INSERT INTO executions (${columns})
+     VALUES (:name, :payload, :state, :stage, :retry, :attempt, :readyAt, :seconds, :token)`,
+  );
+  const update = db.prepare(
+    `UPDATE executions SET payload = :payload, state = :state, stage = :stage, retry = :retry, attempt = :attempt,
+     readyAt = :readyAt, seconds = :seconds, token = :token WHERE name = :name`,
+  );
+  const written = (execution: Execution) => ({ ...execution, payload: JSON.stringify(execution.payload) });
+  const foundOrNull = (found: unknown): Execution | null => (found === undefined ? null : executionOf(found as Found));
+
+  return {
+    byName: (name: string) => foundOrNull(byName.get(name)),
+    byToken: (token: string) => foundOrNull(byToken.get(token)),
+    trying: (): readonly Execution[] => (trying.all() as unknown as readonly Found[]).map(executionOf),
+    firstReady: (now: number): string | null => (firstReady.get(now) as { name: string } | undefined)?.name ?? null,
+    insert: (execution: Execution): void => {
+      insert.run(written(execution));
+    },
+    update: (execution: Execution): Execution => {
+      update.run(written(execution));
+      return execution;
+    },
+  };
+}

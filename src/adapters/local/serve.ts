@@ -1,0 +1,53 @@
+/**
+ * The child's side of the embedded chain: one task at a time, and no life of its own. It ends as soon as its channel
+ * closes, so that a supervisor that is killed takes its children along, and at its task's deadline even if the
+ * supervisor is frozen and cannot kill it: nothing may act for a run after its lease.
+ *
+ * A process in which a task threw is not used again. Something of that task may still be running in it, and would go
+ * on inside a later invocation (schedule 28).
+ */
+import type { RunTask } from "../../ports/tasks.ts";
+import { systemClock } from "./clock.ts";
+import { fileCode } from "./store-errors.ts";
+import type { FromChild, TaskError, ToChild } from "./wire.ts";
+
+/** Serves the supervisor that forked this process. Errors that nobody catches end it, as Node does by itself. */
+export function serveTasks(run: RunTask): void {
+  if (process.send === undefined) throw new Error("serveTasks serves a supervisor: fork this module, do not run it");
+  const drain = new AbortController();
+  process.on("disconnect", () => process.exit(1));
+  // A terminal sends these to the whole group of processes; the supervisor decides what they mean for a child.
+  for (const signal of ["SIGINT", "SIGTERM", "SIGHUP"]) process.on(signal, () => {});
+  process.on("message", (message: ToChild) => {
+    if (message.kind === "drain") drain.abort();
+    else void serve(run, { ...message, drain: drain.signal });
+  });
+  say({ kind: "ready" });
+}
+
+async function serve(
+  run: RunTask,
+  of: Extract<ToChild, { readonly kind: "task" }> & { readonly drain: AbortSignal },
+): Promise<void> {
+  const { task, deadline, drain } = of;
+  const spare = systemClock.after(deadline - systemClock.now(), () => process.kill(process.pid, "SIGKILL"));
+  try {
+    const result = await run(task, { deadline, drain });
+    spare();
+    say({ kind: "answered", result }, result.kind === "exit" ? exit : undefined);
+  } catch (error) {
+    say({ kind: "failed", error: taskError(error) }, exit);
+  }
+}
+
+const exit = (): never => process.exit(1);
+
+/** `then` is called when the message has left, or cannot. */
+function say(message: FromChild, then: () => void = () => {}): void {
+  process.send?.(message, undefined, undefined, then);
+}
+
+function taskError(error: unknown): TaskError {
+  if (!(error instanceof Error)) return { name: "Error", code: null, message: String(error) };
+  return { name: error.name, code: fileCode(error), message: error.message };
+}

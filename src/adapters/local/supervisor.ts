@@ -1,0 +1,86 @@
+/**
+ * The supervisor: the one process of a store that drives its executions, by handing tasks to child processes. This file
+ * is its life, from taking the store to giving it free; `driver.ts` is its work.
+ *
+ * One at a time: of two, each would end the attempts of the other, and no run would get anywhere.
+ */
+import { ensure } from "../../core/invariant.ts";
+import type { Limits } from "../../core/limits.ts";
+import type { Clock } from "../../ports/world.ts";
+import { systemClock } from "./clock.ts";
+import type { Store } from "./database.ts";
+import { type SupervisorEvent, createDriver } from "./driver.ts";
+import { identityOf } from "./process-identity.ts";
+import { releaseSupervision, takeSupervision } from "./processes.ts";
+import type { WorkerOptions } from "./workers.ts";
+
+export interface SupervisorOptions {
+  readonly store: Store;
+  readonly limits: Pick<Limits, "beatMs" | "rescueMs">;
+  readonly worker: WorkerOptions;
+  /** Children at once, 4 unless told. */
+  readonly workers?: number;
+  readonly clock?: Clock;
+  readonly onEvent: (event: SupervisorEvent) => void;
+}
+
+export interface Supervisor {
+  /** Resolves after a drain. Rejects if a mistake of ours stopped it; its children are dead then. */
+  readonly stopped: Promise<void>;
+  /** Lets busy children come to an end, kills what is left, gives the store free; in less than 10 s. */
+  drain(): Promise<void>;
+}
+
+/** How often it looks for what is ready. A look is an indexed read of some microseconds. */
+const LOOK_EVERY_MS = 25;
+const DRAIN_MS = 8_000;
+
+/**
+ * Takes the store, and drives it until it is drained.
+ *
+ * @throws StoreSupervised, StoreUnreachable; what goes wrong with the store later is told by events
+ */
+export function startSupervisor(options: SupervisorOptions): Supervisor {
+  const { store, clock = systemClock, workers = 4 } = options;
+  ensure(Number.isSafeInteger(workers) && workers > 0, `workers must be a positive whole number, not ${workers}`);
+  const self = identityOf(process.pid);
+  ensure(self !== null, "this system does not tell when a process was started, so no pid can be trusted");
+  takeSupervision(store, self);
+
+  const stopped = Promise.withResolvers<void>();
+  // It may be that nobody awaits it, and that is no reason to end the process.
+  stopped.promise.catch(() => {});
+  let takeBack = (): void => {};
+  let finished: Promise<void> | null = null;
+
+  const end = async (graceMs: number): Promise<void> => {
+    await driver.drain(graceMs);
+    try {
+      releaseSupervision(store, self);
+    } catch {
+      // A store out of reach keeps our name. It stops nobody once this process is gone.
+    }
+  };
+  const finish = (graceMs: number): Promise<void> => {
+    takeBack();
+    return (finished ??= end(graceMs));
+  };
+  const look = (): void => {
+    if (finished !== null) return;
+    try {
+      driver.work();
+    } catch (error) {
+      void finish(0).finally(() => stopped.reject(error));
+    }
+  };
+  const lookForEver = (): void => {
+    look();
+    if (finished === null) takeBack = clock.after(LOOK_EVERY_MS, lookForEver);
+  };
+  const driver = createDriver({ ...options, clock, workers, onProgress: look });
+  takeBack = clock.after(0, lookForEver);
+  return {
+    stopped: stopped.promise,
+    drain: () => finish(DRAIN_MS).then(stopped.resolve),
+  };
+}

@@ -1,0 +1,212 @@
+/**
+ * The workers of a supervisor: warm child processes, one task at a time each. A worker is in the store before it gets
+ * anything to do, and is killed at its task's deadline: leases rest on nothing outliving that.
+ *
+ * A task that failed is reported when its process is gone, not before. Its retry may leave at once, and must not run
+ * beside what is left of it.
+ */
+import { type ChildProcess, fork } from "node:child_process";
+import type { Task, TaskResult } from "../../ports/tasks.ts";
+import type { Clock } from "../../ports/world.ts";
+import type { Answer } from "./execution.ts";
+import { type ProcessIdentity, identityOf } from "./process-identity.ts";
+import type { FromChild, TaskError, ToChild } from "./wire.ts";
+
+/** How a child is started: a module that calls `serveTasks`. */
+export interface WorkerOptions {
+  readonly module: string | URL;
+  readonly args: readonly string[];
+  readonly execArgv: readonly string[];
+  readonly env: Readonly<Record<string, string | undefined>>;
+}
+
+/** What became of a task. `how` says what ended its process; `error` is what the task threw, if it could say. */
+export type TaskEnd =
+  | { readonly kind: "answered"; readonly answer: Answer }
+  | { readonly kind: "failed"; readonly how: string; readonly error: TaskError | null };
+
+export interface PoolOptions {
+  readonly worker: WorkerOptions;
+  readonly workers: number;
+  readonly beatMs: number;
+  readonly clock: Clock;
+  /** Makes a child known to the store. A child that it throws for gets nothing to do. */
+  readonly onSpawned: (child: ProcessIdentity) => void;
+  readonly onGone: (child: ProcessIdentity, how: string) => void;
+}
+
+interface Work {
+  readonly task: Task;
+  readonly onEnd: (end: TaskEnd) => void;
+}
+
+export interface Worker {
+  readonly child: ChildProcess;
+  readonly identity: ProcessIdentity;
+  isReady: boolean;
+  work: Work | null;
+  /** Why it is about to be gone, and what its task threw. It gets no other task. */
+  leaving: { readonly how: string | null; readonly error: TaskError | null } | null;
+  /** Takes back the kill at its deadline, or at the end of its boot. */
+  spare: () => void;
+}
+
+/** A child that could not be started at all. */
+export class WorkerUnavailable extends Error {
+  override readonly name = "WorkerUnavailable";
+  readonly code = "WorkerUnavailable";
+}
+
+/** How long a child may take to load its module. */
+const BOOT_MS = 30_000;
+/** How long a killed one may take to be gone. */
+const KILL_MS = 1_000;
+
+export interface Pool {
+  /** How many tasks could leave now. */
+  readonly free: () => number;
+  /** A worker without a task, started if need be; `free` says whether there is one. */
+  readonly take: () => Worker;
+  readonly run: (worker: Worker, work: Work) => void;
+  /** Lets busy workers come to an end, for `graceMs` at most; resolves when no worker is left. */
+  readonly drain: (graceMs: number) => Promise<void>;
+}
+
+export function createPool(options: PoolOptions): Pool {
+  const { workers, clock } = options;
+  const pool = new Set<Worker>();
+  const empty = Promise.withResolvers<void>();
+  let draining = false;
+
+  const idle = (): readonly Worker[] => [...pool].filter((worker) => worker.work === null && worker.leaving === null);
+  const spawn = (): Worker => {
+    const worker = spawnWorker(options);
+    pool.add(worker);
+    worker.child.on("message", (message: FromChild) => {
+      hear(worker, { message, options });
+      if (draining && worker.work === null) worker.child.kill("SIGKILL");
+    });
+    // `close` and not `exit`: what it said last is heard before.
+    worker.child.on("close", (code, signal) => {
+      pool.delete(worker);
+      bury(worker, { how: signal === null ? `exit code ${code}` : signal, options });
+      if (draining && pool.size === 0) empty.resolve();
+    });
+    return worker;
+  };
+  return {
+    free: () => idle().length + workers - pool.size,
+    take: () => idle()[0] ?? spawn(),
+    run: (worker, work) => {
+      worker.work = work;
+      if (worker.isReady) send(worker, { work, options });
+    },
+    drain: async (graceMs) => {
+      draining = true;
+      if (pool.size === 0) return;
+      for (const worker of pool) {
+        if (worker.work !== null) tell(worker, { kind: "drain" });
+        else worker.child.kill("SIGKILL");
+      }
+      const takeBack = [
+        clock.after(graceMs, () => {
+          for (const worker of pool) worker.child.kill("SIGKILL");
+        }),
+        // A process that hangs in the kernel does not even die; it is in the store, for the next supervisor to wait for.
+        clock.after(graceMs + KILL_MS, empty.resolve),
+      ];
+      await empty.promise;
+      for (const take of takeBack) take();
+    },
+  };
+}
+
+function spawnWorker(options: PoolOptions): Worker {
+  const { module, args, execArgv, env } = options.worker;
+  const child = fork(module, [...args], {
+    execArgv: [...execArgv],
+    env: { ...env },
+    // What a tool prints must not mix with the one document that a command prints on stdout.
+    stdio: ["ignore", 2, 2, "ipc"],
+  });
+  // Told by `exit` as well, except for a child that was never there.
+  child.on("error", () => {});
+  const identity = child.pid === undefined ? null : identityOf(child.pid);
+  if (identity === null) {
+    child.kill("SIGKILL");
+    throw new WorkerUnavailable("the system starts no more processes for this user");
+  }
+  try {
+    options.onSpawned(identity);
+  } catch (error) {
+    child.kill("SIGKILL");
+    throw error;
+  }
+  const worker: Worker = { child, identity, isReady: false, work: null, leaving: null, spare: () => {} };
+  killAfter(worker, { ms: BOOT_MS, how: "killed: it did not get ready", options });
+  // Without its channel nothing of it can be heard any more.
+  child.on("disconnect", () => child.kill("SIGKILL"));
+  return worker;
+}
+
+/** Hands over the task. Its time begins now. */
+function send(worker: Worker, of: { readonly work: Work; readonly options: PoolOptions }): void {
+  const { work, options } = of;
+  const { clock, beatMs } = options;
+  killAfter(worker, { ms: beatMs, how: "killed at its deadline", options });
+  tell(worker, { kind: "task", task: work.task, deadline: clock.now() + beatMs });
+}
+
+function killAfter(
+  worker: Worker,
+  of: { readonly ms: number; readonly how: string; readonly options: PoolOptions },
+): void {
+  worker.spare();
+  worker.spare = of.options.clock.after(of.ms, () => {
+    worker.leaving ??= { how: of.how, error: null };
+    worker.child.kill("SIGKILL");
+  });
+}
+
+function hear(worker: Worker, of: { readonly message: FromChild; readonly options: PoolOptions }): void {
+  const { message, options } = of;
+  const { work } = worker;
+  if (message.kind === "ready") {
+    worker.isReady = true;
+    worker.spare();
+    if (work !== null) send(worker, { work, options });
+  } else if (message.kind === "failed") {
+    leave(worker, { how: null, error: message.error });
+  } else if (work !== null && worker.leaving === null) {
+    conclude(worker, { work, result: message.result });
+  }
+}
+
+function conclude(worker: Worker, of: { readonly work: Work; readonly result: TaskResult }): void {
+  const { work, result } = of;
+  if (result.kind === "exit") return leave(worker, { how: "its process had to end", error: null });
+  if (result.kind !== work.task.kind) return leave(worker, { how: `it answered ${result.kind}`, error: null });
+  worker.spare();
+  worker.work = null;
+  work.onEnd({ kind: "answered", answer: result });
+}
+
+/** It would end by itself; nothing depends on that. */
+function leave(worker: Worker, why: NonNullable<Worker["leaving"]>): void {
+  worker.leaving ??= why;
+  worker.child.kill("SIGKILL");
+}
+
+function bury(worker: Worker, of: { readonly how: string; readonly options: PoolOptions }): void {
+  const { work, leaving, identity } = worker;
+  const how = leaving?.how ?? (leaving?.error ? "the task threw" : of.how);
+  worker.spare();
+  worker.leaving ??= { how, error: null };
+  of.options.onGone(identity, how);
+  work?.onEnd({ kind: "failed", how, error: leaving?.error ?? null });
+}
+
+/** A message that cannot be sent is no news: that worker's exit is on its way. */
+function tell(worker: Worker, message: ToChild): void {
+  worker.child.send(message, () => {});
+}

@@ -1,0 +1,33 @@
+/**
+ * The embedded world: everything in one SQLite file.
+ *
+ * It never answers `ambiguous`. A transaction of SQLite either returned, and is durable, or threw, and then no process
+ * that is alive can see it, and the next write takes its place in the log: there is no network between the two that
+ * could lose an answer. Who dies between a commit and its return learns nothing, as with any crash.
+ */
+import { createHash, randomBytes } from "node:crypto";
+import type { Limits } from "../../core/limits.ts";
+import type { Telemetry, World } from "../../ports/world.ts";
+import { sqliteChain } from "./chain.ts";
+import { systemClock } from "./clock.ts";
+import type { Store } from "./database.ts";
+import { sqliteObjectStore } from "./object-store.ts";
+import { sqliteRunTable } from "./run-table.ts";
+
+export function localWorld(of: {
+  readonly store: Store;
+  readonly limits: Limits;
+  readonly telemetry: Telemetry;
+}): World {
+  const { store, limits, telemetry } = of;
+  return {
+    table: sqliteRunTable(store),
+    objects: sqliteObjectStore(store),
+    chain: sqliteChain(store, systemClock),
+    clock: systemClock,
+    random: { hex: () => randomBytes(32).toString("hex") },
+    telemetry,
+    limits,
+    hash: (text) => createHash("sha256").update(text, "utf8").digest("hex"),
+  };
+}

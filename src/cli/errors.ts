@@ -1,0 +1,116 @@
+/**
+ * Errors for people and for programs: what happened, why, and the next command to type.
+ *
+ * For people they go to stderr, so that a pipe gets none of it. Under `--json` they are the one document on stdout,
+ * `{"error":{"code","message","why","next"}}`, so that a program reads one stream and tells by the exit code which
+ * document it got. Codes are stable. Exit codes: 1 the run or check failed, 2 usage, 3 not found, 4 refused, 5 store.
+ */
+import { AgentInvalid } from "../agent/define.ts";
+import { ConfigInvalid } from "../agent/config.ts";
+import { StoreInvalid, StoreTooNew } from "../adapters/local/store-errors.ts";
+import { StoreSupervised } from "../adapters/local/processes.ts";
+import { Unreadable } from "../codec/canonical.ts";
+import { InvariantViolated } from "../core/invariant.ts";
+import { StoreUnreachable } from "../ports/world.ts";
+import type { Paint } from "./paint.ts";
+import { commandLine } from "./words.ts";
+
+export const EXIT = { done: 0, failed: 1, usage: 2, notFound: 3, refused: 4, store: 5 } as const;
+
+export type ExitCode = (typeof EXIT)[keyof typeof EXIT];
+
+interface Trouble {
+  readonly code: string;
+  readonly exit: ExitCode;
+  /** What happened. */
+  readonly what: string;
+  readonly why: string;
+  /** A command to type. */
+  readonly next: string;
+  /** What a program may want to know besides, under its own name. */
+  readonly facts?: Readonly<Record<string, string | number | readonly string[]>>;
+}
+
+export class CliError extends Error {
+  override readonly name = "CliError";
+  readonly trouble: Trouble;
+
+  constructor(trouble: Trouble, options?: ErrorOptions) {
+    super(trouble.what, options);
+    this.trouble = trouble;
+  }
+}
+
+/** Whatever was thrown, as an error for people. `argv` is the command that they typed. */
+export function asCliError(error: unknown, argv: readonly string[]): CliError {
+  if (error instanceof CliError) return error;
+  const trouble = troubleOf(error, argv);
+  return new CliError(trouble, { cause: error });
+}
+
+function troubleOf(error: unknown, argv: readonly string[]): Trouble {
+  if (!(error instanceof Error)) return unexpected(new Error(String(error)));
+  const again = commandLine(argv);
+  if (error instanceof StoreTooNew || error instanceof StoreInvalid) {
+    const next = commandLine(withStore(argv, "ANOTHER_DIRECTORY"));
+    return { code: error.code, exit: EXIT.store, ...clausesOf(error.message), next };
+  }
+  if (error instanceof StoreUnreachable) {
+    return { code: error.code, exit: EXIT.store, ...clausesOf(error.message), next: again };
+  }
+  if (error instanceof StoreSupervised) {
+    const { what, why } = clausesOf(error.message);
+    return { code: error.code, exit: EXIT.refused, what, why, next: `kill ${error.pid}`, facts: { pid: error.pid } };
+  }
+  if (error instanceof Unreadable) {
+    const why = `nothing was changed; what is stored cannot be read or verified (${error.code})`;
+    return { code: error.code, exit: EXIT.store, what: error.message, why, next: again };
+  }
+  if (error instanceof AgentInvalid || error instanceof ConfigInvalid) {
+    const why = error instanceof ConfigInvalid ? "the config file is wrong" : "the agent cannot be run as it is";
+    return { code: error.code, exit: EXIT.usage, what: error.message, why: `${why}${placeOf(error)}`, next: again };
+  }
+  return unexpected(error);
+}
+
+/** A mistake of ours: the stack says where. */
+function unexpected(error: Error): Trouble {
+  const code = error instanceof InvariantViolated ? error.code : "Unexpected";
+  const why = `this is a mistake in cairn:\n${error.stack ?? error.message}`;
+  return { code, exit: EXIT.failed, what: error.message, why, next: "cairn --version" };
+}
+
+/** The store's own messages say `what; why and what to do`. */
+function clausesOf(message: string): { readonly what: string; readonly why: string } {
+  const end = message.indexOf("; ");
+  return end < 0 ? { what: message, why: message } : { what: message.slice(0, end), why: message.slice(end + 2) };
+}
+
+/** Where in somebody's file it went wrong, if the cause can tell. */
+function placeOf({ cause }: Error): string {
+  const stack = cause instanceof Error ? (cause.stack ?? "") : "";
+  const place = /(?:file:\/\/)?(\/(?!.*node_modules)[^\s():]+:\d+(?::\d+)?)/.exec(stack)?.[1];
+  return place === undefined ? "" : `; it went wrong at ${place}`;
+}
+
+/** The same command for another store. */
+function withStore(argv: readonly string[], dir: string): string[] {
+  const words = argv.filter((word, index) => !/^--store(=|$)/.test(word) && argv[index - 1] !== "--store");
+  return [...words, "--store", dir];
+}
+
+/** `error CODE: what happened`, `why`, `next`, each on lines of its own. */
+export function renderError({ trouble }: CliError, paint: Paint): string {
+  const { code, what, why, next } = trouble;
+  return [
+    `${paint("red", `error ${code}:`)} ${what}`,
+    `${paint("dim", "why:")} ${why}`,
+    `${paint("dim", "next:")} ${paint("bold", next)}`,
+  ].join("\n");
+}
+
+/** The document of an error for programs. */
+export function errorDocument({ trouble }: CliError): object {
+  const { code, what: message, why, next, facts = {} } = trouble;
+  return { error: { code, message, why, next, ...facts } };
+}

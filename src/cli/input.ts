@@ -1,0 +1,101 @@
+/** JSON that a person types, pipes or keeps in a file. What is wrong with it is told with its place. */
+import { readFileSync } from "node:fs";
+import { resolve } from "node:path";
+import type { Json } from "../core/json.ts";
+import { CliError, EXIT } from "./errors.ts";
+import type { Shell } from "./shell.ts";
+import { commandLine, short } from "./words.ts";
+
+/** `JSON`, `@file` or, where stdin is allowed, `-`. */
+export async function readJson(shell: Shell, of: { readonly option: string; readonly text: string }): Promise<Json> {
+  const { option, text } = of;
+  if (text === "-") return parseJson(shell, { source: "stdin", option, text: await readStdin(shell) });
+  if (!text.startsWith("@")) return parseJson(shell, { source: `${option} ${short(text, 60)}`, option, text });
+  const file = resolve(shell.cwd, text.slice(1));
+  return parseJson(shell, { source: file, option, text: readInput(shell, { file, option }) });
+}
+
+async function readStdin({ terminal, readStdin: read }: Shell): Promise<string> {
+  terminal.waitFor("reading stdin");
+  try {
+    return await read();
+  } finally {
+    terminal.waitFor(null);
+  }
+}
+
+function readInput(shell: Shell, { file, option }: { readonly file: string; readonly option: string }): string {
+  try {
+    return readFileSync(file, "utf8");
+  } catch (cause) {
+    const why = cause instanceof Error ? cause.message : String(cause);
+    const next = retyped(shell, option, "@FILE");
+    throw new CliError(
+      { code: "InputUnreadable", exit: EXIT.usage, what: `${file} cannot be read`, why, next },
+      { cause },
+    );
+  }
+}
+
+function parseJson(
+  shell: Shell,
+  of: { readonly source: string; readonly option: string; readonly text: string },
+): Json {
+  const { source, option, text } = of;
+  const wrong = wrongJson(text);
+  if (wrong === null) return JSON.parse(text) as Json;
+  const what = `${source} is not JSON`;
+  const next = retyped(shell, option, '{"name": "value"}');
+  throw new CliError({ code: "BadJson", exit: EXIT.usage, what, why: wrong, next });
+}
+
+/** What is wrong with a JSON text and where, or null. The engine's own message often leaves out the place. */
+export function wrongJson(text: string): string | null {
+  const message = complaint(text);
+  if (message === null) return null;
+  if (text.trim() === "") return "it is empty";
+  const position = firstBad(text);
+  if (position >= text.length) return `it ends too early, at ${placeIn(text, position)}`;
+  return `${JSON.stringify(text[position])} is not expected at ${placeIn(text, position)}`;
+}
+
+/** The longest beginning that could still become JSON ends where the error is; the longer ones all have it. */
+function firstBad(text: string): number {
+  let [good, bad] = [0, text.length + 1];
+  while (bad - good > 1) {
+    const middle = Math.floor((good + bad) / 2);
+    if (couldGoOn(text.slice(0, middle))) good = middle;
+    else bad = middle;
+  }
+  return good;
+}
+
+function couldGoOn(beginning: string): boolean {
+  const message = complaint(beginning);
+  if (message === null || /end of JSON|Unterminated|No number after minus|Exponent part/.test(message)) return true;
+  const position = /at position (\d+)/.exec(message)?.[1];
+  return position !== undefined && Number(position) >= beginning.length;
+}
+
+function complaint(text: string): string | null {
+  try {
+    JSON.parse(text);
+    return null;
+  } catch (error) {
+    return error instanceof Error ? error.message : String(error);
+  }
+}
+
+function placeIn(text: string, position: number): string {
+  const before = text.slice(0, position).split("\n");
+  const column = (before.at(-1) ?? "").length + 1;
+  return before.length === 1 ? `character ${column}` : `line ${before.length}, character ${column}`;
+}
+
+/** The command that was typed, with another value for that option. */
+export function retyped({ argv }: Shell, option: string, value: string): string {
+  const at = argv.findIndex((word) => word === option || word.startsWith(`${option}=`));
+  if (at < 0) return commandLine([...argv, option, value]);
+  const after = argv[at] === option ? at + 2 : at + 1;
+  return commandLine([...argv.slice(0, at), option, value, ...argv.slice(after)]);
+}

@@ -1,0 +1,54 @@
+/**
+ * Colour and columns. What is rendered is a text in any case; colour is added by a function that comes from outside,
+ * so that tests and pipes get the bare text.
+ */
+export type Ink = "bold" | "dim" | "red" | "green" | "yellow" | "cyan";
+
+export type Paint = (ink: Ink, text: string) => string;
+
+export const plain: Paint = (_, text) => text;
+
+/** How to render: the reader's time, and colour or none. */
+export interface Style {
+  readonly now: number;
+  readonly paint: Paint;
+}
+
+export interface Column {
+  readonly title: string;
+  readonly align?: "right";
+}
+
+/** A cell: its text, and how it is painted once it has its width. */
+export type Cell = string | { readonly text: string; readonly ink: Ink };
+
+/** Rows below their titles, each column as wide as its widest cell; no line ends in blanks. */
+export function table(columns: readonly Column[], rows: readonly (readonly Cell[])[], paint: Paint): string[] {
+  const widths = columns.map(({ title }, index) =>
+    Math.max(widthOf(title), ...rows.map((row) => widthOf(textOf(row[index] ?? "")))),
+  );
+  const lineOf = (cells: readonly Cell[]): string => {
+    const last = cells.findLastIndex((cell) => textOf(cell) !== "");
+    const padded = columns.slice(0, last + 1).map(({ align }, index) => {
+      const cell = cells[index] ?? "";
+      const blanks = " ".repeat((widths[index] ?? 0) - widthOf(textOf(cell)));
+      const inked = typeof cell === "string" ? cell : paint(cell.ink, cell.text);
+      if (align === "right") return blanks + inked;
+      return index === last ? inked : inked + blanks;
+    });
+    return padded.join("  ");
+  };
+  const head = columns.map(({ title }): Cell => ({ text: title, ink: "dim" }));
+  return [head, ...rows].map(lineOf);
+}
+
+/** Names and what belongs to them, in two columns without a title. */
+export function pairs(rows: readonly (readonly [string, string])[], paint: Paint): string[] {
+  const width = Math.max(...rows.map(([name]) => widthOf(name)));
+  return rows.map(([name, text]) => `${paint("dim", name.padEnd(width))}  ${text}`);
+}
+
+const textOf = (cell: Cell): string => (typeof cell === "string" ? cell : cell.text);
+
+/** Columns on a terminal, near enough: one for each character. */
+const widthOf = (text: string): number => [...text].length;

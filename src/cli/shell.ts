@@ -1,0 +1,35 @@
+/** What a command gets of the process that it runs in. Only the composition root knows the real one. */
+import type { Terminal } from "./terminal.ts";
+
+export interface Shell {
+  /** The words after `cairn`, as they were typed. */
+  readonly argv: readonly string[];
+  readonly env: Readonly<Record<string, string | undefined>>;
+  readonly cwd: string;
+  /** stdout holds one document or JSON lines and nothing else. */
+  readonly json: boolean;
+  readonly terminal: Terminal;
+  /** The person at the keyboard, for the record. */
+  readonly user: () => string;
+  readonly readStdin: () => Promise<string>;
+  /** Fires at SIGINT, SIGTERM or SIGHUP, with its name as reason; a second signal ends the process at once. */
+  readonly stopSignal: () => AbortSignal;
+}
+
+/** Options that every command takes. */
+export interface StoreFlags {
+  readonly store?: string;
+}
+
+export interface BeatFlags extends StoreFlags {
+  readonly beatSeconds?: string;
+}
+
+/** One JSON document, for programs and for people who look at it. */
+export const printDocument = ({ terminal }: Shell, document: unknown): void =>
+  terminal.out(JSON.stringify(document, null, 2));
+
+/** JSON lines: one for each. */
+export const printLines = ({ terminal }: Shell, lines: readonly unknown[]): void => {
+  for (const line of lines) terminal.out(JSON.stringify(line));
+};

@@ -1,0 +1,115 @@
+/**
+ * The two streams of a command, and the one line that moves. On a terminal a spinner says what is being waited for and
+ * makes room for whatever is printed meanwhile; elsewhere a plain line goes to stderr after two seconds of silence, and
+ * every ten seconds after that, so that a log shows that somebody is at work.
+ */
+import { styleText } from "node:util";
+import type { Paint } from "./paint.ts";
+import { duration } from "./words.ts";
+
+/** The part of `process.stdout` and `process.stderr` that is used. */
+export interface Output {
+  readonly isTTY?: boolean;
+  write(text: string): boolean;
+}
+
+export interface Terminal {
+  /** Prints on stdout. */
+  readonly out: (text: string) => void;
+  /** Prints on stderr. */
+  readonly err: (text: string) => void;
+  /** What is being waited for from here on; null: nothing. */
+  readonly waitFor: (what: string | null) => void;
+  readonly paintOut: Paint;
+  readonly paintErr: Paint;
+}
+
+interface Streams {
+  readonly stdout: Output & NodeJS.WritableStream;
+  readonly stderr: Output & NodeJS.WritableStream;
+}
+
+const FRAMES = ["⠋", "⠙", "⠹", "⠸", "⠼", "⠴", "⠦", "⠧", "⠇", "⠏"];
+const FRAME_MS = 100;
+const QUIET_FIRST_MS = 2_000;
+const QUIET_AGAIN_MS = 10_000;
+const CLEAR_LINE = "\r\u001b[2K";
+
+export function createTerminal({ stdout, stderr }: Streams): Terminal {
+  const paintErr: Paint = (ink, text) => styleText(ink, text, { stream: stderr });
+  const waiting = stderr.isTTY === true ? spinner(stderr, paintErr) : plainLines(stderr);
+  const print = (stream: Output, text: string): void => {
+    waiting.hide();
+    stream.write(`${text}\n`);
+    waiting.show();
+  };
+  return {
+    out: (text) => print(stdout, text),
+    err: (text) => print(stderr, text),
+    waitFor: (what) => waiting.set(what),
+    paintOut: (ink, text) => styleText(ink, text, { stream: stdout }),
+    paintErr,
+  };
+}
+
+interface Waiting {
+  readonly set: (what: string | null) => void;
+  /** Something is printed between these two. */
+  readonly hide: () => void;
+  readonly show: () => void;
+}
+
+function spinner(stream: Output, paint: Paint): Waiting {
+  let what: string | null = null;
+  let since = 0;
+  let timer: NodeJS.Timeout | null = null;
+  let isDrawn = false;
+  const draw = (): void => {
+    const elapsed = Date.now() - since;
+    if (what === null || elapsed < FRAME_MS) return;
+    const frame = FRAMES[Math.floor(elapsed / FRAME_MS) % FRAMES.length] ?? "";
+    const time = elapsed < QUIET_FIRST_MS ? "" : paint("dim", ` ${duration(elapsed)}`);
+    stream.write(`${CLEAR_LINE}${paint("cyan", frame)} ${what}${time}`);
+    isDrawn = true;
+  };
+  const hide = (): void => {
+    if (isDrawn) stream.write(CLEAR_LINE);
+    isDrawn = false;
+  };
+  return {
+    set: (next) => {
+      if (next === what) return;
+      hide();
+      what = next;
+      since = Date.now();
+      if (timer !== null) clearInterval(timer);
+      timer = next === null ? null : setInterval(draw, FRAME_MS).unref();
+    },
+    hide,
+    show: draw,
+  };
+}
+
+function plainLines(stream: Output): Waiting {
+  let what: string | null = null;
+  let since = 0;
+  let timer: NodeJS.Timeout | null = null;
+  const arm = (ms: number): void => {
+    if (timer !== null) clearTimeout(timer);
+    timer = what === null ? null : setTimeout(say, ms).unref();
+  };
+  const say = (): void => {
+    stream.write(`${what ?? ""} (${duration(Date.now() - since)})\n`);
+    arm(QUIET_AGAIN_MS);
+  };
+  return {
+    set: (next) => {
+      if (next === what) return;
+      what = next;
+      since = Date.now();
+      arm(QUIET_FIRST_MS);
+    },
+    hide: () => {},
+    show: () => arm(QUIET_FIRST_MS),
+  };
+}

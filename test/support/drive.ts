@@ -1,0 +1,104 @@
+/**
+ * A run driven in this process, on a real store in a temporary folder: what a chain does, without its processes.
+ * An invocation that asks to end its process is followed by a retry of the same entry, as the chain would make it.
+ */
+import { mkdtempSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { onTestFinished } from "vitest";
+import { openStore } from "../../src/adapters/local/database.ts";
+import { localWorld } from "../../src/adapters/local/world.ts";
+import type { Agent } from "../../src/agent/define.ts";
+import { modelOf } from "../../src/agent/model.ts";
+import type { Payload, Reply } from "../../src/core/chain.ts";
+import { executionName } from "../../src/core/ids.ts";
+import type { Json } from "../../src/core/json.ts";
+import { type Limits, limitsFor } from "../../src/core/limits.ts";
+import type { TaskResult } from "../../src/ports/tasks.ts";
+import type { TelemetryRecord, World } from "../../src/ports/world.ts";
+import { type Runner, beat } from "../../src/runner/beat.ts";
+import { SegmentCache } from "../../src/runner/load.ts";
+import { startRun } from "../../src/runner/start.ts";
+
+export interface Bench {
+  readonly dir: string;
+  readonly world: World;
+  readonly records: readonly TelemetryRecord[];
+}
+
+export function bench(change: Partial<Limits> = {}, beatMs = 3_000): Bench {
+  const dir = mkdtempSync(join(tmpdir(), "cairn-drive-"));
+  const store = openStore({ dir, create: true });
+  onTestFinished(() => {
+    store.close();
+    rmSync(dir, { recursive: true, force: true });
+  });
+  const records: TelemetryRecord[] = [];
+  const limits = limitsFor(beatMs, { settleMs: 20, skewMs: 20, ...change });
+  const telemetry = { record: (record: TelemetryRecord) => void records.push(record) };
+  return { dir, world: localWorld({ store, limits, telemetry }), records };
+}
+
+export const runnerOf = (world: World, agent: Agent): Runner => ({
+  world,
+  agentOf: async () => ({ kind: "agent", agent, model: modelOf(agent.model) }),
+  segments: new SegmentCache(),
+});
+
+/** Starts a run and returns the payload of its first beat. */
+export async function begin(world: World, agent: Agent, input: Json): Promise<Payload> {
+  const started = await startRun(world, { agent, input, tenant: "local", idempotencyKey: null });
+  if (started.kind !== "started") throw new Error(`not started: ${JSON.stringify(started)}`);
+  const { run, born } = started.row;
+  return { run, born, chain: 1, epoch: 0 };
+}
+
+/** One attempt of a beat. */
+export function attempt(runner: Runner, payload: Payload, retry = 0): Promise<TaskResult> {
+  const execution = executionName(payload.run, payload.born, payload.chain);
+  const invocation = {
+    deadline: runner.world.clock.now() + runner.world.limits.beatMs,
+    drain: new AbortController().signal,
+  };
+  return beat(runner, { payload, attempt: { execution, epoch: payload.epoch, retry } }, invocation);
+}
+
+/** Beat after beat until the chain would wait, park or end; the last reply. */
+export async function drive(runner: Runner, from: Payload, beatsMax = 100): Promise<Reply> {
+  let payload = from;
+  for (let count = 0; count < beatsMax; count += 1) {
+    const reply = await oneBeat(runner, payload);
+    if (reply.route !== "beat") return reply;
+    payload = reply;
+  }
+  throw new Error(`the run is not over after ${beatsMax} beats`);
+}
+
+async function oneBeat(runner: Runner, payload: Payload): Promise<Reply> {
+  for (let retry = 0; retry < 5; retry += 1) {
+    const result = await attempt(runner, payload, retry);
+    if (result.kind === "beat") return result.reply;
+  }
+  throw new Error("five attempts asked to end their process");
+}
+
+/** A world for one invocation that can be killed: from then on none of its calls does anything or comes back. */
+export function mortal(world: World): { readonly world: World; readonly kill: () => void } {
+  let dead = false;
+  const guarded = <T extends object>(port: T): T =>
+    new Proxy(port, {
+      get: (target, name) => {
+        const call: unknown = Reflect.get(target, name);
+        if (typeof call !== "function") return call;
+        return (...of: unknown[]): unknown =>
+          dead ? new Promise(() => undefined) : (Reflect.apply(call, target, of) as unknown);
+      },
+    });
+  const { table, objects, chain } = world;
+  return {
+    world: { ...world, table: guarded(table), objects: guarded(objects), chain: guarded(chain) },
+    kill: () => {
+      dead = true;
+    },
+  };
+}

@@ -1,0 +1,55 @@
+/** An agent that cannot end well is refused when it is defined, with a sentence that says why. */
+import { describe, expect, test } from "vitest";
+import { z } from "zod";
+import { AgentInvalid, defineAgent, tool } from "../../src/agent/define.ts";
+import { scriptedModel } from "../../src/agent/scripted.ts";
+import { BOUNDS } from "../../src/core/limits.ts";
+
+type Options = Parameters<typeof defineAgent>[0];
+
+const echo = tool({ input: z.object({ words: z.string() }), effect: "none", run: ({ input }) => input.words });
+
+const valid: Options = {
+  name: "travel",
+  version: "1",
+  model: scriptedModel({ name: "script", reply: () => ({}) }),
+  instructions: "Book a trip.",
+  task: z.object({ to: z.string() }),
+  tools: { echo },
+};
+
+describe("an agent", () => {
+  test("gets its defaults: no limit on money and tokens, and one on beats and on what recovery may cost", () => {
+    expect(defineAgent(valid)).toMatchObject({
+      done: [],
+      result: null,
+      topology: { kind: "react", maxBeats: 40 },
+      budget: { microUsd: null, tokens: null, beats: 40, takeovers: 10 },
+      price: { inUsd: 0, outUsd: 0 },
+    });
+  });
+
+  test("keeps its budget in micro-dollars, and in no more beats than its topology has", () => {
+    const { budget } = defineAgent({ ...valid, budget: { usd: 0.5, tokens: 1_000, beats: 60, takeovers: 3 } });
+    expect(budget).toStrictEqual({ microUsd: 500_000, tokens: 1_000, beats: 40, takeovers: 3 });
+  });
+
+  const names = (count: number) => Object.fromEntries(Array.from({ length: count }, (_, index) => [`t${index}`, echo]));
+
+  test("may have as many tools as models take", () => {
+    expect(Object.keys(defineAgent({ ...valid, tools: names(BOUNDS.toolsMax) }).tools)).toHaveLength(BOUNDS.toolsMax);
+  });
+
+  test.each<[string, Partial<Options>, RegExp]>([
+    ["a name with a space", { name: "my travel" }, /name is 1 to 64 letters.*"my travel"/],
+    ["no name", { name: "" }, /name is 1 to 64/],
+    ["no version", { version: "" }, /agent travel has no version/],
+    ["a tool whose name no model takes", { tools: { "book flight": echo } }, /tool's name.*"book flight"/],
+    ["more tools than models take", { tools: names(BOUNDS.toolsMax + 1) }, /more than 128 tools/],
+    ["a budget below nothing", { budget: { usd: -1 } }, /the budget of agent travel/],
+    ["a budget in another currency", { budget: { eur: 1 } as never }, /the budget of agent travel/],
+  ])("with %s is refused", (_, change, message) => {
+    expect(() => defineAgent({ ...valid, ...change })).toThrow(message);
+    expect(() => defineAgent({ ...valid, ...change })).toThrow(AgentInvalid);
+  });
+});
