@@ -71,7 +71,7 @@ export interface RunView<Task = Json> {
 export interface Check<Task = never> {
   readonly name: string;
   /** True when it holds; false or a sentence that says what is missing. May read outside, must not change it. */
-  readonly holds: (view: RunView<Task>) => boolean | string | Promise<boolean | string>;
+  holds(view: RunView<Task>): boolean | string | Promise<boolean | string>;
 }
 
 export interface Agent<Task extends z.ZodType = z.ZodType> {
@@ -83,8 +83,8 @@ export interface Agent<Task extends z.ZodType = z.ZodType> {
   readonly tools: Readonly<Record<string, Tool>>;
   /** The run may not complete before all of these hold. */
   readonly done: readonly Check<z.output<Task>>[];
-  /** What the run results in; without it the model's last words. */
-  readonly result: ((view: RunView<z.output<Task>>) => Json) | null;
+  /** What the run results in. */
+  result(view: RunView<z.output<Task>>): Json;
   readonly topology: Topology;
   readonly budget: Budget;
   readonly price: Price;
@@ -98,6 +98,7 @@ interface AgentOptions<Task extends z.ZodType> {
   readonly task: Task;
   readonly tools: Readonly<Record<string, AnyTool>>;
   readonly done?: readonly Check<z.output<Task>>[];
+  /** Without it a run results in the model's last words. */
   readonly result?: (view: RunView<z.output<Task>>) => Json;
   readonly topology?: Topology;
   /** `usd` in dollars; `tokens` input and output together; `takeovers` is what recovery itself may cost. */
@@ -117,7 +118,7 @@ const budgetSchema = z.strictObject({ usd: positive, tokens: positive, beats: po
 
 export function defineAgent<Task extends z.ZodType>(options: AgentOptions<Task>): Agent<Task> {
   const { name, tools, topology = react({ maxBeats: 40 }) } = options;
-  refuse(!isName(name), `an agent's name is 1 to 64 letters, digits, - and _, and not ${JSON.stringify(name)}`);
+  refuse(typeof name !== "string" || !isName(name), `an agent's name is 1 to 64 letters, digits, - and _, and not ${JSON.stringify(name)}`);
   refuse(typeof options.version !== "string" || options.version === "", `agent ${name} has no version`);
   refuse(Object.keys(tools).length > BOUNDS.toolsMax, `agent ${name} has more than ${BOUNDS.toolsMax} tools`);
   for (const tool of Object.keys(tools)) {
@@ -134,7 +135,7 @@ export function defineAgent<Task extends z.ZodType>(options: AgentOptions<Task>)
     task: options.task,
     tools: tools as Readonly<Record<string, Tool>>,
     done: options.done ?? [],
-    result: options.result ?? null,
+    result: options.result ?? (({ text }) => text),
     topology,
     budget: {
       microUsd: usd === undefined ? null : Math.round(usd * 1e6),

@@ -67,11 +67,13 @@ function troubleOf(error: unknown, argv: readonly string[]): Trouble {
     return { code: error.code, exit: EXIT.store, what: error.message, why, next: again };
   }
   if (error instanceof AgentInvalid || error instanceof ConfigInvalid) {
-    const why = error instanceof ConfigInvalid ? "the config file is wrong" : "the agent cannot be run as it is";
-    return { code: error.code, exit: EXIT.usage, what: error.message, why: `${why}${placeOf(error)}`, next: again };
+    const why = error instanceof ConfigInvalid ? "the config is checked before anything starts" : AGENT_CHECKED;
+    return { code: error.code, exit: EXIT.usage, what: error.message, why, next: again };
   }
   return unexpected(error);
 }
+
+const AGENT_CHECKED = "an agent is checked before any run of it starts; nothing was started";
 
 /** A mistake of ours: the stack says where. */
 function unexpected(error: Error): Trouble {
@@ -84,13 +86,6 @@ function unexpected(error: Error): Trouble {
 function clausesOf(message: string): { readonly what: string; readonly why: string } {
   const end = message.indexOf("; ");
   return end < 0 ? { what: message, why: message } : { what: message.slice(0, end), why: message.slice(end + 2) };
-}
-
-/** Where in somebody's file it went wrong, if the cause can tell. */
-function placeOf({ cause }: Error): string {
-  const stack = cause instanceof Error ? (cause.stack ?? "") : "";
-  const place = /(?:file:\/\/)?(\/(?!.*node_modules)[^\s():]+:\d+(?::\d+)?)/.exec(stack)?.[1];
-  return place === undefined ? "" : `; it went wrong at ${place}`;
 }
 
 /** The same command for another store. */

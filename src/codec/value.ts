@@ -33,6 +33,9 @@ function strict(this: unknown, name: string, value: unknown): unknown {
   if (value instanceof Map || value instanceof Set || ArrayBuffer.isView(value) || value instanceof Promise) {
     throw new TypeError(`${article(value)} is not JSON${at}`);
   }
+  if (typeof value === "object" && value !== null && !Object.keys(value).every((key) => key.isWellFormed())) {
+    throw new TypeError(`a name is no well-formed text${at}`);
+  }
   return typeof value === "string" ? value.toWellFormed() : value;
 }
 
@@ -77,4 +80,4 @@ export function sentenceOf(error: unknown): string {
 }
 
 export const bounded = (text: string): string =>
-  text.length <= BOUNDS.errorCharactersMax ? text : `${text.slice(0, BOUNDS.errorCharactersMax)}…`;
+  (text.length <= BOUNDS.errorCharactersMax ? text : `${text.slice(0, BOUNDS.errorCharactersMax)}…`).toWellFormed();

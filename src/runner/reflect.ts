@@ -56,7 +56,7 @@ type Made =
 function resultOf(agent: Agent, view: RunView): Made {
   const refused = (why: string): Made => ({ json: null, failure: { code: "ResultInvalid", message: bounded(why) } });
   try {
-    const parsed = asJson(agent.result === null ? view.text : agent.result(view));
+    const parsed = asJson(agent.result(view));
     return parsed.ok ? { json: parsed.json, failure: null } : refused(`the result of the agent: ${parsed.why}`);
   } catch (error) {
     return refused(`the result of the agent threw: ${sentenceOf(error)}`);

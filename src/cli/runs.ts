@@ -1,0 +1,57 @@
+/** Which run is meant. A run may be typed by any beginning that only it has, with its tenant or without. */
+import { isRunId } from "../core/ids.ts";
+import type { World } from "../ports/world.ts";
+import { CliError, EXIT } from "./errors.ts";
+import { shortRun } from "./words.ts";
+
+export const DEFAULT_TENANT = "local";
+
+const PAGE = 500;
+const CANDIDATES_SHOWN = 5;
+
+/** `of.command` makes a command to type for the same store. */
+export async function resolveRun(
+  world: World,
+  of: { readonly text: string; readonly command: (...words: readonly string[]) => string },
+): Promise<string> {
+  const text = of.text.toLowerCase();
+  if (isRunId(text) && (await world.table.read(text, world.clock.now())) !== null) return text;
+  const prefix = text.includes("-") ? text : `${DEFAULT_TENANT}-${text}`;
+  const found = await runsWith(world, prefix);
+  const [only] = found;
+  if (only !== undefined && found.length === 1) return only;
+  if (only !== undefined) throw ambiguous({ text, found, next: of.command("list") });
+  throw new CliError({
+    code: "RunUnknown",
+    exit: EXIT.notFound,
+    what: `there is no run ${of.text}`,
+    why: "no run of this store begins like that; ended runs are kept for a day",
+    next: of.command("list"),
+  });
+}
+
+async function runsWith(world: World, prefix: string): Promise<string[]> {
+  const tenant = prefix.slice(0, prefix.indexOf("-"));
+  const found: string[] = [];
+  let after: string | null = null;
+  do {
+    const page = await world.table.list({ tenant, status: null, limit: PAGE, after, now: world.clock.now() });
+    found.push(...page.rows.map(({ run }) => run).filter((run) => run.startsWith(prefix)));
+    after = page.next;
+  } while (after !== null);
+  return found;
+}
+
+function ambiguous(of: { readonly text: string; readonly found: readonly string[]; readonly next: string }): CliError {
+  const { text, found, next } = of;
+  const shown = found.slice(0, CANDIDATES_SHOWN).map((run) => shortRun(run, found));
+  const more = found.length > shown.length ? ", ..." : "";
+  return new CliError({
+    code: "RunAmbiguous",
+    exit: EXIT.usage,
+    what: `${found.length} runs begin with ${text}`,
+    why: `type more of the one that is meant: ${shown.join(", ")}${more}`,
+    next,
+    facts: { runs: found },
+  });
+}

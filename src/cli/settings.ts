@@ -1,0 +1,87 @@
+/**
+ * What a command works with, from the nearest source that says it: flag, environment, config, default.
+ *
+ * The config is the `cairn.config.ts` of the current directory. Without one the agents of cairn's own package are known,
+ * so that `cairn start travel` works anywhere; nothing else of that config applies, least of all its store.
+ */
+import { join, resolve } from "node:path";
+import { fileURLToPath } from "node:url";
+import { z } from "zod";
+import { type Config, loadConfig } from "../agent/config.ts";
+import { InvariantViolated } from "../core/invariant.ts";
+import { type Limits, limitsFor } from "../core/limits.ts";
+import { CliError, EXIT } from "./errors.ts";
+import { retyped } from "./input.ts";
+import type { BeatFlags, Shell } from "./shell.ts";
+import { commandLine } from "./words.ts";
+
+export interface Settings {
+  /** The directory of the store, absolute. */
+  readonly dir: string;
+  /** Agent files of the config, absolute. */
+  readonly agentFiles: readonly string[];
+  /** There is a config in the current directory. */
+  readonly hasConfig: boolean;
+  readonly limits: Limits;
+  /** How many workers the config asks for, or null. */
+  readonly workers: number | null;
+  /** A command to type that means the same store. */
+  readonly command: (...words: readonly string[]) => string;
+}
+
+const OWN_PACKAGE = fileURLToPath(new URL("../..", import.meta.url));
+const BEAT_SECONDS = 60;
+
+export async function settingsOf(shell: Shell, flags: BeatFlags): Promise<Settings> {
+  const { env, cwd } = shell;
+  refuseOtherWorlds(shell);
+  const config = await loadConfig(cwd);
+  const { agents } = config ?? (await loadConfig(OWN_PACKAGE)) ?? { agents: [] };
+  const named = flags.store ?? env["CAIRN_STORE"];
+  return {
+    dir: resolve(cwd, named || (config?.store ?? join(cwd, ".cairn"))),
+    agentFiles: agents,
+    hasConfig: config !== null,
+    limits: limitsOf(shell, { flags, config }),
+    workers: config?.workers ?? null,
+    command: (...words) => commandLine(flags.store === undefined ? words : [...words, "--store", flags.store]),
+  };
+}
+
+function limitsOf(shell: Shell, of: { readonly flags: BeatFlags; readonly config: Config | null }): Limits {
+  const { env } = shell;
+  const said = of.flags.beatSeconds ?? env["CAIRN_BEAT_SECONDS"] ?? of.config?.beatSeconds ?? BEAT_SECONDS;
+  const seconds = Number(said);
+  if (!(seconds >= 0.5 && seconds <= 900)) {
+    throw usage(shell, { what: `a beat cannot last ${said} seconds`, why: "it lasts 0.5 to 900 seconds" });
+  }
+  try {
+    return limitsFor(Math.round(seconds * 1_000), changesOf(shell));
+  } catch (error) {
+    if (!(error instanceof InvariantViolated)) throw error;
+    throw usage(shell, { what: "the limits do not fit together", why: error.message });
+  }
+}
+
+const change = z.record(z.string(), z.number());
+
+/** Single limits may be set through the environment, for tests and trials. */
+function changesOf(shell: Shell): Partial<Limits> {
+  const text = shell.env["CAIRN_LIMITS"];
+  if (text === undefined || text === "") return {};
+  try {
+    return change.parse(JSON.parse(text));
+  } catch {
+    throw usage(shell, { what: "CAIRN_LIMITS is not understood", why: 'it is JSON such as {"settleMs":1000}' });
+  }
+}
+
+function refuseOtherWorlds(shell: Shell): void {
+  const world = shell.env["CAIRN_WORLD"];
+  if (world === undefined || world === "" || world === "local") return;
+  throw usage(shell, { what: `there is no world ${world}`, why: "CAIRN_WORLD names it; this cairn knows: local" });
+}
+
+function usage(shell: Shell, of: { readonly what: string; readonly why: string }): CliError {
+  return new CliError({ code: "Usage", exit: EXIT.usage, ...of, next: retyped(shell, "--beat-seconds", "60") });
+}

@@ -1,0 +1,269 @@
+import { describe, expect, it } from "vitest";
+import { sqliteChain } from "../../src/adapters/local/chain.ts";
+import type { Store } from "../../src/adapters/local/database.ts";
+import { type Answer, type Execution, answered, failed, taskOf } from "../../src/adapters/local/execution.ts";
+import { type Executions, executionsOf } from "../../src/adapters/local/executions.ts";
+import { identityOf } from "../../src/adapters/local/process-identity.ts";
+import {
+  StoreSupervised,
+  childrenOf,
+  releaseSupervision,
+  supervisorOf,
+  takeSupervision,
+} from "../../src/adapters/local/processes.ts";
+import { type Payload, type Reply, RETRY_DELAYS_MS, type Route } from "../../src/core/chain.ts";
+import type { Clock } from "../../src/ports/world.ts";
+import { NOW, open, temporaryDir, temporaryStore } from "../process/fixtures/store.ts";
+
+const PAYLOAD: Payload = { run: "local-run", born: "born", chain: 1, epoch: 4 };
+const NAME = "local-run-born-1";
+const RESCUE_MS = 60_000;
+
+const reply = (route: Route, change: Partial<Reply> = {}): Answer => ({
+  kind: "beat",
+  reply: { ...PAYLOAD, epoch: 5, route, seconds: 7, ...change },
+});
+
+function at(now: number): Clock {
+  return { now: () => now, after: () => () => {} };
+}
+
+function startedIn(store: Store): Executions {
+  const executions = executionsOf(store);
+  expect(executions.start({ name: NAME, payload: PAYLOAD, now: NOW })).toBeNull();
+  return executions;
+}
+
+function begin(executions: Executions, now: number, name = NAME): Execution {
+  const execution = executions.begin(name, now);
+  if (execution === null) throw new Error(`${name} is not ready`);
+  return execution;
+}
+
+const answer = (executions: Executions, of: { attempt: Execution; answer: Answer; now?: number }) =>
+  executions.settle(of.attempt, (found) => answered(found, { answer: of.answer, now: of.now ?? NOW }));
+
+const fail = (executions: Executions, attempt: Execution, now = NOW) =>
+  executions.settle(attempt, (found) => failed(found, { now, rescueMs: RESCUE_MS, atOnce: false }));
+
+describe("start", () => {
+  it("starts a name once, ever, and says whether it is still going", async () => {
+    const store = temporaryStore();
+    const chain = sqliteChain(store, at(NOW));
+    expect(await chain.start(NAME, PAYLOAD)).toEqual({ kind: "started" });
+    expect(await chain.start(NAME, { ...PAYLOAD, epoch: 99 })).toEqual({ kind: "exists", running: true });
+    const executions = executionsOf(store);
+    const attempt = begin(executions, NOW);
+    expect(taskOf(attempt)).toMatchObject({ kind: "beat", payload: PAYLOAD });
+    answer(executions, { attempt, answer: reply("done") });
+    expect(await chain.start(NAME, PAYLOAD)).toEqual({ kind: "exists", running: false });
+  });
+});
+
+describe("after a beat", () => {
+  it("beats again at once with the new payload, behind those that waited longer", () => {
+    const executions = startedIn(temporaryStore());
+    executions.start({ name: "other", payload: PAYLOAD, now: NOW + 1 });
+    const attempt = begin(executions, NOW);
+    answer(executions, { attempt, answer: reply("beat"), now: NOW + 2 });
+    expect(executions.firstReady(NOW + 2)).toBe("other");
+    begin(executions, NOW + 2, "other");
+    expect(executions.firstReady(NOW + 2)).toBe(NAME);
+    const next = begin(executions, NOW + 2);
+    expect(taskOf(next)).toEqual({
+      kind: "beat",
+      payload: { ...PAYLOAD, epoch: 5 },
+      attempt: { execution: NAME, epoch: 5, retry: 0 },
+    });
+  });
+
+  it("waits for the seconds that the reply named, then beats", () => {
+    const executions = startedIn(temporaryStore());
+    answer(executions, { attempt: begin(executions, NOW), answer: reply("wait") });
+    expect(executions.firstReady(NOW + 6_999)).toBeNull();
+    expect(executions.begin(NAME, NOW + 6_999)).toBeNull();
+    expect(executions.firstReady(NOW + 7_000)).toBe(NAME);
+    expect(begin(executions, NOW + 7_000)).toMatchObject({ state: "Beat", retry: 0, payload: { epoch: 5 } });
+  });
+
+  it.each(["done", "failed", "superseded"] as const)("ends by %s, and nothing is ready any more", (route) => {
+    const executions = startedIn(temporaryStore());
+    const ended = answer(executions, { attempt: begin(executions, NOW), answer: reply(route) });
+    expect(ended).toMatchObject({ state: "End", readyAt: null });
+    expect(executions.firstReady(Number.MAX_SAFE_INTEGER)).toBeNull();
+  });
+});
+
+describe("park", () => {
+  function parkedIn(store: Store): { readonly executions: Executions; readonly attempt: Execution } {
+    const executions = startedIn(store);
+    answer(executions, { attempt: begin(executions, NOW), answer: reply("park") });
+    return { executions, attempt: begin(executions, NOW) };
+  }
+  const tokenOf = ({ token }: Execution): string => {
+    if (token === null) throw new Error("it has no token");
+    return token;
+  };
+
+  it("stores a fresh token before the task is sent, and beats when its time is up", () => {
+    const { executions, attempt } = parkedIn(temporaryStore());
+    expect(taskOf(attempt)).toEqual({
+      kind: "park",
+      payload: { ...PAYLOAD, epoch: 5 },
+      attempt: { execution: NAME, epoch: 5, retry: 0 },
+      token: tokenOf(attempt),
+    });
+    answer(executions, { attempt, answer: { kind: "park" }, now: NOW });
+    expect(executions.firstReady(NOW + 6_999)).toBeNull();
+    const beat = begin(executions, NOW + 7_000);
+    expect(beat).toMatchObject({ state: "Beat", retry: 0, token: null, payload: { ...PAYLOAD, epoch: 5 } });
+  });
+
+  it("beats when it is woken, once", async () => {
+    const store = temporaryStore();
+    const { executions, attempt } = parkedIn(store);
+    answer(executions, { attempt, answer: { kind: "park" } });
+    const chain = sqliteChain(store, at(NOW + 100));
+    expect(await chain.wake("another token")).toEqual({ kind: "awake" });
+    expect(await chain.wake(tokenOf(attempt))).toEqual({ kind: "woken" });
+    expect(await chain.wake(tokenOf(attempt))).toEqual({ kind: "awake" });
+    expect(begin(executions, NOW + 100)).toMatchObject({ state: "Beat", retry: 0, payload: { epoch: 5 } });
+  });
+
+  it("does not lose a wake that comes before the answer of its task", async () => {
+    const store = temporaryStore();
+    const { executions, attempt } = parkedIn(store);
+    expect(await sqliteChain(store, at(NOW + 1)).wake(tokenOf(attempt))).toEqual({ kind: "woken" });
+    expect(answer(executions, { attempt, answer: { kind: "park" } })).toBeNull();
+    const beat = begin(executions, NOW + 1);
+    expect(beat).toMatchObject({ state: "Beat", retry: 0 });
+    // Nor does a late answer, or a late death, of the attempt to park disturb the beat that is out by now.
+    expect(answer(executions, { attempt, answer: { kind: "park" } })).toBeNull();
+    expect(fail(executions, attempt)).toBeNull();
+    expect(answer(executions, { attempt: beat, answer: reply("done") })?.state).toBe("End");
+  });
+
+  it("is tried again with another token and a higher retry; a wake in between is not lost either", async () => {
+    const store = temporaryStore();
+    const { executions, attempt } = parkedIn(store);
+    fail(executions, attempt);
+    const second = begin(executions, NOW);
+    expect(taskOf(second)).toMatchObject({ kind: "park", attempt: { retry: 1 } });
+    expect(second.token).not.toBe(attempt.token);
+    const chain = sqliteChain(store, at(NOW));
+    expect(await chain.wake(tokenOf(attempt))).toEqual({ kind: "awake" });
+    fail(executions, second);
+    expect(await chain.wake(tokenOf(second))).toEqual({ kind: "woken" });
+    expect(begin(executions, NOW)).toMatchObject({ state: "Beat", retry: 0 });
+  });
+});
+
+describe("attempts that die", () => {
+  it("are followed by higher retries of the same entry, then by a rescue (schedule 24)", () => {
+    const executions = startedIn(temporaryStore());
+    let now = NOW;
+    RETRY_DELAYS_MS.forEach((delayMs, retry) => {
+      const attempt = begin(executions, now);
+      expect(attempt).toMatchObject({ state: "Beat", retry, payload: PAYLOAD });
+      expect(fail(executions, attempt, now)).toMatchObject({ retry: retry + 1, readyAt: now + delayMs });
+      now += delayMs;
+    });
+    const last = fail(executions, begin(executions, now), now);
+    expect(last).toMatchObject({ state: "Backoff", readyAt: now + RESCUE_MS });
+    expect(executions.firstReady(now + RESCUE_MS - 1)).toBeNull();
+    now += RESCUE_MS;
+    const rescue = begin(executions, now);
+    expect(taskOf(rescue)).toEqual({ kind: "rescue", payload: PAYLOAD });
+    // The run is held by a lease that lives.
+    answer(executions, { attempt: rescue, answer: { kind: "rescue", until: now + 1_000 }, now });
+    expect(executions.firstReady(now + 999)).toBeNull();
+    const again = begin(executions, now + 1_000);
+    expect(again).toMatchObject({ state: "Rescue", retry: 0 });
+    const ended = answer(executions, { attempt: again, answer: { kind: "rescue", until: null }, now });
+    expect(ended?.state).toBe("End");
+  });
+
+  it("a rescue that dies too often backs off and is tried anew (schedule 38)", () => {
+    const executions = startedIn(temporaryStore());
+    let now = NOW;
+    const exhaust = (): Execution | null => {
+      let moved: Execution | null = null;
+      for (let attempt = 0; attempt <= RETRY_DELAYS_MS.length; attempt += 1) {
+        moved = fail(executions, begin(executions, now), now);
+        now = moved?.readyAt ?? now;
+      }
+      return moved;
+    };
+    expect(exhaust()).toMatchObject({ state: "Backoff", retry: 0 });
+    expect(exhaust()).toMatchObject({ state: "Backoff", retry: 0 });
+    expect(begin(executions, now)).toMatchObject({ state: "Rescue", retry: 0 });
+  });
+
+  it("a rescue that names the past does not go round without a pause", () => {
+    const executions = startedIn(temporaryStore());
+    let now = NOW;
+    for (let count = 0; count <= RETRY_DELAYS_MS.length; count += 1) {
+      now = fail(executions, begin(executions, now), now)?.readyAt ?? now;
+    }
+    const moved = answer(executions, { attempt: begin(executions, now), answer: { kind: "rescue", until: 0 }, now });
+    expect(moved?.readyAt).toBeGreaterThan(now);
+  });
+
+  it("with their supervisor are counted once, and followed at once", () => {
+    const dir = temporaryDir();
+    const executions = startedIn(open(dir));
+    fail(executions, begin(executions, NOW));
+    fail(executions, begin(executions, NOW));
+    expect(begin(executions, NOW + 1_000).retry).toBe(2);
+
+    // The supervisor dies; whatever comes next sees what is on the disk and nothing else.
+    const next = executionsOf(open(dir));
+    const recover = () => next.recover({ now: NOW + 1_001, rescueMs: RESCUE_MS });
+    recover();
+    recover();
+    expect(begin(next, NOW + 1_001)).toMatchObject({ state: "Beat", retry: 3, payload: PAYLOAD });
+  });
+
+  it("do not disturb what was not out when the supervisor died", () => {
+    const executions = startedIn(temporaryStore());
+    fail(executions, begin(executions, NOW));
+    executions.recover({ now: NOW, rescueMs: RESCUE_MS });
+    expect(begin(executions, NOW).retry).toBe(1);
+  });
+});
+
+describe("supervision", () => {
+  const self = identityOf(process.pid);
+  if (self === null) throw new Error("this process has no identity");
+
+  it("is taken by one process at a time, and given free", () => {
+    const store = temporaryStore();
+    expect(supervisorOf(store)).toBeNull();
+    takeSupervision(store, self);
+    expect(supervisorOf(store)).toEqual(self);
+    expect(() => takeSupervision(store, self)).toThrow(StoreSupervised);
+    expect(() => takeSupervision(store, self)).toThrow(String(process.pid));
+    releaseSupervision(store, self);
+    expect(supervisorOf(store)).toBeNull();
+  });
+
+  it("is taken over from a dead process, also if another one has its pid by now", () => {
+    const store = temporaryStore();
+    takeSupervision(store, { pid: process.pid, startedAt: "another time" });
+    expect(supervisorOf(store)).toBeNull();
+    takeSupervision(store, self);
+    // The dead one comes late to give it free.
+    releaseSupervision(store, { pid: process.pid, startedAt: "another time" });
+    expect(supervisorOf(store)).toEqual(self);
+  });
+
+  it("keeps the children in the store", () => {
+    const children = childrenOf(temporaryStore());
+    const [one, other] = [{ pid: 7, startedAt: "a" }, { pid: 7, startedAt: "b" }];
+    children.add(one);
+    children.add(one);
+    children.add(other);
+    children.remove(one);
+    expect(children.all().map((child) => ({ ...child }))).toEqual([other]);
+  });
+});
