@@ -4,7 +4,7 @@
  * the others.
  */
 import { existsSync } from "node:fs";
-import { relative, resolve } from "node:path";
+import { resolve } from "node:path";
 import type { Agent } from "../agent/define.ts";
 import { loadAgentFile } from "../agent/load.ts";
 import { sentenceOf } from "../codec/value.ts";
@@ -77,8 +77,9 @@ export function agentUnknown(of: {
   readonly cwd: string;
   readonly catalogue: Catalogue;
   readonly hasConfig: boolean;
+  readonly command: (...words: readonly string[]) => string;
 }): CliError {
-  const { name, cwd, catalogue, hasConfig } = of;
+  const { name, cwd, catalogue, hasConfig, command } = of;
   const known = [...new Set(catalogue.agents.map(({ agent }) => agent.name))].toSorted();
   const broken = catalogue.broken.map(({ why }) => why);
   const whose = hasConfig ? "cairn.config.ts" : `there is no cairn.config.ts in ${cwd}, and cairn itself`;
@@ -88,7 +89,7 @@ export function agentUnknown(of: {
     exit: EXIT.notFound,
     what: `there is no agent named ${JSON.stringify(name)}`,
     why: [names, ...broken].join("; "),
-    next: commandLine(["start", nearest(name, known) ?? "./FILE.ts"]),
+    next: command("start", nearest(name, known) ?? known[0] ?? "./FILE.ts"),
     facts: { known },
   });
 }
@@ -100,11 +101,10 @@ export function agentClash(of: {
   readonly next: string;
 }): CliError {
   const { name, file, other, next } = of;
-  const where = (path: string): string => relative(process.cwd(), path) || path;
   return new CliError({
     code: "AgentClash",
     exit: EXIT.refused,
-    what: `two agents are named ${name}, in ${where(file)} and in ${where(other)}`,
+    what: `two agents are named ${name}, in ${file} and in ${other}`,
     why: "a run knows its agent by name, so it would go on with the code of either; rename one, or keep them in two stores",
     next,
   });

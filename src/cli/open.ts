@@ -1,5 +1,5 @@
 /** The store that a command works on, as a world. */
-import { existsSync } from "node:fs";
+import { existsSync, statSync } from "node:fs";
 import { join } from "node:path";
 import { type Store, openStore } from "../adapters/local/database.ts";
 import { localWorld } from "../adapters/local/world.ts";
@@ -17,7 +17,7 @@ export interface Opened {
 /** The store with every run in it. Who only looks must find one there. */
 export async function openExisting(shell: Shell, flags: BeatFlags): Promise<Opened> {
   const settings = await settingsOf(shell, flags);
-  if (!existsSync(settings.dir)) {
+  if (isMissing(settings)) {
     throw new CliError({
       code: "StoreMissing",
       exit: EXIT.store,
@@ -36,4 +36,6 @@ export function openSettled(settings: Settings, { create }: { readonly create: b
   return { settings, store, world: localWorld({ store, limits: settings.limits, telemetry }) };
 }
 
-export const hasStore = ({ dir }: Settings): boolean => existsSync(join(dir, "cairn.sqlite"));
+/** Nothing is there. Something else that is there is judged by whoever opens it. */
+export const isMissing = ({ dir }: Settings): boolean =>
+  !existsSync(dir) || (statSync(dir).isDirectory() && !existsSync(join(dir, "cairn.sqlite")));

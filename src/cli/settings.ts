@@ -53,13 +53,14 @@ function limitsOf(shell: Shell, of: { readonly flags: BeatFlags; readonly config
   const said = of.flags.beatSeconds ?? env["CAIRN_BEAT_SECONDS"] ?? of.config?.beatSeconds ?? BEAT_SECONDS;
   const seconds = Number(said);
   if (!(seconds >= 0.5 && seconds <= 900)) {
-    throw usage(shell, { what: `a beat cannot last ${said} seconds`, why: "it lasts 0.5 to 900 seconds" });
+    const next = retyped(shell, "--beat-seconds", String(BEAT_SECONDS));
+    throw usage({ what: `a beat cannot last ${said} seconds`, why: "it lasts 0.5 to 900 seconds", next });
   }
   try {
     return limitsFor(Math.round(seconds * 1_000), changesOf(shell));
   } catch (error) {
     if (!(error instanceof InvariantViolated)) throw error;
-    throw usage(shell, { what: "the limits do not fit together", why: error.message });
+    throw usage({ what: "the limits do not fit together", why: error.message, next: commandLine(shell.argv) });
   }
 }
 
@@ -72,16 +73,17 @@ function changesOf(shell: Shell): Partial<Limits> {
   try {
     return change.parse(JSON.parse(text));
   } catch {
-    throw usage(shell, { what: "CAIRN_LIMITS is not understood", why: 'it is JSON such as {"settleMs":1000}' });
+    const why = 'it is JSON such as {"settleMs":1000}';
+    throw usage({ what: "CAIRN_LIMITS is not understood", why, next: "unset CAIRN_LIMITS" });
   }
 }
 
 function refuseOtherWorlds(shell: Shell): void {
   const world = shell.env["CAIRN_WORLD"];
   if (world === undefined || world === "" || world === "local") return;
-  throw usage(shell, { what: `there is no world ${world}`, why: "CAIRN_WORLD names it; this cairn knows: local" });
+  const why = "CAIRN_WORLD names it, and the only one so far is local";
+  throw usage({ what: `there is no world ${world}`, why, next: "unset CAIRN_WORLD" });
 }
 
-function usage(shell: Shell, of: { readonly what: string; readonly why: string }): CliError {
-  return new CliError({ code: "Usage", exit: EXIT.usage, ...of, next: retyped(shell, "--beat-seconds", "60") });
-}
+const usage = (of: { readonly what: string; readonly why: string; readonly next: string }): CliError =>
+  new CliError({ code: "Usage", exit: EXIT.usage, ...of });

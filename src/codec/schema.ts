@@ -76,7 +76,7 @@ const debit: z.ZodType<Partial<Spent>> = z.object({
 const answer: z.ZodType<Answer> = z.object({
   as: z.enum(["succeeded", "failed", "retry"]),
   value: value.nullable(),
-  by: name,
+  by: z.string(),
   note: z.string().nullable(),
 });
 
@@ -141,7 +141,7 @@ const kinds: { readonly [K in EventKind]: z.ZodType<EventOf<K>> } = {
     }),
     z.object({ kind: z.literal("MessageAbsorbed"), at, stage: z.literal("cleared"), message: name }),
   ]),
-  CheckFailed: z.object({ kind: z.literal("CheckFailed"), at, check: name, why: z.string() }),
+  CheckFailed: z.object({ kind: z.literal("CheckFailed"), at, check: z.string(), why: z.string() }),
   RecoveryDecided: z.object({ kind: z.literal("RecoveryDecided"), at, rule: name, why: z.string(), action }),
   RunEnded: z.discriminatedUnion("status", [
     z.object({ kind: z.literal("RunEnded"), at, status: z.literal("completed"), result: value }),

@@ -54,8 +54,9 @@ export function encodeSnapshot(of: {
   const { segments, tail } = cut(messages);
   const state: StoredState = { ...rest, manifest: segments.map((segment) => segment.ref), tail };
   const size = Buffer.byteLength(canonical(state), "utf8");
-  // What was decided about a run has to be storable: an end is written whatever its size.
-  if (size > BOUNDS.stateBytesMax && !isTerminal(state.phase)) {
+  // What was decided about a run has to be storable: an end, also one that waits for quiet, is written whatever its size.
+  const isEnding = isTerminal(state.phase) || state.ending !== null;
+  if (size > BOUNDS.stateBytesMax && !isEnding) {
     throw new StateTooLarge(`the state has ${size} bytes, ${BOUNDS.stateBytesMax} are allowed`);
   }
   const text = canonical({ format: FORMAT, ...of, state });
@@ -98,7 +99,16 @@ export const encodeJournal = (commits: readonly CommitRecord[]): Uint8Array => c
 
 export function decodeJournal(bytes: Uint8Array | null): readonly CommitRecord[] {
   if (bytes === null) return [];
-  const found = commitRecords.safeParse(JSON.parse(decompress(bytes, SNAPSHOT_BYTES_MAX).toString("utf8")));
+  const found = commitRecords.safeParse(parsed(decompress(bytes, SNAPSHOT_BYTES_MAX).toString("utf8")));
   if (!found.success) throw new Unreadable(`the journal: ${z.prettifyError(found.error)}`);
   return found.data;
+}
+
+/** Nothing but the row vouches for a journal: damaged bytes may well decompress to some other text. */
+function parsed(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch {
+    throw new Unreadable("the journal is no JSON");
+  }
 }

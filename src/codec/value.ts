@@ -75,8 +75,11 @@ export function fromBlob(digest: string, bytes: Uint8Array): Json {
 
 /** Any thrown thing as a bounded sentence. */
 export function sentenceOf(error: unknown): string {
-  const text = error instanceof Error ? error.message || error.name : String(error);
-  return bounded(text);
+  try {
+    return bounded(String(error instanceof Error ? error.message || error.name : error));
+  } catch {
+    return "something was thrown that has no words";
+  }
 }
 
 export const bounded = (text: string): string =>

@@ -57,6 +57,6 @@ export function exhausted(spent: Spent, budget: Budget): string | null {
 
 /** Micro-dollars as dollars with the digits that matter: `0.17`, `0.0042`. */
 export function usd(microUsd: number): string {
-  const cents = (microUsd / 1e6).toFixed(2);
-  return Number(cents) * 1e6 === microUsd ? cents : (microUsd / 1e6).toFixed(6).replace(/0+$/, "");
+  const isWholeCents = microUsd % 10_000 === 0;
+  return isWholeCents ? (microUsd / 1e6).toFixed(2) : (microUsd / 1e6).toFixed(6).replace(/0+$/, "");
 }

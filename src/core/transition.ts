@@ -97,6 +97,7 @@ const handlers: Handlers = {
   ToolInvoked: (state, { call, epoch }) =>
     withCall(state, call, (open) => {
       ensure(open.intent !== null, `call ${call} is started without an intent`);
+      ensure(open.status !== "unknown", `call ${call} is unknown: only an answer releases it again`);
       ensure(open.releasedBy === null || open.intent.effect !== "unsafe", `unsafe call ${call} is released twice`);
       return { ...open, status: "started", releasedBy: epoch };
     }),

@@ -34,7 +34,9 @@ export async function certainly<Outcome extends { readonly kind: string }>(
       continue;
     }
     const refusal = copy > 0 ? rowOf(outcome) : null;
-    return (refusal === null ? null : mine(refusal)) ?? outcome;
+    const lost = refusal === null ? null : mine(refusal);
+    // A write that succeeds at last is no refusal: its own answer says more than what can be read off the row.
+    return lost === null || lost.kind === outcome.kind ? outcome : lost;
   }
   throw new Undecided(`a write was sent ${BOUNDS.rewritesMax + 1} times without an answer: ${why}`);
 }

@@ -33,7 +33,8 @@ export async function askModel(run: ActiveRun, agent: Agent, model: Model): Prom
   if (run.leftMs < modelMs && run.moved) return "release";
   const startedAt = run.now;
   const outcome = await ask(run, agent, { model, timeoutMs: Math.max(1, Math.min(modelMs, run.leftMs)) });
-  return absorbReply(run, agent, { model, outcome, tookMs: run.now - startedAt });
+  // A clock may be set back in between; a negative time could be written and never be read again.
+  return absorbReply(run, agent, { model, outcome, tookMs: Math.max(0, run.now - startedAt) });
 }
 
 /** Asks until the time is up or the process is asked to come to an end; a reply that comes later is lost. */

@@ -259,7 +259,10 @@ describe("supervision", () => {
 
   it("keeps the children in the store", () => {
     const children = childrenOf(temporaryStore());
-    const [one, other] = [{ pid: 7, startedAt: "a" }, { pid: 7, startedAt: "b" }];
+    const [one, other] = [
+      { pid: 7, startedAt: "a" },
+      { pid: 7, startedAt: "b" },
+    ];
     children.add(one);
     children.add(one);
     children.add(other);

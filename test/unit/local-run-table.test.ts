@@ -243,7 +243,15 @@ describe("deliver", () => {
 
   it("takes hostile ids and texts as they are", async () => {
     const table = await createdTable();
-    const hostile = ["'; DROP TABLE runs; --", '"', "%_\\", "", "\u0000 in the middle\u0000", "日本語 🪨", "x".repeat(100_000)];
+    const hostile = [
+      "'; DROP TABLE runs; --",
+      '"',
+      "%_\\",
+      "",
+      "\u0000 in the middle\u0000",
+      "日本語 🪨",
+      "x".repeat(100_000),
+    ];
     for (const id of hostile) row(await table.deliver(delivery(message(id))), "delivered");
     for (const id of hostile) expect((await table.deliver(delivery(message(id)))).kind).toBe("duplicate");
     expect((await table.inbox(of)).toSorted(byId)).toEqual(hostile.map((id) => message(id)).toSorted(byId));

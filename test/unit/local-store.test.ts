@@ -8,7 +8,7 @@ import { promisify } from "node:util";
 import { describe, expect, it } from "vitest";
 import { openStore } from "../../src/adapters/local/database.ts";
 import { sqliteObjectStore } from "../../src/adapters/local/object-store.ts";
-import { identityOf, isAlive, kill } from "../../src/adapters/local/process-identity.ts";
+import { identityOf, isAlive, killIfAlive } from "../../src/adapters/local/process-identity.ts";
 import { StoreInvalid, StoreTooNew } from "../../src/adapters/local/store-errors.ts";
 import { localWorld } from "../../src/adapters/local/world.ts";
 import { limitsFor } from "../../src/core/limits.ts";
@@ -56,7 +56,9 @@ describe("openStore", () => {
   it("lets several processes open a fresh store at once", async () => {
     const dir = join(temporaryDir(), "fresh");
     const fixture = new URL("../process/fixtures/claim.ts", import.meta.url);
-    const children = Array.from({ length: 4 }, () => fork(fixture, [dir, JSON.stringify(claim()), "2"], { execArgv: [] }));
+    const children = Array.from({ length: 4 }, () =>
+      fork(fixture, [dir, JSON.stringify(claim()), "2"], { execArgv: [] }),
+    );
     await Promise.all(children.map((child) => once(child, "message")));
     const answers = children.map((child) => once(child, "message"));
     for (const child of children) child.send("go");
@@ -223,6 +225,7 @@ describe("identity of a process", () => {
   it("names this process while it is alive, and no other that had or has its pid", async () => {
     const child = fork(new URL("../process/fixtures/claim.ts", import.meta.url), [temporaryDir(), "{}", "0"], {
       execArgv: [],
+      detached: true,
     });
     const identity = identityOf(child.pid ?? 0);
     if (identity === null) throw new Error("the child has no identity");
@@ -231,14 +234,14 @@ describe("identity of a process", () => {
 
     const stranger = { pid: identity.pid, startedAt: "another time" };
     expect(isAlive(stranger)).toBe(false);
-    kill(stranger);
+    killIfAlive(stranger);
     expect(isAlive(identity)).toBe(true);
 
     const exit = once(child, "exit");
-    kill(identity);
+    killIfAlive(identity);
     expect(await exit).toEqual([null, "SIGKILL"]);
     expect(isAlive(identity)).toBe(false);
-    kill(identity);
+    killIfAlive(identity);
     expect(identityOf(2 ** 22 + 1)).toBeNull();
   });
 });

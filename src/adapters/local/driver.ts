@@ -15,7 +15,7 @@ import { type Backlog, createBacklog } from "./backlog.ts";
 import type { Store } from "./database.ts";
 import { type Execution, answered, failed, taskOf } from "./execution.ts";
 import { executionsOf } from "./executions.ts";
-import { isAlive, kill } from "./process-identity.ts";
+import { isAlive, killIfAlive } from "./process-identity.ts";
 import { type Children, childrenOf } from "./processes.ts";
 import type { TaskError } from "./wire.ts";
 import { type Pool, type TaskEnd, type Worker, type WorkerOptions, createPool } from "./workers.ts";
@@ -205,7 +205,7 @@ function leftBehind({ onEvent }: DriverOptions, { children }: { readonly childre
       for (const child of alive) {
         if (!killed.has(child.pid)) onEvent({ kind: "orphanKilled", pid: child.pid });
         killed.add(child.pid);
-        kill(child);
+        killIfAlive(child);
       }
       return alive.length === 0;
     },

@@ -32,13 +32,22 @@ export function isAlive(identity: ProcessIdentity): boolean {
   return seen !== null && seen.startedAt === identity.startedAt && !seen.isZombie;
 }
 
-/** Sends SIGKILL to this process and to no other that got its pid. */
-export function kill(identity: ProcessIdentity): void {
+/** Ends this process with all that it started, and no other process that got its pid. It leads a group of its own. */
+export function killIfAlive(identity: ProcessIdentity): void {
   if (!isAlive(identity)) return;
   try {
-    process.kill(identity.pid, "SIGKILL");
+    process.kill(-identity.pid, "SIGKILL");
   } catch (error) {
     if (isAlive(identity)) throw error;
+  }
+}
+
+/** Ends what is left of the group that a child of this process leads, or led until a moment ago. */
+export function killGroup(pid: number): void {
+  try {
+    process.kill(-pid, "SIGKILL");
+  } catch {
+    // Nothing is left of it.
   }
 }
 

@@ -8,6 +8,7 @@
  */
 import type { RunTask } from "../../ports/tasks.ts";
 import { systemClock } from "./clock.ts";
+import { killGroup } from "./process-identity.ts";
 import { fileCode } from "./store-errors.ts";
 import type { FromChild, TaskError, ToChild } from "./wire.ts";
 
@@ -15,8 +16,8 @@ import type { FromChild, TaskError, ToChild } from "./wire.ts";
 export function serveTasks(run: RunTask): void {
   if (process.send === undefined) throw new Error("serveTasks serves a supervisor: fork this module, do not run it");
   const drain = new AbortController();
-  process.on("disconnect", () => process.exit(1));
-  // A terminal sends these to the whole group of processes; the supervisor decides what they mean for a child.
+  process.on("disconnect", end);
+  // Whoever sends these to all processes means the supervisor, and that decides what they mean for a child.
   for (const signal of ["SIGINT", "SIGTERM", "SIGHUP"]) process.on(signal, () => {});
   process.on("message", (message: ToChild) => {
     if (message.kind === "drain") drain.abort();
@@ -30,7 +31,7 @@ async function serve(
   of: Extract<ToChild, { readonly kind: "task" }> & { readonly drain: AbortSignal },
 ): Promise<void> {
   const { task, deadline, drain } = of;
-  const spare = systemClock.after(deadline - systemClock.now(), () => process.kill(process.pid, "SIGKILL"));
+  const spare = systemClock.after(deadline - systemClock.now(), end);
   try {
     const result = await run(task, { deadline, drain });
     spare();
@@ -41,6 +42,12 @@ async function serve(
 }
 
 const exit = (): never => process.exit(1);
+
+/** At once, with all that its tools started. */
+function end(): never {
+  killGroup(process.pid);
+  return exit();
+}
 
 /** `then` is called when the message has left, or cannot. */
 function say(message: FromChild, then: () => void = () => {}): void {

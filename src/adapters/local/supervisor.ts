@@ -53,24 +53,31 @@ export function startSupervisor(options: SupervisorOptions): Supervisor {
   let takeBack = (): void => {};
   let finished: Promise<void> | null = null;
 
-  const end = async (graceMs: number): Promise<void> => {
-    await driver.drain(graceMs);
+  /** `mistake` is what stopped it, in an array of one; a mistake that shows only now counts as well. */
+  const end = async (graceMs: number, mistake: readonly unknown[]): Promise<void> => {
+    const late = await driver.drain(graceMs).then(
+      () => [],
+      (error: unknown) => [error],
+    );
     try {
       releaseSupervision(store, self);
     } catch {
       // A store out of reach keeps our name. It stops nobody once this process is gone.
     }
+    const all = [...mistake, ...late];
+    if (all.length === 0) stopped.resolve();
+    else stopped.reject(all[0]);
   };
-  const finish = (graceMs: number): Promise<void> => {
+  const finish = (graceMs: number, mistake: readonly unknown[] = []): Promise<void> => {
     takeBack();
-    return (finished ??= end(graceMs));
+    return (finished ??= end(graceMs, mistake));
   };
   const look = (): void => {
     if (finished !== null) return;
     try {
       driver.work();
     } catch (error) {
-      void finish(0).finally(() => stopped.reject(error));
+      void finish(0, [error]);
     }
   };
   const lookForEver = (): void => {
@@ -81,6 +88,6 @@ export function startSupervisor(options: SupervisorOptions): Supervisor {
   takeBack = clock.after(0, lookForEver);
   return {
     stopped: stopped.promise,
-    drain: () => finish(DRAIN_MS).then(stopped.resolve),
+    drain: () => finish(DRAIN_MS),
   };
 }

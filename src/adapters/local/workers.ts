@@ -9,7 +9,7 @@ import { type ChildProcess, fork } from "node:child_process";
 import type { Task, TaskResult } from "../../ports/tasks.ts";
 import type { Clock } from "../../ports/world.ts";
 import type { Answer } from "./execution.ts";
-import { type ProcessIdentity, identityOf } from "./process-identity.ts";
+import { type ProcessIdentity, identityOf, killGroup } from "./process-identity.ts";
 import type { FromChild, TaskError, ToChild } from "./wire.ts";
 
 /** How a child is started: a module that calls `serveTasks`. */
@@ -35,6 +35,14 @@ export interface PoolOptions {
   readonly onGone: (child: ProcessIdentity, how: string) => void;
 }
 
+/** Why a worker is about to be gone, and what its task threw. */
+interface Leaving {
+  readonly how: string;
+  readonly error: TaskError | null;
+}
+
+const DRAINED: Leaving = { how: "killed: the supervisor comes to an end", error: null };
+
 interface Work {
   readonly task: Task;
   readonly onEnd: (end: TaskEnd) => void;
@@ -45,8 +53,8 @@ export interface Worker {
   readonly identity: ProcessIdentity;
   isReady: boolean;
   work: Work | null;
-  /** Why it is about to be gone, and what its task threw. It gets no other task. */
-  leaving: { readonly how: string | null; readonly error: TaskError | null } | null;
+  /** It gets no other task. */
+  leaving: Leaving | null;
   /** Takes back the kill at its deadline, or at the end of its boot. */
   spare: () => void;
 }
@@ -84,7 +92,7 @@ export function createPool(options: PoolOptions): Pool {
     pool.add(worker);
     worker.child.on("message", (message: FromChild) => {
       hear(worker, { message, options });
-      if (draining && worker.work === null) worker.child.kill("SIGKILL");
+      if (draining && worker.work === null) leave(worker, DRAINED);
     });
     // `close` and not `exit`: what it said last is heard before.
     worker.child.on("close", (code, signal) => {
@@ -106,11 +114,11 @@ export function createPool(options: PoolOptions): Pool {
       if (pool.size === 0) return;
       for (const worker of pool) {
         if (worker.work !== null) tell(worker, { kind: "drain" });
-        else worker.child.kill("SIGKILL");
+        else leave(worker, DRAINED);
       }
       const takeBack = [
         clock.after(graceMs, () => {
-          for (const worker of pool) worker.child.kill("SIGKILL");
+          for (const worker of pool) leave(worker, DRAINED);
         }),
         // A process that hangs in the kernel does not even die; it is in the store, for the next supervisor to wait for.
         clock.after(graceMs + KILL_MS, empty.resolve),
@@ -128,24 +136,23 @@ function spawnWorker(options: PoolOptions): Worker {
     env: { ...env },
     // What a tool prints must not mix with the one document that a command prints on stdout.
     stdio: ["ignore", 2, 2, "ipc"],
+    // It leads a group of its own: what a tool started ends with it, and a Ctrl-C does not reach past the supervisor.
+    detached: true,
   });
   // Told by `exit` as well, except for a child that was never there.
   child.on("error", () => {});
   const identity = child.pid === undefined ? null : identityOf(child.pid);
-  if (identity === null) {
-    child.kill("SIGKILL");
-    throw new WorkerUnavailable("the system starts no more processes for this user");
-  }
+  if (identity === null) throw new WorkerUnavailable("the system starts no more processes for this user");
+  // Without its channel nothing of it can be heard any more; and what it started must not outlive it.
+  for (const end of ["disconnect", "exit"]) child.on(end, () => killGroup(identity.pid));
   try {
     options.onSpawned(identity);
   } catch (error) {
-    child.kill("SIGKILL");
+    killGroup(identity.pid);
     throw error;
   }
   const worker: Worker = { child, identity, isReady: false, work: null, leaving: null, spare: () => {} };
   killAfter(worker, { ms: BOOT_MS, how: "killed: it did not get ready", options });
-  // Without its channel nothing of it can be heard any more.
-  child.on("disconnect", () => child.kill("SIGKILL"));
   return worker;
 }
 
@@ -162,10 +169,7 @@ function killAfter(
   of: { readonly ms: number; readonly how: string; readonly options: PoolOptions },
 ): void {
   worker.spare();
-  worker.spare = of.options.clock.after(of.ms, () => {
-    worker.leaving ??= { how: of.how, error: null };
-    worker.child.kill("SIGKILL");
-  });
+  worker.spare = of.options.clock.after(of.ms, () => leave(worker, { how: of.how, error: null }));
 }
 
 function hear(worker: Worker, of: { readonly message: FromChild; readonly options: PoolOptions }): void {
@@ -176,7 +180,7 @@ function hear(worker: Worker, of: { readonly message: FromChild; readonly option
     worker.spare();
     if (work !== null) send(worker, { work, options });
   } else if (message.kind === "failed") {
-    leave(worker, { how: null, error: message.error });
+    leave(worker, { how: "the task threw", error: message.error });
   } else if (work !== null && worker.leaving === null) {
     conclude(worker, { work, result: message.result });
   }
@@ -191,19 +195,19 @@ function conclude(worker: Worker, of: { readonly work: Work; readonly result: Ta
   work.onEnd({ kind: "answered", answer: result });
 }
 
-/** It would end by itself; nothing depends on that. */
-function leave(worker: Worker, why: NonNullable<Worker["leaving"]>): void {
+/** Some would end by themselves; nothing depends on that. */
+function leave(worker: Worker, why: Leaving): void {
   worker.leaving ??= why;
-  worker.child.kill("SIGKILL");
+  killGroup(worker.identity.pid);
 }
 
 function bury(worker: Worker, of: { readonly how: string; readonly options: PoolOptions }): void {
   const { work, leaving, identity } = worker;
-  const how = leaving?.how ?? (leaving?.error ? "the task threw" : of.how);
+  const end = leaving ?? { how: of.how, error: null };
   worker.spare();
-  worker.leaving ??= { how, error: null };
-  of.options.onGone(identity, how);
-  work?.onEnd({ kind: "failed", how, error: leaving?.error ?? null });
+  worker.leaving = end;
+  of.options.onGone(identity, end.how);
+  work?.onEnd({ kind: "failed", ...end });
 }
 
 /** A message that cannot be sent is no news: that worker's exit is on its way. */

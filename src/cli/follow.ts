@@ -1,0 +1,64 @@
+/**
+ * Watching a run until it ends or needs a person. It looks again and again: whoever works on the run may be in any
+ * process, and may die at any moment.
+ */
+import { setTimeout as elapse } from "node:timers/promises";
+import { type Row, hasEnded } from "../core/row.ts";
+import type { World } from "../ports/world.ts";
+import { type Shown, type TimelineEntry, show, timeline } from "../runner/look.ts";
+import { EXIT } from "./errors.ts";
+
+export interface FollowOptions {
+  readonly run: string;
+  readonly stop: AbortSignal;
+  /** Whole commits, in order, each once. */
+  readonly onEntries: (entries: readonly TimelineEntry[]) => void;
+  /** At every look at a run that goes on. */
+  readonly onLook: (row: Row) => void;
+}
+
+/** `shown` is null when the run is gone: its time was over. */
+export interface FollowEnd {
+  readonly kind: "ended" | "blocked" | "stopped";
+  readonly shown: Shown | null;
+}
+
+const LOOK_EVERY_MS = 100;
+
+export async function follow(world: World, options: FollowOptions): Promise<FollowEnd> {
+  const { run, stop, onEntries, onLook } = options;
+  let told = 0;
+  for (;;) {
+    const row = await world.table.read(run, world.clock.now());
+    if (row === null) return { kind: "ended", shown: null };
+    if (row.version > told) {
+      const entries = (await timeline(world, { run, after: told })) ?? [];
+      told = Math.max(row.version, entries.at(-1)?.version ?? 0);
+      onEntries(entries);
+    }
+    if (hasEnded(row)) return { kind: "ended", shown: await show(world, run) };
+    if (mayNeedPerson(row)) {
+      const shown = await show(world, run);
+      if (shown !== null && needsPerson(shown)) return { kind: "blocked", shown };
+    }
+    onLook(row);
+    await elapse(LOOK_EVERY_MS, undefined, { signal: stop }).catch(() => {});
+    if (stop.aborted) return { kind: "stopped", shown: await show(world, run) };
+  }
+}
+
+/** An answer that nobody took in yet stirs the run: it may be on its way already. */
+const mayNeedPerson = (row: Row): boolean =>
+  row.status === "blocked" && row.stirs === row.stirsSeen && row.owner === null;
+
+const needsPerson = ({ status, unknown }: Shown): boolean =>
+  status === "blocked" && unknown.some(({ answered }) => !answered);
+
+/** 130 and the like: what a shell expects of a command that was interrupted. */
+const SIGNAL_EXITS: Readonly<Record<string, number>> = { SIGHUP: 129, SIGINT: 130, SIGTERM: 143 };
+
+export function exitOf({ kind, shown }: FollowEnd, stop: AbortSignal): number {
+  if (kind === "stopped") return SIGNAL_EXITS[String(stop.reason)] ?? EXIT.failed;
+  if (kind === "blocked") return EXIT.refused;
+  return shown?.status === "completed" ? EXIT.done : EXIT.failed;
+}

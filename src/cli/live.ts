@@ -1,0 +1,40 @@
+/** A run on the screen while it happens: its timeline line by line, and at the end what became of it. */
+import { PHASES } from "../core/phases.ts";
+import type { Row } from "../core/row.ts";
+import type { Shown, TimelineEntry } from "../runner/look.ts";
+import type { Opened } from "./open.ts";
+import { renderRun } from "./render-run.ts";
+import { type Story, UNTOLD, tell } from "./render-timeline.ts";
+import type { Shell } from "./shell.ts";
+
+export interface Live {
+  readonly onEntries: (entries: readonly TimelineEntry[]) => void;
+  /** What is being waited for; `who` works on it, or null. */
+  readonly onLook: (row: Row, who: string | null) => void;
+  /** For people: the run as `show` has it. */
+  readonly end: (shown: Shown | null) => void;
+}
+
+/** Lines go to stdout, or to stderr where stdout is for a document. */
+export function liveView(shell: Shell, { settings, world }: Pick<Opened, "settings" | "world">): Live {
+  const { terminal, json } = shell;
+  const [print, paint] = json ? [terminal.err, terminal.paintErr] : [terminal.out, terminal.paintOut];
+  let story: Story = UNTOLD;
+  return {
+    onEntries: (entries) => {
+      const told = tell(story, entries, paint);
+      story = told.story;
+      for (const line of told.lines) print(line);
+    },
+    onLook: (row, who) => {
+      const label = row.status === "queued" ? "waiting for its first beat" : PHASES[row.phase].label;
+      terminal.waitFor(`${label}${who === null ? "; nobody works on it, run `" + settings.command("work") + "`" : ""}`);
+    },
+    end: (shown) => {
+      terminal.waitFor(null);
+      if (shown === null || json) return;
+      const style = { now: world.clock.now(), paint };
+      terminal.out(`\n${renderRun(shown, { ...style, command: settings.command })}`);
+    },
+  };
+}

@@ -1,0 +1,115 @@
+/** Commands that look: `list`, `show`, `timeline`, `ledger`, `watch`. They read the store and change nothing. */
+import { supervisorOf } from "../adapters/local/processes.ts";
+import type { Status } from "../core/phases.ts";
+import type { World } from "../ports/world.ts";
+import { type Summary, ledger, show, summaryOf, timeline } from "../runner/look.ts";
+import { CliError, EXIT } from "./errors.ts";
+import { exitOf, follow } from "./follow.ts";
+import { liveView } from "./live.ts";
+import { type Opened, openExisting } from "./open.ts";
+import type { Style } from "./paint.ts";
+import { renderLedger, renderList, renderRun } from "./render-run.ts";
+import { UNTOLD, tell } from "./render-timeline.ts";
+import { DEFAULT_TENANT, resolveRun } from "./runs.ts";
+import { type Shell, type StoreFlags, printDocument, printLines } from "./shell.ts";
+
+export interface ListFlags extends StoreFlags {
+  readonly status?: Status;
+  readonly agent?: string;
+  readonly tenant?: string;
+  readonly limit: number;
+}
+
+export interface RunOf {
+  readonly run: string;
+  readonly flags: StoreFlags;
+}
+
+export async function list(shell: Shell, flags: ListFlags): Promise<number> {
+  const opened = await openExisting(shell, flags);
+  const { runs, more } = await newest(opened.world, flags);
+  if (shell.json) printLines(shell, runs);
+  else if (runs.length > 0) shell.terminal.out(renderList(runs, styleOf(shell, opened)));
+  else shell.terminal.out(`no such runs; start one: ${opened.settings.command("start", "AGENT")}`);
+  if (more) shell.terminal.err(`there are more; see them with --limit ${flags.limit * 10}`);
+  return EXIT.done;
+}
+
+async function newest(
+  world: World,
+  { status = null, agent, tenant = DEFAULT_TENANT, limit }: Omit<ListFlags, "status"> & { readonly status?: Status | null },
+): Promise<{ readonly runs: readonly Summary[]; readonly more: boolean }> {
+  const runs: Summary[] = [];
+  let after: string | null = null;
+  do {
+    const now = world.clock.now();
+    const page = await world.table.list({ tenant, status, limit: limit + 1, after, now });
+    const fitting = page.rows.filter((row) => agent === undefined || row.agent === agent);
+    runs.push(...fitting.map((row) => summaryOf(row, now)));
+    after = page.next;
+  } while (after !== null && runs.length <= limit);
+  return { runs: runs.slice(0, limit), more: runs.length > limit };
+}
+
+export async function showRun(shell: Shell, of: RunOf): Promise<number> {
+  const { opened, run } = await find(shell, of);
+  const shown = await present(opened, { run, found: await show(opened.world, run) });
+  const style = styleOf(shell, opened);
+  if (shell.json) printDocument(shell, shown);
+  else shell.terminal.out(renderRun(shown, { ...style, command: opened.settings.command }));
+  return EXIT.done;
+}
+
+export async function showTimeline(shell: Shell, of: RunOf): Promise<number> {
+  const { opened, run } = await find(shell, of);
+  const entries = await present(opened, { run, found: await timeline(opened.world, { run, after: 0 }) });
+  if (shell.json) printLines(shell, entries);
+  else if (entries.length === 0) shell.terminal.out(`nothing has happened yet; run \`${opened.settings.command("work")}\``);
+  for (const line of shell.json ? [] : tell(UNTOLD, entries, shell.terminal.paintOut).lines) shell.terminal.out(line);
+  return EXIT.done;
+}
+
+export async function showLedger(shell: Shell, of: RunOf): Promise<number> {
+  const { opened, run } = await find(shell, of);
+  const calls = await present(opened, { run, found: await ledger(opened.world, run) });
+  if (shell.json) printLines(shell, calls);
+  else if (calls.length === 0) shell.terminal.out("no tool was asked for yet");
+  else shell.terminal.out(renderLedger(calls, styleOf(shell, opened)));
+  return EXIT.done;
+}
+
+/** Whoever only watches does not work; it says so where nobody does. */
+export async function watch(shell: Shell, of: RunOf): Promise<number> {
+  const { opened, run } = await find(shell, of);
+  const stop = shell.stopSignal();
+  const live = liveView(shell, opened);
+  const end = await follow(opened.world, {
+    ...{ run, stop },
+    onEntries: (entries) => (shell.json ? printLines(shell, entries) : live.onEntries(entries)),
+    onLook: (row) => {
+      const supervisor = supervisorOf(opened.store);
+      live.onLook(row, supervisor === null ? null : `process ${supervisor.pid}`);
+    },
+  });
+  live.end(end.shown);
+  return exitOf(end, stop);
+}
+
+async function find(shell: Shell, { run: text, flags }: RunOf): Promise<{ opened: Opened; run: string }> {
+  const opened = await openExisting(shell, flags);
+  const run = await resolveRun(opened.world, { text, command: opened.settings.command });
+  return { opened, run };
+}
+
+/** A run may come to the end of its time between two reads. */
+async function present<T>({ settings }: Opened, of: { readonly run: string; readonly found: T | null }): Promise<T> {
+  if (of.found !== null) return of.found;
+  const why = "its time was over: ended runs are kept for a day";
+  const what = `run ${of.run} is gone`;
+  throw new CliError({ code: "RunUnknown", exit: EXIT.notFound, what, why, next: settings.command("list") });
+}
+
+const styleOf = ({ terminal }: Shell, { world }: Opened): Style => ({
+  now: world.clock.now(),
+  paint: terminal.paintOut,
+});

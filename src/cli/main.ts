@@ -1,0 +1,84 @@
+#!/usr/bin/env node
+/**
+ * The bin `cairn`: hands the process to the commands, as the one place of the CLI that knows it. Everything else is
+ * imported only once the Node version is known to do, so that an older one gets a sentence instead of a stack.
+ *
+ * stdout belongs to the command. What an agent's module prints while it is imported goes to stderr, so that it cannot
+ * end up in the middle of a JSON document.
+ */
+import { readFileSync } from "node:fs";
+import { userInfo } from "node:os";
+import { text } from "node:stream/consumers";
+import type { Shell } from "./shell.ts";
+import type { Output } from "./terminal.ts";
+
+const NODE_MAJOR_MIN = 24;
+const STOP_SIGNALS = ["SIGINT", "SIGTERM", "SIGHUP"] as const;
+
+const major = Number(process.versions.node.split(".")[0]);
+if (major < NODE_MAJOR_MIN) {
+  process.stderr.write(
+    `error NodeTooOld: cairn needs Node ${NODE_MAJOR_MIN}, and this is ${process.version}\n` +
+      "why: npm installs the right Node beside cairn, and npx uses that one\n" +
+      `next: npx cairn ${process.argv.slice(2).join(" ")}\n`,
+  );
+  process.exit(2);
+}
+
+const stdout = ownStdout();
+const { createTerminal } = await import("./terminal.ts");
+const { runCommand } = await import("./program.ts");
+const argv = process.argv.slice(2);
+const shell: Shell = {
+  argv,
+  env: process.env,
+  cwd: process.cwd(),
+  json: argv.includes("--json"),
+  terminal: createTerminal({ stdout, stderr: process.stderr }),
+  user,
+  readStdin: () => text(process.stdin),
+  stopSignal,
+};
+const code = await runCommand(shell, version());
+// An agent's module may keep the event loop alive; what was printed leaves first.
+process.stdout.end(() => process.exit(code));
+
+/** Keeps stdout for the command, and ends quietly when its reader is gone (`cairn list | head -1`). */
+function ownStdout(): Output {
+  const { stdout: stream, stderr } = process;
+  const write = stream.write.bind(stream);
+  stream.write = stderr.write.bind(stderr) as typeof stream.write;
+  for (const each of [stream, stderr]) {
+    each.on("error", (error: NodeJS.ErrnoException) => {
+      if (error.code === "EPIPE") process.exit(0);
+      throw error;
+    });
+  }
+  return Object.create(stream, { write: { value: write } }) as Output;
+}
+
+function version(): string {
+  const file = new URL("../../package.json", import.meta.url);
+  return (JSON.parse(readFileSync(file, "utf8")) as { readonly version: string }).version;
+}
+
+function user(): string {
+  try {
+    return userInfo().username;
+  } catch {
+    // A container may run as a number that has no name.
+    return `uid ${process.getuid?.() ?? "unknown"}`;
+  }
+}
+
+/** The first signal asks for a good end, the second one does not ask. */
+function stopSignal(): AbortSignal {
+  const stop = new AbortController();
+  for (const signal of STOP_SIGNALS) {
+    process.on(signal, () => {
+      if (stop.signal.aborted) process.exit(1);
+      stop.abort(signal);
+    });
+  }
+  return stop.signal;
+}

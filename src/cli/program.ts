@@ -1,0 +1,151 @@
+/** The command line: which commands there are, what they take, and how they end. */
+import { Command, CommanderError, InvalidArgumentError, Option } from "commander";
+import { PHASE_NAMES, PHASES } from "../core/phases.ts";
+import { CliError, EXIT, asCliError, errorDocument, renderError } from "./errors.ts";
+import { list, showLedger, showRun, showTimeline, watch } from "./look.ts";
+import { reconcileCall } from "./reconcile.ts";
+import { type Shell, printDocument } from "./shell.ts";
+import { start } from "./start.ts";
+import { commandLine } from "./words.ts";
+import { work } from "./work.ts";
+
+/** Runs what was typed. Never rejects: an error is told, and becomes the exit code. */
+export async function runCommand(shell: Shell, version: string): Promise<number> {
+  try {
+    return await parse(shell, version);
+  } catch (error) {
+    if (error instanceof CommanderError && error.exitCode === 0) return EXIT.done;
+    const told = error instanceof CommanderError ? usageError(shell, error) : asCliError(error, shell.argv);
+    shell.terminal.waitFor(null);
+    if (shell.json) printDocument(shell, errorDocument(told));
+    else shell.terminal.err(renderError(told, shell.terminal.paintErr));
+    return told.trouble.exit;
+  }
+}
+
+async function parse(shell: Shell, version: string): Promise<number> {
+  let exit: number = EXIT.done;
+  const ends = (command: Promise<number>): Promise<void> =>
+    command.then((code) => {
+      exit = code;
+    });
+  const program = programOf(shell, version);
+  addRunning(program, { shell, ends });
+  addLooking(program, { shell, ends });
+  if (shell.argv.length === 0) program.help({ error: true });
+  await program.parseAsync([...shell.argv], { from: "user" });
+  return exit;
+}
+
+function programOf({ terminal }: Shell, version: string): Command {
+  return (
+    new Command("cairn")
+      .description("LLM agents that survive anything: one short, fenced, resumable beat at a time.")
+      .version(version, "--version", "print the version")
+      .option("--json", "one JSON document or JSON lines on stdout, and nothing else")
+      .option("--store <dir>", "the directory of the store (CAIRN_STORE, then the config's, then .cairn)")
+      .helpOption("-h, --help", "print this help")
+      .helpCommand(false)
+      .configureHelp({ showGlobalOptions: true })
+      .configureOutput({
+        writeOut: (text) => terminal.out(text.trimEnd()),
+        writeErr: (text) => terminal.err(text.trimEnd()),
+        // What was wrong is told by `runCommand`, like every other error.
+        outputError: () => {},
+      })
+      .addHelpText("after", HELP)
+      .exitOverride()
+  );
+}
+
+const HELP = `
+A run may be typed by any beginning that only it has, such as the first characters after its tenant.
+Exit codes: 0 done, 1 the run failed, 2 usage, 3 not found, 4 refused or a person is needed, 5 store.
+
+Begin with:
+  cairn start travel --input '{"from":"Berlin","to":"Lisbon"}' --wait`;
+
+interface Into {
+  readonly shell: Shell;
+  readonly ends: (command: Promise<number>) => Promise<void>;
+}
+
+const BEAT = "how long one beat may take, 0.5 to 900 (CAIRN_BEAT_SECONDS, then the config's, then 60)";
+
+function addRunning(program: Command, { shell, ends }: Into): void {
+  program.commandsGroup("Runs:");
+  program
+    .command("start <agent>")
+    .description("start a run of an agent: a name from cairn.config.ts, or a file such as ./my-agent.ts")
+    .option("--input <json>", "the task: JSON, @file, or - for stdin")
+    .option("--key <key>", "idempotency key: the same key gives the same run")
+    .option("--wait", "stay until the run has ended or needs a person; works on it if nobody else does")
+    .option("--tenant <name>", "whose run it is", "local")
+    .option("--beat-seconds <seconds>", BEAT)
+    .action((agent: string, _, command: Command) => ends(start(shell, { agent, flags: command.optsWithGlobals() })));
+  program
+    .command("work")
+    .description("work on the runs of a store until told to stop; one process at a time can")
+    .option("--workers <n>", "how many beats run at the same time (the config's, then 4)", wholeNumber(1, 1_000))
+    .option("--beat-seconds <seconds>", BEAT)
+    .action((_, command: Command) => ends(work(shell, command.optsWithGlobals())));
+  program
+    .command("reconcile <run> <call>")
+    .description("say what became of a call whose outcome nobody knows")
+    .addOption(
+      new Option("--as <answer>", "succeeded: it happened; failed: it did not; retry: it did not, run it now")
+        .choices(["succeeded", "failed", "retry"])
+        .makeOptionMandatory(),
+    )
+    .option("--result <json>", "with succeeded: what the call returned; JSON or @file")
+    .option("--note <text>", "for the record")
+    .action((run: string, call: string, _, command: Command) =>
+      ends(reconcileCall(shell, { run, call, flags: command.optsWithGlobals() })),
+    );
+}
+
+const STATUSES = [...new Set(["queued", ...PHASE_NAMES.map((name) => PHASES[name].status)])];
+
+function addLooking(program: Command, { shell, ends }: Into): void {
+  program.commandsGroup("Looking:");
+  program
+    .command("list")
+    .description("runs, newest first")
+    .addOption(new Option("--status <status>", "only these").choices(STATUSES))
+    .option("--agent <name>", "only runs of this agent")
+    .option("--tenant <name>", "whose runs", "local")
+    .option("--limit <n>", "how many at most", wholeNumber(1, 100_000), 20)
+    .action((_, command: Command) => ends(list(shell, command.optsWithGlobals())));
+  const looks = [
+    ["show", "where a run is, what it cost, and what it needs", showRun],
+    ["timeline", "everything that happened in a run, with beats, money, deaths and takeovers", showTimeline],
+    ["ledger", "every call of a tool: its key, tries, outcome and evidence", showLedger],
+    ["watch", "a run's timeline as it grows, until the run has ended or needs a person", watch],
+  ] as const;
+  for (const [name, description, look] of looks) {
+    program
+      .command(`${name} <run>`)
+      .description(description)
+      .action((run: string, _, command: Command) => ends(look(shell, { run, flags: command.optsWithGlobals() })));
+  }
+}
+
+const wholeNumber =
+  (min: number, max: number) =>
+  (text: string): number => {
+    const number = Number(text);
+    if (Number.isSafeInteger(number) && number >= min && number <= max) return number;
+    throw new InvalidArgumentError(`It is a whole number from ${min} to ${max}.`);
+  };
+
+/** What commander found, in the form of every other error. */
+function usageError({ argv }: Shell, error: CommanderError): CliError {
+  const [first = "", ...more] = error.message.replace(/^error: /, "").split("\n");
+  const words = error.code === "commander.help" ? "no command was given" : first;
+  const command = argv.find((word) => !word.startsWith("-")) ?? "";
+  const next = commandLine([...(KNOWN.has(command) ? [command] : []), "--help"]);
+  const why = more.join(" ").trim() || "the help says what a command takes";
+  return new CliError({ code: "Usage", exit: EXIT.usage, what: words, why, next }, { cause: error });
+}
+
+const KNOWN = new Set(["start", "work", "list", "show", "timeline", "ledger", "watch", "reconcile"]);

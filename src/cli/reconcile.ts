@@ -1,0 +1,99 @@
+/** `cairn reconcile RUN CALL`: a person says what became of a call whose outcome is unknown. */
+import { supervisorOf } from "../adapters/local/processes.ts";
+import type { Answer } from "../core/event.ts";
+import { type Reconciled, reconcile } from "../runner/reconcile.ts";
+import { CliError, EXIT } from "./errors.ts";
+import { readJson } from "./input.ts";
+import { type Opened, openExisting } from "./open.ts";
+import { resolveRun } from "./runs.ts";
+import { type Shell, type StoreFlags, printDocument } from "./shell.ts";
+import { commandLine, relative, timeOfDay } from "./words.ts";
+
+export interface ReconcileFlags extends StoreFlags {
+  readonly as: Answer["as"];
+  readonly result?: string;
+  readonly note?: string;
+}
+
+export async function reconcileCall(
+  shell: Shell,
+  of: { readonly run: string; readonly call: string; readonly flags: ReconcileFlags },
+): Promise<number> {
+  const { call, flags } = of;
+  if (flags.result !== undefined && flags.as !== "succeeded") throw resultWithout(shell, flags.as);
+  const result = flags.result === undefined ? null : await readJson(shell, { option: "--result", text: flags.result });
+  const opened = await openExisting(shell, flags);
+  const { world, settings } = opened;
+  const run = await resolveRun(world, { text: of.run, command: settings.command });
+  const { as, note = null } = flags;
+  const outcome = await reconcile(world, { run, call, as, result, by: shell.user(), note });
+  if (outcome.kind !== "accepted") throw refusal(shell, { opened, run, call, outcome });
+  report(shell, { opened, run, call, as });
+  return EXIT.done;
+}
+
+function report(
+  shell: Shell,
+  of: { readonly opened: Opened; readonly run: string; readonly call: string; readonly as: Answer["as"] },
+): void {
+  const { opened, run, call, as } = of;
+  const supervisor = supervisorOf(opened.store)?.pid ?? null;
+  if (shell.json) return printDocument(shell, { run, call, as, by: shell.user(), accepted: true, supervisor });
+  const { command } = opened.settings;
+  shell.terminal.out(`accepted: ${call} of ${run} ${as === "retry" ? "is to be run again" : as}, says ${shell.user()}`);
+  if (supervisor === null) shell.terminal.out(`the run goes on with \`${command("work")}\``);
+  else shell.terminal.out(`the run goes on; watch it: ${command("watch", run)}`);
+}
+
+interface Refusal {
+  readonly opened: Opened;
+  readonly run: string;
+  readonly call: string;
+  readonly outcome: Exclude<Reconciled, { readonly kind: "accepted" }>;
+}
+
+function refusal(shell: Shell, { opened, run, call, outcome }: Refusal): CliError {
+  const now = opened.world.clock.now();
+  const look = opened.settings.command("show", run);
+  switch (outcome.kind) {
+    case "tooEarly": {
+      const { askFrom } = outcome;
+      return new CliError({
+        ...{ code: "TooEarly", exit: EXIT.refused, facts: { askFrom } },
+        what: `nobody can know yet that ${call} did not happen`,
+        why: `until ${timeOfDay(askFrom, now)} (${relative(askFrom, now)}) what was sent may still take effect; that it happened can be said at once`,
+        next: commandLine(shell.argv),
+      });
+    }
+    case "stale": {
+      const open = outcome.unknown.length === 0 ? "no call of it is" : `unknown are: ${outcome.unknown.join(", ")}`;
+      const what = `the outcome of ${call} is not in question`;
+      const facts = { unknown: outcome.unknown };
+      return new CliError({ code: "Stale", exit: EXIT.refused, what, why: open, next: look, facts });
+    }
+    case "duplicate": {
+      const { answer } = outcome;
+      const what = `the question about ${call} has an answer already`;
+      const why = answer === null ? "the first one counts" : `the first one counts: ${answer.by} says ${answer.as}`;
+      return new CliError({ code: "Duplicate", exit: EXIT.refused, what, why, next: look });
+    }
+    case "late":
+      return new CliError({
+        ...{ code: "Late", exit: EXIT.refused, what: `run ${run} has ended`, next: look },
+        why: "an ended run takes no answers; its ledger shows the call as it was left",
+      });
+    case "missing":
+      return new CliError({
+        ...{ code: "RunUnknown", exit: EXIT.notFound, what: `run ${run} is gone` },
+        ...{ why: "its time was over: ended runs are kept for a day", next: opened.settings.command("list") },
+      });
+  }
+}
+
+function resultWithout(shell: Shell, as: string): CliError {
+  const what = `--result says what the call returned, and it cannot have returned anything if it is ${as}`;
+  const at = shell.argv.findIndex((word) => word.startsWith("--result"));
+  const words = shell.argv.filter((_, index) => index !== at && index !== at + (shell.argv[at] === "--result" ? 1 : 0));
+  const why = "a result belongs to --as succeeded only";
+  return new CliError({ code: "Usage", exit: EXIT.usage, what, why, next: commandLine(words) });
+}

@@ -1,0 +1,166 @@
+/** A run, a list of runs and a ledger, as people read them. */
+import type { Json } from "../core/json.ts";
+import type { Status } from "../core/phases.ts";
+import type { LedgerEntry, Shown, Summary, UnknownCall } from "../runner/look.ts";
+import { type Cell, type Ink, type Paint, type Style, pairs, table } from "./paint.ts";
+import { count, dollars, duration, grouped, relative, short, shortJson, shortRun, timeOfDay } from "./words.ts";
+
+const INKS: { readonly [S in Status]: Ink } = {
+  queued: "dim",
+  running: "cyan",
+  waiting: "cyan",
+  paused: "yellow",
+  blocked: "yellow",
+  completed: "green",
+  failed: "red",
+  cancelled: "red",
+};
+
+export const inked = (status: Status, paint: Paint): string => paint(INKS[status], status);
+
+export function renderList(runs: readonly Summary[], { now, paint }: Style): string {
+  const ids = runs.map(({ run }) => run);
+  const columns = [
+    { title: "RUN" },
+    { title: "AGENT" },
+    { title: "STATUS" },
+    { title: "BEATS", align: "right" },
+    { title: "TAKEOVERS", align: "right" },
+    { title: "SPENT", align: "right" },
+    { title: "STARTED" },
+    { title: "LAST CHECKPOINT" },
+  ] as const;
+  const rows = runs.map((run): Cell[] => [
+    shortRun(run.run, ids),
+    run.agent,
+    { text: run.status, ink: INKS[run.status] },
+    String(run.beats),
+    run.takeovers === 0 ? "0" : { text: String(run.takeovers), ink: "yellow" },
+    spentOf(run),
+    relative(run.createdAt, now),
+    relative(run.lastCheckpointAt, now),
+  ]);
+  return table(columns, rows, paint).join("\n");
+}
+
+/** Makes a command to type for the store that was asked. */
+export type Command = (...words: readonly string[]) => string;
+
+export function renderRun(run: Shown, of: Style & { readonly command: Command }): string {
+  const { now, paint } = of;
+  const calls = run.unknown.map((call) => renderUnknown(run.run, call, of));
+  return [...head(run, { now, paint }), ...calls, ...end(run, paint)].join("\n");
+}
+
+function head(run: Shown, { now, paint }: Style): string[] {
+  const { tokensIn, tokensOut } = run.spent;
+  const { beats, version, epoch, takeovers } = run;
+  const done = [count(beats, "beat"), `version ${version}`, `epoch ${epoch}`];
+  const deaths = takeovers === 0 ? [] : [paint("yellow", count(takeovers, "takeover"))];
+  const tokens = `${grouped(tokensIn)} tokens in, ${grouped(tokensOut)} out`;
+  const wakes = run.inProgress && run.status !== "blocked" ? (run.wakeAt ?? 0) : 0;
+  return [
+    `${paint("bold", run.run)}  ${run.agent}`,
+    ...pairs(
+      [
+        ["status", `${inked(run.status, paint)}${run.label === run.status ? "" : paint("dim", `, ${run.label}`)}`],
+        ["started", `${relative(run.createdAt, now)}, at ${timeOfDay(run.createdAt, now)}`],
+        ["saved", `${relative(run.lastCheckpointAt, now)}, nothing before that can be lost`],
+        ["done", [...done, ...deaths].join(", ")],
+        ["spent", `${spentOf(run)}, ${tokens}`],
+        ["task", shortJson(run.task, 200)],
+        ...(wakes > now ? [["goes on", relative(wakes, now)] as const] : []),
+      ],
+      paint,
+    ),
+  ];
+}
+
+function end(run: Shown, paint: Paint): string[] {
+  if (run.failure !== null) return ["", `${paint("red", run.failure.code)}: ${run.failure.message}`];
+  if (run.status !== "completed") return [];
+  return ["", paint("dim", "result"), typeof run.result === "string" ? run.result : JSON.stringify(run.result, null, 2)];
+}
+
+/** What was asked of the tool, and the three things that a person can say about it. */
+function renderUnknown(run: string, call: UnknownCall, of: Style & { readonly command: Command }): string {
+  const { now, paint, command } = of;
+  const title = `${paint("yellow", "?")} nobody knows whether ${paint("bold", call.tool)} (${call.call}) happened`;
+  const facts = [["arguments", shortJson(call.args, 300)] as const, ["key", call.key] as const];
+  if (call.answered) return ["", title, ...pairs([...facts, ["answer", "given; it is applied soon"]], paint)].join("\n");
+  const answers = answersTo(run, call, command);
+  const width = Math.max(...answers.map(({ type }) => type.length));
+  const early = call.askFrom > now;
+  const since = early
+    ? `${relative(call.askFrom, now)}, at ${timeOfDay(call.askFrom, now)}: until then it may still happen`
+    : "now";
+  return [
+    "",
+    title,
+    ...pairs([...facts, ["ask about", "look at the other side for that key, then type one of these"]], paint),
+    ...answers.map(({ type, means, waits }) => {
+      const when = early && waits ? paint("yellow", `, from ${timeOfDay(call.askFrom, now)} on`) : "";
+      return `  ${paint("bold", type)}${" ".repeat(width - type.length)}  ${paint("dim", means)}${when}`;
+    }),
+    ...(early ? pairs([["failed, retry", since]], paint) : []),
+  ].join("\n");
+}
+
+function answersTo(run: string, { call }: UnknownCall, command: Command) {
+  const answer = (as: string): string => command("reconcile", run, call, "--as", as);
+  return [
+    { type: answer("succeeded"), means: "it happened (--result JSON hands over what it returned)", waits: false },
+    { type: answer("failed"), means: "it did not happen, the model is told", waits: true },
+    { type: answer("retry"), means: "it did not happen, run it now", waits: true },
+  ];
+}
+
+export function renderLedger(calls: readonly LedgerEntry[], { paint }: Style): string {
+  const columns = [
+    { title: "CALL" },
+    { title: "TOOL" },
+    { title: "EFFECT" },
+    { title: "STATUS" },
+    { title: "TRIES", align: "right" },
+    { title: "TOOK", align: "right" },
+    { title: "EXTERNAL ID" },
+    { title: "KEY" },
+    { title: "EVIDENCE" },
+  ] as const;
+  const rows = calls.map((entry): Cell[] => [
+    entry.call,
+    entry.tool,
+    entry.effect ?? "-",
+    { text: entry.status, ink: inkOf(entry) },
+    String(entry.attempts),
+    entry.intendedAt === null || entry.settledAt === null ? "-" : duration(entry.settledAt - entry.intendedAt),
+    entry.externalId ?? "-",
+    entry.key ?? "-",
+    short(entry.evidence, 100),
+  ]);
+  return table(columns, rows, paint).join("\n");
+}
+
+function inkOf({ status }: LedgerEntry): Ink {
+  if (status === "succeeded" || status === "reconciled") return "green";
+  if (status === "failed") return "red";
+  return status === "unknown" ? "yellow" : "cyan";
+}
+
+const spentOf = ({ spent }: Pick<Summary, "spent">): string => dollars(Math.round(spent.usd * 1e6));
+
+/** What a person would type as an input, from what the agent says of its task. */
+export function exampleOf(schema: Json): Json {
+  const { type, properties, required } = (schema ?? {}) as {
+    readonly type?: string;
+    readonly properties?: { readonly [name: string]: { readonly type?: string; readonly default?: Json } };
+    readonly required?: readonly string[];
+  };
+  if (type === "string") return "text";
+  if (type === "number" || type === "integer") return 1;
+  if (type !== "object") return {};
+  const named = Object.entries(properties ?? {}).filter(
+    ([name, each]) => (required ?? []).includes(name) && each.default === undefined,
+  );
+  return Object.fromEntries(named.map(([name, each]) => [name, exampleOf(each as Json)]));
+}

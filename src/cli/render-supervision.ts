@@ -1,0 +1,64 @@
+/** What a supervisor tells while it works: children, attempts, routes, deaths and retries, one line each. */
+import type { SupervisorEvent } from "../adapters/local/driver.ts";
+import type { Style } from "./paint.ts";
+import { duration, relative, short, shortRun, timeOfDay } from "./words.ts";
+
+/** Null: nothing that a person would miss. */
+export function renderSupervision(event: SupervisorEvent, { now, paint }: Style): string | null {
+  const line = lineOf(event, { now, paint });
+  return line === null ? null : `${paint("dim", timeOfDay(now, now))}  ${line}`;
+}
+
+function lineOf(event: SupervisorEvent, { now, paint }: Style): string | null {
+  switch (event.kind) {
+    case "workerSpawned":
+      return `worker pid ${event.pid} starts`;
+    case "workerGone":
+      return paint("dim", `worker pid ${event.pid} is gone: ${event.how}`);
+    case "orphanKilled":
+      return paint("yellow", `worker pid ${event.pid} of a dead supervisor is killed`);
+    case "attemptStarted":
+      return `${shortRun(event.run)}  ${attemptOf(event)} → worker pid ${event.pid}`;
+    case "attemptAnswered":
+      return `${shortRun(event.run)}  ${attemptOf(event)} ${paint("green", "✔")} ${leadsTo(event.route)}`;
+    case "attemptFailed":
+      return paint("red", `${shortRun(event.run)}  ${attemptOf(event)} ✖ worker pid ${event.pid}: ${whyOf(event)}`);
+    case "moved":
+      return movedTo(event, { now, paint });
+    case "sweepFailed":
+      return paint("yellow", `the look for runs that nobody drives failed: ${whyOf(event)}; it is repeated`);
+    case "waitingForStore":
+      return paint("yellow", `waiting for the store, again in ${duration(event.retryInMs)}: ${event.why}`);
+    case "storeIsBack":
+      return paint("green", "the store is back");
+  }
+}
+
+type Of<K extends SupervisorEvent["kind"]> = Extract<SupervisorEvent, { readonly kind: K }>;
+
+const attemptOf = ({ state, retry }: Of<"attemptStarted" | "attemptAnswered" | "attemptFailed">): string =>
+  retry === 0 ? state : `${state} (retry ${retry})`;
+
+const leadsTo = (route: Of<"attemptAnswered">["route"]): string => (route === null ? "" : `route ${route}`);
+
+function whyOf({ how, error }: Of<"attemptFailed" | "sweepFailed">): string {
+  return error === null ? how : `${how}: ${error.name}: ${short(error.message, 200)}`;
+}
+
+/** Said only where it is not what one expects: a pause, and what follows deaths. */
+function movedTo({ run, state, readyAt }: Of<"moved">, { now, paint }: Style): string | null {
+  const pauses = readyAt !== null && readyAt > now + 50;
+  if (state === "End" || (!pauses && state !== "Rescue")) return null;
+  const when = readyAt === null || !pauses ? "now" : relative(readyAt, now);
+  switch (state) {
+    case "Beat":
+      return paint("yellow", `${shortRun(run)}  is tried again ${when}`);
+    case "Backoff":
+    case "Rescue":
+      return paint("yellow", `${shortRun(run)}  died too often, is handed over ${when}`);
+    case "Park":
+      return paint("dim", `${shortRun(run)}  waits for a person or a message, ${when} at the latest`);
+    default:
+      return paint("dim", `${shortRun(run)}  goes on ${when}`);
+  }
+}

@@ -1,0 +1,152 @@
+/** `cairn start AGENT`: makes a run. With `--wait` it stays until the run has ended or needs a person. */
+import { z } from "zod";
+import { agentFileOf, rememberAgentFile } from "../adapters/local/agent-files.ts";
+import { supervisorOf } from "../adapters/local/processes.ts";
+import { checkAgent } from "../agent/check.ts";
+import type { Agent } from "../agent/define.ts";
+import { registerResolution } from "../agent/resolution.ts";
+import { isTenant, wrongWithKey } from "../core/ids.ts";
+import type { Json } from "../core/json.ts";
+import { hasEnded } from "../core/row.ts";
+import { type Started, startRun } from "../runner/start.ts";
+import { type Located, agentClash, agentInFile, agentNamed, agentUnknown, isFileName, readCatalogue } from "./agents.ts";
+import { CliError, EXIT } from "./errors.ts";
+import { readJson, retyped } from "./input.ts";
+import { type Opened, isMissing, openSettled } from "./open.ts";
+import { exampleOf, inked } from "./render-run.ts";
+import { DEFAULT_TENANT } from "./runs.ts";
+import { type Settings, settingsOf } from "./settings.ts";
+import { type BeatFlags, type Shell, printDocument } from "./shell.ts";
+import { waitForRun } from "./wait.ts";
+import { relative } from "./words.ts";
+
+export interface StartFlags extends BeatFlags {
+  readonly input?: string;
+  readonly key?: string;
+  readonly wait?: true;
+  readonly tenant?: string;
+}
+
+export async function start(shell: Shell, of: { readonly agent: string; readonly flags: StartFlags }): Promise<number> {
+  const { flags } = of;
+  checkNames(shell, flags);
+  const input = flags.input === undefined ? {} : await readJson(shell, { option: "--input", text: flags.input });
+  const settings = await settingsOf(shell, flags);
+  registerResolution();
+  const located = await locate(shell, { name: of.agent, settings });
+  checkAgent(located.agent, settings.limits);
+  const opened = openSettled(settings, { create: true });
+  keepAgentFile(opened, { located, isFile: isFileName(of.agent) });
+  const started = await startOrRefuse(shell, opened, { agent: located.agent, input, flags });
+  if (flags.wait !== true) return report(shell, opened, started);
+  if (!shell.json) shell.terminal.out(headline(shell, opened, started));
+  return waitForRun(shell, { opened, run: started.row.run });
+}
+
+function checkNames(shell: Shell, { tenant, key }: StartFlags): void {
+  const wrong = key === undefined ? null : wrongWithKey(key);
+  if (wrong !== null) {
+    const next = retyped(shell, "--key", "order-42");
+    throw new CliError({ code: "Usage", exit: EXIT.usage, what: "the key cannot be used", why: wrong, next });
+  }
+  if (tenant === undefined || isTenant(tenant)) return;
+  const why = "a tenant is 1 to 24 lower-case letters and digits";
+  const next = retyped(shell, "--tenant", DEFAULT_TENANT);
+  throw new CliError({ code: "Usage", exit: EXIT.usage, what: `${tenant} is no tenant`, why, next });
+}
+
+/** By file, by a name of the config, or by the name of a file that was started in this store before. */
+async function locate(
+  shell: Shell,
+  { name, settings }: { readonly name: string; readonly settings: Settings },
+): Promise<Located> {
+  const { agentFiles, hasConfig } = settings;
+  const catalogue = await readCatalogue(agentFiles);
+  if (isFileName(name)) {
+    const located = await agentInFile(shell.cwd, name);
+    const same = catalogue.agents.find(({ agent }) => agent.name === located.agent.name);
+    if (same === undefined || same.agent === located.agent) return located;
+    const next = settings.command("start", located.agent.name);
+    throw agentClash({ name: located.agent.name, file: same.file, other: located.file, next });
+  }
+  const configured = agentNamed(catalogue, name);
+  if (configured !== null) return configured;
+  const file = rememberedFile(settings, name);
+  const remembered = file === null ? null : agentNamed(await readCatalogue([file]), name);
+  if (remembered !== null) return remembered;
+  throw agentUnknown({ name, cwd: shell.cwd, catalogue, hasConfig, command: settings.command });
+}
+
+function rememberedFile(settings: Settings, name: string): string | null {
+  if (isMissing(settings)) return null;
+  const { store } = openSettled(settings, { create: false });
+  try {
+    return agentFileOf(store, name);
+  } finally {
+    store.close();
+  }
+}
+
+/** The config is the user's word on what a name means; a file outside of it must not take a name over. */
+function keepAgentFile(
+  { store, settings }: Opened,
+  { located, isFile }: { readonly located: Located; readonly isFile: boolean },
+): void {
+  const { agent, file } = located;
+  const keepOther = isFile && !settings.agentFiles.includes(file);
+  const other = rememberAgentFile(store, { agent: agent.name, file, keepOther });
+  if (other === null) return;
+  throw agentClash({ name: agent.name, file: other, other: file, next: settings.command("start", agent.name) });
+}
+
+type Accepted = Extract<Started, { readonly kind: "started" | "exists" }>;
+
+async function startOrRefuse(
+  shell: Shell,
+  { world, settings }: Opened,
+  of: { readonly agent: Agent; readonly input: Json; readonly flags: StartFlags },
+): Promise<Accepted> {
+  const { agent, input, flags } = of;
+  const { tenant = DEFAULT_TENANT, key = null } = flags;
+  const started = await startRun(world, { agent, input, tenant, idempotencyKey: key });
+  if (started.kind === "invalid") throw inputInvalid(shell, { agent, why: started.why });
+  if (started.kind !== "conflict") return started;
+  throw new CliError({
+    code: "KeyConflict",
+    exit: EXIT.refused,
+    what: `the key ${key} belongs to run ${started.row.run}, which was started with another input`,
+    why: "one key is one run; the same input would give that run, another run needs another key",
+    next: settings.command("show", started.row.run),
+    facts: { run: started.row.run },
+  });
+}
+
+function inputInvalid(shell: Shell, { agent, why }: { readonly agent: Agent; readonly why: string }): CliError {
+  const schema = z.toJSONSchema(agent.task, { unrepresentable: "any", io: "input" }) as Json;
+  const next = retyped(shell, "--input", JSON.stringify(exampleOf(schema)));
+  const what = `the input is not what ${agent.name} takes`;
+  return new CliError({ code: "InputInvalid", exit: EXIT.usage, what, why, next });
+}
+
+function report(shell: Shell, opened: Opened, started: Accepted): number {
+  const { run, agent, status } = started.row;
+  const supervisor = supervisorOf(opened.store)?.pid ?? null;
+  if (shell.json) {
+    printDocument(shell, { run, agent, status, started: started.kind === "started", supervisor });
+    return EXIT.done;
+  }
+  const { command } = opened.settings;
+  shell.terminal.out(headline(shell, opened, started));
+  if (hasEnded(started.row)) shell.terminal.out(`look at it: ${command("show", run)}`);
+  else if (supervisor === null) shell.terminal.out(`${status}; run \`${command("work")}\``);
+  else shell.terminal.out(`process ${supervisor} works on it; watch it: ${command("watch", run)}`);
+  return EXIT.done;
+}
+
+function headline({ terminal }: Shell, { world }: Opened, { kind, row }: Accepted): string {
+  const { run, agent, status, statusSince } = row;
+  const bold = terminal.paintOut("bold", run);
+  if (kind === "started") return `started ${bold}  ${agent}`;
+  const since = relative(statusSince, world.clock.now());
+  return `exists  ${bold}  ${agent}: same key, same input; ${inked(status, terminal.paintOut)} ${since}`;
+}

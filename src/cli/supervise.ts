@@ -1,0 +1,55 @@
+/** Starting the supervisor of a store for a command, and what of it people are told. */
+import { type Supervisor, startSupervisor } from "../adapters/local/supervisor.ts";
+import type { SupervisorEvent } from "../adapters/local/driver.ts";
+import type { Limits } from "../core/limits.ts";
+import { CliError, EXIT } from "./errors.ts";
+import { edgeIn } from "./hold.ts";
+import type { Opened } from "./open.ts";
+import type { Shell } from "./shell.ts";
+
+/** What a worker needs to know; it travels as JSON. */
+export interface WorkerSettings {
+  readonly dir: string;
+  readonly limits: Limits;
+  readonly agentFiles: readonly string[];
+}
+
+export interface SuperviseOptions {
+  readonly shell: Shell;
+  readonly opened: Opened;
+  readonly workers: number | null;
+  readonly onEvent: (event: SupervisorEvent) => void;
+}
+
+/** @throws StoreSupervised, StoreUnreachable */
+export function supervise({ shell, opened, workers, onEvent }: SuperviseOptions): Supervisor {
+  const { store, settings } = opened;
+  const { dir, limits, agentFiles } = settings;
+  const told: WorkerSettings = { dir, limits, agentFiles };
+  refuseBadEdge(shell);
+  return startSupervisor({
+    store,
+    limits,
+    worker: {
+      module: new URL("./worker.ts", import.meta.url),
+      args: [JSON.stringify(told)],
+      execArgv: [],
+      env: shell.env,
+    },
+    workers: workers ?? settings.workers ?? DEFAULT_WORKERS,
+    onEvent,
+  });
+}
+
+const DEFAULT_WORKERS = 4;
+
+/** Every worker would refuse it, over and over. */
+function refuseBadEdge({ env }: Shell): void {
+  try {
+    edgeIn(env["CAIRN_HOLD"]);
+  } catch (error) {
+    const what = error instanceof Error ? error.message : String(error);
+    const why = "it names the edge of the protocol at which a process is held";
+    throw new CliError({ code: "Usage", exit: EXIT.usage, what, why, next: "unset CAIRN_HOLD" });
+  }
+}

@@ -1,0 +1,97 @@
+/**
+ * Staying with a run until it has ended or needs a person. Somebody has to work on the store meanwhile: if nobody does,
+ * this process supervises it, also when the supervisor that was there disappears.
+ */
+import type { SupervisorEvent } from "../adapters/local/driver.ts";
+import { StoreSupervised, supervisorOf } from "../adapters/local/processes.ts";
+import type { Supervisor } from "../adapters/local/supervisor.ts";
+import { exitOf, follow } from "./follow.ts";
+import { liveView } from "./live.ts";
+import type { Opened } from "./open.ts";
+import { renderSupervision } from "./render-supervision.ts";
+import { type Shell, printDocument } from "./shell.ts";
+import { supervise } from "./supervise.ts";
+
+export async function waitForRun(
+  shell: Shell,
+  { opened, run }: { readonly opened: Opened; readonly run: string },
+): Promise<number> {
+  const { world, settings } = opened;
+  const stop = shell.stopSignal();
+  const live = liveView(shell, opened);
+  const supervision = foreground(shell, opened);
+  try {
+    const end = await follow(world, {
+      ...{ run, stop, onEntries: live.onEntries },
+      onLook: (row) => live.onLook(row, supervision.attend()),
+    });
+    shell.terminal.waitFor("letting the workers come to an end");
+    await supervision.drain();
+    live.end(end.shown);
+    if (shell.json) printDocument(shell, end.shown);
+    if (end.kind === "stopped") shell.terminal.err(`stopped; the run goes on with \`${settings.command("work")}\``);
+    return exitOf(end, stop);
+  } finally {
+    shell.terminal.waitFor(null);
+    await supervision.drain();
+  }
+}
+
+interface Foreground {
+  /** Sees to it that somebody supervises, and says who. Throws what stopped the supervisor of this process. */
+  readonly attend: () => string;
+  readonly drain: () => Promise<void>;
+}
+
+const ATTEND_EVERY_MS = 500;
+
+function foreground(shell: Shell, opened: Opened): Foreground {
+  const { terminal, json } = shell;
+  const { store, world } = opened;
+  const print = json ? terminal.err : terminal.out;
+  const paint = json ? terminal.paintErr : terminal.paintOut;
+  let mine: Supervisor | null = null;
+  let failure: { readonly error: unknown } | null = null;
+  let other: number | null = null;
+  let attendedAt = 0;
+
+  const onEvent = (event: SupervisorEvent): void => {
+    if (!isTrouble(event)) return;
+    const line = renderSupervision(event, { now: world.clock.now(), paint });
+    if (line !== null) print(line);
+  };
+  const begin = (): Supervisor | null => {
+    try {
+      return supervise({ shell, opened, workers: null, onEvent });
+    } catch (error) {
+      // Somebody else was faster.
+      if (error instanceof StoreSupervised) return null;
+      throw error;
+    }
+  };
+  const attendNow = (): void => {
+    const found = supervisorOf(store)?.pid ?? null;
+    if (found !== null && found !== other) print(paint("dim", `process ${found} supervises this store`));
+    if (found === null && other !== null) print(paint("yellow", `process ${other} is gone; this one takes over`));
+    other = found;
+    if (found === null) mine = begin();
+    mine?.stopped.catch((error: unknown) => {
+      failure = { error };
+    });
+  };
+  return {
+    attend: () => {
+      if (failure !== null) throw failure.error;
+      if (mine === null && world.clock.now() - attendedAt >= ATTEND_EVERY_MS) {
+        attendedAt = world.clock.now();
+        attendNow();
+      }
+      return mine === null ? `process ${other}` : "this process";
+    },
+    drain: async () => mine?.drain(),
+  };
+}
+
+/** The timeline tells the rest. */
+const isTrouble = ({ kind }: SupervisorEvent): boolean =>
+  kind !== "workerSpawned" && kind !== "workerGone" && kind !== "attemptStarted" && kind !== "attemptAnswered";

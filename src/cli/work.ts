@@ -1,0 +1,42 @@
+/** `cairn work`: the supervisor of a store, until it is told to stop. */
+import { once } from "node:events";
+import type { SupervisorEvent } from "../adapters/local/driver.ts";
+import { EXIT } from "./errors.ts";
+import { openSettled } from "./open.ts";
+import { renderSupervision } from "./render-supervision.ts";
+import { settingsOf } from "./settings.ts";
+import { type BeatFlags, type Shell, printLines } from "./shell.ts";
+import { supervise } from "./supervise.ts";
+import { duration } from "./words.ts";
+
+export interface WorkFlags extends BeatFlags {
+  readonly workers?: number;
+}
+
+export async function work(shell: Shell, flags: WorkFlags): Promise<number> {
+  const { terminal, json } = shell;
+  const stop = shell.stopSignal();
+  const settings = await settingsOf(shell, flags);
+  const opened = openSettled(settings, { create: true });
+  const { clock } = opened.world;
+  const onEvent = (event: SupervisorEvent): void => {
+    const now = clock.now();
+    if (json) return printLines(shell, [{ at: now, ...event }]);
+    const line = renderSupervision(event, { now, paint: terminal.paintOut });
+    if (line !== null) terminal.out(line);
+  };
+  const supervisor = supervise({ shell, opened, workers: flags.workers ?? null, onEvent });
+  const { pid } = process;
+  const { dir, limits } = settings;
+  if (json) printLines(shell, [{ at: clock.now(), kind: "supervising", pid, store: dir, beatMs: limits.beatMs }]);
+  else terminal.out(`pid ${pid} supervises ${dir}; a beat takes ${duration(limits.beatMs)} at most; stop it with ctrl-c`);
+  await Promise.race([supervisor.stopped, stop.aborted ? null : once(stop, "abort")]);
+  terminal.waitFor("letting the workers come to an end");
+  const since = clock.now();
+  await supervisor.drain();
+  terminal.waitFor(null);
+  const tookMs = clock.now() - since;
+  if (json) printLines(shell, [{ at: clock.now(), kind: "drained", tookMs }]);
+  else terminal.out(`drained in ${duration(tookMs)}; open runs go on with \`${settings.command("work")}\``);
+  return EXIT.done;
+}

@@ -1,0 +1,88 @@
+/**
+ * The child of a supervisor: where a run's beats really happen. It gets its settings as one JSON argument, so that it
+ * works with the very limits of the supervisor that kills it.
+ *
+ * A process in which an agent could not be loaded keeps that failure for ever: Node does not import a broken module
+ * twice. So it asks for its own end before the next task, and a fresh process looks again.
+ */
+import { existsSync } from "node:fs";
+import { openStore } from "../adapters/local/database.ts";
+import { agentFileOf } from "../adapters/local/agent-files.ts";
+import { serveTasks } from "../adapters/local/serve.ts";
+import { localWorld } from "../adapters/local/world.ts";
+import { checkAgent } from "../agent/check.ts";
+import { modelOf } from "../agent/model.ts";
+import { registerResolution } from "../agent/resolution.ts";
+import { sentenceOf } from "../codec/value.ts";
+import type { RunTask } from "../ports/tasks.ts";
+import type { Telemetry } from "../ports/world.ts";
+import { type LoadedAgent, type Runner } from "../runner/beat.ts";
+import { runTask } from "../runner/chain-tasks.ts";
+import { agentWithEdges, worldWithEdges } from "../runner/edges.ts";
+import { SegmentCache } from "../runner/load.ts";
+import { type Located, agentNamed, readCatalogue } from "./agents.ts";
+import { edgeIn, holdAt } from "./hold.ts";
+import type { WorkerSettings } from "./supervise.ts";
+
+type Found = Awaited<ReturnType<Runner["agentOf"]>>;
+
+registerResolution();
+const settings = JSON.parse(process.argv[2] ?? "") as WorkerSettings;
+// Agents that keep files of their own keep them beside the runs.
+process.env["CAIRN_STORE"] = settings.dir;
+serveTasks(taskRunner(settings));
+
+function taskRunner({ dir, limits, agentFiles }: WorkerSettings): RunTask {
+  const store = openStore({ dir, create: false });
+  const edge = edgeIn(process.env["CAIRN_HOLD"]);
+  const onEdge = edge === null ? null : holdAt(edge, dir);
+  const bare = localWorld({ store, limits, telemetry });
+  const world = onEdge === null ? bare : worldWithEdges(bare, onEdge);
+  const loaded = new Map<string, LoadedAgent>();
+  let isStale = false;
+
+  const load = async (name: string): Promise<LoadedAgent> => {
+    const { agent } = await locate(name, { agentFiles, remembered: agentFileOf(store, name) });
+    checkAgent(agent, limits);
+    const model = modelOf(agent.model, { OPENAI_COMPATIBLE_API_KEY: process.env["OPENAI_COMPATIBLE_API_KEY"] });
+    return { kind: "agent", agent: onEdge === null ? agent : agentWithEdges(agent, onEdge), model };
+  };
+  const agentOf = async (name: string): Promise<Found> => {
+    try {
+      const agent = loaded.get(name) ?? (await load(name));
+      loaded.set(name, agent);
+      return agent;
+    } catch (error) {
+      isStale = true;
+      return { kind: "absent", why: sentenceOf(error) };
+    }
+  };
+  const run = runTask({ world, agentOf, segments: new SegmentCache() });
+  return async (task, invocation) => (isStale ? { kind: "exit" } : run(task, invocation));
+}
+
+/** The config comes first. A file that it names and that the agent was started from is the only one to be imported. */
+async function locate(
+  name: string,
+  of: { readonly agentFiles: readonly string[]; readonly remembered: string | null },
+): Promise<Located> {
+  const { agentFiles, remembered } = of;
+  const isConfigured = remembered !== null && agentFiles.includes(remembered) && existsSync(remembered);
+  const configured = await readCatalogue(isConfigured ? [remembered] : agentFiles);
+  const outside = remembered === null || agentFiles.includes(remembered) ? [] : [remembered];
+  const found = agentNamed(configured, name) ?? agentNamed(await readCatalogue(outside), name);
+  if (found !== null) return found;
+  const broken = [...configured.broken, ...(await readCatalogue(outside)).broken].map(({ why }) => why);
+  throw new Error([`no agent file exports an agent named ${name}`, ...broken].join("; "));
+}
+
+/** What a person should see goes to stderr; the supervisor hands it through. */
+const telemetry: Telemetry = {
+  record: ({ run, level, what, detail }) => {
+    if (level === "alarm") print(`alarm ${what} ${run}: ${detail["why"] ?? ""}`);
+    else if (what === "log") print(`${run} ${detail["tool"]}: ${detail["line"]}`);
+  },
+};
+
+/** The supervisor may have a spinner on that line. */
+const print = (line: string): void => void process.stderr.write(`${process.stderr.isTTY ? "\r\u001b[2K" : ""}${line}\n`);
