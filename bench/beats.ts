@@ -30,7 +30,9 @@ interface Counted {
 
 /** Words of a small vocabulary, never the same twice: they compress about as well as prose does. */
 function prose(seed: number, characters: number): string {
-  const words = "the run goes on from its last checkpoint when a process dies and no effect happens twice so".split(" ");
+  const words = "the run goes on from its last checkpoint when a process dies and no effect happens twice so".split(
+    " ",
+  );
   let state = seed * 2_654_435_761;
   let text = "";
   while (text.length < characters) {
@@ -58,7 +60,11 @@ const agent = defineAgent({
   }),
   topology: { kind: "react", maxBeats: beats + 1 },
   tools: {
-    look: tool({ input: z.object({ turn: z.number() }), effect: "none", run: ({ input }) => answer("none", input.turn) }),
+    look: tool({
+      input: z.object({ turn: z.number() }),
+      effect: "none",
+      run: ({ input }) => answer("none", input.turn),
+    }),
     write: tool({
       input: z.object({ turn: z.number() }),
       effect: "keyed",
@@ -123,7 +129,7 @@ async function measure(): Promise<void> {
     let payload = { run, born, chain: 1, epoch: 0 };
     const rows: Record<string, string | number>[] = [];
     let tenth = { from: 0, ms: 0 };
-    for (let done = 0; ; ) {
+    for (let done = 0; ;) {
       const begun = performance.now();
       const result = await beat(
         runner,
@@ -156,7 +162,9 @@ async function measure(): Promise<void> {
     console.table(rows);
     console.log(`status ${row?.status}; model calls ${performed.model}, tools run ${performed.none + performed.keyed}`);
     console.log(`for ${beats} beats that call a tool and one that ends: nothing was replayed.`);
-    console.log(`${cpus()[0]?.model ?? "unknown CPU"}, Node ${process.version}, ${new Date().toISOString().slice(0, 10)}`);
+    console.log(
+      `${cpus()[0]?.model ?? "unknown CPU"}, Node ${process.version}, ${new Date().toISOString().slice(0, 10)}`,
+    );
   } finally {
     store.close();
     rmSync(dir, { recursive: true });

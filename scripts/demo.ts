@@ -25,7 +25,9 @@ const cairn = join(root, "src", "cli", "main.ts");
 const begun = performance.now();
 
 async function demo(): Promise<void> {
-  const step = stepOf(parseArgs({ options: { "kill-at": { type: "string", default: "bookFlight" } } }).values["kill-at"]);
+  const step = stepOf(
+    parseArgs({ options: { "kill-at": { type: "string", default: "bookFlight" } } }).values["kill-at"],
+  );
   rmSync(store, { recursive: true, force: true });
   say("A travel agent books a trip in seven steps. We kill it in the middle, twice, with kill -9.");
   const { run } = JSON.parse(cli("start", "travel", "--input", JSON.stringify(INPUT), "--key", "demo", "--json")) as {
@@ -36,7 +38,7 @@ async function demo(): Promise<void> {
   const first = supervise({ CAIRN_HOLD: `after:effect:${step}` });
   const second: ChildProcess[] = [];
   try {
-    const seen = { version: 0 };
+    const seen: Seen = { version: 0, tools: [] };
     const held = join(store, "held");
     await until(async () => {
       await tellNews({ world, run, seen });
@@ -50,7 +52,9 @@ async function demo(): Promise<void> {
     await gone(first);
     kill(`kill -9 ${first.pid}: the supervisor too. Nothing of cairn runs any more.`);
     const during = await read(world, run);
-    say(`The store says: ${during.status}, in progress: ${during.inProgress}, last checkpoint: version ${during.version}.`);
+    say(
+      `The store says: ${during.status}, in progress: ${during.inProgress}, last checkpoint: version ${during.version}.`,
+    );
     second.push(supervise({}));
     say(`A new supervisor starts, pid ${second[0]?.pid}.`);
     await until(async () => {
@@ -95,15 +99,25 @@ async function summary(of: { world: World; run: string; step: string; before: Sh
   if (!ok) process.exitCode = 1;
 }
 
+/** The last version told, and the tools of the calls so far: `c1` is the first. */
+interface Seen {
+  version: number;
+  readonly tools: string[];
+}
+
 /** One line for each thing that was committed since the last look. */
-async function tellNews(of: { world: World; run: string; seen: { version: number } }): Promise<void> {
+async function tellNews(of: { world: World; run: string; seen: Seen }): Promise<void> {
+  const { tools } = of.seen;
   const events = (await timeline(of.world, { run: of.run, after: of.seen.version })) ?? [];
   for (const event of events) {
     of.seen.version = event.version;
     if (event.kind === "RecoveryDecided") console.log(styleText("yellow", `${clock()} ↻ ${event.rule}: ${event.why}`));
-    if (event.kind === "ToolResultRecorded") console.log(`${clock()} ✓ ${event.call} ${event.outcome}`);
+    if (event.kind === "ToolResultRecorded") {
+      console.log(`${clock()} ✓ ${tools[Number(event.call.slice(1)) - 1]} ${event.outcome}`);
+    }
     if (event.kind !== "ModelCallCompleted") continue;
     const calls = event.parts.flatMap((part) => (part.kind === "call" ? [part.tool] : []));
+    tools.push(...calls);
     console.log(`${clock()} · the model asks for ${calls.join(", ") || "nothing more"}`);
   }
 }

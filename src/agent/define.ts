@@ -118,7 +118,10 @@ const budgetSchema = z.strictObject({ usd: positive, tokens: positive, beats: po
 
 export function defineAgent<Task extends z.ZodType>(options: AgentOptions<Task>): Agent<Task> {
   const { name, tools, topology = react({ maxBeats: 40 }) } = options;
-  refuse(typeof name !== "string" || !isName(name), `an agent's name is 1 to 64 letters, digits, - and _, and not ${JSON.stringify(name)}`);
+  refuse(
+    typeof name !== "string" || !isName(name),
+    `an agent's name is 1 to 64 letters, digits, - and _, and not ${JSON.stringify(name)}`,
+  );
   refuse(typeof options.version !== "string" || options.version === "", `agent ${name} has no version`);
   refuse(Object.keys(tools).length > BOUNDS.toolsMax, `agent ${name} has more than ${BOUNDS.toolsMax} tools`);
   for (const tool of Object.keys(tools)) {

@@ -52,8 +52,8 @@ function saidBy(error: unknown): string {
 }
 
 /** `{ error: { code } }`, where OpenAI and its kin put a stable name. */
-function codeOf(data: unknown): readonly string[] {
-  const error = (data as { error?: { code?: unknown } } | null | undefined)?.error;
+function codeOf(answer: unknown): readonly string[] {
+  const error = (answer as { error?: { code?: unknown } } | null | undefined)?.error;
   return typeof error?.code === "string" ? [error.code] : [];
 }
 

@@ -37,7 +37,12 @@ export async function list(shell: Shell, flags: ListFlags): Promise<number> {
 
 async function newest(
   world: World,
-  { status = null, agent, tenant = DEFAULT_TENANT, limit }: Omit<ListFlags, "status"> & { readonly status?: Status | null },
+  {
+    status = null,
+    agent,
+    tenant = DEFAULT_TENANT,
+    limit,
+  }: Omit<ListFlags, "status"> & { readonly status?: Status | null },
 ): Promise<{ readonly runs: readonly Summary[]; readonly more: boolean }> {
   const runs: Summary[] = [];
   let after: string | null = null;
@@ -64,7 +69,8 @@ export async function showTimeline(shell: Shell, of: RunOf): Promise<number> {
   const { opened, run } = await find(shell, of);
   const entries = await present(opened, { run, found: await timeline(opened.world, { run, after: 0 }) });
   if (shell.json) printLines(shell, entries);
-  else if (entries.length === 0) shell.terminal.out(`nothing has happened yet; run \`${opened.settings.command("work")}\``);
+  else if (entries.length === 0)
+    shell.terminal.out(`nothing has happened yet; run \`${opened.settings.command("work")}\``);
   for (const line of shell.json ? [] : tell(UNTOLD, entries, shell.terminal.paintOut).lines) shell.terminal.out(line);
   return EXIT.done;
 }

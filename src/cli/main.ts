@@ -8,7 +8,7 @@
  */
 import { readFileSync } from "node:fs";
 import { userInfo } from "node:os";
-import { text } from "node:stream/consumers";
+import { text as textOf } from "node:stream/consumers";
 import type { Shell } from "./shell.ts";
 import type { Output } from "./terminal.ts";
 
@@ -26,6 +26,7 @@ if (major < NODE_MAJOR_MIN) {
 }
 
 const stdout = ownStdout();
+const stderr: Output = { stream: process.stderr, write: (text) => void process.stderr.write(text) };
 const { createTerminal } = await import("./terminal.ts");
 const { runCommand } = await import("./program.ts");
 const argv = process.argv.slice(2);
@@ -34,9 +35,9 @@ const shell: Shell = {
   env: process.env,
   cwd: process.cwd(),
   json: argv.includes("--json"),
-  terminal: createTerminal({ stdout, stderr: process.stderr }),
+  terminal: createTerminal({ stdout, stderr }),
   user,
-  readStdin: () => text(process.stdin),
+  readStdin: () => textOf(process.stdin),
   stopSignal,
 };
 const code = await runCommand(shell, version());
@@ -45,16 +46,16 @@ process.stdout.end(() => process.exit(code));
 
 /** Keeps stdout for the command, and ends quietly when its reader is gone (`cairn list | head -1`). */
 function ownStdout(): Output {
-  const { stdout: stream, stderr } = process;
+  const { stdout: stream } = process;
   const write = stream.write.bind(stream);
-  stream.write = stderr.write.bind(stderr) as typeof stream.write;
-  for (const each of [stream, stderr]) {
+  stream.write = process.stderr.write.bind(process.stderr) as typeof stream.write;
+  for (const each of [stream, process.stderr]) {
     each.on("error", (error: NodeJS.ErrnoException) => {
       if (error.code === "EPIPE") process.exit(0);
       throw error;
     });
   }
-  return Object.create(stream, { write: { value: write } }) as Output;
+  return { stream, write: (text) => void write(text) };
 }
 
 function version(): string {

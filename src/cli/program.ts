@@ -32,30 +32,31 @@ async function parse(shell: Shell, version: string): Promise<number> {
   const program = programOf(shell, version);
   addRunning(program, { shell, ends });
   addLooking(program, { shell, ends });
-  if (shell.argv.length === 0) program.help({ error: true });
+  if (shell.argv.length === 0) {
+    program.outputHelp();
+    return EXIT.usage;
+  }
   await program.parseAsync([...shell.argv], { from: "user" });
   return exit;
 }
 
 function programOf({ terminal }: Shell, version: string): Command {
-  return (
-    new Command("cairn")
-      .description("LLM agents that survive anything: one short, fenced, resumable beat at a time.")
-      .version(version, "--version", "print the version")
-      .option("--json", "one JSON document or JSON lines on stdout, and nothing else")
-      .option("--store <dir>", "the directory of the store (CAIRN_STORE, then the config's, then .cairn)")
-      .helpOption("-h, --help", "print this help")
-      .helpCommand(false)
-      .configureHelp({ showGlobalOptions: true })
-      .configureOutput({
-        writeOut: (text) => terminal.out(text.trimEnd()),
-        writeErr: (text) => terminal.err(text.trimEnd()),
-        // What was wrong is told by `runCommand`, like every other error.
-        outputError: () => {},
-      })
-      .addHelpText("after", HELP)
-      .exitOverride()
-  );
+  return new Command("cairn")
+    .description("LLM agents that survive anything: one short, fenced, resumable beat at a time.")
+    .version(version, "--version", "print the version")
+    .option("--json", "one JSON document or JSON lines on stdout, and nothing else")
+    .option("--store <dir>", "the directory of the store (CAIRN_STORE, then the config's, then .cairn)")
+    .helpOption("-h, --help", "print this help")
+    .helpCommand(false)
+    .configureHelp({ showGlobalOptions: true })
+    .configureOutput({
+      writeOut: (text) => terminal.out(text.trimEnd()),
+      writeErr: (text) => terminal.err(text.trimEnd()),
+      // What was wrong is told by `runCommand`, like every other error.
+      outputError: () => {},
+    })
+    .addHelpText("after", HELP)
+    .exitOverride();
 }
 
 const HELP = `
@@ -141,11 +142,12 @@ const wholeNumber =
 /** What commander found, in the form of every other error. */
 function usageError({ argv }: Shell, error: CommanderError): CliError {
   const [first = "", ...more] = error.message.replace(/^error: /, "").split("\n");
-  const words = error.code === "commander.help" ? "no command was given" : first;
+  const what = error.code === "commander.help" ? "no command was given" : first;
   const command = argv.find((word) => !word.startsWith("-")) ?? "";
   const next = commandLine([...(KNOWN.has(command) ? [command] : []), "--help"]);
-  const why = more.join(" ").trim() || "the help says what a command takes";
-  return new CliError({ code: "Usage", exit: EXIT.usage, what: words, why, next }, { cause: error });
+  const meant = /Did you mean (.+)\?/.exec(more.join(" "))?.[1];
+  const why = meant === undefined ? "the help says what there is" : `did you mean ${meant}?`;
+  return new CliError({ code: "Usage", exit: EXIT.usage, what, why, next }, { cause: error });
 }
 
 const KNOWN = new Set(["start", "work", "list", "show", "timeline", "ledger", "watch", "reconcile"]);

@@ -1,6 +1,7 @@
 /** `cairn reconcile RUN CALL`: a person says what became of a call whose outcome is unknown. */
 import { supervisorOf } from "../adapters/local/processes.ts";
 import type { Answer } from "../core/event.ts";
+import { ledger } from "../runner/look.ts";
 import { type Reconciled, reconcile } from "../runner/reconcile.ts";
 import { CliError, EXIT } from "./errors.ts";
 import { readJson } from "./input.ts";
@@ -27,6 +28,7 @@ export async function reconcileCall(
   const run = await resolveRun(world, { text: of.run, command: settings.command });
   const { as, note = null } = flags;
   const outcome = await reconcile(world, { run, call, as, result, by: shell.user(), note });
+  if (outcome.kind === "stale") throw await stale(opened, { run, call, unknown: outcome.unknown });
   if (outcome.kind !== "accepted") throw refusal(shell, { opened, run, call, outcome });
   report(shell, { opened, run, call, as });
   return EXIT.done;
@@ -49,7 +51,7 @@ interface Refusal {
   readonly opened: Opened;
   readonly run: string;
   readonly call: string;
-  readonly outcome: Exclude<Reconciled, { readonly kind: "accepted" }>;
+  readonly outcome: Exclude<Reconciled, { readonly kind: "accepted" | "stale" }>;
 }
 
 function refusal(shell: Shell, { opened, run, call, outcome }: Refusal): CliError {
@@ -64,12 +66,6 @@ function refusal(shell: Shell, { opened, run, call, outcome }: Refusal): CliErro
         why: `until ${timeOfDay(askFrom, now)} (${relative(askFrom, now)}) what was sent may still take effect; that it happened can be said at once`,
         next: commandLine(shell.argv),
       });
-    }
-    case "stale": {
-      const open = outcome.unknown.length === 0 ? "no call of it is" : `unknown are: ${outcome.unknown.join(", ")}`;
-      const what = `the outcome of ${call} is not in question`;
-      const facts = { unknown: outcome.unknown };
-      return new CliError({ code: "Stale", exit: EXIT.refused, what, why: open, next: look, facts });
     }
     case "duplicate": {
       const { answer } = outcome;
@@ -88,6 +84,26 @@ function refusal(shell: Shell, { opened, run, call, outcome }: Refusal): CliErro
         ...{ why: "its time was over: ended runs are kept for a day", next: opened.settings.command("list") },
       });
   }
+}
+
+/** The call is in no question: says what the ledger knows of it, the recorded answer included. */
+async function stale(
+  { world, settings }: Opened,
+  of: { readonly run: string; readonly call: string; readonly unknown: readonly string[] },
+): Promise<CliError> {
+  const { run, call, unknown } = of;
+  const calls = (await ledger(world, run)) ?? [];
+  const entry = calls.find((each) => each.call === call);
+  const next = settings.command("ledger", run);
+  if (entry === undefined) {
+    const known = calls.map((each) => each.call);
+    const why = known.length === 0 ? "it has not called any tool" : `its calls are: ${known.join(", ")}`;
+    const what = `run ${run} has no call ${call}`;
+    return new CliError({ code: "CallUnknown", exit: EXIT.notFound, what, why, next, facts: { known } });
+  }
+  const what = `the outcome of ${call} is not in question`;
+  const why = `${entry.tool} (${call}) is ${entry.status}: ${entry.evidence}`;
+  return new CliError({ code: "Stale", exit: EXIT.refused, what, why, next, facts: { unknown } });
 }
 
 function resultWithout(shell: Shell, as: string): CliError {

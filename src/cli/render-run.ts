@@ -79,7 +79,11 @@ function head(run: Shown, { now, paint }: Style): string[] {
 function end(run: Shown, paint: Paint): string[] {
   if (run.failure !== null) return ["", `${paint("red", run.failure.code)}: ${run.failure.message}`];
   if (run.status !== "completed") return [];
-  return ["", paint("dim", "result"), typeof run.result === "string" ? run.result : JSON.stringify(run.result, null, 2)];
+  return [
+    "",
+    paint("dim", "result"),
+    typeof run.result === "string" ? run.result : JSON.stringify(run.result, null, 2),
+  ];
 }
 
 /** What was asked of the tool, and the three things that a person can say about it. */
@@ -87,7 +91,8 @@ function renderUnknown(run: string, call: UnknownCall, of: Style & { readonly co
   const { now, paint, command } = of;
   const title = `${paint("yellow", "?")} nobody knows whether ${paint("bold", call.tool)} (${call.call}) happened`;
   const facts = [["arguments", shortJson(call.args, 300)] as const, ["key", call.key] as const];
-  if (call.answered) return ["", title, ...pairs([...facts, ["answer", "given; it is applied soon"]], paint)].join("\n");
+  if (call.answered)
+    return ["", title, ...pairs([...facts, ["answer", "given; it is applied soon"]], paint)].join("\n");
   const answers = answersTo(run, call, command);
   const width = Math.max(...answers.map(({ type }) => type.length));
   const early = call.askFrom > now;

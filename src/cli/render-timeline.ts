@@ -13,9 +13,10 @@ export interface Story {
   readonly epoch: number;
   readonly beats: number;
   readonly microUsd: number;
-  /** Calls ever proposed, and when those that run were started. */
+  /** Calls ever proposed, in order. */
   readonly tools: readonly string[];
-  readonly startedCalls: ReadonlyMap<string, number>;
+  /** When each call was released, first and last. */
+  readonly releases: ReadonlyMap<string, { readonly first: number; readonly last: number }>;
 }
 
 export const UNTOLD: Story = {
@@ -24,7 +25,7 @@ export const UNTOLD: Story = {
   beats: 0,
   microUsd: 0,
   tools: [],
-  startedCalls: new Map(),
+  releases: new Map(),
 };
 
 export interface Told {
@@ -44,7 +45,7 @@ export function tell(story: Story, entries: readonly TimelineEntry[], paint: Pai
   for (const [index, entry] of entries.entries()) {
     now = { ...after(now, entry), startedAt: now.startedAt ?? entry.at, epoch: entry.epoch };
     const line = lineOf(now, { entry, next: entries.slice(index + 1), paint });
-    if (line !== null) lines.push(stamped(now, { entry, line, paint}));
+    if (line !== null) lines.push(stamped(now, { entry, line, paint }));
   }
   return { story: now, lines };
 }
@@ -55,7 +56,8 @@ function stamped(
   of: { readonly entry: TimelineEntry; readonly line: string; readonly paint: Paint },
 ): string {
   const { entry, line, paint } = of;
-  const time = `+${duration(entry.at - (story.startedAt ?? entry.at))}`.padStart(8);
+  const elapsed = entry.at - (story.startedAt ?? entry.at);
+  const time = (elapsed < 1_000 ? `+${(elapsed / 1_000).toFixed(1)}s` : `+${duration(elapsed)}`).padStart(8);
   return `${paint("dim", `${time}  e${String(entry.epoch).padEnd(3)}`)} ${line}`;
 }
 
@@ -67,8 +69,10 @@ function after(story: Story, entry: TimelineEntry): Story {
     }
     case "BudgetDebited":
       return { ...story, microUsd: story.microUsd + (entry.debit.microUsd ?? 0) };
-    case "ToolInvoked":
-      return { ...story, startedCalls: new Map(story.startedCalls).set(entry.call, entry.at) };
+    case "ToolInvoked": {
+      const first = story.releases.get(entry.call)?.first ?? entry.at;
+      return { ...story, releases: new Map(story.releases).set(entry.call, { first, last: entry.at }) };
+    }
     default:
       return story;
   }
@@ -104,6 +108,9 @@ function lineOf(story: Story, { entry, next, paint }: Line): string | null {
       return entry.status === "completed"
         ? `${paint("green", "■ completed")} ${shortValue(entry.result, WORDS_MAX)}`
         : `${paint("red", `■ failed, ${entry.failure.code}`)}: ${short(entry.failure.message, WORDS_MAX)}`;
+    case "ToolInvoked":
+      // The first time is in the commit of the beat that asks for it.
+      return isFirst(story, entry) ? null : callLine(story, { entry, paint });
     default:
       return callLine(story, { entry, paint });
   }
@@ -137,7 +144,7 @@ function callLine(story: Story, { entry, paint }: { readonly entry: CallEntry; r
   const call = callName(story, entry.call);
   switch (entry.kind) {
     case "ToolInvoked":
-      return `${paint("cyan", "▶")} ${call} starts`;
+      return `${paint("cyan", "▶")} ${call} runs again with its key`;
     case "ToolResultRecorded": {
       const { outcome, externalId, value } = entry;
       const [mark, ink]: [string, Ink] = outcome === "succeeded" ? ["✔", "green"] : ["✖", "red"];
@@ -157,8 +164,7 @@ function callLine(story: Story, { entry, paint }: { readonly entry: CallEntry; r
   }
 }
 
-const fromThen = (askFrom: number, at: number): string =>
-  askFrom <= at ? "at once" : `in ${duration(askFrom - at)}`;
+const fromThen = (askFrom: number, at: number): string => (askFrom <= at ? "at once" : `in ${duration(askFrom - at)}`);
 
 function recoveryLine(
   story: Story,
@@ -174,14 +180,16 @@ function recoveryLine(
     case "nudge":
       return `${paint("yellow", "↻")} the model is told (${rule}): ${why}`;
     case "again":
-      return `${paint("yellow", "↻")} ${callName(story, action.call)} runs again with its key: ${why}`;
+      return `${paint("yellow", "↻")} ${callName(story, action.call)} gave no answer: ${why}`;
     case "abort":
       return `${paint("red", "✖")} gives up (${rule}): ${why}`;
   }
 }
 
-function tookOf({ startedCalls }: Story, { call, at }: Entry<"ToolResultRecorded">): string {
-  const since = startedCalls.get(call);
+const isFirst = ({ releases }: Story, { call, at }: Entry<"ToolInvoked">): boolean => releases.get(call)?.first === at;
+
+function tookOf({ releases }: Story, { call, at }: Entry<"ToolResultRecorded">): string {
+  const since = releases.get(call)?.last;
   return since === undefined ? "" : ` in ${duration(at - since)}`;
 }
 

@@ -16,8 +16,7 @@ export async function resolveRun(
 ): Promise<string> {
   const text = of.text.toLowerCase();
   if (isRunId(text) && (await world.table.read(text, world.clock.now())) !== null) return text;
-  const prefix = text.includes("-") ? text : `${DEFAULT_TENANT}-${text}`;
-  const found = await runsWith(world, prefix);
+  const found = await runsWith(world, text);
   const [only] = found;
   if (only !== undefined && found.length === 1) return only;
   if (only !== undefined) throw ambiguous({ text, found, next: of.command("list") });
@@ -30,13 +29,15 @@ export async function resolveRun(
   });
 }
 
-async function runsWith(world: World, prefix: string): Promise<string[]> {
-  const tenant = prefix.slice(0, prefix.indexOf("-"));
+async function runsWith(world: World, text: string): Promise<string[]> {
+  const dash = text.indexOf("-");
+  const tenant = dash < 0 ? DEFAULT_TENANT : text.slice(0, dash);
+  const isMeant = (run: string): boolean => run.startsWith(text) || run.startsWith(`${tenant}-${text}`);
   const found: string[] = [];
   let after: string | null = null;
   do {
     const page = await world.table.list({ tenant, status: null, limit: PAGE, after, now: world.clock.now() });
-    found.push(...page.rows.map(({ run }) => run).filter((run) => run.startsWith(prefix)));
+    found.push(...page.rows.map(({ run }) => run).filter(isMeant));
     after = page.next;
   } while (after !== null);
   return found;

@@ -9,7 +9,15 @@ import { isTenant, wrongWithKey } from "../core/ids.ts";
 import type { Json } from "../core/json.ts";
 import { hasEnded } from "../core/row.ts";
 import { type Started, startRun } from "../runner/start.ts";
-import { type Located, agentClash, agentInFile, agentNamed, agentUnknown, isFileName, readCatalogue } from "./agents.ts";
+import {
+  type Located,
+  agentClash,
+  agentInFile,
+  agentNamed,
+  agentUnknown,
+  isFileName,
+  readCatalogue,
+} from "./agents.ts";
 import { CliError, EXIT } from "./errors.ts";
 import { readJson, retyped } from "./input.ts";
 import { type Opened, isMissing, openSettled } from "./open.ts";

@@ -3,7 +3,7 @@ import { type Supervisor, startSupervisor } from "../adapters/local/supervisor.t
 import type { SupervisorEvent } from "../adapters/local/driver.ts";
 import type { Limits } from "../core/limits.ts";
 import { CliError, EXIT } from "./errors.ts";
-import { edgeIn } from "./hold.ts";
+import { holdsIn } from "./hold.ts";
 import type { Opened } from "./open.ts";
 import type { Shell } from "./shell.ts";
 
@@ -46,7 +46,7 @@ const DEFAULT_WORKERS = 4;
 /** Every worker would refuse it, over and over. */
 function refuseBadEdge({ env }: Shell): void {
   try {
-    edgeIn(env["CAIRN_HOLD"]);
+    holdsIn(env["CAIRN_HOLD"]);
   } catch (error) {
     const what = error instanceof Error ? error.message : String(error);
     const why = "it names the edge of the protocol at which a process is held";

@@ -7,10 +7,10 @@ import { styleText } from "node:util";
 import type { Paint } from "./paint.ts";
 import { duration } from "./words.ts";
 
-/** The part of `process.stdout` and `process.stderr` that is used. */
+/** Where text goes, and the stream behind it, which knows whether it is a terminal and has colours. */
 export interface Output {
-  readonly isTTY?: boolean;
-  write(text: string): boolean;
+  readonly stream: NodeJS.WriteStream;
+  readonly write: (text: string) => void;
 }
 
 export interface Terminal {
@@ -24,33 +24,34 @@ export interface Terminal {
   readonly paintErr: Paint;
 }
 
-interface Streams {
-  readonly stdout: Output & NodeJS.WritableStream;
-  readonly stderr: Output & NodeJS.WritableStream;
-}
-
 const FRAMES = ["⠋", "⠙", "⠹", "⠸", "⠼", "⠴", "⠦", "⠧", "⠇", "⠏"];
 const FRAME_MS = 100;
 const QUIET_FIRST_MS = 2_000;
 const QUIET_AGAIN_MS = 10_000;
 const CLEAR_LINE = "\r\u001b[2K";
 
-export function createTerminal({ stdout, stderr }: Streams): Terminal {
-  const paintErr: Paint = (ink, text) => styleText(ink, text, { stream: stderr });
-  const waiting = stderr.isTTY === true ? spinner(stderr, paintErr) : plainLines(stderr);
-  const print = (stream: Output, text: string): void => {
+export function createTerminal({ stdout, stderr }: { readonly stdout: Output; readonly stderr: Output }): Terminal {
+  const paintErr = painter(stderr);
+  const waiting = stderr.stream.isTTY ? spinner(stderr, paintErr) : plainLines(stderr);
+  const print = ({ write }: Output, text: string): void => {
     waiting.hide();
-    stream.write(`${text}\n`);
+    write(`${text}\n`);
     waiting.show();
   };
   return {
     out: (text) => print(stdout, text),
     err: (text) => print(stderr, text),
     waitFor: (what) => waiting.set(what),
-    paintOut: (ink, text) => styleText(ink, text, { stream: stdout }),
+    paintOut: painter(stdout),
     paintErr,
   };
 }
+
+/** Colour where the stream shows it; NO_COLOR and FORCE_COLOR have the last word. */
+const painter =
+  ({ stream }: Output): Paint =>
+  (ink, text) =>
+    styleText(ink, text, { stream });
 
 interface Waiting {
   readonly set: (what: string | null) => void;
@@ -59,7 +60,7 @@ interface Waiting {
   readonly show: () => void;
 }
 
-function spinner(stream: Output, paint: Paint): Waiting {
+function spinner({ write }: Output, paint: Paint): Waiting {
   let what: string | null = null;
   let since = 0;
   let timer: NodeJS.Timeout | null = null;
@@ -69,11 +70,11 @@ function spinner(stream: Output, paint: Paint): Waiting {
     if (what === null || elapsed < FRAME_MS) return;
     const frame = FRAMES[Math.floor(elapsed / FRAME_MS) % FRAMES.length] ?? "";
     const time = elapsed < QUIET_FIRST_MS ? "" : paint("dim", ` ${duration(elapsed)}`);
-    stream.write(`${CLEAR_LINE}${paint("cyan", frame)} ${what}${time}`);
+    write(`${CLEAR_LINE}${paint("cyan", frame)} ${what}${time}`);
     isDrawn = true;
   };
   const hide = (): void => {
-    if (isDrawn) stream.write(CLEAR_LINE);
+    if (isDrawn) write(CLEAR_LINE);
     isDrawn = false;
   };
   return {
@@ -90,7 +91,7 @@ function spinner(stream: Output, paint: Paint): Waiting {
   };
 }
 
-function plainLines(stream: Output): Waiting {
+function plainLines({ write }: Output): Waiting {
   let what: string | null = null;
   let since = 0;
   let timer: NodeJS.Timeout | null = null;
@@ -99,7 +100,7 @@ function plainLines(stream: Output): Waiting {
     timer = what === null ? null : setTimeout(say, ms).unref();
   };
   const say = (): void => {
-    stream.write(`${what ?? ""} (${duration(Date.now() - since)})\n`);
+    write(`${what ?? ""} (${duration(Date.now() - since)})\n`);
     arm(QUIET_AGAIN_MS);
   };
   return {

@@ -3,9 +3,10 @@ import { usd } from "../core/budget.ts";
 import type { Json } from "../core/json.ts";
 import type { Value } from "../core/message.ts";
 
-/** `0.4s`, `12s`, `3m05s`, `2h04m`, `6d`. */
+/** `85ms`, `1.4s`, `12s`, `3m05s`, `2h04m`, `6d`. */
 export function duration(ms: number): string {
-  const seconds = Math.max(0, ms) / 1_000;
+  if (ms < 1_000) return `${Math.max(0, Math.round(ms))}ms`;
+  const seconds = ms / 1_000;
   if (seconds < 9.95) return `${seconds.toFixed(1)}s`;
   const whole = Math.round(seconds);
   if (whole < 60) return `${whole}s`;

@@ -29,7 +29,8 @@ export async function work(shell: Shell, flags: WorkFlags): Promise<number> {
   const { pid } = process;
   const { dir, limits } = settings;
   if (json) printLines(shell, [{ at: clock.now(), kind: "supervising", pid, store: dir, beatMs: limits.beatMs }]);
-  else terminal.out(`pid ${pid} supervises ${dir}; a beat takes ${duration(limits.beatMs)} at most; stop it with ctrl-c`);
+  else
+    terminal.out(`pid ${pid} supervises ${dir}; a beat takes ${duration(limits.beatMs)} at most; stop it with ctrl-c`);
   await Promise.race([supervisor.stopped, stop.aborted ? null : once(stop, "abort")]);
   terminal.waitFor("letting the workers come to an end");
   const since = clock.now();

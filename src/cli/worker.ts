@@ -21,7 +21,7 @@ import { runTask } from "../runner/chain-tasks.ts";
 import { agentWithEdges, worldWithEdges } from "../runner/edges.ts";
 import { SegmentCache } from "../runner/load.ts";
 import { type Located, agentNamed, readCatalogue } from "./agents.ts";
-import { edgeIn, holdAt } from "./hold.ts";
+import { holdAt, holdsIn } from "./hold.ts";
 import type { WorkerSettings } from "./supervise.ts";
 
 type Found = Awaited<ReturnType<Runner["agentOf"]>>;
@@ -30,12 +30,12 @@ registerResolution();
 const settings = JSON.parse(process.argv[2] ?? "") as WorkerSettings;
 // Agents that keep files of their own keep them beside the runs.
 process.env["CAIRN_STORE"] = settings.dir;
-serveTasks(taskRunner(settings));
 
 function taskRunner({ dir, limits, agentFiles }: WorkerSettings): RunTask {
   const store = openStore({ dir, create: false });
-  const edge = edgeIn(process.env["CAIRN_HOLD"]);
-  const onEdge = edge === null ? null : holdAt(edge, dir);
+  const holds = holdsIn(process.env["CAIRN_HOLD"]);
+  let inHand = "";
+  const onEdge = holds.length === 0 ? null : holdAt({ holds, dir, runInHand: () => inHand });
   const bare = localWorld({ store, limits, telemetry });
   const world = onEdge === null ? bare : worldWithEdges(bare, onEdge);
   const loaded = new Map<string, LoadedAgent>();
@@ -58,7 +58,11 @@ function taskRunner({ dir, limits, agentFiles }: WorkerSettings): RunTask {
     }
   };
   const run = runTask({ world, agentOf, segments: new SegmentCache() });
-  return async (task, invocation) => (isStale ? { kind: "exit" } : run(task, invocation));
+  return async (task, invocation) => {
+    if (isStale) return { kind: "exit" };
+    inHand = task.kind === "sweep" ? "" : task.payload.run;
+    return run(task, invocation);
+  };
 }
 
 /** The config comes first. A file that it names and that the agent was started from is the only one to be imported. */
@@ -85,4 +89,8 @@ const telemetry: Telemetry = {
 };
 
 /** The supervisor may have a spinner on that line. */
-const print = (line: string): void => void process.stderr.write(`${process.stderr.isTTY ? "\r\u001b[2K" : ""}${line}\n`);
+const print = (line: string): void =>
+  void process.stderr.write(`${process.stderr.isTTY ? "\r\u001b[2K" : ""}${line}\n`);
+
+// Last: everything above is there now.
+serveTasks(taskRunner(settings));

@@ -89,9 +89,11 @@ function sizeOf(message: Message): number {
 
 function segmentOf(members: readonly Message[]): Segment {
   const last = members.at(-1) as Message;
-  const same = known.get(last)?.find(
-    (segment) => segment.members.length === members.length && segment.members.every((each, i) => each === members[i]),
-  );
+  const same = known
+    .get(last)
+    ?.find(
+      (segment) => segment.members.length === members.length && segment.members.every((each, i) => each === members[i]),
+    );
   if (same !== undefined) return same;
   const text = canonical(members);
   const ref = { sha256: sha256(text), count: members.length, bytes: Buffer.byteLength(text, "utf8") };

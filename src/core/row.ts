@@ -236,8 +236,7 @@ export type ParkOutcome = Changed<"parked"> | Changed<"stirred"> | Changed<"supe
 /** Schedule 15: attempt 1 stores token 2, a zombie attempt 0 comes with dead token 1: it is refused. */
 export function parked(row: Row, park: Park): ParkOutcome {
   const free = row.chain === park.chain && row.epoch === park.epoch && row.owner === null && !hasEnded(row);
-  const newer =
-    row.park === null || !sameEntry(row.park.entry, park.entry) || row.park.entry.retry < park.entry.retry;
+  const newer = row.park === null || !sameEntry(row.park.entry, park.entry) || row.park.entry.retry < park.entry.retry;
   if (!free || !newer) return { kind: "superseded", row };
   if (row.stirs !== row.stirsSeen) return { kind: "stirred", row };
   return { kind: "parked", row: { ...row, park: { token: park.token, entry: park.entry } } };

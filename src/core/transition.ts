@@ -2,7 +2,7 @@
  * `transition(state, event)`: the only way a state becomes another. Pure and total over its legal pairs; an event
  * that its phase does not accept is a mistake of ours and stops the run before anything is committed.
  */
-import { add } from "./budget.ts";
+import { type Spent, add } from "./budget.ts";
 import type { Event, EventKind, EventOf, ReplyPart } from "./event.ts";
 import { ensure } from "./invariant.ts";
 import { type CallOutcome, type Message, type Part, type Value, inline, text } from "./message.ts";
@@ -131,9 +131,7 @@ const handlers: Handlers = {
     const taken = { ...state, absorbed: [...state.absorbed, event.message] };
     const { call, asked, answer } = event.body;
     // A question that is no longer open was answered in another way; the surface refuses such answers before a write.
-    const open = state.open.find(
-      (each) => each.call === call && each.status === "unknown" && each.asked === asked,
-    );
+    const open = state.open.find((each) => each.call === call && each.status === "unknown" && each.asked === asked);
     return open === undefined ? taken : withCall(taken, call, (each) => ({ ...each, answer }));
   },
 
@@ -236,7 +234,11 @@ function afterCalls(state: State): State {
 /** What must hold between two states, whatever happened. */
 function assertState(before: State, after: State): void {
   ensure(after.messages.length >= before.messages.length, "messages are lost");
-  ensure(after.spent.microUsd >= before.spent.microUsd && after.spent.beats >= before.spent.beats, "spent fell");
+  const meters = Object.keys(before.spent) as (keyof Spent)[];
+  ensure(
+    meters.every((meter) => after.spent[meter] >= before.spent[meter]),
+    "spent fell",
+  );
   ensure(new Set(after.open.map((call) => call.call)).size === after.open.length, "two open calls share an id");
   ensure(
     after.open.every((call) => call.status !== "started" || (call.intent !== null && call.releasedBy !== null)),

@@ -25,9 +25,7 @@ export async function perform(run: ActiveRun, agent: Agent, calls: readonly stri
   const longest = Math.max(...runnable.map(({ tool }) => timeoutOf(run, tool)));
   if (longest > run.leftMs) return noTime(run, runnable);
   run.acted = true;
-  const tries = await Promise.all(
-    runnable.map(async (each) => ({ ...each, ended: await tryOnce(run, each) })),
-  );
+  const tries = await Promise.all(runnable.map(async (each) => ({ ...each, ended: await tryOnce(run, each) })));
   // Set before anything is decided: what counts as quiet for a person's answer depends on it.
   if (tries.some(({ ended }) => ended.kind === "silent" && ended.outlived)) run.outlived = "tool";
   for (const each of tries) await recordEnd(run, each);
@@ -98,7 +96,8 @@ function recordSilence(run: ActiveRun, open: OpenCall, of: { tool: Tool; why: st
     return;
   }
   const tries = open.tries + 1;
-  const why = decision === "ask" ? of.why : `unknown after ${tries} tries with one key: ${of.why}. It may have happened.`;
+  const why =
+    decision === "ask" ? of.why : `unknown after ${tries} tries with one key: ${of.why}. It may have happened.`;
   const askFrom = decision === "ask" ? askFromOf(run, of.tool) : null;
   run.record({ kind: "ToolOutcomeUnknown", at, call, why, askFrom });
 }

@@ -8,6 +8,7 @@ import { type Snapshot, assertFormat, decodeJournal, decodeSnapshot, wholeState 
 import { type Segment, decodeSegment } from "../codec/transcript.ts";
 import { fromBlob } from "../codec/value.ts";
 import type { CommitRecord } from "../core/event.ts";
+import { InvariantViolated } from "../core/invariant.ts";
 import type { Json } from "../core/json.ts";
 import type { Value } from "../core/message.ts";
 import type { Row, SnapshotPointer } from "../core/row.ts";
@@ -57,8 +58,17 @@ export async function load(objects: ObjectStore, row: Row, cache: SegmentCache):
     throw new Unreadable(`snapshot ${row.snapshot.key} belongs to run ${base.run}`);
   }
   const journal = decodeJournal(row.journal);
-  const state = journal.reduce((folded, commit) => foldAll(folded, commit.events), base);
-  return { row, state, journal, stored: new Set(segments.keys()) };
+  return { row, state: replayed(base, journal), journal, stored: new Set(segments.keys()) };
+}
+
+/** Events that do not follow from the snapshot are as unreadable as bytes that are no events. */
+function replayed(base: State, journal: readonly CommitRecord[]): State {
+  try {
+    return journal.reduce((state, commit) => foldAll(state, commit.events), base);
+  } catch (error) {
+    if (!(error instanceof InvariantViolated)) throw error;
+    throw new Unreadable(`the journal does not follow its snapshot: ${error.message}`);
+  }
 }
 
 export async function readSnapshot(objects: ObjectStore, pointer: SnapshotPointer): Promise<Snapshot> {

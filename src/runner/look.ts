@@ -159,7 +159,12 @@ function entered(entry: LedgerEntry, event: CallEvent): LedgerEntry {
     case "ToolIntended":
       return { ...entry, status: "intended", effect: event.effect, key: event.key, intendedAt: event.at };
     case "ToolInvoked":
-      return { ...entry, status: "started", attempts: entry.attempts + 1, evidence: `released in epoch ${event.epoch}` };
+      return {
+        ...entry,
+        status: "started",
+        attempts: entry.attempts + 1,
+        evidence: `released in epoch ${event.epoch}`,
+      };
     case "ToolResultRecorded": {
       const { outcome: status, externalId, evidence, at: settledAt } = event;
       return { ...entry, status, externalId, evidence, settledAt };

@@ -49,9 +49,7 @@ async function verdictOf(
   return { check: check.name, why: verdict === false ? "it does not hold" : bounded(verdict) };
 }
 
-type Made =
-  | { readonly json: Json; readonly failure: null }
-  | { readonly json: null; readonly failure: Failure };
+type Made = { readonly json: Json; readonly failure: null } | { readonly json: null; readonly failure: Failure };
 
 function resultOf(agent: Agent, view: RunView): Made {
   const refused = (why: string): Made => ({ json: null, failure: { code: "ResultInvalid", message: bounded(why) } });

@@ -174,7 +174,13 @@ export async function intend(run: ActiveRun, agent: Agent, calls: readonly strin
 }
 
 type Judged =
-  | { readonly kind: "fits"; readonly call: string; readonly tool: Tool; readonly args: Json; readonly intended: boolean }
+  | {
+      readonly kind: "fits";
+      readonly call: string;
+      readonly tool: Tool;
+      readonly args: Json;
+      readonly intended: boolean;
+    }
   | { readonly kind: "refused"; readonly call: string; readonly why: string };
 
 async function judgeCall(run: ActiveRun, agent: Agent, call: string): Promise<Judged> {

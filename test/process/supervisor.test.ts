@@ -296,8 +296,9 @@ describe("supervisors", () => {
     await until("it is held", () => of.noted("held-a").length === 1);
     const worker = identify(of.noted("held-a")[0]?.pid);
     expect(isAlive(worker)).toBe(true);
+    const dead = identify(child.pid);
     child.kill("SIGKILL");
-    await until("the worker is gone", () => !isAlive(worker));
+    await until("both are gone", () => !isAlive(dead) && !isAlive(worker));
     of.go();
     of.supervise();
     await of.ended("held-a");

@@ -52,7 +52,8 @@ describe("told to the model", () => {
 
   test("of two calls only the one that cannot be run is refused", async () => {
     const agent = talker(({ calls }) => {
-      if (calls.length > 0) return { text: calls.map(({ outcome, result }) => `${outcome} ${String(result)}`).join(";") };
+      if (calls.length > 0)
+        return { text: calls.map(({ outcome, result }) => `${outcome} ${String(result)}`).join(";") };
       const good = { tool: "add", args: { a: 1 } };
       return { calls: [{ tool: "nothing", args: {} }, good] };
     });
@@ -149,7 +150,10 @@ describe("definition of done", () => {
     );
     const { shown, events } = await outcomeOf(agent);
     expect(shown).toMatchObject({ status: "completed", result: "now I am" });
-    expect(events.find(({ kind }) => kind === "CheckFailed")).toMatchObject({ check: "added", why: "nothing was added" });
+    expect(events.find(({ kind }) => kind === "CheckFailed")).toMatchObject({
+      check: "added",
+      why: "nothing was added",
+    });
   });
 
   test("a check that never holds, or throws, ends the run as NotDone", async () => {

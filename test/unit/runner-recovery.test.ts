@@ -46,7 +46,10 @@ describe("a crash in the middle of a tool", () => {
     const { world } = bench();
     const { payload, key } = await dieInTool(world, effect);
     const keys: string[] = [];
-    const runner = runnerOf(world, actor(effect, (given) => keys.push(given)));
+    const runner = runnerOf(
+      world,
+      actor(effect, (given) => keys.push(given)),
+    );
     expect(await attempt(runner, payload, 1)).toMatchObject({ reply: { route: "beat" } });
     expect(keys).toEqual([key]);
     const events = (await timeline(world, { run: payload.run, after: 0 })) ?? [];
@@ -59,7 +62,10 @@ describe("a crash in the middle of a tool", () => {
     const { world } = bench();
     const { payload } = await dieInTool(world, "unsafe");
     let runs = 0;
-    const runner = runnerOf(world, actor("unsafe", () => (runs += 1)));
+    const runner = runnerOf(
+      world,
+      actor("unsafe", () => (runs += 1)),
+    );
     const parked = await attempt(runner, payload, 1);
     expect(parked).toMatchObject({ reply: { route: "park" } });
     if (parked.kind !== "beat") throw new Error("no reply");
@@ -76,7 +82,10 @@ describe("a person's answer", () => {
     const { world } = tools;
     const { payload, key } = await dieInTool(world, "unsafe");
     const keys: string[] = [];
-    const runner = runnerOf(world, actor("unsafe", (given) => keys.push(given)));
+    const runner = runnerOf(
+      world,
+      actor("unsafe", (given) => keys.push(given)),
+    );
     const taken = await attempt(runner, payload, 1);
     if (taken.kind !== "beat") throw new Error("no reply");
     const said = { run: payload.run, call: "c1", result: null, by: "ann", note: "I looked" };
@@ -135,7 +144,10 @@ describe("epochs", () => {
     const payload = await begin(world, frozen, {});
     const zombie = attempt(runnerOf(world, frozen), payload);
     await expect.poll(() => thaw.name).toBe("thaw");
-    const runner = runnerOf(world, actor("keyed", () => "in time"));
+    const runner = runnerOf(
+      world,
+      actor("keyed", () => "in time"),
+    );
     const taken = await attempt(runner, payload, 1);
     if (taken.kind !== "beat") throw new Error("no reply");
     thaw();

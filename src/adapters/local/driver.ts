@@ -14,7 +14,7 @@ import type { Clock } from "../../ports/world.ts";
 import { type Backlog, createBacklog } from "./backlog.ts";
 import type { Store } from "./database.ts";
 import { type Execution, answered, failed, taskOf } from "./execution.ts";
-import { executionsOf } from "./executions.ts";
+import { type Executions, executionsOf } from "./executions.ts";
 import { isAlive, killIfAlive } from "./process-identity.ts";
 import { type Children, childrenOf } from "./processes.ts";
 import type { TaskError } from "./wire.ts";
@@ -88,38 +88,12 @@ export function createDriver(options: DriverOptions): Driver {
     onBack: () => onEvent({ kind: "storeIsBack" }),
   });
   const pool = poolOf(options, { children, backlog });
-  const sweep = sweeper(options, { pool });
-  const left = leftBehind(options, { children });
+  const attempts = attemptsOf(options, { executions, pool, backlog });
+  const sweep = sweeper(options, pool);
+  const left = leftBehind(options, children);
   let isRecovered = false;
   let isDraining = false;
 
-  const settle = (execution: Execution, end: TaskEnd): void => {
-    const now = clock.now();
-    const moved = executions.settle(execution, (found) =>
-      end.kind === "answered"
-        ? answered(found, { answer: end.answer, now })
-        : failed(found, { now, rescueMs: limits.rescueMs, atOnce: false }),
-    );
-    if (moved === null) return;
-    onEvent({
-      kind: "moved",
-      execution: moved.name,
-      run: moved.payload.run,
-      state: moved.state,
-      readyAt: moved.readyAt,
-    });
-  };
-  const attempt = (worker: Worker, execution: Execution): void => {
-    const { name, payload, state, retry } = execution;
-    const attempted = { execution: name, run: payload.run, state, retry, pid: worker.identity.pid };
-    const onEnd = (end: TaskEnd): void => {
-      onEvent(eventOf(attempted, end));
-      backlog.keep(() => settle(execution, end));
-      options.onProgress();
-    };
-    onEvent({ kind: "attemptStarted", ...attempted });
-    pool.run(worker, { task: taskOf(execution), onEnd });
-  };
   const recover = (): boolean => {
     if (!left.areGone()) return false;
     executions.recover({ now: clock.now(), rescueMs: limits.rescueMs });
@@ -137,7 +111,7 @@ export function createDriver(options: DriverOptions): Driver {
       // The child comes first: if there is none to be had, no attempt is counted.
       const worker = pool.take();
       const execution = executions.begin(name, clock.now());
-      if (execution !== null) attempt(worker, execution);
+      if (execution !== null) attempts.start(worker, execution);
     }
   };
   return {
@@ -151,6 +125,37 @@ export function createDriver(options: DriverOptions): Driver {
   };
 }
 
+/** Attempts of executions, from the moment that the store knows of them to the moment that it knows their end. */
+function attemptsOf(
+  { clock, limits, onEvent, onProgress }: DriverOptions,
+  of: { readonly executions: Executions; readonly pool: Pool; readonly backlog: Backlog },
+) {
+  const settle = (execution: Execution, end: TaskEnd): void => {
+    const now = clock.now();
+    const moved = of.executions.settle(execution, (found) =>
+      end.kind === "answered"
+        ? answered(found, { answer: end.answer, now })
+        : failed(found, { now, rescueMs: limits.rescueMs, atOnce: false }),
+    );
+    if (moved === null) return;
+    const { name, payload, state, readyAt } = moved;
+    onEvent({ kind: "moved", execution: name, run: payload.run, state, readyAt });
+  };
+  return {
+    start: (worker: Worker, execution: Execution): void => {
+      const { name, payload, state, retry } = execution;
+      const attempted = { execution: name, run: payload.run, state, retry, pid: worker.identity.pid };
+      const onEnd = (end: TaskEnd): void => {
+        onEvent(eventOf(attempted, end));
+        of.backlog.keep(() => settle(execution, end));
+        onProgress();
+      };
+      onEvent({ kind: "attemptStarted", ...attempted });
+      of.pool.run(worker, { task: taskOf(execution), onEnd });
+    },
+  };
+}
+
 function eventOf(attempted: Attempted, end: TaskEnd): SupervisorEvent {
   if (end.kind === "failed") return { ...attempted, kind: "attemptFailed", how: end.how, error: end.error };
   const route = end.answer.kind === "beat" ? end.answer.reply.route : null;
@@ -160,7 +165,10 @@ function eventOf(attempted: Attempted, end: TaskEnd): SupervisorEvent {
 function poolOf(options: DriverOptions, of: { readonly children: Children; readonly backlog: Backlog }): Pool {
   const { worker, workers, clock, limits, onEvent } = options;
   return createPool({
-    ...{ worker, workers, clock, beatMs: limits.beatMs },
+    worker,
+    workers,
+    clock,
+    beatMs: limits.beatMs,
     onSpawned: (child) => {
       of.children.add(child);
       onEvent({ kind: "workerSpawned", pid: child.pid });
@@ -173,7 +181,7 @@ function poolOf(options: DriverOptions, of: { readonly children: Children; reado
 }
 
 /** One sweep at a time, the first one before anything else. */
-function sweeper({ clock, onEvent, onProgress }: DriverOptions, { pool }: { readonly pool: Pool }) {
+function sweeper({ clock, onEvent, onProgress }: DriverOptions, pool: Pool) {
   let dueAt = 0;
   let isOut = false;
   return {
@@ -192,7 +200,7 @@ function sweeper({ clock, onEvent, onProgress }: DriverOptions, { pool }: { read
 }
 
 /** The children that are in the store when its supervisor begins: those of a dead one. */
-function leftBehind({ onEvent }: DriverOptions, { children }: { readonly children: Children }) {
+function leftBehind({ onEvent }: DriverOptions, children: Children) {
   const killed = new Set<number>();
   return {
     /** Kills those that are alive; true once none is. */

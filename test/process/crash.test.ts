@@ -1,0 +1,47 @@
+/**
+ * Seed 0's crash test: SIGKILL between a checkpoint in the middle of a turn and the next one, then a reload from disk.
+ * The companion asserts the reverse: after a clean end the run says so.
+ */
+import { expect, test } from "vitest";
+import { travel } from "../../agents/travel/agent.ts";
+import { startRun } from "../../src/runner/start.ts";
+import { show, transcript } from "../../src/runner/look.ts";
+import type { Agent } from "../../src/agent/define.ts";
+import { killHeld, supervise, untilStatus, workshop } from "../support/processes.ts";
+
+test("checkpoint survives a crash: in progress, baseline and tool batch, each message with its own time and source", async () => {
+  const shop = workshop();
+  const before = Date.now();
+  const input = { from: "Hamburg", to: "Lisbon", date: "2027-03-14", nights: 3, traveller: "Ada" };
+  const started = await startRun(shop.world, {
+    agent: travel as Agent,
+    input,
+    tenant: "local",
+    idempotencyKey: null,
+  });
+  if (started.kind !== "started") throw new Error(started.kind);
+  const { run } = started.row;
+  // The first beat is checkpointed; the reply of the second one is there, and nothing of it is committed.
+  const first = supervise(shop, { env: { CAIRN_HOLD: "before:intent:3" } });
+  await killHeld(shop);
+  await first.kill("SIGKILL");
+
+  const reloaded = await show(shop.world, run);
+  expect(reloaded).toMatchObject({ inProgress: true, status: "running", version: 2, messages: 3 });
+  const messages = (await transcript(shop.world, run)) ?? [];
+  expect(messages.map(({ id, role, source }) => [id, role, source])).toEqual([
+    ["m1", "user", "task"],
+    ["m2", "assistant", "model:scripted:travel-model"],
+    ["m3", "tool", "tool:searchFlights"],
+  ]);
+  const times = messages.map(({ at }) => at);
+  expect(times[0]).toBeGreaterThanOrEqual(before);
+  expect(times).toEqual(times.toSorted((one, other) => one - other));
+  expect(times.at(-1)).toBeLessThanOrEqual(Date.now());
+
+  supervise(shop);
+  await untilStatus(shop, run, "completed");
+  expect(await show(shop.world, run)).toMatchObject({ inProgress: false, resumable: false });
+  const final = (await transcript(shop.world, run)) ?? [];
+  expect(final.slice(0, 3)).toEqual(messages);
+});

@@ -1,0 +1,129 @@
+/**
+ * Real processes, killed with SIGKILL from outside at every edge of the protocol: before and after the claim, commit A,
+ * the tool's effect, the snapshot's PUT and commit B of every beat of travel. Whatever the edge, the run ends with the
+ * same result, every effect happened once, and at most one beat was done again.
+ */
+import { DatabaseSync } from "node:sqlite";
+import { join } from "node:path";
+import { expect, test } from "vitest";
+import { travel } from "../../agents/travel/agent.ts";
+import { countsOf } from "../../agents/travel/services.ts";
+import type { Agent } from "../../src/agent/define.ts";
+import type { Edge } from "../../src/runner/edges.ts";
+import { agentWithEdges, worldWithEdges } from "../../src/runner/edges.ts";
+import { ledger, show } from "../../src/runner/look.ts";
+import { startRun } from "../../src/runner/start.ts";
+import { begin, bench, drive, runnerOf } from "../support/drive.ts";
+import { type Workshop, heldIn, supervise, workshop } from "../support/processes.ts";
+
+const INPUT = { from: "Hamburg", to: "Lisbon", date: "2027-03-14", nights: 3, traveller: "Ada" };
+const agent = travel as Agent;
+
+/** Every edge that an uninterrupted run passes, and what it results in. */
+async function uninterrupted(): Promise<{ readonly edges: readonly Edge[]; readonly result: unknown }> {
+  const { dir, world } = bench();
+  process.env["TRAVEL_SERVICES"] = join(dir, "services");
+  process.env["TRAVEL_PACE"] = "0";
+  const edges: Edge[] = [];
+  const note = async (edge: Edge): Promise<void> => void edges.push(edge);
+  const payload = await begin(world, agent, INPUT);
+  const runner = runnerOf(worldWithEdges(world, note), agentWithEdges(agent, note));
+  expect(await drive(runner, payload)).toMatchObject({ route: "done" });
+  return { edges, result: (await show(world, payload.run))?.result };
+}
+
+const start = async ({ world }: Workshop): Promise<string> => {
+  const started = await startRun(world, { agent, input: INPUT, tenant: "local", idempotencyKey: null });
+  if (started.kind !== "started") throw new Error(started.kind);
+  return started.row.run;
+};
+
+/** How often the other sides were asked for each key, and that each key has one booking. */
+function requestsByKey({ dir }: Workshop): ReadonlyMap<string, number> {
+  const found = new Map<string, number>();
+  for (const service of ["airline", "hotel", "card", "mail"]) {
+    const db = new DatabaseSync(join(dir, "services", `${service}.sqlite`), { readOnly: true });
+    const rows = db.prepare("SELECT key, requests FROM bookings").all() as { key: string; requests: number }[];
+    for (const { key, requests } of rows) found.set(key, requests);
+    db.close();
+  }
+  return found;
+}
+
+test("killed at every edge: same result, one effect per key, at most one beat more", { timeout: 150_000 }, async () => {
+  const { edges, result } = await uninterrupted();
+  const names = new Set(edges.map(({ when, name }) => `${when} ${name}`));
+  expect(names.size).toBe(10);
+  expect(edges.length).toBeGreaterThanOrEqual(70);
+
+  const shop = workshop();
+  const edgeOf = new Map<string, Edge>();
+  for (const edge of edges) edgeOf.set(await start(shop), edge);
+  const holds = [...edgeOf].map(([run, { when, name, at }]) => `${run}=${when}:${name}:${at}`);
+  supervise(shop, { env: { CAIRN_HOLD: holds.join(","), TRAVEL_SERVICES: join(shop.dir, "services") }, workers: 3 });
+
+  const killed = new Set<string>();
+  const killAndCount = async (): Promise<number> => {
+    for (const [run, pid] of heldIn(shop.dir)) {
+      if (killed.has(run)) continue;
+      killed.add(run);
+      process.kill(pid, "SIGKILL");
+    }
+    const { rows } = await shop.world.table.list({ ...LIST, now: Date.now() });
+    return rows.length;
+  };
+  await expect.poll(killAndCount, { timeout: 140_000, interval: 15 }).toBe(edges.length);
+  expect(killed.size).toBe(edges.length);
+
+  const requests = requestsByKey(shop);
+  for (const [run, edge] of edgeOf) {
+    const where = `killed ${edge.when} ${edge.name} ${edge.at}`;
+    const shown = await show(shop.world, run);
+    expect(shown?.result, where).toEqual(result);
+    expect(shown?.takeovers, where).toBeLessThanOrEqual(1);
+    const calls = (await ledger(shop.world, run)) ?? [];
+    expect(
+      calls.map(({ tool, status }) => `${tool} ${status}`),
+      where,
+    ).toEqual(Object.keys(agent.tools).map((tool) => `${tool} succeeded`));
+    const asked = calls.filter(({ effect }) => effect === "keyed").map(({ key }) => requests.get(key ?? "") ?? 0);
+    expect(asked, where).toHaveLength(4);
+    expect(Math.min(...asked), where).toBe(1);
+    expect(
+      asked.reduce((sum, each) => sum + each),
+      where,
+    ).toBeLessThanOrEqual(5);
+  }
+  const { model, airline } = countsOf(join(shop.dir, "services"));
+  expect(airline.bookings).toBe(edges.length);
+  const asked = Object.values(model).reduce((sum, each) => sum + each);
+  expect(asked).toBeLessThanOrEqual(edges.length * (Object.keys(agent.tools).length + 2));
+});
+
+const LIST = { tenant: "local", status: "completed", limit: 1_000, after: null } as const;
+
+test(
+  "killed again and again at any moment, one pid or another: the trips are booked once each",
+  { timeout: 60_000 },
+  async () => {
+    const { result } = await uninterrupted();
+    const shop = workshop({ TRAVEL_PACE: "0.05", CAIRN_LIMITS: JSON.stringify({ rescueMs: 50 }) });
+    const runs = [await start(shop), await start(shop), await start(shop)];
+    const { events } = supervise(shop, { env: { TRAVEL_SERVICES: join(shop.dir, "services") }, workers: 2 });
+    const pids = new Set<number>();
+    const killSome = async (): Promise<number> => {
+      const spawned = events.flatMap(({ kind, pid }) => (kind === "workerSpawned" && pid !== undefined ? [pid] : []));
+      const next = spawned.find((pid) => !pids.has(pid));
+      if (next !== undefined && pids.size < 8) {
+        pids.add(next);
+        // The moment depends on the pid and on the machine; which moment it is does not matter.
+        setTimeout(() => process.kill(next, "SIGKILL"), 300 + ((next * 37) % 400));
+      }
+      return (await shop.world.table.list({ ...LIST, now: Date.now() })).rows.length;
+    };
+    await expect.poll(killSome, { timeout: 50_000, interval: 20 }).toBe(runs.length);
+    for (const run of runs) expect((await show(shop.world, run))?.result).toEqual(result);
+    const counts = countsOf(join(shop.dir, "services"));
+    for (const service of [counts.airline, counts.hotel, counts.card]) expect(service.bookings).toBe(runs.length);
+  },
+);

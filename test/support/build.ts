@@ -1,0 +1,168 @@
+/** States, events and rows for tests: complete, legal, and changed only by what a test is about. */
+import { createHash } from "node:crypto";
+import type { Event, EventKind, EventOf, ReplyPart } from "../../src/core/event.ts";
+import type { Hash } from "../../src/core/ids.ts";
+import type { Json } from "../../src/core/json.ts";
+import { inline } from "../../src/core/message.ts";
+import type { View } from "../../src/core/outstanding.ts";
+import type { Phase } from "../../src/core/phases.ts";
+import type { Action } from "../../src/core/recovery.ts";
+import { type Row, created } from "../../src/core/row.ts";
+import { type OpenCall, type State, initialState } from "../../src/core/state.ts";
+import { ACCEPTS, foldAll } from "../../src/core/transition.ts";
+
+export const AT = 1_700_000_000_000;
+export const RUN = `local-${"a".repeat(26)}`;
+export const BORN = "b".repeat(10);
+export const SHA = "0".repeat(64);
+
+export const EVENT_KINDS = Object.keys(ACCEPTS) as readonly EventKind[];
+
+export const hash: Hash = (text) => createHash("sha256").update(text).digest("hex");
+
+export const view = (change: Partial<View> = {}): View => ({ now: AT, epoch: 1, quietUntil: 0, ...change });
+
+export const newState = (task: Json = { to: "Lisbon" }): State =>
+  initialState({
+    ...{ run: RUN, born: BORN, agent: "travel", agentVersion: "1", takeoversMax: 10, at: AT },
+    ...{ task: inline(task), taskText: JSON.stringify(task) },
+  });
+
+export const after = (...events: readonly Event[]): State => foldAll(newState(), events);
+
+export const startedEvent: Event = { kind: "RunStarted", at: AT, agentVersion: "1" };
+
+export function replied(parts: readonly ReplyPart[], at = AT): EventOf<"ModelCallCompleted"> {
+  return {
+    kind: "ModelCallCompleted",
+    at,
+    model: "test:m",
+    parts,
+    finish: "stop",
+    tokensIn: 9,
+    tokensOut: 5,
+    tookMs: 7,
+  };
+}
+
+export const says = (text: string): ReplyPart => ({ kind: "text", text });
+
+export const calls = (tool: string, args: Json = {}): ReplyPart => ({
+  kind: "call",
+  tool,
+  args: inline(args),
+  provider: null,
+});
+
+type Effect = NonNullable<OpenCall["intent"]>["effect"];
+
+export const intended = (call: string, effect: Effect = "keyed"): Event => ({
+  kind: "ToolIntended",
+  at: AT,
+  call,
+  effect,
+  key: `key-${call}`,
+  argsDigest: SHA,
+});
+
+export const invoked = (call: string, epoch = 1): Event => ({ kind: "ToolInvoked", at: AT, call, epoch });
+
+export const resulted = (call: string, json: Json = "fine", at = AT): Event => ({
+  kind: "ToolResultRecorded",
+  at,
+  call,
+  outcome: "succeeded",
+  value: inline(json),
+  externalId: null,
+  evidence: "the tool returned",
+});
+
+export const lostSight = (call: string, askFrom: number | null = AT): Event => ({
+  kind: "ToolOutcomeUnknown",
+  at: AT,
+  call,
+  why: "no answer",
+  askFrom,
+});
+
+export const answer = (as: "succeeded" | "failed" | "retry", json: Json = null) => ({
+  as,
+  value: json === null ? null : inline(json),
+  by: "ada",
+  note: null,
+});
+
+export const taken = (call: string, asked = 1, given = answer("retry")): Event => ({
+  kind: "MessageAbsorbed",
+  at: AT,
+  stage: "taken",
+  message: `reconcile#${call}#${asked}`,
+  body: { kind: "reconcile", call, asked, answer: given },
+});
+
+export const reconciled = (call: string, given = answer("retry")): Event => ({
+  kind: "ToolResultReconciled",
+  at: AT,
+  call,
+  answer: given,
+});
+
+export const decided = (action: Action): Event => ({ kind: "RecoveryDecided", at: AT, rule: "r", why: "w", action });
+
+export const FAILURE = { code: "Broken", message: "it broke" };
+export const aborted = decided({ kind: "abort", failure: FAILURE });
+export const completed: Event = { kind: "RunEnded", at: AT, status: "completed", result: inline("done") };
+export const failed: Event = { kind: "RunEnded", at: AT, status: "failed", failure: FAILURE };
+
+/** One call of each status: c1 proposed, c2 intended, c3 started by epoch 1, c4 unknown. */
+export const withCalls = (): State =>
+  after(
+    startedEvent,
+    replied(["first", "second", "third", "fourth"].map((tool) => calls(tool))),
+    ...[intended("c2"), intended("c3"), invoked("c3"), intended("c4", "unsafe"), invoked("c4"), lostSight("c4")],
+  );
+
+const blocked = (): State =>
+  after(startedEvent, replied([calls("book")]), intended("c1", "unsafe"), invoked("c1"), lostSight("c1", AT + 9));
+
+/** A state of each phase, reached by events. */
+export const IN_PHASE: { readonly [P in Phase]: () => State } = {
+  Preparing: () => newState(),
+  AwaitingLLM: () => after(startedEvent),
+  RetryingLLM: () => after(startedEvent, decided({ kind: "retry", at: AT + 1_000 })),
+  ExecutingTools: withCalls,
+  Reflecting: () => after(startedEvent, replied([says("done")])),
+  AwaitingReconcile: blocked,
+  Completed: () => after(startedEvent, replied([says("done")]), completed),
+  Failed: () => after(startedEvent, aborted, failed),
+};
+
+/** An event of each kind that fits the state of its phase above. */
+export function eventOf(kind: EventKind, phase: Phase): Event {
+  const unknown = phase === "ExecutingTools" ? "c4" : "c1";
+  const events: { readonly [K in EventKind]: Event } = {
+    RunStarted: startedEvent,
+    AgentChanged: { kind: "AgentChanged", at: AT, from: "1", to: "2" },
+    ModelCallCompleted: replied([says("hello"), calls("book")]),
+    ModelCallLost: { kind: "ModelCallLost", at: AT, calls: 1, why: "its process ended" },
+    BudgetDebited: { kind: "BudgetDebited", at: AT, debit: { microUsd: 3 }, for: "test" },
+    ToolIntended: intended("c1"),
+    ToolInvoked: invoked("c2"),
+    ToolResultRecorded: resulted("c3"),
+    ToolOutcomeUnknown: lostSight("c3"),
+    ToolResultReconciled: reconciled(unknown),
+    MessageAbsorbed: taken(unknown),
+    CheckFailed: { kind: "CheckFailed", at: AT, check: "has-ticket", why: "none" },
+    RecoveryDecided: aborted,
+    RunEnded: failed,
+  };
+  return events[kind];
+}
+
+export const row = (change: Partial<Row> = {}): Row => ({
+  ...created({
+    ...{ run: RUN, born: BORN, tenant: "local", agent: "travel", agentVersion: "1", inputDigest: SHA },
+    ...{ snapshot: { version: 0, key: "s0", digest: SHA }, now: AT, deadline: AT + 1_000_000 },
+  }),
+  ...change,
+});

@@ -1,0 +1,185 @@
+/** The checkers of the tidy test: each takes a source and names what in it offends. */
+import { type Import, type Node, type Place, type Source } from "./source.ts";
+import { lineOf, memberOf, nameOf, rootOf } from "./source.ts";
+
+export type Check = (source: Source) => readonly string[];
+
+/** What each room may import beside itself: ours, and packages. */
+const ROOMS: Readonly<Record<string, { readonly ours: RegExp; readonly packages: RegExp }>> = {
+  "src/core": { ours: /^$/, packages: /^$/ },
+  "src/codec": { ours: /^src\/core\//, packages: /^(zod|canonicalize|node:crypto|node:zlib)$/ },
+  "src/ports": { ours: /^src\/core\//, packages: /^$/ },
+  "src/agent": { ours: /^src\/(core|codec)\//, packages: /^(zod|@ai-sdk\/.+|node:.+)$/ },
+  "src/runner": { ours: /^src\/(core|codec|ports|agent)\//, packages: /^zod$/ },
+  "src/adapters/local": { ours: /^src\/(core|codec|ports)\//, packages: /^node:.+$/ },
+  "src/cli": { ours: /^src\//, packages: /^(commander|zod|node:.+)$/ },
+  "src/index.ts": { ours: /^src\/(agent|core)\//, packages: /^$/ },
+  "cairn.config.ts": { ours: /^src\/agent\/config\.ts$/, packages: /^$/ },
+  "vitest.config.ts": { ours: /^$/, packages: /^vitest$/ },
+  agents: { ours: /^src\/index\.ts$/, packages: /^(cairn|zod|@ai-sdk\/.+|node:.+)$/ },
+  scripts: { ours: /^(src|agents)\//, packages: /^node:.+$/ },
+  bench: { ours: /^(src|agents)\//, packages: /^(cairn|zod|node:.+)$/ },
+  test: {
+    ours: /^(src|agents|scripts)\/|^[^/]+$/,
+    packages: /^(vitest|fast-check|cairn|zod|@ai-sdk\/.+|node:.+)$/,
+  },
+};
+
+const roomOf = (path: string): string =>
+  Object.keys(ROOMS).find((room) => path === room || path.startsWith(`${room}/`)) ?? "";
+
+/** A file in no known room offends too: a new room says here what it may import. */
+export const trespassing: Check = ({ path, imports }) => {
+  const name = roomOf(path);
+  const room = ROOMS[name];
+  if (room === undefined) return [`${path} lies in no known room`];
+  const isAllowed = ({ from, ours }: Import): boolean =>
+    ours ? roomOf(from) === name || room.ours.test(from) : room.packages.test(from);
+  return imports.filter((each) => !isAllowed(each)).map(({ from }) => `imports ${from}`);
+};
+
+export const usingAws: Check = ({ imports }) =>
+  imports.flatMap(({ from }) =>
+    /^(@aws-sdk|@aws-lambda-powertools|@smithy|aws-)/.test(from) ? [`imports ${from}`] : [],
+  );
+
+/** A checker whose offences are single nodes, shown by their line. */
+function nodes(offends: (place: Place, source: Source) => boolean): Check {
+  return (source) =>
+    source.nodes
+      .filter((place) => offends(place, source))
+      .map(({ node }) => `line ${lineOf(source, node.start)}: ${source.text.slice(node.start, node.end).slice(0, 60)}`);
+}
+
+export const readingEnvironment = nodes(({ node, within: [parent] }) => {
+  const isImported = node.type === "ImportSpecifier" && nameOf(node["imported"]) === "env";
+  return memberOf(node) === "process.env" || (isImported && nameOf(parent?.["source"]) === "node:process");
+});
+
+/** A name that stands for itself, and not the key or the member of something. */
+function freeName({ node, within: [parent] }: Place): string {
+  if (node.type !== "Identifier" || parent === undefined || parent["computed"] === true) return nameOf(node);
+  const isMember = parent["property"] === node;
+  const isKey = parent["key"] === node && parent["shorthand"] !== true;
+  return isMember || isKey ? "" : nameOf(node);
+}
+
+const OUTSIDE =
+  /^(Promise|Date|Temporal|process|console|globalThis|fetch|crypto|performance|Buffer|Abort(Controller|Signal)|set(Timeout|Interval|Immediate)|queueMicrotask)$/;
+const WAITING = /^(AwaitExpression|YieldExpression)$/;
+
+export const impure = nodes((place) => {
+  const { node } = place;
+  const isAsync = node["async"] === true || node["await"] === true || WAITING.test(node.type);
+  return isAsync || memberOf(node) === "Math.random" || (node.type === "Identifier" && OUTSIDE.test(freeName(place)));
+});
+
+const CHANCE = /^(Date|Temporal|performance|set(Timeout|Interval|Immediate)|random(UUID|Bytes|Int)|getRandomValues)$/;
+
+/** Time and chance that did not come through a port. */
+export const timeless = nodes(
+  (place) =>
+    /^(Math\.random|AbortSignal\.timeout)$/.test(memberOf(place.node)) ||
+    (place.node.type === "Identifier" && CHANCE.test(freeName(place))),
+);
+
+const FUNCTION = /^(FunctionDeclaration|FunctionExpression|ArrowFunctionExpression)$/;
+
+/** What `describe` is given groups tests; nobody reads it as one function. */
+export const longFunction = nodes(({ node, within: [parent] }, source) => {
+  const isGroup = parent?.type === "CallExpression" && rootOf(parent["callee"]) === "describe";
+  const lines = lineOf(source, node.end) - lineOf(source, node.start) + 1;
+  return FUNCTION.test(node.type) && !isGroup && lines > FUNCTION_LINES_MAX;
+});
+
+export const FUNCTION_LINES_MAX = 70;
+
+export const longFile: Check = ({ text }) => {
+  const lines = text.trimEnd().split("\n").length;
+  return lines > FILE_LINES_MAX ? [`${lines} lines`] : [];
+};
+
+export const FILE_LINES_MAX = 300;
+
+export const deep: Check = ({ path }) => (path.split("/").length - 2 > 2 ? [`${path} is too deep`] : []);
+
+export const defaultExport = nodes(({ node }) => {
+  const isNamedDefault = node.type === "ExportSpecifier" && nameOf(node["exported"]) === "default";
+  return node.type === "ExportDefaultDeclaration" || isNamedDefault;
+});
+
+export const unerasable = nodes(({ node }) => /^TS(Enum|Module)Declaration$/.test(node.type));
+
+export const anything = nodes(({ node }) => node.type === "TSAnyKeyword");
+
+const FORBIDDEN = /^(data|infos?|managers?|helpers?|utils?|common|misc|jobs?|sessions?|locks?)$/;
+
+const isForbidden = (name: string): boolean =>
+  name
+    .replace(/([a-z0-9])([A-Z])/g, "$1 $2")
+    .toLowerCase()
+    .split(/[^a-z0-9]+/)
+    .some((word) => FORBIDDEN.test(word));
+
+export const badName: Check = (source) => [
+  ...(isForbidden(source.path) ? [`the path ${source.path}`] : []),
+  ...nodes((place) => isForbidden(chosenName(place)))(source),
+];
+
+const DECLARING = /^(VariableDeclarator|(Function|Class|TSInterface|TSTypeAlias)Declaration|TSTypeParameter)$/;
+const KEYED = /^(PropertyDefinition|MethodDefinition|TSPropertySignature|TSMethodSignature)$/;
+
+/** Names that are ours to choose: not members and keys of what somebody else made, nor what is taken out of it. */
+function chosenName({ node, within: [parent, above] }: Place): string {
+  if (KEYED.test(node.type)) return nameOf(node["key"]);
+  if (node.type !== "Identifier" || parent === undefined) return "";
+  const { type } = parent;
+  const isChosen =
+    (DECLARING.test(type) && (parent["id"] === node || parent["name"] === node)) ||
+    (FUNCTION.test(type) && (parent["params"] as readonly Node[]).includes(node)) ||
+    (type === "Property" && above?.type === "ObjectPattern" && parent["value"] === node && !parent["shorthand"]) ||
+    (type === "ImportSpecifier" && parent["local"] === node && nameOf(parent["imported"]) !== nameOf(node)) ||
+    type === "ArrayPattern";
+  return isChosen ? nameOf(node) : "";
+}
+
+const TEST = /^(it|test|describe|suite|context|bench)$/;
+const EXCUSE = /^(skip|only|todo|skipIf|runIf|fails)$/;
+
+/** Skipped, focused, excused and retried tests. */
+export const excusedTest = nodes(({ node, within }) => {
+  if (node.type === "MemberExpression") return EXCUSE.test(nameOf(node["property"])) && TEST.test(rootOf(node));
+  if (node.type !== "Property") return false;
+  const [object, call] = within;
+  if (object?.type === "ObjectPattern") return nameOf(node["key"]) === "skip";
+  const isOption =
+    call?.type === "CallExpression" && /^(it|test|describe|suite|defineConfig)$/.test(rootOf(call["callee"]));
+  return nameOf(node["key"]) === "retry" && (isOption || within.some(isConfig));
+});
+
+const isConfig = (node: Node): boolean => node.type === "CallExpression" && rootOf(node["callee"]) === "defineConfig";
+
+/** A test waits for something, with a bound, and never for a while. */
+export const sleepingTest = nodes(({ node }) => {
+  if (node.type === "CallExpression") return /^(setTimeout|setInterval)$/.test(nameOf(node["callee"]));
+  if (node.type === "ImportDeclaration") return nameOf(node["source"]).startsWith("node:timers");
+  return memberOf(node) === "Atomics.wait";
+});
+
+/** Circles of files that load each other, each once, as the path through it. */
+export function cycles(sources: readonly Source[]): readonly string[] {
+  const loads = new Map(
+    sources.map(({ path, imports }) => [path, imports.filter(({ erased, ours }) => ours && !erased)]),
+  );
+  const done = new Set<string>();
+  const found: string[] = [];
+  const visit = (path: string, trail: readonly string[]): void => {
+    const start = trail.indexOf(path);
+    if (start >= 0) found.push([...trail.slice(start), path].join(" → "));
+    if (start >= 0 || done.has(path)) return;
+    for (const { from } of loads.get(path) ?? []) visit(from, [...trail, path]);
+    done.add(path);
+  };
+  for (const { path } of sources) visit(path, []);
+  return found;
+}

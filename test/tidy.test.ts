@@ -1,0 +1,268 @@
+/**
+ * The rules of the house, held by a test and not by good intentions. Each is shown to bite: it is fed sources that
+ * offend it, and ones that look alike and do not.
+ */
+import { readFileSync } from "node:fs";
+import { join } from "node:path";
+import { describe, expect, test } from "vitest";
+import * as rules from "./support/rules.ts";
+import { filesBelow, sourceOf } from "./support/source.ts";
+
+const ROOT = join(import.meta.dirname, "..");
+const read = (path: string): string => readFileSync(join(ROOT, path), "utf8");
+
+const files = filesBelow(ROOT);
+const sources = files.filter((path) => path.endsWith(".ts")).map((path) => sourceOf(path, read(path)));
+
+type Sample = readonly [path: string, text: string];
+
+interface Rule {
+  readonly says: string;
+  readonly where: RegExp;
+  readonly check: rules.Check;
+  readonly bites: readonly Sample[];
+  readonly spares: readonly Sample[];
+}
+
+const CORE = "src/core/x.ts";
+const TEST = "test/unit/x.test.ts";
+const lines = (count: number): string => "\n".repeat(count - 1);
+
+const RULES: readonly Rule[] = [
+  {
+    says: "a room imports what its table row allows",
+    where: /./,
+    check: rules.trespassing,
+    bites: [
+      [CORE, 'import { z } from "zod";'],
+      [CORE, 'import type { World } from "../ports/world.ts";'],
+      [CORE, 'const fs = await import("node:fs");'],
+      ["src/ports/x.ts", 'export * from "../runner/beat.ts";'],
+      ["src/runner/x.ts", 'import { localWorld } from "../adapters/local/world.ts";'],
+      ["src/adapters/local/x.ts", 'import { beat } from "../../runner/beat.ts";'],
+      ["src/adapters/local/x.ts", 'import { dynamoTable } from "../aws/run-table.ts";'],
+      ["src/adapters/local/x.ts", 'type World = import("../../agent/define.ts").Agent;'],
+      ["src/cli/x.ts", 'import { bench } from "../../test/support/drive.ts";'],
+      ["src/newroom/x.ts", "export const x = 1;"],
+    ],
+    spares: [
+      [CORE, 'import { ensure } from "./invariant.ts";'],
+      ["src/core/topologies/x.ts", 'import type { State } from "../state.ts";'],
+      ["src/agent/x.ts", 'import type { LanguageModelV4 } from "@ai-sdk/provider";'],
+      ["src/cli/x.ts", 'import { localWorld } from "../adapters/local/world.ts"; import { Command } from "commander";'],
+    ],
+  },
+  {
+    says: "the AWS SDK stays in its adapter",
+    where: /^(?!src\/adapters\/aws\/|localstack\/)/,
+    check: rules.usingAws,
+    bites: [["src/cli/x.ts", 'import { S3Client } from "@aws-sdk/client-s3";']],
+    spares: [["src/cli/x.ts", 'import { awsWorld } from "../adapters/aws/world.ts";']],
+  },
+  {
+    says: "the environment is read by composition roots",
+    where: /^src\/(?!cli\/(main|worker)\.ts$)/,
+    check: rules.readingEnvironment,
+    bites: [
+      ["src/agent/x.ts", "const key = process.env.KEY;"],
+      ["src/agent/x.ts", 'import { env } from "node:process";'],
+      ["src/agent/x.ts", 'const key = process.env["KEY"];'],
+    ],
+    spares: [["src/agent/x.ts", "const key = options.env.KEY; process.exitCode = 1;"]],
+  },
+  {
+    says: "the core is pure",
+    where: /^src\/core\//,
+    check: rules.impure,
+    bites: [
+      [CORE, "const now = Date.now();"],
+      [CORE, "export type Later = Promise<number>;"],
+      [CORE, "export async function f() {}"],
+      [CORE, "await load();"],
+      [CORE, "const x = Math.random();"],
+      [CORE, "setTimeout(f, 1);"],
+      [CORE, "console.log(process.pid);"],
+    ],
+    spares: [[CORE, 'const row = { Date: 1, process: "Promise" }; // no await\nrow.process; Math.max(1, 2);']],
+  },
+  {
+    says: "time and chance come through ports",
+    where: /^src\/(codec|ports|runner)\//,
+    check: rules.timeless,
+    bites: [
+      ["src/runner/x.ts", "const at = new Date();"],
+      ["src/runner/x.ts", "setTimeout(resolve, 5);"],
+      ["src/runner/x.ts", "AbortSignal.timeout(5);"],
+      ["src/codec/x.ts", 'import { randomUUID } from "node:crypto";'],
+    ],
+    spares: [["src/runner/x.ts", "run.world.clock.now(); world.random.hex(); AbortSignal.any([]);"]],
+  },
+  {
+    says: `a file has at most ${rules.FILE_LINES_MAX} lines`,
+    where: /./,
+    check: rules.longFile,
+    bites: [[CORE, `${lines(rules.FILE_LINES_MAX + 1)};`]],
+    spares: [[CORE, `${lines(rules.FILE_LINES_MAX)};\n`]],
+  },
+  {
+    says: `a function has at most ${rules.FUNCTION_LINES_MAX} lines`,
+    where: /./,
+    check: rules.longFunction,
+    bites: [
+      [CORE, `const say = "…𝄞";\nexport function f() {${lines(rules.FUNCTION_LINES_MAX + 1)}}`],
+      [CORE, `class A { m() {${lines(rules.FUNCTION_LINES_MAX + 1)}} }`],
+      [TEST, `test("x", () => {${lines(rules.FUNCTION_LINES_MAX + 1)}});`],
+    ],
+    spares: [
+      [CORE, `export function f() {${lines(rules.FUNCTION_LINES_MAX)}}`],
+      [TEST, `describe.each([1])("x", () => {${lines(rules.FUNCTION_LINES_MAX + 1)}});`],
+    ],
+  },
+  {
+    says: "no file lies more than two folders below src",
+    where: /^src\//,
+    check: rules.deep,
+    bites: [["src/adapters/local/deep/x.ts", ""]],
+    spares: [["src/adapters/local/x.ts", ""]],
+  },
+  {
+    says: "no default export",
+    where: /^(?!vitest\.config\.ts$)/,
+    check: rules.defaultExport,
+    bites: [
+      [CORE, "export default 1;"],
+      [CORE, "const x = 1; export { x as default };"],
+    ],
+    spares: [[CORE, 'import canonicalize from "canonicalize"; export const x = 1;']],
+  },
+  {
+    says: "no enum, no namespace",
+    where: /./,
+    check: rules.unerasable,
+    bites: [
+      [CORE, "enum E { A }"],
+      [CORE, "namespace N { export const x = 1; }"],
+    ],
+    spares: [[CORE, 'const e = z.enum(["a"]);']],
+  },
+  {
+    says: "no any",
+    where: /./,
+    check: rules.anything,
+    bites: [[CORE, "const x = (y: any) => y as unknown as Array<any>;"]],
+    spares: [[CORE, "const any = { any: z.any() };"]],
+  },
+  {
+    says: "names say what a thing is",
+    where: /./,
+    check: rules.badName,
+    bites: [
+      ["src/core/job-manager.ts", ""],
+      [CORE, "function f(userInfo: string) {}"],
+      [CORE, "interface Locks { readonly x: number }"],
+      [CORE, "interface X { readonly rawData: number }"],
+      [CORE, "const { message: sessionId } = x; const [, helper] = y;"],
+      [CORE, 'import { x as utils } from "./y.ts";'],
+    ],
+    spares: [
+      [
+        "src/core/clock.ts",
+        "const { data } = zod.safeParse(x); fetch({ data }); const block = x.data; const metadata = 1;",
+      ],
+    ],
+  },
+  {
+    says: "no test is skipped, focused, excused or retried",
+    where: /^test\/|^vitest\.config/,
+    check: rules.excusedTest,
+    bites: [
+      [TEST, 'test.skip("x", f);'],
+      [TEST, 'describe.only.each([1])("x", f);'],
+      [TEST, 'it.todo("x");'],
+      [TEST, 'test.skipIf(CI)("x", f);'],
+      [TEST, 'test("x", { retry: 3 }, f);'],
+      [TEST, 'test("x", ({ skip }) => skip());'],
+      ["vitest.config.ts", "export default defineConfig({ test: { retry: 1 } });"],
+    ],
+    spares: [[TEST, 'test("x", { timeout: 9 }, () => claimed(row, { retry: 1 })); page.skip; options.only = true;']],
+  },
+  {
+    says: "no test sleeps",
+    where: /\.test\.ts$/,
+    check: rules.sleepingTest,
+    bites: [
+      [TEST, "await new Promise((resolve) => setTimeout(resolve, 50));"],
+      [TEST, 'import { setTimeout as sleep } from "node:timers/promises";'],
+      [TEST, "Atomics.wait(cell, 0, 0, 50);"],
+    ],
+    spares: [[TEST, "await expect.poll(() => seen).toBe(1); clock.after(5, f);"]],
+  },
+];
+
+describe.each(RULES)("$says", ({ where, check, bites, spares }) => {
+  test("in this checkout", () => {
+    const offended = sources.filter(({ path }) => where.test(path));
+    expect(offended).not.toHaveLength(0);
+    expect(offended.flatMap((source) => check(source).map((what) => `${source.path}: ${what}`))).toEqual([]);
+  });
+
+  test.each(bites)("bites in %s: %s", (path, text) => {
+    expect(where.test(path)).toBe(true);
+    expect(check(sourceOf(path, text))).not.toEqual([]);
+  });
+
+  test.each(spares)("spares in %s: %s", (path, text) => {
+    expect(check(sourceOf(path, text))).toEqual([]);
+  });
+});
+
+describe("no files load each other in a circle", () => {
+  const pair = (first: string, second: string) => [sourceOf("src/core/a.ts", first), sourceOf("src/core/b.ts", second)];
+
+  test("in this checkout", () => {
+    expect(rules.cycles(sources)).toEqual([]);
+  });
+
+  test("bites, and spares what only shares types", () => {
+    const back = 'import { a } from "./a.ts";';
+    const circle = "src/core/a.ts → src/core/b.ts → src/core/a.ts";
+    expect(rules.cycles(pair('export * from "./b.ts";', back))).toEqual([circle]);
+    expect(rules.cycles(pair('import { type B } from "./b.ts";', back))).toEqual([circle]);
+    expect(rules.cycles(pair('import type { B } from "./b.ts";', back))).toEqual([]);
+  });
+});
+
+test("the core stays small enough to be read in one sitting", () => {
+  const core = sources.filter(({ path }) => /^src\/core\/[^/]+\.ts$/.test(path));
+  const total = core.reduce((sum, { text }) => sum + text.split("\n").length - 1, 0);
+  expect(core.length).toBeGreaterThan(10);
+  expect(total).toBeLessThanOrEqual(1_800);
+});
+
+describe("nothing of the machine it was written on is in the checkout", () => {
+  // Written in pieces, so that this file does not offend itself.
+  const MACHINE = new RegExp(
+    "(?<![.\\w])/(work|home|root|Users)/[a-z]|\\bregistry\\.[a-z]|artifact" + "ory|verdac" + "cio",
+  );
+
+  test("in this checkout", () => {
+    expect(files).toContain("package-lock.json");
+    expect(files.filter((path) => MACHINE.test(read(path)))).toEqual([]);
+  });
+
+  test.each(["cd /" + "work/main", "https://regis" + "try.npmjs.org/zod", "/" + "home/me/.npmrc"])(
+    "bites: %s",
+    (text) => {
+      expect(text).toMatch(MACHINE);
+    },
+  );
+
+  test.each(["https://github.com/x", "/tmp/x", "./work/main", "a registry of names"])("spares: %s", (text) => {
+    expect(text).not.toMatch(MACHINE);
+  });
+
+  test("the lockfile leaves the registry to whoever installs", () => {
+    expect(JSON.parse(read("package-lock.json"))).toMatchObject({ lockfileVersion: 3 });
+    expect(read("package-lock.json")).not.toMatch(/"resolved": "[a-z+]+:/);
+  });
+});

@@ -1,0 +1,15 @@
+import { defineConfig } from "vitest/config";
+
+/** Tests never retry: one that fails now and then has found something. */
+export default defineConfig({
+  test: {
+    environment: "node",
+    include: ["test/**/*.test.ts"],
+    pool: "forks",
+    allowOnly: false,
+    testTimeout: 20_000,
+    hookTimeout: 20_000,
+    // Real processes are slow to start when all of them start at once.
+    maxWorkers: 2,
+  },
+});
