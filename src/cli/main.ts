@@ -7,6 +7,7 @@
  * end up in the middle of a JSON document.
  */
 import { readFileSync } from "node:fs";
+import { enableCompileCache } from "node:module";
 import { userInfo } from "node:os";
 import { text as textOf } from "node:stream/consumers";
 import type { Shell } from "./shell.ts";
@@ -25,6 +26,8 @@ if (major < NODE_MAJOR_MIN) {
   process.exit(2);
 }
 
+// Halves the time to start: Node keeps what it made of each source file, and looks whether that is still the file.
+enableCompileCache();
 const stdout = ownStdout();
 const stderr: Output = { stream: process.stderr, write: (text) => void process.stderr.write(text) };
 const { createTerminal } = await import("./terminal.ts");

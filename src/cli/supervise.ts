@@ -1,4 +1,5 @@
-/** Starting the supervisor of a store for a command, and what of it people are told. */
+/** Starting the supervisor of a store for a command, with workers that know what the command knows. */
+import { getCompileCacheDir } from "node:module";
 import { type Supervisor, startSupervisor } from "../adapters/local/supervisor.ts";
 import type { SupervisorEvent } from "../adapters/local/driver.ts";
 import type { Limits } from "../core/limits.ts";
@@ -34,7 +35,8 @@ export function supervise({ shell, opened, workers, onEvent }: SuperviseOptions)
       module: new URL("./worker.ts", import.meta.url),
       args: [JSON.stringify(told)],
       execArgv: [],
-      env: shell.env,
+      // The sooner a child is there, the sooner a run goes on whose process died.
+      env: { ...shell.env, NODE_COMPILE_CACHE: getCompileCacheDir() },
     },
     workers: workers ?? settings.workers ?? DEFAULT_WORKERS,
     onEvent,

@@ -1,8 +1,8 @@
 /** What a chain asks for besides beats: storing a token, handing over a run whose beats keep dying, sweeping. */
 import { executionName } from "../core/ids.ts";
-import type { Attempt, Payload } from "../core/chain.ts";
+import type { Attempt, Payload, TaskResult } from "../core/chain.ts";
 import { type HandOverOutcome, type ParkOutcome, type Row, hasEnded } from "../core/row.ts";
-import type { RunTask, TaskResult } from "../ports/tasks.ts";
+import type { RunTask } from "../ports/tasks.ts";
 import type { World } from "../ports/world.ts";
 import { type Runner, beat } from "./beat.ts";
 import { certainly } from "./certain.ts";

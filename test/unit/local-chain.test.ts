@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
 import { sqliteChain } from "../../src/adapters/local/chain.ts";
 import type { Store } from "../../src/adapters/local/database.ts";
-import { type Answer, type Execution, answered, failed, taskOf } from "../../src/adapters/local/execution.ts";
+import { type Answer, type Execution, answered, failed, taskOf } from "../../src/core/execution.ts";
 import { type Executions, executionsOf } from "../../src/adapters/local/executions.ts";
 import { identityOf } from "../../src/adapters/local/process-identity.ts";
 import {

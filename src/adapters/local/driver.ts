@@ -13,7 +13,7 @@ import type { Limits } from "../../core/limits.ts";
 import type { Clock } from "../../ports/world.ts";
 import { type Backlog, createBacklog } from "./backlog.ts";
 import type { Store } from "./database.ts";
-import { type Execution, answered, failed, taskOf } from "./execution.ts";
+import { type Execution, answered, failed, taskOf } from "../../core/execution.ts";
 import { type Executions, executionsOf } from "./executions.ts";
 import { isAlive, killIfAlive } from "./process-identity.ts";
 import { type Children, childrenOf } from "./processes.ts";

@@ -1,14 +1,13 @@
 /**
- * One execution of the embedded chain as a value, and how it moves from state to state. What Step Functions keeps in
- * its service, the store keeps in a row; which state follows which is `core/chain.ts` for both.
+ * One execution of a chain as a value, and how it moves from state to state. What Step Functions keeps in its service,
+ * the other worlds keep in a row; which state follows which is `chain.ts` for all of them.
  *
  * The retry number is in the value from before an attempt leaves until its answer is stored. After a power loss the
  * next supervisor therefore counts on from the attempt that was out. If it sent the same number again, the claim of
  * that attempt would be refused by its own dead predecessor, for ever.
  */
-import { AFTER_BEAT, type ChainState, type Payload, RETRY_DELAYS_MS } from "../../core/chain.ts";
-import { unreachable } from "../../core/invariant.ts";
-import type { Task, TaskResult } from "../../ports/tasks.ts";
+import { AFTER_BEAT, type ChainState, type Payload, RETRY_DELAYS_MS, type Task, type TaskResult } from "./chain.ts";
+import { unreachable } from "./invariant.ts";
 
 export interface Execution {
   readonly name: string;

@@ -1,0 +1,145 @@
+/** The codec, over any JSON and any transcript: what was written is what is read, and equal things have equal bytes. */
+import { isDeepStrictEqual } from "node:util";
+import fc from "fast-check";
+import { describe, expect, test } from "vitest";
+import { canonical, compress, decompress, digestOf } from "../../src/codec/canonical.ts";
+import { cut } from "../../src/codec/transcript.ts";
+import { asJson, bounded, fromBlob, sentenceOf, toValue } from "../../src/codec/value.ts";
+import type { Json } from "../../src/core/json.ts";
+import { type Message, text } from "../../src/core/message.ts";
+import { BOUNDS } from "../../src/core/limits.ts";
+import { json } from "../support/arbitrary.ts";
+
+const SEED = 20_261;
+
+function holds<T>(values: fc.Arbitrary<T>, law: (value: T) => void, numRuns = 300): void {
+  // A law speaks by throwing, whatever it returns.
+  const property = fc.property(values, (value) => void law(value));
+  fc.assert(property, { seed: SEED, numRuns });
+}
+
+/** The same value with the names of its objects in another order. */
+function reversed(value: Json): Json {
+  if (Array.isArray(value)) return value.map((each: Json) => reversed(each));
+  if (typeof value !== "object" || value === null) return value;
+  const entries = Object.entries(value).toReversed();
+  return Object.fromEntries(entries.map(([name, each]) => [name, reversed(each as Json)]));
+}
+
+describe("canonical JSON", () => {
+  test("is read back as what was written", () => {
+    holds(json, (value) => expect(JSON.parse(canonical(value))).toEqual(value));
+  });
+
+  test("has one text and one digest per value, whatever the order of its names", () => {
+    holds(json, (value) => {
+      expect(canonical(reversed(value))).toBe(canonical(value));
+      expect(digestOf(reversed(value))).toBe(digestOf(value));
+    });
+  });
+
+  test("is the same text for equal values alone", () => {
+    const small = fc.jsonValue({ maxDepth: 1 }).map((value) => JSON.parse(JSON.stringify(value)) as Json);
+    holds(fc.tuple(small, small), ([one, other]) => {
+      expect(canonical(one) === canonical(other)).toBe(isDeepStrictEqual(one, other));
+    });
+  });
+});
+
+test("compressed bytes come back as they were, and not beyond their bound", () => {
+  holds(fc.uint8Array({ maxLength: 5_000 }), (bytes) => {
+    expect(Buffer.compare(decompress(compress(bytes), bytes.length + 1), bytes)).toBe(0);
+    if (bytes.length > 1) expect(() => decompress(compress(bytes), bytes.length - 1)).toThrow("cannot be decompressed");
+  });
+});
+
+describe("values", () => {
+  test("whatever is JSON stays what it is", () => {
+    holds(json, (value) => expect(asJson(value)).toEqual({ ok: true, json: value }));
+  });
+
+  test("whatever it is, it becomes JSON that can be stored, or a reason why not", () => {
+    const anything = fc.anything({
+      withBigInt: true,
+      withDate: true,
+      withMap: true,
+      withSet: true,
+      withTypedArray: true,
+    });
+    holds(
+      anything,
+      (value) => {
+        const parsed = asJson(value);
+        if (!parsed.ok) expect(parsed.why).not.toBe("");
+        else expect(JSON.parse(canonical(parsed.json))).toEqual(parsed.json);
+      },
+      2_000,
+    );
+  });
+
+  test("a large one is a blob that gives it back", () => {
+    const large = fc
+      .tuple(json, fc.string({ unit: "grapheme" }))
+      .map(([value, word]): Json => [value, `${word} `.repeat(BOUNDS.inlineBytesMax)]);
+    holds(
+      large,
+      (value) => {
+        const { value: kept, blob } = toValue(value);
+        expect(kept).toMatchObject({ kind: "blob", sha256: blob?.sha256 });
+        if (blob !== null) expect(fromBlob(blob.sha256, blob.bytes)).toEqual(value);
+      },
+      30,
+    );
+  });
+
+  test("whatever is thrown is a bounded sentence that can be stored", () => {
+    const thrown = fc.oneof(fc.anything({ withNullPrototype: true }), fc.string({ unit: "binary", maxLength: 5_000 }));
+    holds(thrown, (value) => {
+      for (const said of [sentenceOf(value), sentenceOf(new Error(String(JSON.stringify(value))))]) {
+        expect(said.length).toBeLessThanOrEqual(BOUNDS.errorCharactersMax + 1);
+        expect(JSON.parse(canonical(said))).toBe(said);
+      }
+    });
+    holds(fc.string({ unit: "grapheme", minLength: 1 }), (word) => {
+      expect(bounded(word.repeat(BOUNDS.errorCharactersMax)).isWellFormed()).toBe(true);
+    });
+  });
+});
+
+describe("the transcript", () => {
+  const transcript = fc
+    .array(fc.nat(20_000), { maxLength: 120, size: "max" })
+    .map((sizes) => sizes.map((size, index): Message => messageOf(index, size)));
+
+  test("is cut so that segments and tail are the messages, in order", () => {
+    holds(
+      transcript,
+      (messages) => {
+        const { segments, tail } = cut(messages);
+        expect([...segments.flatMap(({ members }) => members), ...tail]).toEqual(messages);
+        for (const { ref, members } of segments) {
+          expect(ref).toMatchObject({ count: members.length, sha256: digestOf(members as unknown as Json) });
+        }
+      },
+      25,
+    );
+  });
+
+  test("has a manifest that grows with the logarithm of its length", () => {
+    holds(
+      transcript,
+      (messages) => {
+        const { segments } = cut(messages);
+        const chunksMax = segments.reduce((sum, { ref }) => sum + ref.bytes, 0) / BOUNDS.segmentBytes + 1;
+        const levels = Math.floor(Math.log(chunksMax) / Math.log(BOUNDS.segmentFanIn)) + 1;
+        expect(segments.length).toBeLessThanOrEqual(levels * (BOUNDS.segmentFanIn - 1));
+      },
+      25,
+    );
+  });
+});
+
+function messageOf(index: number, size: number): Message {
+  const parts = [text("x".repeat(size))];
+  return { id: `m${index + 1}`, at: 1_000 + index, source: "test", role: "user", parts, tokens: 0 };
+}

@@ -1,0 +1,200 @@
+/**
+ * The laws of the core, over runs that could have happened: any order of replies, calls, answers, commits and deaths.
+ * The seed is fixed, so that a test that passed passes again; a failure prints the path that leads to it.
+ */
+import fc from "fast-check";
+import { describe, expect, test } from "vitest";
+import { decodeJournal, decodeSnapshot, encodeJournal, encodeSnapshot, wholeState } from "../../src/codec/snapshot.ts";
+import { decodeSegment, encodeSegment } from "../../src/codec/transcript.ts";
+import { canonical } from "../../src/codec/canonical.ts";
+import { type Spent, NOTHING_SPENT, add } from "../../src/core/budget.ts";
+import type { CommitRecord, EventKind } from "../../src/core/event.ts";
+import { BOUNDS } from "../../src/core/limits.ts";
+import { type Command, type View, outstanding } from "../../src/core/outstanding.ts";
+import { PHASE_NAMES, isTerminal } from "../../src/core/phases.ts";
+import type { State } from "../../src/core/state.ts";
+import { fold, foldAll, transition } from "../../src/core/transition.ts";
+import { type Walk, frozen, walks } from "../support/arbitrary.ts";
+import { EVENT_KINDS, aborted, eventOf, failed, view } from "../support/build.ts";
+
+const SEED = 20_260;
+
+function holds(law: (walk: Walk) => void, numRuns = 400): void {
+  fc.assert(fc.property(walks, law), { seed: SEED, numRuns });
+}
+
+/** The state as another process reads it: nothing is shared with the one that wrote it. */
+function reread(state: State, version = 0): State {
+  const { digest, bytes, segments } = encodeSnapshot({ version, previous: null, commits: [], state });
+  const stored = decodeSnapshot({ version, key: "k", digest }, bytes).state;
+  const objects = new Map(segments.map((segment) => [segment.ref.sha256, encodeSegment(segment)]));
+  return wholeState(stored, (ref) => decodeSegment(ref, objects.get(ref.sha256) as Uint8Array));
+}
+
+const folded = (state: State, commits: readonly CommitRecord[]): State =>
+  commits.reduce((before, { events }) => foldAll(before, events), state);
+
+test("the walks reach every phase, every event and every command", () => {
+  const phases = new Set<string>();
+  const kinds = new Set<EventKind>();
+  const commands = new Set<Command["kind"]>();
+  const statuses = new Set<string>();
+  holds(({ strides }) => {
+    for (const { event, outcome } of strides) {
+      kinds.add(event.kind);
+      phases.add(outcome.state.phase);
+      for (const command of outcome.commands) commands.add(command.kind);
+      for (const open of outcome.state.open) statuses.add(open.status);
+    }
+  });
+  expect([...phases].toSorted()).toEqual([...PHASE_NAMES].toSorted());
+  expect([...kinds].toSorted()).toEqual([...EVENT_KINDS].toSorted());
+  expect([...statuses].toSorted()).toEqual(["proposed", "started", "unknown"]);
+  const all = "askModel awaitAnswer fail intend judge perform prepare reconcile recover wait".split(" ");
+  expect([...commands].toSorted()).toEqual(all);
+});
+
+test("deterministic: the same event makes the same state, and changes neither", () => {
+  holds(({ strides }) => {
+    for (const { before, event, view: by, outcome } of strides) {
+      const copy = structuredClone({ before, event });
+      expect(transition(frozen(copy.before), frozen(copy.event), by)).toEqual(outcome);
+    }
+  }, 120);
+});
+
+test("fold(snapshot, journal) is the live state, for the snapshot and the journal of every prefix", () => {
+  holds(({ states, commits }) => {
+    const last = states.length - 1;
+    for (const [version, state] of states.entries()) {
+      const base = reread(state, version);
+      expect(base).toEqual(state);
+      const journal = decodeJournal(encodeJournal(commits.slice(version)));
+      expect(folded(base, journal)).toEqual(states[last]);
+      if (version < last) expect(folded(base, journal.slice(0, 1))).toEqual(states[version + 1]);
+    }
+  }, 120);
+});
+
+/** A command as one line per thing that is owed. */
+const lines = (commands: readonly Command[]): string[] =>
+  commands.flatMap((command) =>
+    "calls" in command ? command.calls.map((call) => `${command.kind} ${call}`) : [command.kind],
+  );
+
+/** What is owed of that line when its owner is dead and quiet has passed. */
+const heirs: Readonly<Record<string, readonly string[]>> = {
+  perform: ["recover"],
+  wait: ["askModel", "fail", "reconcile"],
+};
+
+describe("what a transition commands", () => {
+  test("is outstanding for whoever reads the committed state", () => {
+    holds(({ strides, states }) => {
+      for (const { outcome, view: by } of strides.filter((stride) => states.includes(stride.outcome.state))) {
+        expect(outstanding(reread(outcome.state), by)).toEqual(outcome.commands);
+      }
+    }, 120);
+  });
+
+  test("stays owed after a crash, until somebody does it", () => {
+    holds(({ strides }) => {
+      for (const { outcome, view: by } of strides) {
+        const later = Math.max(by.now, by.quietUntil, outcome.state.retryAt ?? 0);
+        const next: View = { now: later, epoch: by.epoch + 1, quietUntil: later };
+        const owed = lines(outstanding(outcome.state, next));
+        for (const line of lines(outcome.commands)) {
+          const [kind = "", call] = line.split(" ");
+          const heir = (heirs[kind] ?? [kind]).map((each) => (call === undefined ? each : `${each} ${call}`));
+          expect(owed.some((each) => heir.includes(each))).toBe(true);
+        }
+      }
+    });
+  });
+
+  test("is something as long as the run has not ended, and nothing then", () => {
+    holds(({ strides }) => {
+      for (const { outcome } of strides) expect(outcome.commands.length > 0).toBe(!isTerminal(outcome.state.phase));
+    });
+  });
+});
+
+describe("outside effects", () => {
+  test("no call is performed without an intent that is committed, by the epoch that released it", () => {
+    holds(({ strides }) => {
+      for (const { committed, event, view: by } of strides) {
+        if (event.kind !== "ToolResultRecorded" || event.outcome !== "succeeded") continue;
+        const open = committed.open.find(({ call }) => call === event.call);
+        expect(open).toMatchObject({ status: "started", releasedBy: by.epoch, intent: { key: `key-${event.call}` } });
+      }
+    });
+  });
+
+  test("an unsafe call is released once, and once more for each permission", () => {
+    holds(({ commits }) => {
+      const events = commits.flatMap((commit) => commit.events);
+      for (const unsafe of events) {
+        if (unsafe.kind !== "ToolIntended" || unsafe.effect !== "unsafe") continue;
+        const own = events.filter((event) => "call" in event && event.call === unsafe.call);
+        const releases = own.filter(({ kind }) => kind === "ToolInvoked").length;
+        const permissions = own.filter((event) => event.kind === "ToolResultReconciled" && event.answer.as === "retry");
+        expect(releases).toBeLessThanOrEqual(1 + permissions.length);
+      }
+    });
+  });
+});
+
+test("the end absorbs: nothing happens after it and nothing is owed", () => {
+  holds(({ strides }) => {
+    for (const { outcome } of strides.slice(-1)) {
+      const { state } = outcome;
+      const ended = isTerminal(state.phase) ? state : foldAll(state, [aborted, failed]);
+      expect(outstanding(ended, view())).toEqual([]);
+      for (const kind of EVENT_KINDS) {
+        expect(() => fold(ended, eventOf(kind, "ExecutingTools"))).toThrow(`${kind} does not happen in`);
+      }
+    }
+  });
+});
+
+test("a message keeps its id, its time and its source for ever", () => {
+  holds(({ strides, states }) => {
+    for (const { before, event, outcome } of strides) {
+      const { messages } = outcome.state;
+      expect(messages.slice(0, before.messages.length)).toEqual(before.messages);
+      for (const added of messages.slice(before.messages.length)) expect(added.at).toBe(event.at);
+      expect(messages.map(({ id }) => id)).toEqual(messages.map((_, index) => `m${index + 1}`));
+    }
+    const metadata = ({ messages }: State) =>
+      messages.map(({ id, at, source, tokens }) => ({ id, at, source, tokens }));
+    for (const state of states.slice(-1)) expect(metadata(reread(state))).toEqual(metadata(state));
+  });
+});
+
+test("spent never falls, and is the sum of what was debited", () => {
+  holds(({ states, commits }) => {
+    let sum: Spent = NOTHING_SPENT;
+    for (const [index, { events }] of commits.entries()) {
+      const before = states[index]?.spent ?? NOTHING_SPENT;
+      for (const event of events) if (event.kind === "BudgetDebited") sum = add(sum, event.debit);
+      const now = states[index + 1]?.spent ?? NOTHING_SPENT;
+      expect(now).toEqual(sum);
+      for (const meter of Object.keys(sum) as (keyof Spent)[]) expect(now[meter]).toBeGreaterThanOrEqual(before[meter]);
+    }
+  });
+});
+
+test("what is stored stays within its limits", () => {
+  let sealedMax = 0;
+  holds(({ states }) => {
+    for (const state of states) {
+      const { segments } = encodeSnapshot({ version: 1, previous: null, commits: [], state });
+      const sealed = segments.reduce((sum, { ref }) => sum + ref.count, 0);
+      sealedMax = Math.max(sealedMax, sealed);
+      const open = state.messages.slice(sealed).reduce((sum, each) => sum + Buffer.byteLength(canonical(each)), 0);
+      expect(open).toBeLessThan(BOUNDS.segmentBytes);
+      expect(segments.length).toBeLessThan(2 * BOUNDS.segmentFanIn);
+    }
+  }, 120);
+  expect(sealedMax).toBeGreaterThan(10);
+});

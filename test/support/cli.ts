@@ -1,0 +1,149 @@
+/** The real command line as processes of their own, in a folder with one small agent; everything ends with its test. */
+import { type ChildProcess, spawn } from "node:child_process";
+import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { expect, onTestFinished } from "vitest";
+
+const MAIN = join(import.meta.dirname, "..", "..", "src", "cli", "main.ts");
+
+/** A folder in which somebody types commands. */
+export interface Desk {
+  readonly dir: string;
+  readonly store: string;
+  readonly env: Readonly<Record<string, string | undefined>>;
+  /** What was started and may still be there. */
+  readonly running: Set<Running>;
+}
+
+export interface Ended {
+  readonly exit: number | null;
+  readonly out: string;
+  readonly err: string;
+}
+
+export interface Running {
+  readonly child: ChildProcess;
+  readonly out: () => string;
+  readonly err: () => string;
+  readonly ended: Promise<Ended>;
+}
+
+/**
+ * Does what its task says, call by call, then says how each call went. `mail` must not happen twice, and leaves a line
+ * in the store for each time; `gate` waits until somebody opens it.
+ */
+const CLERK = `
+import { appendFileSync, existsSync } from "node:fs";
+import { join } from "node:path";
+import { setTimeout as wait } from "node:timers/promises";
+import { check, defineAgent, scriptedModel, tool } from "cairn";
+import { z } from "zod";
+
+console.log("clerk is imported");
+const here = (name: string) => join(process.env.CAIRN_STORE ?? ".", name);
+const nothing = z.object({});
+
+export const clerk = defineAgent({
+  name: "clerk",
+  version: "1",
+  model: scriptedModel({
+    name: "clerk-model",
+    reply: ({ task, calls }) => {
+      const steps = (task.json as { steps: string[] }).steps.filter((step) => step !== "despair");
+      const step = steps[calls.length];
+      const cost = { tokensIn: 10_000, tokensOut: 0 };
+      if (step !== undefined) return { calls: [{ tool: step, args: { step: calls.length + 1 } }], ...cost };
+      return { text: "done: " + (calls.map(({ outcome }) => outcome).join(", ") || "nothing"), ...cost };
+    },
+  }),
+  price: { inUsd: 1, outUsd: 1 },
+  instructions: "Do what the task says.",
+  task: z.object({ steps: z.array(z.enum(["note", "mail", "gate", "despair"])) }),
+  tools: {
+    note: tool({ effect: "none", input: z.object({ step: z.int() }), run: ({ input }) => "noted step " + input.step }),
+    mail: tool({
+      effect: "unsafe",
+      input: z.object({ step: z.int() }),
+      externalId: () => "letter-1",
+      run: ({ key }) => appendFileSync(here("mails"), key + "\\n"),
+    }),
+    gate: tool({
+      effect: "none",
+      input: z.object({ step: z.int() }),
+      run: async ({ signal }) => {
+        while (!existsSync(here("open"))) await wait(10, undefined, { signal });
+        return "open";
+      },
+    }),
+  },
+  done: [check("hope", ({ task }) => !task.steps.includes("despair") || "there is no hope")],
+});
+`;
+
+/** A test that runs beside others of its file hands over its own `onTestFinished`. */
+export function desk(env: Readonly<Record<string, string>> = {}, atEnd: typeof onTestFinished = onTestFinished): Desk {
+  const dir = mkdtempSync(join(tmpdir(), "cairn-cli-"));
+  const running = new Set<Running>();
+  atEnd(async () => {
+    for (const { child } of running) child.kill("SIGKILL");
+    await Promise.all([...running].map(({ ended }) => ended));
+    rmSync(dir, { recursive: true, force: true, maxRetries: 5 });
+  });
+  writeFileSync(join(dir, "clerk.ts"), CLERK);
+  writeFileSync(join(dir, "cairn.config.ts"), 'export const config = { agents: ["./clerk.ts"] };\n');
+  const own = { NO_COLOR: "1", FORCE_COLOR: undefined, CAIRN_STORE: undefined };
+  return { dir, store: join(dir, "store"), env: { ...process.env, ...own, ...env }, running };
+}
+
+/** Starts `cairn WORDS --store STORE`. */
+export function cairnRunning(of: Desk, words: readonly string[], options: { stdin?: string } = {}): Running {
+  const all = words.some((word) => word.startsWith("--store")) ? words : [...words, "--store", of.store];
+  const child = spawn(process.execPath, [MAIN, ...all], { cwd: of.dir, env: of.env });
+  const said = { out: "", err: "" };
+  child.stdout.setEncoding("utf8").on("data", (text: string) => (said.out += text));
+  child.stderr.setEncoding("utf8").on("data", (text: string) => (said.err += text));
+  child.stdin.on("error", () => {}).end(options.stdin ?? "");
+  const ended = new Promise<Ended>((resolve) => child.once("close", (exit) => resolve({ exit, ...said })));
+  const running = { child, out: () => said.out, err: () => said.err, ended };
+  of.running.add(running);
+  return running;
+}
+
+export const cairn = (of: Desk, words: readonly string[], options: { stdin?: string } = {}): Promise<Ended> =>
+  cairnRunning(of, words, options).ended;
+
+/** The one document that a command prints under `--json`. */
+export async function documentOf(of: Desk, words: readonly string[]): Promise<Record<string, unknown>> {
+  return JSON.parse((await cairn(of, [...words, "--json"])).out) as Record<string, unknown>;
+}
+
+export const linesOf = (text: string): readonly Record<string, unknown>[] =>
+  text
+    .trim()
+    .split("\n")
+    .map((line) => JSON.parse(line) as Record<string, unknown>);
+
+export const input = (...steps: readonly string[]): string => JSON.stringify({ steps });
+
+/** Starts a run that nobody works on yet, and gives its id. */
+export async function queued(of: Desk, ...steps: readonly string[]): Promise<string> {
+  const { run } = await documentOf(of, ["start", "clerk", "--input", input(...steps), "--key", steps.join("-")]);
+  return String(run);
+}
+
+export async function untilSaid(running: Running, words: string | RegExp): Promise<void> {
+  await expect.poll(() => running.out() + running.err(), { timeout: 15_000, interval: 10 }).toMatch(words);
+}
+
+export const openGate = ({ store }: Desk): void => writeFileSync(join(store, "open"), "");
+
+export const mailsIn = ({ store }: Desk): number =>
+  readFileSync(join(store, "mails"), "utf8").trim().split("\n").length;
+
+/** Kills the process that is held at the edge of `CAIRN_HOLD`. */
+export async function killHeld({ store }: Desk): Promise<void> {
+  const mark = join(store, "held");
+  await expect.poll(() => existsSync(mark), { timeout: 15_000, interval: 10 }).toBe(true);
+  process.kill((JSON.parse(readFileSync(mark, "utf8")) as { pid: number }).pid, "SIGKILL");
+}
