@@ -2,7 +2,8 @@
 import { type TestContext, describe, expect, it } from "vitest";
 import { type Desk, cairn, cairnRunning, desk, documentOf, input, killHeld, mailsIn } from "../support/cli.ts";
 
-const SHORT = { CAIRN_BEAT_SECONDS: "3", CAIRN_LIMITS: '{"settleMs":100,"skewMs":100}' };
+/** Long enough to be too early with the first answer, short enough to wait for. */
+const SHORT = { CAIRN_BEAT_SECONDS: "3", CAIRN_LIMITS: '{"settleMs":2000,"skewMs":100}' };
 const START = ["start", "clerk", "--input", input("mail"), "--key", "k", "--wait"];
 
 /** A run whose mail has left when its process died. */

@@ -19,7 +19,7 @@ import { EVENT_KINDS, aborted, eventOf, failed, view } from "../support/build.ts
 
 const SEED = 20_260;
 
-function holds(law: (walk: Walk) => void, numRuns = 400): void {
+function holds(law: (walk: Walk) => void, numRuns = 300): void {
   fc.assert(fc.property(walks, law), { seed: SEED, numRuns });
 }
 
@@ -60,7 +60,7 @@ test("deterministic: the same event makes the same state, and changes neither", 
       const copy = structuredClone({ before, event });
       expect(transition(frozen(copy.before), frozen(copy.event), by)).toEqual(outcome);
     }
-  }, 120);
+  }, 60);
 });
 
 test("fold(snapshot, journal) is the live state, for the snapshot and the journal of every prefix", () => {
@@ -73,7 +73,7 @@ test("fold(snapshot, journal) is the live state, for the snapshot and the journa
       expect(folded(base, journal)).toEqual(states[last]);
       if (version < last) expect(folded(base, journal.slice(0, 1))).toEqual(states[version + 1]);
     }
-  }, 120);
+  }, 60);
 });
 
 /** A command as one line per thing that is owed. */
@@ -94,7 +94,7 @@ describe("what a transition commands", () => {
       for (const { outcome, view: by } of strides.filter((stride) => states.includes(stride.outcome.state))) {
         expect(outstanding(reread(outcome.state), by)).toEqual(outcome.commands);
       }
-    }, 120);
+    }, 60);
   });
 
   test("stays owed after a crash, until somebody does it", () => {
@@ -195,6 +195,6 @@ test("what is stored stays within its limits", () => {
       expect(open).toBeLessThan(BOUNDS.segmentBytes);
       expect(segments.length).toBeLessThan(2 * BOUNDS.segmentFanIn);
     }
-  }, 120);
+  }, 60);
   expect(sealedMax).toBeGreaterThan(10);
 });

@@ -1,0 +1,100 @@
+/**
+ * The world in memory: all ports, for tests and simulations of one's own agents. Its executions are driven by whoever
+ * holds it, one task at a time or many at once, in whatever order they choose.
+ */
+import { createHash, randomBytes } from "node:crypto";
+import { type Execution, answered, begun, failed, started, taskOf, woken } from "../../core/execution.ts";
+import type { Task } from "../../core/chain.ts";
+import type { Answer } from "../../core/execution.ts";
+import type { Limits } from "../../core/limits.ts";
+import type { Chain } from "../../ports/chain.ts";
+import type { Clock, Random, Telemetry, World } from "../../ports/world.ts";
+import { type MemoryStore, memoryObjectStore, memoryRunTable, memoryStore } from "./tables.ts";
+
+/** Executions as values, and the steps that a driver makes with them. */
+export interface MemoryChain extends Chain {
+  readonly executions: ReadonlyMap<string, Execution>;
+  /** Names of those that may leave now, the one that waited longest first. */
+  ready(now: number): readonly string[];
+  /** When the next one that waits will be ready, or null. */
+  next(): number | null;
+  /** An attempt leaves: what it is to do. */
+  begin(name: string): { readonly task: Task; readonly attempt: number };
+  /** What became of that attempt; an answer to an older one changes nothing. */
+  end(name: string, attempt: number, answer: Answer | null): void;
+}
+
+export interface MemoryWorld extends World {
+  readonly store: MemoryStore;
+  readonly chain: MemoryChain;
+}
+
+export function memoryWorld(of: {
+  readonly limits: Limits;
+  readonly clock: Clock;
+  readonly random?: Random;
+  readonly telemetry?: Telemetry;
+  readonly store?: MemoryStore;
+}): MemoryWorld {
+  const { limits, clock, store = memoryStore() } = of;
+  const random = of.random ?? { hex: () => randomBytes(32).toString("hex") };
+  return {
+    store,
+    table: memoryRunTable(store),
+    objects: memoryObjectStore(store),
+    chain: memoryChain({ clock, random, limits }),
+    clock,
+    random,
+    telemetry: of.telemetry ?? { record: () => undefined },
+    limits,
+    hash: (text) => createHash("sha256").update(text, "utf8").digest("hex"),
+  };
+}
+
+function memoryChain(of: { readonly clock: Clock; readonly random: Random; readonly limits: Limits }): MemoryChain {
+  const { clock, random, limits } = of;
+  const executions = new Map<string, Execution>();
+  const found = (name: string): Execution => {
+    const execution = executions.get(name);
+    if (execution === undefined) throw new Error(`there is no execution ${name}`);
+    return execution;
+  };
+  return {
+    executions,
+    start: async (name, payload) => {
+      const before = executions.get(name);
+      if (before !== undefined) return { kind: "exists", running: before.stage !== "ended" };
+      executions.set(name, started({ name, payload, now: clock.now() }));
+      return { kind: "started" };
+    },
+    wake: async (token) => {
+      const waiting = [...executions.values()].find((each) => each.token === token);
+      if (waiting === undefined) return { kind: "awake" };
+      executions.set(waiting.name, woken(waiting, clock.now()));
+      return { kind: "woken" };
+    },
+    ready: (now) => {
+      const due = [...executions.values()].filter(({ readyAt }) => readyAt !== null && readyAt <= now);
+      return due.toSorted((one, other) => (one.readyAt ?? 0) - (other.readyAt ?? 0)).map(({ name }) => name);
+    },
+    next: () => {
+      const times = [...executions.values()].flatMap(({ readyAt }) => (readyAt === null ? [] : [readyAt]));
+      return times.length === 0 ? null : Math.min(...times);
+    },
+    begin: (name) => {
+      const execution = begun(found(name), random.hex().slice(0, 32));
+      executions.set(name, execution);
+      return { task: taskOf(execution), attempt: execution.attempt };
+    },
+    end: (name, attempt, answer) => {
+      const execution = found(name);
+      if (execution.stage !== "trying" || execution.attempt !== attempt) return;
+      const now = clock.now();
+      const next =
+        answer === null
+          ? failed(execution, { now, rescueMs: limits.rescueMs, atOnce: false })
+          : answered(execution, { answer, now });
+      executions.set(name, next);
+    },
+  };
+}

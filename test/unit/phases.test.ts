@@ -1,0 +1,66 @@
+/** The phase table holds together, so that everything derived from it does. */
+import { describe, expect, test } from "vitest";
+import { PHASES, PHASE_NAMES, type Phase, isParked, isTerminal, mayFollow } from "../../src/core/phases.ts";
+import { hasEnded } from "../../src/core/row.ts";
+import { row } from "../support/build.ts";
+
+/** Every phase that can be reached from there, itself included. */
+function reachable(from: Phase): Set<Phase> {
+  const seen = new Set<Phase>([from]);
+  for (const phase of seen) for (const next of PHASE_NAMES) if (mayFollow(phase, next)) seen.add(next);
+  return seen;
+}
+
+test("only waiting for the model is idle (seed 0)", () => {
+  expect(PHASE_NAMES.filter((phase) => PHASES[phase].idle)).toEqual(["AwaitingLLM"]);
+});
+
+test("every phase is reached from Preparing, and reaches an end", () => {
+  expect(reachable("Preparing")).toEqual(new Set(PHASE_NAMES));
+  for (const phase of PHASE_NAMES) expect([...reachable(phase)].some(isTerminal)).toBe(true);
+});
+
+test("next names phases of the table, none twice, none itself", () => {
+  for (const phase of PHASE_NAMES) {
+    const next = PHASES[phase].next as readonly Phase[];
+    expect(PHASE_NAMES).toEqual(expect.arrayContaining([...next]));
+    expect(new Set(next).size).toBe(next.length);
+    expect(next).not.toContain(phase);
+  }
+});
+
+describe("an end", () => {
+  test("is Completed or Failed, leads nowhere, not even to itself, and says how the chain ends", () => {
+    expect(PHASE_NAMES.filter(isTerminal)).toEqual(["Completed", "Failed"]);
+    for (const phase of PHASE_NAMES) {
+      expect(PHASES[phase].ends !== null).toBe(isTerminal(phase));
+      if (isTerminal(phase)) expect(PHASE_NAMES.filter((next) => mayFollow(phase, next))).toEqual([]);
+      else expect(mayFollow(phase, phase)).toBe(true);
+    }
+    expect([PHASES.Completed.ends, PHASES.Failed.ends]).toEqual(["done", "failed"]);
+  });
+
+  test("of the table is an end of the row", () => {
+    for (const phase of PHASE_NAMES) {
+      expect(hasEnded(row({ phase, status: PHASES[phase].status }))).toBe(isTerminal(phase));
+    }
+  });
+
+  test("as failed can be decided everywhere before it", () => {
+    for (const phase of PHASE_NAMES) expect(mayFollow(phase, "Failed")).toBe(!isTerminal(phase));
+  });
+});
+
+test("a run completes from Reflecting alone: nothing is done before its definition of done is looked at", () => {
+  expect(PHASE_NAMES.filter((phase) => mayFollow(phase, "Completed"))).toEqual(["Reflecting"]);
+});
+
+test("what people see tells a parked phase from an active one", () => {
+  for (const phase of PHASE_NAMES) {
+    const { status, kind, label } = PHASES[phase];
+    expect(status === "running").toBe(kind === "active");
+    expect(isParked(phase)).toBe(status === "blocked");
+    expect(label).toMatch(/^[a-z]/);
+  }
+  expect(new Set(PHASE_NAMES.map((phase) => PHASES[phase].label)).size).toBe(PHASE_NAMES.length);
+});

@@ -1,0 +1,198 @@
+/** Every pair of phase and event, and what each event does to the state and to the transcript. */
+import { describe, expect, test } from "vitest";
+import type { Event } from "../../src/core/event.ts";
+import { InvariantViolated } from "../../src/core/invariant.ts";
+import { inline, wordsOf } from "../../src/core/message.ts";
+import { PHASE_NAMES, isTerminal, mayFollow } from "../../src/core/phases.ts";
+import type { Action } from "../../src/core/recovery.ts";
+import { ACCEPTS, accepts, fold, transition } from "../../src/core/transition.ts";
+import { frozen } from "../support/arbitrary.ts";
+import {
+  AT,
+  EVENT_KINDS,
+  FAILURE,
+  IN_PHASE,
+  aborted,
+  after,
+  calls,
+  completed,
+  decided,
+  eventOf,
+} from "../support/build.ts";
+import { failed, intended, invoked, newState, replied, resulted, says, startedEvent, view } from "../support/build.ts";
+
+describe.each(PHASE_NAMES)("in %s", (phase) => {
+  test("the state of this phase is one", () => {
+    expect(IN_PHASE[phase]().phase).toBe(phase);
+  });
+
+  test.each(EVENT_KINDS)("%s is accepted or refused as the table says", (kind) => {
+    const state = frozen(IN_PHASE[phase]());
+    const event = frozen(eventOf(kind, phase));
+    if (!accepts(phase, kind)) {
+      const refusal = new InvariantViolated(`${kind} does not happen in ${phase}`);
+      expect(() => fold(state, event)).toThrow(refusal);
+      return;
+    }
+    const next = fold(state, event);
+    expect(mayFollow(phase, next.phase)).toBe(true);
+    expect(next.messages.slice(0, state.messages.length)).toEqual(state.messages);
+  });
+
+  test.each(["abort", "takeover", "retry", "nudge", "again"] as const)("recovery by %s leads where it may", (kind) => {
+    const state = IN_PHASE[phase]();
+    const actions: { readonly [K in Action["kind"]]: Action } = {
+      abort: { kind: "abort", failure: FAILURE },
+      takeover: { kind: "takeover", from: "owner", takeovers: 1 },
+      retry: { kind: "retry", at: AT + 1_000 },
+      nudge: { kind: "nudge", say: "go on" },
+      again: { kind: "again", call: "c1" },
+    };
+    const decide = () => fold(state, decided(actions[kind])).phase;
+    const leads = {
+      abort: phase,
+      takeover: phase,
+      retry: phase === "AwaitingLLM" || phase === "RetryingLLM" ? "RetryingLLM" : null,
+      nudge: mayFollow(phase, "AwaitingLLM") ? "AwaitingLLM" : null,
+      again: phase === "ExecutingTools" || phase === "AwaitingReconcile" ? phase : null,
+    }[kind];
+    if (leads === null || isTerminal(phase)) expect(decide).toThrow(InvariantViolated);
+    else expect(decide()).toBe(leads);
+  });
+});
+
+test("every event happens somewhere, and none after the end", () => {
+  for (const kind of EVENT_KINDS) {
+    expect(PHASE_NAMES.some((phase) => accepts(phase, kind))).toBe(true);
+    expect(PHASE_NAMES.filter((phase) => isTerminal(phase) && accepts(phase, kind))).toEqual([]);
+  }
+  expect(ACCEPTS.ToolInvoked).toEqual(["ExecutingTools"]);
+});
+
+test("transition gives the state and what it owes from there on", () => {
+  const { state, commands } = transition(newState(), startedEvent, view());
+  expect(state).toMatchObject({ phase: "AwaitingLLM", startedAt: AT, agentVersion: "1" });
+  expect(commands).toEqual([{ kind: "askModel" }]);
+});
+
+test("another agent version is noted and changes nothing else", () => {
+  const before = IN_PHASE.AwaitingLLM();
+  expect(fold(before, eventOf("AgentChanged", "AwaitingLLM"))).toEqual({ ...before, agentVersion: "2" });
+});
+
+describe("a reply", () => {
+  test("joins the transcript with its own id, time, source and tokens, its calls numbered", () => {
+    const state = after(
+      startedEvent,
+      replied([says("I look."), calls("search", { to: "LIS" }), calls("compare")], AT + 5),
+    );
+    expect(state.messages.at(-1)).toEqual({
+      ...{ id: "m2", at: AT + 5, source: "test:m", role: "assistant", tokens: 5 },
+      parts: [
+        { kind: "text", text: "I look." },
+        { kind: "call", call: "c1", tool: "search", args: inline({ to: "LIS" }), provider: null },
+        { kind: "call", call: "c2", tool: "compare", args: inline({}), provider: null },
+      ],
+    });
+    expect(state).toMatchObject({ phase: "ExecutingTools", calls: 2 });
+    const proposed = {
+      status: "proposed",
+      intent: null,
+      releasedBy: null,
+      tries: 0,
+      asked: 0,
+      askFrom: null,
+      answer: null,
+    };
+    expect(state.open).toEqual([
+      { call: "c1", tool: "search", ...proposed },
+      { call: "c2", tool: "compare", ...proposed },
+    ]);
+  });
+
+  test("of words alone is judged; of nothing, of blanks or of thoughts alone it is none", () => {
+    expect(after(startedEvent, replied([says("done")])).phase).toBe("Reflecting");
+    const thought = { kind: "reasoning", text: "hm", provider: null } as const;
+    for (const parts of [[], [says(" \n")], [thought]]) {
+      const state = after(startedEvent, replied(parts));
+      expect(state.phase).toBe("AwaitingLLM");
+      expect(state.messages).toHaveLength(parts.length === 0 ? 1 : 2);
+    }
+  });
+
+  test("ends the waiting and the counting of retries; calls end the counting of nudges, words do not", () => {
+    const troubled = [
+      startedEvent,
+      decided({ kind: "nudge", say: "go on" }),
+      decided({ kind: "retry", at: AT + 9 }),
+      decided({ kind: "retry", at: AT + 99 }),
+    ];
+    expect(after(...troubled)).toMatchObject({ modelRetries: 2, nudges: 1, retryAt: AT + 99, phase: "RetryingLLM" });
+    expect(after(...troubled, replied([says("ok")]))).toMatchObject({ modelRetries: 0, nudges: 1, retryAt: null });
+    expect(after(...troubled, replied([calls("search")]))).toMatchObject({ modelRetries: 0, nudges: 0, retryAt: null });
+  });
+
+  test("never uses the id of a call again", () => {
+    const state = after(
+      startedEvent,
+      replied([calls("a"), calls("b")]),
+      resulted("c1"),
+      resulted("c2"),
+      replied([calls("c")]),
+    );
+    expect(state.open.map(({ call }) => call)).toEqual(["c3"]);
+  });
+});
+
+describe("a nudge", () => {
+  test("is a message of cairn's own to the model", () => {
+    const state = after(startedEvent, { ...decided({ kind: "nudge", say: "What is missing: a ticket" }), at: AT + 3 });
+    expect(state.messages.at(-1)).toEqual({
+      ...{ id: "m2", at: AT + 3, source: "cairn", role: "user", tokens: 0 },
+      parts: [{ kind: "text", text: "What is missing: a ticket" }],
+    });
+    expect(state.nudges).toBe(1);
+  });
+});
+
+describe("money", () => {
+  const debit = (change: object): Event => ({ kind: "BudgetDebited", at: AT, debit: change, for: "test" });
+
+  test("is added up", () => {
+    const state = after(
+      startedEvent,
+      debit({ tokensIn: 5, microUsd: 9 }),
+      debit({ tokensIn: 1, beats: 1, toolCalls: 2 }),
+    );
+    expect(state.spent).toEqual({ tokensIn: 6, tokensOut: 0, microUsd: 9, beats: 1, toolCalls: 2 });
+  });
+
+  test.each(["tokensIn", "tokensOut", "microUsd", "beats", "toolCalls"])("is never given back: %s", (meter) => {
+    expect(() => after(startedEvent, debit({ [meter]: 5 }), debit({ [meter]: -1 }))).toThrow("spent fell");
+  });
+});
+
+describe("the end", () => {
+  test("as completed holds the result", () => {
+    expect(IN_PHASE.Completed()).toMatchObject({ phase: "Completed", result: inline("done"), failure: null });
+    expect(() => after(startedEvent, completed)).toThrow("Completed does not follow AwaitingLLM");
+  });
+
+  test("as failed is decided first and waits, then holds the failure", () => {
+    expect(after(startedEvent, aborted)).toMatchObject({ phase: "AwaitingLLM", ending: FAILURE, failure: null });
+    expect(after(startedEvent, aborted, failed)).toMatchObject({ phase: "Failed", ending: null, failure: FAILURE });
+  });
+});
+
+test("words of a message are its texts", () => {
+  expect(
+    wordsOf([{ kind: "text", text: "a" }, { kind: "reasoning", text: "b", provider: null }, says("c") as never]),
+  ).toBe("a\nc");
+});
+
+test("an event that names a call which is not open is refused", () => {
+  const state = after(startedEvent, replied([calls("a")]));
+  for (const event of [intended("c9"), invoked("c9"), resulted("c9")]) {
+    expect(() => fold(state, event)).toThrow("call c9 is not open");
+  }
+});
