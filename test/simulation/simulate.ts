@@ -1,0 +1,330 @@
+/**
+ * A whole history of one run from one seed: processes that do its beats on the real runner and core, a scheduler that
+ * lets them go on one call at a time in any order, clocks that move on only when nobody can, and faults. A crash is a
+ * promise that never settles. Nothing here knows what is right; `checkers.ts` does.
+ */
+import { type VirtualClock, seededRandom, virtualClock } from "../../src/adapters/memory/clock.ts";
+import { type MemoryWorld, memoryWorld } from "../../src/adapters/memory/world.ts";
+import { modelOf } from "../../src/agent/model.ts";
+import type { Task, TaskResult } from "../../src/core/chain.ts";
+import { limitsFor } from "../../src/core/limits.ts";
+import type { Row } from "../../src/core/row.ts";
+import type { Clock, World } from "../../src/ports/world.ts";
+import { runTask } from "../../src/runner/chain-tasks.ts";
+import { SegmentCache, load } from "../../src/runner/load.ts";
+import { type Reconciled, reconcile } from "../../src/runner/reconcile.ts";
+import { startRun } from "../../src/runner/start.ts";
+import { type Chance, chanceOf } from "./chance.ts";
+import { type Outside, SETTLE_MS, outside } from "./outside.ts";
+
+export interface Faults {
+  /** About one call in so many is a crash before or after it, a lost answer, or a refusal; 0 is never. */
+  readonly oneIn: number;
+  /** How many at most; then the history must come to its end by itself. */
+  readonly most: number;
+}
+
+export interface History {
+  readonly seed: string;
+  readonly world: MemoryWorld;
+  readonly outside: Outside;
+  readonly run: string;
+  /** Every row that was ever stored, in order. */
+  readonly rows: readonly Row[];
+  /** What a person answered, and what was made of it. */
+  readonly answers: readonly { readonly key: string; readonly as: string; readonly outcome: Reconciled["kind"] }[];
+  readonly faults: number;
+  readonly steps: number;
+  /** Which faults met which calls. */
+  readonly reached: ReadonlySet<string>;
+}
+
+/** A history that does not end is a violation of liveness. */
+export const STEPS_MAX = 20_000;
+const BEAT_MS = 3_000;
+const START = 1_700_000_000_000;
+
+interface Sim {
+  readonly clock: VirtualClock;
+  readonly world: MemoryWorld;
+  readonly chance: Chance;
+  readonly faults: Faults;
+  readonly outside: Outside;
+  readonly turns: Turn[];
+  readonly processes: Set<SimProcess>;
+  readonly reached: Set<string>;
+  spent: number;
+}
+
+/** Somebody who waits to be let go on. */
+interface Turn {
+  readonly owner: SimProcess | null;
+  readonly go: () => void;
+}
+
+export async function simulate(seed: string, faults: Faults): Promise<History> {
+  const chance = chanceOf(seed);
+  const clock = virtualClock(START);
+  const limits = limitsFor(BEAT_MS, { settleMs: SETTLE_MS, skewMs: 200, rescueMs: 1_000 });
+  const world = memoryWorld({ clock, limits, random: seededRandom(seed) });
+  const rows = watchRows(world);
+  const sim: Sim = {
+    ...{ clock, world, chance: chance.child("scheduler"), faults },
+    outside: outside({ chance: chance.child("outside"), clock }),
+    ...{ turns: [], processes: new Set(), reached: new Set(), spent: 0 },
+  };
+  const still = { clock, pause: async (): Promise<void> => undefined };
+  const agent = sim.outside.agentIn(still);
+  const started = await startRun(world, { agent, input: {}, tenant: "local", idempotencyKey: null });
+  if (started.kind !== "started") throw new Error(`not started: ${started.kind}`);
+  const { run } = started.row;
+  const answers: History["answers"][number][] = [];
+  const person = chance.child("person");
+  let steps = 0;
+  while (!isOver(world, run) && steps < STEPS_MAX) {
+    steps += 1;
+    await settle();
+    if (step(sim)) continue;
+    const asked = await askPerson(sim, { run, person });
+    if (asked !== null) answers.push(asked);
+  }
+  return { seed, world, outside: sim.outside, run, rows, answers, faults: sim.spent, steps, reached: sim.reached };
+}
+
+const isOver = ({ store, chain }: MemoryWorld, run: string): boolean =>
+  store.rows.get(run)?.told === true && [...chain.executions.values()].every(({ stage }) => stage === "ended");
+
+/** Lets every promise that can go on do so. */
+const settle = (): Promise<void> => new Promise((resolve) => setImmediate(resolve));
+
+/** One thing happens; false when nothing can but the passing of time with a person's help. */
+function step(sim: Sim): boolean {
+  const { chance, clock, world, turns } = sim;
+  maybeKillOrFreeze(sim);
+  const free = turns.filter(({ owner }) => owner === null || !owner.isFrozen);
+  const ready = world.chain.ready(clock.now());
+  const choice = chance.below(free.length + ready.length + (free.length + ready.length === 0 ? 1 : 0));
+  const turn = free[choice];
+  if (turn !== undefined) {
+    turns.splice(turns.indexOf(turn), 1);
+    turn.go();
+    return true;
+  }
+  const name = ready[choice - free.length];
+  if (name !== undefined) {
+    dispatch(sim, name);
+    return true;
+  }
+  return pass(sim);
+}
+
+/** Time passes to the next thing that is due. */
+function pass({ clock, world, processes, chance }: Sim): boolean {
+  const frozen = [...processes].filter(({ isFrozen }) => isFrozen);
+  const times = [clock.next(), world.chain.next()].filter((time) => time !== null);
+  const blocked = [...world.store.rows.values()].some(({ status }) => status === "blocked");
+  if (frozen.length > 0 && chance.oneIn(3)) {
+    for (const each of frozen) each.thaw();
+    return true;
+  }
+  const soonest = Math.min(...times);
+  // A person looks within seconds; a park lasts for days.
+  if (times.length === 0 || (blocked && soonest > clock.now() + 5_000)) {
+    for (const each of frozen) each.thaw();
+    clock.moveTo(clock.now() + 200);
+    return frozen.length > 0;
+  }
+  clock.moveTo(Math.max(soonest, clock.now()));
+  return true;
+}
+
+function maybeKillOrFreeze(sim: Sim): void {
+  const { chance, faults, processes } = sim;
+  if (faults.oneIn === 0 || sim.spent >= faults.most || !chance.oneIn(faults.oneIn * 2)) return;
+  const alive = [...processes].filter(({ isDead }) => !isDead);
+  if (alive.length === 0) return;
+  sim.spent += 1;
+  const victim = chance.pick(alive);
+  const fault = chance.pick(["kill", "freeze", "presume dead", "freeze and presume dead"] as const);
+  sim.reached.add(`process ${fault}`);
+  if (fault === "kill") victim.die();
+  if (fault.startsWith("freeze")) victim.freeze();
+  // The chain heard nothing and tries again; the attempt lives on until its deadline.
+  if (fault.endsWith("presume dead")) victim.giveUpOn();
+}
+
+/** One process of the local chain: a child that does one task after another until it dies. */
+class SimProcess {
+  isDead = false;
+  isFrozen = false;
+  isBusy = false;
+  /** The chain takes its attempt for dead. */
+  giveUpOn = (): void => undefined;
+  readonly run: (task: Task, deadline: number) => Promise<TaskResult>;
+  readonly #sim: Sim;
+  readonly #ended: (() => void)[] = [];
+
+  constructor(sim: Sim) {
+    this.#sim = sim;
+    const clock = this.#clock();
+    const pause = (): Promise<void> => this.pause();
+    const agent = sim.outside.agentIn({ clock, pause });
+    const model = modelOf(agent.model);
+    const perform = runTask({
+      world: this.#world(clock),
+      agentOf: async () => ({ kind: "agent", agent, model }),
+      segments: new SegmentCache(),
+    });
+    this.run = (task, deadline) => perform(task, { deadline, drain: new AbortController().signal });
+  }
+
+  pause(): Promise<void> {
+    return new Promise((resolve) => {
+      if (!this.isDead) this.#sim.turns.push({ owner: this, go: resolve });
+    });
+  }
+
+  freeze(): void {
+    this.isFrozen = true;
+  }
+
+  thaw(): void {
+    this.isFrozen = false;
+  }
+
+  /** From here on none of its promises settles. */
+  die(): void {
+    if (this.isDead) return;
+    this.isDead = true;
+    this.#sim.processes.delete(this);
+    const { turns } = this.#sim;
+    for (const mine of turns.filter(({ owner }) => owner === this)) turns.splice(turns.indexOf(mine), 1);
+    for (const tell of this.#ended.splice(0)) tell();
+  }
+
+  whenDead(call: () => void): void {
+    this.#ended.push(call);
+  }
+
+  /** Its timers fire only while it lives, and when it thaws if it was frozen. */
+  #clock(): Clock {
+    const { clock } = this.#sim;
+    const fire = (call: () => void): void => {
+      if (this.isDead) return;
+      if (this.isFrozen) this.#sim.turns.push({ owner: this, go: call });
+      else call();
+    };
+    return { now: () => clock.now(), after: (delayMs, call) => clock.after(delayMs, () => fire(call)) };
+  }
+
+  #world(clock: Clock): World {
+    const { world } = this.#sim;
+    const table = this.#faulty("table", world.table, CONDITIONAL);
+    const objects = this.#faulty("objects", world.objects, ["put"]);
+    return { ...world, clock, table, objects, chain: this.#faulty("chain", world.chain, []) };
+  }
+
+  /** Every call of a port is a place to die at, and some answers are lost. */
+  #faulty<T extends object>(name: string, port: T, ambiguous: readonly string[]): T {
+    return new Proxy(port, {
+      get: (target, member) => {
+        const call: unknown = Reflect.get(target, member);
+        if (typeof call !== "function") return call;
+        const operation = `${name}.${String(member)}`;
+        return async (...of: unknown[]): Promise<unknown> => {
+          await this.pause();
+          const fault = this.#fault(operation, ambiguous.includes(String(member)));
+          if (fault === "crash before") return this.#crash();
+          if (fault === "not applied") return { kind: "ambiguous", why: "503" };
+          const outcome: unknown = await Reflect.apply(call, target, of);
+          if (fault === "crash after") return this.#crash();
+          await this.pause();
+          return fault === "answer lost" ? { kind: "ambiguous", why: "timeout" } : outcome;
+        };
+      },
+    });
+  }
+
+  #crash(): Promise<never> {
+    this.die();
+    return new Promise(() => undefined);
+  }
+
+  #fault(operation: string, mayBeAmbiguous: boolean): string | null {
+    const { faults, chance, spent, reached } = this.#sim;
+    if (faults.oneIn === 0 || spent >= faults.most || !chance.oneIn(faults.oneIn)) return null;
+    const fault = chance.pick(mayBeAmbiguous ? [...CRASHES, "not applied", "answer lost"] : CRASHES);
+    this.#sim.spent += 1;
+    reached.add(`${operation} ${fault}`);
+    return fault;
+  }
+}
+
+const CRASHES = ["crash before", "crash after"];
+const CONDITIONAL = ["create", "claim", "commit", "park", "deliver", "handOver", "tell"];
+/** Hands a ready execution to a process, as a supervisor does; the process is killed at its deadline. */
+function dispatch(sim: Sim, name: string): void {
+  const { world, clock } = sim;
+  const idle = [...sim.processes].filter(({ isBusy, isDead, isFrozen }) => !isBusy && !isDead && !isFrozen);
+  const worker = idle[0] ?? new SimProcess(sim);
+  sim.processes.add(worker);
+  const { task, attempt } = world.chain.begin(name);
+  const deadline = clock.now() + BEAT_MS;
+  const end = (answer: TaskResult | null): void => {
+    takeBack();
+    worker.isBusy = false;
+    const isAnswer = answer !== null && answer.kind !== "exit";
+    if (answer?.kind === "exit") worker.die();
+    world.chain.end(name, attempt, isAnswer ? answer : null);
+  };
+  const takeBack = clock.after(BEAT_MS, () => worker.die());
+  worker.giveUpOn = () => world.chain.end(name, attempt, null);
+  worker.isBusy = true;
+  worker.whenDead(() => end(null));
+  worker.run(task, deadline).then(
+    (answer) => {
+      if (!worker.isDead) end(answer);
+    },
+    (error: unknown) => {
+      // Expected: the store gave no answer. Anything else is a mistake that a checker must see.
+      if (!(error instanceof Error) || error.name !== "Undecided") sim.world.telemetry.record(mistake(sim, error));
+      worker.die();
+    },
+  );
+}
+
+function mistake(sim: Sim, error: unknown) {
+  sim.reached.add(`mistake ${error instanceof Error ? (error.stack ?? error.message) : String(error)}`);
+  return { at: sim.clock.now(), run: "", level: "alarm", what: "mistake", detail: {} } as const;
+}
+
+/** A person looks at the outside world and says what became of the first call that is unknown. */
+async function askPerson(
+  sim: Sim,
+  of: { readonly run: string; readonly person: Chance },
+): Promise<History["answers"][number] | null> {
+  const { world, outside: services, clock } = sim;
+  const row = world.store.rows.get(of.run);
+  if (row === undefined || row.status !== "blocked") return null;
+  const { state } = await load(world.objects, row, new SegmentCache());
+  const open = state.open.find((call) => call.status === "unknown" && call.answer === null);
+  if (open?.intent == null) return null;
+  const { key } = open.intent;
+  const happened = services.effects.some((effect) => effect.key === key);
+  const as = happened ? ("succeeded" as const) : of.person.pick(["failed", "retry"] as const);
+  const said = { run: of.run, call: open.call, as, result: null, by: "person", note: null };
+  const outcome = await reconcile(world, said);
+  if (outcome.kind === "tooEarly") clock.moveTo(Math.max(clock.now(), outcome.askFrom));
+  return { key, as, outcome: outcome.kind };
+}
+
+/** Every row as it was stored, by wrapping the map that holds them. */
+function watchRows({ store }: MemoryWorld): readonly Row[] {
+  const seen: Row[] = [];
+  const set = store.rows.set.bind(store.rows);
+  store.rows.set = (run, row) => {
+    if (JSON.stringify(seen.at(-1)) !== JSON.stringify(row)) seen.push(row);
+    return set(run, row);
+  };
+  return seen;
+}
