@@ -113,7 +113,7 @@ const nothing = (): Counted => ({ objectBytes: 0, rowBytes: 0, gets: 0, puts: 0,
 async function measure(): Promise<void> {
   const dir = mkdtempSync(join(tmpdir(), "cairn-bench-"));
   const store = openStore({ dir, create: true });
-  let counted = nothing();
+  const counted = nothing();
   const limits = limitsFor(60_000);
   const world = counting(localWorld({ store, limits, telemetry: { record: () => undefined } }), counted);
   const runner: Runner = {

@@ -195,7 +195,7 @@ const RULES: readonly Rule[] = [
       [TEST, 'import { setTimeout as sleep } from "node:timers/promises";'],
       [TEST, "Atomics.wait(cell, 0, 0, 50);"],
     ],
-    spares: [[TEST, "await expect.poll(() => seen).toBe(1); clock.after(5, f);"]],
+    spares: [[TEST, "await expect.poll(() => seen).toBe(1); clock.after(5, f); setTimeout(() => child.kill(), 300);"]],
   },
 ];
 
@@ -240,9 +240,10 @@ test("the core stays small enough to be read in one sitting", () => {
 });
 
 describe("nothing of the machine it was written on is in the checkout", () => {
-  // Written in pieces, so that this file does not offend itself.
+  // A tilde stands in what offends, so that this file does not offend itself.
+  const whole = (text: string): string => text.replaceAll("~", "");
   const MACHINE = new RegExp(
-    "(?<![.\\w])/(work|home|root|Users)/[a-z]|\\bregistry\\.[a-z]|artifact" + "ory|verdac" + "cio",
+    whole("(?<![.\\w])/(work|home|root|Users)/[a-z]|\\bregistry\\.[a-z]|artifact~ory|verdac~cio"),
   );
 
   test("in this checkout", () => {
@@ -250,12 +251,10 @@ describe("nothing of the machine it was written on is in the checkout", () => {
     expect(files.filter((path) => MACHINE.test(read(path)))).toEqual([]);
   });
 
-  test.each(["cd /" + "work/main", "https://regis" + "try.npmjs.org/zod", "/" + "home/me/.npmrc"])(
-    "bites: %s",
-    (text) => {
-      expect(text).toMatch(MACHINE);
-    },
-  );
+  test.each(["cd /~work/main", "https://regis~try.npmjs.org/zod", "/~home/me/.npmrc"])("bites: %s", (text) => {
+    expect(text).not.toMatch(MACHINE);
+    expect(whole(text)).toMatch(MACHINE);
+  });
 
   test.each(["https://github.com/x", "/tmp/x", "./work/main", "a registry of names"])("spares: %s", (text) => {
     expect(text).not.toMatch(MACHINE);

@@ -41,6 +41,8 @@ export async function misbehave(service: Service, at: { moment: Moment; signal: 
       throw new Error(`the ${service} is declined`);
     case "die":
       process.kill(process.pid, "SIGKILL");
+      return;
+    default:
   }
 }
 

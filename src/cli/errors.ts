@@ -82,10 +82,14 @@ function unexpected(error: Error): Trouble {
   return { code, exit: EXIT.failed, what: error.message, why, next: "cairn --version" };
 }
 
-/** The store's own messages say `what; why and what to do`. */
+/** The store's own messages say `what: why; what to do`, and some of them have no `why`. */
 function clausesOf(message: string): { readonly what: string; readonly why: string } {
-  const end = message.indexOf("; ");
-  return end < 0 ? { what: message, why: message } : { what: message.slice(0, end), why: message.slice(end + 2) };
+  const {
+    what = message,
+    why,
+    advice = "",
+  } = /^(?<what>.*?)(?:: (?<why>.*?))?(?:; (?<advice>.*))?$/s.exec(message)?.groups ?? {};
+  return { what, why: [why ?? "", advice].filter((clause) => clause !== "").join("; ") || message };
 }
 
 /** The same command for another store. */

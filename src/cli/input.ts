@@ -45,8 +45,10 @@ function parseJson(
   const wrong = wrongJson(text);
   if (wrong === null) return JSON.parse(text) as Json;
   const what = `${source} is not JSON`;
+  const why =
+    text.includes('"') || text === "" ? wrong : `${wrong}; single quotes keep the shell from taking quotes away`;
   const next = retyped(shell, option, '{"name": "value"}');
-  throw new CliError({ code: "BadJson", exit: EXIT.usage, what, why: wrong, next });
+  throw new CliError({ code: "BadJson", exit: EXIT.usage, what, why, next });
 }
 
 /** What is wrong with a JSON text and where, or null. The engine's own message often leaves out the place. */

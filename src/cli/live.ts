@@ -12,7 +12,7 @@ export interface Live {
   /** What is being waited for; `who` works on it, or null. */
   readonly onLook: (row: Row, who: string | null) => void;
   /** For people: the run as `show` has it. */
-  readonly end: (shown: Shown | null) => void;
+  readonly end: (shown: Shown) => void;
 }
 
 /** Lines go to stdout, or to stderr where stdout is for a document. */
@@ -22,7 +22,7 @@ export function liveView(shell: Shell, { settings, world }: Pick<Opened, "settin
   let story: Story = UNTOLD;
   return {
     onEntries: (entries) => {
-      const told = tell(story, entries, paint);
+      const told = tell(story, entries, { paint, width: terminal.width });
       story = told.story;
       for (const line of told.lines) print(line);
     },
@@ -32,8 +32,8 @@ export function liveView(shell: Shell, { settings, world }: Pick<Opened, "settin
     },
     end: (shown) => {
       terminal.waitFor(null);
-      if (shown === null || json) return;
-      const style = { now: world.clock.now(), paint };
+      if (json) return;
+      const style = { now: world.clock.now(), paint, width: terminal.width };
       terminal.out(`\n${renderRun(shown, { ...style, command: settings.command })}`);
     },
   };

@@ -3,14 +3,14 @@ import { supervisorOf } from "../adapters/local/processes.ts";
 import type { Status } from "../core/phases.ts";
 import type { World } from "../ports/world.ts";
 import { type Summary, ledger, show, summaryOf, timeline } from "../runner/look.ts";
-import { CliError, EXIT } from "./errors.ts";
+import { EXIT } from "./errors.ts";
 import { exitOf, follow } from "./follow.ts";
 import { liveView } from "./live.ts";
 import { type Opened, openExisting } from "./open.ts";
 import type { Style } from "./paint.ts";
 import { renderLedger, renderList, renderRun } from "./render-run.ts";
 import { UNTOLD, tell } from "./render-timeline.ts";
-import { DEFAULT_TENANT, resolveRun } from "./runs.ts";
+import { DEFAULT_TENANT, resolveRun, runGone } from "./runs.ts";
 import { type Shell, type StoreFlags, printDocument, printLines } from "./shell.ts";
 
 export interface ListFlags extends StoreFlags {
@@ -58,7 +58,7 @@ async function newest(
 
 export async function showRun(shell: Shell, of: RunOf): Promise<number> {
   const { opened, run } = await find(shell, of);
-  const shown = await present(opened, { run, found: await show(opened.world, run) });
+  const shown = present(opened, { run, found: await show(opened.world, run) });
   const style = styleOf(shell, opened);
   if (shell.json) printDocument(shell, shown);
   else shell.terminal.out(renderRun(shown, { ...style, command: opened.settings.command }));
@@ -67,17 +67,17 @@ export async function showRun(shell: Shell, of: RunOf): Promise<number> {
 
 export async function showTimeline(shell: Shell, of: RunOf): Promise<number> {
   const { opened, run } = await find(shell, of);
-  const entries = await present(opened, { run, found: await timeline(opened.world, { run, after: 0 }) });
+  const entries = present(opened, { run, found: await timeline(opened.world, { run, after: 0 }) });
   if (shell.json) printLines(shell, entries);
   else if (entries.length === 0)
     shell.terminal.out(`nothing has happened yet; run \`${opened.settings.command("work")}\``);
-  for (const line of shell.json ? [] : tell(UNTOLD, entries, shell.terminal.paintOut).lines) shell.terminal.out(line);
+  for (const line of shell.json ? [] : tell(UNTOLD, entries, styleOf(shell, opened)).lines) shell.terminal.out(line);
   return EXIT.done;
 }
 
 export async function showLedger(shell: Shell, of: RunOf): Promise<number> {
   const { opened, run } = await find(shell, of);
-  const calls = await present(opened, { run, found: await ledger(opened.world, run) });
+  const calls = present(opened, { run, found: await ledger(opened.world, run) });
   if (shell.json) printLines(shell, calls);
   else if (calls.length === 0) shell.terminal.out("no tool was asked for yet");
   else shell.terminal.out(renderLedger(calls, styleOf(shell, opened)));
@@ -97,7 +97,7 @@ export async function watch(shell: Shell, of: RunOf): Promise<number> {
       live.onLook(row, supervisor === null ? null : `process ${supervisor.pid}`);
     },
   });
-  live.end(end.shown);
+  live.end(present(opened, { run, found: end.shown }));
   return exitOf(end, stop);
 }
 
@@ -107,15 +107,13 @@ async function find(shell: Shell, { run: text, flags }: RunOf): Promise<{ opened
   return { opened, run };
 }
 
-/** A run may come to the end of its time between two reads. */
-async function present<T>({ settings }: Opened, of: { readonly run: string; readonly found: T | null }): Promise<T> {
-  if (of.found !== null) return of.found;
-  const why = "its time was over: ended runs are kept for a day";
-  const what = `run ${of.run} is gone`;
-  throw new CliError({ code: "RunUnknown", exit: EXIT.notFound, what, why, next: settings.command("list") });
+function present<T>({ settings }: Opened, of: { readonly run: string; readonly found: T | null }): T {
+  if (of.found === null) throw runGone(of.run, settings.command("list"));
+  return of.found;
 }
 
 const styleOf = ({ terminal }: Shell, { world }: Opened): Style => ({
   now: world.clock.now(),
   paint: terminal.paintOut,
+  width: terminal.width,
 });

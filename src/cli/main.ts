@@ -51,7 +51,7 @@ process.stdout.end(() => process.exit(code));
 function ownStdout(): Output {
   const { stdout: stream } = process;
   const write = stream.write.bind(stream);
-  stream.write = process.stderr.write.bind(process.stderr) as typeof stream.write;
+  stream.write = process.stderr.write.bind(process.stderr);
   for (const each of [stream, process.stderr]) {
     each.on("error", (error: NodeJS.ErrnoException) => {
       if (error.code === "EPIPE") process.exit(0);

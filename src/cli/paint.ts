@@ -8,10 +8,11 @@ export type Paint = (ink: Ink, text: string) => string;
 
 export const plain: Paint = (_, text) => text;
 
-/** How to render: the reader's time, and colour or none. */
+/** How to render: the reader's time, the width of the page, and colour or none. */
 export interface Style {
   readonly now: number;
   readonly paint: Paint;
+  readonly width: number;
 }
 
 export interface Column {

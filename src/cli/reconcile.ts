@@ -6,7 +6,7 @@ import { type Reconciled, reconcile } from "../runner/reconcile.ts";
 import { CliError, EXIT } from "./errors.ts";
 import { readJson } from "./input.ts";
 import { type Opened, openExisting } from "./open.ts";
-import { resolveRun } from "./runs.ts";
+import { resolveRun, runGone } from "./runs.ts";
 import { type Shell, type StoreFlags, printDocument } from "./shell.ts";
 import { commandLine, relative, timeOfDay } from "./words.ts";
 
@@ -79,10 +79,7 @@ function refusal(shell: Shell, { opened, run, call, outcome }: Refusal): CliErro
         why: "an ended run takes no answers; its ledger shows the call as it was left",
       });
     case "missing":
-      return new CliError({
-        ...{ code: "RunUnknown", exit: EXIT.notFound, what: `run ${run} is gone` },
-        ...{ why: "its time was over: ended runs are kept for a day", next: opened.settings.command("list") },
-      });
+      return runGone(run, opened.settings.command("list"));
   }
 }
 

@@ -47,9 +47,9 @@ export function renderList(runs: readonly Summary[], { now, paint }: Style): str
 export type Command = (...words: readonly string[]) => string;
 
 export function renderRun(run: Shown, of: Style & { readonly command: Command }): string {
-  const { now, paint } = of;
+  const { paint } = of;
   const calls = run.unknown.map((call) => renderUnknown(run.run, call, of));
-  return [...head(run, { now, paint }), ...calls, ...end(run, paint)].join("\n");
+  return [...head(run, of), ...calls, ...end(run, paint)].join("\n");
 }
 
 function head(run: Shown, { now, paint }: Style): string[] {
@@ -91,23 +91,21 @@ function renderUnknown(run: string, call: UnknownCall, of: Style & { readonly co
   const { now, paint, command } = of;
   const title = `${paint("yellow", "?")} nobody knows whether ${paint("bold", call.tool)} (${call.call}) happened`;
   const facts = [["arguments", shortJson(call.args, 300)] as const, ["key", call.key] as const];
-  if (call.answered)
-    return ["", title, ...pairs([...facts, ["answer", "given; it is applied soon"]], paint)].join("\n");
+  if (call.answered) {
+    return ["", title, ...pairs([...facts, ["answer", "given; the next beat takes it in"]], paint)].join("\n");
+  }
   const answers = answersTo(run, call, command);
   const width = Math.max(...answers.map(({ type }) => type.length));
-  const early = call.askFrom > now;
-  const since = early
-    ? `${relative(call.askFrom, now)}, at ${timeOfDay(call.askFrom, now)}: until then it may still happen`
-    : "now";
+  const from = `, from ${timeOfDay(call.askFrom, now)} on (${relative(call.askFrom, now)})`;
   return [
     "",
     title,
-    ...pairs([...facts, ["ask about", "look at the other side for that key, then type one of these"]], paint),
+    ...pairs(facts, paint),
+    "look for that key on the other side, then type one of these:",
     ...answers.map(({ type, means, waits }) => {
-      const when = early && waits ? paint("yellow", `, from ${timeOfDay(call.askFrom, now)} on`) : "";
+      const when = waits && call.askFrom > now ? paint("yellow", from) : "";
       return `  ${paint("bold", type)}${" ".repeat(width - type.length)}  ${paint("dim", means)}${when}`;
     }),
-    ...(early ? pairs([["failed, retry", since]], paint) : []),
   ].join("\n");
 }
 

@@ -3,13 +3,15 @@ import type { SupervisorEvent } from "../adapters/local/driver.ts";
 import type { Style } from "./paint.ts";
 import { duration, relative, short, shortRun, timeOfDay } from "./words.ts";
 
+type Page = Pick<Style, "now" | "paint">;
+
 /** Null: nothing that a person would miss. */
-export function renderSupervision(event: SupervisorEvent, { now, paint }: Style): string | null {
+export function renderSupervision(event: SupervisorEvent, { now, paint }: Page): string | null {
   const line = lineOf(event, { now, paint });
   return line === null ? null : `${paint("dim", timeOfDay(now, now))}  ${line}`;
 }
 
-function lineOf(event: SupervisorEvent, { now, paint }: Style): string | null {
+function lineOf(event: SupervisorEvent, { now, paint }: Page): string | null {
   switch (event.kind) {
     case "workerSpawned":
       return `worker pid ${event.pid} starts`;
@@ -20,7 +22,7 @@ function lineOf(event: SupervisorEvent, { now, paint }: Style): string | null {
     case "attemptStarted":
       return `${shortRun(event.run)}  ${attemptOf(event)} → worker pid ${event.pid}`;
     case "attemptAnswered":
-      return `${shortRun(event.run)}  ${attemptOf(event)} ${paint("green", "✔")} ${leadsTo(event.route)}`;
+      return `${shortRun(event.run)}  ${attemptOf(event)} ${paint("green", "✔")}${leadsTo(event.route)}`;
     case "attemptFailed":
       return paint("red", `${shortRun(event.run)}  ${attemptOf(event)} ✖ worker pid ${event.pid}: ${whyOf(event)}`);
     case "moved":
@@ -39,14 +41,14 @@ type Of<K extends SupervisorEvent["kind"]> = Extract<SupervisorEvent, { readonly
 const attemptOf = ({ state, retry }: Of<"attemptStarted" | "attemptAnswered" | "attemptFailed">): string =>
   retry === 0 ? state : `${state} (retry ${retry})`;
 
-const leadsTo = (route: Of<"attemptAnswered">["route"]): string => (route === null ? "" : `route ${route}`);
+const leadsTo = (route: Of<"attemptAnswered">["route"]): string => (route === null ? "" : ` route ${route}`);
 
 function whyOf({ how, error }: Of<"attemptFailed" | "sweepFailed">): string {
   return error === null ? how : `${how}: ${error.name}: ${short(error.message, 200)}`;
 }
 
 /** Said only where it is not what one expects: a pause, and what follows deaths. */
-function movedTo({ run, state, readyAt }: Of<"moved">, { now, paint }: Style): string | null {
+function movedTo({ run, state, readyAt }: Of<"moved">, { now, paint }: Page): string | null {
   const pauses = readyAt !== null && readyAt > now + 50;
   if (state === "End" || (!pauses && state !== "Rescue")) return null;
   const when = readyAt === null || !pauses ? "now" : relative(readyAt, now);

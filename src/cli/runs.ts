@@ -29,6 +29,12 @@ export async function resolveRun(
   });
 }
 
+/** A run may come to the end of its time between two reads. */
+export function runGone(run: string, next: string): CliError {
+  const why = "its time was over: ended runs are kept for a day";
+  return new CliError({ code: "RunUnknown", exit: EXIT.notFound, what: `run ${run} is gone`, why, next });
+}
+
 async function runsWith(world: World, text: string): Promise<string[]> {
   const dash = text.indexOf("-");
   const tenant = dash < 0 ? DEFAULT_TENANT : text.slice(0, dash);
@@ -40,7 +46,7 @@ async function runsWith(world: World, text: string): Promise<string[]> {
     found.push(...page.rows.map(({ run }) => run).filter(isMeant));
     after = page.next;
   } while (after !== null);
-  return found;
+  return found.toSorted();
 }
 
 function ambiguous(of: { readonly text: string; readonly found: readonly string[]; readonly next: string }): CliError {

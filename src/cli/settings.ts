@@ -64,7 +64,8 @@ function limitsOf(shell: Shell, of: { readonly flags: BeatFlags; readonly config
   }
 }
 
-const change = z.record(z.string(), z.number());
+const names = Object.keys(limitsFor(BEAT_SECONDS * 1_000)) as (keyof Limits)[];
+const change = z.partialRecord(z.enum(names), z.number());
 
 /** Single limits may be set through the environment, for tests and trials. */
 function changesOf(shell: Shell): Partial<Limits> {
@@ -73,7 +74,7 @@ function changesOf(shell: Shell): Partial<Limits> {
   try {
     return change.parse(JSON.parse(text));
   } catch {
-    const why = 'it is JSON such as {"settleMs":1000}';
+    const why = `it is JSON such as {"settleMs":1000}, and may have: ${names.join(", ")}`;
     throw usage({ what: "CAIRN_LIMITS is not understood", why, next: "unset CAIRN_LIMITS" });
   }
 }

@@ -5,7 +5,7 @@
  */
 import { styleText } from "node:util";
 import type { Paint } from "./paint.ts";
-import { duration } from "./words.ts";
+import { duration, short } from "./words.ts";
 
 /** Where text goes, and the stream behind it, which knows whether it is a terminal and has colours. */
 export interface Output {
@@ -22,21 +22,24 @@ export interface Terminal {
   readonly waitFor: (what: string | null) => void;
   readonly paintOut: Paint;
   readonly paintErr: Paint;
+  /** Columns of stdout; where it is no terminal, what reads well in a log. */
+  readonly width: number;
 }
 
 const FRAMES = ["⠋", "⠙", "⠹", "⠸", "⠼", "⠴", "⠦", "⠧", "⠇", "⠏"];
 const FRAME_MS = 100;
 const QUIET_FIRST_MS = 2_000;
 const QUIET_AGAIN_MS = 10_000;
+const LOG_WIDTH = 160;
 const CLEAR_LINE = "\r\u001b[2K";
 
 export function createTerminal({ stdout, stderr }: { readonly stdout: Output; readonly stderr: Output }): Terminal {
   const paintErr = painter(stderr);
   const waiting = stderr.stream.isTTY ? spinner(stderr, paintErr) : plainLines(stderr);
   const print = ({ write }: Output, text: string): void => {
-    waiting.hide();
+    waiting.before();
     write(`${text}\n`);
-    waiting.show();
+    waiting.after();
   };
   return {
     out: (text) => print(stdout, text),
@@ -44,6 +47,7 @@ export function createTerminal({ stdout, stderr }: { readonly stdout: Output; re
     waitFor: (what) => waiting.set(what),
     paintOut: painter(stdout),
     paintErr,
+    width: stdout.stream.isTTY ? stdout.stream.columns : LOG_WIDTH,
   };
 }
 
@@ -56,11 +60,12 @@ const painter =
 interface Waiting {
   readonly set: (what: string | null) => void;
   /** Something is printed between these two. */
-  readonly hide: () => void;
-  readonly show: () => void;
+  readonly before: () => void;
+  readonly after: () => void;
 }
 
-function spinner({ write }: Output, paint: Paint): Waiting {
+/** How long it waits is counted from the last thing that was printed: that was news. */
+function spinner({ stream, write }: Output, paint: Paint): Waiting {
   let what: string | null = null;
   let since = 0;
   let timer: NodeJS.Timeout | null = null;
@@ -70,24 +75,25 @@ function spinner({ write }: Output, paint: Paint): Waiting {
     if (what === null || elapsed < FRAME_MS) return;
     const frame = FRAMES[Math.floor(elapsed / FRAME_MS) % FRAMES.length] ?? "";
     const time = elapsed < QUIET_FIRST_MS ? "" : paint("dim", ` ${duration(elapsed)}`);
-    write(`${CLEAR_LINE}${paint("cyan", frame)} ${what}${time}`);
+    // A line that wraps could not be cleared.
+    write(`${CLEAR_LINE}${paint("cyan", frame)} ${short(what, stream.columns - 12)}${time}`);
     isDrawn = true;
   };
-  const hide = (): void => {
+  const clear = (): void => {
     if (isDrawn) write(CLEAR_LINE);
     isDrawn = false;
+    since = Date.now();
   };
   return {
     set: (next) => {
       if (next === what) return;
-      hide();
+      clear();
       what = next;
-      since = Date.now();
       if (timer !== null) clearInterval(timer);
       timer = next === null ? null : setInterval(draw, FRAME_MS).unref();
     },
-    hide,
-    show: draw,
+    before: clear,
+    after: () => {},
   };
 }
 
@@ -103,14 +109,17 @@ function plainLines({ write }: Output): Waiting {
     write(`${what ?? ""} (${duration(Date.now() - since)})\n`);
     arm(QUIET_AGAIN_MS);
   };
+  const begin = (): void => {
+    since = Date.now();
+    arm(QUIET_FIRST_MS);
+  };
   return {
     set: (next) => {
       if (next === what) return;
       what = next;
-      since = Date.now();
-      arm(QUIET_FIRST_MS);
+      begin();
     },
-    hide: () => {},
-    show: () => arm(QUIET_FIRST_MS),
+    before: () => {},
+    after: begin,
   };
 }

@@ -9,6 +9,7 @@ import { exitOf, follow } from "./follow.ts";
 import { liveView } from "./live.ts";
 import type { Opened } from "./open.ts";
 import { renderSupervision } from "./render-supervision.ts";
+import { runGone } from "./runs.ts";
 import { type Shell, printDocument } from "./shell.ts";
 import { supervise } from "./supervise.ts";
 
@@ -27,6 +28,7 @@ export async function waitForRun(
     });
     shell.terminal.waitFor("letting the workers come to an end");
     await supervision.drain();
+    if (end.shown === null) throw runGone(run, settings.command("list"));
     live.end(end.shown);
     if (shell.json) printDocument(shell, end.shown);
     if (end.kind === "stopped") shell.terminal.err(`stopped; the run goes on with \`${settings.command("work")}\``);

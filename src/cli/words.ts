@@ -68,4 +68,5 @@ export function shortRun(run: string, among: readonly string[] = []): string {
 /** The words as a shell takes them. */
 export const commandLine = (words: readonly string[]): string => ["cairn", ...words].map(quoted).join(" ");
 
-const quoted = (word: string): string => (/^[\w@%+=:,./-]+$/.test(word) ? word : `'${word.replaceAll("'", "'\\''")}'`);
+const quoted = (word: string): string =>
+  /^[\w@%+=:,./-][\w@%+=:,./#-]*$/.test(word) ? word : `'${word.replaceAll("'", "'\\''")}'`;

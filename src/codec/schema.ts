@@ -80,7 +80,7 @@ const answer: z.ZodType<Answer> = z.object({
   note: z.string().nullable(),
 });
 
-export const messageBodySchema: z.ZodType<MessageBody> = z.object({
+const messageBodySchema: z.ZodType<MessageBody> = z.object({
   kind: z.literal("reconcile"),
   call: name,
   asked: count,

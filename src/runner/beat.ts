@@ -20,7 +20,7 @@ import { ActiveRun, Fenced } from "./active-run.ts";
 import { certainly } from "./certain.ts";
 import { commitFailure, tellEnd } from "./ending.ts";
 import { openInbox } from "./inbox.ts";
-import { SegmentCache, load } from "./load.ts";
+import { type SegmentCache, load } from "./load.ts";
 import { judge } from "./reflect.ts";
 import { type Next, askModel, intend } from "./think.ts";
 

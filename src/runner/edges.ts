@@ -5,7 +5,7 @@
 import type { Agent, Tool } from "../agent/define.ts";
 import type { World } from "../ports/world.ts";
 
-export const EDGE_NAMES = ["claim", "intent", "effect", "put", "release"] as const;
+const EDGE_NAMES = ["claim", "intent", "effect", "put", "release"] as const;
 
 export interface Edge {
   readonly when: "before" | "after";

@@ -1,6 +1,7 @@
 /** What surfaces show of a run. Everything here is read from the store; nothing is kept beside it. */
 import { type Spent, usd } from "../core/budget.ts";
 import type { CommitRecord, Effect, Event } from "../core/event.ts";
+import { reconcileId } from "../core/ids.ts";
 import type { Json } from "../core/json.ts";
 import { argsOf } from "../core/ledger.ts";
 import type { Message } from "../core/message.ts";
@@ -38,6 +39,7 @@ export interface UnknownCall {
   readonly args: Json;
   /** From when `retry` and `failed` can be answered, epoch milliseconds. */
   readonly askFrom: number;
+  /** Also by a message that no beat has taken in yet: nobody is to be asked twice. */
   readonly answered: boolean;
 }
 
@@ -87,14 +89,18 @@ export async function show(world: World, run: string): Promise<Shown | null> {
   const { row, state } = loaded;
   const json = (value: Parameters<typeof jsonOf>[2]): Promise<Json> => jsonOf(world.objects, row, value);
   const asked = state.open.filter((open) => open.status === "unknown");
+  const now = world.clock.now();
+  const sent = asked.length === 0 ? [] : await world.table.inbox({ run, born: row.born, now });
+  const isSent = (id: string): boolean => sent.some((message) => message.id === id);
   const unknown = await Promise.all(
-    asked.map(async ({ call, tool, intent, askFrom, answer }) => ({
-      ...{ call, tool, key: intent?.key ?? "", askFrom: askFrom ?? 0, answered: answer !== null },
+    asked.map(async ({ call, tool, intent, askFrom, answer, asked: question }) => ({
+      ...{ call, tool, key: intent?.key ?? "", askFrom: askFrom ?? 0 },
+      answered: answer !== null || isSent(reconcileId(call, question)),
       args: await json(argsOf(state, call)),
     })),
   );
   return {
-    ...summaryOf(row, world.clock.now()),
+    ...summaryOf(row, now),
     label: row.status === "queued" ? "waiting for its first beat" : PHASES[row.phase].label,
     task: await json(state.task),
     startedAt: state.startedAt,

@@ -8,6 +8,7 @@ import {
   desk,
   documentOf,
   input,
+  keyOf,
   linesOf,
   openGate,
   queued,
@@ -34,7 +35,12 @@ describe("start", () => {
       cairn(at, ["start", "clerk", "--json", "--key", "b", "--input", "@task.json"]),
     ]);
     expect(ends.map(({ exit }) => exit)).toEqual([0, 0]);
-    expect(JSON.parse(ends[0].out)).toMatchObject({ agent: "clerk", status: "queued", started: true, supervisor: null });
+    expect(JSON.parse(ends[0].out)).toMatchObject({
+      agent: "clerk",
+      status: "queued",
+      started: true,
+      supervisor: null,
+    });
   });
 
   it("gives one run for one key, and refuses another input", async () => {
@@ -95,7 +101,9 @@ describe("looking", () => {
       cairn(at, ["timeline", run, "--json"]),
       cairn(at, ["ledger", run, "--json"]),
     ]);
-    expect(list.out).toMatch(new RegExp(`RUN +AGENT +STATUS.*\n${run.slice(0, 14)} +clerk +completed +2 +0 +\\$0\\.02`));
+    expect(list.out).toMatch(
+      new RegExp(`RUN +AGENT +STATUS.*\n${run.slice(0, 14)} +clerk +completed +2 +0 +\\$0\\.02`),
+    );
     expect(show.out).toMatch(new RegExp(`^${run}  clerk\nstatus +completed\n`));
     expect(timeline.out).toMatch(/✔ note \(c1\) succeeded in \d+ms noted step 1/);
     expect(ledger.out).toMatch(/c1 +note +none +succeeded +1 /);
@@ -172,12 +180,13 @@ describe("work", () => {
 describe("start --wait beside other supervisors", () => {
   it("takes over when the other one dies", async () => {
     const at = desk(QUICK);
-    const words = ["start", "clerk", "--key", "gate", "--input", input("gate")];
+    const words = ["start", "clerk", "--key", keyOf("gate"), "--input", input("gate")];
     await queued(at, "gate");
     const working = cairnRunning(at, ["work"]);
     await untilSaid(working, "Beat → worker pid");
     const waiting = cairnRunning(at, [...words, "--wait"]);
     await untilSaid(waiting, `process ${working.child.pid} supervises this store`);
+    await untilSaid(waiting, "asks for gate");
     working.child.kill("SIGKILL");
     await untilSaid(waiting, `process ${working.child.pid} is gone; this one takes over`);
     openGate(at);

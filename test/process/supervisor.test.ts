@@ -7,7 +7,7 @@ import { sqliteChain } from "../../src/adapters/local/chain.ts";
 import { systemClock } from "../../src/adapters/local/clock.ts";
 import type { Store } from "../../src/adapters/local/database.ts";
 import type { SupervisorEvent } from "../../src/adapters/local/driver.ts";
-import { type ProcessIdentity, identityOf, isAlive } from "../../src/adapters/local/process-identity.ts";
+import { type ProcessIdentity, identityOf, isAlive, killIfAlive } from "../../src/adapters/local/process-identity.ts";
 import { StoreSupervised, childrenOf, supervisorOf } from "../../src/adapters/local/processes.ts";
 import { type Supervisor, type SupervisorOptions, startSupervisor } from "../../src/adapters/local/supervisor.ts";
 import { limitsFor } from "../../src/core/limits.ts";
@@ -315,6 +315,7 @@ describe("supervisors", () => {
     const child = await superviseApart(of);
     await until("it is stuck", () => of.noted("stuck-a").length === 1);
     const orphan = identify(of.noted("stuck-a")[0]?.pid);
+    onTestFinished(() => killIfAlive(orphan));
     const dead = identify(child.pid);
     child.kill("SIGKILL");
     await until("the supervisor is gone", () => !isAlive(dead));

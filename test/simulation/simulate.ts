@@ -265,8 +265,8 @@ const CONDITIONAL = ["create", "claim", "commit", "park", "deliver", "handOver",
 /** Hands a ready execution to a process, as a supervisor does; the process is killed at its deadline. */
 function dispatch(sim: Sim, name: string): void {
   const { world, clock } = sim;
-  const idle = [...sim.processes].filter(({ isBusy, isDead, isFrozen }) => !isBusy && !isDead && !isFrozen);
-  const worker = idle[0] ?? new SimProcess(sim);
+  const idle = [...sim.processes].find(({ isBusy, isDead, isFrozen }) => !isBusy && !isDead && !isFrozen);
+  const worker = idle ?? new SimProcess(sim);
   sim.processes.add(worker);
   const { task, attempt } = world.chain.begin(name);
   const deadline = clock.now() + BEAT_MS;

@@ -96,21 +96,32 @@ export function desk(env: Readonly<Record<string, string>> = {}, atEnd: typeof o
   return { dir, store: join(dir, "store"), env: { ...process.env, ...own, ...env }, running };
 }
 
+interface Circumstances {
+  readonly stdin?: string;
+  /** What the shell does before, such as `ulimit`. */
+  readonly limits?: string;
+  /** As somebody else. */
+  readonly uid?: number;
+}
+
 /** Starts `cairn WORDS --store STORE`. */
-export function cairnRunning(of: Desk, words: readonly string[], options: { stdin?: string } = {}): Running {
+export function cairnRunning(of: Desk, words: readonly string[], options: Circumstances = {}): Running {
+  const { stdin = "", limits = "", ...who } = options;
   const all = words.some((word) => word.startsWith("--store")) ? words : [...words, "--store", of.store];
-  const child = spawn(process.execPath, [MAIN, ...all], { cwd: of.dir, env: of.env });
+  const inShell = ["sh", "-c", `${limits}; exec "$0" "$@"`];
+  const [command = "", ...args] = [...(limits === "" ? [] : inShell), process.execPath, MAIN, ...all];
+  const child = spawn(command, args, { cwd: of.dir, env: of.env, ...who });
   const said = { out: "", err: "" };
   child.stdout.setEncoding("utf8").on("data", (text: string) => (said.out += text));
   child.stderr.setEncoding("utf8").on("data", (text: string) => (said.err += text));
-  child.stdin.on("error", () => {}).end(options.stdin ?? "");
+  child.stdin.on("error", () => {}).end(stdin);
   const ended = new Promise<Ended>((resolve) => child.once("close", (exit) => resolve({ exit, ...said })));
   const running = { child, out: () => said.out, err: () => said.err, ended };
   of.running.add(running);
   return running;
 }
 
-export const cairn = (of: Desk, words: readonly string[], options: { stdin?: string } = {}): Promise<Ended> =>
+export const cairn = (of: Desk, words: readonly string[], options: Circumstances = {}): Promise<Ended> =>
   cairnRunning(of, words, options).ended;
 
 /** The one document that a command prints under `--json`. */
@@ -126,9 +137,13 @@ export const linesOf = (text: string): readonly Record<string, unknown>[] =>
 
 export const input = (...steps: readonly string[]): string => JSON.stringify({ steps });
 
+/** The key under which `queued` starts a run. */
+export const keyOf = (...steps: readonly string[]): string => ["do", ...steps].join("-");
+
 /** Starts a run that nobody works on yet, and gives its id. */
 export async function queued(of: Desk, ...steps: readonly string[]): Promise<string> {
-  const { run } = await documentOf(of, ["start", "clerk", "--input", input(...steps), "--key", steps.join("-")]);
+  const { run } = await documentOf(of, ["start", "clerk", "--input", input(...steps), "--key", keyOf(...steps)]);
+  expect(run).toBeDefined();
   return String(run);
 }
 

@@ -12,6 +12,7 @@ const ROOMS: Readonly<Record<string, { readonly ours: RegExp; readonly packages:
   "src/agent": { ours: /^src\/(core|codec)\//, packages: /^(zod|@ai-sdk\/.+|node:.+)$/ },
   "src/runner": { ours: /^src\/(core|codec|ports|agent)\//, packages: /^zod$/ },
   "src/adapters/local": { ours: /^src\/(core|codec|ports)\//, packages: /^node:.+$/ },
+  "src/adapters/memory": { ours: /^src\/(core|codec|ports)\//, packages: /^node:crypto$/ },
   "src/cli": { ours: /^src\//, packages: /^(commander|zod|node:.+)$/ },
   "src/index.ts": { ours: /^src\/(agent|core)\//, packages: /^$/ },
   "cairn.config.ts": { ours: /^src\/agent\/config\.ts$/, packages: /^$/ },
@@ -159,11 +160,12 @@ export const excusedTest = nodes(({ node, within }) => {
 
 const isConfig = (node: Node): boolean => node.type === "CallExpression" && rootOf(node["callee"]) === "defineConfig";
 
-/** A test waits for something, with a bound, and never for a while. */
-export const sleepingTest = nodes(({ node }) => {
-  if (node.type === "CallExpression") return /^(setTimeout|setInterval)$/.test(nameOf(node["callee"]));
+/** A test waits for something, with a bound, and never for a while. What it sets off for later is another thing. */
+export const sleepingTest = nodes(({ node, within }) => {
   if (node.type === "ImportDeclaration") return nameOf(node["source"]).startsWith("node:timers");
-  return memberOf(node) === "Atomics.wait";
+  const isTimer = node.type === "CallExpression" && /^(setTimeout|setInterval)$/.test(nameOf(node["callee"]));
+  const isAwaited = within.some((each) => each.type === "NewExpression" && nameOf(each["callee"]) === "Promise");
+  return (isTimer && isAwaited) || memberOf(node) === "Atomics.wait";
 });
 
 /** Circles of files that load each other, each once, as the path through it. */

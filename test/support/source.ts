@@ -34,6 +34,7 @@ export interface Place {
 
 export function sourceOf(path: string, text: string): Source {
   const nodes: Place[] = [];
+  // oxlint-disable-next-line typescript/no-deprecated -- its successor is in no package that we depend on
   collect(parseAst(text, { lang: "ts" }) as unknown as Node, [], nodes);
   return { path, text, nodes, imports: nodes.flatMap(({ node }) => importOf(path, node)) };
 }
@@ -43,7 +44,7 @@ function collect(node: Node, within: readonly Node[], into: Place[]): void {
   for (const child of Object.values(node).flat()) if (isNode(child)) collect(child, [node, ...within], into);
 }
 
-export const isNode = (value: unknown): value is Node =>
+const isNode = (value: unknown): value is Node =>
   typeof value === "object" && value !== null && typeof (value as Partial<Node>).type === "string";
 
 /** The name of an identifier, the text of a literal; otherwise nothing. */

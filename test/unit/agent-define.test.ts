@@ -3,6 +3,7 @@ import { describe, expect, test } from "vitest";
 import { z } from "zod";
 import { AgentInvalid, defineAgent, tool } from "../../src/agent/define.ts";
 import { scriptedModel } from "../../src/agent/scripted.ts";
+import { NOTHING_SPENT } from "../../src/core/budget.ts";
 import { BOUNDS } from "../../src/core/limits.ts";
 
 type Options = Parameters<typeof defineAgent>[0];
@@ -20,9 +21,10 @@ const valid: Options = {
 
 describe("an agent", () => {
   test("gets its defaults: no limit on money and tokens, and one on beats and on what recovery may cost", () => {
-    expect(defineAgent(valid)).toMatchObject({
+    const agent = defineAgent(valid);
+    expect(agent.result({ task: {}, calls: [], text: "last words", spent: NOTHING_SPENT })).toBe("last words");
+    expect(agent).toMatchObject({
       done: [],
-      result: null,
       topology: { kind: "react", maxBeats: 40 },
       budget: { microUsd: null, tokens: null, beats: 40, takeovers: 10 },
       price: { inUsd: 0, outUsd: 0 },

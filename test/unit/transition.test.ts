@@ -87,7 +87,7 @@ describe("a reply", () => {
       replied([says("I look."), calls("search", { to: "LIS" }), calls("compare")], AT + 5),
     );
     expect(state.messages.at(-1)).toEqual({
-      ...{ id: "m2", at: AT + 5, source: "test:m", role: "assistant", tokens: 5 },
+      ...{ id: "m2", at: AT + 5, source: "model:test:m", role: "assistant", tokens: 5 },
       parts: [
         { kind: "text", text: "I look." },
         { kind: "call", call: "c1", tool: "search", args: inline({ to: "LIS" }), provider: null },

@@ -1,0 +1,72 @@
+/**
+ * `npm run verify`: every level of proof that needs no cloud, in order, with a line and a time for each. All levels
+ * run, also after one failed. Its last line says how many passed and failed: each test counts, and so does each other
+ * level. Exits 1 if anything failed.
+ */
+import { spawnSync } from "node:child_process";
+import { mkdtempSync, readFileSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { delimiter, join } from "node:path";
+
+const ROOT = join(import.meta.dirname, "..");
+const BIN = join(ROOT, "node_modules", ".bin");
+/** The Node that the project brings along, whatever the system has. */
+const ENV = { ...process.env, PATH: [BIN, process.env["PATH"]].join(delimiter) };
+
+interface Score {
+  readonly passed: number;
+  readonly failed: number;
+}
+
+const LEVELS: readonly (readonly [name: string, run: () => Score])[] = [
+  ["format", () => command("oxfmt", "--check")],
+  ["lint", () => command("oxlint", "--type-aware")],
+  ["types", () => command("tsc", "--noEmit")],
+  ["dead code", () => command("knip")],
+  ["diagram", () => command("node", "scripts/diagram.ts", "--check", "README.md")],
+  ["tests", tests],
+];
+
+function main(): void {
+  let total: Score = { passed: 0, failed: 0 };
+  for (const [name, run] of LEVELS) {
+    const begun = performance.now();
+    const score = run();
+    total = { passed: total.passed + score.passed, failed: total.failed + score.failed };
+    const seconds = ((performance.now() - begun) / 1_000).toFixed(1);
+    console.log(`${score.failed === 0 ? "ok    " : "FAILED"} ${name} (${seconds} s)`);
+  }
+  process.exitCode = total.failed === 0 ? 0 : 1;
+  console.log(`${total.passed} passed, ${total.failed} failed`);
+}
+
+/** What the tool says is shown only if it objects. */
+function command(name: string, ...words: readonly string[]): Score {
+  const { status, error, stdout, stderr } = spawnSync(name, words, { cwd: ROOT, env: ENV, encoding: "utf8" });
+  if (status === 0) return { passed: 1, failed: 0 };
+  console.log(error === undefined ? `${stdout}${stderr}` : error.message);
+  return { passed: 0, failed: 1 };
+}
+
+/** The tests report to this terminal and, to be counted, to a file. */
+function tests(): Score {
+  const dir = mkdtempSync(join(tmpdir(), "cairn-verify-"));
+  const file = join(dir, "tests.json");
+  const words = ["run", "--reporter=default", "--reporter=json", `--outputFile=${file}`];
+  const { status } = spawnSync("vitest", words, { cwd: ROOT, env: ENV, stdio: "inherit" });
+  const score = scoreIn(file);
+  rmSync(dir, { recursive: true });
+  // A file that cannot be loaded has no tests that could fail, and an error outside of a test belongs to none.
+  return status !== 0 && score.failed === 0 ? { ...score, failed: 1 } : score;
+}
+
+function scoreIn(file: string): Score {
+  try {
+    const { numPassedTests, numFailedTests } = JSON.parse(readFileSync(file, "utf8")) as Record<string, number>;
+    return { passed: numPassedTests ?? 0, failed: numFailedTests ?? 0 };
+  } catch {
+    return { passed: 0, failed: 1 };
+  }
+}
+
+main();

@@ -1,0 +1,44 @@
+/** A network between a writer and its store that loses, delays and applies in whatever order a test says. */
+
+/**
+ * What becomes of one copy of a write: answered; lost on its way; applied, its answer lost; delayed until just before
+ * the next copy is looked at; delayed until just after it.
+ */
+export type Fate = "answered" | "lost" | "unanswered" | "before the next" | "after the next";
+
+export interface Network {
+  readonly fates: readonly Fate[];
+  /** Happens while nobody knows what became of the first copy. */
+  readonly meanwhile?: () => Promise<unknown>;
+}
+
+/** `write` over that network; what was sent is kept. */
+export function over<Sent, Outcome>(network: Network, write: (sent: Sent) => Promise<Outcome>) {
+  const sent: Sent[] = [];
+  const early: (() => Promise<unknown>)[] = [];
+  const late: (() => Promise<unknown>)[] = [];
+  const send = async (copy: Sent) => {
+    const fate = network.fates[sent.length] ?? "answered";
+    if (sent.length === 1) await network.meanwhile?.();
+    sent.push(copy);
+    for (const land of early.splice(0)) await land();
+    const landing = late.splice(0);
+    const outcome = fate === "answered" || fate === "unanswered" ? await write(copy) : null;
+    for (const land of landing) await land();
+    if (fate === "before the next") early.push(() => write(copy));
+    if (fate === "after the next") late.push(() => write(copy));
+    return fate === "answered" && outcome !== null ? outcome : ({ kind: "ambiguous", why: "timeout" } as const);
+  };
+  return { sent, send };
+}
+
+/** What may become of the first copies of a write; the next one is answered. */
+export const FATES: readonly (readonly [Fate, ...Fate[]])[] = [
+  ["lost"],
+  ["unanswered"],
+  ["before the next"],
+  ["after the next"],
+  ["before the next", "lost"],
+  ["lost", "unanswered"],
+  ["after the next", "after the next", "lost", "unanswered"],
+];

@@ -1,0 +1,94 @@
+/** A committed run put together again: snapshot, segments and journal fit each other, or nothing is loaded at all. */
+import { describe, expect, test } from "vitest";
+import { encodeJournal, encodeSnapshot } from "../../src/codec/snapshot.ts";
+import { encodeSegment } from "../../src/codec/transcript.ts";
+import type { Event } from "../../src/core/event.ts";
+import type { Row } from "../../src/core/row.ts";
+import type { State } from "../../src/core/state.ts";
+import { segmentKey } from "../../src/runner/keys.ts";
+import { SegmentCache, load } from "../../src/runner/load.ts";
+import { after, calls, replied, resulted, row, says, startedEvent } from "../support/build.ts";
+
+/** A transcript of several segments and a tail. */
+const turn = (index: number): Event[] => [
+  replied([calls("look", "x".repeat(4_000))]),
+  resulted(`c${index + 1}`, "y".repeat(4_000)),
+];
+const long = after(startedEvent, ...Array.from({ length: 9 }, (_, index) => turn(index)).flat());
+
+function stored(
+  state: State,
+  journal: readonly Event[] = [],
+): { readonly row: Row; readonly objects: Map<string, Uint8Array> } {
+  const { digest, bytes, segments } = encodeSnapshot({ version: 4, previous: null, commits: [], state });
+  const objects = new Map([["s4", bytes]]);
+  for (const segment of segments) objects.set(segmentKey(state, segment.ref.sha256), encodeSegment(segment));
+  const commits = journal.length > 0 ? encodeJournal([{ version: 5, epoch: 1, events: journal }]) : null;
+  return { objects, row: row({ version: 5, snapshot: { version: 4, key: "s4", digest }, journal: commits }) };
+}
+
+const store = (objects: ReadonlyMap<string, Uint8Array>) => ({
+  get: async (key: string) => objects.get(key) ?? null,
+  put: async () => ({ kind: "stored" }) as const,
+});
+
+describe("a run", () => {
+  test("is its snapshot with the journal folded over it", async () => {
+    const { row: committed, objects } = stored(long, [replied([says("done")])]);
+    const loaded = await load(store(objects), committed, new SegmentCache());
+    expect(loaded.state).toEqual(
+      after(startedEvent, ...Array.from({ length: 9 }, (_, index) => turn(index)).flat(), replied([says("done")])),
+    );
+    expect(loaded.state.phase).toBe("Reflecting");
+    expect(loaded.journal).toMatchObject([{ version: 5 }]);
+    expect(loaded.stored.size).toBe(objects.size - 1);
+  });
+
+  test("reads a sealed stretch once per process", async () => {
+    const { row: committed, objects } = stored(long);
+    const cache = new SegmentCache();
+    await load(store(objects), committed, cache);
+    const snapshotAlone = new Map([...objects].filter(([key]) => key === "s4"));
+    expect((await load(store(snapshotAlone), committed, cache)).state).toEqual(long);
+  });
+});
+
+describe("unreadable is", () => {
+  const refused = async (change: (found: ReturnType<typeof stored>) => ReturnType<typeof stored>) => {
+    const { row: committed, objects } = change(stored(long, [replied([says("done")])]));
+    return load(store(objects), committed, new SegmentCache()).then(
+      () => "loaded",
+      (error: unknown) => error,
+    );
+  };
+  const without = (pattern: RegExp) => (found: ReturnType<typeof stored>) => ({
+    ...found,
+    objects: new Map([...found.objects].filter(([key]) => !pattern.test(key))),
+  });
+
+  test("a row of another format, which names both versions", async () => {
+    const error = await refused((found) => ({ ...found, row: { ...found.row, format: 7 } }));
+    expect(error).toMatchObject({
+      code: "UnknownFormat",
+      message: expect.stringContaining("format 7, this cairn reads format 1"),
+    });
+  });
+
+  test("a missing snapshot, a missing segment", async () => {
+    expect(await refused(without(/^s4$/))).toMatchObject({ name: "Unreadable", code: "SnapshotMissing" });
+    expect(await refused(without(/segments/))).toMatchObject({ name: "Unreadable", code: "SegmentMissing" });
+  });
+
+  test("the snapshot of another run", async () => {
+    const error = await refused(() => stored({ ...after(startedEvent), born: "z".repeat(10) }));
+    expect(error).toMatchObject({ name: "Unreadable", message: expect.stringContaining("belongs to run") });
+  });
+
+  test("a journal whose events do not follow from the snapshot", async () => {
+    const error = await refused(() => stored(long, [resulted("c1")]));
+    expect(error).toMatchObject({
+      name: "Unreadable",
+      message: expect.stringContaining("does not follow its snapshot"),
+    });
+  });
+});

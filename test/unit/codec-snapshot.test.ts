@@ -1,0 +1,180 @@
+/** Snapshots and journals as bytes: what was written is read, and anything else is refused with a reason. */
+import { describe, expect, test } from "vitest";
+import { canonical, compress, decompress, sha256 } from "../../src/codec/canonical.ts";
+import { StateTooLarge, decodeJournal, decodeSnapshot, encodeJournal } from "../../src/codec/snapshot.ts";
+import { encodeSnapshot, wholeState } from "../../src/codec/snapshot.ts";
+import type { CommitRecord, Event } from "../../src/core/event.ts";
+import type { Json } from "../../src/core/json.ts";
+import { BOUNDS } from "../../src/core/limits.ts";
+import { inline } from "../../src/core/message.ts";
+import { PHASE_NAMES } from "../../src/core/phases.ts";
+import { FORMAT, type SnapshotPointer } from "../../src/core/row.ts";
+import type { State } from "../../src/core/state.ts";
+import { fold } from "../../src/core/transition.ts";
+import { EVENT_KINDS, IN_PHASE, SHA, aborted, after, answer, calls, decided, eventOf } from "../support/build.ts";
+import { newState, replied, resulted, says, startedEvent, taken } from "../support/build.ts";
+
+const previous: SnapshotPointer = { version: 3, key: "before", digest: SHA };
+const commits: readonly CommitRecord[] = [{ version: 4, epoch: 2, events: [startedEvent] }];
+
+function written(state: State): { readonly pointer: SnapshotPointer; readonly bytes: Uint8Array } {
+  const { digest, bytes } = encodeSnapshot({ version: 4, previous, commits, state });
+  return { pointer: { version: 4, key: "here", digest }, bytes };
+}
+
+/** A document of other content under a pointer that fits it. */
+function forged(change: (document: Record<string, unknown>) => unknown): () => unknown {
+  const { bytes } = written(newState());
+  const document = JSON.parse(decompress(bytes, 1e6).toString("utf8")) as Record<string, unknown>;
+  const text = canonical(change(document));
+  return () => decodeSnapshot({ version: 4, key: "here", digest: sha256(text) }, compress(text));
+}
+
+const nothing = (): never => {
+  throw new Error("no segment is named");
+};
+
+describe("a snapshot", () => {
+  test.each(PHASE_NAMES)("of a state in %s is read as it was written", (phase) => {
+    const state = IN_PHASE[phase]();
+    const { pointer, bytes } = written(state);
+    const { state: stored, ...rest } = decodeSnapshot(pointer, bytes);
+    expect(wholeState(stored, nothing)).toEqual(state);
+    expect(rest).toEqual({ format: FORMAT, version: 4, previous, commits });
+  });
+
+  test("has the same bytes and digest for an equal state", () => {
+    const state = IN_PHASE.ExecutingTools();
+    expect(written(structuredClone(state))).toEqual(written(state));
+  });
+
+  test("under a pointer with another digest is refused by name", () => {
+    const { pointer, bytes } = written(newState());
+    const other = written(IN_PHASE.AwaitingLLM());
+    const mismatch = expect.objectContaining({ name: "Unreadable", code: "DigestMismatch" });
+    expect(() => decodeSnapshot({ ...pointer, digest: SHA }, bytes)).toThrow(mismatch);
+    expect(() => decodeSnapshot(pointer, other.bytes)).toThrow(mismatch);
+  });
+
+  test("of a format that is not known names both versions and what to do", () => {
+    const unknown = expect.objectContaining({ name: "Unreadable", code: "UnknownFormat" });
+    const newer = forged((document) => ({ ...document, format: FORMAT + 1 }));
+    expect(newer).toThrow(unknown);
+    expect(newer).toThrow("snapshot here has format 2, this cairn reads format 1: use the version that wrote it");
+    expect(forged(({ format: _, ...document }) => document)).toThrow(unknown);
+  });
+
+  test.each([
+    ["a phase that is none", { phase: "Dreaming" }],
+    ["a time before time", { startedAt: -1 }],
+    ["a missing field", { spent: undefined }],
+    ["a call of a status that is none", { open: [{ ...IN_PHASE.ExecutingTools().open[0], status: "lost" }] }],
+  ])("with %s is refused, with the path of what is wrong", (_, change) => {
+    const broken = forged((document) => ({ ...document, state: { ...(document["state"] as object), ...change } }));
+    expect(broken).toThrow(expect.objectContaining({ name: "Unreadable" }));
+    expect(broken).toThrow(`state.${Object.keys(change)[0] ?? ""}`);
+  });
+
+  test("whose transcript has a gap is refused", () => {
+    const state = after(startedEvent, replied([says("one")]));
+    const { pointer, bytes } = written({ ...state, messages: state.messages.slice(1) });
+    expect(() => wholeState(decodeSnapshot(pointer, bytes).state, nothing)).toThrow("a gap at message 1");
+  });
+});
+
+describe("a state that is too large", () => {
+  /** The task is the one thing of the state that nothing seals. */
+  const large = { ...IN_PHASE.AwaitingLLM(), task: inline("x".repeat(BOUNDS.stateBytesMax)) };
+
+  test("is not written, and says how large it is", () => {
+    expect(() => written(large)).toThrow(StateTooLarge);
+    expect(() => written(large)).toThrow(/^the state has 33\d{3} bytes, 32768 are allowed$/);
+    expect(() => written(large)).toThrow(expect.objectContaining({ code: "StateTooLarge" }));
+  });
+
+  test("is measured in bytes, with its tail and without what is sealed", () => {
+    const fits = { ...large, task: inline("ä".repeat(BOUNDS.stateBytesMax / 2 - 600)) };
+    expect(() => written(fits)).not.toThrow();
+    expect(() => written({ ...fits, task: inline("ä".repeat(BOUNDS.stateBytesMax / 2)) })).toThrow(StateTooLarge);
+    const long = Array.from({ length: 90 }, (_, index) => [
+      replied([calls("look", "x".repeat(900))]),
+      resulted(`c${index + 1}`),
+    ]);
+    expect(() => written(after(startedEvent, ...long.flat()))).not.toThrow();
+  });
+
+  test("is written all the same when its end is decided: no run is left without one", () => {
+    const ending = fold(large, aborted);
+    expect(() => written(ending)).not.toThrow();
+    expect(() => written({ ...large, ...IN_PHASE.Failed(), task: large.task })).not.toThrow();
+  });
+});
+
+describe("a journal", () => {
+  const events: readonly Event[] = [
+    ...EVENT_KINDS.map((kind) => eventOf(kind, "ExecutingTools")),
+    decided({ kind: "retry", at: 5 }),
+    decided({ kind: "nudge", say: "" }),
+    decided({ kind: "again", call: "c1" }),
+    decided({ kind: "takeover", from: "A", takeovers: 1 }),
+    { kind: "MessageAbsorbed", at: 1, stage: "cleared", message: "m" },
+    {
+      kind: "RunEnded",
+      at: 1,
+      status: "completed",
+      result: { kind: "blob", sha256: SHA, bytes: 9, head: "a", tail: "b" },
+    },
+    replied([{ kind: "reasoning", text: "hm", provider: { signature: "x" } }]),
+    { kind: "ToolOutcomeUnknown", at: 1, call: "c1", why: "", askFrom: null },
+  ];
+
+  test.each(events.map((event) => [event.kind, event] as const))("gives %s back as it was", (_, event) => {
+    const journal = [{ version: 1, epoch: 2, events: [event] }];
+    expect(decodeJournal(encodeJournal(journal))).toEqual(journal);
+  });
+
+  test("gives back commits in order; none is no journal", () => {
+    const journal = events.map((event, index) => ({ version: index + 1, epoch: 1, events: [event, event] }));
+    expect(decodeJournal(encodeJournal(journal))).toEqual(journal);
+    expect(decodeJournal(null)).toEqual([]);
+  });
+
+  test("keeps empty words of people and of checks: what may be written may be read", () => {
+    const journal = [
+      {
+        ...{ version: 1, epoch: 1 },
+        events: [
+          { kind: "CheckFailed", at: 1, check: "", why: "" },
+          taken("c1", 1, { ...answer("retry"), by: "" }),
+        ] as Event[],
+      },
+    ];
+    expect(decodeJournal(encodeJournal(journal))).toEqual(journal);
+  });
+
+  test.each<readonly [string, Json]>([
+    ["an event that is none", [{ version: 1, epoch: 1, events: [{ kind: "Dreamt", at: 1 }] }]],
+    ["an event without its time", [{ version: 1, epoch: 1, events: [{ kind: "RunStarted", agentVersion: "1" }] }]],
+    [
+      "a debit of less than nothing",
+      [{ version: 1, epoch: 1, events: [{ kind: "BudgetDebited", at: 1, debit: { beats: -1 }, for: "" }] }],
+    ],
+    ["no list", { version: 1 }],
+  ])("with %s is unreadable", (_, journal) => {
+    expect(() => decodeJournal(compress(canonical(journal)))).toThrow(expect.objectContaining({ name: "Unreadable" }));
+  });
+
+  test("whose bytes are damaged is unreadable, whatever they decompress to", () => {
+    expect(() => decodeJournal(new Uint8Array([9, 9]))).toThrow(expect.objectContaining({ name: "Unreadable" }));
+    expect(() => decodeJournal(compress("[{"))).toThrow(expect.objectContaining({ name: "Unreadable" }));
+    const whole = encodeJournal(commits);
+    for (let index = 0; index < whole.length; index += 1) {
+      const damaged = whole.map((byte, at) => (at === index ? byte ^ 0x10 : byte));
+      try {
+        decodeJournal(damaged);
+      } catch (error) {
+        expect(error).toMatchObject({ name: "Unreadable" });
+      }
+    }
+  });
+});

@@ -1,0 +1,140 @@
+/** Names: their shape, their length, and that no choice of the parts makes two of them equal. */
+import { describe, expect, test } from "vitest";
+import { bornFrom, executionName, intentKey, isName, isRunId, isTenant } from "../../src/core/ids.ts";
+import { reconcileId, runId, wrongWithKey } from "../../src/core/ids.ts";
+import { BOUNDS } from "../../src/core/limits.ts";
+import { hash } from "../support/build.ts";
+
+const run = (tenant: string, agent: string, idempotencyKey: string) => runId(hash, { tenant, agent, idempotencyKey });
+
+const INTENT = { run: run("local", "travel", "k"), born: "abc", attempt: 1, call: "c1", tool: "book", args: "{}" };
+
+describe("a run's id", () => {
+  test("is the tenant and 26 characters that say nothing", () => {
+    expect(run("local", "travel", "trip-42")).toMatch(/^local-[a-z2-7]{26}$/);
+    expect(isRunId(run("a".repeat(24), "travel", "x"))).toBe(true);
+  });
+
+  test("is the same for the same key of the same agent, and another for any other", () => {
+    expect(run("local", "travel", "k")).toBe(run("local", "travel", "k"));
+    const others = [
+      run("local", "travel", "k"),
+      run("other", "travel", "k"),
+      run("local", "agent", "k"),
+      run("local", "travel", "K"),
+    ];
+    expect(new Set(others.map((id) => id.split("-")[1])).size).toBe(others.length);
+  });
+
+  test("does not move a character from one part to the next", () => {
+    expect(run("local", "ab", "c")).not.toBe(run("local", "a", "bc"));
+    expect(run("local", 'a","b', "c")).not.toBe(run("local", "a", 'b","c'));
+  });
+
+  test.each([
+    "",
+    "local",
+    "local-abc",
+    `Local-${"a".repeat(26)}`,
+    `local-${"a".repeat(25)}1`,
+    `local-${"a".repeat(27)}`,
+  ])("refused: %s", (id) => {
+    expect(isRunId(id)).toBe(false);
+  });
+
+  test("is compared from its beginning to its end", () => {
+    const id = run("local", "travel", "k");
+    expect(isRunId(`../${id}`)).toBe(false);
+    expect(isRunId(`${id}/x`)).toBe(false);
+    expect(isRunId(`${id}\n`)).toBe(false);
+  });
+});
+
+describe("the name of an execution", () => {
+  test("has at most 80 characters, whatever the tenant and for as long as anyone can count", () => {
+    const longest = executionName(run("a".repeat(BOUNDS.tenantCharactersMax), "travel", "k"), bornFrom(hash("x")), 1e9);
+    expect(longest.length).toBeLessThanOrEqual(80);
+    expect(longest).toMatch(/^[a-z0-9-]+$/);
+  });
+
+  test("differs by run, incarnation and chain", () => {
+    const names = [
+      executionName("r-a", "b", 1),
+      executionName("r-a", "b", 2),
+      executionName("r-a", "c", 1),
+      executionName("r-b", "b", 1),
+    ];
+    expect(new Set(names).size).toBe(4);
+  });
+});
+
+describe("an incarnation", () => {
+  test("is ten characters of the chance that it is given", () => {
+    expect(bornFrom(hash("one"))).toMatch(/^[a-z2-7]{10}$/);
+    const many = new Set(Array.from({ length: 5_000 }, (_, index) => bornFrom(hash(String(index)))));
+    expect(many.size).toBe(5_000);
+  });
+
+  test("uses all of its alphabet, and none of its characters more than the others", () => {
+    const counts = new Map<string, number>();
+    for (let index = 0; index < 2_000; index += 1) {
+      for (const letter of bornFrom(hash(String(index)))) counts.set(letter, (counts.get(letter) ?? 0) + 1);
+    }
+    expect(counts.size).toBe(32);
+    for (const count of counts.values()) expect(Math.abs(count - 625)).toBeLessThan(150);
+  });
+});
+
+describe("the key of a call", () => {
+  test("names tool and call for people, and the intent for machines", () => {
+    expect(intentKey(hash, INTENT)).toMatch(/^book-c1-[a-z2-7]{26}$/);
+    expect(intentKey(hash, INTENT)).toBe(intentKey(hash, { ...INTENT }));
+  });
+
+  test.each([
+    ["run", { run: run("local", "travel", "k2") }],
+    ["incarnation", { born: "abd" }],
+    ["attempt (schedule 21: a restart gets a fresh key)", { attempt: 2 }],
+    ["call", { call: "c2" }],
+    ["tool", { tool: "look" }],
+    ["arguments", { args: '{"seat":3}' }],
+  ])("is another for another %s", (_, change) => {
+    const secret = (key: string) => key.split("-").at(-1);
+    expect(secret(intentKey(hash, { ...INTENT, ...change }))).not.toBe(secret(intentKey(hash, INTENT)));
+  });
+
+  test("does not move a character from one part to the next", () => {
+    const key = (born: string, tool: string) =>
+      intentKey(hash, { ...INTENT, born, tool })
+        .split("-")
+        .at(-1);
+    expect(key("ab", "c")).not.toBe(key("a", "bc"));
+  });
+});
+
+describe("names", () => {
+  test.each(["travel", "book_flight", "a-1", "A".repeat(64)])("%s is one of an agent or a tool", (name) => {
+    expect(isName(name)).toBe(true);
+  });
+
+  test.each(["", "1a", "-a", "a b", "a.b", "ä", "a".repeat(65), "a\n"])("%j is none", (name) => {
+    expect(isName(name)).toBe(false);
+  });
+
+  test("of tenants are short and lower case, so that they can begin a run's id", () => {
+    expect(["local", "a", "t0"].every(isTenant)).toBe(true);
+    expect(["", "A", "a-b", "a".repeat(25), "a\n"].some(isTenant)).toBe(false);
+  });
+});
+
+test("an idempotency key is refused when it is empty or too long, with the reason", () => {
+  expect(wrongWithKey("trip 42 / ä")).toBeNull();
+  expect(wrongWithKey("x".repeat(BOUNDS.idempotencyKeyCharactersMax))).toBeNull();
+  expect(wrongWithKey("")).toBe("it is empty");
+  expect(wrongWithKey("x".repeat(257))).toBe("it has 257 characters, 256 are allowed");
+});
+
+test("an answer's id names the call and the question, so the first answer to each counts", () => {
+  expect(reconcileId("c1", 1)).toBe("reconcile#c1#1");
+  expect(new Set([reconcileId("c1", 1), reconcileId("c1", 2), reconcileId("c11", 1)]).size).toBe(3);
+});

@@ -1,0 +1,65 @@
+/** Bounds fit into each other, and a world whose bounds do not is refused before it starts. */
+import { describe, expect, test } from "vitest";
+import { InvariantViolated } from "../../src/core/invariant.ts";
+import { BOUNDS, type Limits, limitsFor } from "../../src/core/limits.ts";
+
+const MINUTE = 60_000;
+
+describe("limits for a beat", () => {
+  test.each([500, 600, 3_000, 30_000, MINUTE, 900_000])("of %i ms fit together", (beatMs) => {
+    const { drainMs, toolMs, modelMs, abortGraceMs, retentionMs, skewMs, settleMs } = limitsFor(beatMs);
+    expect(toolMs + drainMs).toBeLessThan(beatMs);
+    expect(modelMs + drainMs).toBeLessThan(beatMs);
+    expect(abortGraceMs).toBeLessThan(drainMs);
+    expect(retentionMs).toBeGreaterThan(beatMs + skewMs + settleMs);
+  });
+
+  test("of a minute are these", () => {
+    expect(limitsFor(MINUTE)).toEqual({
+      ...{ beatMs: MINUTE, drainMs: 5_000, skewMs: 1_000, toolMs: 30_000, abortGraceMs: 250, modelMs: 45_000 },
+      ...{ settleMs: 30_000, idleRunMs: 2_592_000_000, retentionMs: 86_400_000, rescueMs: MINUTE },
+    });
+  });
+
+  test("may be changed where they still fit", () => {
+    expect(limitsFor(MINUTE, { toolMs: 1_000 })).toMatchObject({ toolMs: 1_000, modelMs: 45_000 });
+  });
+});
+
+describe("refused", () => {
+  const relations: readonly (readonly [string, Partial<Limits>])[] = [
+    ["a beat shorter than 500 ms", { beatMs: 499, toolMs: 10, modelMs: 10 }],
+    ["tool timeout + drain margin must be less than the beat limit", { toolMs: 55_000 }],
+    ["model timeout + drain margin must be less than the beat limit", { modelMs: 55_000 }],
+    ["the grace after an abort must fit in the drain margin", { abortGraceMs: 5_000 }],
+    ["clocks that differ by a minute are broken", { skewMs: MINUTE }],
+    ["must be kept for an hour", { retentionMs: 3_599_999 }],
+    ["retention must outlast the longest lease plus settleMs", { settleMs: 86_400_000 }],
+  ];
+
+  test.each(relations)("%s", (why, change) => {
+    expect(() => limitsFor(MINUTE, change)).toThrow(InvariantViolated);
+    expect(() => limitsFor(MINUTE, change)).toThrow(why);
+  });
+
+  test.each([0, -1, 1.5, Number.NaN, Number.POSITIVE_INFINITY, 2 ** 53])("%s milliseconds of anything", (value) => {
+    for (const name of Object.keys(limitsFor(MINUTE)) as (keyof Limits)[]) {
+      expect(() => limitsFor(MINUTE, { [name]: value })).toThrow(`limit ${name} must be a positive whole number`);
+    }
+  });
+});
+
+describe("bounds", () => {
+  test("of what is stored contain each other", () => {
+    expect(BOUNDS.journalBytesMax).toBeLessThan(BOUNDS.stateBytesMax);
+    expect(BOUNDS.segmentBytes).toBeLessThan(BOUNDS.stateBytesMax);
+    expect(BOUNDS.inlineBytesMax).toBeLessThan(BOUNDS.blobBytesMax);
+    expect(2 * BOUNDS.previewCharacters).toBeLessThan(BOUNDS.inlineBytesMax);
+    expect(BOUNDS.segmentFanIn).toBeGreaterThan(1);
+  });
+
+  test("of waiting lie within those of parking", () => {
+    expect(BOUNDS.waitSecondsMax).toBeLessThan(BOUNDS.parkSecondsMax);
+    expect(limitsFor(MINUTE).idleRunMs).toBeLessThanOrEqual(BOUNDS.parkSecondsMax * 1_000);
+  });
+});

@@ -1,0 +1,100 @@
+/** What a run owes in each state, to whom, and when. */
+import { describe, expect, test } from "vitest";
+import { type Command, outstanding } from "../../src/core/outstanding.ts";
+import { PHASE_NAMES, isTerminal } from "../../src/core/phases.ts";
+import { fold, foldAll } from "../../src/core/transition.ts";
+import { AT, IN_PHASE, aborted, after, answer, calls, intended, invoked, lostSight } from "../support/build.ts";
+import { replied, resulted, startedEvent, taken, view, withCalls } from "../support/build.ts";
+
+const QUIET = AT + 500;
+
+describe.each(PHASE_NAMES)("in %s", (phase) => {
+  const owed: { readonly [P in typeof phase]: readonly Command[] } = {
+    Preparing: [{ kind: "prepare" }],
+    AwaitingLLM: [{ kind: "askModel" }],
+    RetryingLLM: [{ kind: "wait", until: AT + 1_000 }],
+    ExecutingTools: [
+      { kind: "intend", calls: ["c1", "c2"] },
+      { kind: "perform", calls: ["c3"] },
+    ],
+    Reflecting: [{ kind: "judge" }],
+    AwaitingReconcile: [{ kind: "awaitAnswer", calls: ["c1"] }],
+    Completed: [],
+    Failed: [],
+  };
+
+  test("exactly this is owed", () => {
+    expect(outstanding(IN_PHASE[phase](), view())).toEqual(owed[phase]);
+  });
+
+  test("a failed end that is decided comes before everything else, and after the end nothing does", () => {
+    const state = IN_PHASE[phase]();
+    const ending = isTerminal(phase) ? state : fold(state, aborted);
+    expect(outstanding(ending, view())).toEqual(isTerminal(phase) ? [] : [{ kind: "fail" }]);
+  });
+});
+
+describe("quiet", () => {
+  test("schedule 5: holds back a failed end until no overtaken owner can act, to the millisecond", () => {
+    const ending = fold(IN_PHASE.ExecutingTools(), aborted);
+    const quiet = { quietUntil: QUIET };
+    expect(outstanding(ending, view({ ...quiet, now: QUIET - 1 }))).toEqual([{ kind: "wait", until: QUIET }]);
+    expect(outstanding(ending, view({ ...quiet, now: QUIET }))).toEqual([{ kind: "fail" }]);
+  });
+
+  test("schedule 4: holds back *retry* and *failed*, which only quiet can prove; *succeeded* is taken at once", () => {
+    const blocked = IN_PHASE.AwaitingReconcile();
+    const owed = (as: "succeeded" | "failed" | "retry", now: number) =>
+      outstanding(fold(blocked, taken("c1", 1, answer(as))), view({ now, quietUntil: QUIET }));
+    for (const as of ["retry", "failed"] as const) {
+      expect(owed(as, QUIET - 1)).toEqual([{ kind: "wait", until: QUIET }]);
+      expect(owed(as, QUIET)).toEqual([{ kind: "reconcile", call: "c1" }]);
+    }
+    expect(owed("succeeded", AT)).toEqual([{ kind: "reconcile", call: "c1" }]);
+  });
+
+  test("does not hold back the calls that may go on", () => {
+    const state = foldAll(withCalls(), [taken("c4")]);
+    const commands = outstanding(state, view({ quietUntil: QUIET }));
+    expect(commands.map(({ kind }) => kind)).toEqual(["intend", "perform"]);
+  });
+});
+
+describe("calls", () => {
+  test("of another epoch are recovered, not performed; whose epoch asks makes the difference", () => {
+    const released = after(startedEvent, replied([calls("book")]), intended("c1"), invoked("c1", 4));
+    expect(outstanding(released, view({ epoch: 4 }))).toEqual([{ kind: "perform", calls: ["c1"] }]);
+    expect(outstanding(released, view({ epoch: 5 }))).toEqual([{ kind: "recover", calls: ["c1"] }]);
+    expect(outstanding(released, view({ epoch: 3 }))).toEqual([{ kind: "recover", calls: ["c1"] }]);
+  });
+
+  test("are taken in this order: answers, calls of the dead, new calls, own calls", () => {
+    const state = foldAll(withCalls(), [taken("c4"), intended("c1"), invoked("c1", 2)]);
+    expect(outstanding(state, view({ epoch: 2 }))).toEqual([
+      { kind: "reconcile", call: "c4" },
+      { kind: "recover", calls: ["c3"] },
+      { kind: "intend", calls: ["c2"] },
+      { kind: "perform", calls: ["c1"] },
+    ]);
+  });
+
+  test("that are unknown are asked about only when nothing else can be done", () => {
+    const unknown = (call: string) => [intended(call, "unsafe"), invoked(call), lostSight(call)];
+    const two = after(startedEvent, replied([calls("a"), calls("b")]), ...unknown("c1"));
+    expect(outstanding(two, view())).toEqual([{ kind: "intend", calls: ["c2"] }]);
+    const blocked = foldAll(two, unknown("c2"));
+    expect(outstanding(blocked, view())).toEqual([{ kind: "awaitAnswer", calls: ["c1", "c2"] }]);
+    expect(outstanding(fold(blocked, taken("c2")), view())).toEqual([{ kind: "reconcile", call: "c2" }]);
+  });
+
+  test("when all are settled leave the model to be asked", () => {
+    const state = after(startedEvent, replied([calls("a")]), resulted("c1"));
+    expect(outstanding(state, view())).toEqual([{ kind: "askModel" }]);
+  });
+});
+
+test("a model that failed is asked again at its time, not before", () => {
+  const retrying = IN_PHASE.RetryingLLM();
+  expect(outstanding(retrying, view({ now: AT + 999 }))).toEqual([{ kind: "wait", until: AT + 1_000 }]);
+  expect(outstanding(retrying, view({ now: AT + 1_000 }))).toEqual([{ kind: "askModel" }]);
+});

@@ -1,0 +1,68 @@
+/** Handing a run to the next execution: only what nobody drives any more, and never without saying how long to wait. */
+import { describe, expect, test } from "vitest";
+import { type HandOver, type Row, claimed, handedOver } from "../../src/core/row.ts";
+import { AT, BORN, RUN, row } from "../support/build.ts";
+
+const LEASE = AT + 1_000;
+const entry = { execution: `${RUN}-${BORN}-1`, epoch: 0, retry: 0 };
+
+const held = (change: Partial<Row> = {}): Row =>
+  row({ epoch: 1, owner: "A", leaseUntil: LEASE, entry, chainClaims: 9, claims: 2, ...change });
+
+const handOver = (change: Partial<HandOver> = {}): HandOver => ({
+  ...{ run: RUN, born: BORN, now: LEASE, chain: 1, afterDeath: true },
+  ...change,
+});
+
+describe("a hand-over", () => {
+  test("begins the next chain with a fresh epoch, nobody's, and keeps what was counted of the run", () => {
+    const parkedRow = held({ owner: null, leaseUntil: null, park: { token: "t", entry } });
+    expect(handedOver(parkedRow, handOver({ afterDeath: false }))).toEqual({
+      kind: "handed",
+      row: { ...parkedRow, chain: 2, epoch: 2, park: null, chainClaims: 0 },
+    });
+  });
+
+  test("is held while the owner's lease lives, to the millisecond, and changes nothing", () => {
+    expect(handedOver(held(), handOver({ now: LEASE - 1 }))).toEqual({ kind: "held", row: held(), until: LEASE });
+    expect(handedOver(held(), handOver({ now: LEASE })).kind).toBe("handed");
+  });
+
+  test("after a death counts a takeover, otherwise none", () => {
+    expect(handedOver(held(), handOver())).toMatchObject({ row: { takeovers: 1 } });
+    expect(handedOver(held(), handOver({ afterDeath: false }))).toMatchObject({ row: { takeovers: 0 } });
+  });
+
+  test("schedule 33: over an owner raises quiet to its lease, and never lowers it", () => {
+    expect(handedOver(held(), handOver({ now: LEASE + 50 }))).toMatchObject({
+      row: { quietUntil: LEASE, owner: null },
+    });
+    expect(handedOver(held({ quietUntil: LEASE + 9 }), handOver())).toMatchObject({ row: { quietUntil: LEASE + 9 } });
+    expect(handedOver(row(), handOver())).toMatchObject({ row: { quietUntil: 0 } });
+  });
+
+  test("schedule 24: lets the successor in, whose own attempt no dead one refuses; the dead ones stay out", () => {
+    const outcome = handedOver(held(), handOver());
+    const next = outcome.kind === "handed" ? outcome.row : row();
+    const by = (chain: number, epoch: number, retry: number) =>
+      claimed(next, {
+        ...{ run: RUN, born: BORN, now: LEASE, chain, owner: "B", leaseUntil: LEASE + 9 },
+        entry: { execution: `${RUN}-${BORN}-${chain}`, epoch, retry },
+      }).kind;
+    expect(by(2, next.epoch, 0)).toBe("granted");
+    expect(by(1, 0, 5)).toBe("superseded");
+    expect(by(1, next.epoch, 0)).toBe("superseded");
+  });
+
+  test("schedule 39: whose answer was lost is refused to its own copy, with the row that shows the successor", () => {
+    const outcome = handedOver(held(), handOver());
+    const next = outcome.kind === "handed" ? outcome.row : row();
+    expect(handedOver(next, handOver())).toEqual({ kind: "lost", row: next });
+    expect(next.chain).toBe(2);
+  });
+
+  test("schedule 40: does not move a run that a zombie has ended meanwhile", () => {
+    const ended = held({ status: "completed", owner: null, leaseUntil: null });
+    expect(handedOver(ended, handOver())).toEqual({ kind: "lost", row: ended });
+  });
+});

@@ -1,0 +1,251 @@
+/**
+ * The row: who may write it, and what each write leaves. The schedules are those that broke earlier drafts; each is
+ * played here as decisions over one row, step by step.
+ */
+import { describe, expect, test } from "vitest";
+import { BOUNDS } from "../../src/core/limits.ts";
+import { type Claim, type Commit, type Entry, type Park, type Row, FORMAT } from "../../src/core/row.ts";
+import { claimed, committed, hasEnded, isExpired, parked, present, stirred, told } from "../../src/core/row.ts";
+import { AT, BORN, RUN, SHA, row } from "../support/build.ts";
+
+const OF = { run: RUN, born: BORN, now: AT };
+const EXECUTION = `${RUN}-${BORN}-1`;
+const LEASE = AT + 60_000;
+
+const entry = (epoch: number, retry = 0, execution = EXECUTION): Entry => ({ execution, epoch, retry });
+
+const claim = (change: Partial<Claim> = {}): Claim => ({
+  ...{ ...OF, chain: 1, entry: entry(0), owner: "A", leaseUntil: LEASE },
+  ...change,
+});
+
+const commit = (change: Partial<Commit> = {}): Commit => ({
+  ...{
+    ...OF,
+    epoch: 1,
+    version: 0,
+    commitId: "x1",
+    agentVersion: "1",
+    journal: null,
+    spent: row().spent,
+    wakeAt: null,
+  },
+  ...{ snapshot: { version: 1, key: "s1", digest: SHA }, status: "running", phase: "AwaitingLLM", stirsSeen: 0 },
+  ...{ deadline: AT + 9, release: false, raiseQuiet: false, unlessStirred: false },
+  ...change,
+});
+
+const park = (change: Partial<Park> = {}): Park => ({
+  ...{ ...OF, chain: 1, epoch: 1, entry: entry(1), token: "t1" },
+  ...change,
+});
+
+/** The row that an operation left; the test is over if it was refused. */
+function rowOf(outcome: { readonly kind: string; readonly row?: Row }, kind: string): Row {
+  expect(outcome.kind).toBe(kind);
+  return outcome.row as Row;
+}
+
+const owned = (): Row => rowOf(claimed(row(), claim()), "granted");
+const released = (change: Partial<Commit> = {}): Row =>
+  rowOf(committed(owned(), commit({ release: true, ...change })), "committed");
+
+describe("a claim", () => {
+  test("by the epoch of the payload raises the epoch, takes the lease and counts", () => {
+    expect(claimed(row(), claim())).toEqual({
+      kind: "granted",
+      overtook: null,
+      row: row({ epoch: 1, owner: "A", leaseUntil: LEASE, entry: entry(0), claims: 1, chainClaims: 1 }),
+    });
+  });
+
+  test("over an owner keeps quiet until that lease, lapsed or not, and counts a takeover", () => {
+    const outcome = claimed(
+      owned(),
+      claim({ entry: entry(0, 1), owner: "B", now: LEASE + 5, leaseUntil: LEASE + 90_000 }),
+    );
+    expect(outcome).toMatchObject({ kind: "granted", overtook: "A" });
+    expect(outcome).toMatchObject({ row: { epoch: 2, owner: "B", quietUntil: LEASE, takeovers: 1, claims: 2 } });
+  });
+
+  test("never lowers quiet, and a clean one does not raise it", () => {
+    const later = { ...owned(), quietUntil: LEASE + 1 };
+    expect(claimed(later, claim({ entry: entry(0, 1) }))).toMatchObject({ row: { quietUntil: LEASE + 1 } });
+    expect(claimed({ ...row(), quietUntil: 7 }, claim())).toMatchObject({ row: { quietUntil: 7, takeovers: 0 } });
+  });
+
+  test("clears the token of a parked run", () => {
+    const waiting = rowOf(parked(released(), park()), "parked");
+    expect(claimed(waiting, claim({ entry: entry(1) }))).toMatchObject({ kind: "granted", row: { park: null } });
+  });
+
+  test("of an ended run, or by another chain, changes nothing", () => {
+    const ended = row({ status: "completed", phase: "Completed" });
+    expect(claimed(ended, claim())).toEqual({ kind: "terminal", row: ended });
+    expect(claimed(row(), claim({ chain: 2 }))).toEqual({ kind: "superseded", row: row() });
+  });
+
+  test("schedule 1: an attempt that was frozen before its claim is refused when it thaws", () => {
+    const byRetry = rowOf(claimed(row(), claim({ entry: entry(0, 1), owner: "B" })), "granted");
+    const done = rowOf(committed(byRetry, commit({ release: true })), "committed");
+    expect(claimed(done, claim({ entry: entry(0, 0), owner: "A" }))).toEqual({ kind: "superseded", row: done });
+    // So is a late copy of the attempt that did it, and the next beat is granted.
+    expect(claimed(done, claim({ entry: entry(0, 1), owner: "B" })).kind).toBe("superseded");
+    expect(claimed(done, claim({ entry: entry(1), owner: "C" })).kind).toBe("granted");
+  });
+
+  test("schedule 2: a duplicate execution does not take turns with the healthy one", () => {
+    const healthy = owned();
+    const twin = claim({ entry: entry(0, 0, "twin"), owner: "T" });
+    expect(claimed(healthy, twin)).toEqual({ kind: "superseded", row: healthy });
+    expect(claimed(healthy, { ...twin, entry: entry(0, 5, "twin") }).kind).toBe("superseded");
+    expect(claimed(released(), twin).kind).toBe("superseded");
+  });
+});
+
+describe("a commit", () => {
+  test("adds one version, replaces what is known and leaves the rest", () => {
+    const journal = new Uint8Array([1]);
+    const spent = { ...row().spent, beats: 1 };
+    const outcome = committed(owned(), commit({ now: AT + 7, journal, spent, stirsSeen: 0, wakeAt: AT + 99 }));
+    expect(outcome).toEqual({
+      kind: "committed",
+      row: {
+        ...owned(),
+        ...{ version: 1, commitId: "x1", journal, spent, claims: 0, status: "running", phase: "AwaitingLLM" },
+        ...{ snapshot: { version: 1, key: "s1", digest: SHA }, wakeAt: AT + 99, deadline: AT + 9 },
+        ...{ statusSince: AT + 7, lastCheckpointAt: AT + 7 },
+      },
+    });
+  });
+
+  test("that releases leaves no owner and no lease, and keeps the epoch", () => {
+    expect(released()).toMatchObject({ owner: null, leaseUntil: null, epoch: 1, quietUntil: 0 });
+  });
+
+  test("keeps since when the status is what it is", () => {
+    const running = rowOf(committed(owned(), commit({ now: AT + 5 })), "committed");
+    expect(committed(running, commit({ now: AT + 9, version: 1 }))).toMatchObject({ row: { statusSince: AT + 5 } });
+  });
+
+  test("of another epoch or another version is fenced and changes nothing", () => {
+    const now = owned();
+    expect(committed(now, commit({ epoch: 0 }))).toEqual({ kind: "fenced", row: now });
+    expect(committed(now, commit({ epoch: 2 }))).toEqual({ kind: "fenced", row: now });
+    expect(committed(now, commit({ version: 1 }))).toEqual({ kind: "fenced", row: now });
+  });
+
+  test("schedule 5: a zombie cannot write, and whoever took over knows until when it may still act", () => {
+    const zombie = owned();
+    const taken = rowOf(claimed(zombie, claim({ entry: entry(0, 1), owner: "B", leaseUntil: LEASE + 10 })), "granted");
+    expect(committed(taken, commit({ epoch: 1, status: "failed", phase: "Failed" })).kind).toBe("fenced");
+    expect(taken.quietUntil).toBe(LEASE);
+  });
+
+  test("schedule 34: after a call that outlived its timeout keeps quiet until its own lease", () => {
+    const outcome = committed(owned(), commit({ release: true, raiseQuiet: true }));
+    expect(outcome).toMatchObject({ kind: "committed", row: { owner: null, quietUntil: LEASE } });
+    expect(claimed(rowOf(outcome, "committed"), claim({ entry: entry(0, 1) }))).toMatchObject({
+      ...{ kind: "granted", overtook: null },
+      row: { quietUntil: LEASE, takeovers: 0 },
+    });
+  });
+
+  test("schedule 12: a message between the claim and the end stops the end, which then takes it in", () => {
+    const end = { status: "completed", phase: "Completed", unlessStirred: true, release: true } as const;
+    const stirredRow = stirred(owned(), 0);
+    expect(committed(stirredRow, commit(end))).toEqual({ kind: "stirred", row: stirredRow });
+    expect(committed(stirredRow, commit({ ...end, stirsSeen: 1 })).kind).toBe("committed");
+  });
+
+  test("schedule 13: what a timer decides is refused when an answer was acknowledged first; other commits go on", () => {
+    const stirredRow = stirred(stirred(owned(), 0), 0);
+    expect(committed(stirredRow, commit({ unlessStirred: true, stirsSeen: 1 })).kind).toBe("stirred");
+    expect(committed(stirredRow, commit({ stirsSeen: 1 })).kind).toBe("committed");
+  });
+
+  test("fenced comes before stirred: a zombie is not told to decide again", () => {
+    expect(committed(stirred(owned(), 0), commit({ epoch: 0, unlessStirred: true })).kind).toBe("fenced");
+  });
+});
+
+describe("a park", () => {
+  test("stores the token and its entry, and adds no version", () => {
+    const before = released();
+    expect(parked(before, park())).toEqual({
+      kind: "parked",
+      row: { ...before, park: { token: "t1", entry: entry(1) } },
+    });
+  });
+
+  test("schedule 15: a zombie's dead token does not replace the one that is waited on", () => {
+    const waiting = rowOf(parked(released(), park({ entry: entry(1, 1), token: "t2" })), "parked");
+    expect(parked(waiting, park({ entry: entry(1, 0), token: "t1" }))).toEqual({ kind: "superseded", row: waiting });
+    expect(parked(waiting, park({ entry: entry(1, 1), token: "t2b" })).kind).toBe("superseded");
+    expect(parked(waiting, park({ entry: entry(1, 2), token: "t3" }))).toMatchObject({
+      row: { park: { token: "t3" } },
+    });
+  });
+
+  test("is refused to another chain or epoch, while somebody owns the run, and after its end", () => {
+    const free = released();
+    const refused = (from: Row, change: Partial<Park> = {}) => parked(from, park(change)).kind;
+    expect(refused(free, { chain: 2 })).toBe("superseded");
+    expect(refused(free, { epoch: 0 })).toBe("superseded");
+    expect(refused({ ...free, owner: "B", leaseUntil: LEASE })).toBe("superseded");
+    expect(refused({ ...free, status: "failed" })).toBe("superseded");
+  });
+
+  test("goes round when something came since the inbox was read", () => {
+    const woken = stirred(released(), 0);
+    expect(parked(woken, park())).toEqual({ kind: "stirred", row: woken });
+    expect(parked({ ...woken, stirsSeen: 1 }, park()).kind).toBe("parked");
+  });
+});
+
+describe("a message", () => {
+  test("stirs the run once, and is a sign of life that never shortens it", () => {
+    const before = row({ deadline: AT + 100 });
+    expect(stirred(before, AT + 500)).toEqual({ ...before, stirs: 1, deadline: AT + 500 });
+    expect(stirred(before, AT + 50).deadline).toBe(AT + 100);
+  });
+});
+
+describe("telling", () => {
+  test("starts the time to live of an ended run, once", () => {
+    const ended = row({ status: "completed" });
+    expect(told(ended, 99)).toEqual({ ...ended, told: true, expiresAtSec: 99 });
+    expect(told(told(ended, 99), 500)).toMatchObject({ expiresAtSec: 99 });
+  });
+
+  test("does nothing to a run that goes on", () => {
+    expect(told(row(), 99)).toEqual(row());
+  });
+});
+
+describe("a row is there", () => {
+  test("for its own incarnation until its time is over, to the millisecond", () => {
+    const ended = row({ expiresAtSec: AT / 1_000 });
+    expect(isExpired(ended, AT - 1)).toBe(false);
+    expect(isExpired(ended, AT)).toBe(true);
+    expect(isExpired(row(), AT + BOUNDS.parkSecondsMax * 1_000)).toBe(false);
+    expect(present(ended, { ...OF, now: AT - 1 })).toEqual(ended);
+    expect(present(ended, OF)).toEqual({ kind: "missing" });
+    expect(present(null, OF)).toEqual({ kind: "missing" });
+    expect(present(row(), { ...OF, born: "another" })).toEqual({ kind: "missing" });
+  });
+
+  test("schedule 31: of a format that is not known it is left alone, older or newer", () => {
+    for (const format of [FORMAT - 1, FORMAT + 1]) {
+      expect(present(row({ format }), OF)).toEqual({ kind: "unreadable", row: row({ format }) });
+    }
+  });
+
+  test("and has ended when its status says so", () => {
+    const ends = (["completed", "failed", "cancelled"] as const).map((status) => hasEnded(row({ status })));
+    const goes = (["queued", "running", "waiting", "paused", "blocked"] as const).map((status) =>
+      hasEnded(row({ status })),
+    );
+    expect([...ends, ...goes]).toEqual([true, true, true, false, false, false, false, false]);
+  });
+});
