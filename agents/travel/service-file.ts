@@ -20,8 +20,7 @@ const ORDERS: Readonly<Record<Service, string>> = {
 };
 
 /** Where the files are, unless a caller says so. */
-export const servicesDir = (): string =>
-  process.env.TRAVEL_SERVICES ?? join(process.env.CAIRN_STORE ?? ".cairn", "services");
+const servicesDir = (): string => process.env.TRAVEL_SERVICES ?? join(process.env.CAIRN_STORE ?? ".cairn", "services");
 
 export function openFile(service: Service, dir = servicesDir()): DatabaseSync {
   mkdirSync(dir, { recursive: true });

@@ -74,15 +74,14 @@ export async function agentInFile(cwd: string, text: string): Promise<Located> {
 /** Nobody knows an agent of that name: says whom one does know, and who is meant most likely. */
 export function agentUnknown(of: {
   readonly name: string;
-  readonly cwd: string;
   readonly catalogue: Catalogue;
   readonly hasConfig: boolean;
   readonly command: (...words: readonly string[]) => string;
 }): CliError {
-  const { name, cwd, catalogue, hasConfig, command } = of;
+  const { name, catalogue, hasConfig, command } = of;
   const known = [...new Set(catalogue.agents.map(({ agent }) => agent.name))].toSorted();
   const broken = catalogue.broken.map(({ why }) => why);
-  const whose = hasConfig ? "cairn.config.ts" : `there is no cairn.config.ts in ${cwd}, and cairn itself`;
+  const whose = hasConfig ? "cairn.config.ts" : "there is no cairn.config.ts here, and cairn itself";
   const names = known.length === 0 ? `${whose} names no agent` : `${whose} knows these agents: ${known.join(", ")}`;
   return new CliError({
     code: "AgentUnknown",

@@ -9,19 +9,10 @@ import { commandLine, short } from "./words.ts";
 /** `JSON`, `@file` or, where stdin is allowed, `-`. */
 export async function readJson(shell: Shell, of: { readonly option: string; readonly text: string }): Promise<Json> {
   const { option, text } = of;
-  if (text === "-") return parseJson(shell, { source: "stdin", option, text: await readStdin(shell) });
+  if (text === "-") return parseJson(shell, { source: "stdin", option, text: await shell.readStdin() });
   if (!text.startsWith("@")) return parseJson(shell, { source: `${option} ${short(text, 60)}`, option, text });
   const file = resolve(shell.cwd, text.slice(1));
   return parseJson(shell, { source: file, option, text: readInput(shell, { file, option }) });
-}
-
-async function readStdin({ terminal, readStdin: read }: Shell): Promise<string> {
-  terminal.waitFor("reading stdin");
-  try {
-    return await read();
-  } finally {
-    terminal.waitFor(null);
-  }
 }
 
 function readInput(shell: Shell, { file, option }: { readonly file: string; readonly option: string }): string {

@@ -9,8 +9,8 @@ import type { Shell } from "./shell.ts";
 
 export interface Live {
   readonly onEntries: (entries: readonly TimelineEntry[]) => void;
-  /** What is being waited for; `who` works on it, or null. */
-  readonly onLook: (row: Row, who: string | null) => void;
+  /** What is being waited for, and whether anybody works on it. */
+  readonly onLook: (row: Row, isAttended: boolean) => void;
   /** For people: the run as `show` has it. */
   readonly end: (shown: Shown) => void;
 }
@@ -26,9 +26,10 @@ export function liveView(shell: Shell, { settings, world }: Pick<Opened, "settin
       story = told.story;
       for (const line of told.lines) print(line);
     },
-    onLook: (row, who) => {
+    onLook: (row, isAttended) => {
       const label = row.status === "queued" ? "waiting for its first beat" : PHASES[row.phase].label;
-      terminal.waitFor(`${label}${who === null ? "; nobody works on it, run `" + settings.command("work") + "`" : ""}`);
+      const hint = isAttended ? "" : `; nobody works on it, run \`${settings.command("work")}\``;
+      terminal.waitFor(`${label}${hint}`);
     },
     end: (shown) => {
       terminal.waitFor(null);

@@ -92,10 +92,7 @@ export async function watch(shell: Shell, of: RunOf): Promise<number> {
   const end = await follow(opened.world, {
     ...{ run, stop },
     onEntries: (entries) => (shell.json ? printLines(shell, entries) : live.onEntries(entries)),
-    onLook: (row) => {
-      const supervisor = supervisorOf(opened.store);
-      live.onLook(row, supervisor === null ? null : `process ${supervisor.pid}`);
-    },
+    onLook: (row) => live.onLook(row, supervisorOf(opened.store) !== null),
   });
   live.end(present(opened, { run, found: end.shown }));
   return exitOf(end, stop);

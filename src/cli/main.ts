@@ -40,7 +40,7 @@ const shell: Shell = {
   json: argv.includes("--json"),
   terminal: createTerminal({ stdout, stderr }),
   user,
-  readStdin: () => textOf(process.stdin),
+  readStdin,
   stopSignal,
 };
 const code = await runCommand(shell, version());
@@ -59,6 +59,11 @@ function ownStdout(): Output {
     });
   }
   return { stream, write: (text) => void write(text) };
+}
+
+function readStdin(): Promise<string> {
+  if (process.stdin.isTTY) stderr.write("type the input as JSON, then end it with ctrl-d\n");
+  return textOf(process.stdin);
 }
 
 function version(): string {

@@ -61,7 +61,8 @@ function programOf({ terminal }: Shell, version: string): Command {
 
 const HELP = `
 A run may be typed by any beginning that only it has, such as the first characters after its tenant.
-Exit codes: 0 done, 1 the run failed, 2 usage, 3 not found, 4 refused or a person is needed, 5 store.
+Exit codes: 0 done, 1 the run failed, 2 usage, 3 not found, 4 refused or a person is needed, 5 store;
+130 and 143 where a command that waits was interrupted.
 
 Begin with:
   cairn start travel --input '{"from":"Berlin","to":"Lisbon"}' --wait`;

@@ -19,7 +19,9 @@ const INKS: { readonly [S in Status]: Ink } = {
 export const inked = (status: Status, paint: Paint): string => paint(INKS[status], status);
 
 export function renderList(runs: readonly Summary[], { now, paint }: Style): string {
-  const ids = runs.map(({ run }) => run);
+  const ids = runs.map(({ run }) => run).toSorted();
+  // In this order only a neighbour can begin alike.
+  const nameOf = new Map(ids.map((run, index) => [run, shortRun(run, ids.slice(Math.max(0, index - 1), index + 2))]));
   const columns = [
     { title: "RUN" },
     { title: "AGENT" },
@@ -31,7 +33,7 @@ export function renderList(runs: readonly Summary[], { now, paint }: Style): str
     { title: "LAST CHECKPOINT" },
   ] as const;
   const rows = runs.map((run): Cell[] => [
-    shortRun(run.run, ids),
+    nameOf.get(run.run) ?? run.run,
     run.agent,
     { text: run.status, ink: INKS[run.status] },
     String(run.beats),

@@ -20,6 +20,8 @@ export interface Settings {
   readonly dir: string;
   /** Agent files of the config, absolute. */
   readonly agentFiles: readonly string[];
+  /** Those of cairn itself, where there is no config. */
+  readonly exampleFiles: readonly string[];
   /** There is a config in the current directory. */
   readonly hasConfig: boolean;
   readonly limits: Limits;
@@ -36,11 +38,12 @@ export async function settingsOf(shell: Shell, flags: BeatFlags): Promise<Settin
   const { env, cwd } = shell;
   refuseOtherWorlds(shell);
   const config = await loadConfig(cwd);
-  const { agents } = config ?? (await loadConfig(OWN_PACKAGE)) ?? { agents: [] };
+  const examples = config === null ? await loadConfig(OWN_PACKAGE) : null;
   const named = flags.store ?? env["CAIRN_STORE"];
   return {
     dir: resolve(cwd, named || (config?.store ?? join(cwd, ".cairn"))),
-    agentFiles: agents,
+    agentFiles: config?.agents ?? [],
+    exampleFiles: examples?.agents ?? [],
     hasConfig: config !== null,
     limits: limitsOf(shell, { flags, config }),
     workers: config?.workers ?? null,
@@ -50,7 +53,7 @@ export async function settingsOf(shell: Shell, flags: BeatFlags): Promise<Settin
 
 function limitsOf(shell: Shell, of: { readonly flags: BeatFlags; readonly config: Config | null }): Limits {
   const { env } = shell;
-  const said = of.flags.beatSeconds ?? env["CAIRN_BEAT_SECONDS"] ?? of.config?.beatSeconds ?? BEAT_SECONDS;
+  const said = of.flags.beatSeconds ?? (env["CAIRN_BEAT_SECONDS"] || of.config?.beatSeconds) ?? BEAT_SECONDS;
   const seconds = Number(said);
   if (!(seconds >= 0.5 && seconds <= 900)) {
     const next = retyped(shell, "--beat-seconds", String(BEAT_SECONDS));

@@ -1,6 +1,5 @@
 /** `cairn start AGENT`: makes a run. With `--wait` it stays until the run has ended or needs a person. */
 import { z } from "zod";
-import { agentFileOf, rememberAgentFile } from "../adapters/local/agent-files.ts";
 import { supervisorOf } from "../adapters/local/processes.ts";
 import { checkAgent } from "../agent/check.ts";
 import type { Agent } from "../agent/define.ts";
@@ -9,21 +8,13 @@ import { isTenant, wrongWithKey } from "../core/ids.ts";
 import type { Json } from "../core/json.ts";
 import { hasEnded } from "../core/row.ts";
 import { type Started, startRun } from "../runner/start.ts";
-import {
-  type Located,
-  agentClash,
-  agentInFile,
-  agentNamed,
-  agentUnknown,
-  isFileName,
-  readCatalogue,
-} from "./agents.ts";
 import { CliError, EXIT } from "./errors.ts";
 import { readJson, retyped } from "./input.ts";
-import { type Opened, isMissing, openSettled } from "./open.ts";
+import { keepFile, locateTyped } from "./locate.ts";
+import { type Opened, openSettled } from "./open.ts";
 import { exampleOf, inked } from "./render-run.ts";
 import { DEFAULT_TENANT } from "./runs.ts";
-import { type Settings, settingsOf } from "./settings.ts";
+import { settingsOf } from "./settings.ts";
 import { type BeatFlags, type Shell, printDocument } from "./shell.ts";
 import { waitForRun } from "./wait.ts";
 import { relative } from "./words.ts";
@@ -40,11 +31,13 @@ export async function start(shell: Shell, of: { readonly agent: string; readonly
   checkNames(shell, flags);
   const input = flags.input === undefined ? {} : await readJson(shell, { option: "--input", text: flags.input });
   const settings = await settingsOf(shell, flags);
+  shell.terminal.waitFor("loading the agent");
   registerResolution();
-  const located = await locate(shell, { name: of.agent, settings });
+  const located = await locateTyped(shell, { name: of.agent, settings });
   checkAgent(located.agent, settings.limits);
+  shell.terminal.waitFor(null);
   const opened = openSettled(settings, { create: true });
-  keepAgentFile(opened, { located, isFile: isFileName(of.agent) });
+  keepFile(opened, located);
   const started = await startOrRefuse(shell, opened, { agent: located.agent, input, flags });
   if (flags.wait !== true) return report(shell, opened, started);
   if (!shell.json) shell.terminal.out(headline(shell, opened, started));
@@ -61,50 +54,6 @@ function checkNames(shell: Shell, { tenant, key }: StartFlags): void {
   const why = "a tenant is 1 to 24 lower-case letters and digits";
   const next = retyped(shell, "--tenant", DEFAULT_TENANT);
   throw new CliError({ code: "Usage", exit: EXIT.usage, what: `${tenant} is no tenant`, why, next });
-}
-
-/** By file, by a name of the config, or by the name of a file that was started in this store before. */
-async function locate(
-  shell: Shell,
-  { name, settings }: { readonly name: string; readonly settings: Settings },
-): Promise<Located> {
-  const { agentFiles, hasConfig } = settings;
-  const catalogue = await readCatalogue(agentFiles);
-  if (isFileName(name)) {
-    const located = await agentInFile(shell.cwd, name);
-    const same = catalogue.agents.find(({ agent }) => agent.name === located.agent.name);
-    if (same === undefined || same.agent === located.agent) return located;
-    const next = settings.command("start", located.agent.name);
-    throw agentClash({ name: located.agent.name, file: same.file, other: located.file, next });
-  }
-  const configured = agentNamed(catalogue, name);
-  if (configured !== null) return configured;
-  const file = rememberedFile(settings, name);
-  const remembered = file === null ? null : agentNamed(await readCatalogue([file]), name);
-  if (remembered !== null) return remembered;
-  throw agentUnknown({ name, cwd: shell.cwd, catalogue, hasConfig, command: settings.command });
-}
-
-function rememberedFile(settings: Settings, name: string): string | null {
-  if (isMissing(settings)) return null;
-  const { store } = openSettled(settings, { create: false });
-  try {
-    return agentFileOf(store, name);
-  } finally {
-    store.close();
-  }
-}
-
-/** The config is the user's word on what a name means; a file outside of it must not take a name over. */
-function keepAgentFile(
-  { store, settings }: Opened,
-  { located, isFile }: { readonly located: Located; readonly isFile: boolean },
-): void {
-  const { agent, file } = located;
-  const keepOther = isFile && !settings.agentFiles.includes(file);
-  const other = rememberAgentFile(store, { agent: agent.name, file, keepOther });
-  if (other === null) return;
-  throw agentClash({ name: agent.name, file: other, other: file, next: settings.command("start", agent.name) });
 }
 
 type Accepted = Extract<Started, { readonly kind: "started" | "exists" }>;

@@ -24,7 +24,10 @@ export async function waitForRun(
   try {
     const end = await follow(world, {
       ...{ run, stop, onEntries: live.onEntries },
-      onLook: (row) => live.onLook(row, supervision.attend()),
+      onLook: (row) => {
+        supervision.attend();
+        live.onLook(row, true);
+      },
     });
     shell.terminal.waitFor("letting the workers come to an end");
     await supervision.drain();
@@ -40,8 +43,8 @@ export async function waitForRun(
 }
 
 interface Foreground {
-  /** Sees to it that somebody supervises, and says who. Throws what stopped the supervisor of this process. */
-  readonly attend: () => string;
+  /** Sees to it that somebody supervises. Throws what stopped the supervisor of this process. */
+  readonly attend: () => void;
   readonly drain: () => Promise<void>;
 }
 
@@ -88,7 +91,6 @@ function foreground(shell: Shell, opened: Opened): Foreground {
         attendedAt = world.clock.now();
         attendNow();
       }
-      return mine === null ? `process ${other}` : "this process";
     },
     drain: async () => mine?.drain(),
   };

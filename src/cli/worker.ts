@@ -5,7 +5,6 @@
  * A process in which an agent could not be loaded keeps that failure for ever: Node does not import a broken module
  * twice. So it asks for its own end before the next task, and a fresh process looks again.
  */
-import { existsSync } from "node:fs";
 import { openStore } from "../adapters/local/database.ts";
 import { agentFileOf } from "../adapters/local/agent-files.ts";
 import { serveTasks } from "../adapters/local/serve.ts";
@@ -20,8 +19,8 @@ import { type LoadedAgent, type Runner } from "../runner/beat.ts";
 import { runTask } from "../runner/chain-tasks.ts";
 import { agentWithEdges, worldWithEdges } from "../runner/edges.ts";
 import { SegmentCache } from "../runner/load.ts";
-import { type Located, agentNamed, readCatalogue } from "./agents.ts";
 import { holdAt, holdsIn } from "./hold.ts";
+import { locateNamed } from "./locate.ts";
 import type { WorkerSettings } from "./supervise.ts";
 
 type Found = Awaited<ReturnType<Runner["agentOf"]>>;
@@ -42,7 +41,7 @@ function taskRunner({ dir, limits, agentFiles }: WorkerSettings): RunTask {
   let isStale = false;
 
   const load = async (name: string): Promise<LoadedAgent> => {
-    const { agent } = await locate(name, { agentFiles, remembered: agentFileOf(store, name) });
+    const { agent } = await locateNamed(name, { agentFiles, remembered: agentFileOf(store, name) });
     checkAgent(agent, limits);
     const model = modelOf(agent.model, { OPENAI_COMPATIBLE_API_KEY: process.env["OPENAI_COMPATIBLE_API_KEY"] });
     return { kind: "agent", agent: onEdge === null ? agent : agentWithEdges(agent, onEdge), model };
@@ -63,21 +62,6 @@ function taskRunner({ dir, limits, agentFiles }: WorkerSettings): RunTask {
     inHand = task.kind === "sweep" ? "" : task.payload.run;
     return run(task, invocation);
   };
-}
-
-/** The config comes first. A file that it names and that the agent was started from is the only one to be imported. */
-async function locate(
-  name: string,
-  of: { readonly agentFiles: readonly string[]; readonly remembered: string | null },
-): Promise<Located> {
-  const { agentFiles, remembered } = of;
-  const isConfigured = remembered !== null && agentFiles.includes(remembered) && existsSync(remembered);
-  const configured = await readCatalogue(isConfigured ? [remembered] : agentFiles);
-  const outside = remembered === null || agentFiles.includes(remembered) ? [] : [remembered];
-  const found = agentNamed(configured, name) ?? agentNamed(await readCatalogue(outside), name);
-  if (found !== null) return found;
-  const broken = [...configured.broken, ...(await readCatalogue(outside)).broken].map(({ why }) => why);
-  throw new Error([`no agent file exports an agent named ${name}`, ...broken].join("; "));
 }
 
 /** What a person should see goes to stderr; the supervisor hands it through. */

@@ -5,248 +5,154 @@ import { DatabaseSync } from "node:sqlite";
 import { describe, expect, it } from "vitest";
 import { type Desk, cairn, desk, input, queued } from "../support/cli.ts";
 
-interface Case {
-  readonly name: string;
-  readonly words: readonly string[];
-  /** What there is before. */
-  readonly given?: (at: Desk) => unknown;
-  readonly exit: number;
-  readonly code: string;
-  /** What the error says somewhere. */
-  readonly says: string | RegExp;
-  readonly next: string | RegExp;
-}
+/** What is typed, the exit code and code that it ends with, what the error says, and what it says to type next. */
+type Case = readonly [
+  name: string,
+  words: readonly string[],
+  ends: readonly [exit: number, code: string],
+  says: string | RegExp,
+  next: string | RegExp,
+  before?: { readonly given?: (at: Desk) => unknown; readonly env?: Readonly<Record<string, string>> },
+];
 
 const write = (at: Desk, name: string, text: string): void => writeFileSync(join(at.dir, name), text);
 const start = (text: string): readonly string[] => ["start", "clerk", "--input", text];
+const given = (prepare: (at: Desk) => unknown) => ({ given: prepare });
 const RUN = "local-aaaaaaaaaaaaaaaaaaaaaaaaaa";
+const USAGE = [2, "Usage"] as const;
+const BAD_AGENT = [2, "AgentInvalid"] as const;
+const ALIKE = 'import { clerk } from "./clerk.ts"; export { clerk }; export const b = { ...clerk, name: "b" };';
+const COPY = 'import { clerk } from "./clerk.ts"; export const copy = { ...clerk };';
 
-const USAGE: readonly Case[] = [
-  {
-    name: "an unknown command",
-    words: ["lst"],
-    exit: 2,
-    code: "Usage",
-    says: "did you mean list?",
-    next: "cairn --help",
-  },
-  {
-    name: "an unknown option",
-    words: ["show", "x", "--fast"],
-    exit: 2,
-    code: "Usage",
-    says: "--fast",
-    next: "cairn show --help",
-  },
-  { name: "a missing argument", words: ["start"], exit: 2, code: "Usage", says: "agent", next: "cairn start --help" },
-  {
-    name: "a limit that is none",
-    words: ["list", "--limit", "0"],
-    exit: 2,
-    code: "Usage",
-    says: "from 1 to",
-    next: "--help",
-  },
-  {
-    name: "an unknown status",
-    words: ["list", "--status", "done"],
-    exit: 2,
-    code: "Usage",
-    says: "completed",
-    next: "--help",
-  },
-  {
-    name: "no answer",
-    words: ["reconcile", "x", "c1"],
-    exit: 2,
-    code: "Usage",
-    says: "--as",
-    next: "cairn reconcile --help",
-  },
-  {
-    name: "a result of what did not happen",
-    words: ["reconcile", "x", "c1", "--as", "failed", "--result", "1"],
-    ...{ exit: 2, code: "Usage", says: "--as succeeded only", next: /reconcile x c1 --as failed --store \S+$/ },
-  },
-  {
-    name: "a beat that is too long",
-    words: ["work", "--beat-seconds", "1000"],
-    ...{ exit: 2, code: "Usage", says: "0.5 to 900", next: "cairn work --beat-seconds 60" },
-  },
-  {
-    name: "input that is no JSON, with the place of the error",
-    words: start('{"steps": [note]}'),
-    ...{ exit: 2, code: "BadJson", says: '"o" is not expected at character 13', next: "cairn start clerk --input '{" },
-  },
-  {
-    name: "input that ends too early, in a file",
-    words: start("@task.json"),
-    given: (at) => write(at, "task.json", '{\n  "steps": [\n'),
-    ...{
-      exit: 2,
-      code: "BadJson",
-      says: /task\.json is not JSON[^]*ends too early, at line 3, character 1/,
-      next: "cairn",
-    },
-  },
-  {
-    name: "an input file that is not there",
-    words: start("@no.json"),
-    exit: 2,
-    code: "InputUnreadable",
-    says: "ENOENT",
-    next: "@FILE",
-  },
-  {
-    name: "input that the agent does not take, with its path",
-    words: start('{"steps":["note","fly"]}'),
-    ...{ exit: 2, code: "InputInvalid", says: "steps[1]", next: 'cairn start clerk --input \'{"steps":' },
-  },
-  {
-    name: "a key that is none",
-    words: [...start(input()), "--key", ""],
-    exit: 2,
-    code: "Usage",
-    says: "it is empty",
-    next: "--key",
-  },
-  {
-    name: "a tenant that is none",
-    words: [...start(input()), "--tenant", "A-B"],
-    exit: 2,
-    code: "Usage",
-    says: "lower-case",
-    next: "--tenant local",
-  },
+const COMMANDS: readonly Case[] = [
+  ["an unknown command", ["lst"], USAGE, "did you mean list?", "cairn --help"],
+  ["an unknown option", ["show", "x", "--fast"], USAGE, "--fast", "cairn show --help"],
+  ["a missing argument", ["start"], USAGE, "agent", "cairn start --help"],
+  ["a limit that is none", ["list", "--limit", "0"], USAGE, "from 1 to", "cairn list --help"],
+  ["an unknown status", ["list", "--status", "done"], USAGE, "completed", "cairn list --help"],
+  ["no answer", ["reconcile", "x", "c1"], USAGE, "--as", "cairn reconcile --help"],
+  [
+    "a result of what did not happen",
+    ["reconcile", "x", "c1", "--as", "failed", "--result", "1"],
+    ...([USAGE, "--as succeeded only", /reconcile x c1 --as failed --store \S+$/] as const),
+  ],
+  ["a beat that is too long", ["work", "--beat-seconds", "1000"], USAGE, "0.5 to 900", "cairn work --beat-seconds 60"],
+  ["a key that is none", [...start(input()), "--key", ""], USAGE, "it is empty", "--key order-42"],
+  ["a tenant that is none", [...start(input()), "--tenant", "A-B"], USAGE, "lower-case", "--tenant local"],
+];
+
+const INPUTS: readonly Case[] = [
+  [
+    "input that is no JSON, with the place of the error",
+    start('{"steps": [note]}'),
+    ...([[2, "BadJson"], '"o" is not expected at character 13', "cairn start clerk --input '{"] as const),
+  ],
+  [
+    "input that ends too early, in a file",
+    start("@task.json"),
+    ...([[2, "BadJson"], /task\.json is not JSON[^]*ends too early, at line 3, character 1/, "cairn start"] as const),
+    given((at) => write(at, "task.json", '{\n  "steps": [\n')),
+  ],
+  ["an input file that is not there", start("@no.json"), [2, "InputUnreadable"], "ENOENT", "@FILE"],
+  [
+    "input that the agent does not take, with its path",
+    start('{"steps":["note","fly"]}'),
+    ...([[2, "InputInvalid"], "steps[1]", 'cairn start clerk --input \'{"steps":'] as const),
+  ],
+];
+
+const env = (name: string, value: string) => ({ env: { [name]: value } });
+
+const ENVIRONMENT: readonly Case[] = [
+  ["unknown limits", ["work"], USAGE, "settleMs", "unset CAIRN_LIMITS", env("CAIRN_LIMITS", '{"settle":1}')],
+  ["limits that do not fit", ["work"], USAGE, "tool timeout", "cairn work", env("CAIRN_LIMITS", '{"toolMs":60000}')],
+  ["an unknown world", ["list"], USAGE, "no world mars", "unset CAIRN_WORLD", env("CAIRN_WORLD", "mars")],
+  ["an unknown edge", ["work"], USAGE, "lunch is no edge", "unset CAIRN_HOLD", env("CAIRN_HOLD", "after:lunch")],
 ];
 
 const AGENTS: readonly Case[] = [
-  {
-    name: "an unknown agent",
-    words: ["start", "clark"],
-    exit: 3,
-    code: "AgentUnknown",
-    says: "clerk",
-    next: "cairn start clerk",
-  },
-  {
-    name: "a file that is not there",
-    words: ["start", "./no.ts"],
-    exit: 3,
-    code: "AgentFileMissing",
-    says: "no.ts",
-    next: "cairn start",
-  },
-  {
-    name: "a file that throws while it is imported",
-    words: ["start", "./bad.ts"],
-    given: (at) => write(at, "bad.ts", '\nthrow new Error("no luck");'),
-    ...{ exit: 2, code: "AgentInvalid", says: /no luck.*bad\.ts:2/, next: "cairn start ./bad.ts" },
-  },
-  {
-    name: "a file without an agent",
-    words: ["start", "./none.ts"],
-    given: (at) => write(at, "none.ts", "export const x = 1;"),
-    ...{ exit: 2, code: "AgentInvalid", says: "exports no agent", next: "cairn start ./none.ts" },
-  },
-  {
-    name: "two agents in a file",
-    words: ["start", "./two.ts"],
-    given: (at) =>
-      write(
-        at,
-        "two.ts",
-        'import { clerk } from "./clerk.ts"; export { clerk }; export const b = { ...clerk, name: "b" };',
-      ),
-    ...{ exit: 3, code: "AgentUnknown", says: "exports 2 agents", next: "cairn start ./two.ts#" },
-  },
-  {
-    name: "another file with an agent of that name",
-    words: ["start", "./copy.ts"],
-    given: (at) => write(at, "copy.ts", 'import { clerk } from "./clerk.ts"; export const copy = { ...clerk };'),
-    ...{ exit: 4, code: "AgentClash", says: /clerk\.ts and in .*copy\.ts/, next: "cairn start clerk" },
-  },
-  {
-    name: "a config that is wrong",
-    words: ["list"],
-    given: (at) => write(at, "cairn.config.ts", "export const config = { agents: [1] };"),
-    ...{ exit: 2, code: "ConfigInvalid", says: "config.agents[0]", next: "cairn list" },
-  },
+  ["an unknown agent", ["start", "clark"], [3, "AgentUnknown"], "clerk", "cairn start clerk"],
+  ["a file that is not there", ["start", "./no.ts"], [3, "AgentFileMissing"], "no.ts", "cairn start ./FILE.ts"],
+  [
+    "a file that throws while it is imported",
+    ["start", "./bad.ts"],
+    ...([BAD_AGENT, /no luck.*bad\.ts:2/, "cairn start ./bad.ts"] as const),
+    given((at) => write(at, "bad.ts", '\nthrow new Error("no luck");')),
+  ],
+  [
+    "a file without an agent",
+    ["start", "./none.ts"],
+    ...([BAD_AGENT, "exports no agent", "cairn start ./none.ts"] as const),
+    given((at) => write(at, "none.ts", "export const x = 1;")),
+  ],
+  [
+    "two agents in a file",
+    ["start", "./two.ts"],
+    ...([[3, "AgentUnknown"], "exports 2 agents", "cairn start ./two.ts#"] as const),
+    given((at) => write(at, "two.ts", ALIKE)),
+  ],
+  [
+    "another file with an agent of that name",
+    ["start", "./copy.ts"],
+    ...([[4, "AgentClash"], /clerk\.ts and in .*copy\.ts/, "cairn start clerk"] as const),
+    given((at) => write(at, "copy.ts", COPY)),
+  ],
+  [
+    "a config that is wrong",
+    ["list"],
+    ...([[2, "ConfigInvalid"], "config.agents[0]", "cairn list"] as const),
+    given((at) => write(at, "cairn.config.ts", "export const config = { agents: [1] };")),
+  ],
 ];
+
+const twoRuns = (at: Desk): unknown => Promise.all([queued(at), queued(at, "note")]);
+const TWO = /2 runs begin with local[^]*local-\w{8}, local-\w{8}/;
+const ANSWER = ["reconcile", "local", "c1", "--as", "failed"];
 
 const RUNS: readonly Case[] = [
-  {
-    name: "an unknown run",
-    words: ["show", RUN],
-    given: (at) => queued(at),
-    exit: 3,
-    code: "RunUnknown",
-    says: RUN,
-    next: "cairn list",
-  },
-  {
-    name: "a name that two runs begin with",
-    words: ["show", "local"],
-    given: (at) => Promise.all([queued(at), queued(at, "note")]),
-    ...{
-      exit: 2,
-      code: "RunAmbiguous",
-      says: /2 runs begin with local[^]*local-\w{8}, local-\w{8}/,
-      next: "cairn list",
-    },
-  },
-  {
-    name: "an unknown call",
-    words: ["reconcile", "local", "c1", "--as", "failed"],
-    given: (at) => queued(at),
-    ...{ exit: 3, code: "CallUnknown", says: "has no call c1", next: "cairn ledger local-" },
-  },
+  ["an unknown run", ["show", RUN], [3, "RunUnknown"], RUN, "cairn list", given((at) => queued(at))],
+  ["a name that two runs begin with", ["show", "local"], [2, "RunAmbiguous"], TWO, "cairn list", given(twoRuns)],
+  ["an unknown call", ANSWER, [3, "CallUnknown"], "has no call c1", "cairn ledger local-", given((at) => queued(at))],
 ];
 
+function garbage(at: Desk): void {
+  mkdirSync(at.store);
+  writeFileSync(join(at.store, "cairn.sqlite"), "x".repeat(8_192));
+}
+
+async function newer(at: Desk): Promise<void> {
+  await queued(at);
+  const file = new DatabaseSync(join(at.store, "cairn.sqlite"));
+  file.exec("PRAGMA user_version = 99");
+  file.close();
+}
+
+const INVALID = [5, "StoreInvalid"] as const;
+const VERSIONS = /store format 99 .* knows format \d+ at most/;
+
 const STORES: readonly Case[] = [
-  { name: "no store", words: ["list"], exit: 5, code: "StoreMissing", says: "no store at", next: "cairn start" },
-  {
-    name: "a store that is none",
-    words: ["list"],
-    given: (at) => {
-      mkdirSync(at.store);
-      writeFileSync(join(at.store, "cairn.sqlite"), "x".repeat(8_192));
-    },
-    ...{ exit: 5, code: "StoreInvalid", says: "is no store of cairn", next: "cairn list --store ANOTHER_DIRECTORY" },
-  },
-  {
-    name: "a file where the directory should be",
-    words: ["work"],
-    given: (at) => writeFileSync(at.store, ""),
-    ...{ exit: 5, code: "StoreInvalid", says: "is not a directory", next: "cairn work --store ANOTHER_DIRECTORY" },
-  },
-  {
-    name: "a newer store",
-    words: ["list"],
-    given: async (at) => {
-      await queued(at);
-      const file = new DatabaseSync(join(at.store, "cairn.sqlite"));
-      file.exec("PRAGMA user_version = 99");
-      file.close();
-    },
-    ...{
-      exit: 5,
-      code: "StoreTooNew",
-      says: /store format 99 .* knows format \d+ at most/,
-      next: "cairn list --store",
-    },
-  },
+  ["no store", ["list"], [5, "StoreMissing"], "no store at", "cairn start AGENT"],
+  ["a store that is none", ["list"], INVALID, "no store of cairn", "list --store ANOTHER_DIRECTORY", given(garbage)],
+  [
+    "a file where the directory should be",
+    ["work"],
+    ...([INVALID, "is not a directory", "cairn work --store ANOTHER_DIRECTORY"] as const),
+    given((at) => writeFileSync(at.store, "")),
+  ],
+  ["a newer store", ["list"], [5, "StoreTooNew"], VERSIONS, "cairn list --store", given(newer)],
 ];
 
 describe.concurrent.each([
-  ["usage", USAGE],
+  ["commands", COMMANDS],
+  ["inputs", INPUTS],
+  ["environment", ENVIRONMENT],
   ["agents", AGENTS],
   ["runs", RUNS],
   ["stores", STORES],
-])("%s", (_, cases) => {
-  it.for(cases)("$name", async ({ words, given, exit, code, says, next }, { onTestFinished }) => {
-    const at = desk({}, onTestFinished);
-    await given?.(at);
+] as const)("%s", (_, cases) => {
+  it.for(cases)("%s", async ([, words, [exit, code], says, next, before = {}], { onTestFinished }) => {
+    const at = desk(before.env, onTestFinished);
+    await before.given?.(at);
     const [human, program] = await Promise.all([cairn(at, words), cairn(at, [...words, "--json"])]);
     expect([human.exit, human.out]).toEqual([exit, ""]);
     expect(human.err).toMatch(says);
@@ -255,7 +161,7 @@ describe.concurrent.each([
     expect(program.exit).toBe(exit);
     const { error } = JSON.parse(program.out) as { error: Record<string, string> };
     expect(error).toMatchObject({ code, message: expect.any(String), why: expect.any(String) });
-    expect(error["next"]).toMatch(/^cairn /);
+    expect(error["next"]).toMatch(/^(cairn|unset) /);
   });
 });
 

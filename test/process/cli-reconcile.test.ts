@@ -1,6 +1,6 @@
 /** A call that must not happen twice dies in flight: the run waits for a person, and each answer goes its own way. */
 import { type TestContext, describe, expect, it } from "vitest";
-import { type Desk, cairn, cairnRunning, desk, documentOf, input, killHeld, mailsIn } from "../support/cli.ts";
+import { type Desk, cairn, cairnRunning, desk, documentOf, input, killHeld, mailsIn, until } from "../support/cli.ts";
 
 /** Long enough to be too early with the first answer, short enough to wait for. */
 const SHORT = { CAIRN_BEAT_SECONDS: "3", CAIRN_LIMITS: '{"settleMs":2000,"skewMs":100}' };
@@ -20,7 +20,7 @@ async function blocked({
 
 /** Types it again and again, as the answer says, until it is no longer too early. */
 async function answer(at: Desk, words: readonly string[]): Promise<void> {
-  await expect.poll(() => documentOf(at, words), { timeout: 15_000, interval: 100 }).toMatchObject({ accepted: true });
+  await until(async () => expect(await documentOf(at, words)).toMatchObject({ accepted: true }));
 }
 
 describe.concurrent("a call whose outcome nobody knows", () => {

@@ -1,5 +1,5 @@
 /** The command line as people and programs use it: real processes, their output and their exit codes. */
-import { writeFileSync } from "node:fs";
+import { existsSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
 import {
@@ -55,12 +55,27 @@ describe("start", () => {
     expect(elsewhere["run"]).toMatch(/^other-/);
   });
 
+  it("keeps its store where the flag, the environment or the config says", async () => {
+    const at = desk();
+    writeFileSync(join(at.dir, "cairn.config.ts"), 'export const config = { agents: ["./clerk.ts"], store: "c" };');
+    const inEnv = { ...at, env: { ...at.env, CAIRN_STORE: "b" } };
+    const words = ["start", "clerk", "--input", input("note")];
+    await cairn(inEnv, [...words, "--store", "a"], { bare: true });
+    await cairn(inEnv, words, { bare: true });
+    await cairn(at, words, { bare: true });
+    expect(["a", "b", "c", ".cairn"].map((name) => existsSync(join(at.dir, name, "cairn.sqlite")))).toEqual([
+      ...[true, true, true],
+      false,
+    ]);
+    expect((await cairn(at, ["list", "--store", "a"], { bare: true })).out).toContain("clerk");
+  });
+
   it("waits for the end, tells it as it happens, and starts nothing twice", async () => {
     const at = desk(QUICK);
     const words = ["start", "clerk", "--key", "k", "--input", input("note", "note"), "--wait"];
     const first = await cairn(at, words);
     expect(first.exit).toBe(0);
-    expect(first.out).toMatch(/beat 1 asks for note \(c1\) \{"step":1\}  \$0\.01, \$0\.01 in all/);
+    expect(first.out).toMatch(/beat 1 \$0\.01, \$0\.01 in all, asks for note \(c1\) \{"step":1\}\n/);
     expect(first.out).toContain("■ completed done: succeeded, succeeded");
     const shown = JSON.parse((await cairn(at, [...words, "--json"])).out) as unknown;
     const spent = { usd: 0.03, tokensIn: 30_000, tokensOut: 0 };
@@ -76,15 +91,16 @@ describe("start", () => {
     expect(err).toContain("✖ not done yet, hope: there is no hope");
   });
 
-  it("finds an agent in a file, and again by its name, also from another directory", async () => {
+  it("finds an agent in a file, and again by its name, also where an example of cairn has that name", async () => {
     const at = desk(QUICK);
-    const elsewhere = { ...at, dir: desk().dir };
-    writeFileSync(join(elsewhere.dir, "cairn.config.ts"), "export const config = { agents: [] };");
-    const file = join(at.dir, "clerk.ts");
-    const start = ["start", file, "--key", "a", "--input", input("note")];
-    expect((await cairn(elsewhere, start)).exit).toBe(0);
-    const again = await cairn(elsewhere, ["start", "clerk", "--key", "b", "--input", input("note"), "--wait"]);
+    rmSync(join(at.dir, "cairn.config.ts"));
+    const mine = readFileSync(join(at.dir, "clerk.ts"), "utf8").replace('name: "clerk"', 'name: "travel"');
+    writeFileSync(join(at.dir, "mine.ts"), mine);
+    expect((await cairn(at, ["start", "./mine.ts", "--key", "a", "--input", input("note")])).exit).toBe(0);
+    const again = await cairn(at, ["start", "travel", "--key", "b", "--input", input("note"), "--wait"]);
     expect([again.exit, again.out]).toEqual([0, expect.stringContaining("done: succeeded")]);
+    const other = await cairn({ ...at, store: join(at.dir, "other") }, ["start", "travel"]);
+    expect([other.exit, other.err]).toEqual([2, expect.stringContaining("the input is not what travel takes")]);
   });
 });
 

@@ -1,106 +1,16 @@
-import { type ChildProcess, fork } from "node:child_process";
-import { once } from "node:events";
-import { existsSync, readFileSync, writeFileSync } from "node:fs";
+/** The supervisor and its workers, with real processes: which attempt leaves when, and what follows its end. */
+import { readFileSync } from "node:fs";
 import { join } from "node:path";
-import { describe, expect, it, onTestFinished } from "vitest";
+import { describe, expect, it } from "vitest";
 import { sqliteChain } from "../../src/adapters/local/chain.ts";
 import { systemClock } from "../../src/adapters/local/clock.ts";
-import type { Store } from "../../src/adapters/local/database.ts";
 import type { SupervisorEvent } from "../../src/adapters/local/driver.ts";
-import { type ProcessIdentity, identityOf, isAlive, killIfAlive } from "../../src/adapters/local/process-identity.ts";
-import { StoreSupervised, childrenOf, supervisorOf } from "../../src/adapters/local/processes.ts";
-import { type Supervisor, type SupervisorOptions, startSupervisor } from "../../src/adapters/local/supervisor.ts";
+import { identityOf, isAlive } from "../../src/adapters/local/process-identity.ts";
+import { childrenOf, supervisorOf } from "../../src/adapters/local/processes.ts";
 import { limitsFor } from "../../src/core/limits.ts";
 import { fastClock } from "./fixtures/clock.ts";
-import { open, temporaryDir } from "./fixtures/store.ts";
-
-/** What the worker was asked, in the order of its log. */
-interface Noted {
-  readonly what: "begin" | "end";
-  readonly pid: number;
-  readonly kind: "beat" | "park" | "rescue" | "sweep";
-  readonly run?: string;
-  readonly epoch?: number;
-  readonly retry?: number;
-  readonly token: string | null;
-}
-
-interface Scene {
-  readonly dir: string;
-  readonly store: Store;
-  readonly events: SupervisorEvent[];
-  readonly start: (run: string) => Promise<void>;
-  readonly supervise: (change?: Partial<SupervisorOptions>) => Supervisor;
-  readonly noted: (run: string, what?: Noted["what"]) => readonly Noted[];
-  readonly ended: (run: string) => Promise<void>;
-  readonly go: () => void;
-}
-
-function scene(): Scene {
-  const dir = temporaryDir();
-  const store = open(dir);
-  const events: SupervisorEvent[] = [];
-  const chain = sqliteChain(store, systemClock);
-  const log = (): readonly Noted[] => {
-    const file = join(dir, "log");
-    if (!existsSync(file)) return [];
-    const lines = readFileSync(file, "utf8").split("\n").slice(0, -1);
-    return lines.map((line) => JSON.parse(line) as Noted);
-  };
-  return {
-    dir,
-    store,
-    events,
-    start: async (run) => {
-      expect(await chain.start(run, { run, born: "born", chain: 1, epoch: 0 })).toEqual({ kind: "started" });
-    },
-    supervise: (change = {}) => {
-      const supervisor = startSupervisor({
-        store,
-        limits: limitsFor(300_000),
-        worker: { module: new URL("./fixtures/worker.ts", import.meta.url), args: [dir], execArgv: [], env: {} },
-        workers: 2,
-        onEvent: (event) => events.push(event),
-        ...change,
-      });
-      onTestFinished(() => supervisor.drain());
-      return supervisor;
-    },
-    noted: (run, what = "begin") => log().filter((noted) => noted.run === run && noted.what === what),
-    ended: (run) =>
-      until(`${run} ends`, () => events.some((event) => event.kind === "moved" && event.run === run && !event.readyAt)),
-    go: () => writeFileSync(join(dir, "go"), ""),
-  };
-}
-
-/** Looks again and again, for a bounded time. */
-async function until(what: string, holds: () => boolean | Promise<boolean>): Promise<void> {
-  const end = Date.now() + 10_000;
-  while (!(await holds())) {
-    if (Date.now() > end) throw new Error(`after 10 s still not: ${what}`);
-    await new Promise((resolve) => setTimeout(resolve, 5));
-  }
-}
-
-/** The events of that kind, about that run if one is named. */
-function eventsOf<K extends SupervisorEvent["kind"]>(events: readonly SupervisorEvent[], kind: K, run?: string) {
-  const isOfKind = (event: SupervisorEvent): event is Extract<SupervisorEvent, { kind: K }> => event.kind === kind;
-  return events.filter(isOfKind).filter((event) => run === undefined || ("run" in event && event.run === run));
-}
-
-function identify(pid: number | undefined): ProcessIdentity {
-  const identity = identityOf(pid ?? 0);
-  if (identity === null) throw new Error(`process ${pid} is gone`);
-  return identity;
-}
-
-async function superviseApart(of: Scene, speed = 1): Promise<ChildProcess> {
-  const child = fork(new URL("./fixtures/supervisor.ts", import.meta.url), [of.dir, String(speed)], { execArgv: [] });
-  child.on("message", (event: SupervisorEvent) => of.events.push(event));
-  onTestFinished(() => void child.kill("SIGKILL"));
-  await until("the store is supervised", () => supervisorOf(of.store)?.pid === child.pid);
-  return child;
-}
+import { type Noted, eventsOf, scene, until } from "./fixtures/scene.ts";
+import { open } from "./fixtures/store.ts";
 
 describe("driving", () => {
   it("sweeps first, then drives runs in turn, one task at a time, in a child that is kept warm", async () => {
@@ -183,6 +93,9 @@ describe("an attempt that dies", () => {
     expect(eventsOf(of.events, "attemptFailed")).toEqual([
       { kind: "attemptFailed", execution: run, run, state: "Beat", retry: 0, pid: begun[0]?.pid, how, error },
     ]);
+    // Nothing of the first one is left when the second one begins.
+    const ofFirst = of.events.filter((event) => "pid" in event && event.pid === begun[0]?.pid).map(({ kind }) => kind);
+    expect(ofFirst.slice(-2)).toEqual(["workerGone", "attemptFailed"]);
   });
 
   it("takes along what its tools started", async () => {
@@ -277,126 +190,5 @@ describe("waiting and parking", () => {
     expect(await chain.wake(dead)).toEqual({ kind: "awake" });
     expect(await chain.wake(live)).toEqual({ kind: "woken" });
     await of.ended("parksTwice-a");
-  });
-});
-
-describe("supervisors", () => {
-  it("are one at a time", async () => {
-    const of = scene();
-    const child = await superviseApart(of);
-    const second = (): unknown => of.supervise();
-    expect(second).toThrow(StoreSupervised);
-    expect(second).toThrow(String(child.pid));
-  });
-
-  it("take their children along when they are killed, and the next one goes on at once", async () => {
-    const of = scene();
-    await of.start("held-a");
-    const child = await superviseApart(of);
-    await until("it is held", () => of.noted("held-a").length === 1);
-    const worker = identify(of.noted("held-a")[0]?.pid);
-    expect(isAlive(worker)).toBe(true);
-    const dead = identify(child.pid);
-    child.kill("SIGKILL");
-    await until("both are gone", () => !isAlive(dead) && !isAlive(worker));
-    of.go();
-    of.supervise();
-    await of.ended("held-a");
-    expect(of.noted("held-a").map(({ epoch, retry }) => [epoch, retry])).toEqual([
-      [0, 0],
-      [0, 1],
-    ]);
-    expect(childrenOf(of.store).all().every(isAlive)).toBe(true);
-  });
-
-  it("end what a dead one left behind before they drive anything", async () => {
-    const of = scene();
-    await of.start("stuck-a");
-    const child = await superviseApart(of);
-    await until("it is stuck", () => of.noted("stuck-a").length === 1);
-    const orphan = identify(of.noted("stuck-a")[0]?.pid);
-    onTestFinished(() => killIfAlive(orphan));
-    const dead = identify(child.pid);
-    child.kill("SIGKILL");
-    await until("the supervisor is gone", () => !isAlive(dead));
-    // A loop does not see that the channel has closed.
-    expect(isAlive(orphan)).toBe(true);
-    of.events.length = 0;
-    let aliveAtFirstSpawn: boolean | null = null;
-    const onEvent = (event: SupervisorEvent): void => {
-      of.events.push(event);
-      if (event.kind === "workerSpawned") aliveAtFirstSpawn ??= isAlive(orphan);
-    };
-    of.supervise({ onEvent });
-    await of.ended("stuck-a");
-    expect(of.events).toContainEqual({ kind: "orphanKilled", pid: orphan.pid });
-    expect(aliveAtFirstSpawn).toBe(false);
-    expect(of.noted("stuck-a").map(({ retry }) => retry)).toEqual([0, 1]);
-  });
-
-  it("drain in less than 10 s, and what they cut off goes on under the next one", async () => {
-    const of = scene();
-    for (const run of ["frozen-a", "held-a"]) await of.start(run);
-    // As fast as that one's, and begun before it: what is ready there is ready here.
-    const clock = fastClock(20);
-    const child = await superviseApart(of, 20);
-    await until("both are at work", () => of.noted("frozen-a").length + of.noted("held-a").length === 2);
-    const exit = once(child, "exit");
-    const workers = ["frozen-a", "held-a"].map((run) => identify(of.noted(run)[0]?.pid));
-    // A terminal sends its signals to the children as well; they leave it to the supervisor.
-    for (const { pid } of workers) process.kill(pid, "SIGINT");
-    for (const { pid } of workers) process.kill(pid, "SIGTERM");
-    const begin = Date.now();
-    child.kill("SIGTERM");
-    expect(await exit).toEqual([0, null]);
-    // Twenty times as fast: the bound of 10 s is half a second.
-    expect(Date.now() - begin).toBeLessThan(10_000 / 20 + 500);
-    expect(workers.some(isAlive)).toBe(false);
-    expect(supervisorOf(of.store)).toBeNull();
-    expect(childrenOf(of.store).all()).toEqual([]);
-
-    of.go();
-    of.supervise({ clock });
-    await of.ended("frozen-a");
-    await of.ended("held-a");
-    expect(of.noted("frozen-a").map(({ epoch, retry }) => [epoch, retry])).toEqual([
-      [0, 0],
-      [0, 1],
-    ]);
-    // This one saw the signal, came to an end and answered: its next beat follows.
-    expect(of.noted("held-a").map(({ epoch, retry }) => [epoch, retry])).toEqual([
-      [0, 0],
-      [1, 0],
-    ]);
-  });
-});
-
-describe("a store that takes no more", () => {
-  it("is waited for: no answer is lost and nothing crashes", async () => {
-    const of = scene();
-    await of.start("held-a");
-    of.supervise();
-    await until("it is held", () => of.noted("held-a").length === 1);
-    of.store.rows.exec("PRAGMA query_only = 1");
-    of.go();
-    await until("it waits", () => eventsOf(of.events, "waitingForStore").length >= 2);
-    expect(eventsOf(of.events, "waitingForStore").map(({ retryInMs }) => retryInMs)).toMatchObject([250, 500]);
-    expect(eventsOf(of.events, "moved")).toEqual([]);
-    of.store.rows.exec("PRAGMA query_only = 0");
-    await of.ended("held-a");
-    expect(of.noted("held-a")).toHaveLength(1);
-    expect(eventsOf(of.events, "storeIsBack")).toHaveLength(1);
-  });
-
-  it("a supervisor that meets a mistake of ours stops, with the error and without children", async () => {
-    const of = scene();
-    await of.start("held-a");
-    const supervisor = of.supervise();
-    await until("it is held", () => of.noted("held-a").length === 1);
-    const worker = identify(of.noted("held-a")[0]?.pid);
-    of.store.rows.exec("DROP TABLE executions");
-    await expect(supervisor.stopped).rejects.toThrow("no such table");
-    expect(isAlive(worker)).toBe(false);
-    expect(supervisorOf(of.store)).toBeNull();
   });
 });

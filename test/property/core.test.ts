@@ -119,6 +119,23 @@ describe("what a transition commands", () => {
   });
 });
 
+test("while an overtaken owner may still act, no failed end and no *it did not happen* is taken", () => {
+  let held = 0;
+  holds(({ strides }) => {
+    for (const { outcome, view: by } of strides.filter((stride) => stride.view.now < stride.view.quietUntil)) {
+      held += 1;
+      for (const command of outcome.commands) {
+        expect(command.kind).not.toBe("fail");
+        if (command.kind !== "reconcile") continue;
+        const open = outcome.state.open.find(({ call }) => call === command.call);
+        expect(open?.answer?.as).toBe("succeeded");
+      }
+      expect(by.quietUntil).toBeGreaterThan(0);
+    }
+  });
+  expect(held).toBeGreaterThan(100);
+});
+
 describe("outside effects", () => {
   test("no call is performed without an intent that is committed, by the epoch that released it", () => {
     holds(({ strides }) => {

@@ -11,7 +11,7 @@ import type { History } from "./simulate.ts";
 
 type Checker = (history: History) => readonly string[];
 
-export const CHECKERS: Readonly<Record<string, Checker>> = {
+const CHECKERS: Readonly<Record<string, Checker>> = {
   ends,
   noMistakes,
   epochsRise,
@@ -138,5 +138,7 @@ function spentIsSumOfDebits(history: History): readonly string[] {
     if (event.kind === "BudgetDebited") sum = add(sum, event.debit);
   }
   const same = JSON.stringify(sum) === JSON.stringify(state.spent);
-  return same && JSON.stringify(finalRow(history).spent) === JSON.stringify(sum) ? [] : ["spent is not what was debited"];
+  return same && JSON.stringify(finalRow(history).spent) === JSON.stringify(sum)
+    ? []
+    : ["spent is not what was debited"];
 }

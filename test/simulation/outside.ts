@@ -4,7 +4,14 @@
  */
 import { z } from "zod";
 import type { Agent, Tool } from "../../src/agent/define.ts";
-import { type Conversation, type ScriptedReply, OutcomeUnknown, defineAgent, scriptedModel, tool } from "../../src/index.ts";
+import {
+  type Conversation,
+  type ScriptedReply,
+  OutcomeUnknown,
+  defineAgent,
+  scriptedModel,
+  tool,
+} from "../../src/index.ts";
 import type { Clock } from "../../src/ports/world.ts";
 import type { Chance } from "./chance.ts";
 
@@ -80,7 +87,7 @@ export function outside(of: { readonly chance: Chance; readonly clock: Clock }):
   return { effects, agentIn };
 }
 
-export const TIMEOUT_MS = 400;
+const TIMEOUT_MS = 400;
 export const SETTLE_MS = 300;
 
 type Script = readonly (readonly string[])[];

@@ -40,7 +40,7 @@ export interface History {
 }
 
 /** A history that does not end is a violation of liveness. */
-export const STEPS_MAX = 20_000;
+const STEPS_MAX = 20_000;
 const BEAT_MS = 3_000;
 const START = 1_700_000_000_000;
 

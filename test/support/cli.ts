@@ -3,7 +3,7 @@ import { type ChildProcess, spawn } from "node:child_process";
 import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { expect, onTestFinished } from "vitest";
+import { expect, onTestFinished, vi } from "vitest";
 
 const MAIN = join(import.meta.dirname, "..", "..", "src", "cli", "main.ts");
 
@@ -102,12 +102,14 @@ interface Circumstances {
   readonly limits?: string;
   /** As somebody else. */
   readonly uid?: number;
+  /** Without `--store`. */
+  readonly bare?: true;
 }
 
 /** Starts `cairn WORDS --store STORE`. */
 export function cairnRunning(of: Desk, words: readonly string[], options: Circumstances = {}): Running {
-  const { stdin = "", limits = "", ...who } = options;
-  const all = words.some((word) => word.startsWith("--store")) ? words : [...words, "--store", of.store];
+  const { stdin = "", limits = "", bare = false, ...who } = options;
+  const all = bare ? words : [...words, "--store", of.store];
   const inShell = ["sh", "-c", `${limits}; exec "$0" "$@"`];
   const [command = "", ...args] = [...(limits === "" ? [] : inShell), process.execPath, MAIN, ...all];
   const child = spawn(command, args, { cwd: of.dir, env: of.env, ...who });
@@ -147,8 +149,12 @@ export async function queued(of: Desk, ...steps: readonly string[]): Promise<str
   return String(run);
 }
 
+/** Waits until the expectation holds. Unlike `expect.poll` it serves tests that run beside others. */
+export const until = (expectation: () => void | Promise<void>): Promise<void> =>
+  vi.waitFor(expectation, { timeout: 15_000, interval: 10 });
+
 export async function untilSaid(running: Running, words: string | RegExp): Promise<void> {
-  await expect.poll(() => running.out() + running.err(), { timeout: 15_000, interval: 10 }).toMatch(words);
+  await until(() => expect(running.out() + running.err()).toMatch(words));
 }
 
 export const openGate = ({ store }: Desk): void => writeFileSync(join(store, "open"), "");
@@ -159,6 +165,6 @@ export const mailsIn = ({ store }: Desk): number =>
 /** Kills the process that is held at the edge of `CAIRN_HOLD`. */
 export async function killHeld({ store }: Desk): Promise<void> {
   const mark = join(store, "held");
-  await expect.poll(() => existsSync(mark), { timeout: 15_000, interval: 10 }).toBe(true);
+  await until(() => expect(existsSync(mark)).toBe(true));
   process.kill((JSON.parse(readFileSync(mark, "utf8")) as { pid: number }).pid, "SIGKILL");
 }

@@ -76,7 +76,7 @@ export async function killHeld({ dir }: Workshop): Promise<void> {
   process.kill(heldIn(dir).get("") ?? 0, "SIGKILL");
 }
 
-export const statusOf = async ({ world }: Workshop, run: string): Promise<string | undefined> =>
+const statusOf = async ({ world }: Workshop, run: string): Promise<string | undefined> =>
   (await world.table.read(run, Date.now()))?.status;
 
 export async function untilStatus(of: Workshop, run: string, status: string): Promise<void> {

@@ -1,4 +1,5 @@
 /** What people read: pure functions from a run to a page, compared as a whole. */
+import { stripVTControlCharacters } from "node:util";
 import { describe, expect, it } from "vitest";
 import type { SupervisorEvent } from "../../src/adapters/local/driver.ts";
 import { inline } from "../../src/core/message.ts";
@@ -206,7 +207,7 @@ describe("the timeline", () => {
       (paint) => tell(UNTOLD, committed({ ...asks, parts }), { ...PAGE, paint }).lines[0],
     );
     expect(bare).toHaveLength(PAGE.width);
-    expect(painted.replaceAll(/\u001b\[\d+m/g, "")).toBe(bare);
+    expect(stripVTControlCharacters(painted)).toBe(bare);
   });
 });
 

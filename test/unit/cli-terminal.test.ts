@@ -1,9 +1,10 @@
 /** What moves on a terminal, and what a log gets instead. */
+import { stripVTControlCharacters } from "node:util";
 import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
 import { type Output, createTerminal } from "../../src/cli/terminal.ts";
 
-const COLOUR = new RegExp("\u001b\\[\\d+m", "g");
-const CLEAR = "\r\u001b[2K";
+/** What stands for the clearing of a line. */
+const CLEAR = "<clear>";
 
 /** A stream that remembers what was written, in one list with the other one. */
 const outputOf = (written: string[], isTTY: boolean): Output => ({
@@ -12,7 +13,7 @@ const outputOf = (written: string[], isTTY: boolean): Output => ({
     columns: 40,
     hasColors: () => false,
   }),
-  write: (text) => void written.push(text.replaceAll(COLOUR, "")),
+  write: (text) => void written.push(stripVTControlCharacters(text.replace("\r\u001b[2K", CLEAR))),
 });
 
 function terminalOf(isTTY: boolean) {
@@ -46,7 +47,7 @@ describe("on a terminal", () => {
     expect(written.at(-1)).toBe(CLEAR);
   });
 
-  it("it never fills more than its line", () => {
+  it("its text never fills more than its line", () => {
     const { terminal, written } = terminalOf(true);
     terminal.waitFor("x".repeat(100));
     vi.advanceTimersByTime(5_000);

@@ -1,13 +1,20 @@
 /** A committed run put together again: snapshot, segments and journal fit each other, or nothing is loaded at all. */
 import { describe, expect, test } from "vitest";
+import { z } from "zod";
+import { memoryWorld } from "../../src/adapters/memory/world.ts";
+import type { Agent } from "../../src/agent/define.ts";
 import { encodeJournal, encodeSnapshot } from "../../src/codec/snapshot.ts";
 import { encodeSegment } from "../../src/codec/transcript.ts";
 import type { Event } from "../../src/core/event.ts";
+import { limitsFor } from "../../src/core/limits.ts";
 import type { Row } from "../../src/core/row.ts";
 import type { State } from "../../src/core/state.ts";
+import { defineAgent, scriptedModel } from "../../src/index.ts";
 import { segmentKey } from "../../src/runner/keys.ts";
 import { SegmentCache, load } from "../../src/runner/load.ts";
-import { after, calls, replied, resulted, row, says, startedEvent } from "../support/build.ts";
+import { show } from "../../src/runner/look.ts";
+import { AT, after, calls, replied, resulted, row, says, startedEvent } from "../support/build.ts";
+import { begin, drive, runnerOf } from "../support/drive.ts";
 
 /** A transcript of several segments and a tail. */
 const turn = (index: number): Event[] => [
@@ -91,4 +98,20 @@ describe("unreadable is", () => {
       message: expect.stringContaining("does not follow its snapshot"),
     });
   });
+});
+
+test("a clock that is set back while the model thinks leaves a run that can be read", async () => {
+  let now = AT;
+  const clock = { now: () => now, after: () => () => undefined };
+  const reply = () => {
+    now -= 3_600_000;
+    return { text: "over" };
+  };
+  const model = scriptedModel({ name: "m", reply });
+  const options = { name: "late", version: "1", instructions: "", task: z.object({}), tools: {}, model };
+  const agent = defineAgent(options) as Agent;
+  const world = memoryWorld({ limits: limitsFor(3_000), clock });
+  const payload = await begin(world, agent, {});
+  expect(await drive(runnerOf(world, agent), payload)).toMatchObject({ route: "done" });
+  expect(await show(world, payload.run)).toMatchObject({ status: "completed", result: "over" });
 });

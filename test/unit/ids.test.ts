@@ -26,10 +26,12 @@ describe("a run's id", () => {
     expect(new Set(others.map((id) => id.split("-")[1])).size).toBe(others.length);
   });
 
-  test("does not move a character from one part to the next", () => {
-    expect(run("local", "ab", "c")).not.toBe(run("local", "a", "bc"));
-    expect(run("local", 'a","b', "c")).not.toBe(run("local", "a", 'b","c'));
-  });
+  test.each(["", ",", '","', "-", "#", "/", " ", "\u0000", "\\"])(
+    "does not move %j from one part to the next",
+    (between) => {
+      expect(run("local", `a${between}b`, "c")).not.toBe(run("local", "a", `b${between}c`));
+    },
+  );
 
   test.each([
     "",
@@ -103,12 +105,12 @@ describe("the key of a call", () => {
     expect(secret(intentKey(hash, { ...INTENT, ...change }))).not.toBe(secret(intentKey(hash, INTENT)));
   });
 
-  test("does not move a character from one part to the next", () => {
-    const key = (born: string, tool: string) =>
-      intentKey(hash, { ...INTENT, born, tool })
+  test.each(["", ",", '","', "-", "#"])("does not move %j from one part to the next", (between) => {
+    const key = (tool: string, args: string) =>
+      intentKey(hash, { ...INTENT, tool, args })
         .split("-")
         .at(-1);
-    expect(key("ab", "c")).not.toBe(key("a", "bc"));
+    expect(key(`a${between}b`, "c")).not.toBe(key("a", `b${between}c`));
   });
 });
 

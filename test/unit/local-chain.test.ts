@@ -1,3 +1,4 @@
+/** The executions of the embedded chain in a store, step by step, and who supervises it. */
 import { describe, expect, it } from "vitest";
 import { sqliteChain } from "../../src/adapters/local/chain.ts";
 import type { Store } from "../../src/adapters/local/database.ts";

@@ -1,3 +1,4 @@
+/** A store of the embedded world: how it is opened and refused, its objects, and the processes around it. */
 import { execFile, fork } from "node:child_process";
 import { once } from "node:events";
 import { chmodSync, existsSync, mkdirSync, readFileSync, readdirSync, writeFileSync } from "node:fs";

@@ -1,0 +1,75 @@
+/**
+ * Which code a name means. The config is the user's word on it. A file outside of the config is known to the store
+ * that it was started in, and keeps its name there: runs of the one must not go on with the code of another. Where
+ * there is no config, cairn's own examples take the names that are left.
+ */
+import { existsSync } from "node:fs";
+import { agentFileOf, rememberAgentFile } from "../adapters/local/agent-files.ts";
+import {
+  type Located,
+  agentClash,
+  agentInFile,
+  agentNamed,
+  agentUnknown,
+  isFileName,
+  readCatalogue,
+} from "./agents.ts";
+import { type Opened, isMissing, openSettled } from "./open.ts";
+import type { Settings } from "./settings.ts";
+import type { Shell } from "./shell.ts";
+
+/** The agent that somebody wants to start: a name, or a file. */
+export async function locateTyped(
+  shell: Shell,
+  { name, settings }: { readonly name: string; readonly settings: Settings },
+): Promise<Located> {
+  const configured = await readCatalogue(settings.agentFiles);
+  if (!isFileName(name)) {
+    const catalogue = await readCatalogue([...settings.agentFiles, ...settings.exampleFiles]);
+    const found = agentNamed(configured, name) ?? (await rememberedIn(settings, name)) ?? agentNamed(catalogue, name);
+    if (found !== null) return found;
+    throw agentUnknown({ name, catalogue, hasConfig: settings.hasConfig, command: settings.command });
+  }
+  const located = await agentInFile(shell.cwd, name);
+  const same = agentNamed(configured, located.agent.name);
+  if (same === null) return located;
+  if (same.agent === located.agent) return same;
+  throw clash(located, { file: same.file, settings });
+}
+
+async function rememberedIn(settings: Settings, name: string): Promise<Located | null> {
+  if (isMissing(settings)) return null;
+  const { store } = openSettled(settings, { create: false });
+  try {
+    const file = agentFileOf(store, name);
+    return file === null || !existsSync(file) ? null : agentNamed(await readCatalogue([file]), name);
+  } finally {
+    store.close();
+  }
+}
+
+/** Makes the file known to the store, for whoever works on it. */
+export function keepFile({ store, settings }: Opened, located: Located): void {
+  const { agent, file } = located;
+  const keepOther = !settings.agentFiles.includes(file);
+  const other = rememberAgentFile(store, { agent: agent.name, file, keepOther });
+  if (other !== null) throw clash(located, { file: other, settings });
+}
+
+const clash = ({ agent, file }: Located, of: { readonly file: string; readonly settings: Settings }) =>
+  agentClash({ name: agent.name, file: of.file, other: file, next: of.settings.command("start", agent.name) });
+
+/** The agent of a run, for the process that does its beats. Of the config only the file that is meant is imported. */
+export async function locateNamed(
+  name: string,
+  of: { readonly agentFiles: readonly string[]; readonly remembered: string | null },
+): Promise<Located> {
+  const { agentFiles, remembered } = of;
+  const isConfigured = remembered !== null && agentFiles.includes(remembered) && existsSync(remembered);
+  const configured = await readCatalogue(isConfigured ? [remembered] : agentFiles);
+  const outside = await readCatalogue(remembered === null || agentFiles.includes(remembered) ? [] : [remembered]);
+  const found = agentNamed(configured, name) ?? agentNamed(outside, name);
+  if (found !== null) return found;
+  const broken = [...configured.broken, ...outside.broken].map(({ why }) => why);
+  throw new Error([`no agent file exports an agent named ${name}`, ...broken].join("; "));
+}
