@@ -113,6 +113,7 @@ export class AgentInvalid extends Error {
   readonly code = "AgentInvalid";
 }
 
+const priceSchema = z.strictObject({ inUsd: z.number().nonnegative(), outUsd: z.number().nonnegative() });
 const positive = z.number().positive().optional();
 const budgetSchema = z.strictObject({ usd: positive, tokens: positive, beats: positive, takeovers: positive });
 
@@ -129,6 +130,8 @@ export function defineAgent<Task extends z.ZodType>(options: AgentOptions<Task>)
   }
   const budget = budgetSchema.safeParse(options.budget ?? {});
   refuse(!budget.success, `the budget of agent ${name}: ${budget.error?.issues[0]?.message ?? ""}`);
+  const price = priceSchema.safeParse(options.price ?? { inUsd: 0, outUsd: 0 });
+  refuse(!price.success, `the price of agent ${name}: ${price.error?.issues[0]?.message ?? ""}`);
   const { usd, tokens, beats, takeovers } = options.budget ?? {};
   return {
     name,

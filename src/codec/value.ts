@@ -24,14 +24,19 @@ export function asJson(value: unknown): Parsed {
   }
 }
 
+/** What `JSON.stringify` would make an empty object or a list of bytes of. */
+const LOSSY = [Map, Set, WeakMap, WeakSet, Promise, Error, RegExp, ArrayBuffer] as const;
+
 function strict(this: unknown, name: string, value: unknown): unknown {
   const at = name === "" ? "" : ` at ${JSON.stringify(name)}`;
   if (typeof value === "number" && !Number.isFinite(value)) throw new TypeError(`${value} is not JSON${at}`);
   if (typeof value === "function" || typeof value === "symbol" || typeof value === "bigint") {
     throw new TypeError(`${article(value)} is not JSON${at}`);
   }
-  if (value instanceof Map || value instanceof Set || ArrayBuffer.isView(value) || value instanceof Promise) {
-    throw new TypeError(`${article(value)} is not JSON${at}`);
+  // As it was before its own toJSON: a Buffer has one.
+  const given: unknown = Reflect.get(Object(this), name);
+  if (ArrayBuffer.isView(given) || LOSSY.some((kind) => given instanceof kind)) {
+    throw new TypeError(`${article(given)} is not JSON${at}`);
   }
   if (typeof value === "object" && value !== null && !Object.keys(value).every((key) => key.isWellFormed())) {
     throw new TypeError(`a name is no well-formed text${at}`);
@@ -49,19 +54,24 @@ export interface Blob {
   readonly bytes: Uint8Array;
 }
 
-/** The value to keep in the state, and the blob to store before it where it is large. */
-export function toValue(json: Json): { readonly value: Value; readonly blob: Blob | null } {
+/** The value to keep, and the blob to store before it where it is larger than `inlineMax` bytes. */
+export function toValue(
+  json: Json,
+  inlineMax: number = BOUNDS.inlineBytesMax,
+): { readonly value: Value; readonly blob: Blob | null } {
   const text = canonical(json);
   const bytes = Buffer.byteLength(text, "utf8");
-  if (bytes <= BOUNDS.inlineBytesMax) return { value: inline(json), blob: null };
+  if (bytes <= inlineMax) return { value: inline(json), blob: null };
   const digest = sha256(text);
+  // A character takes four bytes at most, and the preview must not be larger than what it stands for.
+  const preview = Math.min(BOUNDS.previewCharacters, Math.floor(inlineMax / 8));
   const shown = typeof json === "string" ? json : text;
   const value: Value = {
     kind: "blob",
     sha256: digest,
     bytes,
-    head: shown.slice(0, BOUNDS.previewCharacters).toWellFormed(),
-    tail: shown.slice(-BOUNDS.previewCharacters).toWellFormed(),
+    head: shown.slice(0, preview).toWellFormed(),
+    tail: shown.slice(-preview).toWellFormed(),
   };
   return { value, blob: { sha256: digest, bytes: compress(text) } };
 }

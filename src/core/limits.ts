@@ -22,11 +22,14 @@ export const BOUNDS = {
   /** A value above this is kept as a blob and shown by its head and tail (seed 3: "observations over 4k tokens"). */
   inlineBytesMax: 16 * 1024,
   previewCharacters: 1_000,
+  /** What the state itself holds of a task or a result; more is a blob. */
+  stateValueBytesMax: 4 * 1024,
   blobBytesMax: 8 * 1024 * 1024,
   messageBytesMax: 64 * 1024,
   /** Model text above this is kept as a blob too: a reply has to fit the state. */
   replyBytesMax: 1024 * 1024,
-  callsPerReplyMax: 32,
+  /** Each takes room in the state while it is open. */
+  callsPerReplyMax: 16,
   errorCharactersMax: 2_000,
   /** Tries of one call that end without an answer (agents.md: 3). */
   callTriesMax: 3,

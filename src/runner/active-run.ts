@@ -147,9 +147,14 @@ export class ActiveRun {
     return jsonOf(this.world.objects, this.#row, value);
   }
 
-  /** The value to record; what is large is stored first. */
+  /** The value to record in the transcript; what is large is stored first. */
   keep(json: Json): Promise<Value> {
-    return keepValue(this.world, this.#row, json);
+    return keepValue(this.world, this.#row, { json, inlineMax: BOUNDS.inlineBytesMax });
+  }
+
+  /** The value to record in the state itself. */
+  keepSmall(json: Json): Promise<Value> {
+    return keepValue(this.world, this.#row, { json, inlineMax: BOUNDS.stateValueBytesMax });
   }
 
   /**
@@ -234,8 +239,12 @@ export async function putSnapshot(objects: ObjectStore, object: { key: string; b
   ensure(found !== null && Buffer.compare(found, object.bytes) === 0, `${object.key} holds another snapshot`);
 }
 
-export async function keepValue(world: World, of: { run: string; born: string }, json: Json): Promise<Value> {
-  const { value, blob } = toValue(json);
+export async function keepValue(
+  world: World,
+  of: { readonly run: string; readonly born: string },
+  what: { readonly json: Json; readonly inlineMax: number },
+): Promise<Value> {
+  const { value, blob } = toValue(what.json, what.inlineMax);
   if (blob !== null) await certainlyPut(() => world.objects.put(blobKey(of, blob.sha256), blob.bytes));
   return value;
 }

@@ -2,9 +2,11 @@
  * A person says what became of a call whose outcome is unknown. Whatever names no open question is refused before any
  * write (schedule 29), and so is "it did not happen" before anybody can know that (schedule 35).
  */
+import { bounded } from "../codec/value.ts";
 import type { Answer } from "../core/event.ts";
 import { reconcileId } from "../core/ids.ts";
 import type { Json } from "../core/json.ts";
+import { BOUNDS } from "../core/limits.ts";
 import type { World } from "../ports/world.ts";
 import { keepValue } from "./active-run.ts";
 import { deliver } from "./inbox.ts";
@@ -40,8 +42,11 @@ export async function reconcile(
   if (open.answer !== null) return { kind: "duplicate", answer: open.answer };
   const askFrom = open.askFrom ?? 0;
   if (of.as !== "succeeded" && world.clock.now() < askFrom) return { kind: "tooEarly", askFrom };
-  const value = of.as === "succeeded" && of.result !== null ? await keepValue(world, row, of.result) : null;
-  const answer: Answer = { as: of.as, value, by: of.by, note: of.note };
+  const result = of.as === "succeeded" ? of.result : null;
+  const inlineMax = BOUNDS.stateValueBytesMax;
+  const value = result === null ? null : await keepValue(world, row, { json: result, inlineMax });
+  const note = of.note === null ? null : bounded(of.note);
+  const answer: Answer = { as: of.as, value, by: bounded(of.by), note };
   const { call, asked } = open;
   const message = {
     id: reconcileId(call, asked),

@@ -27,7 +27,7 @@ export async function judge(run: ActiveRun, agent: Agent): Promise<Next> {
     run.record(decideRecovery(run.state, { kind: "agent", failure: made.failure }, run.now));
     return "on";
   }
-  const result = await run.keep(made.json);
+  const result = await run.keepSmall(made.json);
   return commitEnd(run, { status: "completed", result });
 }
 

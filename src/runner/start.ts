@@ -6,6 +6,7 @@ import { encodeSnapshot } from "../codec/snapshot.ts";
 import { asJson } from "../codec/value.ts";
 import { bornFrom, runId } from "../core/ids.ts";
 import type { Json } from "../core/json.ts";
+import { BOUNDS } from "../core/limits.ts";
 import type { Creation, Row } from "../core/row.ts";
 import { initialState } from "../core/state.ts";
 import type { CreateOutcome } from "../ports/run-table.ts";
@@ -71,7 +72,7 @@ async function prepare(
   const state = initialState({
     ...{ run, born, agent: agent.name, agentVersion: agent.version, at: now },
     takeoversMax: agent.budget.takeovers,
-    task: await keepValue(world, { run, born }, of.task),
+    task: await keepValue(world, { run, born }, { json: of.task, inlineMax: BOUNDS.stateValueBytesMax }),
     taskText: typeof of.task === "string" ? of.task : JSON.stringify(of.task),
   });
   const { digest, bytes, segments } = encodeSnapshot({ version: 0, previous: null, commits: [], state });
