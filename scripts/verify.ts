@@ -24,6 +24,7 @@ const LEVELS: readonly (readonly [name: string, run: () => Score])[] = [
   ["types", () => command("tsc", "--noEmit")],
   ["dead code", () => command("knip")],
   ["diagram", () => command("node", "scripts/diagram.ts", "--check", "README.md")],
+  ["benchmark, small", () => command("node", "bench/beats.ts", "30")],
   ["tests", tests],
 ];
 

@@ -8,25 +8,6 @@ import { isName } from "../core/ids.ts";
 import { type Agent, AgentInvalid } from "./define.ts";
 import { importFile } from "./import-file.ts";
 
-/** The agents of all files by name. Throws `AgentInvalid`, also when two agents share a name. */
-export async function loadAgents(paths: readonly string[]): Promise<ReadonlyMap<string, Agent>> {
-  const agents = new Map<string, Agent>();
-  const files = new Map<string, string>();
-  for (const path of paths) {
-    for (const agent of await loadAgentFile(path)) {
-      // One agent may be exported by several files; two agents of one name may not.
-      if ((agents.get(agent.name) ?? agent) !== agent) {
-        throw new AgentInvalid(
-          `two agents are named ${agent.name}, in ${files.get(agent.name)} and in ${path}: rename one of them`,
-        );
-      }
-      agents.set(agent.name, agent);
-      files.set(agent.name, path);
-    }
-  }
-  return agents;
-}
-
 /** Every agent that the file exports, under whichever name. Throws `AgentInvalid`. */
 export async function loadAgentFile(path: string): Promise<readonly Agent[]> {
   const file = resolve(path);

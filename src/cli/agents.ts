@@ -41,7 +41,7 @@ export function agentNamed({ agents }: Catalogue, name: string): Located | null 
   const [first] = named;
   const other = named.find(({ agent }) => agent !== first?.agent);
   if (first === undefined || other === undefined) return first ?? null;
-  throw agentClash({ name, file: first.file, other: other.file, next: "cairn list" });
+  throw agentClash({ name, file: first.file, other: other.file, next: commandLine(["list"]) });
 }
 
 /** `./my-agent.ts` or, where a file exports several agents, `./my-agent.ts#name`. */

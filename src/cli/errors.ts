@@ -79,7 +79,7 @@ const AGENT_CHECKED = "an agent is checked before any run of it starts; nothing 
 function unexpected(error: Error): Trouble {
   const code = error instanceof InvariantViolated ? error.code : "Unexpected";
   const why = `this is a mistake in cairn:\n${error.stack ?? error.message}`;
-  return { code, exit: EXIT.failed, what: error.message, why, next: "cairn --version" };
+  return { code, exit: EXIT.failed, what: error.message, why, next: commandLine(["--version"]) };
 }
 
 /** The store's own messages say `what: why; what to do`, and some of them have no `why`. */

@@ -65,7 +65,7 @@ Exit codes: 0 done, 1 the run failed, 2 usage, 3 not found, 4 refused or a perso
 130 and 143 where a command that waits was interrupted.
 
 Begin with:
-  cairn start travel --input '{"from":"Berlin","to":"Lisbon"}' --wait`;
+  npx cairn start travel --input '{"from":"Berlin","to":"Lisbon"}' --wait`;
 
 interface Into {
   readonly shell: Shell;

@@ -65,8 +65,8 @@ export function shortRun(run: string, among: readonly string[] = []): string {
   return run;
 }
 
-/** The words as a shell takes them. */
-export const commandLine = (words: readonly string[]): string => ["cairn", ...words].map(quoted).join(" ");
+/** The words as a shell takes them; npx finds the Node that cairn brought along, wherever cairn is installed. */
+export const commandLine = (words: readonly string[]): string => ["npx", "cairn", ...words].map(quoted).join(" ");
 
 const quoted = (word: string): string =>
   /^[\w@%+=:,./-][\w@%+=:,./#-]*$/.test(word) ? word : `'${word.replaceAll("'", "'\\''")}'`;

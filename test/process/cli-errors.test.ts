@@ -25,18 +25,24 @@ const ALIKE = 'import { clerk } from "./clerk.ts"; export { clerk }; export cons
 const COPY = 'import { clerk } from "./clerk.ts"; export const copy = { ...clerk };';
 
 const COMMANDS: readonly Case[] = [
-  ["an unknown command", ["lst"], USAGE, "did you mean list?", "cairn --help"],
-  ["an unknown option", ["show", "x", "--fast"], USAGE, "--fast", "cairn show --help"],
-  ["a missing argument", ["start"], USAGE, "agent", "cairn start --help"],
-  ["a limit that is none", ["list", "--limit", "0"], USAGE, "from 1 to", "cairn list --help"],
-  ["an unknown status", ["list", "--status", "done"], USAGE, "completed", "cairn list --help"],
-  ["no answer", ["reconcile", "x", "c1"], USAGE, "--as", "cairn reconcile --help"],
+  ["an unknown command", ["lst"], USAGE, "did you mean list?", "npx cairn --help"],
+  ["an unknown option", ["show", "x", "--fast"], USAGE, "--fast", "npx cairn show --help"],
+  ["a missing argument", ["start"], USAGE, "agent", "npx cairn start --help"],
+  ["a limit that is none", ["list", "--limit", "0"], USAGE, "from 1 to", "npx cairn list --help"],
+  ["an unknown status", ["list", "--status", "done"], USAGE, "completed", "npx cairn list --help"],
+  ["no answer", ["reconcile", "x", "c1"], USAGE, "--as", "npx cairn reconcile --help"],
   [
     "a result of what did not happen",
     ["reconcile", "x", "c1", "--as", "failed", "--result", "1"],
     ...([USAGE, "--as succeeded only", /reconcile x c1 --as failed --store \S+$/] as const),
   ],
-  ["a beat that is too long", ["work", "--beat-seconds", "1000"], USAGE, "0.5 to 900", "cairn work --beat-seconds 60"],
+  [
+    "a beat that is too long",
+    ["work", "--beat-seconds", "1000"],
+    USAGE,
+    "0.5 to 900",
+    "npx cairn work --beat-seconds 60",
+  ],
   ["a key that is none", [...start(input()), "--key", ""], USAGE, "it is empty", "--key order-42"],
   ["a tenant that is none", [...start(input()), "--tenant", "A-B"], USAGE, "lower-case", "--tenant local"],
 ];
@@ -45,19 +51,23 @@ const INPUTS: readonly Case[] = [
   [
     "input that is no JSON, with the place of the error",
     start('{"steps": [note]}'),
-    ...([[2, "BadJson"], '"o" is not expected at character 13', "cairn start clerk --input '{"] as const),
+    ...([[2, "BadJson"], '"o" is not expected at character 13', "npx cairn start clerk --input '{"] as const),
   ],
   [
     "input that ends too early, in a file",
     start("@task.json"),
-    ...([[2, "BadJson"], /task\.json is not JSON[^]*ends too early, at line 3, character 1/, "cairn start"] as const),
+    ...([
+      [2, "BadJson"],
+      /task\.json is not JSON[^]*ends too early, at line 3, character 1/,
+      "npx cairn start",
+    ] as const),
     given((at) => write(at, "task.json", '{\n  "steps": [\n')),
   ],
   ["an input file that is not there", start("@no.json"), [2, "InputUnreadable"], "ENOENT", "@FILE"],
   [
     "input that the agent does not take, with its path",
     start('{"steps":["note","fly"]}'),
-    ...([[2, "InputInvalid"], "steps[1]", 'cairn start clerk --input \'{"steps":'] as const),
+    ...([[2, "InputInvalid"], "steps[1]", 'npx cairn start clerk --input \'{"steps":'] as const),
   ],
 ];
 
@@ -65,42 +75,49 @@ const env = (name: string, value: string) => ({ env: { [name]: value } });
 
 const ENVIRONMENT: readonly Case[] = [
   ["unknown limits", ["work"], USAGE, "settleMs", "unset CAIRN_LIMITS", env("CAIRN_LIMITS", '{"settle":1}')],
-  ["limits that do not fit", ["work"], USAGE, "tool timeout", "cairn work", env("CAIRN_LIMITS", '{"toolMs":60000}')],
+  [
+    "limits that do not fit",
+    ["work"],
+    USAGE,
+    "tool timeout",
+    "npx cairn work",
+    env("CAIRN_LIMITS", '{"toolMs":60000}'),
+  ],
   ["an unknown world", ["list"], USAGE, "no world mars", "unset CAIRN_WORLD", env("CAIRN_WORLD", "mars")],
   ["an unknown edge", ["work"], USAGE, "lunch is no edge", "unset CAIRN_HOLD", env("CAIRN_HOLD", "after:lunch")],
 ];
 
 const AGENTS: readonly Case[] = [
-  ["an unknown agent", ["start", "clark"], [3, "AgentUnknown"], "clerk", "cairn start clerk"],
-  ["a file that is not there", ["start", "./no.ts"], [3, "AgentFileMissing"], "no.ts", "cairn start ./FILE.ts"],
+  ["an unknown agent", ["start", "clark"], [3, "AgentUnknown"], "clerk", "npx cairn start clerk"],
+  ["a file that is not there", ["start", "./no.ts"], [3, "AgentFileMissing"], "no.ts", "npx cairn start ./FILE.ts"],
   [
     "a file that throws while it is imported",
     ["start", "./bad.ts"],
-    ...([BAD_AGENT, /no luck.*bad\.ts:2/, "cairn start ./bad.ts"] as const),
+    ...([BAD_AGENT, /no luck.*bad\.ts:2/, "npx cairn start ./bad.ts"] as const),
     given((at) => write(at, "bad.ts", '\nthrow new Error("no luck");')),
   ],
   [
     "a file without an agent",
     ["start", "./none.ts"],
-    ...([BAD_AGENT, "exports no agent", "cairn start ./none.ts"] as const),
+    ...([BAD_AGENT, "exports no agent", "npx cairn start ./none.ts"] as const),
     given((at) => write(at, "none.ts", "export const x = 1;")),
   ],
   [
     "two agents in a file",
     ["start", "./two.ts"],
-    ...([[3, "AgentUnknown"], "exports 2 agents", "cairn start ./two.ts#"] as const),
+    ...([[3, "AgentUnknown"], "exports 2 agents", "npx cairn start ./two.ts#"] as const),
     given((at) => write(at, "two.ts", ALIKE)),
   ],
   [
     "another file with an agent of that name",
     ["start", "./copy.ts"],
-    ...([[4, "AgentClash"], /clerk\.ts and in .*copy\.ts/, "cairn start clerk"] as const),
+    ...([[4, "AgentClash"], /clerk\.ts and in .*copy\.ts/, "npx cairn start clerk"] as const),
     given((at) => write(at, "copy.ts", COPY)),
   ],
   [
     "a config that is wrong",
     ["list"],
-    ...([[2, "ConfigInvalid"], "config.agents[0]", "cairn list"] as const),
+    ...([[2, "ConfigInvalid"], "config.agents[0]", "npx cairn list"] as const),
     given((at) => write(at, "cairn.config.ts", "export const config = { agents: [1] };")),
   ],
 ];
@@ -110,9 +127,16 @@ const TWO = /2 runs begin with local[^]*local-\w{8}, local-\w{8}/;
 const ANSWER = ["reconcile", "local", "c1", "--as", "failed"];
 
 const RUNS: readonly Case[] = [
-  ["an unknown run", ["show", RUN], [3, "RunUnknown"], RUN, "cairn list", given((at) => queued(at))],
-  ["a name that two runs begin with", ["show", "local"], [2, "RunAmbiguous"], TWO, "cairn list", given(twoRuns)],
-  ["an unknown call", ANSWER, [3, "CallUnknown"], "has no call c1", "cairn ledger local-", given((at) => queued(at))],
+  ["an unknown run", ["show", RUN], [3, "RunUnknown"], RUN, "npx cairn list", given((at) => queued(at))],
+  ["a name that two runs begin with", ["show", "local"], [2, "RunAmbiguous"], TWO, "npx cairn list", given(twoRuns)],
+  [
+    "an unknown call",
+    ANSWER,
+    [3, "CallUnknown"],
+    "has no call c1",
+    "npx cairn ledger local-",
+    given((at) => queued(at)),
+  ],
 ];
 
 function garbage(at: Desk): void {
@@ -131,15 +155,15 @@ const INVALID = [5, "StoreInvalid"] as const;
 const VERSIONS = /store format 99 .* knows format \d+ at most/;
 
 const STORES: readonly Case[] = [
-  ["no store", ["list"], [5, "StoreMissing"], "no store at", "cairn start AGENT"],
+  ["no store", ["list"], [5, "StoreMissing"], "no store at", "npx cairn start AGENT"],
   ["a store that is none", ["list"], INVALID, "no store of cairn", "list --store ANOTHER_DIRECTORY", given(garbage)],
   [
     "a file where the directory should be",
     ["work"],
-    ...([INVALID, "is not a directory", "cairn work --store ANOTHER_DIRECTORY"] as const),
+    ...([INVALID, "is not a directory", "npx cairn work --store ANOTHER_DIRECTORY"] as const),
     given((at) => writeFileSync(at.store, "")),
   ],
-  ["a newer store", ["list"], [5, "StoreTooNew"], VERSIONS, "cairn list --store", given(newer)],
+  ["a newer store", ["list"], [5, "StoreTooNew"], VERSIONS, "npx cairn list --store", given(newer)],
 ];
 
 describe.concurrent.each([
@@ -161,7 +185,7 @@ describe.concurrent.each([
     expect(program.exit).toBe(exit);
     const { error } = JSON.parse(program.out) as { error: Record<string, string> };
     expect(error).toMatchObject({ code, message: expect.any(String), why: expect.any(String) });
-    expect(error["next"]).toMatch(/^(cairn|unset) /);
+    expect(error["next"]).toMatch(/^(npx cairn|unset) /);
   });
 });
 

@@ -30,7 +30,7 @@ describe.concurrent("a call whose outcome nobody knows", () => {
     expect(said).toContain("⚡ epoch 2 took over");
     expect(said).toMatch(/\? mail \(c1\) may have happened or not/);
     for (const as of ["succeeded", "failed", "retry"]) {
-      expect(said).toContain(`cairn reconcile ${run} c1 --as ${as} --store ${at.store}\n`.trim());
+      expect(said).toContain(`npx cairn reconcile ${run} c1 --as ${as} --store ${at.store}\n`.trim());
     }
     const shown = await documentOf(at, ["show", run]);
     expect(shown).toMatchObject({ status: "blocked", inProgress: true, resumable: true, takeovers: 1 });

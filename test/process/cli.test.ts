@@ -23,7 +23,7 @@ describe("start", () => {
     const at = desk();
     const { exit, out, err } = await cairn(at, ["start", "clerk", "--input", input("note")]);
     expect(exit).toBe(0);
-    expect(out).toMatch(new RegExp(`^started ${RUN.source}  clerk\nqueued; run \`cairn work --store .*\`\n$`));
+    expect(out).toMatch(new RegExp(`^started ${RUN.source}  clerk\nqueued; run \`npx cairn work --store .*\`\n$`));
     expect(err).toBe("clerk is imported\n");
   });
 
@@ -50,7 +50,7 @@ describe("start", () => {
     expect(await documentOf(at, [...words, input("note")])).toEqual({ ...run, started: false });
     const other = await cairn(at, [...words, input("mail")]);
     expect([other.exit, other.err]).toEqual([4, expect.stringContaining("error KeyConflict:")]);
-    expect(other.err).toContain(`next: cairn show ${String(run["run"])} --store ${at.store}`);
+    expect(other.err).toContain(`next: npx cairn show ${String(run["run"])} --store ${at.store}`);
     const elsewhere = await documentOf(at, [...words, input("mail"), "--tenant", "other"]);
     expect(elsewhere["run"]).toMatch(/^other-/);
   });
@@ -218,7 +218,7 @@ describe("start --wait beside other supervisors", () => {
     waiting.child.kill("SIGINT");
     openGate(at);
     const { exit, err } = await waiting.ended;
-    expect([exit, err]).toEqual([130, expect.stringContaining("the run goes on with `cairn work")]);
+    expect([exit, err]).toEqual([130, expect.stringContaining("the run goes on with `npx cairn work")]);
     expect((await cairn(at, words)).exit).toBe(0);
   });
 });

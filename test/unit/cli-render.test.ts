@@ -43,9 +43,9 @@ task     {"to":"Lisbon"}
 arguments  {"usd":266}
 key        K6
 look for that key on the other side, then type one of these:
-  cairn reconcile ${RUN} c6 --as succeeded  it happened (--result JSON hands over what it returned)
-  cairn reconcile ${RUN} c6 --as failed     it did not happen, the model is told, from 20:00:12 on (in 12s)
-  cairn reconcile ${RUN} c6 --as retry      it did not happen, run it now, from 20:00:12 on (in 12s)
+  npx cairn reconcile ${RUN} c6 --as succeeded  it happened (--result JSON hands over what it returned)
+  npx cairn reconcile ${RUN} c6 --as failed     it did not happen, the model is told, from 20:00:12 on (in 12s)
+  npx cairn reconcile ${RUN} c6 --as retry      it did not happen, run it now, from 20:00:12 on (in 12s)
 `.trim(),
     );
   });
@@ -54,7 +54,7 @@ look for that key on the other side, then type one of these:
     const answered = blocked.unknown.map((call) => ({ ...call, answered: true }));
     const text = renderRun({ ...blocked, unknown: answered }, { ...PAGE, command });
     expect(text).toContain("answer     given; the next beat takes it in");
-    expect(text).not.toContain("cairn reconcile");
+    expect(text).not.toContain("npx cairn reconcile");
   });
 
   it("that has ended shows its result or its failure", () => {

@@ -56,15 +56,15 @@ describe("words", () => {
 
   it("quotes what a shell would take apart", () => {
     expect(commandLine(["start", "./a.ts#b", "--input", `{"a":"it's"}`, ""])).toBe(
-      `cairn start ./a.ts#b --input '{"a":"it'\\''s"}' ''`,
+      `npx cairn start ./a.ts#b --input '{"a":"it'\\''s"}' ''`,
     );
   });
 
   it("types a command again with another value", () => {
     const shell = { argv: ["start", "a", "--input", "x", "--wait"] } as unknown as Shell;
-    expect(retyped(shell, "--input", "{}")).toBe("cairn start a --input '{}' --wait");
-    expect(retyped({ ...shell, argv: ["start", "--input=x"] }, "--input", "1")).toBe("cairn start --input 1");
-    expect(retyped(shell, "--key", "k")).toBe("cairn start a --input x --wait --key k");
+    expect(retyped(shell, "--input", "{}")).toBe("npx cairn start a --input '{}' --wait");
+    expect(retyped({ ...shell, argv: ["start", "--input=x"] }, "--input", "1")).toBe("npx cairn start --input 1");
+    expect(retyped(shell, "--key", "k")).toBe("npx cairn start a --input x --wait --key k");
   });
 });
 
@@ -145,7 +145,7 @@ describe("errors", () => {
     expect(renderError(asCliError(full, typed), plain)).toBe(
       "error StoreUnreachable: the store at /x cannot be used\n" +
         "why: the disk is full (SQLITE_FULL); free some space\n" +
-        "next: cairn list --store 'a b' --json",
+        "next: npx cairn list --store 'a b' --json",
     );
     const invalid = new StoreInvalid(
       "/x/cairn.sqlite is no store of cairn: it is not a database; it was left as it is",
@@ -155,7 +155,7 @@ describe("errors", () => {
         code: "StoreInvalid",
         message: "/x/cairn.sqlite is no store of cairn",
         why: "it is not a database; it was left as it is",
-        next: "cairn list --json --store ANOTHER_DIRECTORY",
+        next: "npx cairn list --json --store ANOTHER_DIRECTORY",
       },
     });
   });

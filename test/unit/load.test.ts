@@ -6,7 +6,7 @@ import { dirname, join } from "node:path";
 import { promisify } from "node:util";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { loadConfig } from "../../src/agent/config.ts";
-import { loadAgentFile, loadAgents } from "../../src/agent/load.ts";
+import { loadAgentFile } from "../../src/agent/load.ts";
 
 const ROOT = join(import.meta.dirname, "../..");
 
@@ -108,17 +108,6 @@ describe("an agent file", () => {
     const path = content === null ? join(dir, name) : await file(name, content);
     await expect(loadAgentFile(path)).rejects.toThrow(coded("AgentInvalid", message));
   });
-
-  test("may be one of several, but no two agents share a name", async () => {
-    const first = await file("first.mjs", `export const one = ${agentSource("one")};`);
-    const second = await file("second.mjs", `export const two = ${agentSource("two")}; export * from "./first.mjs";`);
-    const third = await file("third.mjs", `export const alsoOne = ${agentSource("one")};`);
-    expect([...(await loadAgents([first, second, first])).keys()]).toStrictEqual(["one", "two"]);
-    expect(await loadAgents([])).toStrictEqual(new Map());
-    await expect(loadAgents([first, third])).rejects.toThrow(
-      coded("AgentInvalid", /two agents are named one, in .*first\.mjs and in .*third\.mjs: rename one/),
-    );
-  });
 });
 
 describe("a file outside of the repository", () => {
@@ -140,14 +129,15 @@ describe("a file outside of the repository", () => {
   async function load(paths: readonly string[], options: { registered: boolean } = { registered: true }) {
     const program = `
       import { checkAgent } from "${ROOT}/src/agent/check.ts";
-      import { loadAgents } from "${ROOT}/src/agent/load.ts";
+      import { loadAgentFile } from "${ROOT}/src/agent/load.ts";
       import { registerResolution } from "${ROOT}/src/agent/resolution.ts";
       import { limitsFor } from "${ROOT}/src/core/limits.ts";
       if (${options.registered}) { registerResolution(); registerResolution(); }
       try {
-        const agents = await loadAgents(${JSON.stringify(paths)});
-        for (const agent of agents.values()) checkAgent(agent, limitsFor(30_000));
-        console.log([...agents.values()].map(({ name, instructions }) => name + " " + instructions).join());
+        const agents = [];
+        for (const path of ${JSON.stringify(paths)}) agents.push(...(await loadAgentFile(path)));
+        for (const agent of agents) checkAgent(agent, limitsFor(30_000));
+        console.log(agents.map(({ name, instructions }) => name + " " + instructions).join());
       } catch (error) {
         console.log(error.code + ": " + error.message);
       }`;
