@@ -56,7 +56,7 @@ describe.concurrent("a call whose outcome nobody knows", () => {
     const words = ["reconcile", run.slice(6, 14), "c1", "--as", "failed"];
     const early = await cairn(at, words);
     expect([early.exit, early.err]).toEqual([4, expect.stringContaining("error TooEarly:")]);
-    expect(early.err).toContain(`next: cairn ${words.join(" ")} --store ${at.store}`);
+    expect(early.err).toContain(`next: npx cairn ${words.join(" ")} --store ${at.store}`);
     await answer(at, words);
     const { exit, out } = await cairn(at, START);
     expect([exit, out]).toEqual([0, expect.stringContaining("done: failed")]);

@@ -265,7 +265,7 @@ describe("the reply", () => {
     expect(most).toMatchObject({ kind: "reply" });
     expect(await answered({ kind: "reply", calls: calls(BOUNDS.callsPerReplyMax + 1) })).toStrictEqual({
       kind: "failed",
-      failure: { code: "ReplyTooLarge", message: "the model asked for 33 calls at once; 32 are taken at most" },
+      failure: { code: "ReplyTooLarge", message: "the model asked for 17 calls at once; 16 are taken at most" },
       retryable: false,
       retryAfterMs: null,
     });
