@@ -30,10 +30,12 @@ function checkTimes(name: string, { timeoutMs, settleMs }: Tool, { beatMs, drain
   if (settleMs !== null && !(Number.isSafeInteger(settleMs) && settleMs >= 0)) {
     throw new AgentInvalid(`tool ${name} has settleMs ${settleMs}: write a whole number of milliseconds, 0 or more`);
   }
-  if (timeoutMs !== null && timeoutMs + drainMs >= beatMs) {
+  // What a beat needs before and after its calls: to claim, load and commit, and to commit and release.
+  const most = beatMs - 3 * drainMs;
+  if (timeoutMs !== null && timeoutMs > most) {
     throw new AgentInvalid(
-      `tool ${name} may take ${timeoutMs} ms, but a beat lasts ${beatMs} ms and keeps ${drainMs} ms of them to ` +
-        `commit, so the call could never be started: set its timeoutMs below ${beatMs - drainMs}, ` +
+      `tool ${name} may take ${timeoutMs} ms, but a beat lasts ${beatMs} ms and needs ${3 * drainMs} ms of them ` +
+        `before and after its calls, so the call could never be started: set its timeoutMs to ${most} at most, ` +
         "or raise beatSeconds in cairn.config.ts",
     );
   }

@@ -114,8 +114,9 @@ export class AgentInvalid extends Error {
 }
 
 const priceSchema = z.strictObject({ inUsd: z.number().nonnegative(), outUsd: z.number().nonnegative() });
-const positive = z.number().positive().optional();
-const budgetSchema = z.strictObject({ usd: positive, tokens: positive, beats: positive, takeovers: positive });
+const whole = z.int().positive().optional();
+const usd = z.number().min(1e-6).max(1e9).optional();
+const budgetSchema = z.strictObject({ usd, tokens: whole, beats: whole, takeovers: whole });
 
 export function defineAgent<Task extends z.ZodType>(options: AgentOptions<Task>): Agent<Task> {
   const { name, tools, topology = react({ maxBeats: 40 }) } = options;
@@ -129,10 +130,20 @@ export function defineAgent<Task extends z.ZodType>(options: AgentOptions<Task>)
     refuse(!isName(tool), `a tool's name is 1 to 64 letters, digits, - and _, and not ${JSON.stringify(tool)}`);
   }
   const budget = budgetSchema.safeParse(options.budget ?? {});
-  refuse(!budget.success, `the budget of agent ${name}: ${budget.error?.issues[0]?.message ?? ""}`);
+  refuse(!budget.success, `the budget of agent ${name}: ${firstIssue(budget.error)}`);
+  const { maxBeats } = topology;
+  refuse(
+    !(Number.isSafeInteger(maxBeats) && maxBeats > 0),
+    `agent ${name} has maxBeats ${maxBeats}: write a whole number`,
+  );
   const price = priceSchema.safeParse(options.price ?? { inUsd: 0, outUsd: 0 });
-  refuse(!price.success, `the price of agent ${name}: ${price.error?.issues[0]?.message ?? ""}`);
-  const { usd, tokens, beats, takeovers } = options.budget ?? {};
+  refuse(!price.success, `the price of agent ${name}: ${firstIssue(price.error)}`);
+  const isBlind = options.budget?.usd !== undefined && options.price === undefined;
+  refuse(
+    isBlind,
+    `agent ${name} has a budget of money and no price: write price: { inUsd, outUsd } per million tokens`,
+  );
+  const { usd: money, tokens, beats, takeovers } = options.budget ?? {};
   return {
     name,
     version: options.version,
@@ -144,7 +155,7 @@ export function defineAgent<Task extends z.ZodType>(options: AgentOptions<Task>)
     result: options.result ?? (({ text }) => text),
     topology,
     budget: {
-      microUsd: usd === undefined ? null : Math.round(usd * 1e6),
+      microUsd: money === undefined ? null : Math.round(money * 1e6),
       tokens: tokens ?? null,
       beats: Math.min(beats ?? topology.maxBeats, topology.maxBeats),
       takeovers: takeovers ?? 10,
@@ -174,6 +185,9 @@ export const check = <Task>(name: string, holds: Check<Task>["holds"]): Check<Ta
 export class OutcomeUnknown extends Error {
   override readonly name = "OutcomeUnknown";
 }
+
+const firstIssue = (error: z.ZodError | undefined): string =>
+  error?.issues.map(({ path, message }) => `${path.join(".")}: ${message}`)[0] ?? "";
 
 function refuse(wrong: boolean, message: string): void {
   if (wrong) throw new AgentInvalid(message);

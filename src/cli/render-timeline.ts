@@ -156,7 +156,7 @@ function callLine({ story, entry, page }: Context<CallEntry>): Line | null {
     case "ToolInvoked":
       // The first time is in the very commit that the beat's line tells.
       if (release?.first === entry.at) return null;
-      return { says: `${paint("cyan", "▶")} ${call} runs again with its key` };
+      return { says: `${paint("cyan", "▶")} ${call} runs again` };
     case "ToolResultRecorded": {
       const mark = entry.outcome === "succeeded" ? paint("green", "✔") : paint("red", "✖");
       const name = entry.externalId === null ? "" : ` as ${entry.externalId}`;

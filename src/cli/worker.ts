@@ -3,7 +3,7 @@
  * works with the very limits of the supervisor that kills it.
  *
  * A process in which an agent could not be loaded keeps that failure for ever: Node does not import a broken module
- * twice. So it asks for its own end before the next task, and a fresh process looks again.
+ * twice. So it asks for its own end with its answer, and a fresh process looks again.
  */
 import { openStore } from "../adapters/local/database.ts";
 import { agentFileOf } from "../adapters/local/agent-files.ts";
@@ -58,9 +58,9 @@ function taskRunner({ dir, limits, agentFiles }: WorkerSettings): RunTask {
   };
   const run = runTask({ world, agentOf, segments: new SegmentCache() });
   return async (task, invocation) => {
-    if (isStale) return { kind: "exit" };
     inHand = task.kind === "sweep" ? "" : task.payload.run;
-    return run(task, invocation);
+    const result = await run(task, invocation);
+    return isStale && result.kind === "beat" ? { kind: "exit", reply: result.reply } : result;
   };
 }
 

@@ -86,7 +86,9 @@ export function fromBlob(digest: string, bytes: Uint8Array): Json {
 /** Any thrown thing as a bounded sentence. */
 export function sentenceOf(error: unknown): string {
   try {
-    return bounded(String(error instanceof Error ? error.message || error.name : error));
+    if (error instanceof Error) return bounded(String(error.message || error.name));
+    const words = String(error);
+    return bounded(words === "[object Object]" ? JSON.stringify(error) : words);
   } catch {
     return "something was thrown that has no words";
   }

@@ -59,5 +59,8 @@ export type TaskResult =
   /** `until`: the run is held by an owner whose lease ends then; null: it has a successor. */
   | { readonly kind: "rescue"; readonly until: number | null }
   | { readonly kind: "sweep" }
-  /** Something of this process outlived its time: it must end before it does anything else. */
-  | { readonly kind: "exit" };
+  /**
+   * Something of this process outlived its time: it must end before it does anything else. Where a process can answer
+   * and end, the chain goes on from the reply; elsewhere the retry of the entry finds the commit and goes on.
+   */
+  | { readonly kind: "exit"; readonly reply: Reply };

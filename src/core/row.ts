@@ -50,7 +50,7 @@ export interface Row {
   readonly snapshot: SnapshotPointer;
   /** Commits since that snapshot, encoded; null when there are none. */
   readonly journal: Uint8Array | null;
-  /** Claims since the last commit. */
+  /** Claims since the last commit, and lost model calls that it left undebited. */
   readonly claims: number;
   readonly takeovers: number;
   readonly stirs: number;
@@ -171,6 +171,7 @@ export function claimed(row: Row, claim: Claim): ClaimOutcome {
       leaseUntil: claim.leaseUntil,
       entry,
       claims: row.claims + 1,
+      ...(row.status === "queued" ? { status: "running", statusSince: claim.now } : {}),
       chainClaims: row.chainClaims + 1,
       park: null,
       // Schedules 3 to 5: whoever lost the run may still act inside its lease, lapsed or not by our clock.
@@ -194,6 +195,8 @@ export interface Commit extends Of {
   readonly stirsSeen: number;
   readonly wakeAt: number | null;
   readonly deadline: number;
+  /** Model calls of dead invocations that are not debited yet; the next commit may do it. */
+  readonly lostCalls: number;
   /** The invocation is over: the run has no owner from here on. */
   readonly release: boolean;
   /** A call outlived its timeout: nobody may conclude anything before this invocation's own lease is over. */
@@ -214,7 +217,7 @@ export function committed(row: Row, commit: Commit): CommitOutcome {
       ...row,
       ...{ agentVersion, journal, snapshot, spent, status, phase, stirsSeen, wakeAt, deadline, commitId },
       version: row.version + 1,
-      claims: 0,
+      claims: commit.lostCalls,
       statusSince: status === row.status ? row.statusSince : now,
       lastCheckpointAt: now,
       ...(commit.release ? { owner: null, leaseUntil: null } : {}),

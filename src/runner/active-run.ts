@@ -52,7 +52,7 @@ export class ActiveRun {
   /** It ran tools; what they came to is committed before the model hears of it (rule 2). */
   acted = false;
   /** Something outlived its timeout: this process has to end before it does anything else. */
-  outlived: "no" | "model" | "tool" = "no";
+  outlived: "no" | "code" | "tool" = "no";
   /** Model calls of dead invocations whose cost is not debited yet. */
   lostCalls: number;
   /** The row's `stirs` as it was before the inbox was last read. */
@@ -181,6 +181,7 @@ export class ActiveRun {
       status: PHASES[phase].status,
       stirsSeen: this.stirsRead,
       deadline: this.now + this.world.limits.idleRunMs,
+      lostCalls: this.lostCalls,
       raiseQuiet: this.outlived === "tool",
     };
     const outcome = await certainly<CommitOutcome>(

@@ -97,8 +97,7 @@ async function drive(runner: Runner, run: ActiveRun): Promise<TaskResult> {
   for (;;) {
     const [command] = run.owed();
     if (command === undefined) {
-      const over = await ended(run.world, payloadOf(run.row), run.row);
-      return run.outlived === "no" ? over : { kind: "exit" };
+      return mayEnd(run, await ended(run.world, payloadOf(run.row), run.row));
     }
     if (command.kind === "wait") return release(run, { kind: "wait", until: command.until });
     if (command.kind === "awaitAnswer") return release(run, { kind: "park", until: run.row.deadline });
@@ -177,13 +176,18 @@ async function release(run: ActiveRun, how: LetGo): Promise<TaskResult> {
   const options = { release: true, wakeAt, unlessStirred: false };
   const outcome = await guarded(run, () => run.commit(options));
   if (outcome === "on") await run.commit({ ...options, wakeAt: null });
-  if (run.outlived !== "no") return { kind: "exit" };
   const payload = payloadOf(run.row);
-  if (how.kind === "beat" || outcome === "on") return answer(payload, "beat");
+  if (how.kind === "beat" || outcome === "on") return mayEnd(run, answer(payload, "beat"));
   const seconds = Math.max(1, Math.ceil((how.until - run.now) / 1_000));
   const route = how.kind === "wait" && seconds <= BOUNDS.waitSecondsMax ? "wait" : "park";
-  return answer(payload, route, Math.min(seconds, BOUNDS.parkSecondsMax));
+  return mayEnd(run, answer(payload, route, Math.min(seconds, BOUNDS.parkSecondsMax)));
 }
+
+/** A frozen promise must not thaw inside a later invocation: a process that holds one ends (schedule 28). */
+const mayEnd = (run: ActiveRun, { reply }: Answered): TaskResult =>
+  run.outlived === "no" ? { kind: "beat", reply } : { kind: "exit", reply };
+
+type Answered = Extract<TaskResult, { readonly kind: "beat" }>;
 
 function recordTakeover(run: ActiveRun, from: string): void {
   const { takeovers, epoch } = run.row;
@@ -200,13 +204,13 @@ function noteVersion(run: ActiveRun, agent: Agent): void {
 
 const payloadOf = ({ run, born, chain, epoch }: Row): Payload => ({ run, born, chain, epoch });
 
-function answer(payload: Payload, route: Route, seconds = 1): TaskResult {
+function answer(payload: Payload, route: Route, seconds = 1): Answered {
   const { run, born, chain, epoch } = payload;
   const reply: Reply = { run, born, chain, epoch, route, seconds };
   return { kind: "beat", reply };
 }
 
-async function ended(world: World, payload: Payload, row: Row): Promise<TaskResult> {
+async function ended(world: World, payload: Payload, row: Row): Promise<Answered> {
   await tellEnd(world, row);
   return answer(payload, PHASES[row.phase].ends ?? "done");
 }

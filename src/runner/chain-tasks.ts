@@ -1,4 +1,5 @@
 /** What a chain asks for besides beats: storing a token, handing over a run whose beats keep dying, sweeping. */
+import { Unreadable } from "../codec/canonical.ts";
 import { executionName } from "../core/ids.ts";
 import type { Attempt, Payload, TaskResult } from "../core/chain.ts";
 import { type HandOverOutcome, type ParkOutcome, type Row, hasEnded } from "../core/row.ts";
@@ -7,6 +8,7 @@ import type { World } from "../ports/world.ts";
 import { type Runner, beat } from "./beat.ts";
 import { certainly } from "./certain.ts";
 import { tellEnd } from "./ending.ts";
+import { SegmentCache, load } from "./load.ts";
 
 /** One function for every task of a chain, for the process that serves them. */
 export function runTask(runner: Runner): RunTask {
@@ -48,10 +50,7 @@ async function park(
  */
 async function rescue(world: World, payload: Payload): Promise<TaskResult> {
   const { run, born, chain } = payload;
-  const outcome = await certainly<HandOverOutcome>(
-    () => world.table.handOver({ run, born, chain, afterDeath: true, now: world.clock.now() }),
-    () => null,
-  );
+  const outcome = await handOver(world, { run, born, chain, afterDeath: true });
   if (outcome.kind === "held") return { kind: "rescue", until: outcome.until };
   const row = outcome.kind === "handed" || outcome.kind === "lost" ? outcome.row : null;
   if (row !== null && hasEnded(row)) await tellEnd(world, row);
@@ -75,13 +74,41 @@ async function sweep(world: World): Promise<TaskResult> {
 
 async function sweepOne(world: World, row: Row): Promise<void> {
   if (hasEnded(row)) return tellEnd(world, row);
-  // A crash between the row and the start of its execution leaves it queued.
-  if (row.status === "queued") return startExecution(world, row);
   const overdue = row.wakeAt !== null && row.wakeAt <= world.clock.now();
   if (row.park !== null && (row.stirs !== row.stirsSeen || overdue)) await world.chain.wake(row.park.token);
+  // What cannot be read is left alone, with its alarm, until it can be read again.
+  if (await isReadable(world, row)) await startExecution(world, row);
 }
 
-/** Row first, then start: the start is a function of the row, so it can be repeated. */
+async function isReadable(world: World, row: Row): Promise<boolean> {
+  try {
+    await load(world.objects, row, new SegmentCache());
+    return true;
+  } catch (error) {
+    if (error instanceof Unreadable) return false;
+    throw error;
+  }
+}
+
+/**
+ * Row first, then start: the start is a function of the row, so it can be repeated. Where the named execution is over
+ * and the run is not, its name is spent: the run is handed to the next one (schedule 20).
+ */
 export async function startExecution(world: World, { run, born, chain, epoch }: Row): Promise<void> {
-  await world.chain.start(executionName(run, born, chain), { run, born, chain, epoch });
+  const started = await world.chain.start(executionName(run, born, chain), { run, born, chain, epoch });
+  if (started.kind === "started" || started.running) return;
+  const outcome = await handOver(world, { run, born, chain, afterDeath: false });
+  if (outcome.kind !== "handed") return;
+  const { row } = outcome;
+  await world.chain.start(executionName(run, born, row.chain), { run, born, chain: row.chain, epoch: row.epoch });
+}
+
+function handOver(
+  world: World,
+  of: { readonly run: string; readonly born: string; readonly chain: number; readonly afterDeath: boolean },
+): Promise<HandOverOutcome> {
+  return certainly<HandOverOutcome>(
+    () => world.table.handOver({ ...of, now: world.clock.now() }),
+    () => null,
+  );
 }

@@ -100,7 +100,8 @@ export async function jsonOf(
   of: { readonly run: string; readonly born: string },
   value: Value,
 ): Promise<Json> {
-  if (value.kind === "inline") return value.json;
+  // A copy: whoever gets it is user code, and what is committed must not change in its hands.
+  if (value.kind === "inline") return structuredClone(value.json);
   const bytes = await objects.get(blobKey(of, value.sha256));
   if (bytes === null) throw new Unreadable(`blob ${value.sha256} is missing`, "BlobMissing");
   return fromBlob(value.sha256, bytes);

@@ -88,7 +88,8 @@ export async function show(world: World, run: string): Promise<Shown | null> {
   if (loaded === null) return null;
   const { row, state } = loaded;
   const json = (value: Parameters<typeof jsonOf>[2]): Promise<Json> => jsonOf(world.objects, row, value);
-  const asked = state.open.filter((open) => open.status === "unknown");
+  // An ended run takes no answers; its ledger shows what it left unknown.
+  const asked = hasEnded(row) ? [] : state.open.filter((open) => open.status === "unknown");
   const now = world.clock.now();
   const sent = asked.length === 0 ? [] : await world.table.inbox({ run, born: row.born, now });
   const isSent = (id: string): boolean => sent.some((message) => message.id === id);

@@ -44,7 +44,10 @@ async function verdictOf(
       return `it threw: ${sentenceOf(error)}`;
     }
   };
-  const verdict = (await within(ask(), Math.max(1, run.leftMs), run.world.clock)) ?? "it gave no verdict in time";
+  const given = await within(ask(), Math.max(1, run.leftMs), run.world.clock);
+  // It may go on; not in the next invocation.
+  if (given === null) run.outlived = "code";
+  const verdict = given ?? "it gave no verdict in time";
   if (verdict === true) return null;
   return { check: check.name, why: verdict === false ? "it does not hold" : bounded(verdict) };
 }

@@ -58,7 +58,7 @@ async function ask(
     if (first !== null && first.kind !== "aborted") return first;
     // One last look: a reply that is there already is not thrown away.
     const last = await within(asked, limits.abortGraceMs, clock);
-    if (last === null) run.outlived = "model";
+    if (last === null) run.outlived = "code";
     return last === null || last.kind === "aborted" ? null : last;
   } finally {
     forget();

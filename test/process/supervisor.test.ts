@@ -75,8 +75,6 @@ describe("driving", () => {
 describe("an attempt that dies", () => {
   it.each([
     ["killed-a", "SIGKILL", null],
-    ["exits-a", "its process had to end", null],
-    ["crashes-a", "exit code 1", null],
     ["confused-a", "it answered park", null],
     ["throws-a", "the task threw", { name: "StoreUnreachable", code: "StoreUnreachable", message: "the disk is full" }],
   ])("is followed at once by a retry of the same entry, in another process: %s", async (run, how, error) => {
@@ -96,6 +94,20 @@ describe("an attempt that dies", () => {
     // Nothing of the first one is left when the second one begins.
     const ofFirst = of.events.filter((event) => "pid" in event && event.pid === begun[0]?.pid).map(({ kind }) => kind);
     expect(ofFirst.slice(-2)).toEqual(["workerGone", "attemptFailed"]);
+  });
+
+  it.each(["exits-a", "crashes-a"])("and one that has answered and must end is no death: %s", async (run) => {
+    const of = scene();
+    await of.start(run);
+    of.supervise();
+    await of.ended(run);
+    const begun = of.noted(run);
+    expect(begun.map(({ epoch, retry }) => ({ epoch, retry }))).toEqual([
+      { epoch: 0, retry: 0 },
+      { epoch: 1, retry: 0 },
+    ]);
+    expect(begun[0]?.pid).not.toBe(begun[1]?.pid);
+    expect(eventsOf(of.events, "attemptFailed")).toEqual([]);
   });
 
   it("takes along what its tools started", async () => {

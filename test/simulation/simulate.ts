@@ -137,9 +137,9 @@ function dispatch(sim: Sim, name: string): void {
   const end = (answer: TaskResult | null): void => {
     takeBack();
     worker.isBusy = false;
-    const isAnswer = answer !== null && answer.kind !== "exit";
     if (answer?.kind === "exit") worker.die();
-    world.chain.end(name, attempt, isAnswer ? answer : null);
+    const heard = answer?.kind === "exit" ? ({ kind: "beat", reply: answer.reply } as const) : answer;
+    world.chain.end(name, attempt, heard);
   };
   const takeBack = clock.after(BEAT_MS, () => worker.die());
   worker.giveUpOn = () => world.chain.end(name, attempt, null);

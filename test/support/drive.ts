@@ -1,6 +1,6 @@
 /**
  * A run driven in this process, on a real store in a temporary folder: what a chain does, without its processes.
- * An invocation that asks to end its process is followed by a retry of the same entry, as the chain would make it.
+ * An invocation that asks to end its process has answered, too.
  */
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
@@ -76,7 +76,7 @@ export async function drive(runner: Runner, from: Payload, beatsMax = 100): Prom
 async function oneBeat(runner: Runner, payload: Payload): Promise<Reply> {
   for (let retry = 0; retry < 5; retry += 1) {
     const result = await attempt(runner, payload, retry);
-    if (result.kind === "beat") return result.reply;
+    if (result.kind === "beat" || result.kind === "exit") return result.reply;
   }
   throw new Error("five attempts asked to end their process");
 }

@@ -21,15 +21,15 @@ function check(book: Tool, model: ModelChoice = script): void {
 describe("checkAgent", () => {
   test("takes an agent that fits its world", () => {
     expect(() => check(toolOf())).not.toThrow();
-    expect(() => check(toolOf({ timeoutMs: 24_999, settleMs: 0 }))).not.toThrow();
+    expect(() => check(toolOf({ timeoutMs: 15_000, settleMs: 0 }))).not.toThrow();
     expect(() => check(toolOf(), "openai-compatible:http://127.0.0.1:11434/v1#llama3.2:3b")).not.toThrow();
   });
 
   test.each<[string, Parameters<typeof toolOf>[0], RegExp]>([
     [
       "a timeout that no beat has room for",
-      { timeoutMs: 25_000 },
-      /^agent travel: tool book may take 25000 ms, but a beat lasts 30000 ms.*timeoutMs below 25000.*beatSeconds/,
+      { timeoutMs: 15_001 },
+      /^agent travel: tool book may take 15001 ms, but a beat lasts 30000 ms.*timeoutMs to 15000 at most.*beatSeconds/,
     ],
     ["no time at all", { timeoutMs: 0 }, /^agent travel: tool book has timeoutMs 0: write a positive whole number/],
     ["half a millisecond", { timeoutMs: 0.5 }, /timeoutMs 0.5/],

@@ -32,7 +32,11 @@ describe("an agent", () => {
   });
 
   test("keeps its budget in micro-dollars, and in no more beats than its topology has", () => {
-    const { budget } = defineAgent({ ...valid, budget: { usd: 0.5, tokens: 1_000, beats: 60, takeovers: 3 } });
+    const { budget } = defineAgent({
+      ...valid,
+      price: { inUsd: 1, outUsd: 1 },
+      budget: { usd: 0.5, tokens: 1_000, beats: 60, takeovers: 3 },
+    });
     expect(budget).toStrictEqual({ microUsd: 500_000, tokens: 1_000, beats: 40, takeovers: 3 });
   });
 
@@ -43,6 +47,10 @@ describe("an agent", () => {
   });
 
   test.each<[string, Partial<Options>, RegExp]>([
+    ["a budget of money and no price", { budget: { usd: 1 } }, /budget of money and no price/],
+    ["half a takeover", { budget: { takeovers: 2.5 } }, /budget of agent .*takeovers/],
+    ["a price below nothing", { price: { inUsd: -1, outUsd: 1 } }, /price of agent .*inUsd/],
+    ["no number of beats", { topology: { kind: "react", maxBeats: Number.NaN } }, /maxBeats NaN/],
     ["a name with a space", { name: "my travel" }, /name is 1 to 64 letters.*"my travel"/],
     ["no name", { name: "" }, /name is 1 to 64/],
     ["no version", { version: "" }, /agent travel has no version/],

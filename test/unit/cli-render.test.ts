@@ -165,7 +165,7 @@ describe("the timeline", () => {
     ).toEqual([
       'beat 1 asks for book (c1) {"flight":7}',
       "⚡ epoch 7 took over: the process that had the run is gone",
-      "▶ book (c1) runs again with its key",
+      "▶ book (c1) runs again",
       "1 reply of the model lost $0.05, $0.05 in all: its process ended",
       "↻ book (c1) gave no answer: timeout",
       "↻ the model is asked again in 4s (R): busy",

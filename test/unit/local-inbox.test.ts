@@ -146,10 +146,10 @@ describe("list and alive", () => {
     row(await table.claim(claim({ run: "local-07" })), "granted");
     const granted = await table.read("local-07", NOW);
     if (granted === null) throw new Error("local-07 is gone");
-    row(await table.commit(commit(granted, { now: NOW + 50 })), "committed");
+    row(await table.commit(commit(granted, { now: NOW + 50, status: "blocked" })), "committed");
     const query = { tenant: "local", limit: 100, after: null, now: NOW } as const;
-    const running = await table.list({ ...query, status: "running" });
-    expect(running.rows).toEqual([await table.read("local-07", NOW)]);
+    const blocked = await table.list({ ...query, status: "blocked" });
+    expect(blocked.rows).toEqual([await table.read("local-07", NOW)]);
     expect((await table.list({ ...query, status: "queued" })).rows).toHaveLength(24);
     expect((await table.list({ ...query, status: null })).rows[0]?.run).toBe("local-07");
   });

@@ -120,11 +120,18 @@ describe("commit", () => {
     const granted = row(await table.claim(claim()), "granted");
     const journal = Uint8Array.from({ length: 256 }, (_, index) => index);
     const committed = row(await table.commit(commit(granted, { journal, now: NOW + 7 })), "committed");
-    expect(committed).toMatchObject({ version: 1, owner: null, leaseUntil: null, claims: 0, statusSince: NOW + 7 });
+    expect(committed).toMatchObject({
+      version: 1,
+      owner: null,
+      leaseUntil: null,
+      claims: 0,
+      statusSince: NOW,
+      lastCheckpointAt: NOW + 7,
+    });
     expect(await table.read(RUN, NOW)).toEqual(committed);
     const sealed = row(await table.commit(commit(committed, { journal: null })), "committed");
     expect((await table.read(RUN, NOW))?.journal).toBeNull();
-    expect(sealed.statusSince).toBe(NOW + 7);
+    expect(sealed.statusSince).toBe(NOW);
   });
 
   it("is fenced by a later epoch or version, and leaves no trace", async () => {

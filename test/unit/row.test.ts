@@ -31,7 +31,7 @@ const commit = (change: Partial<Commit> = {}): Commit => ({
     wakeAt: null,
   },
   ...{ snapshot: { version: 1, key: "s1", digest: SHA }, status: "running", phase: "AwaitingLLM", stirsSeen: 0 },
-  ...{ deadline: AT + 9, release: false, raiseQuiet: false, unlessStirred: false },
+  ...{ deadline: AT + 9, lostCalls: 0, release: false, raiseQuiet: false, unlessStirred: false },
   ...change,
 });
 
@@ -55,8 +55,16 @@ describe("a claim", () => {
     expect(claimed(row(), claim())).toEqual({
       kind: "granted",
       overtook: null,
-      row: row({ epoch: 1, owner: "A", leaseUntil: LEASE, entry: entry(0), claims: 1, chainClaims: 1 }),
+      row: row({
+        ...{ epoch: 1, owner: "A", leaseUntil: LEASE, entry: entry(0), claims: 1, chainClaims: 1 },
+        ...{ status: "running", statusSince: claim().now },
+      }),
     });
+  });
+
+  test("makes a queued run a running one, and leaves any other status", () => {
+    const blocked = { ...row(), status: "blocked", statusSince: 3 } as const;
+    expect(claimed(blocked, claim())).toMatchObject({ row: { status: "blocked", statusSince: 3 } });
   });
 
   test("over an owner keeps quiet until that lease, lapsed or not, and counts a takeover", () => {
@@ -114,7 +122,7 @@ describe("a commit", () => {
         ...owned(),
         ...{ version: 1, commitId: "x1", journal, spent, claims: 0, status: "running", phase: "AwaitingLLM" },
         ...{ snapshot: { version: 1, key: "s1", digest: SHA }, wakeAt: AT + 99, deadline: AT + 9 },
-        ...{ statusSince: AT + 7, lastCheckpointAt: AT + 7 },
+        ...{ lastCheckpointAt: AT + 7 },
       },
     });
   });
@@ -124,8 +132,13 @@ describe("a commit", () => {
   });
 
   test("keeps since when the status is what it is", () => {
-    const running = rowOf(committed(owned(), commit({ now: AT + 5 })), "committed");
-    expect(committed(running, commit({ now: AT + 9, version: 1 }))).toMatchObject({ row: { statusSince: AT + 5 } });
+    const waiting = rowOf(committed(owned(), commit({ now: AT + 5, status: "blocked" })), "committed");
+    const again = commit({ now: AT + 9, version: 1, status: "blocked" });
+    expect(committed(waiting, again)).toMatchObject({ row: { statusSince: AT + 5 } });
+  });
+
+  test("leaves model calls undebited that it does not debit", () => {
+    expect(committed(owned(), commit({ lostCalls: 2 }))).toMatchObject({ row: { claims: 2 } });
   });
 
   test("of another epoch or another version is fenced and changes nothing", () => {

@@ -3,6 +3,7 @@ import { describe, expect, test } from "vitest";
 import { z } from "zod";
 import type { Agent } from "../../src/agent/define.ts";
 import { type Conversation, type ScriptedReply, check, defineAgent, scriptedModel, tool } from "../../src/index.ts";
+import { executionName } from "../../src/core/ids.ts";
 import { beat } from "../../src/runner/beat.ts";
 import { show, timeline } from "../../src/runner/look.ts";
 import { attempt, begin, bench, drive, mortal, runnerOf } from "../support/drive.ts";
@@ -137,6 +138,29 @@ describe("budgets", () => {
     expect(events.find(({ kind }) => kind === "ModelCallLost")).toMatchObject({ calls: 2 });
     expect((await show(world, payload.run))?.spent.usd).toBeGreaterThan(0);
   });
+});
+
+test("a lost call is debited even if the next invocation is asked to end before it can ask", async () => {
+  const { world } = bench();
+  const agent = talker(() => ({ text: "done" }), { price: { inUsd: 10, outUsd: 10 } });
+  const payload = await begin(world, agent, {});
+  const mortals = mortal(world);
+  void attempt(
+    runnerOf(
+      mortals.world,
+      talker(() => ({ text: "never", delayMs: 1e9 })),
+    ),
+    payload,
+  );
+  await expect.poll(async () => (await world.table.read(payload.run, Date.now()))?.claims).toBe(1);
+  mortals.kill();
+  const invocation = { deadline: Date.now() + world.limits.beatMs, drain: AbortSignal.abort() };
+  const retry = { execution: executionName(payload.run, payload.born, 1), epoch: 0, retry: 1 };
+  const drained = await beat(runnerOf(world, agent), { payload, attempt: retry }, invocation);
+  if (drained.kind !== "beat") throw new Error("no reply");
+  expect(await drive(runnerOf(world, agent), drained.reply)).toMatchObject({ route: "done" });
+  const events = (await timeline(world, { run: payload.run, after: 0 })) ?? [];
+  expect(events.filter(({ kind }) => kind === "ModelCallLost")).toMatchObject([{ calls: 1 }]);
 });
 
 describe("definition of done", () => {

@@ -198,7 +198,7 @@ describe("a store that lies", () => {
     const lying: World = { ...world, objects: { ...world.objects, get } };
     expect(await attempt(runnerOf(lying, agent), payload)).toMatchObject({ reply: { route: "superseded" } });
     expect(records.filter(({ level }) => level === "alarm")).toMatchObject([{ what: "Unreadable" }]);
-    expect(await world.table.read(payload.run, Date.now())).toMatchObject({ version: 0, status: "queued" });
+    expect(await world.table.read(payload.run, Date.now())).toMatchObject({ version: 0, status: "running" });
   });
 
   test("a lost answer to any write changes nothing: the same write is sent again", async () => {
@@ -235,6 +235,33 @@ function losing({ table, objects, ...world }: World): World {
     objects: { ...objects, put: (key, bytes) => losingOnce(`put ${key}`, () => objects.put(key, bytes)) },
   };
 }
+
+test("schedule 20: a run whose execution is over is handed to the next one as soon as it can be read again", async () => {
+  const { world } = bench({ skewMs: 1 }, 600);
+  const agent = actor("none", () => 1);
+  const payload = await begin(world, agent, {});
+  const closed = { ...world.chain, start: async () => ({ kind: "exists", running: false }) as const };
+  const started: unknown[] = [];
+  const chain = {
+    ...closed,
+    start: async (name: string, of: unknown) => {
+      started.push(of);
+      return name.endsWith("-1") ? closed.start() : ({ kind: "started" } as const);
+    },
+  };
+  const invocation = { deadline: Date.now() + 600, drain: new AbortController().signal };
+  const lost: World = { ...world, chain, objects: { ...world.objects, get: async () => null } };
+  expect(await attempt(runnerOf(lost, agent), payload)).toMatchObject({ reply: { route: "superseded" } });
+  await runTask(runnerOf(lost, agent))({ kind: "sweep" }, invocation);
+  expect(started).toEqual([]);
+  const found = runTask(runnerOf({ ...world, chain }, agent));
+  const { leaseUntil } = (await world.table.read(payload.run, Date.now())) ?? {};
+  await expect.poll(() => Date.now(), { timeout: 5_000, interval: 10 }).toBeGreaterThan(leaseUntil ?? 0);
+  await found({ kind: "sweep" }, invocation);
+  const row = await world.table.read(payload.run, Date.now());
+  expect(row).toMatchObject({ chain: 2, owner: null, takeovers: 0 });
+  expect(started.at(-1)).toMatchObject({ chain: 2, epoch: row?.epoch });
+});
 
 test("a store whose answers never come ends the invocation, and the next one goes on", async () => {
   const { world } = bench();

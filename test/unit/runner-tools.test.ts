@@ -101,7 +101,8 @@ describe("a tool that never returns", () => {
     const runner = runnerOf(world, agent);
     const payload = await begin(world, agent, {});
     const before = Date.now();
-    expect(await attempt(runner, payload)).toEqual({ kind: "exit" });
+    const ended = await attempt(runner, payload);
+    expect(ended).toMatchObject({ kind: "exit", reply: { route: "beat" } });
     const row = await world.table.read(payload.run, Date.now());
     expect(row?.quietUntil).toBeGreaterThanOrEqual(before + world.limits.beatMs);
     const next = await attempt(runner, payload, 1);
@@ -177,4 +178,39 @@ test("several calls of one reply run side by side and are committed together", a
   expect(new Set(results.map(({ version }) => version)).size).toBe(1);
   const keys = events.flatMap((event) => (event.kind === "ToolIntended" ? [event.key] : []));
   expect(new Set(keys).size).toBe(2);
+});
+
+test("what a tool does to its arguments stays with the tool", async () => {
+  const seen: unknown[] = [];
+  const schema = z.object({ list: z.any() });
+  const agent = defineAgent({
+    name: "greedy",
+    version: "1",
+    instructions: "",
+    task: z.object({}),
+    model: scriptedModel({
+      name: "greedy-model",
+      reply: ({ calls }) => (calls.length === 0 ? { calls: [{ tool: "act", args: { list: [1] } }] } : { text: "over" }),
+    }),
+    tools: {
+      act: tool({
+        input: schema,
+        effect: "keyed",
+        run: ({ input }) => {
+          const list = input.list as number[];
+          seen.push([...list]);
+          list.push(2);
+          if (seen.length < 3) throw new OutcomeUnknown("the answer was lost");
+          return "at last";
+        },
+      }),
+    },
+  }) as Agent;
+  const { world } = bench();
+  const reply = await drive(runnerOf(world, agent), await begin(world, agent, {}));
+  expect(seen).toEqual([[1], [1], [1]]);
+  const events = (await timeline(world, { run: reply.run, after: 0 })) ?? [];
+  expect(events.find(({ kind }) => kind === "ModelCallCompleted")).toMatchObject({
+    parts: [{ args: { json: { list: [1] } } }],
+  });
 });

@@ -141,6 +141,7 @@ describe("what was thrown, as a sentence", () => {
     ["a number", 404, "404"],
     ["nothing", undefined, "undefined"],
     ["a symbol", Symbol("x"), "Symbol(x)"],
+    ["an object with no words of its own", { code: 7 }, '{"code":7}'],
     ["an object without words", silent, "something was thrown that has no words"],
     ["an error whose message is no text", odd, "[object Object]"],
     ["half a character", new Error("a\uD800"), "a\uFFFD"],

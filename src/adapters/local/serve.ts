@@ -4,8 +4,9 @@
  * supervisor is frozen and cannot kill it: nothing may act for a run after its lease.
  *
  * A process in which a task threw is not used again. Something of that task may still be running in it, and would go
- * on inside a later invocation (schedule 28).
+ * on inside a later invocation (schedule 28). Neither is one in which an error turned up that nobody caught.
  */
+import type { TaskResult } from "../../core/chain.ts";
 import type { RunTask } from "../../ports/tasks.ts";
 import { systemClock } from "./clock.ts";
 import { killGroup } from "./process-identity.ts";
@@ -19,12 +20,22 @@ export function serveTasks(run: RunTask): void {
   process.on("disconnect", end);
   // Whoever sends these to all processes means the supervisor, and that decides what they mean for a child.
   for (const signal of ["SIGINT", "SIGTERM", "SIGHUP"]) process.on(signal, () => {});
+  // Left behind by a task that is over, perhaps of another run: the task in hand is not to blame, and goes on.
+  process.on("uncaughtException", (error) => {
+    process.stderr.write(`nobody caught an error in worker ${process.pid}: ${error.stack ?? error.message}\n`);
+    if (inHand === 0) exit();
+    isSpent = true;
+  });
   process.on("message", (message: ToChild) => {
     if (message.kind === "drain") drain.abort();
     else void serve(run, { ...message, drain: drain.signal });
   });
   say({ kind: "ready" });
 }
+
+/** Tasks that are not answered yet, and whether something of an earlier one came to light. */
+let inHand = 0;
+let isSpent = false;
 
 async function serve(
   run: RunTask,
@@ -33,9 +44,12 @@ async function serve(
   const { task, deadline, drain } = of;
   const spare = systemClock.after(deadline - systemClock.now(), end);
   try {
-    const result = await run(task, { deadline, drain });
+    inHand += 1;
+    const done = await run(task, { deadline, drain });
+    const result: TaskResult = isSpent && done.kind === "beat" ? { kind: "exit", reply: done.reply } : done;
     spare();
     say({ kind: "answered", result }, result.kind === "exit" ? exit : undefined);
+    inHand -= 1;
   } catch (error) {
     say({ kind: "failed", error: taskError(error) }, exit);
   }

@@ -39,6 +39,8 @@ export interface PoolOptions {
 interface Leaving {
   readonly how: string;
   readonly error: TaskError | null;
+  /** What it answered before; the chain hears it once nothing of the process is left. */
+  readonly answer?: Answer;
 }
 
 const DRAINED: Leaving = { how: "killed: the supervisor comes to an end", error: null };
@@ -188,7 +190,10 @@ function hear(worker: Worker, of: { readonly message: FromChild; readonly option
 
 function conclude(worker: Worker, of: { readonly work: Work; readonly result: TaskResult }): void {
   const { work, result } = of;
-  if (result.kind === "exit") return leave(worker, { how: "its process had to end", error: null });
+  if (result.kind === "exit") {
+    const answer = { kind: "beat", reply: result.reply } as const;
+    return leave(worker, { how: "its process had to end", error: null, answer });
+  }
   if (result.kind !== work.task.kind) return leave(worker, { how: `it answered ${result.kind}`, error: null });
   worker.spare();
   worker.work = null;
@@ -207,7 +212,8 @@ function bury(worker: Worker, of: { readonly how: string; readonly options: Pool
   worker.spare();
   worker.leaving = end;
   of.options.onGone(identity, end.how);
-  work?.onEnd({ kind: "failed", ...end });
+  const answer = leaving?.answer;
+  work?.onEnd(answer === undefined ? { kind: "failed", how: end.how, error: end.error } : { kind: "answered", answer });
 }
 
 /** A message that cannot be sent is no news: that worker's exit is on its way. */
