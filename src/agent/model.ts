@@ -48,6 +48,8 @@ export interface ModelFailed {
   readonly retryable: boolean;
   /** How long the provider asks to be left alone, or null. */
   readonly retryAfterMs: number | null;
+  /** What a reply cost that came and cannot be used. */
+  readonly spent?: { readonly tokensIn: number; readonly tokensOut: number };
 }
 
 /** `aborted`: the request's own signal fired, and no reply had come. */

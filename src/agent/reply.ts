@@ -11,21 +11,21 @@ import { BOUNDS } from "../core/limits.ts";
 import type { ModelFailed, ModelReply, RepliedPart } from "./model.ts";
 
 export function replyOf({ content, finishReason, usage }: LanguageModelV4GenerateResult): ModelReply | ModelFailed {
+  const spent = { tokensIn: countOf(usage.inputTokens.total), tokensOut: countOf(usage.outputTokens.total) };
   const bytes = content.reduce((sum, part) => sum + bytesOf(part), 0);
   if (bytes > BOUNDS.replyBytesMax) {
-    return tooLarge(`the model's reply has ${bytes} bytes; ${BOUNDS.replyBytesMax} are taken at most`);
+    return tooLarge(`your reply has ${bytes} bytes; ${BOUNDS.replyBytesMax} are taken at most`, spent);
   }
   const parts = content.flatMap(partsOf);
   const calls = parts.filter((part) => part.kind === "call" || part.kind === "badCall").length;
   if (calls > BOUNDS.callsPerReplyMax) {
-    return tooLarge(`the model asked for ${calls} calls at once; ${BOUNDS.callsPerReplyMax} are taken at most`);
+    return tooLarge(`you asked for ${calls} calls at once; ${BOUNDS.callsPerReplyMax} are taken at most`, spent);
   }
   return {
     kind: "reply",
     parts,
     finish: finishReason.unified,
-    tokensIn: countOf(usage.inputTokens.total),
-    tokensOut: countOf(usage.outputTokens.total),
+    ...spent,
   };
 }
 
@@ -92,9 +92,10 @@ const TOKENS_MAX = 1e9;
 
 const countOf = (tokens = 0): number => (tokens > 0 ? Math.min(Math.ceil(tokens), TOKENS_MAX) : 0);
 
-const tooLarge = (message: string): ModelFailed => ({
+const tooLarge = (message: string, spent: NonNullable<ModelFailed["spent"]>): ModelFailed => ({
   kind: "failed",
   failure: { code: "ReplyTooLarge", message },
   retryable: false,
   retryAfterMs: null,
+  spent,
 });

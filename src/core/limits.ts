@@ -26,7 +26,7 @@ export const BOUNDS = {
   stateValueBytesMax: 4 * 1024,
   blobBytesMax: 8 * 1024 * 1024,
   messageBytesMax: 64 * 1024,
-  /** Model text above this is kept as a blob too: a reply has to fit the state. */
+  /** A reply above this is not taken; the model is told. */
   replyBytesMax: 1024 * 1024,
   /** Each takes room in the state while it is open. */
   callsPerReplyMax: 16,
@@ -58,7 +58,7 @@ export interface Limits {
   readonly modelMs: number;
   /** How long after its caller's lease an outside request may still take effect. */
   readonly settleMs: number;
-  /** The run expires this long after its last commit or message. */
+  /** A run that waits for nobody in particular is looked at again no later than this. */
   readonly idleRunMs: number;
   /** How long an ended run is kept (seed 1: 24 hours). */
   readonly retentionMs: number;

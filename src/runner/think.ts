@@ -82,8 +82,7 @@ async function absorbReply(
   }
   if (outcome.kind === "aborted") return "release";
   if (outcome.kind === "failed") {
-    const { failure, retryable, retryAfterMs } = outcome;
-    run.record(decideRecovery(run.state, { kind: "model", failure, retryable, retryAfterMs }, run.now));
+    recordFailure(run, agent, { model, outcome });
     return "on";
   }
   const { finish, tokensIn, tokensOut } = outcome;
@@ -99,6 +98,25 @@ async function absorbReply(
     run.record(decideRecovery(run.state, { kind: "reply", failure, say }, at));
   }
   return "on";
+}
+
+function recordFailure(
+  run: ActiveRun,
+  agent: Agent,
+  { model, outcome }: { readonly model: Model; readonly outcome: Extract<ModelOutcome, { readonly kind: "failed" }> },
+): void {
+  const at = run.now;
+  const { failure, retryable, retryAfterMs, spent } = outcome;
+  if (spent === undefined) {
+    run.record(decideRecovery(run.state, { kind: "model", failure, retryable, retryAfterMs }, at));
+    return;
+  }
+  // It came and was paid for; the model is told what is wrong with it.
+  const microUsd = microUsdOf(agent.price, spent.tokensIn, spent.tokensOut);
+  run.replies += 1;
+  run.record({ kind: "BudgetDebited", at, debit: { ...spent, microUsd, beats: 1 }, for: model.name });
+  const say = `Your last reply was not taken: ${failure.message}.`;
+  run.record(decideRecovery(run.state, { kind: "reply", failure, say }, at));
 }
 
 async function keepPart(run: ActiveRun, part: RepliedPart): Promise<ReplyPart> {

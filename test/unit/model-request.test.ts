@@ -265,9 +265,10 @@ describe("the reply", () => {
     expect(most).toMatchObject({ kind: "reply" });
     expect(await answered({ kind: "reply", calls: calls(BOUNDS.callsPerReplyMax + 1) })).toStrictEqual({
       kind: "failed",
-      failure: { code: "ReplyTooLarge", message: "the model asked for 17 calls at once; 16 are taken at most" },
+      failure: { code: "ReplyTooLarge", message: "you asked for 17 calls at once; 16 are taken at most" },
       retryable: false,
       retryAfterMs: null,
+      spent: { tokensIn: expect.any(Number) as number, tokensOut: expect.any(Number) as number },
     });
     const long = await answered({ kind: "reply", text: "ä".repeat(BOUNDS.replyBytesMax / 2) });
     expect(long).toMatchObject({ kind: "reply" });

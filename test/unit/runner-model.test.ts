@@ -76,6 +76,20 @@ describe("told to the model", () => {
   });
 });
 
+test("a reply that asks for too many calls is paid for and told, and the run goes on", async () => {
+  const call = { tool: "add", args: { a: 1 } };
+  const agent = talker(
+    ({ turn, messages }) => {
+      if (turn === 0 && messages.length === 1)
+        return { calls: Array(17).fill(call) as never, tokensIn: 100, tokensOut: 0 };
+      return { text: "fewer, then", tokensIn: 1, tokensOut: 0 };
+    },
+    { price: { inUsd: 10, outUsd: 10 } },
+  );
+  const { shown } = await outcomeOf(agent);
+  expect(shown).toMatchObject({ status: "completed", result: "fewer, then", spent: { tokensIn: 101 }, beats: 2 });
+});
+
 describe("a model that fails", () => {
   test("for good: the run fails with its words", async () => {
     const broken = talker(() => {
