@@ -6,7 +6,7 @@ import type { Json } from "./json.ts";
 import type { Value } from "./message.ts";
 import type { Action } from "./recovery.ts";
 
-/** How often a call may be repeated (agents.md, section 3). */
+/** How often a call may be repeated (see `ledger.ts`). */
 export type Effect = "none" | "keyed" | "unsafe";
 
 export type ReplyPart =

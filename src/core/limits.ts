@@ -31,7 +31,7 @@ export const BOUNDS = {
   /** Each takes room in the state while it is open. */
   callsPerReplyMax: 16,
   errorCharactersMax: 2_000,
-  /** Tries of one call that end without an answer (agents.md: 3). */
+  /** Tries of one call that end without an answer. */
   callTriesMax: 3,
   modelRetriesMax: 3,
   nudgesMax: 3,
