@@ -8,6 +8,8 @@ export {
   type Agent,
   type Check,
   type ModelChoice,
+  type Probe,
+  type ProbeContext,
   type RunView,
   type SettledCall,
   type Tool,

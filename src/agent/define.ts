@@ -30,11 +30,22 @@ export interface ToolContext<Input> {
   readonly log: (line: string) => void;
 }
 
+/** What a probe gets: the key that the call went out with. */
+export type ProbeContext<Input> = Pick<ToolContext<Input>, "input" | "key" | "signal">;
+
+/** The truth about a call, as far as the other side can tell it. */
+export type Probe =
+  | { readonly kind: "happened"; readonly result: unknown }
+  | { readonly kind: "absent" }
+  | { readonly kind: "unknown" };
+
 export interface Tool<Schema extends z.ZodType = z.ZodType> {
   readonly description: string;
   readonly input: Schema;
   readonly effect: Effect;
   readonly run: (context: ToolContext<z.output<Schema>>) => unknown;
+  /** Asks the other side what became of the call of that key. A `probed` tool has one, no other does. */
+  readonly probe: ((context: ProbeContext<z.output<Schema>>) => Probe | Promise<Probe>) | null;
   /** Milliseconds; null takes the world's default. */
   readonly timeoutMs: number | null;
   /** How long after its caller's lease a request may still take effect; null takes the world's default. */
@@ -44,10 +55,13 @@ export interface Tool<Schema extends z.ZodType = z.ZodType> {
 }
 
 /** A tool of any schema: the runner parses with the schema and hands over what came out. */
-type AnyTool = Omit<Tool, "run"> & { readonly run: (context: ToolContext<never>) => unknown };
+type AnyTool = Omit<Tool, "run" | "probe"> & {
+  readonly run: (context: ToolContext<never>) => unknown;
+  readonly probe: ((context: ProbeContext<never>) => Probe | Promise<Probe>) | null;
+};
 
 type ToolOptions<Schema extends z.ZodType> = Pick<Tool<Schema>, "input" | "effect" | "run"> &
-  Partial<Pick<Tool<Schema>, "description" | "timeoutMs" | "settleMs" | "externalId">>;
+  Partial<Pick<Tool<Schema>, "description" | "probe" | "timeoutMs" | "settleMs" | "externalId">>;
 
 /** One settled call, as checks and results see it. */
 export interface SettledCall {
@@ -129,6 +143,10 @@ export function defineAgent<Task extends z.ZodType>(options: AgentOptions<Task>)
   for (const tool of Object.keys(tools)) {
     refuse(!isName(tool), `a tool's name is 1 to 64 letters, digits, - and _, and not ${JSON.stringify(tool)}`);
   }
+  for (const [tool, { effect, probe }] of Object.entries(tools)) {
+    const wrong = (effect === "probed") !== (probe !== null && probe !== undefined);
+    refuse(wrong, `tool ${tool} of agent ${name}: a probed tool has a probe, and no other tool has one`);
+  }
   const budget = budgetSchema.safeParse(options.budget ?? {});
   refuse(!budget.success, `the budget of agent ${name}: ${firstIssue(budget.error)}`);
   const { maxBeats } = topology;
@@ -170,6 +188,7 @@ export function tool<Schema extends z.ZodType>(options: ToolOptions<Schema>): To
     input: options.input,
     effect: options.effect,
     run: options.run,
+    probe: options.probe ?? null,
     timeoutMs: options.timeoutMs ?? null,
     settleMs: options.settleMs ?? null,
     externalId: options.externalId ?? null,

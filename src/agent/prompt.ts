@@ -34,11 +34,13 @@ function add(prompt: LanguageModelV4Prompt, { role, parts }: Message): void {
       return;
     }
     case "tool": {
-      // Providers want all results of one reply in one message; we keep one per call, each with its own time.
+      // Providers want all results of one reply in one message right after it; we keep one per call, each with its own
+      // time, and a person's words may have come in between.
       const results = parts.flatMap(resultOf);
-      const last = prompt.at(-1);
-      if (last?.role === "tool") last.content.push(...results);
-      else prompt.push({ role, content: results });
+      const after = prompt.findLastIndex((each) => each.role === "assistant") + 1;
+      const first = prompt[after];
+      if (first?.role === "tool") first.content.push(...results);
+      else prompt.splice(after, 0, { role, content: results });
     }
   }
 }

@@ -6,6 +6,7 @@ import { list, showLedger, showRun, showTimeline, watch } from "./look.ts";
 import { reconcileCall } from "./reconcile.ts";
 import { type Shell, printDocument } from "./shell.ts";
 import { start } from "./start.ts";
+import { sendWords, steerRun } from "./steer.ts";
 import { commandLine } from "./words.ts";
 import { work } from "./work.ts";
 
@@ -31,6 +32,7 @@ async function parse(shell: Shell, version: string): Promise<number> {
     });
   const program = programOf(shell, version);
   addRunning(program, { shell, ends });
+  addSteering(program, { shell, ends });
   addLooking(program, { shell, ends });
   if (shell.argv.length === 0) {
     program.outputHelp();
@@ -106,6 +108,30 @@ function addRunning(program: Command, { shell, ends }: Into): void {
     );
 }
 
+function addSteering(program: Command, { shell, ends }: Into): void {
+  program.commandsGroup("Steering:");
+  program
+    .command("send <run> <text>")
+    .description("say something to the model of a run")
+    .option("--key <key>", "the same key twice is one message")
+    .action((run: string, text: string, _, command: Command) =>
+      ends(sendWords(shell, { run, text, flags: command.optsWithGlobals() })),
+    );
+  const wishes = [
+    ["pause", "let a run rest after the beat that is under way"],
+    ["resume", "let a paused run go on"],
+    ["cancel", "end a run; nothing new is started"],
+  ] as const;
+  for (const [want, description] of wishes) {
+    program
+      .command(`${want} <run>`)
+      .description(description)
+      .action((run: string, _, command: Command) =>
+        ends(steerRun(shell, { run, want, flags: command.optsWithGlobals() })),
+      );
+  }
+}
+
 const STATUSES = [...new Set(["queued", ...PHASE_NAMES.map((name) => PHASES[name].status)])];
 
 function addLooking(program: Command, { shell, ends }: Into): void {
@@ -151,4 +177,17 @@ function usageError({ argv }: Shell, error: CommanderError): CliError {
   return new CliError({ code: "Usage", exit: EXIT.usage, what, why, next }, { cause: error });
 }
 
-const KNOWN = new Set(["start", "work", "list", "show", "timeline", "ledger", "watch", "reconcile"]);
+const KNOWN = new Set([
+  "start",
+  "work",
+  "list",
+  "show",
+  "timeline",
+  "ledger",
+  "watch",
+  "reconcile",
+  "send",
+  "pause",
+  "resume",
+  "cancel",
+]);

@@ -51,7 +51,7 @@ export type Command = (...words: readonly string[]) => string;
 export function renderRun(run: Shown, of: Style & { readonly command: Command }): string {
   const { paint } = of;
   const calls = run.unknown.map((call) => renderUnknown(run.run, call, of));
-  return [...head(run, of), ...calls, ...end(run, paint)].join("\n");
+  return [...head(run, of), ...calls, ...paused(run, of), ...end(run, paint)].join("\n");
 }
 
 function head(run: Shown, { now, paint }: Style): string[] {
@@ -60,7 +60,7 @@ function head(run: Shown, { now, paint }: Style): string[] {
   const done = [count(beats, "beat"), `version ${version}`, `epoch ${epoch}`];
   const deaths = takeovers === 0 ? [] : [paint("yellow", count(takeovers, "takeover"))];
   const tokens = `${grouped(tokensIn)} tokens in, ${grouped(tokensOut)} out`;
-  const wakes = run.inProgress && run.status !== "blocked" ? (run.wakeAt ?? 0) : 0;
+  const wakes = run.inProgress && run.status !== "blocked" && run.status !== "paused" ? (run.wakeAt ?? 0) : 0;
   return [
     `${paint("bold", run.run)}  ${run.agent}`,
     ...pairs(
@@ -76,6 +76,10 @@ function head(run: Shown, { now, paint }: Style): string[] {
       paint,
     ),
   ];
+}
+
+function paused(run: Shown, { paint, command }: Style & { readonly command: Command }): string[] {
+  return run.status === "paused" ? ["", `let it go on: ${paint("bold", command("resume", run.run))}`] : [];
 }
 
 function end(run: Shown, paint: Paint): string[] {

@@ -110,19 +110,28 @@ function lineOf(context: Context): Line | null {
     case "ToolIntended":
       return null;
     case "MessageAbsorbed":
-      return entry.stage === "taken"
-        ? { says: `an answer about ${callName(story, entry.body.call)} was taken in` }
-        : null;
+      return entry.stage === "taken" ? messageLine({ ...context, entry }) : null;
+    case "RunPaused":
+      return { says: paint("yellow", "paused") };
+    case "RunResumed":
+      return { says: "goes on" };
     case "CheckFailed":
       return { says: `${paint("red", "✖")} not done yet, ${entry.check}: ${short(entry.why, WORDS_MAX)}` };
     case "RecoveryDecided":
       return { says: recoveryWords({ ...context, entry }) };
     case "RunEnded":
       if (entry.status === "completed") return { says: paint("green", "■ completed"), shows: entry.result };
+      if (entry.status === "cancelled") return { says: paint("yellow", "■ cancelled") };
       return { says: `${paint("red", `■ failed, ${entry.failure.code}`)}: ${short(entry.failure.message, WORDS_MAX)}` };
     default:
       return callLine({ ...context, entry });
   }
+}
+
+function messageLine({ story, entry }: Context<Entry<"MessageAbsorbed"> & { readonly stage: "taken" }>): Line {
+  const { body } = entry;
+  if (body.kind === "user") return { says: `${body.by} says: ${short(body.text, WORDS_MAX)}` };
+  return { says: `an answer about ${callName(story, body.call)} was taken in` };
 }
 
 function beatLine({ story, entry, next, page }: Context<Entry<"ModelCallCompleted">>): Line {
@@ -191,6 +200,10 @@ function recoveryWords({ story, entry, page }: Context<Entry<"RecoveryDecided">>
       return `${again} the model is told (${rule}): ${why}`;
     case "again":
       return `${again} ${callName(story, action.call)} gave no answer: ${why}`;
+    case "probe":
+      return `${again} ${callName(story, action.call)} is asked about ${relative(action.at, at)} (${rule}): ${why}`;
+    case "cancel":
+      return paint("yellow", `${again} the run is to end: ${why}`);
     case "abort":
       return `${paint("red", "✖")} gives up (${rule}): ${why}`;
   }

@@ -27,7 +27,7 @@ const at = z.int().nonnegative();
 const count = z.int().nonnegative();
 const name = z.string().min(1);
 const sha = z.string().regex(/^[0-9a-f]{64}$/);
-const effect = z.enum(["none", "keyed", "unsafe"]);
+const effect = z.enum(["none", "keyed", "probed", "unsafe"]);
 const phase = z.custom<Phase>((value) => PHASE_NAMES.includes(value as Phase));
 
 const value: z.ZodType<Value> = z.discriminatedUnion("kind", [
@@ -80,12 +80,10 @@ const answer: z.ZodType<Answer> = z.object({
   note: z.string().nullable(),
 });
 
-const messageBodySchema: z.ZodType<MessageBody> = z.object({
-  kind: z.literal("reconcile"),
-  call: name,
-  asked: count,
-  answer,
-});
+const messageBodySchema: z.ZodType<MessageBody> = z.discriminatedUnion("kind", [
+  z.object({ kind: z.literal("reconcile"), call: name, asked: count, answer }),
+  z.object({ kind: z.literal("user"), text: z.string(), by: name }),
+]);
 
 const failure: z.ZodType<Failure> = z.object({ code: name, message: z.string() });
 
@@ -94,6 +92,8 @@ const action: z.ZodType<Action> = z.discriminatedUnion("kind", [
   z.object({ kind: z.literal("nudge"), say: z.string() }),
   z.object({ kind: z.literal("abort"), failure }),
   z.object({ kind: z.literal("again"), call: name }),
+  z.object({ kind: z.literal("probe"), call: name, at, tried: z.boolean() }),
+  z.object({ kind: z.literal("cancel") }),
   z.object({ kind: z.literal("takeover"), from: name, takeovers: count }),
 ]);
 
@@ -141,11 +141,14 @@ const kinds: { readonly [K in EventKind]: z.ZodType<EventOf<K>> } = {
     }),
     z.object({ kind: z.literal("MessageAbsorbed"), at, stage: z.literal("cleared"), message: name }),
   ]),
+  RunPaused: z.object({ kind: z.literal("RunPaused"), at }),
+  RunResumed: z.object({ kind: z.literal("RunResumed"), at }),
   CheckFailed: z.object({ kind: z.literal("CheckFailed"), at, check: z.string(), why: z.string() }),
   RecoveryDecided: z.object({ kind: z.literal("RecoveryDecided"), at, rule: name, why: z.string(), action }),
   RunEnded: z.discriminatedUnion("status", [
     z.object({ kind: z.literal("RunEnded"), at, status: z.literal("completed"), result: value }),
     z.object({ kind: z.literal("RunEnded"), at, status: z.literal("failed"), failure }),
+    z.object({ kind: z.literal("RunEnded"), at, status: z.literal("cancelled") }),
   ]),
 };
 
@@ -164,6 +167,7 @@ const openCall: z.ZodType<OpenCall> = z.object({
   tries: count,
   asked: count,
   askFrom: at.nullable(),
+  probeAt: at.nullable(),
   answer: answer.nullable(),
 });
 
@@ -197,7 +201,13 @@ export const storedState: z.ZodType<StoredState> = z.object({
   modelRetries: count,
   nudges: count,
   retryAt: at.nullable(),
-  ending: failure.nullable(),
+  ending: z
+    .discriminatedUnion("kind", [
+      z.object({ kind: z.literal("failed"), failure }),
+      z.object({ kind: z.literal("cancelled") }),
+    ])
+    .nullable(),
+  pausedFrom: phase.nullable(),
   result: value.nullable(),
   failure: failure.nullable(),
   absorbed: z.array(name),

@@ -7,7 +7,7 @@ import type { Value } from "./message.ts";
 import type { Action } from "./recovery.ts";
 
 /** How often a call may be repeated (see `ledger.ts`). */
-export type Effect = "none" | "keyed" | "unsafe";
+export type Effect = "none" | "keyed" | "probed" | "unsafe";
 
 export type ReplyPart =
   | { readonly kind: "text"; readonly text: string }
@@ -24,13 +24,16 @@ export interface Answer {
 }
 
 /** What a message carries. */
-export type MessageBody = {
-  readonly kind: "reconcile";
-  readonly call: string;
-  /** The question that it answers: a call can become unknown more than once. */
-  readonly asked: number;
-  readonly answer: Answer;
-};
+export type MessageBody =
+  | {
+      readonly kind: "reconcile";
+      readonly call: string;
+      /** The question that it answers: a call can become unknown more than once. */
+      readonly asked: number;
+      readonly answer: Answer;
+    }
+  /** Words for the model. */
+  | { readonly kind: "user"; readonly text: string; readonly by: string };
 
 export interface Failure {
   /** Stable, for programs. */
@@ -74,11 +77,14 @@ interface Bodies {
   MessageAbsorbed:
     | { readonly stage: "taken"; readonly message: string; readonly body: MessageBody }
     | { readonly stage: "cleared"; readonly message: string };
+  RunPaused: object;
+  RunResumed: object;
   CheckFailed: { readonly check: string; readonly why: string };
   RecoveryDecided: { readonly rule: string; readonly why: string; readonly action: Action };
   RunEnded:
     | { readonly status: "completed"; readonly result: Value }
-    | { readonly status: "failed"; readonly failure: Failure };
+    | { readonly status: "failed"; readonly failure: Failure }
+    | { readonly status: "cancelled" };
 }
 
 export type EventKind = keyof Bodies;

@@ -11,15 +11,15 @@ import type { OpenCall, State } from "./state.ts";
 export interface ResumeRow {
   readonly effect: Effect;
   /** What a new owner does with a call that another invocation released and nobody settled. */
-  readonly onCrash: "again" | "ask";
+  readonly onCrash: "again" | "probe" | "ask";
   /** What follows a try that ended without an answer, and what follows the last one. */
-  readonly onTimeout: "again" | "ask";
+  readonly onTimeout: "again" | "probe" | "ask";
   readonly afterLastTry: "tell" | "ask";
   readonly inWords: string;
 }
 
 /**
- * One row per effect. `again` is always with the same key; `ask` blocks the run until a person or a policy says what
+ * One row per effect. `probe` asks the other side; `again` is always with the same key; `ask` blocks the run until a person or a policy says what
  * happened; `tell` lets the model go on, knowing that the outcome is unknown.
  */
 export const RESUME: { readonly [E in Effect]: ResumeRow } = {
@@ -37,6 +37,13 @@ export const RESUME: { readonly [E in Effect]: ResumeRow } = {
     afterLastTry: "tell",
     inWords: "runs again at once with the same key",
   },
+  probed: {
+    effect: "probed",
+    onCrash: "probe",
+    onTimeout: "probe",
+    afterLastTry: "ask",
+    inWords: "asks the other side; if it did not happen, runs again with the same key",
+  },
   unsafe: {
     effect: "unsafe",
     onCrash: "ask",
@@ -47,12 +54,12 @@ export const RESUME: { readonly [E in Effect]: ResumeRow } = {
 };
 
 /** A crash found the call open. Without its tool nobody can repeat it. */
-export function afterCrash(call: OpenCall, toolKnown: boolean): "again" | "ask" {
+export function afterCrash(call: OpenCall, toolKnown: boolean): "again" | "probe" | "ask" {
   return toolKnown && call.intent !== null ? RESUME[call.intent.effect].onCrash : "ask";
 }
 
 /** A try ended without an answer: a timeout, or a tool that says it cannot tell. */
-export function afterSilence(call: OpenCall): "again" | "ask" | "tell" {
+export function afterSilence(call: OpenCall): "again" | "probe" | "ask" | "tell" {
   const row = RESUME[call.intent?.effect ?? "unsafe"];
   return call.tries + 1 < BOUNDS.callTriesMax ? row.onTimeout : row.afterLastTry;
 }
@@ -64,3 +71,7 @@ export function argsOf(state: State, call: string): Value {
   }
   ensure(false, `no reply proposed call ${call}`);
 }
+
+/** Only the epoch that released it may start it: anybody else cannot know whether it was started. */
+export const startsOnce = (call: OpenCall): boolean =>
+  call.intent?.effect === "unsafe" || call.intent?.effect === "probed";

@@ -62,6 +62,8 @@ export interface Limits {
   readonly idleRunMs: number;
   /** How long an ended run is kept (seed 1: 24 hours). */
   readonly retentionMs: number;
+  /** Model replies of one invocation: more of them cost fewer claims and snapshots, and lose no effect. */
+  readonly beatsPerInvocation: number;
   /** How long a chain waits before it hands over a run whose beats keep dying. */
   readonly rescueMs: number;
 }
@@ -80,6 +82,7 @@ export function limitsFor(beatMs: number, change: Partial<Limits> = {}): Limits 
     settleMs: 30_000,
     idleRunMs: 30 * 24 * 3_600_000,
     retentionMs: 24 * 3_600_000,
+    beatsPerInvocation: 1,
     rescueMs: 60_000,
     ...change,
   };

@@ -12,19 +12,28 @@ export interface View {
   readonly epoch: number;
   /** Until when an overtaken invocation may still be alive inside its lease. */
   readonly quietUntil: number;
+  /** What somebody asked of the run. */
+  readonly cancel: boolean;
+  readonly pause: boolean;
 }
 
 export type Command =
   /** Check that the agent fits the run, and start it. */
   | { readonly kind: "prepare" }
-  /** End as failed: decided, and quiet has passed. */
-  | { readonly kind: "fail" }
+  /** End as decided; quiet has passed. */
+  | { readonly kind: "end" }
+  /** Somebody wants the run to end: nothing more is started. */
+  | { readonly kind: "cancel" }
+  | { readonly kind: "pause" }
+  | { readonly kind: "resume" }
   /** Apply a person's answer. */
   | { readonly kind: "reconcile"; readonly call: string }
   /** Record the intent of a proposed call, or refuse it. */
   | { readonly kind: "intend"; readonly calls: readonly string[] }
   /** Started by an invocation that is gone: decide by the resume table. */
   | { readonly kind: "recover"; readonly calls: readonly string[] }
+  /** Ask the other side what became of them. */
+  | { readonly kind: "probe"; readonly calls: readonly string[] }
   /** Released by this invocation: run them. */
   | { readonly kind: "perform"; readonly calls: readonly string[] }
   | { readonly kind: "askModel" }
@@ -32,15 +41,19 @@ export type Command =
   | { readonly kind: "judge" }
   /** Nothing may be done before then. */
   | { readonly kind: "wait"; readonly until: number }
-  /** Nothing can be done until somebody answers about these calls. */
-  | { readonly kind: "awaitAnswer"; readonly calls: readonly string[] };
+  /** Nothing can be done until somebody answers or resumes. */
+  | { readonly kind: "awaitAnswer" };
 
 /** In the order in which they are to be done; empty for a run that has ended. */
 export function outstanding(state: State, view: View): readonly Command[] {
   if (isTerminal(state.phase)) return [];
   const quiet = view.now < view.quietUntil;
   // Schedule 5: a failed end waits until no overtaken invocation can still act.
-  if (state.ending !== null) return [quiet ? { kind: "wait", until: view.quietUntil } : { kind: "fail" }];
+  if (state.ending !== null) return [quiet ? { kind: "wait", until: view.quietUntil } : { kind: "end" }];
+  if (view.cancel) return [{ kind: "cancel" }];
+  if (state.phase === "Paused") return [{ kind: view.pause ? "awaitAnswer" : "resume" }];
+  // What this invocation released is run first: nobody else could tell later that it never began.
+  if (view.pause && !state.open.some((call) => isReleasedBy(call, view.epoch))) return [{ kind: "pause" }];
   switch (state.phase) {
     case "Preparing":
       return [{ kind: "prepare" }];
@@ -67,16 +80,25 @@ function callsOwed(state: State, view: View, quiet: boolean): readonly Command[]
   // `succeeded` is taken at once; `retry` and `failed` claim that nothing happened, which only quiet can prove.
   const due = answered.find((call) => !quiet || call.answer?.as === "succeeded");
   const proposed = owed.filter((call) => call.status === "proposed");
-  const mine = owed.filter((call) => call.status === "started" && call.releasedBy === view.epoch);
-  const theirs = owed.filter((call) => call.status === "started" && call.releasedBy !== view.epoch);
+  const waiting = owed.filter((call) => call.status === "started" && call.probeAt !== null);
+  const probed = waiting.filter((call) => !quiet && view.now >= (call.probeAt ?? 0));
+  const started = owed.filter((call) => call.status === "started" && call.probeAt === null);
+  const mine = started.filter((call) => call.releasedBy === view.epoch);
+  const theirs = started.filter((call) => call.releasedBy !== view.epoch);
   const commands: Command[] = [];
   if (due !== undefined) commands.push({ kind: "reconcile", call: due.call });
   if (theirs.length > 0) commands.push({ kind: "recover", calls: theirs.map(idOf) });
+  if (probed.length > 0) commands.push({ kind: "probe", calls: probed.map(idOf) });
   if (proposed.length > 0) commands.push({ kind: "intend", calls: proposed.map(idOf) });
   if (mine.length > 0) commands.push({ kind: "perform", calls: mine.map(idOf) });
   if (commands.length > 0) return commands;
-  if (answered.length > 0) return [{ kind: "wait", until: view.quietUntil }];
-  return [{ kind: "awaitAnswer", calls: unknown.map(idOf) }];
+  // Answers wait for quiet, probes for what may still land as well.
+  const heldUntil = waiting.map((call) => Math.max(view.quietUntil, call.probeAt ?? 0));
+  if (answered.length > 0) heldUntil.push(view.quietUntil);
+  return [heldUntil.length > 0 ? { kind: "wait", until: Math.min(...heldUntil) } : { kind: "awaitAnswer" }];
 }
+
+const isReleasedBy = (call: OpenCall, epoch: number): boolean =>
+  call.status === "started" && call.releasedBy === epoch && call.probeAt === null;
 
 const idOf = (call: OpenCall): string => call.call;

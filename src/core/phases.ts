@@ -23,6 +23,9 @@ interface PhaseRow {
   readonly next: readonly string[];
 }
 
+/** From wherever a run is, it may be paused, fail or be cancelled. */
+const ANYWHERE = ["Paused", "Failed", "Cancelled"] as const;
+
 const rows = {
   Preparing: {
     kind: "active",
@@ -31,7 +34,7 @@ const rows = {
     ends: null,
     edge: "none",
     label: "loading the agent",
-    next: ["AwaitingLLM", "Failed"],
+    next: ["AwaitingLLM", ...ANYWHERE],
   },
   AwaitingLLM: {
     kind: "active",
@@ -40,7 +43,7 @@ const rows = {
     ends: null,
     edge: "plan",
     label: "waiting for the model",
-    next: ["ExecutingTools", "Reflecting", "RetryingLLM", "Failed"],
+    next: ["ExecutingTools", "Reflecting", "RetryingLLM", ...ANYWHERE],
   },
   ExecutingTools: {
     kind: "active",
@@ -49,7 +52,7 @@ const rows = {
     ends: null,
     edge: "batch",
     label: "running tools",
-    next: ["AwaitingLLM", "AwaitingReconcile", "Failed"],
+    next: ["AwaitingLLM", "AwaitingReconcile", ...ANYWHERE],
   },
   RetryingLLM: {
     kind: "active",
@@ -58,7 +61,7 @@ const rows = {
     ends: null,
     edge: "none",
     label: "waiting before it asks the model again",
-    next: ["AwaitingLLM", "ExecutingTools", "Reflecting", "Failed"],
+    next: ["AwaitingLLM", "ExecutingTools", "Reflecting", ...ANYWHERE],
   },
   Reflecting: {
     kind: "active",
@@ -67,7 +70,7 @@ const rows = {
     ends: null,
     edge: "verdict",
     label: "checking the definition of done",
-    next: ["AwaitingLLM", "Completed", "Failed"],
+    next: ["AwaitingLLM", "Completed", ...ANYWHERE],
   },
   AwaitingReconcile: {
     kind: "parked",
@@ -76,7 +79,25 @@ const rows = {
     ends: null,
     edge: "resolution",
     label: "waiting for a person: the outcome of a call is unknown",
-    next: ["ExecutingTools", "AwaitingLLM", "Failed"],
+    next: ["ExecutingTools", "AwaitingLLM", ...ANYWHERE],
+  },
+  Paused: {
+    kind: "parked",
+    idle: false,
+    status: "paused",
+    ends: null,
+    edge: "none",
+    label: "paused until somebody resumes it",
+    next: [
+      "Preparing",
+      "AwaitingLLM",
+      "ExecutingTools",
+      "RetryingLLM",
+      "Reflecting",
+      "AwaitingReconcile",
+      "Failed",
+      "Cancelled",
+    ],
   },
   Completed: {
     kind: "terminal",
@@ -94,6 +115,15 @@ const rows = {
     ends: "failed",
     edge: "none",
     label: "failed",
+    next: [],
+  },
+  Cancelled: {
+    kind: "terminal",
+    idle: false,
+    status: "cancelled",
+    ends: "done",
+    edge: "none",
+    label: "cancelled",
     next: [],
   },
 } as const satisfies Record<string, PhaseRow>;

@@ -30,6 +30,10 @@ export type Action =
   | { readonly kind: "abort"; readonly failure: Failure }
   /** Run the call again with its key. */
   | { readonly kind: "again"; readonly call: string }
+  /** Ask the other side, not before `at`, whether the call happened. `tried`: a try of it ended without an answer. */
+  | { readonly kind: "probe"; readonly call: string; readonly at: number; readonly tried: boolean }
+  /** End the run because somebody wants it. */
+  | { readonly kind: "cancel" }
   /** Another invocation held the run and is gone: go on from the last checkpoint. */
   | { readonly kind: "takeover"; readonly from: string; readonly takeovers: number };
 

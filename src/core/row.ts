@@ -2,7 +2,7 @@
  * The run row: the one mutable object of a run. Every operation on it is a pure decision, `(row, request) → outcome`,
  * which a world applies in one atomic conditional write. The embedded and in-memory worlds run these functions inside
  * a transaction; DynamoDB has the same conditions as expressions, and the conformance suite holds all of them to one
- * behaviour. Times are epoch milliseconds except `expiresAtSec`.
+ * behaviour. Handing a run over is in `row-hand-over.ts`. Times are epoch milliseconds except `expiresAtSec`.
  */
 import type { Spent } from "./budget.ts";
 import { NOTHING_SPENT } from "./budget.ts";
@@ -55,6 +55,9 @@ export interface Row {
   readonly takeovers: number;
   readonly stirs: number;
   readonly stirsSeen: number;
+  /** Asked for, not necessarily done. */
+  readonly cancel: boolean;
+  readonly pause: boolean;
   readonly status: Status;
   readonly phase: Phase;
   readonly statusSince: number;
@@ -110,6 +113,8 @@ export function created(creation: Creation): Row {
     takeovers: 0,
     stirs: 0,
     stirsSeen: 0,
+    cancel: false,
+    pause: false,
     status: "queued",
     phase: "Preparing",
     statusSince: now,
@@ -250,37 +255,18 @@ export function stirred(row: Row, deadline: number): Row {
   return { ...row, stirs: row.stirs + 1, deadline: Math.max(row.deadline, deadline) };
 }
 
-export interface HandOver extends Of {
-  /** The execution that is over. */
-  readonly chain: number;
-  readonly afterDeath: boolean;
+export interface Request extends Of {
+  readonly want: "cancel" | "pause" | "resume";
 }
 
-export type HandOverOutcome =
-  | Changed<"handed">
-  | { readonly kind: "held"; readonly row: Row; readonly until: number }
-  | Changed<"lost">
-  | Refused;
+export type RequestOutcome = Changed<"requested"> | Changed<"late"> | Refused;
 
-/** Schedule 33: over an owner, quiet is raised to its lease, or nobody would know when its request may still land. */
-export function handedOver(row: Row, handOver: HandOver): HandOverOutcome {
-  if (hasEnded(row) || row.chain !== handOver.chain) return { kind: "lost", row };
-  const lease = row.owner === null ? null : (row.leaseUntil ?? 0);
-  if (lease !== null && handOver.now < lease) return { kind: "held", row, until: lease };
-  return {
-    kind: "handed",
-    row: {
-      ...row,
-      chain: row.chain + 1,
-      epoch: row.epoch + 1,
-      owner: null,
-      leaseUntil: null,
-      park: null,
-      chainClaims: 0,
-      quietUntil: Math.max(row.quietUntil, lease ?? 0),
-      takeovers: row.takeovers + (handOver.afterDeath ? 1 : 0),
-    },
-  };
+/** Schedule 14: resuming clears the pause and stirs, so that a parked run goes round and sees it. */
+export function requested(row: Row, { want }: Request): RequestOutcome {
+  if (hasEnded(row)) return { kind: "late", row };
+  const cancel = row.cancel || want === "cancel";
+  const pause = want === "cancel" ? row.pause : want === "pause";
+  return { kind: "requested", row: { ...row, cancel, pause, stirs: row.stirs + 1 } };
 }
 
 /** Schedule 41: the time to live starts when everyone who waits for the end knows it. */

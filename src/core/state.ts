@@ -7,6 +7,9 @@ import type { Answer, Effect, Failure } from "./event.ts";
 import { type Message, type Value, text } from "./message.ts";
 import type { Phase } from "./phases.ts";
 
+/** A decided end. Only a run that is done completes, and that needs no waiting. */
+export type Ending = { readonly kind: "failed"; readonly failure: Failure } | { readonly kind: "cancelled" };
+
 /** A call that nobody settled yet. Its arguments are in the transcript; settled calls live in the events. */
 export interface OpenCall {
   /** `c1`, `c2`, ... within an attempt, never used again in it. */
@@ -22,6 +25,8 @@ export interface OpenCall {
   /** How often it became unknown, and from when a person can tell that it did not happen. */
   readonly asked: number;
   readonly askFrom: number | null;
+  /** When a probe may be asked: whoever could still act is dead then, and what left has landed. Null: no probe is due. */
+  readonly probeAt: number | null;
   /** An answer that was absorbed and is applied when quiet has passed (schedule 42). */
   readonly answer: Answer | null;
 }
@@ -47,7 +52,9 @@ export interface State {
   /** When the model may be asked again; null except in RetryingLLM. */
   readonly retryAt: number | null;
   /** What the run will end with, decided and not yet committed: a failed end waits for quiet. */
-  readonly ending: Failure | null;
+  readonly ending: Ending | null;
+  /** The phase to go back to; null unless paused. */
+  readonly pausedFrom: Phase | null;
   readonly result: Value | null;
   readonly failure: Failure | null;
   /** Messages whose content is taken and whose inbox items may still exist. */
@@ -92,6 +99,7 @@ export function initialState(of: {
     nudges: 0,
     retryAt: null,
     ending: null,
+    pausedFrom: null,
     result: null,
     failure: null,
     absorbed: [],

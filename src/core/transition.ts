@@ -20,9 +20,11 @@ export const ACCEPTS: { readonly [K in EventKind]: "live" | readonly Phase[] } =
   ToolIntended: ["ExecutingTools"],
   ToolInvoked: ["ExecutingTools"],
   ToolResultRecorded: ["ExecutingTools"],
-  ToolOutcomeUnknown: ["ExecutingTools"],
+  ToolOutcomeUnknown: ["ExecutingTools", "Paused"],
   ToolResultReconciled: ["ExecutingTools", "AwaitingReconcile"],
   MessageAbsorbed: "live",
+  RunPaused: ["Preparing", "AwaitingLLM", "ExecutingTools", "RetryingLLM", "Reflecting", "AwaitingReconcile"],
+  RunResumed: ["Paused"],
   CheckFailed: ["Reflecting"],
   RecoveryDecided: "live",
   RunEnded: "live",
@@ -99,7 +101,7 @@ const handlers: Handlers = {
       ensure(open.intent !== null, `call ${call} is started without an intent`);
       ensure(open.status !== "unknown", `call ${call} is unknown: only an answer releases it again`);
       ensure(open.releasedBy === null || open.intent.effect !== "unsafe", `unsafe call ${call} is released twice`);
-      return { ...open, status: "started", releasedBy: epoch };
+      return { ...open, status: "started", releasedBy: epoch, probeAt: null };
     }),
 
   ToolResultRecorded: (state, { call, outcome, value, at }) => settle(state, call, { outcome, value, at }),
@@ -107,13 +109,21 @@ const handlers: Handlers = {
   ToolOutcomeUnknown: (state, { call, why, askFrom, at }) => {
     if (askFrom === null) return settle(state, call, { outcome: "unknown", value: inline(why), at });
     return afterCalls(
-      withCall(state, call, (open) => ({ ...open, status: "unknown", asked: open.asked + 1, askFrom })),
+      withCall(state, call, (open) => ({
+        ...open,
+        status: "unknown",
+        asked: open.asked + 1,
+        askFrom,
+        probeAt: null,
+      })),
     );
   },
 
   ToolResultReconciled: (state, { call, answer, at }) => {
-    const unknown = state.open.find((open) => open.call === call && open.status === "unknown");
-    ensure(unknown !== undefined, `call ${call} is not unknown`);
+    const unknown = state.open.find(
+      (open) => open.call === call && (open.status === "unknown" || open.probeAt !== null),
+    );
+    ensure(unknown !== undefined, `nobody asked about call ${call}`);
     if (answer.as !== "retry") {
       const said = inline(answer.note ?? `a person says that it ${answer.as}`);
       return settle(state, call, { outcome: answer.as, value: answer.value ?? said, at });
@@ -129,11 +139,16 @@ const handlers: Handlers = {
     }
     ensure(!state.absorbed.includes(event.message), `message ${event.message} is absorbed twice`);
     const taken = { ...state, absorbed: [...state.absorbed, event.message] };
+    if (event.body.kind === "user") return heard(taken, { text: event.body.text, by: event.body.by, at: event.at });
     const { call, asked, answer } = event.body;
     // A question that is no longer open was answered in another way; the surface refuses such answers before a write.
     const open = state.open.find((each) => each.call === call && each.status === "unknown" && each.asked === asked);
     return open === undefined ? taken : withCall(taken, call, (each) => ({ ...each, answer }));
   },
+
+  RunPaused: (state) => ({ ...state, phase: "Paused", pausedFrom: state.phase }),
+
+  RunResumed: (state) => ({ ...state, phase: state.pausedFrom ?? "AwaitingLLM", pausedFrom: null }),
 
   CheckFailed: (state) => state,
 
@@ -149,7 +164,15 @@ const handlers: Handlers = {
           messages: [...state.messages, message(state, at, "cairn", "user", [text(action.say)])],
         };
       case "abort":
-        return { ...state, ending: action.failure };
+        return { ...state, ending: { kind: "failed", failure: action.failure } };
+      case "cancel":
+        return { ...state, ending: { kind: "cancelled" } };
+      case "probe":
+        return withCall(state, action.call, (open) => ({
+          ...open,
+          tries: open.tries + (action.tried ? 1 : 0),
+          probeAt: action.at,
+        }));
       case "again":
         return withCall(state, action.call, (open) => ({ ...open, tries: open.tries + 1 }));
       case "takeover":
@@ -157,10 +180,12 @@ const handlers: Handlers = {
     }
   },
 
-  RunEnded: (state, event) =>
-    event.status === "completed"
-      ? { ...state, phase: "Completed", result: event.result }
-      : { ...state, phase: "Failed", failure: event.failure, ending: null },
+  RunEnded: (state, event) => {
+    const ended = { ...state, ending: null, pausedFrom: null };
+    if (event.status === "completed") return { ...ended, phase: "Completed", result: event.result };
+    if (event.status === "cancelled") return { ...ended, phase: "Cancelled" };
+    return { ...ended, phase: "Failed", failure: event.failure };
+  },
 };
 
 function openCalls(state: State, parts: readonly ReplyPart[]): OpenCall[] {
@@ -174,6 +199,7 @@ function openCalls(state: State, parts: readonly ReplyPart[]): OpenCall[] {
     tries: 0,
     asked: 0,
     askFrom: null,
+    probeAt: null,
     answer: null,
   }));
 }
@@ -212,6 +238,15 @@ function withCall(state: State, call: string, change: (open: OpenCall) => OpenCa
   return { ...state, open: state.open.map((each) => (each.call === call ? change(each) : each)) };
 }
 
+/** Words that arrive in the middle of a run follow what is committed; a run that was done is not done any more. */
+function heard(state: State, words: { text: string; by: string; at: number }): State {
+  const said = message(state, words.at, `user:${words.by}`, "user", [text(words.text)]);
+  // Also one that was paused in between: its words are taken in before it is resumed.
+  const notDone = (phase: Phase): Phase => (phase === "Reflecting" ? "AwaitingLLM" : phase);
+  const pausedFrom = state.pausedFrom === null ? null : notDone(state.pausedFrom);
+  return { ...state, phase: notDone(state.phase), pausedFrom, messages: [...state.messages, said] };
+}
+
 /** A call is over: its result joins the transcript with its own time and source. */
 function settle(state: State, call: string, as: { outcome: CallOutcome; value: Value; at: number }): State {
   const open = state.open.find((each) => each.call === call);
@@ -224,8 +259,9 @@ function settle(state: State, call: string, as: { outcome: CallOutcome; value: V
   });
 }
 
-/** The phase follows from the calls: the last result closes the batch. */
+/** The phase follows from the calls: the last result closes the batch. A paused run stays so, as when it ends. */
 function afterCalls(state: State): State {
+  if (state.phase === "Paused") return state;
   if (state.open.length === 0) return { ...state, phase: "AwaitingLLM" };
   const blocked = state.open.every((call) => call.status === "unknown");
   return { ...state, phase: blocked ? "AwaitingReconcile" : "ExecutingTools" };
@@ -244,6 +280,7 @@ function assertState(before: State, after: State): void {
     after.open.every((call) => call.status !== "started" || (call.intent !== null && call.releasedBy !== null)),
     "a call is started without an intent",
   );
+  ensure((after.phase === "Paused") === (after.pausedFrom !== null), "a paused run, and no other, knows where it was");
   ensure((after.phase === "Completed") === (after.result !== null), "a result belongs to a completed run");
   ensure((after.phase === "Failed") === (after.failure !== null), "a failure belongs to a failed run");
 }

@@ -18,14 +18,15 @@ import type {
   Commit,
   CommitOutcome,
   Creation,
-  HandOver,
-  HandOverOutcome,
   Of,
   Park,
   ParkOutcome,
   Refused,
+  Request,
+  RequestOutcome,
   Row,
 } from "../core/row.ts";
+import type { HandOver, HandOverOutcome } from "../core/row-hand-over.ts";
 
 export interface Ambiguous {
   readonly kind: "ambiguous";
@@ -70,6 +71,8 @@ export interface RunTable {
   park(park: Park): Promise<ParkOutcome | Ambiguous>;
   /** One transaction: `seen` item absent, row not terminal; then `seen` item, inbox item and `stirs + 1`. */
   deliver(delivery: Delivery): Promise<DeliverOutcome>;
+  /** Cancel, pause or resume; the caller wakes the run. */
+  request(request: Request): Promise<RequestOutcome | Ambiguous>;
   handOver(handOver: HandOver): Promise<HandOverOutcome | Ambiguous>;
   tell(of: Of & { readonly expiresAtSec: number }): Promise<Changed<"told"> | Refused | Ambiguous>;
   read(run: string, now: number): Promise<Row | null>;

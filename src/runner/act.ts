@@ -2,7 +2,7 @@
 import type { Agent, Tool } from "../agent/define.ts";
 import { asJson, bounded, sentenceOf } from "../codec/value.ts";
 import type { Json } from "../core/json.ts";
-import { afterCrash, afterSilence, argsOf } from "../core/ledger.ts";
+import { afterCrash, afterSilence, argsOf, startsOnce } from "../core/ledger.ts";
 import { type Value, inline } from "../core/message.ts";
 import type { OpenCall } from "../core/state.ts";
 import type { ActiveRun } from "./active-run.ts";
@@ -20,11 +20,15 @@ interface Runnable {
  * side by side, and what they came to is committed together.
  */
 export async function perform(run: ActiveRun, agent: Agent, calls: readonly string[]): Promise<Next> {
-  if (run.hasPending) await run.commit({ release: false, wakeAt: null, unlessStirred: false });
+  // What this commit brings back, such as a cancel, comes before any call.
+  if (run.hasPending) {
+    await run.commit({ release: false, wakeAt: null, unlessStirred: false });
+    return "on";
+  }
   const runnable = await Promise.all(calls.map((call) => prepared(run, agent, call)));
   const longest = Math.max(...runnable.map(({ tool }) => timeoutOf(run, tool)));
   if (longest > run.leftMs) return noTime(run, runnable);
-  run.acted = true;
+  run.recovered ||= run.replies === 0;
   const tries = await Promise.all(runnable.map(async (each) => ({ ...each, ended: await tryOnce(run, each) })));
   // Set before anything is decided: what counts as quiet for a person's answer depends on it.
   if (tries.some(({ ended }) => ended.kind === "silent" && ended.outlived)) run.outlived = "tool";
@@ -32,10 +36,10 @@ export async function perform(run: ActiveRun, agent: Agent, calls: readonly stri
   return run.outlived === "no" ? "on" : "release";
 }
 
-/** An unsafe call starts only in the epoch that released it: without time it is over, and known not to have begun. */
+/** Such a call starts only in the epoch that released it: without time it is over, and known not to have begun. */
 function noTime(run: ActiveRun, runnable: readonly Runnable[]): Next {
   for (const { open } of runnable) {
-    if (open.intent?.effect !== "unsafe") continue;
+    if (!startsOnce(open)) continue;
     const why = "NotStarted: no time was left to start it; it did not happen";
     recordResult(run, open.call, { outcome: "failed", value: inline(why), evidence: "it was never started" });
   }
@@ -60,6 +64,7 @@ function tryOnce(run: ActiveRun, { open, tool, args }: Runnable): Promise<Try> {
 }
 
 async function recordEnd(run: ActiveRun, { open, tool, ended }: Runnable & { readonly ended: Try }): Promise<void> {
+  run.commitFirst ||= startsOnce(open);
   if (ended.kind === "silent") return recordSilence(run, open, { tool, why: ended.why });
   if (ended.kind === "threw") {
     return recordResult(run, open.call, { outcome: "failed", value: inline(ended.why), evidence: "the tool threw" });
@@ -77,7 +82,7 @@ async function recordEnd(run: ActiveRun, { open, tool, ended }: Runnable & { rea
   recordResult(run, open.call, { outcome, value: inline(why), evidence });
 }
 
-function recordResult(
+export function recordResult(
   run: ActiveRun,
   call: string,
   result: { outcome: "succeeded" | "failed"; value: Value; externalId?: string | null; evidence: string },
@@ -95,6 +100,11 @@ function recordSilence(run: ActiveRun, open: OpenCall, of: { tool: Tool; why: st
     run.record({ kind: "RecoveryDecided", at, rule: "call ended without an answer", why: of.why, action });
     return;
   }
+  if (decision === "probe") {
+    const action = { kind: "probe", call, at: askFromOf(run, of.tool), tried: true } as const;
+    run.record({ kind: "RecoveryDecided", at, rule: "call ended without an answer", why: of.why, action });
+    return;
+  }
   const tries = open.tries + 1;
   const why =
     decision === "ask" ? of.why : `unknown after ${tries} tries with one key: ${of.why}. It may have happened.`;
@@ -109,13 +119,19 @@ export async function recover(run: ActiveRun, agent: Agent, calls: readonly stri
     const tool = Object.hasOwn(agent.tools, open.tool) ? agent.tools[open.tool] : undefined;
     const fits = tool !== undefined && misfit(tool, await run.json(argsOf(run.state, call))) === null;
     const at = run.now;
-    if (afterCrash(open, fits) === "again") {
+    const decision = afterCrash(open, fits);
+    if (decision === "again") {
+      run.inherited.add(call);
       run.record({ kind: "ToolInvoked", at, call, epoch: run.row.epoch });
       continue;
     }
-    const why = fits
-      ? "its process ended after the call was released and before its outcome was recorded"
-      : `the agent has no tool ${open.tool} any more that takes these arguments`;
+    const died = "its process ended after the call was released and before its outcome was recorded";
+    if (decision === "probe") {
+      const action = { kind: "probe", call, at: askFromOf(run, tool ?? null), tried: false } as const;
+      run.record({ kind: "RecoveryDecided", at, rule: "call was open when its process ended", why: died, action });
+      continue;
+    }
+    const why = fits ? died : `the agent has no tool ${open.tool} any more that takes these arguments`;
     run.record({ kind: "ToolOutcomeUnknown", at, call, why, askFrom: askFromOf(run, tool ?? null) });
   }
   return "on";
@@ -125,7 +141,7 @@ export async function recover(run: ActiveRun, agent: Agent, calls: readonly stri
  * From when a person can tell that it did not happen (schedule 35): whoever may still start it is dead then, and what
  * left has landed or never will.
  */
-function askFromOf(run: ActiveRun, tool: Tool | null): number {
+export function askFromOf(run: ActiveRun, tool: Tool | null): number {
   const { quietUntil, leaseUntil } = run.row;
   const quiet = run.outlived === "tool" ? Math.max(quietUntil, leaseUntil ?? 0) : quietUntil;
   return Math.max(quiet, run.now) + (tool?.settleMs ?? run.world.limits.settleMs);

@@ -49,8 +49,12 @@ export class ActiveRun {
   readonly invocation: Invocation;
   /** Model replies that this invocation brought in. */
   replies = 0;
-  /** It ran tools; what they came to is committed before the model hears of it (rule 2). */
-  acted = false;
+  /** It ran tools that another invocation had released. */
+  recovered = false;
+  /** Calls that another invocation had released before: nobody here can say that they never began. */
+  readonly inherited = new Set<string>();
+  /** What was recorded has to be durable before the model hears of it (rule 2). */
+  commitFirst = false;
   /** Something outlived its timeout: this process has to end before it does anything else. */
   outlived: "no" | "code" | "tool" = "no";
   /** Model calls of dead invocations whose cost is not debited yet. */
@@ -101,6 +105,11 @@ export class ActiveRun {
     return this.invocation.deadline - this.world.limits.drainMs - this.now;
   }
 
+  /** Turns of plan, act and observe that this invocation brought to an end. */
+  get turns(): number {
+    return this.replies + (this.recovered && this.replies === 0 ? 1 : 0);
+  }
+
   /** Decided, and not yet durable. */
   get hasPending(): boolean {
     return this.#pending.length > 0;
@@ -112,7 +121,8 @@ export class ActiveRun {
   }
 
   view(): View {
-    return { now: this.now, epoch: this.#row.epoch, quietUntil: this.#row.quietUntil };
+    const { epoch, quietUntil, cancel, pause } = this.#row;
+    return { now: this.now, epoch, quietUntil, cancel, pause };
   }
 
   owed(): readonly Command[] {
@@ -195,6 +205,7 @@ export class ActiveRun {
     if (outcome.kind === "stirred") return "stirred";
     this.#committed = this.#state;
     this.#pending = [];
+    this.commitFirst = false;
     this.#journal = checkpoint ? [] : commits;
     return "committed";
   }

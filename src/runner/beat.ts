@@ -18,9 +18,11 @@ import type { World } from "../ports/world.ts";
 import { perform, recover } from "./act.ts";
 import { ActiveRun, Fenced } from "./active-run.ts";
 import { certainly } from "./certain.ts";
-import { commitFailure, tellEnd } from "./ending.ts";
-import { openInbox } from "./inbox.ts";
+import { cancel, pause, resume } from "./control.ts";
+import { commitDecided, tellEnd } from "./ending.ts";
+import { absorbInbox, openInbox } from "./inbox.ts";
 import { type SegmentCache, load } from "./load.ts";
+import { probe } from "./probe.ts";
 import { judge } from "./reflect.ts";
 import { type Next, askModel, intend } from "./think.ts";
 
@@ -111,13 +113,38 @@ type Step = Exclude<Command, { kind: "wait" | "awaitAnswer" }>;
 
 async function step(runner: Runner, run: ActiveRun, command: Step): Promise<Next | { readonly seconds: number }> {
   // These need no agent, so a run whose agent is gone or kills its process can still end and be answered.
-  if (command.kind === "fail") {
-    ensure(run.state.ending !== null, "nothing was decided to fail with");
-    return commitFailure(run, run.state.ending);
+  switch (command.kind) {
+    case "end":
+      ensure(run.state.ending !== null, "no end was decided");
+      return commitDecided(run, run.state.ending);
+    case "cancel":
+      return cancel(run);
+    case "pause":
+      return pause(run);
+    case "resume":
+      return resume(run);
+    case "reconcile":
+      return reconcile(run, command.call);
+    default:
+      return stepOfAgent(runner, run, command);
   }
-  if (command.kind === "reconcile") return reconcile(run, command.call);
+}
+
+type AgentStep = Exclude<Step, { kind: "end" | "cancel" | "pause" | "resume" | "reconcile" }>;
+
+async function stepOfAgent(
+  runner: Runner,
+  run: ActiveRun,
+  command: AgentStep,
+): Promise<Next | { readonly seconds: number }> {
   if (mayStop(command) && run.invocation.drain.aborted) return "release";
-  if (command.kind === "askModel" && (run.replies > 0 || run.acted)) return "release";
+  if (command.kind === "askModel") {
+    if (run.turns >= run.world.limits.beatsPerInvocation) return "release";
+    // The commit may bring news, such as a cancel: everything is decided again.
+    if (run.commitFirst) return commitOnly(run);
+    // Each beat of an invocation hears what came before it, as if it were the first one.
+    if (run.row.stirs !== run.stirsRead && !run.row.pause) await absorbInbox(run);
+  }
   const found = await runner.agentOf(run.row.agent);
   if (found.kind === "absent") {
     alarm(run.world, run.row.run, { what: "AgentAbsent", why: found.why });
@@ -135,6 +162,8 @@ async function step(runner: Runner, run: ActiveRun, command: Step): Promise<Next
       return intend(run, agent, command.calls);
     case "recover":
       return recover(run, agent, command.calls);
+    case "probe":
+      return probe(run, agent, command.calls);
     case "perform":
       return perform(run, agent, command.calls);
     case "judge":
@@ -143,7 +172,7 @@ async function step(runner: Runner, run: ActiveRun, command: Step): Promise<Next
 }
 
 /** Before these an invocation that is asked to end may let go; what was released must be run or accounted for. */
-const mayStop = (command: Step): boolean => command.kind !== "perform" && command.kind !== "judge";
+const mayStop = (command: AgentStep): boolean => command.kind !== "perform" && command.kind !== "judge";
 
 function reconcile(run: ActiveRun, call: string): Next {
   const answered = run.state.open.find((open) => open.call === call)?.answer ?? null;
@@ -163,6 +192,11 @@ async function guarded<T>(run: ActiveRun, work: () => Promise<T>): Promise<T | "
     run.record(decideRecovery(run.state, { kind: "agent", failure }, run.now));
     return "on";
   }
+}
+
+async function commitOnly(run: ActiveRun): Promise<Next> {
+  await run.commit({ release: false, wakeAt: null, unlessStirred: false });
+  return "on";
 }
 
 type LetGo =

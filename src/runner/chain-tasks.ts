@@ -2,7 +2,8 @@
 import { Unreadable } from "../codec/canonical.ts";
 import { executionName } from "../core/ids.ts";
 import type { Attempt, Payload, TaskResult } from "../core/chain.ts";
-import { type HandOverOutcome, type ParkOutcome, type Row, hasEnded } from "../core/row.ts";
+import { type ParkOutcome, type Row, hasEnded } from "../core/row.ts";
+import type { HandOverOutcome } from "../core/row-hand-over.ts";
 import type { RunTask } from "../ports/tasks.ts";
 import type { World } from "../ports/world.ts";
 import { type Runner, beat } from "./beat.ts";

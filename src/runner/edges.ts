@@ -30,6 +30,7 @@ export function worldWithEdges(world: World, onEdge: OnEdge): World {
       },
       park: (park) => table.park(park),
       deliver: (delivery) => table.deliver(delivery),
+      request: (request) => table.request(request),
       handOver: (handOver) => table.handOver(handOver),
       tell: (of) => table.tell(of),
       read: (run, now) => table.read(run, now),

@@ -3,6 +3,7 @@ import type { Failure } from "../core/event.ts";
 import type { Value } from "../core/message.ts";
 import { type Changed, type Refused, type Row, hasEnded } from "../core/row.ts";
 import type { World } from "../ports/world.ts";
+import type { Ending } from "../core/state.ts";
 import type { ActiveRun } from "./active-run.ts";
 import { certainly } from "./certain.ts";
 import { absorbInbox } from "./inbox.ts";
@@ -10,14 +11,18 @@ import type { Next } from "./think.ts";
 
 type End =
   | { readonly status: "completed"; readonly result: Value }
-  | { readonly status: "failed"; readonly failure: Failure };
+  | { readonly status: "failed"; readonly failure: Failure }
+  | { readonly status: "cancelled" };
 
 /**
  * Schedule 12: a message is acknowledged between the claim and the end. The end absorbs the inbox first and commits
  * only if nobody stirred the run since; otherwise everything is decided again.
  */
 export async function commitEnd(run: ActiveRun, end: End): Promise<Next> {
+  const { phase } = run.state;
   await absorbInbox(run);
+  // Somebody said something: a run that was done is not done any more.
+  if (run.state.phase !== phase) return "on";
   const before = run.mark();
   run.record({ kind: "RunEnded", at: run.now, ...end });
   const outcome = await run.commit({ release: true, wakeAt: null, unlessStirred: true });
@@ -25,14 +30,17 @@ export async function commitEnd(run: ActiveRun, end: End): Promise<Next> {
   return "on";
 }
 
-/** The failure that was decided, once nobody can act for this run any more. */
-export function commitFailure(run: ActiveRun, failure: Failure): Promise<Next> {
+/** What was decided, once nobody can act for this run any more. */
+export function commitDecided(run: ActiveRun, ending: Ending): Promise<Next> {
   for (const { call, status } of run.state.open) {
     if (status !== "started") continue;
     const why = "the run ended before its outcome was known";
     run.record({ kind: "ToolOutcomeUnknown", at: run.now, call, why, askFrom: run.now });
   }
-  return commitEnd(run, { status: "failed", failure });
+  return commitEnd(
+    run,
+    ending.kind === "failed" ? { status: "failed", failure: ending.failure } : { status: "cancelled" },
+  );
 }
 
 /**

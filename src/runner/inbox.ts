@@ -15,7 +15,9 @@ export async function openInbox(run: ActiveRun): Promise<void> {
     await run.world.table.clearInbox({ run: id, born, now: run.now, ids: absorbed });
     for (const message of absorbed) run.record({ kind: "MessageAbsorbed", at: run.now, stage: "cleared", message });
   }
-  if (run.row.stirs !== run.stirsRead) await absorbInbox(run);
+  // While a run is paused its inbox stays unread; resuming stirs, so that it is read then.
+  if (run.row.pause && !run.row.cancel) run.stirsRead = run.row.stirs;
+  else if (run.row.stirs !== run.stirsRead) await absorbInbox(run);
 }
 
 export async function absorbInbox(run: ActiveRun): Promise<void> {

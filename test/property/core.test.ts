@@ -50,8 +50,8 @@ test("the walks reach every phase, every event and every command", () => {
   expect([...phases].toSorted()).toEqual([...PHASE_NAMES].toSorted());
   expect([...kinds].toSorted()).toEqual([...EVENT_KINDS].toSorted());
   expect([...statuses].toSorted()).toEqual(["proposed", "started", "unknown"]);
-  const all = "askModel awaitAnswer fail intend judge perform prepare reconcile recover wait".split(" ");
-  expect([...commands].toSorted()).toEqual(all);
+  const all = "askModel awaitAnswer cancel end intend judge pause perform prepare probe reconcile recover resume wait";
+  expect([...commands].toSorted()).toEqual(all.split(" "));
 });
 
 test("deterministic: the same event makes the same state, and changes neither", () => {
@@ -85,7 +85,7 @@ const lines = (commands: readonly Command[]): string[] =>
 /** What is owed of that line when its owner is dead and quiet has passed. */
 const heirs: Readonly<Record<string, readonly string[]>> = {
   perform: ["recover"],
-  wait: ["askModel", "fail", "reconcile"],
+  wait: ["askModel", "end", "reconcile", "probe"],
 };
 
 describe("what a transition commands", () => {
@@ -100,9 +100,13 @@ describe("what a transition commands", () => {
   test("stays owed after a crash, until somebody does it", () => {
     holds(({ strides }) => {
       for (const { outcome, view: by } of strides) {
-        const later = Math.max(by.now, by.quietUntil, outcome.state.retryAt ?? 0);
-        const next: View = { now: later, epoch: by.epoch + 1, quietUntil: later };
-        const owed = new Set(lines(outstanding(outcome.state, next)));
+        const held = outcome.state.open.map(({ probeAt }) => probeAt ?? 0);
+        const later = Math.max(by.now, by.quietUntil, outcome.state.retryAt ?? 0, ...held);
+        const next: View = { ...by, now: later, epoch: by.epoch + 1, quietUntil: later };
+        const commands = outstanding(outcome.state, next);
+        const owed = new Set([...lines(commands), ...commands.map((command) => command.kind)]);
+        // A run that somebody wants to pause is paused first; resuming it brings back what was owed.
+        if (owed.has("pause")) continue;
         for (const line of lines(outcome.commands)) {
           const [kind = "", call] = line.split(" ");
           const heir = (heirs[kind] ?? [kind]).map((each) => (call === undefined ? each : `${each} ${call}`));
@@ -119,13 +123,13 @@ describe("what a transition commands", () => {
   });
 });
 
-test("while an overtaken owner may still act, no failed end and no *it did not happen* is taken", () => {
+test("while an overtaken owner may still act, nothing ends, no probe is asked and no *it did not happen* is taken", () => {
   let held = 0;
   holds(({ strides }) => {
     for (const { outcome, view: by } of strides.filter((stride) => stride.view.now < stride.view.quietUntil)) {
       held += 1;
       for (const command of outcome.commands) {
-        expect(command.kind).not.toBe("fail");
+        expect(["end", "probe"]).not.toContain(command.kind);
         if (command.kind !== "reconcile") continue;
         const open = outcome.state.open.find(({ call }) => call === command.call);
         expect(open?.answer?.as).toBe("succeeded");
@@ -156,6 +160,50 @@ describe("outside effects", () => {
         const releases = own.filter(({ kind }) => kind === "ToolInvoked").length;
         const permissions = own.filter((event) => event.kind === "ToolResultReconciled" && event.answer.as === "retry");
         expect(releases).toBeLessThanOrEqual(1 + permissions.length);
+      }
+    });
+  });
+});
+
+describe("control", () => {
+  test("a paused run goes on where it was, with whatever words came meanwhile", () => {
+    holds(({ strides }) => {
+      for (const { before, event, outcome } of strides) {
+        if (event.kind === "RunPaused") expect(outcome.state.pausedFrom).toBe(before.phase);
+        if (event.kind === "RunResumed") expect(outcome.state.phase).toBe(before.pausedFrom);
+        if (before.phase !== "Paused" || event.kind !== "MessageAbsorbed") continue;
+        expect(outcome.state.phase).toBe("Paused");
+        if (event.stage === "taken" && event.body.kind === "user")
+          expect(outcome.state.pausedFrom).not.toBe("Reflecting");
+      }
+    });
+  });
+
+  test("after a cancel is decided nothing is released and nothing is asked, and the run ends as cancelled", () => {
+    let seen = 0;
+    holds(({ strides }) => {
+      for (const { before, event } of strides.filter((stride) => stride.before.ending?.kind === "cancelled")) {
+        seen += 1;
+        expect(["ToolIntended", "ToolInvoked", "ModelCallCompleted"]).not.toContain(event.kind);
+        if (event.kind === "RunEnded") expect(event.status).toBe("cancelled");
+        expect(before.result).toBeNull();
+      }
+    });
+    expect(seen).toBeGreaterThan(10);
+  });
+
+  test("a probed call is released once, and once more for each time that somebody was asked about it", () => {
+    holds(({ commits }) => {
+      const events = commits.flatMap((commit) => commit.events);
+      for (const probed of events) {
+        if (probed.kind !== "ToolIntended" || probed.effect !== "probed") continue;
+        const releases = events.filter((event) => event.kind === "ToolInvoked" && event.call === probed.call).length;
+        const asked = events.filter(
+          (event) =>
+            (event.kind === "RecoveryDecided" && event.action.kind === "probe" && event.action.call === probed.call) ||
+            (event.kind === "ToolResultReconciled" && event.call === probed.call && event.answer.as === "retry"),
+        );
+        expect(releases).toBeLessThanOrEqual(1 + asked.length);
       }
     });
   });

@@ -22,6 +22,9 @@ const CHECKERS: Readonly<Record<string, Checker>> = {
   unsafeOncePerPermission,
   recordedHappened,
   spentIsSumOfDebits,
+  messagesOnce,
+  wordsAnswered,
+  cancelled,
 };
 
 export function violationsOf(history: History): readonly string[] {
@@ -57,7 +60,7 @@ function versionsRise({ rows }: History): readonly string[] {
 }
 
 function oneEnd({ rows }: History): readonly string[] {
-  const ended = rows.filter(({ status }) => status === "completed" || status === "failed");
+  const ended = rows.filter(({ status }) => status === "completed" || status === "failed" || status === "cancelled");
   return new Set(ended.map(({ version }) => version)).size > 1 ? ["the run ended twice"] : [];
 }
 
@@ -96,15 +99,53 @@ function snapshotsFold(history: History): readonly string[] {
 
 const eventsOf = (history: History) => replay(history).commits.flatMap(({ events }) => events);
 
+/** Every message that was acknowledged is absorbed exactly once, and heard exactly once. */
+function messagesOnce(history: History): readonly string[] {
+  const acknowledged = history.steered.filter(({ what, outcome }) => what === "send" && outcome === "delivered");
+  const taken = eventsOf(history).flatMap((event) =>
+    event.kind === "MessageAbsorbed" && event.stage === "taken" ? [event.message] : [],
+  );
+  const heard = replay(history).state.messages.filter(({ source }) => source === "user:operator");
+  const doubled = taken.filter((id, index) => taken.indexOf(id) !== index).map((id) => `${id} was absorbed twice`);
+  const lost = acknowledged
+    .filter(({ id }) => !taken.includes(`user#${id}`))
+    .map(({ id }) => `${id} was never absorbed`);
+  const wrong = heard.length === acknowledged.length ? [] : [`${acknowledged.length} messages, ${heard.length} heard`];
+  return [...doubled, ...lost, ...wrong];
+}
+
+/** A run does not complete over words that its model did not hear. */
+function wordsAnswered(history: History): readonly string[] {
+  const { phase, messages } = replay(history).state;
+  const last = messages.findLastIndex(({ role }) => role === "assistant");
+  const unheard = messages.slice(last + 1).filter(({ source }) => source.startsWith("user:"));
+  return phase === "Completed" ? unheard.map(({ id }) => `the model never heard ${id}`) : [];
+}
+
+/** A cancel that was acknowledged ends the run, and nothing is released after the commit that saw it. */
+function cancelled(history: History): readonly string[] {
+  const asked = history.steered.find(({ what, outcome }) => what === "cancel" && outcome === "requested");
+  if (asked === undefined) return [];
+  const { commits, state } = replay(history);
+  if (state.phase !== "Cancelled" && state.phase !== "Failed") return [`cancelled, and the run is ${state.phase}`];
+  const seen = commits.find(({ events }) =>
+    events.some((event) => event.kind === "RecoveryDecided" && event.action.kind === "cancel"),
+  );
+  if (seen === undefined) return [];
+  const later = commits.filter(({ version }) => version > seen.version).flatMap(({ events }) => events);
+  return later.some(({ kind }) => kind === "ToolInvoked") ? ["a call was released after the cancel was seen"] : [];
+}
+
 function keyedOnce({ outside }: History): readonly string[] {
-  const keys = outside.effects.filter(({ tool }) => tool === "keyed").map(({ key }) => key);
+  const keys = outside.effects.filter(({ tool }) => tool === "keyed" || tool === "probed").map(({ key }) => key);
   return keys.filter((key, index) => keys.indexOf(key) !== index).map((key) => `${key} happened twice`);
 }
 
 /** Once by its own release, and once more for each *retry* that was accepted. */
 function unsafeOncePerPermission({ outside, answers }: History): readonly string[] {
   const counts = new Map<string, number>();
-  for (const { tool, key } of outside.effects) if (tool === "unsafe") counts.set(key, (counts.get(key) ?? 0) + 1);
+  for (const { tool, key } of outside.effects)
+    if (tool === "unsafe" || tool === "probed") counts.set(key, (counts.get(key) ?? 0) + 1);
   return [...counts].flatMap(([key, count]) => {
     // A person who answers *retry* has seen that nothing happened, so it is one effect all the same.
     const denied = answers.some((each) => each.key === key && each.as === "failed" && each.outcome === "accepted");

@@ -6,7 +6,9 @@ import { z } from "zod";
 import type { Agent, Tool } from "../../src/agent/define.ts";
 import {
   type Conversation,
+  type Probe,
   type ScriptedReply,
+  type ToolContext,
   OutcomeUnknown,
   defineAgent,
   scriptedModel,
@@ -45,7 +47,7 @@ export function outside(of: { readonly chance: Chance; readonly clock: Clock }):
   const done = new Set<string>();
   const script = scriptOf(chance.child("script"));
   const behaviour = chance.child("behaviour");
-  const act = (name: "look" | "keyed" | "unsafe", here: Process): Tool => {
+  const act = (name: "look" | "keyed" | "probed" | "unsafe", here: Process): Tool => {
     const happen = (key: string): void => {
       // Keys that are known are answered from memory; that is what makes a tool keyed.
       if (name === "keyed" && done.has(key)) return;
@@ -55,9 +57,10 @@ export function outside(of: { readonly chance: Chance; readonly clock: Clock }):
     return tool({
       input: arguments_,
       effect: name === "look" ? "none" : name,
+      ...(name === "probed" ? { probe: ({ key }: { readonly key: string }) => probe(key, here) } : {}),
       timeoutMs: TIMEOUT_MS,
       settleMs: SETTLE_MS,
-      run: async ({ input, key, signal }) => {
+      run: async ({ input, key, signal }: ToolContext<z.output<typeof arguments_>>) => {
         await here.pause();
         const kind = behaviour.below(14);
         if (kind === 0) throw new Error("it did not happen");
@@ -74,6 +77,12 @@ export function outside(of: { readonly chance: Chance; readonly clock: Clock }):
       },
     }) as Tool;
   };
+  /** The other side tells the truth about now, or that it cannot tell. */
+  const probe = async (key: string, here: Process): Promise<Probe> => {
+    await here.pause();
+    if (behaviour.oneIn(8)) return { kind: "unknown" };
+    return done.has(key) ? { kind: "happened", result: "as probed" } : { kind: "absent" };
+  };
   const agentIn = (here: Process): Agent =>
     defineAgent({
       name: "actor",
@@ -81,7 +90,12 @@ export function outside(of: { readonly chance: Chance; readonly clock: Clock }):
       instructions: "",
       task: z.object({}),
       model: scriptedModel({ name: "script", reply: (conversation) => replyOf(script, conversation) }),
-      tools: { look: act("look", here), keyed: act("keyed", here), unsafe: act("unsafe", here) },
+      tools: {
+        look: act("look", here),
+        keyed: act("keyed", here),
+        probed: act("probed", here),
+        unsafe: act("unsafe", here),
+      },
       budget: { beats: 200, takeovers: 1_000 },
     }) as Agent;
   return { effects, agentIn };
@@ -95,15 +109,17 @@ type Script = readonly (readonly string[])[];
 function scriptOf(chance: Chance): Script {
   const steps = 1 + chance.below(4);
   return Array.from({ length: steps }, () =>
-    Array.from({ length: 1 + chance.below(3) }, () => chance.pick(["look", "keyed", "keyed", "unsafe"])),
+    Array.from({ length: 1 + chance.below(3) }, () => chance.pick(["look", "keyed", "probed", "unsafe"])),
   );
 }
 
-/** The step is the number of replies so far; it depends on nothing but the conversation. */
-function replyOf(script: Script, { turn }: Conversation): ScriptedReply {
-  const tools = script[turn];
+/** The step follows the last one that was asked for; it depends on nothing but the conversation. */
+function replyOf(script: Script, { calls: made }: Conversation): ScriptedReply {
+  const last = made.at(-1);
+  const step = last === undefined ? 0 : arguments_.parse(last.args).step + 1;
+  const tools = script[step];
   if (tools === undefined) return { text: "over", tokensIn: 1, tokensOut: 1 };
-  const calls = tools.map((name, index) => ({ tool: name, args: { step: turn, index } }));
+  const calls = tools.map((name, index) => ({ tool: name, args: { step, index } }));
   return { calls, tokensIn: 10, tokensOut: 1 };
 }
 

@@ -1,6 +1,6 @@
 /**
- * One process of a simulation: the real runner on ports that wait for the scheduler at every call, and that may crash,
- * refuse or lose an answer there. A crash is a promise that never settles.
+ * The processes of a simulation: each does one task after another on the real runner, until it dies, freezes or is
+ * taken for dead. Every call that it makes of a port is a place where a fault may meet it.
  */
 import type { VirtualClock } from "../../src/adapters/memory/clock.ts";
 import type { MemoryWorld } from "../../src/adapters/memory/world.ts";
@@ -11,6 +11,9 @@ import { runTask } from "../../src/runner/chain-tasks.ts";
 import { SegmentCache } from "../../src/runner/load.ts";
 import type { Chance } from "./chance.ts";
 import type { Outside } from "./outside.ts";
+
+/** Every process is killed so long after it was given its task. */
+export const BEAT_MS = 3_000;
 
 export interface Faults {
   /** About one call in so many is a crash before or after it, a lost answer, or a refusal; 0 is never. */
@@ -38,7 +41,7 @@ interface Turn {
 }
 
 /** One process of the local chain: a child that does one task after another until it dies. */
-export class SimProcess {
+class SimProcess {
   isDead = false;
   isFrozen = false;
   isBusy = false;
@@ -145,4 +148,40 @@ export class SimProcess {
 }
 
 const CRASHES = ["crash before", "crash after"];
-const CONDITIONAL = ["create", "claim", "commit", "park", "deliver", "handOver", "tell"];
+const CONDITIONAL = ["create", "claim", "commit", "park", "deliver", "request", "handOver", "tell"];
+
+/** Hands a ready execution to a process, as a supervisor does; the process is killed at its deadline. */
+export function dispatch(sim: Sim, name: string): void {
+  const { world, clock } = sim;
+  const idle = [...sim.processes].find(({ isBusy, isDead, isFrozen }) => !isBusy && !isDead && !isFrozen);
+  const worker = idle ?? new SimProcess(sim);
+  sim.processes.add(worker);
+  const { task, attempt } = world.chain.begin(name);
+  const deadline = clock.now() + BEAT_MS;
+  const end = (answer: TaskResult | null): void => {
+    takeBack();
+    worker.isBusy = false;
+    if (answer?.kind === "exit") worker.die();
+    const heard = answer?.kind === "exit" ? ({ kind: "beat", reply: answer.reply } as const) : answer;
+    world.chain.end(name, attempt, heard);
+  };
+  const takeBack = clock.after(BEAT_MS, () => worker.die());
+  worker.giveUpOn = () => world.chain.end(name, attempt, null);
+  worker.isBusy = true;
+  worker.whenDead(() => end(null));
+  worker.run(task, deadline).then(
+    (answer) => {
+      if (!worker.isDead) end(answer);
+    },
+    (error: unknown) => {
+      // Expected: the store gave no answer. Anything else is a mistake that a checker must see.
+      if (!(error instanceof Error) || error.name !== "Undecided") sim.world.telemetry.record(mistake(sim, error));
+      worker.die();
+    },
+  );
+}
+
+function mistake(sim: Sim, error: unknown) {
+  sim.reached.add(`mistake ${error instanceof Error ? (error.stack ?? error.message) : String(error)}`);
+  return { at: sim.clock.now(), run: "", level: "alarm", what: "mistake", detail: {} } as const;
+}

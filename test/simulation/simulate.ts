@@ -5,15 +5,16 @@
  */
 import { seededRandom, virtualClock } from "../../src/adapters/memory/clock.ts";
 import { type MemoryWorld, memoryWorld } from "../../src/adapters/memory/world.ts";
-import type { TaskResult } from "../../src/core/chain.ts";
 import { limitsFor } from "../../src/core/limits.ts";
 import type { Row } from "../../src/core/row.ts";
-import { SegmentCache, load } from "../../src/runner/load.ts";
-import { type Reconciled, reconcile } from "../../src/runner/reconcile.ts";
 import { startRun } from "../../src/runner/start.ts";
-import { type Chance, chanceOf } from "./chance.ts";
+import { chanceOf } from "./chance.ts";
 import { type Outside, SETTLE_MS, outside } from "./outside.ts";
-import { type Faults, type Sim, SimProcess } from "./process.ts";
+import { type Answered, type Steered, askPerson, steer } from "./people.ts";
+import { BEAT_MS, type Faults, type Sim, dispatch } from "./process.ts";
+
+/** What a history meets unless somebody wants another one. */
+export const FAULTS: Faults = { oneIn: 8, most: 12 };
 
 export interface History {
   readonly seed: string;
@@ -23,7 +24,9 @@ export interface History {
   /** Every row that was ever stored, in order. */
   readonly rows: readonly Row[];
   /** What a person answered, and what was made of it. */
-  readonly answers: readonly { readonly key: string; readonly as: string; readonly outcome: Reconciled["kind"] }[];
+  readonly answers: readonly Answered[];
+  /** What was asked of the run from outside and acknowledged. */
+  readonly steered: readonly Steered[];
   readonly faults: number;
   readonly steps: number;
   /** Which faults met which calls. */
@@ -32,13 +35,15 @@ export interface History {
 
 /** A history that does not end is a violation of liveness. */
 const STEPS_MAX = 20_000;
-const BEAT_MS = 3_000;
+/** About one step in so many an operator steers the run. */
+const STEER_ONE_IN = 60;
 const START = 1_700_000_000_000;
 
 export async function simulate(seed: string, faults: Faults): Promise<History> {
   const chance = chanceOf(seed);
   const clock = virtualClock(START);
-  const limits = limitsFor(BEAT_MS, { settleMs: SETTLE_MS, skewMs: 200, rescueMs: 1_000 });
+  const beatsPerInvocation = 1 + chance.child("beats").below(3);
+  const limits = limitsFor(BEAT_MS, { settleMs: SETTLE_MS, skewMs: 200, rescueMs: 1_000, beatsPerInvocation });
   const world = memoryWorld({ clock, limits, random: seededRandom(seed) });
   const rows = watchRows(world);
   const sim: Sim = {
@@ -51,17 +56,23 @@ export async function simulate(seed: string, faults: Faults): Promise<History> {
   const started = await startRun(world, { agent, input: {}, tenant: "local", idempotencyKey: null });
   if (started.kind !== "started") throw new Error(`not started: ${started.kind}`);
   const { run } = started.row;
-  const answers: History["answers"][number][] = [];
+  const answers: Answered[] = [];
   const person = chance.child("person");
+  const steered: Steered[] = [];
+  const operator = chance.child("operator");
   let steps = 0;
   while (!isOver(world, run) && steps < STEPS_MAX) {
     steps += 1;
     await settle();
+    if (faults.oneIn > 0 && operator.oneIn(STEER_ONE_IN)) steered.push(await steer(sim, { run, operator }));
     if (step(sim)) continue;
+    if (world.store.rows.get(run)?.status === "paused")
+      steered.push(await steer(sim, { run, operator, what: "resume" }));
     const asked = await askPerson(sim, { run, person });
     if (asked !== null) answers.push(asked);
   }
-  return { seed, world, outside: sim.outside, run, rows, answers, faults: sim.spent, steps, reached: sim.reached };
+  const { outside: services, reached, spent } = sim;
+  return { ...{ seed, world, outside: services, run, rows, answers, steered, steps, reached }, faults: spent };
 }
 
 const isOver = ({ store, chain }: MemoryWorld, run: string): boolean =>
@@ -95,7 +106,7 @@ function step(sim: Sim): boolean {
 function pass({ clock, world, processes, chance }: Sim): boolean {
   const frozen = [...processes].filter(({ isFrozen }) => isFrozen);
   const times = [clock.next(), world.chain.next()].filter((time) => time !== null);
-  const blocked = [...world.store.rows.values()].some(({ status }) => status === "blocked");
+  const blocked = [...world.store.rows.values()].some(({ status }) => status === "blocked" || status === "paused");
   if (frozen.length > 0 && chance.oneIn(3)) {
     for (const each of frozen) each.thaw();
     return true;
@@ -124,62 +135,6 @@ function maybeKillOrFreeze(sim: Sim): void {
   if (fault.startsWith("freeze")) victim.freeze();
   // The chain heard nothing and tries again; the attempt lives on until its deadline.
   if (fault.endsWith("presume dead")) victim.giveUpOn();
-}
-
-/** Hands a ready execution to a process, as a supervisor does; the process is killed at its deadline. */
-function dispatch(sim: Sim, name: string): void {
-  const { world, clock } = sim;
-  const idle = [...sim.processes].find(({ isBusy, isDead, isFrozen }) => !isBusy && !isDead && !isFrozen);
-  const worker = idle ?? new SimProcess(sim);
-  sim.processes.add(worker);
-  const { task, attempt } = world.chain.begin(name);
-  const deadline = clock.now() + BEAT_MS;
-  const end = (answer: TaskResult | null): void => {
-    takeBack();
-    worker.isBusy = false;
-    if (answer?.kind === "exit") worker.die();
-    const heard = answer?.kind === "exit" ? ({ kind: "beat", reply: answer.reply } as const) : answer;
-    world.chain.end(name, attempt, heard);
-  };
-  const takeBack = clock.after(BEAT_MS, () => worker.die());
-  worker.giveUpOn = () => world.chain.end(name, attempt, null);
-  worker.isBusy = true;
-  worker.whenDead(() => end(null));
-  worker.run(task, deadline).then(
-    (answer) => {
-      if (!worker.isDead) end(answer);
-    },
-    (error: unknown) => {
-      // Expected: the store gave no answer. Anything else is a mistake that a checker must see.
-      if (!(error instanceof Error) || error.name !== "Undecided") sim.world.telemetry.record(mistake(sim, error));
-      worker.die();
-    },
-  );
-}
-
-function mistake(sim: Sim, error: unknown) {
-  sim.reached.add(`mistake ${error instanceof Error ? (error.stack ?? error.message) : String(error)}`);
-  return { at: sim.clock.now(), run: "", level: "alarm", what: "mistake", detail: {} } as const;
-}
-
-/** A person looks at the outside world and says what became of the first call that is unknown. */
-async function askPerson(
-  sim: Sim,
-  of: { readonly run: string; readonly person: Chance },
-): Promise<History["answers"][number] | null> {
-  const { world, outside: services, clock } = sim;
-  const row = world.store.rows.get(of.run);
-  if (row === undefined || row.status !== "blocked") return null;
-  const { state } = await load(world.objects, row, new SegmentCache());
-  const open = state.open.find((call) => call.status === "unknown" && call.answer === null);
-  if (open?.intent == null) return null;
-  const { key } = open.intent;
-  const happened = services.effects.some((effect) => effect.key === key);
-  const as = happened ? ("succeeded" as const) : of.person.pick(["failed", "retry"] as const);
-  const said = { run: of.run, call: open.call, as, result: null, by: "person", note: null };
-  const outcome = await reconcile(world, said);
-  if (outcome.kind === "tooEarly") clock.moveTo(Math.max(clock.now(), outcome.askFrom));
-  return { key, as, outcome: outcome.kind };
 }
 
 /** Every row as it was stored, by wrapping the map that holds them. */

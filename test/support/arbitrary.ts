@@ -11,7 +11,7 @@ import { type Command, type View, outstanding } from "../../src/core/outstanding
 import { isTerminal } from "../../src/core/phases.ts";
 import type { State } from "../../src/core/state.ts";
 import { type Step as Outcome, transition } from "../../src/core/transition.ts";
-import { AT, FAILURE, answer, decided, newState } from "./build.ts";
+import { AT, FAILURE, answer, cancelled, decided, heard, newState, paused, resumed } from "./build.ts";
 import { calls, intended, invoked, lostSight, reconciled, replied, resulted, says, startedEvent } from "./build.ts";
 
 /** What one event did. */
@@ -58,7 +58,7 @@ class Path implements Walk {
   readonly states: State[] = [frozen(newState())];
   #state = this.states[0] as State;
   #pending: Event[] = [];
-  #view: View = { now: AT, epoch: 1, quietUntil: 0 };
+  #view: View = { now: AT, epoch: 1, quietUntil: 0, cancel: false, pause: false };
 
   take({ fate, pick, size }: Choice): void {
     this.#view = { ...this.#view, now: this.#view.now + 1 + (pick % 50) };
@@ -66,9 +66,13 @@ class Path implements Walk {
     if (fate === "die") this.#die();
     if (fate !== "go" || isTerminal(this.#state.phase)) return;
     const owed = outstanding(this.#state, this.#view);
-    const moves = [...owed.flatMap((command) => movesOf(command, this.#state, this.#view)), ...asides(this.#state)];
+    const moves = [
+      ...owed.flatMap((command) => movesOf(command, this.#state, this.#view)),
+      ...asides(this.#state, this.#view),
+    ];
     const chosen = moves[pick % moves.length];
     if (chosen === undefined) return;
+    this.#view = { ...this.#view, ...chosen.asks };
     if (chosen.waitsUntil !== undefined) this.#view = { ...this.#view, now: chosen.waitsUntil };
     if (chosen.performs === true) this.commit();
     for (const event of chosen.events(size, pick)) this.#record({ ...event, at: this.#view.now });
@@ -87,7 +91,7 @@ class Path implements Walk {
     this.#state = this.states.at(-1) as State;
     this.#pending = [];
     const { now, epoch } = this.#view;
-    this.#view = { now, epoch: epoch + 1, quietUntil: now + 100 };
+    this.#view = { ...this.#view, epoch: epoch + 1, quietUntil: now + 100 };
   }
 
   #record(event: Event): void {
@@ -104,6 +108,8 @@ interface Move {
   /** The outcome of a call: what released it is durable. */
   readonly performs?: boolean;
   readonly waitsUntil?: number;
+  /** Somebody asks it of the run. */
+  readonly asks?: Partial<Pick<View, "cancel" | "pause">>;
 }
 
 const move = (...events: readonly Event[]): Move => ({ events: () => events });
@@ -112,8 +118,22 @@ function movesOf(command: Command, state: State, view: View): readonly Move[] {
   switch (command.kind) {
     case "prepare":
       return [move(startedEvent), move(startedEvent), move(decided({ kind: "abort", failure: FAILURE }))];
-    case "fail":
-      return [move({ kind: "RunEnded", at: AT, status: "failed", failure: state.ending ?? FAILURE })];
+    case "end":
+      return state.ending?.kind === "failed"
+        ? [move({ kind: "RunEnded", at: AT, status: "failed", failure: state.ending.failure })]
+        : [move(cancelled)];
+    case "cancel":
+      return [move(...neverBegan(state, view), decided({ kind: "cancel" }))];
+    case "pause":
+      return [move(paused)];
+    case "resume":
+      return [move(resumed)];
+    case "probe":
+      return command.calls.flatMap((call) => [
+        move(reconciled(call, answer("succeeded"))),
+        move(invoked(call, view.epoch)),
+        move(lostSight(call, view.now + 30)),
+      ]);
     case "askModel":
       return [...replies(), move(...LOST), move(decided({ kind: "retry", at: view.now + 1_000 }))];
     case "judge":
@@ -135,20 +155,32 @@ function movesOf(command: Command, state: State, view: View): readonly Move[] {
     case "recover":
       return command.calls.map((call) => recoveryOf(call, state, view));
     case "awaitAnswer":
-      return command.calls.map((call) => ({ events: (_, pick) => [answered(call, state, pick)] }));
+      // Answers and wishes come from outside, below.
+      return [];
   }
 }
 
+/** What this invocation released and did not start. */
+const neverBegan = (state: State, { epoch }: View): readonly Event[] =>
+  state.open
+    .filter(
+      ({ status, releasedBy, probeAt, tries }) => status === "started" && releasedBy === epoch && !probeAt && !tries,
+    )
+    .map(({ call }) => ({ ...resulted(call, "NotStarted"), outcome: "failed" }) as Event);
+
 /** What may happen whatever is owed. */
-function asides(state: State): readonly Move[] {
+function asides(state: State, { pause }: View): readonly Move[] {
   const unanswered = state.open.filter((open) => open.status === "unknown" && open.answer === null);
   return [
     move({ kind: "AgentChanged", at: AT, from: state.agentVersion, to: `${state.agentVersion}.1` }),
     move(decided({ kind: "takeover", from: "somebody", takeovers: 1 })),
     ...unanswered.map(({ call }): Move => ({ events: (_, pick) => [answered(call, state, pick)] })),
+    { events: (size, pick) => [heard(textOf(size, pick), `${state.messages.length}-${state.absorbed.length}`)] },
+    { events: () => [], asks: { pause: !pause } },
+    ...(pause ? [{ events: () => [], asks: { pause: false } }] : []),
     ...state.absorbed.map((message) => move({ kind: "MessageAbsorbed", at: AT, stage: "cleared", message })),
-    ...(state.ending === null && state.messages.length > 12
-      ? [move(decided({ kind: "abort", failure: FAILURE }))]
+    ...(state.ending === null && state.messages.length > 8
+      ? [move(decided({ kind: "abort", failure: FAILURE })), { events: () => [], asks: { cancel: true } }]
       : []),
   ];
 }
@@ -180,7 +212,9 @@ function replies(): readonly Move[] {
   ];
 }
 
-const EFFECTS = ["none", "keyed", "unsafe"] as const;
+const EFFECTS = ["none", "keyed", "probed", "unsafe"] as const;
+
+const effectOf = (call: string, state: State) => state.open.find((open) => open.call === call)?.intent?.effect;
 
 function intentsOf(call: string, state: State, view: View): readonly Move[] {
   const isNew = state.open.find((open) => open.call === call)?.intent === null;
@@ -193,8 +227,11 @@ function intentsOf(call: string, state: State, view: View): readonly Move[] {
 }
 
 function endsOf(call: string, state: State, view: View): readonly Move[] {
-  const isUnsafe = state.open.find((open) => open.call === call)?.intent?.effect === "unsafe";
-  const silent = isUnsafe ? lostSight(call, view.now + 30) : decided({ kind: "again", call });
+  const effect = effectOf(call, state);
+  const isUnsafe = effect === "unsafe";
+  const probed = decided({ kind: "probe", call, at: view.now + 30, tried: true });
+  const again = effect === "probed" ? probed : decided({ kind: "again", call });
+  const silent = isUnsafe ? lostSight(call, view.now + 30) : again;
   return [
     { performs: true, events: (size, pick) => [resulted(call, textOf(size, pick))] },
     { performs: true, events: () => [silent] },
@@ -203,8 +240,10 @@ function endsOf(call: string, state: State, view: View): readonly Move[] {
 }
 
 function recoveryOf(call: string, state: State, view: View): Move {
-  const isUnsafe = state.open.find((open) => open.call === call)?.intent?.effect === "unsafe";
-  return move(isUnsafe ? lostSight(call, view.quietUntil + 30) : invoked(call, view.epoch));
+  const effect = effectOf(call, state);
+  const at = view.quietUntil + 30;
+  if (effect === "probed") return move(decided({ kind: "probe", call, at, tried: false }));
+  return move(effect === "unsafe" ? lostSight(call, at) : invoked(call, view.epoch));
 }
 
 function answered(call: string, state: State, pick: number): Event {

@@ -20,7 +20,10 @@ export const EVENT_KINDS = Object.keys(ACCEPTS) as readonly EventKind[];
 
 export const hash: Hash = (text) => createHash("sha256").update(text).digest("hex");
 
-export const view = (change: Partial<View> = {}): View => ({ now: AT, epoch: 1, quietUntil: 0, ...change });
+export const view = (change: Partial<View> = {}): View => ({
+  ...{ now: AT, epoch: 1, quietUntil: 0, cancel: false, pause: false },
+  ...change,
+});
 
 export const newState = (task: Json = { to: "Lisbon" }): State =>
   initialState({
@@ -100,6 +103,17 @@ export const taken = (call: string, asked = 1, given = answer("retry")): Event =
   body: { kind: "reconcile", call, asked, answer: given },
 });
 
+export const heard = (words: string, id = "u1"): Event => ({
+  kind: "MessageAbsorbed",
+  at: AT,
+  stage: "taken",
+  message: `user#${id}`,
+  body: { kind: "user", text: words, by: "ada" },
+});
+
+export const paused: Event = { kind: "RunPaused", at: AT };
+export const resumed: Event = { kind: "RunResumed", at: AT };
+
 export const reconciled = (call: string, given = answer("retry")): Event => ({
   kind: "ToolResultReconciled",
   at: AT,
@@ -111,6 +125,7 @@ export const decided = (action: Action): Event => ({ kind: "RecoveryDecided", at
 
 export const FAILURE = { code: "Broken", message: "it broke" };
 export const aborted = decided({ kind: "abort", failure: FAILURE });
+export const cancelled: Event = { kind: "RunEnded", at: AT, status: "cancelled" };
 export const completed: Event = { kind: "RunEnded", at: AT, status: "completed", result: inline("done") };
 export const failed: Event = { kind: "RunEnded", at: AT, status: "failed", failure: FAILURE };
 
@@ -133,13 +148,15 @@ export const IN_PHASE: { readonly [P in Phase]: () => State } = {
   ExecutingTools: withCalls,
   Reflecting: () => after(startedEvent, replied([says("done")])),
   AwaitingReconcile: blocked,
+  Paused: () => foldAll(withCalls(), [paused]),
   Completed: () => after(startedEvent, replied([says("done")]), completed),
   Failed: () => after(startedEvent, aborted, failed),
+  Cancelled: () => after(startedEvent, decided({ kind: "cancel" }), cancelled),
 };
 
 /** An event of each kind that fits the state of its phase above. */
 export function eventOf(kind: EventKind, phase: Phase): Event {
-  const unknown = phase === "ExecutingTools" ? "c4" : "c1";
+  const unknown = phase === "ExecutingTools" || phase === "Paused" ? "c4" : "c1";
   const events: { readonly [K in EventKind]: Event } = {
     RunStarted: startedEvent,
     AgentChanged: { kind: "AgentChanged", at: AT, from: "1", to: "2" },
@@ -152,6 +169,8 @@ export function eventOf(kind: EventKind, phase: Phase): Event {
     ToolOutcomeUnknown: lostSight("c3"),
     ToolResultReconciled: reconciled(unknown),
     MessageAbsorbed: taken(unknown),
+    RunPaused: paused,
+    RunResumed: resumed,
     CheckFailed: { kind: "CheckFailed", at: AT, check: "has-ticket", why: "none" },
     RecoveryDecided: aborted,
     RunEnded: failed,

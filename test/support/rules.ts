@@ -18,7 +18,7 @@ const ROOMS: Readonly<Record<string, { readonly ours: RegExp; readonly packages:
   "cairn.config.ts": { ours: /^src\/agent\/config\.ts$/, packages: /^$/ },
   "vitest.config.ts": { ours: /^$/, packages: /^vitest$/ },
   agents: { ours: /^src\/index\.ts$/, packages: /^(cairn|zod|@ai-sdk\/.+|node:.+)$/ },
-  scripts: { ours: /^(src|agents)\//, packages: /^node:.+$/ },
+  scripts: { ours: /^(src|agents|test\/simulation)\//, packages: /^node:.+$/ },
   bench: { ours: /^(src|agents)\//, packages: /^(cairn|zod|node:.+)$/ },
   test: {
     ours: /^(src|agents|scripts)\/|^[^/]+$/,

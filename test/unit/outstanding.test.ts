@@ -3,7 +3,18 @@ import { describe, expect, test } from "vitest";
 import { type Command, outstanding } from "../../src/core/outstanding.ts";
 import { PHASE_NAMES, isTerminal } from "../../src/core/phases.ts";
 import { fold, foldAll } from "../../src/core/transition.ts";
-import { AT, IN_PHASE, aborted, after, answer, calls, intended, invoked, lostSight } from "../support/build.ts";
+import {
+  AT,
+  IN_PHASE,
+  aborted,
+  after,
+  answer,
+  calls,
+  decided,
+  intended,
+  invoked,
+  lostSight,
+} from "../support/build.ts";
 import { replied, resulted, startedEvent, taken, view, withCalls } from "../support/build.ts";
 
 const QUIET = AT + 500;
@@ -18,19 +29,30 @@ describe.each(PHASE_NAMES)("in %s", (phase) => {
       { kind: "perform", calls: ["c3"] },
     ],
     Reflecting: [{ kind: "judge" }],
-    AwaitingReconcile: [{ kind: "awaitAnswer", calls: ["c1"] }],
+    AwaitingReconcile: [{ kind: "awaitAnswer" }],
+    Paused: [{ kind: "resume" }],
     Completed: [],
     Failed: [],
+    Cancelled: [],
   };
 
   test("exactly this is owed", () => {
     expect(outstanding(IN_PHASE[phase](), view())).toEqual(owed[phase]);
   });
 
-  test("a failed end that is decided comes before everything else, and after the end nothing does", () => {
+  test("an end that is decided comes before everything else, and after the end nothing does", () => {
     const state = IN_PHASE[phase]();
     const ending = isTerminal(phase) ? state : fold(state, aborted);
-    expect(outstanding(ending, view())).toEqual(isTerminal(phase) ? [] : [{ kind: "fail" }]);
+    expect(outstanding(ending, view())).toEqual(isTerminal(phase) ? [] : [{ kind: "end" }]);
+  });
+
+  test("a cancel comes before all of it, a pause before whatever is not released yet", () => {
+    const state = IN_PHASE[phase]();
+    const isOver = isTerminal(phase);
+    expect(outstanding(state, view({ cancel: true, pause: true }))).toEqual(isOver ? [] : [{ kind: "cancel" }]);
+    const paused = phase === "Paused" ? [{ kind: "awaitAnswer" }] : [{ kind: "pause" }];
+    // Another epoch: nothing here is its own.
+    expect(outstanding(state, view({ epoch: 9, pause: true }))).toEqual(isOver ? [] : paused);
   });
 });
 
@@ -39,7 +61,7 @@ describe("quiet", () => {
     const ending = fold(IN_PHASE.ExecutingTools(), aborted);
     const quiet = { quietUntil: QUIET };
     expect(outstanding(ending, view({ ...quiet, now: QUIET - 1 }))).toEqual([{ kind: "wait", until: QUIET }]);
-    expect(outstanding(ending, view({ ...quiet, now: QUIET }))).toEqual([{ kind: "fail" }]);
+    expect(outstanding(ending, view({ ...quiet, now: QUIET }))).toEqual([{ kind: "end" }]);
   });
 
   test("schedule 4: holds back *retry* and *failed*, which only quiet can prove; *succeeded* is taken at once", () => {
@@ -51,6 +73,16 @@ describe("quiet", () => {
       expect(owed(as, QUIET)).toEqual([{ kind: "reconcile", call: "c1" }]);
     }
     expect(owed("succeeded", AT)).toEqual([{ kind: "reconcile", call: "c1" }]);
+  });
+
+  test("schedules 3 and 22: holds back a probe, and so does what may still land", () => {
+    const asked = (at: number) => decided({ kind: "probe", call: "c1", at, tried: false });
+    const open = after(startedEvent, replied([calls("pay")]), intended("c1", "probed"), invoked("c1"));
+    const owed = (at: number, now: number) => outstanding(fold(open, asked(at)), view({ now, quietUntil: QUIET }));
+    expect(owed(QUIET - 9, QUIET - 1)).toEqual([{ kind: "wait", until: QUIET }]);
+    expect(owed(QUIET - 9, QUIET)).toEqual([{ kind: "probe", calls: ["c1"] }]);
+    expect(owed(QUIET + 9, QUIET + 8)).toEqual([{ kind: "wait", until: QUIET + 9 }]);
+    expect(owed(QUIET + 9, QUIET + 9)).toEqual([{ kind: "probe", calls: ["c1"] }]);
   });
 
   test("does not hold back the calls that may go on", () => {
@@ -78,12 +110,18 @@ describe("calls", () => {
     ]);
   });
 
+  test("that this invocation released are run before it pauses, those of a dead one are not", () => {
+    const released = after(startedEvent, replied([calls("book")]), intended("c1"), invoked("c1", 4));
+    expect(outstanding(released, view({ epoch: 4, pause: true }))).toEqual([{ kind: "perform", calls: ["c1"] }]);
+    expect(outstanding(released, view({ epoch: 5, pause: true }))).toEqual([{ kind: "pause" }]);
+  });
+
   test("that are unknown are asked about only when nothing else can be done", () => {
     const unknown = (call: string) => [intended(call, "unsafe"), invoked(call), lostSight(call)];
     const two = after(startedEvent, replied([calls("a"), calls("b")]), ...unknown("c1"));
     expect(outstanding(two, view())).toEqual([{ kind: "intend", calls: ["c2"] }]);
     const blocked = foldAll(two, unknown("c2"));
-    expect(outstanding(blocked, view())).toEqual([{ kind: "awaitAnswer", calls: ["c1", "c2"] }]);
+    expect(outstanding(blocked, view())).toEqual([{ kind: "awaitAnswer" }]);
     expect(outstanding(fold(blocked, taken("c2")), view())).toEqual([{ kind: "reconcile", call: "c2" }]);
   });
 

@@ -30,14 +30,14 @@ test("next names phases of the table, none twice, none itself", () => {
 });
 
 describe("an end", () => {
-  test("is Completed or Failed, leads nowhere, not even to itself, and says how the chain ends", () => {
-    expect(PHASE_NAMES.filter(isTerminal)).toEqual(["Completed", "Failed"]);
+  test("is Completed, Failed or Cancelled, leads nowhere, not even to itself, and says how the chain ends", () => {
+    expect(PHASE_NAMES.filter(isTerminal)).toEqual(["Completed", "Failed", "Cancelled"]);
     for (const phase of PHASE_NAMES) {
       expect(PHASES[phase].ends !== null).toBe(isTerminal(phase));
       if (isTerminal(phase)) expect(PHASE_NAMES.filter((next) => mayFollow(phase, next))).toEqual([]);
       else expect(mayFollow(phase, phase)).toBe(true);
     }
-    expect([PHASES.Completed.ends, PHASES.Failed.ends]).toEqual(["done", "failed"]);
+    expect([PHASES.Completed.ends, PHASES.Failed.ends, PHASES.Cancelled.ends]).toEqual(["done", "failed", "done"]);
   });
 
   test("of the table is an end of the row", () => {
@@ -46,8 +46,8 @@ describe("an end", () => {
     }
   });
 
-  test("as failed can be decided everywhere before it", () => {
-    for (const phase of PHASE_NAMES) expect(mayFollow(phase, "Failed")).toBe(!isTerminal(phase));
+  test.each(["Failed", "Cancelled"] as const)("as %s can be decided everywhere before it", (end) => {
+    for (const phase of PHASE_NAMES) expect(mayFollow(phase, end)).toBe(!isTerminal(phase));
   });
 });
 
@@ -59,7 +59,7 @@ test("what people see tells a parked phase from an active one", () => {
   for (const phase of PHASE_NAMES) {
     const { status, kind, label } = PHASES[phase];
     expect(status === "running").toBe(kind === "active");
-    expect(isParked(phase)).toBe(status === "blocked");
+    expect(isParked(phase)).toBe(status === "blocked" || status === "paused");
     expect(label).toMatch(/^[a-z]/);
   }
   expect(new Set(PHASE_NAMES.map((phase) => PHASES[phase].label)).size).toBe(PHASE_NAMES.length);

@@ -5,10 +5,11 @@ import { BOUNDS } from "../../src/core/limits.ts";
 import type { OpenCall } from "../../src/core/state.ts";
 import { SHA } from "../support/build.ts";
 
-const EFFECTS = ["none", "keyed", "unsafe"] as const;
+const EFFECTS = ["none", "keyed", "probed", "unsafe"] as const;
 
 const open = (effect: (typeof EFFECTS)[number] | null, tries = 0): OpenCall => ({
   ...{ call: "c1", tool: "book", status: "started", releasedBy: 1, tries, asked: 0, askFrom: null, answer: null },
+  probeAt: null,
   intent: effect === null ? null : { effect, key: "k", argsDigest: SHA },
 });
 
@@ -16,6 +17,7 @@ describe("after a crash", () => {
   test.each([
     ["none", "again"],
     ["keyed", "again"],
+    ["probed", "probe"],
     ["unsafe", "ask"],
   ] as const)("%s: %s", (effect, then) => {
     expect(afterCrash(open(effect), true)).toBe(then);
@@ -34,6 +36,7 @@ describe("after a silence", () => {
   test.each([
     ["none", ["again", "again", "tell"]],
     ["keyed", ["again", "again", "tell"]],
+    ["probed", ["probe", "probe", "ask"]],
     ["unsafe", ["ask", "ask", "ask"]],
   ] as const)("%s: %s", (effect, each) => {
     const tries = Array.from({ length: BOUNDS.callTriesMax }, (_, index) => index);

@@ -81,7 +81,7 @@ test("a reply that asks for too many calls is paid for and told, and the run goe
   const agent = talker(
     ({ turn, messages }) => {
       if (turn === 0 && messages.length === 1)
-        return { calls: Array(17).fill(call) as never, tokensIn: 100, tokensOut: 0 };
+        return { calls: Array.from({ length: 17 }, () => call), tokensIn: 100, tokensOut: 0 };
       return { text: "fewer, then", tokensIn: 1, tokensOut: 0 };
     },
     { price: { inUsd: 10, outUsd: 10 } },

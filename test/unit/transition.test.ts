@@ -5,7 +5,7 @@ import { InvariantViolated } from "../../src/core/invariant.ts";
 import { inline, wordsOf } from "../../src/core/message.ts";
 import { PHASE_NAMES, isTerminal, mayFollow } from "../../src/core/phases.ts";
 import type { Action } from "../../src/core/recovery.ts";
-import { ACCEPTS, accepts, fold, transition } from "../../src/core/transition.ts";
+import { ACCEPTS, accepts, fold, foldAll, transition } from "../../src/core/transition.ts";
 import { frozen } from "../support/arbitrary.ts";
 import {
   AT,
@@ -14,10 +14,16 @@ import {
   IN_PHASE,
   aborted,
   after,
+  answer,
   calls,
   completed,
   decided,
   eventOf,
+  heard,
+  lostSight,
+  paused,
+  reconciled,
+  resumed,
 } from "../support/build.ts";
 import { failed, intended, invoked, newState, replied, resulted, says, startedEvent, view } from "../support/build.ts";
 
@@ -39,26 +45,34 @@ describe.each(PHASE_NAMES)("in %s", (phase) => {
     expect(next.messages.slice(0, state.messages.length)).toEqual(state.messages);
   });
 
-  test.each(["abort", "takeover", "retry", "nudge", "again"] as const)("recovery by %s leads where it may", (kind) => {
-    const state = IN_PHASE[phase]();
-    const actions: { readonly [K in Action["kind"]]: Action } = {
-      abort: { kind: "abort", failure: FAILURE },
-      takeover: { kind: "takeover", from: "owner", takeovers: 1 },
-      retry: { kind: "retry", at: AT + 1_000 },
-      nudge: { kind: "nudge", say: "go on" },
-      again: { kind: "again", call: "c1" },
-    };
-    const decide = () => fold(state, decided(actions[kind])).phase;
-    const leads = {
-      abort: phase,
-      takeover: phase,
-      retry: phase === "AwaitingLLM" || phase === "RetryingLLM" ? "RetryingLLM" : null,
-      nudge: mayFollow(phase, "AwaitingLLM") ? "AwaitingLLM" : null,
-      again: phase === "ExecutingTools" || phase === "AwaitingReconcile" ? phase : null,
-    }[kind];
-    if (leads === null || isTerminal(phase)) expect(decide).toThrow(InvariantViolated);
-    else expect(decide()).toBe(leads);
-  });
+  test.each(["abort", "cancel", "takeover", "retry", "nudge", "again", "probe"] as const)(
+    "recovery by %s leads where it may",
+    (kind) => {
+      const state = IN_PHASE[phase]();
+      const actions: { readonly [K in Action["kind"]]: Action } = {
+        abort: { kind: "abort", failure: FAILURE },
+        takeover: { kind: "takeover", from: "owner", takeovers: 1 },
+        retry: { kind: "retry", at: AT + 1_000 },
+        nudge: { kind: "nudge", say: "go on" },
+        again: { kind: "again", call: "c1" },
+        cancel: { kind: "cancel" },
+        probe: { kind: "probe", call: "c1", at: AT, tried: true },
+      };
+      const decide = () => fold(state, decided(actions[kind])).phase;
+      const hasCalls = phase === "ExecutingTools" || phase === "AwaitingReconcile" || phase === "Paused";
+      const leads = {
+        abort: phase,
+        cancel: phase,
+        probe: hasCalls ? phase : null,
+        takeover: phase,
+        retry: phase === "AwaitingLLM" || phase === "RetryingLLM" ? "RetryingLLM" : null,
+        nudge: phase !== "Paused" && mayFollow(phase, "AwaitingLLM") ? "AwaitingLLM" : null,
+        again: hasCalls ? phase : null,
+      }[kind];
+      if (leads === null || isTerminal(phase)) expect(decide).toThrow(InvariantViolated);
+      else expect(decide()).toBe(leads);
+    },
+  );
 });
 
 test("every event happens somewhere, and none after the end", () => {
@@ -102,6 +116,7 @@ describe("a reply", () => {
       tries: 0,
       asked: 0,
       askFrom: null,
+      probeAt: null,
       answer: null,
     };
     expect(state.open).toEqual([
@@ -179,8 +194,70 @@ describe("the end", () => {
   });
 
   test("as failed is decided first and waits, then holds the failure", () => {
-    expect(after(startedEvent, aborted)).toMatchObject({ phase: "AwaitingLLM", ending: FAILURE, failure: null });
+    expect(after(startedEvent, aborted)).toMatchObject({
+      phase: "AwaitingLLM",
+      ending: { kind: "failed", failure: FAILURE },
+      failure: null,
+    });
     expect(after(startedEvent, aborted, failed)).toMatchObject({ phase: "Failed", ending: null, failure: FAILURE });
+  });
+});
+
+describe("a pause", () => {
+  test("keeps the phase to go back to, and can be neither doubled nor left otherwise", () => {
+    for (const phase of PHASE_NAMES.filter((each) => !isTerminal(each) && each !== "Paused")) {
+      const state = fold(IN_PHASE[phase](), paused);
+      expect(state).toMatchObject({ phase: "Paused", pausedFrom: phase });
+      expect(fold(state, resumed)).toEqual(IN_PHASE[phase]());
+      expect(() => fold(state, paused)).toThrow("RunPaused does not happen in Paused");
+    }
+  });
+
+  test("of a run that was done, followed by words, makes it not done any more", () => {
+    const done = fold(IN_PHASE.Reflecting(), paused);
+    expect(foldAll(done, [heard("one more thing"), resumed]).phase).toBe("AwaitingLLM");
+    expect(foldAll(IN_PHASE.Reflecting(), [heard("one more thing")]).phase).toBe("AwaitingLLM");
+  });
+
+  test("holds while its run ends: an outcome that nobody will know does not move it", () => {
+    expect(fold(IN_PHASE.Paused(), lostSight("c3"))).toMatchObject({ phase: "Paused", pausedFrom: "ExecutingTools" });
+  });
+});
+
+describe("words from outside", () => {
+  test("follow the transcript with their own source and time, and leave the calls as they are", () => {
+    const state = IN_PHASE.ExecutingTools();
+    const next = fold(state, { ...heard("go on"), at: AT + 4 });
+    expect(next.messages.at(-1)).toEqual({
+      ...{ id: `m${state.messages.length + 1}`, at: AT + 4, source: "user:ada", role: "user", tokens: 0 },
+      parts: [{ kind: "text", text: "go on" }],
+    });
+    expect(next).toMatchObject({ phase: "ExecutingTools", open: state.open, absorbed: ["user#u1"] });
+  });
+});
+
+describe("a probe", () => {
+  const released = after(startedEvent, replied([calls("pay")]), intended("c1", "probed"), invoked("c1"));
+  const due = (tried: boolean) => fold(released, decided({ kind: "probe", call: "c1", at: AT + 9, tried }));
+
+  test("is due at its time, and counts a try only where there was one", () => {
+    expect(due(false).open).toMatchObject([{ status: "started", probeAt: AT + 9, tries: 0 }]);
+    expect(due(true).open).toMatchObject([{ tries: 1 }]);
+  });
+
+  test("that found nothing lets the call out again with its key; one that cannot tell asks a person", () => {
+    expect(fold(due(false), invoked("c1", 3)).open).toMatchObject([
+      { status: "started", releasedBy: 3, probeAt: null, intent: { key: "key-c1" } },
+    ]);
+    expect(fold(due(false), lostSight("c1", AT + 99))).toMatchObject({
+      phase: "AwaitingReconcile",
+      open: [{ status: "unknown", probeAt: null, asked: 1, askFrom: AT + 99 }],
+    });
+  });
+
+  test("that found it settles it; without a question nobody does", () => {
+    expect(fold(due(false), reconciled("c1", answer("succeeded", "found")))).toMatchObject({ open: [] });
+    expect(() => fold(released, reconciled("c1", answer("succeeded")))).toThrow("nobody asked about call c1");
   });
 });
 

@@ -12,14 +12,15 @@ import {
   claimed,
   committed,
   created,
-  handedOver,
   hasEnded,
   isExpired,
   parked,
   present,
+  requested,
   stirred,
   told,
 } from "../../core/row.ts";
+import { handedOver } from "../../core/row-hand-over.ts";
 import type { CreateOutcome, DeliverOutcome, Delivery, Message, Page, RunTable } from "../../ports/run-table.ts";
 import { type Store, atomically, reaching } from "./database.ts";
 
@@ -47,6 +48,7 @@ export function sqliteRunTable(store: Store): RunTable {
     commit: async (commit) => decide(commit, (row) => committed(row, commit)),
     park: async (park) => decide(park, (row) => parked(row, park)),
     deliver: async (delivery) => decide(delivery, (row) => deliver(row, { delivery, messages })),
+    request: async (request) => decide(request, (row) => requested(row, request)),
     handOver: async (handOver) => decide(handOver, (row) => handedOver(row, handOver)),
     tell: async (of) => decide(of, (row) => ({ kind: "told" as const, row: told(row, of.expiresAtSec) })),
     read: async (run, now) => {

@@ -9,14 +9,15 @@ import {
   claimed,
   committed,
   created,
-  handedOver,
   hasEnded,
   isExpired,
   parked,
   present,
+  requested,
   stirred,
   told,
 } from "../../core/row.ts";
+import { handedOver } from "../../core/row-hand-over.ts";
 import type { ObjectStore } from "../../ports/object-store.ts";
 import type { Message, Page, RunTable } from "../../ports/run-table.ts";
 
@@ -67,6 +68,7 @@ export function memoryRunTable({ rows, messages }: MemoryStore): RunTable {
         messages.set(id, { of: { run, born }, message: structuredClone(message), read: false });
         return { kind: "delivered" as const, row: stirred(row, deadline) };
       }),
+    request: async (request) => decide(request, (row) => requested(row, request)),
     handOver: async (handOver) => decide(handOver, (row) => handedOver(row, handOver)),
     tell: async (of) => decide(of, (row) => ({ kind: "told" as const, row: told(row, of.expiresAtSec) })),
     read: async (run, now) => {

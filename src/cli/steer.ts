@@ -1,0 +1,88 @@
+/** `cairn send|pause|resume|cancel RUN`: talking to a run from outside, and steering it. */
+import { randomUUID } from "node:crypto";
+import { supervisorOf } from "../adapters/local/processes.ts";
+import { BOUNDS } from "../core/limits.ts";
+import type { Request } from "../core/row.ts";
+import { request, send } from "../runner/steer.ts";
+import { CliError, EXIT } from "./errors.ts";
+import { type Opened, openExisting } from "./open.ts";
+import { resolveRun, runGone } from "./runs.ts";
+import { type Shell, type StoreFlags, printDocument } from "./shell.ts";
+
+export interface SendFlags extends StoreFlags {
+  readonly key?: string;
+}
+
+export async function sendWords(
+  shell: Shell,
+  of: { readonly run: string; readonly text: string; readonly flags: SendFlags },
+): Promise<number> {
+  const opened = await openExisting(shell, of.flags);
+  const { world, settings } = opened;
+  const run = await resolveRun(world, { text: of.run, command: settings.command });
+  const id = of.flags.key ?? randomUUID();
+  const outcome = await send(world, { run, text: of.text, by: shell.user(), id });
+  if (outcome.kind === "tooLarge") throw tooLarge(outcome.bytes);
+  refuse(opened, { run, outcome: outcome.kind, what: "takes no more messages" });
+  const first = outcome.kind === "delivered";
+  report(shell, { opened, document: { run, message: id, delivered: first }, says: first ? "sent" : "sent before" });
+  return EXIT.done;
+}
+
+const WISHES: { readonly [W in Request["want"]]: string } = {
+  pause: "is to pause after the beat that is under way",
+  resume: "is to go on",
+  cancel: "is to end; nothing new is started",
+};
+
+export async function steerRun(
+  shell: Shell,
+  of: { readonly run: string; readonly want: Request["want"]; readonly flags: StoreFlags },
+): Promise<number> {
+  const { want } = of;
+  const opened = await openExisting(shell, of.flags);
+  const run = await resolveRun(opened.world, { text: of.run, command: opened.settings.command });
+  const outcome = await request(opened.world, { run, want });
+  refuse(opened, { run, outcome, what: `cannot ${want} any more` });
+  report(shell, { opened, document: { run, want, requested: true }, says: `${run} ${WISHES[want]}` });
+  return EXIT.done;
+}
+
+function report(
+  shell: Shell,
+  of: { readonly opened: Opened; readonly document: Record<string, string | boolean>; readonly says: string },
+): void {
+  const { opened, document, says } = of;
+  const supervisor = supervisorOf(opened.store)?.pid ?? null;
+  if (shell.json) return printDocument(shell, { ...document, supervisor });
+  shell.terminal.out(says);
+  if (supervisor === null) shell.terminal.out(`nobody works on this store now: ${opened.settings.command("work")}`);
+}
+
+/** Throws what the run said no to. */
+function refuse(opened: Opened, of: { readonly run: string; readonly outcome: string; readonly what: string }): void {
+  const { run, outcome, what } = of;
+  const { command } = opened.settings;
+  if (outcome === "missing") throw runGone(run, command("list"));
+  if (outcome === "unreadable") {
+    const why = "another version of cairn wrote it; nothing was changed";
+    const told = { code: "Unreadable", exit: EXIT.store, what: `run ${run} cannot be read`, why };
+    throw new CliError({ ...told, next: command("show", run) });
+  }
+  if (outcome === "late") {
+    const why = "it has ended; its timeline shows how";
+    throw new CliError({
+      code: "Late",
+      exit: EXIT.refused,
+      what: `run ${run} ${what}`,
+      why,
+      next: command("show", run),
+    });
+  }
+}
+
+function tooLarge(bytes: number): CliError {
+  const why = `a message has ${BOUNDS.messageBytesMax} bytes at most`;
+  const next = "npx cairn send RUN 'fewer words, or where to find them'";
+  return new CliError({ code: "TooLarge", exit: EXIT.usage, what: `the message has ${bytes} bytes`, why, next });
+}

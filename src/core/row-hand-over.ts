@@ -1,0 +1,38 @@
+/**
+ * Handing a run to the next execution of its chain: by its own last beat, by Rescue, or by the sweeper. Whoever does it
+ * holds no lease, so this is where a dead owner's quiet is kept for whoever comes next.
+ */
+import { type Changed, type Of, type Refused, type Row, hasEnded } from "./row.ts";
+
+export interface HandOver extends Of {
+  /** The execution that is over. */
+  readonly chain: number;
+  readonly afterDeath: boolean;
+}
+
+export type HandOverOutcome =
+  | Changed<"handed">
+  | { readonly kind: "held"; readonly row: Row; readonly until: number }
+  | Changed<"lost">
+  | Refused;
+
+/** Schedule 33: over an owner, quiet is raised to its lease, or nobody would know when its request may still land. */
+export function handedOver(row: Row, handOver: HandOver): HandOverOutcome {
+  if (hasEnded(row) || row.chain !== handOver.chain) return { kind: "lost", row };
+  const lease = row.owner === null ? null : (row.leaseUntil ?? 0);
+  if (lease !== null && handOver.now < lease) return { kind: "held", row, until: lease };
+  return {
+    kind: "handed",
+    row: {
+      ...row,
+      chain: row.chain + 1,
+      epoch: row.epoch + 1,
+      owner: null,
+      leaseUntil: null,
+      park: null,
+      chainClaims: 0,
+      quietUntil: Math.max(row.quietUntil, lease ?? 0),
+      takeovers: row.takeovers + (handOver.afterDeath ? 1 : 0),
+    },
+  };
+}

@@ -1,0 +1,40 @@
+/** Steering a run from outside: words for its model, and wishes to pause it, let it go on, or end it. */
+import { BOUNDS } from "../core/limits.ts";
+import type { Request, RequestOutcome } from "../core/row.ts";
+import type { World } from "../ports/world.ts";
+import { certainly } from "./certain.ts";
+import { type Delivered, deliver } from "./inbox.ts";
+
+export type Sent = { readonly kind: Delivered } | { readonly kind: "tooLarge"; readonly bytes: number };
+
+/** Words for the model. The same message id twice is one message. */
+export async function send(
+  world: World,
+  of: { readonly run: string; readonly text: string; readonly by: string; readonly id: string },
+): Promise<Sent> {
+  const bytes = Buffer.byteLength(of.text, "utf8");
+  if (bytes > BOUNDS.messageBytesMax) return { kind: "tooLarge", bytes };
+  const row = await world.table.read(of.run, world.clock.now());
+  if (row === null) return { kind: "missing" };
+  const body = { kind: "user", text: of.text.toWellFormed(), by: of.by } as const;
+  const message = { id: `user#${of.id}`, sentAt: world.clock.now(), body };
+  return { kind: await deliver(world, { run: row.run, born: row.born, message }) };
+}
+
+/** Acknowledged means that it will be done: the next commit of the run sees it, and a sleeping run is woken. */
+export async function request(
+  world: World,
+  of: { readonly run: string; readonly want: Request["want"] },
+): Promise<RequestOutcome["kind"]> {
+  const row = await world.table.read(of.run, world.clock.now());
+  if (row === null) return "missing";
+  const { run, born } = row;
+  const asked = { run, born, want: of.want };
+  const outcome = await certainly<RequestOutcome>(
+    () => world.table.request({ ...asked, now: world.clock.now() }),
+    () => null,
+  );
+  const after = await world.table.read(run, world.clock.now());
+  if (after?.park) await world.chain.wake(after.park.token);
+  return outcome.kind;
+}

@@ -1,0 +1,152 @@
+/**
+ * A run on a stage: the world in memory, a clock that moves only when it is told to, and an agent whose model and tool
+ * are functions of the test. Nothing here waits for real time.
+ */
+import { z } from "zod";
+import { type VirtualClock, virtualClock } from "../../src/adapters/memory/clock.ts";
+import { type MemoryWorld, memoryWorld } from "../../src/adapters/memory/world.ts";
+import type { Agent, Probe, Tool, ToolContext } from "../../src/agent/define.ts";
+import type { Payload, Reply, TaskResult } from "../../src/core/chain.ts";
+import { executionName } from "../../src/core/ids.ts";
+import { type Limits, limitsFor } from "../../src/core/limits.ts";
+import type { Commit, CommitOutcome, Row } from "../../src/core/row.ts";
+import { type Conversation, type ScriptedReply, defineAgent, scriptedModel, tool } from "../../src/index.ts";
+import type { World } from "../../src/ports/world.ts";
+import { runTask } from "../../src/runner/chain-tasks.ts";
+import { attempt, mortal, runnerOf } from "./drive.ts";
+import { AT } from "./build.ts";
+
+export const SETTLE_MS = 300;
+export const SKEW_MS = 200;
+export const BEAT_MS = 3_000;
+
+export interface Stage {
+  readonly world: MemoryWorld;
+  readonly clock: VirtualClock;
+  /** Tokens that somebody woke. */
+  readonly wakes: readonly string[];
+}
+
+export function stage(change: Partial<Limits> = {}): Stage {
+  const clock = virtualClock(AT);
+  const limits = limitsFor(BEAT_MS, { settleMs: SETTLE_MS, skewMs: SKEW_MS, ...change });
+  const memory = memoryWorld({ clock, limits });
+  const wakes: string[] = [];
+  const wake = async (token: string) => {
+    wakes.push(token);
+    return { kind: "woken" } as const;
+  };
+  return { world: { ...memory, chain: { ...memory.chain, wake } }, clock, wakes };
+}
+
+export interface Part {
+  readonly effect?: Tool["effect"];
+  readonly run?: (context: ToolContext<unknown>) => unknown;
+  readonly probe?: (key: string) => unknown;
+  readonly timeoutMs?: number;
+  /** Default: one call, then the end. */
+  readonly reply?: (conversation: Conversation) => ScriptedReply | Promise<ScriptedReply>;
+  readonly done?: Agent["done"];
+}
+
+const CALL: ScriptedReply = { calls: [{ tool: "act", args: {} }] };
+export const OVER: ScriptedReply = { text: "over" };
+
+/** That many calls, one after another, then the end. */
+export const callsThenOver =
+  (count: number) =>
+  ({ calls }: Conversation): ScriptedReply =>
+    calls.length < count ? CALL : OVER;
+
+export function actor({ effect = "keyed", run = () => "acted", probe, timeoutMs, reply, done }: Part): Agent {
+  return defineAgent({
+    name: "actor",
+    version: "1",
+    instructions: "",
+    task: z.object({}),
+    model: scriptedModel({ name: "script", reply: reply ?? callsThenOver(1) }),
+    tools: {
+      act: tool({
+        ...{ input: z.object({}), effect, run },
+        ...(probe === undefined ? {} : { probe: ({ key }) => probe(key) as Probe | Promise<Probe> }),
+        ...(timeoutMs === undefined ? {} : { timeoutMs }),
+      }),
+    },
+    ...(done === undefined ? {} : { done }),
+  }) as Agent;
+}
+
+/** The reply of one attempt; an end of its process is none. */
+export async function replyOf(result: Promise<TaskResult>): Promise<Reply> {
+  const told = await result;
+  if (told.kind !== "beat") throw new Error(`the attempt ended as ${told.kind}`);
+  return told.reply;
+}
+
+/** Lets every promise go on that can, then time pass to the next timer, until the promise is settled. */
+export async function passing<T>({ clock }: Stage, promise: Promise<T>): Promise<T> {
+  let isOver = false;
+  const over = promise.finally(() => {
+    isOver = true;
+  });
+  // Whoever awaits it below is told of its failure.
+  over.catch(() => undefined);
+  for (let turn = 0; !isOver && turn < 1_000; turn += 1) {
+    await new Promise((resolve) => setImmediate(resolve));
+    const next = clock.next();
+    if (!isOver && turn % 10 === 9 && next !== null) clock.moveTo(next);
+  }
+  if (!isOver) throw new Error("it goes on for ever");
+  return over;
+}
+
+export const never = (): Promise<never> => new Promise(() => undefined);
+
+/** An attempt that reaches its tool and is never heard of again: its process is killed there. */
+export async function dieInTool(on: Stage, of: { readonly payload: Payload; readonly agent: Agent }): Promise<string> {
+  const { world, kill } = mortal(on.world);
+  const key = await reachTool(world, of);
+  kill();
+  return key;
+}
+
+/** The attempt goes on in its tool; resolves with the key of the call as soon as it is there. */
+export function reachTool(world: World, of: { readonly payload: Payload; readonly agent: Agent }): Promise<string> {
+  const { act } = of.agent.tools;
+  return new Promise((resolve, reject) => {
+    const run = (context: ToolContext<unknown>): Promise<never> => {
+      resolve(context.key);
+      return never();
+    };
+    const stuck = { ...of.agent, tools: { act: { ...(act as Tool), run } } };
+    attempt(runnerOf(world, stuck), of.payload).catch(reject);
+  });
+}
+
+/** Something happens right before a commit is applied, the first time that it is one of those. */
+export function beforeCommit(
+  { world }: Stage,
+  of: { readonly when: (commit: Commit) => boolean; readonly act: () => Promise<unknown> },
+): World {
+  let isDone = false;
+  const commit = async (asked: Commit): Promise<CommitOutcome> => {
+    if (!isDone && of.when(asked)) {
+      isDone = true;
+      await of.act();
+    }
+    return (await world.table.commit(asked)) as CommitOutcome;
+  };
+  return { ...world, table: { ...world.table, commit } };
+}
+
+/** What the chain does with a beat that routes to park. */
+export async function park({ world }: Stage, of: { readonly reply: Reply; readonly token: string }): Promise<void> {
+  const { run, born, chain, epoch } = of.reply;
+  const payload = { run, born, chain, epoch };
+  const told = { execution: executionName(run, born, chain), epoch, retry: 0 };
+  const runner = runnerOf(world, actor({}));
+  const invocation = { deadline: world.clock.now() + BEAT_MS, drain: new AbortController().signal };
+  await runTask(runner)({ kind: "park", payload, attempt: told, token: of.token }, invocation);
+}
+
+export const rowOf = ({ world }: Stage, run: string): Row => world.store.rows.get(run) as Row;

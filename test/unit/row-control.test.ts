@@ -1,0 +1,78 @@
+/** What is asked of a run from outside: what each wish leaves in its row, and that nothing goes round for ever for it. */
+import { describe, expect, test } from "vitest";
+import { type Commit, type Row, claimed, committed, parked, requested } from "../../src/core/row.ts";
+import { AT, BORN, RUN, row } from "../support/build.ts";
+
+const OF = { run: RUN, born: BORN, now: AT };
+const ENTRY = { execution: `${RUN}-${BORN}-1`, epoch: 1, retry: 0 };
+
+const wished = (before: Row, want: "cancel" | "pause" | "resume"): Row => {
+  const outcome = requested(before, { ...OF, want });
+  expect(outcome.kind).toBe("requested");
+  return (outcome as Extract<typeof outcome, { kind: "requested" }>).row;
+};
+
+const commitOf = (before: Row, change: Partial<Commit> = {}): Commit => {
+  const { epoch, version, agentVersion, journal, snapshot, spent, status, phase, stirsSeen, deadline } = before;
+  return {
+    ...{ ...OF, epoch, version, agentVersion, journal, snapshot, spent, status, phase, stirsSeen, deadline },
+    ...{ commitId: "x", wakeAt: null, lostCalls: 0, release: true, raiseQuiet: false, unlessStirred: false },
+    ...change,
+  };
+};
+
+const parkIn = (before: Row) => parked(before, { ...OF, chain: 1, epoch: before.epoch, entry: ENTRY, token: "t1" });
+
+describe("a wish", () => {
+  test.each([
+    ["cancel", {}, { cancel: true, pause: false }],
+    ["cancel", { pause: true }, { cancel: true, pause: true }],
+    ["pause", {}, { cancel: false, pause: true }],
+    ["pause", { cancel: true }, { cancel: true, pause: true }],
+    ["resume", { pause: true }, { cancel: false, pause: false }],
+    ["resume", { cancel: true, pause: true }, { cancel: true, pause: false }],
+  ] as const)("to %s, after %o, leaves %o, stirs once and changes nothing else", (want, before, left) => {
+    expect(requested(row(before), { ...OF, want })).toEqual({ kind: "requested", row: row({ ...left, stirs: 1 }) });
+  });
+
+  test.each(["completed", "failed", "cancelled"] as const)(
+    "comes late once the run is %s, and changes nothing",
+    (status) => {
+      for (const want of ["cancel", "pause", "resume"] as const) {
+        expect(requested(row({ status }), { ...OF, want })).toEqual({ kind: "late", row: row({ status }) });
+      }
+    },
+  );
+
+  test("holds back an end that was decided before it was seen, and rides along with any other commit", () => {
+    const owned = row({ epoch: 1, owner: "A" });
+    const asked = wished(owned, "cancel");
+    expect(committed(asked, commitOf(owned, { unlessStirred: true }))).toEqual({ kind: "stirred", row: asked });
+    expect(committed(asked, commitOf(owned))).toMatchObject({ kind: "committed", row: { cancel: true } });
+  });
+
+  test("outlives the death of an invocation", () => {
+    const asked = wished(wished(row(), "pause"), "cancel");
+    const outcome = claimed(asked, { ...OF, chain: 1, entry: { ...ENTRY, epoch: 0 }, owner: "B", leaseUntil: AT });
+    expect(outcome).toMatchObject({ kind: "granted", row: { cancel: true, pause: true } });
+  });
+});
+
+describe("parking", () => {
+  test("schedule 11: pause and cancel stir without an item; a commit that saw them may park", () => {
+    for (const want of ["pause", "cancel"] as const) {
+      const asked = wished(row({ epoch: 1 }), want);
+      expect(parkIn(asked).kind).toBe("stirred");
+      const seen = committed(asked, commitOf(asked, { stirsSeen: asked.stirs }));
+      expect(parkIn((seen as { row: Row }).row).kind).toBe("parked");
+    }
+  });
+
+  test("schedule 14: a paused run parks; resuming clears the pause and makes it go round", () => {
+    const paused = row({ epoch: 1, status: "paused", phase: "Paused", pause: true, stirs: 1, stirsSeen: 1 });
+    expect(parkIn(paused)).toMatchObject({ kind: "parked", row: { park: { token: "t1" } } });
+    const resumed = wished(paused, "resume");
+    expect(resumed.pause).toBe(false);
+    expect(parkIn(resumed)).toEqual({ kind: "stirred", row: resumed });
+  });
+});

@@ -1,0 +1,250 @@
+/** Probed tools: after a crash or a silence the other side is asked what became of the call, never too early. */
+import { describe, expect, test } from "vitest";
+import { BOUNDS } from "../../src/core/limits.ts";
+import { AgentInvalid } from "../../src/agent/define.ts";
+import { runTask } from "../../src/runner/chain-tasks.ts";
+import { ledger, show, transcript } from "../../src/runner/look.ts";
+import { attempt, begin, drive, runnerOf } from "../support/drive.ts";
+import { BEAT_MS, type Part, SETTLE_MS, SKEW_MS, actor, dieInTool, never } from "../support/stage.ts";
+import { type Stage, passing, reachTool, replyOf, rowOf, stage } from "../support/stage.ts";
+
+const LEASE_MS = BEAT_MS + SKEW_MS;
+
+/** A run whose process died in its probed call; what follows goes by `part`. */
+async function crashed(on: Stage, part: Part) {
+  const keys: string[] = [];
+  const probes: string[] = [];
+  const agent = actor({
+    effect: "probed",
+    run: ({ key }) => {
+      keys.push(key);
+      return "ran again";
+    },
+    ...part,
+    probe: (key) => {
+      probes.push(key);
+      return part.probe?.(key) ?? { kind: "absent" };
+    },
+  });
+  const payload = await begin(on.world, agent, {});
+  const leaseUntil = on.clock.now() + LEASE_MS;
+  const key = await dieInTool(on, { payload, agent });
+  return { agent, payload, key, keys, probes, leaseUntil, runner: runnerOf(on.world, agent) };
+}
+
+/** The next owner comes, waits as it should, and goes on at the first moment that it may. */
+async function recovered(on: Stage, part: Part) {
+  const run = await crashed(on, part);
+  const waiting = await replyOf(attempt(run.runner, run.payload, 1));
+  expect(waiting.route).toBe("wait");
+  on.clock.moveTo(run.leaseUntil + SETTLE_MS);
+  const reply = await passing(on, drive(run.runner, waiting));
+  expect(run.probes).toEqual([run.key]);
+  return { ...run, reply };
+}
+
+const words = async (on: Stage, run: string): Promise<string> => JSON.stringify(await transcript(on.world, run));
+
+describe("after a crash", () => {
+  test("schedule 3: the probe waits until the overtaken one is dead and what it sent has landed, to the millisecond", async () => {
+    const on = stage();
+    const { payload, leaseUntil, probes, keys, runner } = await crashed(on, {});
+    const waiting = await replyOf(attempt(runner, payload, 1));
+    expect(waiting).toMatchObject({ route: "wait", seconds: Math.ceil((LEASE_MS + SETTLE_MS) / 1_000) });
+    expect(rowOf(on, payload.run)).toMatchObject({ quietUntil: leaseUntil, wakeAt: leaseUntil + SETTLE_MS });
+    on.clock.moveTo(leaseUntil + SETTLE_MS - 1);
+    const still = await replyOf(attempt(runner, waiting));
+    expect([still.route, probes, keys]).toEqual(["wait", [], []]);
+    on.clock.moveTo(leaseUntil + SETTLE_MS);
+    await attempt(runner, still);
+    expect([probes.length, keys.length]).toEqual([1, 1]);
+  });
+
+  test("what happened is reconciled with what the other side says, and does not run", async () => {
+    const on = stage();
+    const { reply, keys } = await recovered(on, { probe: () => ({ kind: "happened", result: "booked as X7" }) });
+    expect(reply.route).toBe("done");
+    expect(keys).toEqual([]);
+    expect(await ledger(on.world, reply.run)).toMatchObject([{ status: "reconciled", attempts: 1 }]);
+    expect(await words(on, reply.run)).toContain("booked as X7");
+  });
+
+  test("what did not happen runs with the same key", async () => {
+    const on = stage();
+    const { reply, key, keys } = await recovered(on, { probe: () => ({ kind: "absent" }) });
+    expect(reply.route).toBe("done");
+    expect(keys).toEqual([key]);
+    expect(await ledger(on.world, reply.run)).toMatchObject([{ status: "succeeded", attempts: 2 }]);
+  });
+
+  const refuse = (): never => {
+    throw new Error("HTTP 502");
+  };
+  test.each([
+    ["cannot tell", () => ({ kind: "unknown" }), "the other side cannot tell"],
+    ["throws", refuse, "the probe threw: HTTP 502"],
+    ["rejects", async () => refuse(), "the probe threw: HTTP 502"],
+    ["hangs", never, "the probe gave no answer in time"],
+  ] as const)("a probe that %s blocks the run, and a person is asked", async (_, probe, why) => {
+    const on = stage();
+    const { reply, keys, leaseUntil } = await recovered(on, { probe });
+    expect(on.clock.now()).toBeLessThan(leaseUntil + SETTLE_MS + BEAT_MS);
+    expect(reply.route).toBe("park");
+    expect(keys).toEqual([]);
+    const shown = await show(on.world, reply.run);
+    expect(shown).toMatchObject({ status: "blocked", unknown: [{ call: "c1" }] });
+    expect(await ledger(on.world, reply.run)).toMatchObject([{ status: "unknown", evidence: why }]);
+  });
+
+  test("a result that cannot be kept is refused, and the call happened all the same", async () => {
+    const on = stage();
+    const { reply, keys } = await recovered(on, { probe: () => ({ kind: "happened", result: 10n }) });
+    expect([reply.route, keys]).toEqual(["done", []]);
+    expect(await ledger(on.world, reply.run)).toMatchObject([{ status: "reconciled" }]);
+    expect(await words(on, reply.run)).toContain("ResultRefused: what the probe returned cannot be kept: a bigint");
+  });
+
+  test("schedule 33: a hand-over after the lease lapsed keeps in mind until when its request may land", async () => {
+    const on = stage();
+    const { payload, leaseUntil, probes, runner } = await crashed(on, {});
+    on.clock.moveTo(leaseUntil);
+    const invocation = { deadline: leaseUntil + BEAT_MS, drain: new AbortController().signal };
+    expect(await runTask(runner)({ kind: "rescue", payload }, invocation)).toEqual({ kind: "rescue", until: null });
+    expect(rowOf(on, payload.run)).toMatchObject({ owner: null, chain: 2, quietUntil: leaseUntil });
+    const next = { ...payload, chain: 2, epoch: rowOf(on, payload.run).epoch };
+    const waiting = await replyOf(attempt(runner, next));
+    expect([waiting.route, probes]).toEqual(["wait", []]);
+    on.clock.moveTo(leaseUntil + SETTLE_MS);
+    expect(await drive(runner, waiting)).toMatchObject({ route: "done" });
+    expect(probes).toHaveLength(1);
+  });
+
+  test("schedule 3, acted out: the overtaken one acts inside of its lease, the probe sees it, one effect", async () => {
+    const on = stage();
+    const done = new Set<string>();
+    const agent = actor({
+      effect: "probed",
+      run: ({ key }) => done.add(`${key} again`),
+      probe: (key) => (done.has(key) ? { kind: "happened", result: "seen" } : { kind: "absent" }),
+    });
+    const payload = await begin(on.world, agent, {});
+    const key = await reachTool(on.world, { payload, agent });
+    const waiting = await replyOf(attempt(runnerOf(on.world, agent), payload, 1));
+    on.clock.moveTo(on.clock.now() + LEASE_MS - 1);
+    done.add(key);
+    on.clock.moveTo(on.clock.now() + 1 + SETTLE_MS);
+    expect(await drive(runnerOf(on.world, agent), waiting)).toMatchObject({ route: "done" });
+    expect([...done]).toEqual([key]);
+  });
+});
+
+describe("after a silence", () => {
+  /** Stops at its signal, without an answer. */
+  const stopping = ({ signal }: { readonly signal: AbortSignal }): Promise<never> =>
+    new Promise((_, reject) => signal.addEventListener("abort", () => reject(new Error("stopped"))));
+
+  test("schedule 22: the request that lands late is seen, since the probe waits for it to settle", async () => {
+    const on = stage();
+    const effects: string[] = [];
+    let timedOutAt = 0;
+    const agent = actor({
+      effect: "probed",
+      timeoutMs: 400,
+      run: ({ key, signal }) => {
+        signal.addEventListener("abort", () => {
+          timedOutAt = on.clock.now();
+          on.clock.after(SETTLE_MS - 1, () => effects.push(key));
+        });
+        return stopping({ signal });
+      },
+      probe: (key) => (effects.includes(key) ? { kind: "happened", result: "landed late" } : { kind: "absent" }),
+    });
+    const payload = await begin(on.world, agent, {});
+    const runner = runnerOf(on.world, agent);
+    const waiting = await passing(on, replyOf(attempt(runner, payload)));
+    expect(waiting.route).toBe("wait");
+    expect(rowOf(on, payload.run).wakeAt).toBe(timedOutAt + SETTLE_MS);
+    on.clock.moveTo(timedOutAt + SETTLE_MS);
+    expect(await passing(on, drive(runner, waiting))).toMatchObject({ route: "done" });
+    expect(effects).toHaveLength(1);
+    expect(await words(on, payload.run)).toContain("landed late");
+  });
+
+  test("schedule 34: one that outlives its timeout ends its process, and its own lease is quiet", async () => {
+    const on = stage();
+    const probes: number[] = [];
+    const agent = actor({
+      effect: "probed",
+      timeoutMs: 400,
+      run: never,
+      probe: () => {
+        probes.push(on.clock.now());
+        return { kind: "happened", result: "seen" };
+      },
+    });
+    const payload = await begin(on.world, agent, {});
+    const runner = runnerOf(on.world, agent);
+    const leaseUntil = on.clock.now() + LEASE_MS;
+    expect(await passing(on, attempt(runner, payload))).toMatchObject({ kind: "exit", reply: { route: "beat" } });
+    expect(rowOf(on, payload.run)).toMatchObject({ owner: null, quietUntil: leaseUntil, takeovers: 0 });
+    const waiting = await replyOf(attempt(runner, payload, 1));
+    expect([waiting.route, probes]).toEqual(["wait", []]);
+    on.clock.moveTo(leaseUntil + SETTLE_MS);
+    expect(await passing(on, drive(runner, waiting))).toMatchObject({ route: "done" });
+    expect(probes).toEqual([leaseUntil + SETTLE_MS]);
+  });
+
+  test("tries are bounded: each with the same key after a probe that found nothing, then a person is asked", async () => {
+    const on = stage();
+    const keys: string[] = [];
+    const order: string[] = [];
+    const agent = actor({
+      effect: "probed",
+      timeoutMs: 400,
+      run: ({ key, signal }) => {
+        keys.push(key);
+        order.push("run");
+        return stopping({ signal });
+      },
+      probe: () => {
+        order.push("probe");
+        return { kind: "absent" };
+      },
+    });
+    let reply = await begin(on.world, agent, {}).then((payload) => ({ ...payload, route: "beat" }));
+    for (let beats = 0; reply.route !== "park" && beats < 20; beats += 1) {
+      on.clock.moveTo(Math.max(on.clock.now(), rowOf(on, reply.run).wakeAt ?? 0));
+      reply = await passing(on, replyOf(attempt(runnerOf(on.world, agent), reply)));
+    }
+    expect(reply.route).toBe("park");
+    expect(order).toEqual(["run", "probe", "run", "probe", "run"]);
+    expect(keys).toHaveLength(BOUNDS.callTriesMax);
+    expect(new Set(keys).size).toBe(1);
+    expect(await show(on.world, reply.run)).toMatchObject({ status: "blocked" });
+  });
+});
+
+test("what a probe found is durable before the model hears of it", async () => {
+  const on = stage();
+  const asked: number[] = [];
+  const reply: Part["reply"] = ({ calls }) => {
+    if (calls.length === 0) return { calls: [{ tool: "act", args: {} }] };
+    asked.push(rowOf(on, payload.run).version);
+    return { text: "over" };
+  };
+  const { payload, runner, leaseUntil } = await crashed(on, { reply, probe: () => ({ kind: "happened", result: 1 }) });
+  const waiting = await replyOf(attempt(runner, payload, 1));
+  const { version } = rowOf(on, payload.run);
+  on.clock.moveTo(leaseUntil + SETTLE_MS);
+  await drive(runner, waiting);
+  expect(asked).toEqual([version + 1]);
+});
+
+test("an agent whose probed tool has no probe is refused, and one whose other tool has one", () => {
+  const probe = () => ({ kind: "absent" });
+  expect(() => actor({ effect: "probed" })).toThrow(AgentInvalid);
+  expect(() => actor({ effect: "probed" })).toThrow("tool act of agent actor: a probed tool has a probe, and no other");
+  for (const effect of ["none", "keyed", "unsafe"] as const)
+    expect(() => actor({ effect, probe })).toThrow(AgentInvalid);
+  expect(actor({ effect: "probed", probe }).tools["act"]?.effect).toBe("probed");
+});
