@@ -132,8 +132,8 @@ const MUTANTS: readonly Mutant[] = [
   {
     name: "outlived call keeps its process (schedule 28)",
     file: "src/runner/beat.ts",
-    from: 'if (run.outlived !== "no") return { kind: "exit" };',
-    to: "",
+    from: 'run.outlived === "no" ? { kind: "beat", reply } : { kind: "exit", reply }',
+    to: '({ kind: "beat", reply })',
     killedBy: tests("runner-tools"),
   },
   {
