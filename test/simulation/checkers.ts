@@ -70,8 +70,17 @@ interface Replayed {
   readonly violations: readonly string[];
 }
 
+const replays = new WeakMap<History, Replayed>();
+
+/** A history that is over does not change: most checkers ask for its commits, and one replay serves them all. */
+function replay(history: History): Replayed {
+  const known = replays.get(history) ?? replayed(history);
+  replays.set(history, known);
+  return known;
+}
+
 /** Every commit of a run from its chain of snapshots; each snapshot must be the fold of what came before. */
-function replay({ world, run }: History): Replayed {
+function replayed({ world, run }: History): Replayed {
   const row = world.store.rows.get(run) as Row;
   const objectAt = (key: string): Uint8Array => world.store.objects.get(key) as Uint8Array;
   const snapshots = [decodeSnapshot(row.snapshot, objectAt(row.snapshot.key))];

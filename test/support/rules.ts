@@ -13,6 +13,7 @@ const ROOMS: Readonly<Record<string, { readonly ours: RegExp; readonly packages:
   "src/runner": { ours: /^src\/(core|codec|ports|agent)\//, packages: /^zod$/ },
   "src/adapters/local": { ours: /^src\/(core|codec|ports)\//, packages: /^node:.+$/ },
   "src/adapters/memory": { ours: /^src\/(core|codec|ports)\//, packages: /^node:crypto$/ },
+  "src/conformance": { ours: /^src\/(core|ports)\//, packages: /^node:assert$/ },
   "src/cli": { ours: /^src\//, packages: /^(commander|zod|node:.+)$/ },
   "src/index.ts": { ours: /^src\/(agent|core)\//, packages: /^$/ },
   "cairn.config.ts": { ours: /^src\/agent\/config\.ts$/, packages: /^$/ },

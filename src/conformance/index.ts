@@ -1,0 +1,18 @@
+/**
+ * `cairn/conformance`: what a world has to keep, for whoever writes one. Run each case with a fresh world of your
+ * ports; a case that throws names the sentence of the contract that is broken.
+ */
+import { claimCases, createCases } from "./claims.ts";
+import { commitCases, endCases } from "./commits.ts";
+import { messageCases, requestCases } from "./messages.ts";
+import type { Case } from "./case.ts";
+import type { RunTableWorld } from "./run.ts";
+import { handOverCases, listCases, parkCases } from "./waiting.ts";
+
+export const runTableCases: readonly Case<RunTableWorld>[] = [
+  ...[...createCases, ...claimCases, ...commitCases, ...endCases],
+  ...[...messageCases, ...requestCases, ...parkCases, ...handOverCases, ...listCases],
+];
+export { chainCases, type ChainWorld } from "./chain.ts";
+export { objectStoreCases, type ObjectStoreWorld } from "./object-store.ts";
+export type { Case, RunTableWorld };

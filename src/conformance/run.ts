@@ -1,0 +1,90 @@
+/** What the cases of RunTable share: one run in a tenant of its own, and complete requests that a case changes. */
+import { NOTHING_SPENT } from "../core/budget.ts";
+import type { HandOver } from "../core/row-hand-over.ts";
+import type { Claim, Commit, Creation, Of, Park, Request, Row } from "../core/row.ts";
+import type { Delivery, Message, RunTable } from "../ports/run-table.ts";
+import { rowOf } from "./case.ts";
+
+export interface RunTableWorld {
+  readonly table: RunTable;
+  /** `[a-z0-9]`, at most 23; it, and it with a `z` behind, are used by no other case and no earlier round: a store may outlive many of them. */
+  readonly tenant: string;
+  /** Stores another format in that row, past the port: what a newer version of cairn would have written. */
+  readonly setFormat: (run: string, format: number) => Promise<void>;
+}
+
+export const NOW = 1_700_000_000_000;
+export const LEASE_MS = 5_000;
+export const BORN = "aaaaaaaaaa";
+export const HOUR_MS = 3_600_000;
+
+/** One run of a case: `letter` tells several apart. */
+export function subject({ table, tenant }: Pick<RunTableWorld, "table" | "tenant">, letter = "a") {
+  const run = `${tenant}-${letter.repeat(26)}`;
+  const of: Of = { run, born: BORN, now: NOW };
+  const execution = (chain: number): string => `${run}-${BORN}-${chain}`;
+  const creation = (change: Partial<Creation> = {}): Creation => ({
+    ...of,
+    ...{ tenant, agent: "travel", agentVersion: "1", inputDigest: "digest of the input" },
+    snapshot: { version: 0, key: "snapshots/0", digest: "digest of snapshot 0" },
+    deadline: NOW + 1_000_000,
+    ...change,
+  });
+  /** Attempt 0 of the beat that follows epoch 0, unless told. */
+  const claim = (change: Partial<Claim> & { readonly epoch?: number; readonly retry?: number } = {}): Claim => {
+    const { epoch = 0, retry = 0, ...rest } = change;
+    const chain = change.chain ?? 1;
+    const entry = { execution: execution(chain), epoch, retry };
+    return { ...of, chain, entry, owner: "owner", leaseUntil: NOW + LEASE_MS, ...rest };
+  };
+  /** A commit that keeps the lease, under the epoch and after the version of `row`, unless told. */
+  const commit = (row: Row, change: Partial<Commit> = {}): Commit => ({
+    ...of,
+    ...{ epoch: row.epoch, version: row.version, commitId: `commit ${row.version + 1}`, agentVersion: "1" },
+    ...{ journal: Uint8Array.of(1, 2, 3), snapshot: row.snapshot, spent: NOTHING_SPENT, status: "running" },
+    ...{ phase: "AwaitingLLM", stirsSeen: row.stirs, wakeAt: null, deadline: row.deadline },
+    ...{ lostCalls: 0, release: false, raiseQuiet: false, unlessStirred: false },
+    ...change,
+  });
+  const park = (row: Row, change: Partial<Park> & { readonly retry?: number } = {}): Park => {
+    const { retry = 0, ...rest } = change;
+    const entry = { execution: execution(row.chain), epoch: row.epoch, retry };
+    return { ...of, chain: row.chain, epoch: row.epoch, entry, token: "token", ...rest };
+  };
+  const handOver = (change: Partial<HandOver> = {}): HandOver => ({ ...of, chain: 1, afterDeath: true, ...change });
+  const request = (want: Request["want"], change: Partial<Of> = {}): Request => ({ ...of, want, ...change });
+  const delivery = (message: Message, change: Partial<Delivery> = {}): Delivery => ({
+    ...of,
+    ...{ message, deadline: NOW + 1_000_000 },
+    ...change,
+  });
+
+  const created = (): Promise<Row> => rowOf(() => table.create(creation()), "created");
+  const granted = async (): Promise<Row> => {
+    await created();
+    return rowOf(() => table.claim(claim()), "granted");
+  };
+  const released = async (): Promise<Row> => {
+    const held = await granted();
+    return rowOf(() => table.commit(commit(held, { release: true })), "committed");
+  };
+  const ended = async (): Promise<Row> => {
+    const held = await granted();
+    return rowOf(() => table.commit(commit(held, { ...ENDED, release: true, unlessStirred: true })), "committed");
+  };
+  const stored = (now = NOW): Promise<Row | null> => table.read(run, now);
+  return {
+    ...{ run, of, creation, claim, commit, park, handOver, request, delivery, execution },
+    ...{ created, granted, released, ended, stored },
+  };
+}
+
+export const ENDED = { status: "completed", phase: "Completed" } as const;
+
+export const words = (id: string, sentAt = NOW, text = `words of ${id}`): Message => ({
+  ...{ id, sentAt },
+  body: { kind: "user", text, by: "conformance" },
+});
+
+export const times = <T>(count: number, make: (index: number) => T): readonly T[] =>
+  Array.from({ length: count }, (_, index) => make(index));

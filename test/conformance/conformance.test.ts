@@ -1,0 +1,13 @@
+/** Every world of this checkout keeps the contracts of the ports, case by case. */
+import { describe, test } from "vitest";
+import { chainCases, objectStoreCases, runTableCases } from "cairn/conformance";
+import { local, memory } from "./worlds.ts";
+
+describe.each([
+  { name: "memory", worlds: memory },
+  { name: "local", worlds: local },
+])("$name", ({ worlds }) => {
+  test.each(runTableCases)("RunTable: $name", ({ run }) => run(worlds.table()));
+  test.each(objectStoreCases)("ObjectStore: $name", ({ run }) => run(worlds.objects()));
+  test.each(chainCases)("Chain: $name", ({ run }) => run(worlds.chain()));
+});

@@ -1,0 +1,296 @@
+/** The suites can fail: each breach of a contract, planted in a world that keeps it otherwise, fails the case named. */
+import { describe, expect, test } from "vitest";
+import { type Case, chainCases, objectStoreCases, runTableCases } from "../../src/conformance/index.ts";
+import { type MemoryStore, memoryObjectStore, memoryStore } from "../../src/adapters/memory/tables.ts";
+import type { Row } from "../../src/core/row.ts";
+import type { RunTable } from "../../src/ports/run-table.ts";
+import { memory, memoryTableWorld } from "./worlds.ts";
+
+/** The names of the cases that fail. */
+async function failing<World>(cases: readonly Case<World>[], fresh: () => World): Promise<readonly string[]> {
+  const failed: string[] = [];
+  for (const { name, run } of cases) {
+    try {
+      await run(fresh());
+    } catch {
+      failed.push(name);
+    }
+  }
+  return failed;
+}
+
+interface Planted {
+  readonly breach: string;
+  /** How the name of a case that catches it begins. */
+  readonly caught: string;
+  readonly bend: (table: RunTable, store: MemoryStore) => Partial<RunTable>;
+}
+
+const rowIn = (store: MemoryStore, run: string): Row => store.rows.get(run) as Row;
+
+/** Changes the row that an operation stored. */
+const afterwards =
+  <O extends { readonly kind: string }, R extends { readonly run: string }>(
+    store: MemoryStore,
+    write: (request: R) => Promise<O>,
+    change: (row: Row, before: Row) => Partial<Row>,
+  ) =>
+  async (request: R): Promise<O> => {
+    const before = store.rows.get(request.run);
+    const outcome = await write(request);
+    const row = store.rows.get(request.run);
+    if (before === undefined || row === undefined || before === row) return outcome;
+    const bent = { ...row, ...change(row, before) };
+    store.rows.set(request.run, bent);
+    return "row" in outcome ? { ...outcome, row: structuredClone(bent) } : outcome;
+  };
+
+const CLAIMS: readonly Planted[] = [
+  {
+    breach: "create overwrites a run",
+    caught: "create finds the same run again",
+    bend: (table, store) => ({
+      create: (creation) => {
+        store.rows.delete(creation.run);
+        return table.create(creation);
+      },
+    }),
+  },
+  {
+    breach: "claim ignores the epoch of the payload",
+    caught: "an attempt that was frozen before its claim",
+    bend: (table, store) => ({
+      claim: (claim) => {
+        const { epoch } = rowIn(store, claim.run) ?? claim.entry;
+        return table.claim({ ...claim, entry: { ...claim.entry, epoch } });
+      },
+    }),
+  },
+  {
+    breach: "claim does not raise quiet",
+    caught: "a retry of the same entry takes over at once",
+    bend: (table, store) => ({
+      claim: afterwards(store, table.claim, (_, before) => ({ quietUntil: before.quietUntil })),
+    }),
+  },
+  {
+    breach: "claim waits for the lease",
+    caught: "a retry of the same entry takes over at once",
+    bend: (table, store) => ({
+      claim: async (claim) => {
+        const row = rowIn(store, claim.run);
+        return (row?.leaseUntil ?? 0) > claim.now ? { kind: "superseded", row } : table.claim(claim);
+      },
+    }),
+  },
+  {
+    breach: "claim reads and writes in two steps",
+    caught: "of 50 claims at once",
+    bend: (table, store) => ({
+      claim: async (claim) => {
+        const before = rowIn(store, claim.run);
+        await Promise.resolve();
+        const after = rowIn(store, claim.run);
+        store.rows.set(claim.run, before);
+        const outcome = await table.claim(claim);
+        if (outcome.kind !== "granted") store.rows.set(claim.run, after);
+        return outcome;
+      },
+    }),
+  },
+  {
+    breach: "an expired row is read",
+    caught: "an expired row is gone",
+    bend: (_, store) => ({ read: async (run) => store.rows.get(run) ?? null }),
+  },
+  {
+    breach: "an incarnation is not compared",
+    caught: "a wrong born",
+    bend: (table, store) => ({
+      request: (request) => table.request({ ...request, born: rowIn(store, request.run)?.born ?? "" }),
+    }),
+  },
+  {
+    breach: "the format is not looked at",
+    caught: "an unknown format",
+    bend: (table, store) => ({
+      deliver: (delivery) => {
+        const row = rowIn(store, delivery.run);
+        if (row !== undefined) store.rows.set(delivery.run, { ...row, format: 1 });
+        return table.deliver(delivery);
+      },
+    }),
+  },
+];
+
+const WRITES: readonly Planted[] = [
+  {
+    breach: "commit ignores the epoch",
+    caught: "a stale epoch leaves no trace",
+    bend: (table, store) => ({
+      commit: (commit) => table.commit({ ...commit, epoch: rowIn(store, commit.run)?.epoch ?? 0 }),
+    }),
+  },
+  {
+    breach: "the last writer wins",
+    caught: "the same commit twice",
+    bend: (table, store) => ({
+      commit: (commit) => table.commit({ ...commit, version: rowIn(store, commit.run)?.version ?? 0 }),
+    }),
+  },
+  {
+    breach: "an end does not look at stirs",
+    caught: "an end is refused while a message is unread",
+    bend: (table) => ({ commit: (commit) => table.commit({ ...commit, unlessStirred: false }) }),
+  },
+  {
+    breach: "a commit sets stirs to what it has seen",
+    caught: "50 deliveries in a storm of commits",
+    bend: (table, store) => ({
+      commit: afterwards(store, table.commit, (row) => ({ stirs: row.stirsSeen })),
+    }),
+  },
+  {
+    breach: "what was removed is forgotten",
+    caught: "deliver counts a message once",
+    bend: (_, store) => ({
+      clearInbox: async (of) => {
+        for (const id of of.ids) store.messages.delete(JSON.stringify([of.run, of.born, id]));
+      },
+    }),
+  },
+  {
+    breach: "a message is stored without a stir",
+    caught: "deliver counts a message once",
+    bend: (table, store) => ({ deliver: afterwards(store, table.deliver, (_, before) => ({ stirs: before.stirs })) }),
+  },
+  {
+    breach: "the inbox comes in another order",
+    caught: "the inbox is read in order of sending",
+    bend: (table) => ({ inbox: async (of) => (await table.inbox(of)).toReversed() }),
+  },
+  {
+    breach: "resume does not clear a pause",
+    caught: "request stirs",
+    bend: (table, store) => ({
+      request: afterwards(store, table.request, (row, before) => ({ pause: row.pause || before.pause })),
+    }),
+  },
+  {
+    breach: "telling an end again moves its expiry",
+    caught: "telling an end starts its time to live, once",
+    bend: (table, store) => ({
+      tell: async (of) => {
+        const outcome = await table.tell(of);
+        const row = rowIn(store, of.run);
+        if (row?.told) store.rows.set(of.run, { ...row, expiresAtSec: of.expiresAtSec });
+        return outcome;
+      },
+    }),
+  },
+];
+
+const WAITS: readonly Planted[] = [
+  {
+    breach: "park ignores the retry",
+    caught: "a zombie's token does not replace a newer one",
+    bend: (table, store) => ({
+      park: (park) => {
+        const row = rowIn(store, park.run);
+        store.rows.set(park.run, { ...row, park: null });
+        return table.park(park);
+      },
+    }),
+  },
+  {
+    breach: "park does not look at stirs",
+    caught: "a stirred run does not park",
+    bend: (table, store) => ({
+      park: (park) => {
+        const row = rowIn(store, park.run);
+        store.rows.set(park.run, { ...row, stirsSeen: row.stirs });
+        return table.park(park);
+      },
+    }),
+  },
+  {
+    breach: "handOver does not wait for the lease",
+    caught: "handOver is held while the lease lives",
+    bend: (table) => ({ handOver: (handOver) => table.handOver({ ...handOver, now: Number.MAX_SAFE_INTEGER }) }),
+  },
+  {
+    breach: "handOver does not raise quiet",
+    caught: "handOver is held while the lease lives",
+    bend: (table, store) => ({
+      handOver: afterwards(store, table.handOver, (_, before) => ({ quietUntil: before.quietUntil })),
+    }),
+  },
+  {
+    breach: "handOver keeps a dead token",
+    caught: "handOver clears a token",
+    bend: (table, store) => ({ handOver: afterwards(store, table.handOver, (_, { park }) => ({ park })) }),
+  },
+  {
+    breach: "a page begins with the last row of the one before",
+    caught: "list goes from the newest to the oldest",
+    bend: (table) => ({
+      list: async (query) => {
+        const page = await table.list(query);
+        const all = (await table.list({ ...query, limit: 1_000, after: null })).rows;
+        const before = all.findIndex(({ run }) => run === page.rows[0]?.run) - 1;
+        return query.after === null || before < 0 ? page : { ...page, rows: [all[before] as Row, ...page.rows] };
+      },
+    }),
+  },
+  {
+    breach: "an ended run leaves `alive` before it is told",
+    caught: "alive holds a run until its end is told",
+    bend: (table) => ({
+      alive: async (query) => {
+        const page = await table.alive(query);
+        return { ...page, rows: page.rows.filter(({ status }) => status !== "completed") };
+      },
+    }),
+  },
+];
+
+describe("a breach of RunTable is caught", () => {
+  test.each([...CLAIMS, ...WRITES, ...WAITS])("$breach", async ({ bend, caught }) => {
+    const bent = (): ReturnType<typeof memoryTableWorld> =>
+      memoryTableWorld((table, store) => ({ ...table, ...bend(table, store) }));
+    const failed = await failing(runTableCases, bent);
+    expect(failed.filter((name) => name.startsWith(caught))).toHaveLength(1);
+  });
+
+  test("and nothing else is", async () => {
+    expect(await failing(runTableCases, memory.table)).toEqual([]);
+  });
+});
+
+test("an object store that replaces what is there is caught", async () => {
+  const failed = await failing(objectStoreCases, () => {
+    const store = memoryStore();
+    const objects = memoryObjectStore(store);
+    const put: typeof objects.put = (key, bytes) => {
+      store.objects.delete(key);
+      return objects.put(key, bytes);
+    };
+    return { objects: { ...objects, put }, prefix: "runs" };
+  });
+  expect(failed).toContain("put creates and never replaces, whatever the bytes");
+  expect(await failing(objectStoreCases, memory.objects)).toEqual([]);
+});
+
+test("a chain that starts a spent name again is caught, and one whose token wakes twice", async () => {
+  const started = await failing(chainCases, () => {
+    const world = memory.chain();
+    return { ...world, chain: { ...world.chain, start: async () => ({ kind: "started" }) } };
+  });
+  expect(started).toContain("an execution starts once, and a second start says that it goes on");
+  const woken = await failing(chainCases, () => {
+    const world = memory.chain();
+    return { ...world, chain: { ...world.chain, wake: async () => ({ kind: "woken" }) } };
+  });
+  expect(woken).toEqual(["a token wakes once, and a dead or unknown one wakes nobody"]);
+  expect(await failing(chainCases, memory.chain)).toEqual([]);
+});

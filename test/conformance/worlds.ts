@@ -1,0 +1,101 @@
+/** The worlds that this checkout has, each made fresh for one case. */
+import { systemClock } from "../../src/adapters/local/clock.ts";
+import { sqliteChain } from "../../src/adapters/local/chain.ts";
+import type { Store } from "../../src/adapters/local/database.ts";
+import { executionsOf } from "../../src/adapters/local/executions.ts";
+import { sqliteObjectStore } from "../../src/adapters/local/object-store.ts";
+import { sqliteRunTable } from "../../src/adapters/local/run-table.ts";
+import { virtualClock } from "../../src/adapters/memory/clock.ts";
+import { type MemoryStore, memoryObjectStore, memoryRunTable, memoryStore } from "../../src/adapters/memory/tables.ts";
+import { type MemoryWorld, memoryWorld } from "../../src/adapters/memory/world.ts";
+import type { ChainWorld, ObjectStoreWorld, RunTableWorld } from "../../src/conformance/index.ts";
+import { type Execution, answered } from "../../src/core/execution.ts";
+import { limitsFor } from "../../src/core/limits.ts";
+import type { Row } from "../../src/core/row.ts";
+import type { RunTable } from "../../src/ports/run-table.ts";
+import { temporaryStore } from "../process/fixtures/store.ts";
+
+const TENANT = "conformance";
+const RUN = `${TENANT}-${"a".repeat(26)}`;
+const NOW = 1_700_000_000_000;
+
+export interface Worlds {
+  readonly table: () => RunTableWorld;
+  readonly objects: () => ObjectStoreWorld;
+  readonly chain: () => ChainWorld;
+}
+
+/** A table in memory; `bend` breaks it for those who want to see a case fail. */
+export function memoryTableWorld(bend: (table: RunTable, store: MemoryStore) => RunTable = (table) => table) {
+  const store = memoryStore();
+  return {
+    table: bend(memoryRunTable(store), store),
+    tenant: TENANT,
+    setFormat: async (run: string, format: number) => {
+      store.rows.set(run, { ...(store.rows.get(run) as Row), format });
+    },
+  };
+}
+
+export const memory: Worlds = {
+  table: () => memoryTableWorld(),
+  objects: () => ({ objects: memoryObjectStore(memoryStore()), prefix: "runs" }),
+  chain: () => memoryChainWorld(memoryWorld({ limits: limitsFor(3_000), clock: virtualClock(NOW) })),
+};
+
+function memoryChainWorld({ chain }: MemoryWorld): ChainWorld {
+  return {
+    chain,
+    run: RUN,
+    park: async (name) => {
+      const beat = chain.begin(name);
+      chain.end(name, beat.attempt, replyOf("park"));
+      const { task } = chain.begin(name);
+      return task.kind === "park" ? task.token : "";
+    },
+    end: async (name) => chain.end(name, chain.begin(name).attempt, replyOf("done")),
+  };
+}
+
+export const local: Worlds = {
+  table: () => {
+    const store = temporaryStore();
+    return {
+      table: sqliteRunTable(store),
+      tenant: TENANT,
+      setFormat: async (run, format) => patch(store, run, format),
+    };
+  },
+  objects: () => ({ objects: sqliteObjectStore(temporaryStore()), prefix: "runs" }),
+  chain: () => localChainWorld(temporaryStore()),
+};
+
+function localChainWorld(store: Store): ChainWorld {
+  const executions = executionsOf(store);
+  const begin = (name: string): Execution => {
+    const begun = executions.begin(name, systemClock.now());
+    if (begun === null) throw new Error(`${name} is not ready`);
+    return begun;
+  };
+  const answer = (name: string, route: "park" | "done"): void => {
+    const attempted = begin(name);
+    const now = systemClock.now();
+    executions.settle(attempted, (execution) => answered(execution, { answer: replyOf(route), now }));
+  };
+  return {
+    chain: sqliteChain(store, systemClock),
+    run: RUN,
+    park: async (name) => {
+      answer(name, "park");
+      return begin(name).token ?? "";
+    },
+    end: async (name) => answer(name, "done"),
+  };
+}
+
+function patch(store: Store, run: string, format: number): void {
+  store.rows.prepare("UPDATE runs SET row = json_set(row, '$.format', ?) WHERE run = ?").run(format, run);
+}
+
+const replyOf = (route: "park" | "done") =>
+  ({ kind: "beat", reply: { run: RUN, born: "aaaaaaaaaa", chain: 1, epoch: 1, route, seconds: 60 } }) as const;

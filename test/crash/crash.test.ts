@@ -1,0 +1,51 @@
+/**
+ * Crash enumeration: the scene of `scene.ts`, once for every fault at every call that anybody makes in it. Each history
+ * keeps every guarantee, and ends with the same result and the same effects as one that met no fault.
+ */
+import { expect, test } from "vitest";
+import { FAULTS } from "./actor.ts";
+import * as bends from "./bends.ts";
+import { everyFault, pairsOfFaults, wrongWith } from "./enumerate.ts";
+import { play } from "./play.ts";
+
+/** Of about 30,000 pairs; `npm run crash -- --pairs` plays all of them. */
+const PAIRS_STRIDE = 140;
+
+test("the scene meets what it is meant to meet", async () => {
+  const calm = await play();
+  expect(wrongWith(calm, calm)).toEqual([]);
+  expect(calm.result).toMatch(/^over; .*words one.*words two/);
+  expect(calm.deeds.map(({ tool }) => tool)).toEqual(["keyed", "probed", "unsafe", "unsafe", "keyed"]);
+  expect(calm.answers).toMatchObject([{ as: "succeeded", outcome: "accepted" }]);
+  expect(await play()).toMatchObject({ rows: calm.rows, points: calm.points });
+});
+
+test("no single fault at any call breaks a guarantee or changes what comes of the run", async () => {
+  const { found, reached, histories } = await everyFault();
+  expect(found).toEqual([]);
+  expect(histories).toBeGreaterThan(200);
+  for (const operation of ["create", "claim", "commit", "park", "deliver", "tell"]) {
+    for (const kind of FAULTS) expect(reached).toContain(`table.${operation} ${kind}`);
+  }
+  for (const name of ["look", "keyed", "probed", "unsafe"]) {
+    expect(reached).toContain(`tool.${name} crash before`);
+    expect(reached).toContain(`tool.${name} crash after`);
+  }
+});
+
+test("nor does a sample of the pairs of faults", async () => {
+  const { found, histories } = await pairsOfFaults(PAIRS_STRIDE);
+  expect(found).toEqual([]);
+  expect(histories).toBeGreaterThan(200);
+});
+
+test.each([
+  { rule: "a keyed service remembers keys", bent: { forgetsKeys: true }, violation: /^keyedOnce/ },
+  { rule: "a retry takes over", bent: { bend: bends.claimWithoutRetry }, violation: /^(ends|noMistakes)/ },
+  { rule: "what was absorbed stays seen", bent: { bend: bends.inboxWithoutSeen }, violation: /^messagesOnce/ },
+  { rule: "an end asks whether somebody spoke", bent: { bend: bends.endWithoutStirs }, violation: /^messagesOnce/ },
+])("without its rule it finds a violation: $rule", async ({ bent, violation }) => {
+  const { found } = await everyFault({ ...bent, stopAtFirst: true });
+  expect(found[0]?.again).toMatch(/^npm run crash -- --fault "\d+ [a-z ]+"$/);
+  expect(found[0]?.violations.some((each) => violation.test(each))).toBe(true);
+});

@@ -1,0 +1,112 @@
+/** All plans of one kind, and what a history with one of them has to come to. */
+import { violationsOf } from "../simulation/checkers.ts";
+import { faultsOf } from "./actor.ts";
+import { type Played, play } from "./play.ts";
+import type { Fault, Plan, Zombie } from "./stage.ts";
+
+/** What a history does to the outside and says in the end, whatever happened on the way. */
+const outcomeOf = ({ result, deeds }: Played): string =>
+  JSON.stringify([result, deeds.map(({ tool, what }) => `${tool} ${what}`).toSorted()]);
+
+export interface Found {
+  /** The command that plays it again. */
+  readonly again: string;
+  readonly violations: readonly string[];
+}
+
+export interface Enumerated {
+  readonly histories: number;
+  readonly found: readonly Found[];
+  /** Which faults met which points. */
+  readonly reached: ReadonlySet<string>;
+}
+
+interface Options extends Pick<Plan, "bend" | "forgetsKeys"> {
+  /** One violation is enough. */
+  readonly stopAtFirst?: boolean;
+  /** Of the numbers of others that a zombie lets pass, every one or each of that many. */
+  readonly stride?: number;
+}
+
+/** With a fault or two a run is at its end within this time: nobody waits for a month for a token that is dead. */
+const TOOK_MS_MAX = 60_000;
+
+/** What is wrong with a history, next to one that met no fault. */
+export function wrongWith(history: Played, calm: Played): readonly string[] {
+  const [expected, outcome] = [outcomeOf(calm), outcomeOf(history)];
+  const same = outcome === expected ? [] : [`outcome: ${outcome} instead of ${expected}`];
+  const late = history.tookMs <= TOOK_MS_MAX ? [] : [`late: the run took ${history.tookMs} ms`];
+  return [...violationsOf(history), ...same, ...late];
+}
+
+const namedFault = ({ at, kind }: Fault): string => `--fault "${at} ${kind}"`;
+const namedZombie = ({ at, others }: Zombie): string => `--zombie "${at} ${others}"`;
+
+/** Every fault that can meet a point from `from` on. */
+const faultsIn = ({ points }: Played, from = 0): readonly Fault[] =>
+  points.flatMap(({ name }, at) => (at < from ? [] : faultsOf(name).map((kind) => ({ at, kind }))));
+
+/** Exactly one fault: each kind at each point. */
+export async function everyFault(options: Options = {}): Promise<Enumerated> {
+  const sum = new Sum(await play());
+  for (const fault of faultsIn(await play(options))) {
+    sum.add(namedFault(fault), await play({ ...options, faults: [fault] }));
+    if (sum.isEnough(options)) break;
+  }
+  return sum;
+}
+
+/** Two faults: after the first one, each kind at each later point of that history; every `stride`-th of them. */
+export async function pairsOfFaults(stride: number): Promise<Enumerated> {
+  const calm = await play();
+  const sum = new Sum(calm);
+  let count = 0;
+  for (const first of faultsIn(calm)) {
+    const history = await play({ faults: [first] });
+    for (const second of faultsIn(history, first.at + 1)) {
+      count += 1;
+      if (count % stride !== 0) continue;
+      const faults = [first, second];
+      sum.add(faults.map(namedFault).join(" "), await play({ faults }));
+    }
+  }
+  return sum;
+}
+
+/** Each invocation frozen at each of its points, until others have passed any number of theirs. */
+export async function everyZombie(options: Options = {}): Promise<Enumerated> {
+  const { stride = 1 } = options;
+  const sum = new Sum(await play());
+  for (const [at, { byProcess }] of (await play(options)).points.entries()) {
+    // Neighbours begin at different numbers, so that a stride leaves out no moment for all of them.
+    for (let others = at % stride, thawed = byProcess; thawed && !sum.isEnough(options); others += stride) {
+      const zombie = { at, others };
+      const history = await play({ ...options, zombie });
+      sum.add(namedZombie(zombie), history);
+      ({ thawed } = history);
+    }
+  }
+  return sum;
+}
+
+class Sum implements Enumerated {
+  histories = 0;
+  readonly found: Found[] = [];
+  readonly reached = new Set<string>();
+  readonly #calm: Played;
+
+  constructor(calm: Played) {
+    this.#calm = calm;
+  }
+
+  add(plan: string, history: Played): void {
+    this.histories += 1;
+    for (const each of history.reached) this.reached.add(each);
+    const violations = wrongWith(history, this.#calm);
+    if (violations.length > 0) this.found.push({ again: `npm run crash -- ${plan}`, violations });
+  }
+
+  isEnough({ stopAtFirst = false }: Options): boolean {
+    return stopAtFirst && this.found.length > 0;
+  }
+}

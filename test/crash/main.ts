@@ -1,0 +1,54 @@
+/**
+ * `npm run crash -- [--pairs] [--fault "17 crash after"]… [--zombie "9 4"]`: plays the histories of the enumerations.
+ * With a fault or a zombie exactly that one, point by point; with `--pairs` all pairs of faults; else all of one fault
+ * or zombie. Exits 1 if there is a violation.
+ */
+import { parseArgs } from "node:util";
+import { FAULTS } from "./actor.ts";
+import { type Enumerated, everyFault, everyZombie, pairsOfFaults, wrongWith } from "./enumerate.ts";
+import { play } from "./play.ts";
+import type { Fault, Plan } from "./stage.ts";
+
+const { values } = parseArgs({
+  options: {
+    pairs: { type: "boolean", default: false },
+    fault: { type: "string", multiple: true, default: [] },
+    zombie: { type: "string" },
+  },
+});
+
+function faultOf(text: string): Fault {
+  const [, at, name] = /^(\d+) (.+)$/.exec(text) ?? [];
+  const kind = FAULTS.find((each) => each === name);
+  if (at === undefined || kind === undefined) throw new Error(`no fault is called ${text}; e.g. "17 ${FAULTS[0]}"`);
+  return { at: Number(at), kind };
+}
+
+async function playOne(): Promise<readonly string[]> {
+  const [at, others] = (values.zombie ?? "").split(" ").map(Number);
+  const zombie: Plan = at === undefined || others === undefined ? {} : { zombie: { at, others } };
+  const history = await play({ faults: values.fault.map(faultOf), ...zombie });
+  for (const [index, { name, byProcess }] of history.points.entries()) {
+    console.log(`${String(index).padStart(4)} ${byProcess ? "process" : "outside"} ${name}`);
+  }
+  return wrongWith(history, await play());
+}
+
+async function playAll(): Promise<readonly string[]> {
+  const parts: readonly (() => Promise<Enumerated>)[] = values.pairs
+    ? [() => pairsOfFaults(1)]
+    : [() => everyFault(), () => everyZombie()];
+  const violations: string[] = [];
+  for (const part of parts) {
+    const begun = performance.now();
+    const { histories, found } = await part();
+    console.log(`${histories} histories in ${((performance.now() - begun) / 1_000).toFixed(1)} s`);
+    violations.push(...found.map((each) => `${each.violations.join("\n    ")}\n    again: ${each.again}`));
+  }
+  return violations;
+}
+
+const violations = values.fault.length > 0 || values.zombie !== undefined ? await playOne() : await playAll();
+for (const each of violations) console.log(each);
+console.log(`${violations.length} broke a guarantee`);
+process.exitCode = violations.length === 0 ? 0 : 1;

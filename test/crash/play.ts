@@ -1,0 +1,64 @@
+/**
+ * Plays the scene on the real runner, with exactly the faults of its plan. Every call of a port, of a tool and of the
+ * model is a point; points are counted in the order in which anybody reaches them, so a plan is a few numbers. Nothing
+ * draws lots, and time passes only when nobody can do anything else.
+ */
+import { seededRandom, virtualClock } from "../../src/adapters/memory/clock.ts";
+import { type MemoryWorld, memoryWorld } from "../../src/adapters/memory/world.ts";
+import type { Json } from "../../src/core/json.ts";
+import { limitsFor } from "../../src/core/limits.ts";
+import type { Row } from "../../src/core/row.ts";
+import { show } from "../../src/runner/look.ts";
+import type { History } from "../simulation/simulate.ts";
+import { type Deed, SETTLE_MS } from "./scene.ts";
+import { BEAT_MS, type Plan, type Point, Stage } from "./stage.ts";
+
+export interface Played extends History {
+  readonly points: readonly Point[];
+  readonly deeds: readonly Deed[];
+  readonly result: Json;
+  /** By the clock of the scene. */
+  readonly tookMs: number;
+  /** Whether the zombie came back while others were still at work. */
+  readonly thawed: boolean;
+}
+
+const START = 1_700_000_000_000;
+const STEPS_MAX = 300;
+
+export async function play(plan: Plan = {}): Promise<Played> {
+  const clock = virtualClock(START);
+  const limits = limitsFor(BEAT_MS, { settleMs: SETTLE_MS, skewMs: 200, rescueMs: 1_000 });
+  const plain = memoryWorld({ clock, limits, random: seededRandom("scene") });
+  const rows = watchRows(plain);
+  const stage = new Stage(plan, { clock, world: plan.bend?.(plain) ?? plain });
+  const run = await stage.start();
+  let steps = 0;
+  for (; !stage.isOver(run) && steps < STEPS_MAX; steps += 1) {
+    if (!stage.dispatch() && !(await stage.askPerson(run))) stage.passTime();
+    await stage.rest();
+  }
+  const tookMs = clock.now() - START;
+  // A zombie that outlives the run comes back to an ended one.
+  await stage.rest();
+  const { thawed } = stage;
+  stage.thaw();
+  await stage.rest();
+  const { world, outside, answers, steered, points, reached } = stage;
+  const result = (await show(world, run))?.result ?? null;
+  const faults = plan.faults?.length ?? 0;
+  const effects = { effects: outside.deeds, agentIn: () => outside.agentIn((_, act) => act()) };
+  const seen = { seed: "scene", world, run, rows, answers, steered, faults, steps, reached, points };
+  return { ...seen, outside: effects, deeds: outside.deeds, result, tookMs, thawed };
+}
+
+/** Every row as it was stored, by wrapping the map that holds them. */
+function watchRows({ store }: MemoryWorld): readonly Row[] {
+  const seen: Row[] = [];
+  const set = store.rows.set.bind(store.rows);
+  store.rows.set = (run, row) => {
+    if (JSON.stringify(seen.at(-1)) !== JSON.stringify(row)) seen.push(row);
+    return set(run, row);
+  };
+  return seen;
+}

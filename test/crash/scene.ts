@@ -1,0 +1,107 @@
+/**
+ * The scene of the enumerations: one run of one agent, whose first reply asks for a call of each effect, whose second
+ * one for a call that leaves nobody knowing, and to whom somebody speaks at the worst moments. Its services remember
+ * what was done to them. Everything is a function of the conversation, so only faults make two histories differ.
+ */
+import { z } from "zod";
+import type { Agent, Tool } from "../../src/agent/define.ts";
+import {
+  type Conversation,
+  type Probe,
+  type ScriptedReply,
+  type ToolContext,
+  OutcomeUnknown,
+  defineAgent,
+  scriptedModel,
+  tool,
+} from "../../src/index.ts";
+import type { Effect } from "../simulation/outside.ts";
+
+type Name = "look" | "keyed" | "probed" | "unsafe";
+
+/** What was done, apart from the key that it was done under. */
+export interface Deed extends Effect {
+  readonly what: string;
+}
+
+/** Lets an invocation pass one of its points; it may end, stop or be overtaken there. */
+export type Gate = <T>(point: string, act: () => Promise<T>) => Promise<T>;
+
+export interface Services {
+  readonly deeds: readonly Deed[];
+  agentIn(gate: Gate): Agent;
+}
+
+export const SETTLE_MS = 300;
+const TIMEOUT_MS = 400;
+const INPUT = z.object({ what: z.string(), silent: z.boolean() });
+
+/** `forgetsKeys`: a service that calls itself keyed and is not, to see that the checkers notice. */
+export function services(of: { readonly now: () => number; readonly forgetsKeys?: boolean }): Services {
+  const { now, forgetsKeys = false } = of;
+  const deeds: Deed[] = [];
+  const isDone = (key: string): boolean => deeds.some((deed) => deed.key === key);
+  const act = (name: Name, gate: Gate): Tool =>
+    tool({
+      input: INPUT,
+      effect: name === "look" ? "none" : name,
+      ...(name === "probed" ? { probe: ({ key }: { readonly key: string }) => gate("probe", () => answer(key)) } : {}),
+      timeoutMs: TIMEOUT_MS,
+      settleMs: SETTLE_MS,
+      run: ({ input, key }: ToolContext<z.output<typeof INPUT>>) =>
+        gate(`tool.${name}`, async () => {
+          const isKnown = name === "keyed" && !forgetsKeys && isDone(key);
+          if (name !== "look" && !isKnown) deeds.push({ tool: name, key, at: now(), what: input.what });
+          if (input.silent) throw new OutcomeUnknown("the answer was lost");
+          return input.what;
+        }),
+    }) as Tool;
+  const answer = async (key: string): Promise<Probe> =>
+    isDone(key) ? { kind: "happened", result: "as probed" } : { kind: "absent" };
+  const agentIn = (gate: Gate): Agent =>
+    defineAgent({
+      name: "actor",
+      version: "1",
+      instructions: "",
+      task: z.object({}),
+      model: scriptedModel({
+        name: "script",
+        reply: (conversation) => gate(`model.turn ${turnOf(conversation)}`, async () => replyTo(conversation)),
+      }),
+      tools: {
+        look: act("look", gate),
+        keyed: act("keyed", gate),
+        probed: act("probed", gate),
+        unsafe: act("unsafe", gate),
+      },
+      budget: { beats: 50, takeovers: 100 },
+    }) as Agent;
+  return { deeds, agentIn };
+}
+
+/** Replies that asked for calls: speech in between does not count. */
+const turnOf = ({ calls }: Conversation): number => (calls.length === 0 ? 0 : calls.length < SPEECH ? 1 : 2);
+
+const SPEECH = 6;
+
+function replyTo(conversation: Conversation): ScriptedReply {
+  const tokens = { tokensIn: 10, tokensOut: 1 };
+  const ask = (tool: Name, what: string, silent = false) => ({ tool, args: { what, silent } });
+  switch (turnOf(conversation)) {
+    case 0:
+      return { calls: [ask("look", "a"), ask("keyed", "b"), ask("probed", "c"), ask("unsafe", "d")], ...tokens };
+    case 1:
+      return { calls: [ask("unsafe", "e", true), ask("keyed", "f")], ...tokens };
+    default: {
+      // In the order of their names: when each of them is heard is a matter of chance.
+      const heard = conversation.messages.filter(({ role, text }) => role === "user" && text.includes("words"));
+      return {
+        text: `over; ${heard
+          .map(({ text }) => text)
+          .toSorted()
+          .join(", ")}`,
+        ...tokens,
+      };
+    }
+  }
+}
