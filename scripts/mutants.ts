@@ -116,6 +116,13 @@ const MUTANTS: readonly Mutant[] = [
     killedBy: tests("certain"),
   },
   {
+    name: "own commit under another epoch goes on (schedule 47)",
+    file: "src/runner/active-run.ts",
+    from: "found.commitId === commit.commitId && found.epoch === commit.epoch",
+    to: "found.commitId === commit.commitId",
+    killedBy: tests("runner-lost-answer"),
+  },
+  {
     name: "probe without quiet (schedule 3)",
     file: "src/core/outstanding.ts",
     from: "!quiet && view.now >= (call.probeAt ?? 0)",

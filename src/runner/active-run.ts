@@ -196,7 +196,12 @@ export class ActiveRun {
     };
     const outcome = await certainly<CommitOutcome>(
       () => this.world.table.commit(commit),
-      (found) => (found.commitId === commit.commitId ? { kind: "committed", row: found } : null),
+      (found) => {
+        // Schedule 47: it landed, and somebody else has claimed since. Going on with that row would be going on under the
+        // other one's epoch, so it stays fenced.
+        const isMine = found.commitId === commit.commitId && found.epoch === commit.epoch;
+        return isMine ? { kind: "committed", row: found } : null;
+      },
     );
     if (outcome.kind === "missing") throw new Fenced("the run is gone");
     if (outcome.kind === "fenced") throw new Fenced(`epoch ${row.epoch} is over, epoch ${outcome.row.epoch} has it`);
