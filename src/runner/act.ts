@@ -7,7 +7,7 @@ import { type Value, inline } from "../core/message.ts";
 import type { OpenCall } from "../core/state.ts";
 import type { ActiveRun } from "./active-run.ts";
 import { type Try, callTool } from "./call-tool.ts";
-import { type Next, misfit, timeoutOf } from "./think.ts";
+import { type Next, misfit, timeoutOf, toolNamed } from "./think.ts";
 
 interface Runnable {
   readonly open: OpenCall;
@@ -22,7 +22,7 @@ interface Runnable {
 export async function perform(run: ActiveRun, agent: Agent, calls: readonly string[]): Promise<Next> {
   // What this commit brings back, such as a cancel, comes before any call.
   if (run.hasPending) {
-    await run.commit({ release: false, wakeAt: null, unlessStirred: false });
+    await run.commitPending();
     return "on";
   }
   const runnable = await Promise.all(calls.map((call) => prepared(run, agent, call)));
@@ -46,7 +46,7 @@ function noTime(run: ActiveRun, runnable: readonly Runnable[]): Next {
   return "release";
 }
 
-/** An agent whose tool changed under an open call: nobody can tell what running it would mean. */
+/** What `intend` or `recover` found to be there and to fit, before this invocation released it. */
 async function prepared(run: ActiveRun, agent: Agent, call: string): Promise<Runnable> {
   const open = openCall(run, call);
   const tool = agent.tools[open.tool] as Tool;
@@ -116,8 +116,8 @@ function recordSilence(run: ActiveRun, open: OpenCall, of: { tool: Tool; why: st
 export async function recover(run: ActiveRun, agent: Agent, calls: readonly string[]): Promise<Next> {
   for (const call of calls) {
     const open = openCall(run, call);
-    const tool = Object.hasOwn(agent.tools, open.tool) ? agent.tools[open.tool] : undefined;
-    const fits = tool !== undefined && misfit(tool, await run.json(argsOf(run.state, call))) === null;
+    const tool = toolNamed(agent, open.tool);
+    const fits = tool !== null && misfit(tool, await run.json(argsOf(run.state, call))) === null;
     const at = run.now;
     const decision = afterCrash(open, fits);
     if (decision === "again") {
@@ -127,12 +127,12 @@ export async function recover(run: ActiveRun, agent: Agent, calls: readonly stri
     }
     const died = "its process ended after the call was released and before its outcome was recorded";
     if (decision === "probe") {
-      const action = { kind: "probe", call, at: askFromOf(run, tool ?? null), tried: false } as const;
+      const action = { kind: "probe", call, at: askFromOf(run, tool), tried: false } as const;
       run.record({ kind: "RecoveryDecided", at, rule: "call was open when its process ended", why: died, action });
       continue;
     }
     const why = fits ? died : `the agent has no tool ${open.tool} any more that takes these arguments`;
-    run.record({ kind: "ToolOutcomeUnknown", at, call, why, askFrom: askFromOf(run, tool ?? null) });
+    run.record({ kind: "ToolOutcomeUnknown", at, call, why, askFrom: askFromOf(run, tool) });
   }
   return "on";
 }
@@ -155,6 +155,6 @@ function externalIdOf(tool: Tool, result: Json): string | null {
   }
 }
 
-function openCall(run: ActiveRun, call: string): OpenCall {
+export function openCall(run: ActiveRun, call: string): OpenCall {
   return run.state.open.find((each) => each.call === call) as OpenCall;
 }

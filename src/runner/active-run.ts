@@ -215,6 +215,11 @@ export class ActiveRun {
     return "committed";
   }
 
+  /** Makes what was decided durable and goes on. What the row brings back, such as a cancel, is to be looked at again. */
+  async commitPending(): Promise<void> {
+    await this.commit({ release: false, wakeAt: null, unlessStirred: false });
+  }
+
   /** Stores the snapshot of this version and the sealed stretches that it names and nobody stored yet. */
   async #put(version: number, commits: readonly CommitRecord[]): Promise<SnapshotPointer> {
     const { objects } = this.world;

@@ -15,7 +15,7 @@ import { decideRecovery } from "../core/recovery.ts";
 import type { ClaimOutcome, Row } from "../core/row.ts";
 import type { Invocation } from "../ports/tasks.ts";
 import type { World } from "../ports/world.ts";
-import { perform, recover } from "./act.ts";
+import { openCall, perform, recover } from "./act.ts";
 import { ActiveRun, Fenced } from "./active-run.ts";
 import { certainly } from "./certain.ts";
 import { cancel, pause, resume } from "./control.ts";
@@ -141,7 +141,10 @@ async function stepOfAgent(
   if (command.kind === "askModel") {
     if (run.turns >= run.world.limits.beatsPerInvocation) return "release";
     // The commit may bring news, such as a cancel: everything is decided again.
-    if (run.commitFirst) return commitOnly(run);
+    if (run.commitFirst) {
+      await run.commitPending();
+      return "on";
+    }
     // Each beat of an invocation hears what came before it, as if it were the first one.
     if (run.row.stirs !== run.stirsRead && !run.row.pause) await absorbInbox(run);
   }
@@ -175,9 +178,9 @@ async function stepOfAgent(
 const mayStop = (command: AgentStep): boolean => command.kind !== "perform" && command.kind !== "judge";
 
 function reconcile(run: ActiveRun, call: string): Next {
-  const answered = run.state.open.find((open) => open.call === call)?.answer ?? null;
-  ensure(answered !== null, `call ${call} has no answer`);
-  run.record({ kind: "ToolResultReconciled", at: run.now, call, answer: answered });
+  const { answer: given } = openCall(run, call);
+  ensure(given !== null, `call ${call} has no answer`);
+  run.record({ kind: "ToolResultReconciled", at: run.now, call, answer: given });
   return "on";
 }
 
@@ -192,11 +195,6 @@ async function guarded<T>(run: ActiveRun, work: () => Promise<T>): Promise<T | "
     run.record(decideRecovery(run.state, { kind: "agent", failure }, run.now));
     return "on";
   }
-}
-
-async function commitOnly(run: ActiveRun): Promise<Next> {
-  await run.commit({ release: false, wakeAt: null, unlessStirred: false });
-  return "on";
 }
 
 type LetGo =

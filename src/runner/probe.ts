@@ -7,13 +7,13 @@ import { asJson, sentenceOf } from "../codec/value.ts";
 import { argsOf } from "../core/ledger.ts";
 import { type Value, inline } from "../core/message.ts";
 import type { ActiveRun } from "./active-run.ts";
-import { askFromOf } from "./act.ts";
+import { askFromOf, openCall } from "./act.ts";
 import { within } from "./call-tool.ts";
-import { type Next, misfit, timeoutOf } from "./think.ts";
+import { type Next, misfit, timeoutOf, toolNamed } from "./think.ts";
 
 export async function probe(run: ActiveRun, agent: Agent, calls: readonly string[]): Promise<Next> {
   for (const call of calls) {
-    const tool = toolOf(run, agent, call);
+    const tool = toolNamed(agent, openCall(run, call).tool);
     const truth = tool === null ? unsure("the agent has no such tool any more") : await ask(run, tool, call);
     const at = run.now;
     if (truth.kind === "absent") run.record({ kind: "ToolInvoked", at, call, epoch: run.row.epoch });
@@ -40,7 +40,7 @@ async function ask(run: ActiveRun, tool: Tool, call: string): Promise<Truth> {
   const wrong = misfit(tool, args);
   if (wrong !== null || tool.probe === null) return unsure(`it cannot be asked about: ${wrong ?? "no probe"}`);
   const { probe: question } = tool;
-  const key = run.state.open.find((open) => open.call === call)?.intent?.key ?? "";
+  const key = openCall(run, call).intent?.key ?? "";
   const stop = new AbortController();
   const answered = (async (): Promise<Truth> => {
     try {
@@ -61,9 +61,4 @@ async function keep(run: ActiveRun, result: unknown): Promise<Value> {
   return parsed.ok
     ? run.keep(parsed.json)
     : inline(`ResultRefused: what the probe returned cannot be kept: ${parsed.why}`);
-}
-
-function toolOf(run: ActiveRun, agent: Agent, call: string): Tool | null {
-  const name = run.state.open.find((open) => open.call === call)?.tool ?? "";
-  return (Object.hasOwn(agent.tools, name) ? agent.tools[name] : undefined) ?? null;
 }

@@ -204,8 +204,8 @@ type Judged =
 async function judgeCall(run: ActiveRun, agent: Agent, call: string): Promise<Judged> {
   const open = run.state.open.find((each) => each.call === call);
   const name = open?.tool ?? "";
-  const tool = Object.hasOwn(agent.tools, name) ? agent.tools[name] : undefined;
-  if (tool === undefined) {
+  const tool = toolNamed(agent, name);
+  if (tool === null) {
     const known = Object.keys(agent.tools).join(", ");
     return { kind: "refused", call, why: bounded(`UnknownTool: there is no tool ${name}; the tools are ${known}`) };
   }
@@ -215,6 +215,10 @@ async function judgeCall(run: ActiveRun, agent: Agent, call: string): Promise<Ju
     ? { kind: "fits", call, tool, args, intended: (open?.intent ?? null) !== null }
     : { kind: "refused", call, why: bounded(`InvalidArguments: ${why}`) };
 }
+
+/** Null also for what every object has by birth, such as `constructor`: names come from models. */
+export const toolNamed = ({ tools }: Agent, name: string): Tool | null =>
+  (Object.hasOwn(tools, name) ? tools[name] : undefined) ?? null;
 
 /** Why the arguments do not fit the tool's schema, with the path of what is wrong; null when they do. */
 export function misfit(tool: Tool, args: Json): string | null {

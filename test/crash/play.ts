@@ -4,12 +4,11 @@
  * draws lots, and time passes only when nobody can do anything else.
  */
 import { seededRandom, virtualClock } from "../../src/adapters/memory/clock.ts";
-import { type MemoryWorld, memoryWorld } from "../../src/adapters/memory/world.ts";
+import { memoryWorld } from "../../src/adapters/memory/world.ts";
 import type { Json } from "../../src/core/json.ts";
 import { limitsFor } from "../../src/core/limits.ts";
-import type { Row } from "../../src/core/row.ts";
 import { show } from "../../src/runner/look.ts";
-import type { History } from "../simulation/simulate.ts";
+import { type History, watchRows } from "../simulation/simulate.ts";
 import { type Deed, SETTLE_MS } from "./scene.ts";
 import { BEAT_MS, type Plan, type Point, Stage } from "./stage.ts";
 
@@ -50,15 +49,4 @@ export async function play(plan: Plan = {}): Promise<Played> {
   const effects = { effects: outside.deeds, agentIn: () => outside.agentIn((_, act) => act()) };
   const seen = { seed: "scene", world, run, rows, answers, steered, faults, steps, reached, points };
   return { ...seen, outside: effects, deeds: outside.deeds, result, tookMs, thawed };
-}
-
-/** Every row as it was stored, by wrapping the map that holds them. */
-function watchRows({ store }: MemoryWorld): readonly Row[] {
-  const seen: Row[] = [];
-  const set = store.rows.set.bind(store.rows);
-  store.rows.set = (run, row) => {
-    if (JSON.stringify(seen.at(-1)) !== JSON.stringify(row)) seen.push(row);
-    return set(run, row);
-  };
-  return seen;
 }

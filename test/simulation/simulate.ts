@@ -138,7 +138,7 @@ function maybeKillOrFreeze(sim: Sim): void {
 }
 
 /** Every row as it was stored, by wrapping the map that holds them. */
-function watchRows({ store }: MemoryWorld): readonly Row[] {
+export function watchRows({ store }: MemoryWorld): readonly Row[] {
   const seen: Row[] = [];
   const set = store.rows.set.bind(store.rows);
   store.rows.set = (run, row) => {
