@@ -4,7 +4,7 @@
  */
 import type { LanguageModelV4 } from "@ai-sdk/provider";
 import * as z from "zod";
-import type { Budget, Price, Spent } from "../core/budget.ts";
+import type { Budget, Spent } from "../core/budget.ts";
 import type { Effect } from "../core/event.ts";
 import { isName } from "../core/ids.ts";
 import type { Json } from "../core/json.ts";
@@ -15,7 +15,7 @@ import type { UpgradePolicy } from "../core/state.ts";
 import { type Topology, react } from "../core/topologies/react.ts";
 import { type BudgetOptions, budgetFrom, budgetSchema } from "./budget.ts";
 import { parseSchedule } from "./firing-times.ts";
-import { listPriceOf } from "./prices.ts";
+import { type Price, listPriceOf } from "./prices.ts";
 import type { Schedule, ScheduleOptions } from "./schedule.ts";
 import { type ToolRules, rulesOf, wrongWithRules } from "./tool-rules.ts";
 

@@ -5,7 +5,17 @@
  * surcharges are not in it: what is counted is rather too much.
  */
 import type { LanguageModelV4 } from "@ai-sdk/provider";
-import type { Price } from "../core/budget.ts";
+
+/** Prices in dollars per million tokens. */
+export interface Price {
+  readonly inUsd: number;
+  readonly outUsd: number;
+}
+
+/** A dollar per million tokens is a micro-dollar per token. Rounded up: a budget is not missed by rounding. */
+export function microUsdOf(price: Price, tokensIn: number, tokensOut: number): number {
+  return Math.ceil(price.inUsd * tokensIn + price.outUsd * tokensOut);
+}
 
 interface ListPrice extends Price {
   /** As the provider's API takes it, without the date of a release. */

@@ -9,8 +9,7 @@
 import { gunzipSync, gzipSync } from "node:zlib";
 import * as z from "zod";
 import type { Spent } from "../core/budget.ts";
-import type { LedgerEntry } from "../core/ledger.ts";
-import type { CommitRecord, Failure } from "../core/event.ts";
+import type { CommitRecord, Effect, Failure } from "../core/event.ts";
 import type { Json } from "../core/json.ts";
 import type { Message, Value } from "../core/message.ts";
 import type { Retention } from "../core/retention.ts";
@@ -21,6 +20,23 @@ import { spent } from "./schema-budget.ts";
 
 /** Of this file alone: it outlives the rows and snapshots that it was made of. */
 const ARCHIVE_FORMAT = 1;
+
+/** What became of one call that a model ever asked for. */
+export interface LedgerEntry {
+  readonly call: string;
+  readonly tool: string;
+  readonly effect: Effect | null;
+  readonly key: string | null;
+  /** The key is the agent's own; absent: it is derived from the intent. */
+  readonly business?: true;
+  readonly status: "proposed" | "intended" | "started" | "succeeded" | "failed" | "unknown" | "reconciled";
+  /** How often it was released to be run. */
+  readonly attempts: number;
+  readonly externalId: string | null;
+  readonly evidence: string;
+  readonly intendedAt: number | null;
+  readonly settledAt: number | null;
+}
 
 /** What the archive is of, and how that ended. */
 export interface ArchivedRun {

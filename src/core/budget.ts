@@ -33,17 +33,6 @@ export interface Budget extends Limits {
 
 export const NOTHING_SPENT: Spent = { tokensIn: 0, tokensOut: 0, microUsd: 0, beats: 0, toolCalls: 0 };
 
-/** Prices in dollars per million tokens. */
-export interface Price {
-  readonly inUsd: number;
-  readonly outUsd: number;
-}
-
-/** A dollar per million tokens is a micro-dollar per token. Rounded up: a budget is not missed by rounding. */
-export function microUsdOf(price: Price, tokensIn: number, tokensOut: number): number {
-  return Math.ceil(price.inUsd * tokensIn + price.outUsd * tokensOut);
-}
-
 export function add(spent: Spent, debit: Partial<Spent>): Spent {
   return {
     tokensIn: spent.tokensIn + (debit.tokensIn ?? 0),

@@ -90,20 +90,3 @@ export function argsOf(state: State, call: string): Value {
 /** Only the epoch that released it may start it: anybody else cannot know whether it was started. */
 export const startsOnce = (call: OpenCall): boolean =>
   call.intent?.effect === "unsafe" || call.intent?.effect === "probed";
-
-/** What became of one call that a model ever asked for. */
-export interface LedgerEntry {
-  readonly call: string;
-  readonly tool: string;
-  readonly effect: Effect | null;
-  readonly key: string | null;
-  /** The key is the agent's own; absent: it is derived from the intent. */
-  readonly business?: true;
-  readonly status: "proposed" | "intended" | "started" | "succeeded" | "failed" | "unknown" | "reconciled";
-  /** How often it was released to be run. */
-  readonly attempts: number;
-  readonly externalId: string | null;
-  readonly evidence: string;
-  readonly intendedAt: number | null;
-  readonly settledAt: number | null;
-}

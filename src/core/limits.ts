@@ -2,10 +2,8 @@
  * Every bound has a name here, and the relations between bounds are asserted when a world is composed.
  * Times are milliseconds, sizes bytes.
  */
-/** Bounds that do not depend on where cairn runs. */
 export const BOUNDS = {
   tenantCharactersMax: 24,
-  agentCharactersMax: 64,
   toolCharactersMax: 64,
   toolsMax: 128,
   idempotencyKeyCharactersMax: 256,

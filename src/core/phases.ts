@@ -38,124 +38,68 @@ const BACK = [
   "AwaitingReconcile",
 ] as const;
 
+const active = (row: Pick<PhaseRow, "label" | "next"> & Partial<PhaseRow>): PhaseRow => ({
+  ...{ kind: "active", idle: false, status: "running", ends: null, edge: "none" },
+  ...row,
+});
+const parked = (row: Pick<PhaseRow, "status" | "label" | "next"> & Partial<PhaseRow>): PhaseRow =>
+  active({ ...row, kind: "parked" });
+const terminal = (status: Status, ends: "done" | "failed"): PhaseRow =>
+  active({ kind: "terminal", status, ends, label: status, next: [] });
+
 const rows = {
-  Preparing: {
-    kind: "active",
-    idle: false,
-    status: "running",
-    ends: null,
-    edge: "none",
-    label: "loading the agent",
-    next: ["AwaitingLLM", ...ANYWHERE],
-  },
-  AwaitingLLM: {
-    kind: "active",
+  Preparing: active({ label: "loading the agent", next: ["AwaitingLLM", ...ANYWHERE] }),
+  AwaitingLLM: active({
     idle: true,
-    status: "running",
-    ends: null,
     edge: "plan",
     label: "waiting for the model",
     next: ["ExecutingTools", "Reflecting", "RetryingLLM", "AwaitingApproval", "ForceStop", ...ANYWHERE],
-  },
-  ExecutingTools: {
-    kind: "active",
-    idle: false,
-    status: "running",
-    ends: null,
+  }),
+  ExecutingTools: active({
     edge: "batch",
     label: "running tools",
     next: ["AwaitingLLM", "AwaitingApproval", "AwaitingReconcile", ...ANYWHERE],
-  },
-  AwaitingApproval: {
-    kind: "active",
-    idle: false,
+  }),
+  AwaitingApproval: active({
     status: "waiting",
-    ends: null,
     edge: "decision",
     label: "waiting for a person to approve what is planned, or more budget",
     next: ["ExecutingTools", "AwaitingLLM", ...ANYWHERE],
-  },
-  RetryingLLM: {
-    kind: "active",
-    idle: false,
-    status: "running",
-    ends: null,
-    edge: "none",
+  }),
+  RetryingLLM: active({
     label: "waiting before it asks the model again",
     next: ["AwaitingLLM", "ExecutingTools", "Reflecting", "AwaitingApproval", "ForceStop", ...ANYWHERE],
-  },
-  Reflecting: {
-    kind: "active",
-    idle: false,
-    status: "running",
-    ends: null,
+  }),
+  Reflecting: active({
     edge: "verdict",
     label: "checking the definition of done",
     next: ["AwaitingLLM", "Completed", ...ANYWHERE],
-  },
-  ForceStop: {
-    kind: "active",
+  }),
+  ForceStop: active({
     idle: true,
-    status: "running",
-    ends: null,
     edge: "closing",
     label: "waiting for the last words of a run that has to stop",
     next: [...ANYWHERE],
-  },
-  AwaitingReconcile: {
-    kind: "parked",
-    idle: false,
+  }),
+  AwaitingReconcile: parked({
     status: "blocked",
-    ends: null,
     edge: "resolution",
     label: "waiting for a person: the outcome of a call is unknown",
     next: ["ExecutingTools", "AwaitingApproval", "AwaitingLLM", ...ANYWHERE],
-  },
-  Paused: {
-    kind: "parked",
-    idle: false,
+  }),
+  Paused: parked({
     status: "paused",
-    ends: null,
-    edge: "none",
     label: "paused until somebody resumes it",
     next: [...BACK, "AwaitingAgent", "Failed", "Cancelled"],
-  },
-  AwaitingAgent: {
-    kind: "parked",
-    idle: false,
+  }),
+  AwaitingAgent: parked({
     status: "blocked",
-    ends: null,
-    edge: "none",
     label: "waiting for its agent: it cannot be loaded, or its version was not accepted yet",
     next: [...BACK, "Paused", "Failed", "Cancelled"],
-  },
-  Completed: {
-    kind: "terminal",
-    idle: false,
-    status: "completed",
-    ends: "done",
-    edge: "none",
-    label: "completed",
-    next: [],
-  },
-  Failed: {
-    kind: "terminal",
-    idle: false,
-    status: "failed",
-    ends: "failed",
-    edge: "none",
-    label: "failed",
-    next: [],
-  },
-  Cancelled: {
-    kind: "terminal",
-    idle: false,
-    status: "cancelled",
-    ends: "done",
-    edge: "none",
-    label: "cancelled",
-    next: [],
-  },
+  }),
+  Completed: terminal("completed", "done"),
+  Failed: terminal("failed", "failed"),
+  Cancelled: terminal("cancelled", "done"),
 } as const satisfies Record<string, PhaseRow>;
 
 export type Phase = keyof typeof rows;

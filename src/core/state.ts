@@ -141,23 +141,12 @@ export function initialState(of: {
   upgrade: UpgradePolicy;
   at: number;
 }): State {
-  const message: Message = {
-    id: "m1",
-    at: of.at,
-    source: "task",
-    role: "user",
-    parts: [text(of.taskText)],
-    tokens: 0,
-  };
+  const { taskText, retention, upgrade, at, ...given } = of;
+  const message: Message = { id: "m1", at, source: "task", role: "user", parts: [text(taskText)], tokens: 0 };
   return {
-    run: of.run,
-    born: of.born,
-    agent: of.agent,
-    agentVersion: of.agentVersion,
-    task: of.task,
+    ...given,
     phase: "Preparing",
-    takeoversMax: of.takeoversMax,
-    ...(of.retention ? { retention: of.retention } : {}),
+    ...(retention ? { retention } : {}),
     attempt: 1,
     calls: 0,
     open: [],
@@ -172,7 +161,7 @@ export function initialState(of: {
     failure: null,
     absorbed: [],
     startedAt: null,
-    ...(of.upgrade === "pin" ? { upgrades: { ...FOLLOWS, policy: of.upgrade } } : {}),
+    ...(upgrade === "pin" ? { upgrades: { ...FOLLOWS, policy: upgrade } } : {}),
     messages: [message],
   };
 }

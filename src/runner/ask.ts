@@ -2,7 +2,8 @@
 import type { Agent } from "../agent/define.ts";
 import type { Model, ModelOutcome } from "../agent/model.ts";
 import { canonical } from "../codec/canonical.ts";
-import { type Spent, microUsdOf } from "../core/budget.ts";
+import { microUsdOf } from "../agent/prices.ts";
+import type { Spent } from "../core/budget.ts";
 import { PHASES } from "../core/phases.ts";
 import type { State } from "../core/state.ts";
 import type { ActiveRun } from "./active-run.ts";

@@ -1,6 +1,6 @@
 /** The ledger of a run: one entry per call that a model ever asked for, folded from the events in their order. */
+import type { LedgerEntry } from "../codec/archive.ts";
 import type { Event } from "../core/event.ts";
-import type { LedgerEntry } from "../core/ledger.ts";
 import { inline } from "../core/message.ts";
 
 export class CallLedger {

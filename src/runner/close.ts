@@ -5,7 +5,8 @@
  */
 import type { Agent } from "../agent/define.ts";
 import type { Model, RepliedPart } from "../agent/model.ts";
-import { type Spent, add, exhausted, extended, microUsdOf } from "../core/budget.ts";
+import { microUsdOf } from "../agent/prices.ts";
+import { type Spent, add, exhausted, extended } from "../core/budget.ts";
 import type { ReplyPart } from "../core/event.ts";
 import { extensionOf } from "../core/extension.ts";
 import { decideRecovery } from "../core/recovery.ts";

@@ -1,11 +1,12 @@
 /** What surfaces show of a run. Everything here is read from the store; nothing is kept beside it. */
+import type { LedgerEntry } from "../codec/archive.ts";
 import { Unreadable } from "../codec/canonical.ts";
 import { type Grant, type Spent, usd } from "../core/budget.ts";
 import type { Event, OnUnknown } from "../core/event.ts";
 import { BUDGET, extensionOf } from "../core/extension.ts";
 import { decisionId, reconcileId, upgradeId } from "../protocol/ids.ts";
 import type { Json } from "../core/json.ts";
-import { type LedgerEntry, argsOf } from "../core/ledger.ts";
+import { argsOf } from "../core/ledger.ts";
 import type { Message } from "../core/message.ts";
 import { lacksTool } from "../core/outstanding.ts";
 import { PHASES, type Phase, type Status } from "../core/phases.ts";

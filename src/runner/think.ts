@@ -1,7 +1,7 @@
 /** The plan edge: one call to the model, its reply and its cost. */
 import type { Agent } from "../agent/define.ts";
 import type { Model, ModelFailed, RepliedPart } from "../agent/model.ts";
-import { microUsdOf } from "../core/budget.ts";
+import { microUsdOf } from "../agent/prices.ts";
 import type { ReplyPart } from "../core/event.ts";
 import { type Loop, loopOf } from "../core/topologies/loops.ts";
 import { type Trouble, decideRecovery } from "../core/recovery.ts";

@@ -1,15 +1,7 @@
 /** Money and tokens: added up exactly, compared with the limit, shown with the digits that matter. */
 import { describe, expect, test } from "vitest";
-import {
-  type Budget,
-  NOTHING_SPENT,
-  add,
-  addGrant,
-  exhausted,
-  extended,
-  microUsdOf,
-  usd,
-} from "../../src/core/budget.ts";
+import { microUsdOf } from "../../src/agent/prices.ts";
+import { type Budget, NOTHING_SPENT, add, addGrant, exhausted, extended, usd } from "../../src/core/budget.ts";
 
 const NONE = { microUsd: null, tokens: null, toolCalls: null, wallMs: null };
 const FREE: Budget = { ...NONE, beats: 10, takeovers: 3, onExhausted: "stop" };
