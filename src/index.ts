@@ -15,6 +15,7 @@ export {
   type Tool,
   type ToolContext,
 } from "./agent/define.ts";
+export type { SagaOptions, Undo, UndoContext } from "./agent/undo.ts";
 export type { Config } from "./agent/config.ts";
 export { react, type Topology } from "./core/topologies/react.ts";
 export { scriptedModel, type Conversation, type ScriptedReply } from "./agent/scripted.ts";

@@ -5,7 +5,7 @@
 import { type RunView, check, defineAgent, tool } from "cairn";
 import { z } from "zod";
 import { model, price } from "./model.ts";
-import { ask, book, takes } from "./services.ts";
+import { ask, book, cancel, takes } from "./services.ts";
 import * as trips from "./trip.ts";
 
 export const travel = defineAgent({
@@ -15,7 +15,9 @@ export const travel = defineAgent({
   price,
   instructions: "Book the trip: search, compare, book flight and hotel, charge the card, send the confirmation.",
   task: trips.trip,
-  budget: { usd: 2, beats: 20 },
+  budget: { usd: 2, beats: 30 },
+  // A trip that comes to nothing is cancelled, and tried once more from the start.
+  saga: { restarts: 1 },
 
   tools: {
     searchFlights: tool({
@@ -56,6 +58,7 @@ export const travel = defineAgent({
       effect: "keyed",
       externalId: referenceIn,
       run: ({ input, key, signal }) => book("airline", { order: input, key, signal }),
+      undo: { effect: "keyed", run: ({ of, key, signal }) => cancel("airline", { booking: of.key, key, signal }) },
     }),
 
     bookHotel: tool({
@@ -64,6 +67,7 @@ export const travel = defineAgent({
       effect: "keyed",
       externalId: referenceIn,
       run: ({ input, key, signal }) => book("hotel", { order: input, key, signal }),
+      undo: { effect: "keyed", run: ({ of, key, signal }) => cancel("hotel", { booking: of.key, key, signal }) },
     }),
 
     chargeCard: tool({
@@ -72,6 +76,7 @@ export const travel = defineAgent({
       effect: "keyed",
       externalId: referenceIn,
       run: ({ input, key, signal }) => book("card", { order: input, key, signal }),
+      undo: { effect: "keyed", run: ({ of, key, signal }) => cancel("card", { booking: of.key, key, signal }) },
     }),
 
     sendConfirmation: tool({

@@ -6,7 +6,7 @@ import { type Service, openFile } from "./service-file.ts";
 export interface Behaviour {
   /** `hang` never answers; `die` kills the agent's own process with SIGKILL. */
   readonly kind: "slow" | "hang" | "fail" | "decline" | "die";
-  /** Before or after the effect; before, unless it says so. */
+  /** Before or after the effect, or after it was cancelled; before, unless it says so. */
   readonly moment?: Moment;
   /** Once, unless it says so. */
   readonly times?: number;
@@ -14,7 +14,7 @@ export interface Behaviour {
   readonly delayMs?: number;
 }
 
-type Moment = "before" | "after";
+type Moment = "before" | "after" | "cancelled";
 
 const LONGEST_TIMER_MS = 2 ** 31 - 1;
 

@@ -29,6 +29,7 @@ export function openFile(service: Service, dir = servicesDir()): DatabaseSync {
     PRAGMA synchronous = FULL;
     CREATE TABLE IF NOT EXISTS requests (at TEXT DEFAULT (strftime('%FT%H:%M:%fZ')), key TEXT, what TEXT);
     CREATE TABLE IF NOT EXISTS bookings (key TEXT PRIMARY KEY, requests INTEGER, reference TEXT${ORDERS[service]});
+    CREATE TABLE IF NOT EXISTS cancellations (key TEXT PRIMARY KEY, requests INTEGER, booking TEXT);
     CREATE TABLE IF NOT EXISTS behaviour (kind TEXT, moment TEXT, times INTEGER, delayMs INTEGER);
   `);
   return file;

@@ -25,6 +25,32 @@ export async function book(service: Service, booking: Booking) {
   return booked;
 }
 
+/** Takes back what was booked under a key; what was never booked is no trouble. Once per key of its own, as a booking. */
+export async function cancel(
+  service: Service,
+  of: { readonly booking: string; readonly key: string; readonly signal: AbortSignal },
+) {
+  const { booking, key, signal } = of;
+  log(service, { what: `cancel ${booking}`, key });
+  signal.throwIfAborted();
+  const cancelled = recordCancellation(service, of);
+  await misbehave(service, { moment: "cancelled", signal });
+  return { cancelled };
+}
+
+function recordCancellation(service: Service, { booking, key }: { booking: string; key: string }): string | null {
+  using file = openFile(service);
+  const found = file.prepare("SELECT reference FROM bookings WHERE key = ?").get(booking);
+  if (found === undefined) return null;
+  file
+    .prepare(
+      `INSERT INTO cancellations (key, requests, booking) VALUES (?, 1, ?)
+       ON CONFLICT (key) DO UPDATE SET requests = requests + 1`,
+    )
+    .run(key, booking);
+  return String(found.reference);
+}
+
 /** A request up to its effect: an error here says that nothing happened. */
 export async function ask(service: Service, request: { what: string; key?: string; signal: AbortSignal }) {
   const { signal } = request;
@@ -70,10 +96,13 @@ export function countsOf(dir: string) {
   };
 }
 
-function orders(dir: string, service: Service): { requests: number; bookings: number } {
+/** `cancelled` where something was: of `bookings`, how many do not stand any more. */
+function orders(dir: string, service: Service): { requests: number; bookings: number; cancelled?: number } {
   using file = openFile(service, dir);
-  const count = (table: string) => Number(file.prepare(`SELECT count(*) AS rows FROM ${table}`).get()?.rows);
-  return { requests: count("requests"), bookings: count("bookings") };
+  const count = (rows: string) => Number(file.prepare(`SELECT count(${rows}`).get()?.rows);
+  const cancelled = count("DISTINCT booking) AS rows FROM cancellations");
+  const all = { requests: count("*) AS rows FROM requests"), bookings: count("*) AS rows FROM bookings") };
+  return cancelled === 0 ? all : { ...all, cancelled };
 }
 
 function questions(dir: string, service: Service): Readonly<Record<string, number>> {

@@ -52,8 +52,8 @@ export const NAMED: readonly Mutant[] = [
     changes: [
       {
         file: "src/core/ledger.ts",
-        from: 'effect: "unsafe",\n    onCrash: "ask"',
-        to: 'effect: "unsafe",\n    onCrash: "again"',
+        from: 'effect: "unsafe", onCrash: "ask"',
+        to: 'effect: "unsafe", onCrash: "again"',
       },
     ],
     killedBy: SIMULATION,

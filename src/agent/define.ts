@@ -17,6 +17,7 @@ import { type BudgetOptions, budgetFrom, budgetSchema } from "./budget.ts";
 import { parseSchedule } from "./firing-times.ts";
 import { type Price, listPriceOf } from "./prices.ts";
 import type { Schedule, ScheduleOptions } from "./schedule.ts";
+import { type Saga, type SagaOptions, sagaOf } from "./undo.ts";
 import { type ToolRules, rulesOf, wrongWithRules } from "./tool-rules.ts";
 
 /** A model: `openai-compatible:http://HOST/v1#MODEL`, or any AI SDK language model, also a scripted one. */
@@ -67,11 +68,12 @@ export interface Tool<Schema extends z.ZodType = z.ZodType> extends ToolRules<z.
 }
 
 /** A tool of any schema: the runner parses with the schema and hands over what came out. */
-type AnyTool = Omit<Tool, "run" | "probe" | "approval" | "key"> & {
+type AnyTool = Omit<Tool, "run" | "probe" | "approval" | "key" | "undo"> & {
   readonly run: (context: ToolContext<never>) => unknown;
   readonly probe: ((context: ProbeContext<never>) => Probe | Promise<Probe>) | null;
   readonly approval: "never" | "always" | ((input: never) => string | false);
   readonly key: ToolRules<never>["key"];
+  readonly undo: ToolRules<never>["undo"];
 };
 
 type ToolOptions<Schema extends z.ZodType> = Pick<Tool<Schema>, "input" | "effect" | "run"> &
@@ -126,6 +128,8 @@ export interface Agent<Task extends z.ZodType = z.ZodType> {
   readonly schedule: Schedule | null;
   /** Null: the world's default, and no archive. */
   readonly retention: Retention | null;
+  /** What follows when a run has failed and things that it did stand. */
+  readonly saga: Saga;
 }
 
 interface AgentOptions<Task extends z.ZodType> {
@@ -158,6 +162,8 @@ interface AgentOptions<Task extends z.ZodType> {
    * stays after that: `warm` for 90 days, `cold` for seven years. It holds for runs that are started from now on.
    */
   readonly retention?: { readonly hotDays?: number; readonly archive?: ArchiveTier | null };
+  /** Without it what can be undone is undone when a run fails, and then the run ends. */
+  readonly saga?: SagaOptions;
 }
 
 /** An agent that cannot be run, and why. */
@@ -210,6 +216,8 @@ export function defineAgent<Task extends z.ZodType>(options: AgentOptions<Task>)
     hardIdleMs !== null && !(Number.isSafeInteger(hardIdleMs) && hardIdleMs > 0),
     `agent ${name} has hardIdleMs ${hardIdleMs}: write a positive whole number of milliseconds`,
   );
+  const saga = sagaOf(options.saga);
+  if (typeof saga === "string") throw new AgentInvalid(`the saga of agent ${name}: ${saga}`);
   return {
     name,
     version: options.version,
@@ -227,6 +235,7 @@ export function defineAgent<Task extends z.ZodType>(options: AgentOptions<Task>)
     hardIdleMs,
     schedule: scheduleOf(options),
     retention: retentionOf(options),
+    saga,
   };
 }
 

@@ -98,8 +98,9 @@ const unknownCall: z.ZodType<UnknownCall> = z.object({
   business: z.boolean().openapi({ description: "The key is the agent's own." }),
   toolGone: z.boolean().openapi({ description: "Its agent has no such tool any more; with one it goes on by itself." }),
   otherwise: z
-    .enum(["ask", "tell", "fail"])
+    .enum(["ask", "tell", "fail", "compensate"])
     .openapi({ description: "What follows at askFrom if nobody has answered; ask goes on waiting." }),
+  undo: z.boolean().openapi({ description: "Its tool can undo it." }),
 });
 
 const openGate: z.ZodType<OpenGate> = z.object({
@@ -140,6 +141,7 @@ const shown = {
   task: json,
   startedAt: at.nullable(),
   messages: count,
+  attempt: count.openapi({ description: "Raised each time that it began again from its task." }),
   unknown: z.array(unknownCall).openapi({ description: "Calls of which nobody knows whether they happened." }),
   gates: z
     .array(openGate)

@@ -10,6 +10,7 @@ import { list, showLedger, showRun, showTimeline, verifyRun, watch } from "./loo
 import { purgeRun } from "./purge.ts";
 import { reconcileCall } from "./reconcile.ts";
 import { showSchedules } from "./schedules.ts";
+import { cancelAndUndo, restartRun } from "./undo.ts";
 import { type Shell, printDocument } from "./shell.ts";
 import { start } from "./start.ts";
 import { sendWords, steerRun } from "./steer.ts";
@@ -107,8 +108,8 @@ function addRunning(program: Command, { shell, ends }: Into): void {
     .command("reconcile <run> <call>")
     .description("say what became of a call whose outcome nobody knows")
     .addOption(
-      new Option("--as <answer>", "succeeded: it happened; failed: it did not; retry: it did not, run it now")
-        .choices(["succeeded", "failed", "retry"])
+      new Option("--as <answer>", ANSWERS)
+        .choices(["succeeded", "failed", "retry", "compensate"])
         .makeOptionMandatory(),
     )
     .option("--result <json>", "with succeeded: what the call returned; JSON or @file")
@@ -116,6 +117,14 @@ function addRunning(program: Command, { shell, ends }: Into): void {
     .action((run: string, call: string, _, command: Command) =>
       ends(reconcileCall(shell, { run, call, flags: command.optsWithGlobals() })),
     );
+}
+
+const ANSWERS =
+  "succeeded: it happened; failed: it did not; retry: it did not, run it now; compensate: undo all that the run did";
+
+interface Wish {
+  readonly upgrade?: boolean;
+  readonly compensate?: boolean;
 }
 
 function addSteering(program: Command, { shell, ends }: Into): void {
@@ -158,11 +167,18 @@ function addSteering(program: Command, { shell, ends }: Into): void {
   for (const [want, description] of wishes) {
     const steering = program.command(`${want} <run>`).description(description);
     if (want === "resume") steering.option("--upgrade", "let it go on with the agent version that it waits for");
-    steering.action((run: string, { upgrade = false }: { readonly upgrade?: boolean }, command: Command) => {
+    if (want === "cancel") steering.option("--compensate", "undo what it did before it ends, newest first");
+    steering.action((run: string, { upgrade = false, compensate = false }: Wish, command: Command) => {
       const flags = command.optsWithGlobals();
+      if (compensate) return ends(cancelAndUndo(shell, { run, flags }));
       return ends(upgrade ? upgradeRun(shell, { run, flags }) : steerRun(shell, { run, want, flags }));
     });
   }
+  program
+    .command("restart <run>")
+    .description("the last resort: undo what a run did and begin again from its task; shows what that costs")
+    .option("--yes", "do it")
+    .action((run: string, _, command: Command) => ends(restartRun(shell, { run, flags: command.optsWithGlobals() })));
   program
     .command("assign <run> <operator>")
     .description("say who is to look at a run; for the record, and for whoever looks at what waits")

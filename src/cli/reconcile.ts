@@ -39,9 +39,14 @@ function report(
   of: { readonly opened: Opened; readonly run: string; readonly call: string; readonly as: Answer["as"] },
 ): void {
   const { opened, run, call, as } = of;
-  const says = `accepted: ${call} of ${run} ${as === "retry" ? "is to be run again" : as}`;
+  const says = `accepted: ${call} of ${run} ${COMES_TO[as]}`;
   reportAccepted(shell, opened, { document: { run, call, as }, says });
 }
+
+const COMES_TO: { readonly [A in Answer["as"]]: string } = {
+  ...{ succeeded: "succeeded", failed: "failed", retry: "is to be run again" },
+  compensate: "is to be undone, and so is whatever else the run did",
+};
 
 interface Refusal {
   readonly opened: Opened;
@@ -61,6 +66,17 @@ function refusal(shell: Shell, { opened, run, call, outcome }: Refusal): CliErro
         what: `nobody can know yet that ${call} did not happen`,
         why: `until ${timeOfDay(askFrom, now)} (${relative(askFrom, now)}) what was sent may still take effect; that it happened can be said at once`,
         next: commandLine(shell.argv),
+      });
+    }
+    case "noUndo": {
+      const what = `${outcome.tool} (${call}) has no undo, so nobody can compensate it`;
+      const why = "its tool declares none; say what became of the call, or begin the run again at its cost";
+      return new CliError({
+        code: "NoUndo",
+        exit: EXIT.refused,
+        what,
+        why,
+        next: opened.settings.command("restart", run),
       });
     }
     case "duplicate": {

@@ -62,7 +62,8 @@ export function renderRun(run: Shown, of: Style & { readonly command: Command })
 function head(run: Shown, { now, paint }: Style): string[] {
   const { tokensIn, tokensOut } = run.spent;
   const { beats, version, epoch, takeovers } = run;
-  const done = [count(beats, "beat"), `version ${version}`, `epoch ${epoch}`];
+  const attempt = run.attempt === 1 ? [] : [`attempt ${run.attempt}`];
+  const done = [...attempt, count(beats, "beat"), `version ${version}`, `epoch ${epoch}`];
   const deaths = takeovers === 0 ? [] : [paint("yellow", count(takeovers, "takeover"))];
   const tokens = `${grouped(tokensIn)} tokens in, ${grouped(tokensOut)} out`;
   const wakes = run.inProgress && run.status !== "blocked" && run.status !== "paused" ? (run.wakeAt ?? 0) : 0;
@@ -158,7 +159,7 @@ function renderBudget(run: string, gate: OpenGate, of: Style & { readonly comman
   ].join("\n");
 }
 
-/** What was asked of the tool, and the three things that a person can say about it. */
+/** What was asked of the tool, and what a person can say about it. */
 function renderUnknown(run: string, call: UnknownCall, of: Style & { readonly command: Command }): string {
   const { now, paint, command } = of;
   const title = `${paint("yellow", "?")} nobody knows whether ${paint("bold", call.tool)} (${call.call}) happened`;
@@ -171,8 +172,7 @@ function renderUnknown(run: string, call: UnknownCall, of: Style & { readonly co
     return ["", title, ...pairs([...facts, ["answer", "given; the next beat takes it in"]], paint)].join("\n");
   }
   if (call.otherwise !== "ask") {
-    const follows = call.otherwise === "tell" ? "the model is told that nobody knows" : "the run fails";
-    facts.push(["otherwise", `${follows}, ${relative(call.askFrom, now)}`]);
+    facts.push(["otherwise", `${FOLLOWS[call.otherwise]}, ${relative(call.askFrom, now)}`]);
   }
   const answers = answersTo(run, call, command);
   const width = Math.max(...answers.map(({ type }) => type.length));
@@ -189,12 +189,18 @@ function renderUnknown(run: string, call: UnknownCall, of: Style & { readonly co
   ].join("\n");
 }
 
-function answersTo(run: string, { call }: UnknownCall, command: Command) {
+const FOLLOWS = {
+  ...{ tell: "the model is told that nobody knows", fail: "the run fails" },
+  compensate: "everything is undone",
+} as const;
+
+function answersTo(run: string, { call, undo }: UnknownCall, command: Command) {
   const answer = (as: string): string => command("reconcile", run, call, "--as", as);
   return [
     { type: answer("succeeded"), means: "it happened (--result JSON hands over what it returned)", waits: false },
     { type: answer("failed"), means: "it did not happen, the model is told", waits: true },
     { type: answer("retry"), means: "it did not happen, run it now", waits: true },
+    ...(undo ? [{ type: answer("compensate"), means: "undo it, and whatever else the run did", waits: false }] : []),
   ];
 }
 

@@ -154,6 +154,11 @@ function messageLine({ story, entry }: Context<Entry<"MessageAbsorbed"> & { read
   if (body.kind === "child") return { says: `child run ${body.child} ${body.status}` };
   if (body.kind === "decision") return { says: `a decision by ${body.decision.by} was taken in` };
   if (body.kind === "upgrade") return { says: `${body.by} lets it go on with agent version ${body.to}` };
+  if (body.kind === "compensate") {
+    return {
+      says: `${body.by} wants what it did undone, ${body.then === "cancel" ? "then it ends" : "then it begins again"}`,
+    };
+  }
   if (body.kind === "assign") return { says: `${body.by} assigns it to ${body.to}` };
   return { says: `an answer about ${callName(story, body.call)} was taken in` };
 }
@@ -185,6 +190,7 @@ type CallEntry = Entry<
   | "HumanApprovalReceived"
   | "ToolInvoked"
   | "ToolResultRecorded"
+  | "ToolCompensated"
   | "ToolOutcomeUnknown"
   | "ToolResultReconciled"
 >;
@@ -214,10 +220,12 @@ function callLine({ story, entry, page }: Context<CallEntry>): Line | null {
       const took = release === undefined ? "" : ` in ${duration(entry.at - release.last)}`;
       return { says: `${mark} ${call} ${entry.outcome}${name}${paint("dim", took)}`, shows: entry.value };
     }
+    case "ToolCompensated":
+      return { says: `${paint("green", "↶")} ${call} is undone`, shows: entry.value };
     case "ToolOutcomeUnknown": {
       const { askFrom, at, why, otherwise = "ask" } = entry;
       const when = askFrom === null || askFrom <= at ? "now" : `in ${duration(askFrom - at)}`;
-      const after = { ask: "a person can tell", tell: "the model is told", fail: "the run fails" }[otherwise];
+      const after = AFTER[otherwise];
       const asks =
         askFrom === null ? "" : `; ${after} ${when}${otherwise === "ask" ? "" : ", unless a person says before"}`;
       return { says: `${paint("yellow", "?")} ${call} may have happened or not: ${short(why, WORDS_MAX)}${asks}` };
@@ -231,6 +239,11 @@ function callLine({ story, entry, page }: Context<CallEntry>): Line | null {
     }
   }
 }
+
+const AFTER = {
+  ...{ ask: "a person can tell", tell: "the model is told", fail: "the run fails" },
+  compensate: "everything is undone",
+} as const;
 
 function recoveryWords({ story, entry, page }: Context<Entry<"RecoveryDecided">>): string {
   const { action, rule, at, epoch } = entry;
@@ -254,6 +267,12 @@ function recoveryWords({ story, entry, page }: Context<Entry<"RecoveryDecided">>
       return `${again} ${callName(story, action.call)} goes on (${rule})`;
     case "tell":
       return `${again} the model is told that nobody knows of ${callName(story, action.call)} (${rule})`;
+    case "compensate":
+      return paint("yellow", `${again} what was done is undone, the newest first: ${why}`);
+    case "undo":
+      return `${again} ${callName(story, action.call)} is undone next`;
+    case "restart":
+      return paint("yellow", `${again} begins again from its task (${rule}): ${why}`);
     case "cancel":
       return paint("yellow", `${again} the run is to end: ${why}`);
     case "stop":
@@ -265,8 +284,10 @@ function recoveryWords({ story, entry, page }: Context<Entry<"RecoveryDecided">>
 
 /** `bookFlight (c4)`: calls are numbered in the order in which they were asked for. */
 function callName({ tools }: Story, call: string): string {
-  const tool = tools[Number(call.slice(1)) - 1];
-  return tool === undefined ? call : `${tool} (${call})`;
+  const undoes = call.startsWith("undo-");
+  const tool = tools[Number((undoes ? call.slice(5) : call).slice(1)) - 1];
+  if (tool === undefined) return call;
+  return undoes ? `undo of ${tool} (${call.slice(5)})` : `${tool} (${call})`;
 }
 
 const callsIn = (parts: readonly ReplyPart[]) => parts.filter((part) => part.kind === "call");

@@ -22,7 +22,7 @@ export async function sendWords(
   const id = of.flags.key ?? randomUUID();
   const outcome = await send(world, { run, text: of.text, by: shell.user(), id });
   if (outcome.kind === "tooLarge") throw tooLarge(outcome.bytes);
-  refuse(opened, { run, outcome: outcome.kind, what: "takes no more messages" });
+  refuseSteering(opened, { run, outcome: outcome.kind, what: "takes no more messages" });
   const first = outcome.kind === "delivered";
   report(shell, { opened, document: { run, message: id, delivered: first }, says: first ? "sent" : "sent before" });
   return EXIT.done;
@@ -42,7 +42,7 @@ export async function steerRun(
   const opened = await openExisting(shell, of.flags);
   const run = await resolveRun(opened.world, { text: of.run, command: opened.settings.command });
   const outcome = await request(opened.world, { run, want });
-  refuse(opened, { run, outcome, what: `cannot ${want} any more` });
+  refuseSteering(opened, { run, outcome, what: `cannot ${want} any more` });
   report(shell, { opened, document: { run, want, requested: true }, says: `${run} ${WISHES[want]}` });
   return EXIT.done;
 }
@@ -59,7 +59,10 @@ function report(
 }
 
 /** Throws what the run said no to. */
-function refuse(opened: Opened, of: { readonly run: string; readonly outcome: string; readonly what: string }): void {
+export function refuseSteering(
+  opened: Opened,
+  of: { readonly run: string; readonly outcome: string; readonly what: string },
+): void {
   const { run, outcome, what } = of;
   const { command } = opened.settings;
   if (outcome === "missing") throw runGone(run, command("list"));

@@ -27,9 +27,19 @@ export interface LedgerEntry {
   readonly tool: string;
   readonly effect: Effect | null;
   readonly key: string | null;
+  /** The call whose effect it undoes. */
+  readonly undoes?: string;
   /** The key is the agent's own; absent: it is derived from the intent. */
   readonly business?: true;
-  readonly status: "proposed" | "intended" | "started" | "succeeded" | "failed" | "unknown" | "reconciled";
+  readonly status:
+    | "proposed"
+    | "intended"
+    | "started"
+    | "succeeded"
+    | "failed"
+    | "unknown"
+    | "reconciled"
+    | "compensated";
   /** How often it was released to be run. */
   readonly attempts: number;
   readonly externalId: string | null;
@@ -105,8 +115,9 @@ const ledgerEntry: z.ZodType<LedgerEntry> = z.object({
   tool: z.string(),
   effect: effect.nullable(),
   key: z.string().nullable(),
+  undoes: z.string().exactOptional(),
   business: z.literal(true).exactOptional(),
-  status: z.enum(["proposed", "intended", "started", "succeeded", "failed", "unknown", "reconciled"]),
+  status: z.enum(["proposed", "intended", "started", "succeeded", "failed", "unknown", "reconciled", "compensated"]),
   attempts: count,
   externalId: z.string().nullable(),
   evidence: z.string(),

@@ -21,6 +21,7 @@ import type { SnapshotPointer } from "../protocol/row.ts";
 import type { OpenCall, State } from "../core/state.ts";
 import { asksFor, assigned, debit, extensionWith, grant, spent } from "./schema-budget.ts";
 import { action, crackSignalled, failure } from "./schema-recovery.ts";
+import { compensate, ending, saga, undo, window } from "./schema-saga.ts";
 import { upgrades } from "./schema-upgrades.ts";
 
 /** It came out of `JSON.parse`, so anything that is there is JSON. */
@@ -30,7 +31,7 @@ const count = z.int().nonnegative();
 const name = z.string().min(1);
 export const sha = z.string().regex(/^[0-9a-f]{64}$/);
 export const effect = z.enum(["none", "keyed", "probed", "unsafe"]);
-const onUnknown = z.enum(["ask", "tell", "fail"]);
+const onUnknown = z.enum(["ask", "tell", "fail", "compensate"]);
 const phase = z.custom<Phase>((value) => PHASE_NAMES.includes(value as Phase));
 
 export const value: z.ZodType<Value> = z.discriminatedUnion("kind", [
@@ -69,7 +70,7 @@ export const message: z.ZodType<Message> = z.object({
 });
 
 const answer: z.ZodType<Answer> = z.object({
-  as: z.enum(["succeeded", "failed", "retry"]),
+  as: z.enum(["succeeded", "failed", "retry", "compensate"]),
   value: value.nullable(),
   by: z.string(),
   note: z.string().nullable(),
@@ -89,12 +90,14 @@ const messageBodySchema: z.ZodType<MessageBody> = z.discriminatedUnion("kind", [
   z.object({ kind: z.literal("reconcile"), call: name, asked: count, answer }),
   z.object({ kind: z.literal("upgrade"), asked: count, to: name, by: z.string() }),
   assigned.extend({ kind: z.literal("assign") }),
+  compensate.extend({ kind: z.literal("compensate") }),
   z.object({ kind: z.literal("user"), text: z.string(), by: name }),
 ]);
 
 const intentShape = {
   ...{ effect, key: name, argsDigest: sha },
   business: z.literal(true).exactOptional(),
+  undo: z.literal(true).exactOptional(),
   alone: z.literal(true).exactOptional(),
 };
 
@@ -148,6 +151,7 @@ const kinds: { readonly [K in EventKind]: z.ZodType<EventOf<K>> } = {
     externalId: z.string().nullable(),
     evidence: z.string(),
   }),
+  ToolCompensated: z.object({ kind: z.literal("ToolCompensated"), at, call: name, value, evidence: z.string() }),
   ToolOutcomeUnknown: z.object({
     kind: z.literal("ToolOutcomeUnknown"),
     at,
@@ -213,6 +217,7 @@ const openCall: z.ZodType<OpenCall> = z.object({
   probeAt: at.nullable(),
   answer: answer.nullable(),
   toolGone: z.boolean().exactOptional(),
+  undoes: name.exactOptional(),
   otherwise: onUnknown.exactOptional(),
 });
 
@@ -254,12 +259,7 @@ export const storedState: z.ZodType<StoredState> = z.object({
   nudges: count,
   retryAt: at.nullable(),
   stopsFor: failure.exactOptional(),
-  ending: z
-    .discriminatedUnion("kind", [
-      z.object({ kind: z.literal("failed"), failure }),
-      z.object({ kind: z.literal("cancelled") }),
-    ])
-    .nullable(),
+  ending,
   pausedFrom: phase.nullable(),
   result: value.nullable(),
   failure: failure.nullable(),
@@ -267,6 +267,11 @@ export const storedState: z.ZodType<StoredState> = z.object({
   startedAt: at.nullable(),
   upgrades: upgrades.exactOptional(),
   extension: extensionWith(gate).exactOptional(),
+  undo: undo.exactOptional(),
+  saga: saga.exactOptional(),
+  compensate: compensate.exactOptional(),
+  attemptFrom: count.exactOptional(),
+  window: window.exactOptional(),
   assigned: assigned.exactOptional(),
   manifest: z.array(z.object({ sha256: sha, count, bytes: count })),
   tail: messages,

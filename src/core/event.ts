@@ -17,17 +17,23 @@ export type ReplyPart =
 /** `prematureStop`: the model says that it is done while a check of its definition of done fails. */
 export type Crack = "runaway" | "oscillation" | "prematureStop";
 
-/** A person's answer about a call whose outcome is unknown. `failed` says that it did not happen. */
+/**
+ * A person's answer about a call whose outcome is unknown. `failed` says that it did not happen, `compensate` that
+ * whatever the run did is to be undone, that call as well.
+ */
 export interface Answer {
-  readonly as: "succeeded" | "failed" | "retry";
+  readonly as: "succeeded" | "failed" | "retry" | "compensate";
   /** The result, when it succeeded; null otherwise. */
   readonly value: Value | null;
   readonly by: string;
   readonly note: string | null;
 }
 
-/** What becomes of a call whose outcome stays unknown: a person is asked, the model is told, or the run fails. */
-export type OnUnknown = "ask" | "tell" | "fail";
+/**
+ * What becomes of a call whose outcome stays unknown: a person is asked, the model is told, the run fails, or everything
+ * is undone and the run starts again if it may.
+ */
+export type OnUnknown = "ask" | "tell" | "fail" | "compensate";
 
 /** What a person decides about a gate. */
 export interface Decision {
@@ -61,6 +67,8 @@ export type MessageBody =
   | { readonly kind: "upgrade"; readonly asked: number; readonly to: string; readonly by: string }
   /** Who is to look at the run. `asked`: the how many-th time that somebody said so. */
   | { readonly kind: "assign"; readonly asked: number; readonly to: string; readonly by: string }
+  /** What the run did is to be undone, before it is cancelled or so that it starts again. */
+  | { readonly kind: "compensate"; readonly then: "cancel" | "restart"; readonly by: string }
   /** Words for the model. */
   | { readonly kind: "user"; readonly text: string; readonly by: string };
 
@@ -92,6 +100,8 @@ interface Bodies {
     readonly argsDigest: string;
     /** The key is the agent's own. */
     readonly business?: true;
+    /** Its tool can undo it. */
+    readonly undo?: true;
     /** It runs alone, after those before it in its reply and before those after it. */
     readonly alone?: true;
   };
@@ -117,6 +127,8 @@ interface Bodies {
     readonly externalId: string | null;
     readonly evidence: string;
   };
+  /** An undo succeeded; the call is that of the undo. What undoes without success is a result like any other. */
+  ToolCompensated: { readonly call: string; readonly value: Value; readonly evidence: string };
   /** `askFrom`: when a person can first tell that it did not happen; null: nobody is asked, the model is told. */
   ToolOutcomeUnknown: {
     readonly call: string;

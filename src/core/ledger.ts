@@ -18,37 +18,21 @@ export interface ResumeRow {
   readonly inWords: string;
 }
 
+const AGAIN = { onCrash: "again", onTimeout: "again", afterLastTry: "tell" } as const;
+
 /**
  * One row per effect. `probe` asks the other side; `again` is always with the same key; `ask` blocks the run until a person or a policy says what
  * happened; `tell` lets the model go on, knowing that the outcome is unknown.
  */
 export const RESUME: { readonly [E in Effect]: ResumeRow } = {
-  none: {
-    effect: "none",
-    onCrash: "again",
-    onTimeout: "again",
-    afterLastTry: "tell",
-    inWords: "runs again at once",
-  },
-  keyed: {
-    effect: "keyed",
-    onCrash: "again",
-    onTimeout: "again",
-    afterLastTry: "tell",
-    inWords: "runs again at once with the same key",
-  },
+  none: { effect: "none", ...AGAIN, inWords: "runs again at once" },
+  keyed: { effect: "keyed", ...AGAIN, inWords: "runs again at once with the same key" },
   probed: {
-    effect: "probed",
-    onCrash: "probe",
-    onTimeout: "probe",
-    afterLastTry: "ask",
+    ...{ effect: "probed", onCrash: "probe", onTimeout: "probe", afterLastTry: "ask" },
     inWords: "asks the other side; if it did not happen, runs again with the same key",
   },
   unsafe: {
-    effect: "unsafe",
-    onCrash: "ask",
-    onTimeout: "ask",
-    afterLastTry: "ask",
+    ...{ effect: "unsafe", onCrash: "ask", onTimeout: "ask", afterLastTry: "ask" },
     inWords: "never runs again by itself: blocked until it is reconciled",
   },
 };
@@ -77,14 +61,28 @@ export function afterSilence(call: OpenCall): "again" | "probe" | "ask" | "tell"
   return call.tries + 1 < BOUNDS.callTriesMax ? row.onTimeout : row.afterLastTry;
 }
 
-/** The arguments of a call: what a person gave it, or else from the reply that proposed it. */
+/**
+ * The arguments of a call: what a person gave it, or else from the reply that proposed it. Those of an undo are those of
+ * what it undoes.
+ */
 export function argsOf(state: State, call: string): Value {
-  const edited = state.open.find((open) => open.call === call)?.edited ?? null;
+  const { edited = null, undoes } = state.open.find((open) => open.call === call) ?? {};
   if (edited !== null) return edited;
-  for (const message of state.messages.toReversed()) {
-    for (const part of message.parts) if (part.kind === "call" && part.call === call) return part.args;
+  const of = undoes ?? call;
+  for (const { parts } of state.messages.toReversed()) {
+    for (const part of parts) {
+      if (part.kind === "result" && part.call === of && part.edited !== null) return part.edited;
+      if (part.kind === "call" && part.call === of) return part.args;
+    }
   }
-  ensure(false, `no reply proposed call ${call}`);
+  ensure(false, `no reply proposed call ${of}`);
+}
+
+/** What a call came to, where it succeeded; null where nobody knows whether it happened. */
+export function resultOf({ messages }: State, call: string): Value | null {
+  const results = messages.flatMap(({ parts }) => parts.filter((part) => part.kind === "result"));
+  const found = results.find((part) => part.call === call);
+  return found?.outcome === "succeeded" ? found.value : null;
 }
 
 /** Only the epoch that released it may start it: anybody else cannot know whether it was started. */

@@ -4,27 +4,19 @@
  */
 import type { EventOf, MessageBody, ReplyPart } from "./event.ts";
 import { ensure } from "./invariant.ts";
-import type { CallOutcome, Message, Part, Value } from "./message.ts";
+import { type CallOutcome, type Message, type Part, type Value, text } from "./message.ts";
 import type { OpenCall, State } from "./state.ts";
 import { accepted } from "./upgrades.ts";
 
 export function openCalls(state: State, parts: readonly ReplyPart[]): OpenCall[] {
   const proposed = parts.filter((part) => part.kind === "call");
-  return proposed.map((part, index) => ({
-    call: callId(state, index),
-    tool: part.tool,
-    status: "proposed",
-    intent: null,
-    gate: null,
-    edited: null,
-    releasedBy: null,
-    tries: 0,
-    asked: 0,
-    askFrom: null,
-    probeAt: null,
-    answer: null,
-  }));
+  return proposed.map(({ tool }, index) => newCall(callId(state, index), tool));
 }
+
+export const newCall = (call: string, tool: string): OpenCall => ({
+  ...{ call, tool, status: "proposed", intent: null, gate: null, edited: null, releasedBy: null, tries: 0, asked: 0 },
+  ...{ askFrom: null, probeAt: null, answer: null },
+});
 
 const callId = (state: State, index: number): string => `c${state.calls + index + 1}`;
 
@@ -75,6 +67,10 @@ export function answered(state: State, body: Exclude<MessageBody, { readonly kin
         ({ gate }) => gate?.gate === body.gate && gate.decision === null,
         (each) => ({ ...each, gate: each.gate && { ...each.gate, decision: body.decision } }),
       );
+    case "compensate": {
+      const { then, by } = body;
+      return { ...state, compensate: { then, by } };
+    }
     case "upgrade":
       return accepted(state, body);
     case "assign": {
@@ -101,20 +97,53 @@ function withOpen(state: State, is: (open: OpenCall) => boolean, change: (open: 
 export function settle(state: State, call: string, as: { outcome: CallOutcome; value: Value; at: number }): State {
   const open = state.open.find((each) => each.call === call);
   ensure(open !== undefined, `call ${call} is not open`);
-  const { tool, edited, intent, releasedBy, asked } = open;
+  const { tool, edited, intent, releasedBy, asked, undoes } = open;
+  if (undoes !== undefined) return undone(state, { ...open, undoes }, as);
   const isOwn = intent?.business === true && (releasedBy !== null || asked > 0);
   const under = isOwn ? { under: { key: intent.key, argsDigest: intent.argsDigest } } : {};
   const part: Part = { kind: "result", call, tool, outcome: as.outcome, value: as.value, edited, ...under };
   return afterCalls({
     ...state,
     open: state.open.filter((each) => each !== open),
+    ...registered(state, open, as.outcome),
     messages: [...state.messages, message(state, as.at, `tool:${open.tool}`, "tool", [part])],
+  });
+}
+
+/** One that is undone, or that can be and was released: an undo does nothing where nothing happened. */
+export const mayHaveHappened = ({ undoes, intent, releasedBy, asked }: OpenCall): boolean =>
+  undoes !== undefined || (intent?.undo === true && (releasedBy !== null || asked > 0));
+
+/** A call that succeeded, or may have, and can be undone is remembered until it is. */
+function registered(state: State, call: OpenCall, outcome: CallOutcome): Pick<State, "undo"> {
+  if (outcome === "failed" || !mayHaveHappened(call)) return {};
+  const { intent, askFrom } = call;
+  const from = outcome === "unknown" ? askFrom : null;
+  return { undo: [...(state.undo ?? []), { call: call.call, key: intent?.key ?? "", from }] };
+}
+
+/** An undo is over; where it did not succeed a person said to leave the effect as it is. */
+function undone(
+  state: State,
+  { call, undoes, tool }: OpenCall & { readonly undoes: string },
+  { outcome, at }: { readonly outcome: CallOutcome; readonly at: number },
+): State {
+  const isUndone = outcome === "succeeded";
+  const said = text(`${tool} (${undoes}) ${isUndone ? "was undone" : "was not undone: somebody said to leave it"}.`);
+  return afterCalls({
+    ...state,
+    open: state.open.filter((each) => each.call !== call),
+    undo: (state.undo ?? []).filter((each) => each.call !== undoes),
+    saga: { left: [...(state.saga?.left ?? []), ...(isUndone ? [] : [undoes])] },
+    messages: [...state.messages, message(state, at, "cairn", "user", [said])],
   });
 }
 
 /** The phase follows from the calls: the last result closes the batch. A run that stands aside stays so, as when it ends. */
 export function afterCalls(state: State): State {
   if (state.pausedFrom !== null) return state;
+  const blocked = state.open.some(({ status }) => status === "unknown");
+  if (state.saga !== undefined) return { ...state, phase: blocked ? "AwaitingReconcile" : "ExecutingTools" };
   const asksForMore = (state.extension?.gate ?? null) !== null;
   if (state.open.length === 0) return { ...state, phase: asksForMore ? "AwaitingApproval" : "AwaitingLLM" };
   const isHeld = (call: OpenCall): boolean => call.status === "unknown" || call.status === "gated";
@@ -122,7 +151,6 @@ export function afterCalls(state: State): State {
   const waits = state.open.every(
     (call) => isHeld(call) || waitsItsTurn(state.open, call) || (asksForMore && call.status !== "started"),
   );
-  const blocked = state.open.some(({ status }) => status === "unknown");
   if (!waits) return { ...state, phase: "ExecutingTools" };
   return { ...state, phase: blocked ? "AwaitingReconcile" : "AwaitingApproval" };
 }

@@ -5,6 +5,7 @@
 import { BUDGET } from "./extension.ts";
 import { isTerminal } from "./phases.ts";
 import { isNext, waitsItsTurn } from "./open-calls.ts";
+import { undoOwed, wantsRestart } from "./saga.ts";
 import type { Gate, OpenCall, State } from "./state.ts";
 
 /** Who asks, and when. */
@@ -28,6 +29,12 @@ export type Command =
   | { readonly kind: "end" }
   /** Somebody wants the run to end: nothing more is started. */
   | { readonly kind: "cancel" }
+  /** Somebody wants the run to begin again: it fails, and what it did is undone first. */
+  | { readonly kind: "startOver" }
+  /** The end is decided: what was done is undone before it, the newest effect first; then the run ends or begins again. */
+  | { readonly kind: "compensate" }
+  | { readonly kind: "undo"; readonly call: string }
+  | { readonly kind: "conclude" }
   | { readonly kind: "pause" }
   | { readonly kind: "resume" }
   /** The run waits for code: look whether it is there now. */
@@ -63,14 +70,20 @@ export function outstanding(state: State, view: View): readonly Command[] {
   if (isTerminal(state.phase)) return [];
   const quiet = view.now < view.quietUntil;
   // Schedule 5: a failed end waits until no overtaken invocation can still act.
-  if (state.ending !== null) return [quiet ? { kind: "wait", until: view.quietUntil } : { kind: "end" }];
-  if (view.cancel) return [{ kind: "cancel" }];
-  if (state.phase === "Paused") return [{ kind: view.pause ? "awaitAnswer" : "resume" }];
-  if (state.phase === "AwaitingAgent") {
-    return [{ kind: view.pause ? "pause" : view.looked ? "awaitAnswer" : "lookAgain" }];
-  }
+  const untilQuiet = (command: Command): Command => (quiet ? { kind: "wait", until: view.quietUntil } : command);
+  const undo = undoOwed(state);
+  if (state.ending !== null && undo === null) return [untilQuiet({ kind: "end" })];
+  // Also of a run that undoes what it did because it failed: what still stands is left then, unless they say otherwise.
+  if (view.cancel && state.ending?.kind !== "cancelled") return [{ kind: "cancel" }];
+  const pause = view.pause && !view.cancel;
+  if (state.phase === "AwaitingAgent") return [{ kind: pause ? "pause" : view.looked ? "awaitAnswer" : "lookAgain" }];
+  if (undo === "compensate") return [{ kind: "compensate" }];
+  if (state.phase === "Paused") return [{ kind: pause ? "awaitAnswer" : "resume" }];
   // What this invocation released is run first: nobody else could tell later that it never began.
-  if (view.pause && !state.open.some((call) => isReleasedBy(call, view.epoch))) return [{ kind: "pause" }];
+  if (pause && !state.open.some((call) => isReleasedBy(call, view.epoch))) return [{ kind: "pause" }];
+  if (undo === "conclude") return [untilQuiet({ kind: "conclude" })];
+  if (undo === "undo") return [undoNext(state, view)];
+  if (undo === null && wantsRestart(state)) return [{ kind: "startOver" }];
   switch (state.phase) {
     case "Preparing":
       return [{ kind: "prepare" }];
@@ -93,12 +106,19 @@ export function outstanding(state: State, view: View): readonly Command[] {
   }
 }
 
+/** Schedule 69: what may still land is not undone before it has. */
+function undoNext({ undo = [] }: State, { now, quietUntil }: View): Command {
+  const { call, from } = undo.at(-1) ?? { call: "", from: null };
+  const until = from === null ? now : Math.max(from, quietUntil);
+  return now < until ? { kind: "wait", until } : { kind: "undo", call };
+}
+
 function callsOwed(state: State, view: View, quiet: boolean): readonly Command[] {
   const owed = state.open;
   const unknown = owed.filter((call) => call.status === "unknown");
   const answered = unknown.filter((call) => call.answer !== null);
-  // `succeeded` is taken at once; `retry` and `failed` claim that nothing happened, which only quiet can prove.
-  const due = answered.find((call) => !quiet || call.answer?.as === "succeeded");
+  // `succeeded` and `compensate` are taken at once; `retry` and `failed` claim that nothing happened, which only quiet can prove.
+  const due = answered.find((call) => !quiet || ["succeeded", "compensate"].includes(call.answer?.as ?? ""));
   const gated = gatesOf(state);
   const decided = gated.find(({ gate }) => gate.decision !== null);
   const expired = gated.find(({ gate }) => view.now >= gate.expiresAt);

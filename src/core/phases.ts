@@ -73,13 +73,13 @@ const rows = {
   Reflecting: active({
     edge: "verdict",
     label: "checking the definition of done",
-    next: ["AwaitingLLM", "Completed", ...ANYWHERE],
+    next: ["AwaitingLLM", "ExecutingTools", "Completed", ...ANYWHERE],
   }),
   ForceStop: active({
     idle: true,
     edge: "closing",
     label: "waiting for the last words of a run that has to stop",
-    next: [...ANYWHERE],
+    next: ["ExecutingTools", ...ANYWHERE],
   }),
   AwaitingReconcile: parked({
     status: "blocked",

@@ -35,8 +35,14 @@ export type Action =
   | { readonly kind: "nudge"; readonly say: string }
   /** Ask the model for its last words, then end the run. */
   | { readonly kind: "stop"; readonly failure: Failure; readonly say: string }
-  /** End the run. */
-  | { readonly kind: "abort"; readonly failure: Failure }
+  /** End the run. What it did is undone before, and it may start again, unless `then` says otherwise. */
+  | { readonly kind: "abort"; readonly failure: Failure; readonly then?: "end" | "leave" }
+  /** Undo what was done, in reverse: nothing else is started from here on. */
+  | { readonly kind: "compensate" }
+  /** Undo the effect of that call, which is the newest one that stands. */
+  | { readonly kind: "undo"; readonly call: string }
+  /** Begin again from the task, under other keys. */
+  | { readonly kind: "restart"; readonly say: string }
   /** Run the call again with its key. */
   | { readonly kind: "again"; readonly call: string }
   /** Ask the other side, not before `at`, whether the call happened. `tried`: a try of it ended without an answer. */
@@ -59,13 +65,15 @@ interface Rule {
 }
 
 const abort = (_: State, { failure }: Trouble): Action => ({ kind: "abort", failure });
+/** Nothing of the agent is started any more, so nothing is undone. */
+const leave = (_: State, { failure }: Trouble): Action => ({ kind: "abort", failure, then: "leave" });
 const stop = (_: State, { failure }: Trouble): Action => ({ kind: "stop", failure, say: farewell(failure) });
 /** Asking again is asking the same: only a shorter context helps. */
 const isTooLong = (trouble: Trouble): boolean => trouble.kind === "model" && trouble.failure.code === "ContextTooLong";
 
 export const RECOVERY: readonly Rule[] = [
-  { name: "too many processes died", when: (_, { kind }) => kind === "deaths", action: abort },
-  { name: "nobody came before the deadline", when: (_, { kind }) => kind === "deadline", action: abort },
+  { name: "too many processes died", when: (_, { kind }) => kind === "deaths", action: leave },
+  { name: "nobody came before the deadline", when: (_, { kind }) => kind === "deadline", action: leave },
   {
     // Its end is decided; before the rules that would ask the model again.
     name: "stops without last words",

@@ -8,8 +8,27 @@ import { type Message, type Value, text } from "./message.ts";
 import type { Phase } from "./phases.ts";
 import type { Retention } from "./retention.ts";
 
-/** A decided end. Only a run that is done completes, and that needs no waiting. */
-export type Ending = { readonly kind: "failed"; readonly failure: Failure } | { readonly kind: "cancelled" };
+/**
+ * A decided end. Only a run that is done completes, and that needs no waiting. What a failed run did is undone before, and
+ * it may start again then; `then`: it ends after that, or leaves everything as it is.
+ */
+export type Ending =
+  | { readonly kind: "failed"; readonly failure: Failure; readonly then?: "end" | "leave" }
+  | { readonly kind: "cancelled" };
+
+/** A call whose effect can be undone, and from when: what left may still land. Null: its outcome is known. */
+export interface Undoable {
+  readonly call: string;
+  /** What it went out under: the handle of an effect whose result nobody has. */
+  readonly key: string;
+  readonly from: number | null;
+}
+
+/** What the model is shown: the task, these messages, and all of the transcript from that index on. */
+export interface Window {
+  readonly from: number;
+  readonly lead: readonly string[];
+}
 
 export interface Gate {
   /** The hash of what is approved, so that a decision about anything else names no gate (schedule 29). */
@@ -23,7 +42,7 @@ export interface Gate {
 
 /** A call that nobody settled yet. Its arguments are in the transcript; settled calls live in the events. */
 export interface OpenCall {
-  /** `c1`, `c2`, ... within an attempt, never used again in it. */
+  /** `c1`, `c2`, ...; of one that undoes `c1` it is `undo-c1`. */
   readonly call: string;
   readonly tool: string;
   /** `gated`: a person is asked before it is released. `permitted`: a person allowed it. */
@@ -47,6 +66,8 @@ export interface OpenCall {
   readonly answer: Answer | null;
   /** It is unknown because the agent has no tool that could go on with it; such a tool may come back. */
   readonly toolGone?: boolean;
+  /** The call that it undoes: its arguments are that one's, and its tool is the undo of that one's. */
+  readonly undoes?: string;
   /** What follows at `askFrom` if nobody has answered. Absent: nothing, somebody has to. */
   readonly otherwise?: OnUnknown;
 }
@@ -96,7 +117,7 @@ export interface State {
   readonly retention?: Retention;
   /** Raised by a restart from scratch; part of every derived key. */
   readonly attempt: number;
-  /** Calls ever proposed in this attempt. */
+  /** Calls ever proposed, in all attempts. */
   readonly calls: number;
   readonly open: readonly OpenCall[];
   /** Runs that this one started and whose end it has not heard of. */
@@ -122,6 +143,16 @@ export interface State {
   readonly upgrades?: Upgrades;
   /** Absent as long as nobody was asked for more budget. */
   readonly extension?: Extension;
+  /** What can be undone, in the order in which it was done. */
+  readonly undo?: readonly Undoable[];
+  /** While it is being undone: the calls that somebody said to leave as they are. */
+  readonly saga?: { readonly left: readonly string[] };
+  /** Somebody wants what was done to be undone: before a cancelled run ends, or so that it starts again. */
+  readonly compensate?: { readonly then: "cancel" | "restart"; readonly by: string };
+  /** Where this attempt begins in the transcript; absent in the first one. */
+  readonly attemptFrom?: number;
+  /** Absent: everything is shown. */
+  readonly window?: Window;
   /** Who is to look at the run; absent as long as nobody said so. */
   readonly assigned?: { readonly asked: number; readonly to: string; readonly by: string };
   /** The canonical message list. Its sealed stretches are stored apart and come back before anyone looks. */

@@ -2,7 +2,7 @@
  * `transition(state, event)`: the only way a state becomes another. Pure and total over its legal pairs; an event
  * that its phase does not accept is a mistake of ours and stops the run before anything is committed.
  */
-import { type Spent, add } from "./budget.ts";
+import { add } from "./budget.ts";
 import type { Event, EventKind, EventOf, ReplyPart } from "./event.ts";
 import { ensure } from "./invariant.ts";
 import { inline, text } from "./message.ts";
@@ -20,7 +20,9 @@ import {
 } from "./open-calls.ts";
 import { type Command, type View, lacksTool, outstanding } from "./outstanding.ts";
 import { PHASE_NAMES, type Phase, isAside, isTerminal, mayFollow } from "./phases.ts";
+import { compensating, restarted, undoing } from "./saga.ts";
 import type { State } from "./state.ts";
+import { assertState } from "./laws.ts";
 import { closed, stopping } from "./stopping.ts";
 import { changedTo, goneBack, heldBy, isLacking, lackingNothing } from "./upgrades.ts";
 
@@ -37,6 +39,7 @@ export const ACCEPTS: { readonly [K in EventKind]: "live" | readonly Phase[] } =
   HumanApprovalReceived: ["ExecutingTools", "AwaitingApproval", "AwaitingReconcile"],
   ToolInvoked: ["ExecutingTools"],
   ToolResultRecorded: ["ExecutingTools"],
+  ToolCompensated: ["ExecutingTools"],
   ToolOutcomeUnknown: ["ExecutingTools", ...PHASE_NAMES.filter(isAside)],
   ToolResultReconciled: ["ExecutingTools", "AwaitingReconcile"],
   MessageAbsorbed: "live",
@@ -160,6 +163,8 @@ const handlers: Handlers = {
 
   ToolResultRecorded: (state, { call, outcome, value, at }) => settle(state, call, { outcome, value, at }),
 
+  ToolCompensated: (state, { call, value, at }) => settle(state, call, { outcome: "succeeded", value, at }),
+
   ToolOutcomeUnknown: (state, { call, why, askFrom, toolGone = false, otherwise = "ask", at }) => {
     if (askFrom === null) return settle(state, call, { outcome: "unknown", value: inline(why), at });
     return afterCalls(
@@ -180,6 +185,7 @@ const handlers: Handlers = {
       (open) => open.call === call && (open.status === "unknown" || open.probeAt !== null || evidence !== undefined),
     );
     ensure(unknown !== undefined, `nobody asked about call ${call}`);
+    ensure(answer.as !== "compensate", "to have it undone is no outcome of a call");
     if (answer.as !== "retry") {
       const said = inline(answer.note ?? `a person says that it ${answer.as}`);
       return settle(state, call, { outcome: answer.as, value: answer.value ?? said, at });
@@ -225,9 +231,15 @@ const handlers: Handlers = {
       case "stop":
         return stopping(state, { ...action, at });
       case "abort":
-        return { ...state, ending: { kind: "failed", failure: action.failure } };
+        return { ...state, ending: { ...action, kind: "failed" } };
       case "cancel":
         return { ...state, ending: { kind: "cancelled" } };
+      case "compensate":
+        return compensating(state, at);
+      case "undo":
+        return undoing(state, action.call);
+      case "restart":
+        return restarted(state, { say: action.say, at });
       case "probe":
         return withCall(state, action.call, (open) => ({
           ...open,
@@ -256,7 +268,7 @@ const handlers: Handlers = {
   },
 
   RunEnded: (state, event) => {
-    const ended = { ...state, ...lackingNothing(state), ending: null, pausedFrom: null };
+    const ended: State = { ...state, ...lackingNothing(state), ending: null, pausedFrom: null };
     if (event.status === "completed") return { ...ended, phase: "Completed", result: event.result };
     if (event.status === "cancelled") return { ...ended, phase: "Cancelled" };
     return { ...ended, phase: "Failed", failure: event.failure };
@@ -273,28 +285,4 @@ function heard(state: State, words: { text: string; by: string; at: number }): S
   const notDone = (phase: Phase): Phase => (phase === "Reflecting" ? "AwaitingLLM" : phase);
   const pausedFrom = state.pausedFrom === null ? null : notDone(state.pausedFrom);
   return { ...state, phase: notDone(state.phase), pausedFrom, messages: [...state.messages, said] };
-}
-
-/** What must hold between two states, whatever happened. */
-function assertState(before: State, after: State): void {
-  ensure(after.messages.length >= before.messages.length, "messages are lost");
-  const meters = Object.keys(before.spent) as (keyof Spent)[];
-  ensure(
-    meters.every((meter) => (after.spent[meter] ?? 0) >= (before.spent[meter] ?? 0)),
-    "spent fell",
-  );
-  ensure(new Set(after.open.map((call) => call.call)).size === after.open.length, "two open calls share an id");
-  ensure(
-    after.open.every((call) => call.status !== "started" || (call.intent !== null && call.releasedBy !== null)),
-    "a call is started without an intent",
-  );
-  ensure(
-    isAside(after.phase) === (after.pausedFrom !== null),
-    "a run that stands aside, and no other, knows where it was",
-  );
-  ensure(after.phase !== "AwaitingAgent" || isLacking(after), "a run that waits for its agent knows what it waits for");
-  ensure(isAside(after.phase) || !isLacking(after), "a run that goes on lacks nothing");
-  ensure(after.phase !== "ForceStop" || after.stopsFor !== undefined, "a run that has to stop knows why");
-  ensure((after.phase === "Completed") === (after.result !== null), "a result belongs to a completed run");
-  ensure((after.phase === "Failed") === (after.failure !== null), "a failure belongs to a failed run");
 }

@@ -54,6 +54,9 @@ export const upgradeId = (asked: number): string => `upgrade#${asked}`;
 /** The message id of the how many-th assignment of a run: the first one that says so counts. */
 export const assignId = (asked: number): string => `assign#${asked}`;
 
+/** The message id under which somebody wants the effects of an attempt undone. */
+export const compensateId = (then: "cancel" | "restart", attempt: number): string => `${then}#${attempt}`;
+
 /** One text of many that no choice of the parts can make equal to another. */
 const joined = (...parts: readonly string[]): string => JSON.stringify(parts);
 

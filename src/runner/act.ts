@@ -2,14 +2,15 @@
 import type { Agent, Tool } from "../agent/define.ts";
 import { asJson, bounded } from "../codec/value.ts";
 import type { Json } from "../core/json.ts";
-import { afterCrash, afterSilence, argsOf, asDeclared, startsOnce } from "../core/ledger.ts";
+import { afterCrash, afterSilence, argsOf, asDeclared, resultOf, startsOnce } from "../core/ledger.ts";
 import { inline } from "../core/message.ts";
 import type { OpenCall } from "../core/state.ts";
 import type { ActiveRun } from "./active-run.ts";
 import { alarm } from "./alarm.ts";
 import { type Try, callTool } from "./call-tool.ts";
 import { canGoOn } from "./deployed.ts";
-import { openCall, recordResult, timeoutOf, toolNamed } from "./intend.ts";
+import { recordResult } from "./intend.ts";
+import { openCall, timeoutOf, toolFor } from "./tools.ts";
 import type { Next } from "./think.ts";
 import { externalIdOf, readError, recordHappened } from "./told.ts";
 import { askFromOf, recordUnknown, tellAtOnce } from "./unknown.ts";
@@ -18,6 +19,8 @@ interface Runnable {
   readonly open: OpenCall;
   readonly tool: Tool;
   readonly args: Json;
+  /** What it undoes. */
+  readonly undone: { readonly of: { readonly key: string; readonly result: Json | null } } | null;
 }
 
 /**
@@ -54,18 +57,26 @@ function noTime(run: ActiveRun, runnable: readonly Runnable[]): Next {
 /** What `intend` or `recover` found to be there and to fit, before this invocation released it. */
 async function prepared(run: ActiveRun, agent: Agent, call: string): Promise<Runnable> {
   const found = openCall(run, call);
-  const tool = agent.tools[found.tool] as Tool;
+  const tool = toolFor(agent, found) as Tool;
   const open = asDeclared(found, tool.effect);
-  return { open, tool, args: await run.json(argsOf(run.state, call)) };
+  return { open, tool, args: await run.json(argsOf(run.state, call)), undone: await undoneBy(run, found) };
 }
 
-function tryOnce(run: ActiveRun, { open, tool, args }: Runnable): Promise<Try> {
+/** The call that this one undoes; null: it undoes none. */
+export async function undoneBy(run: ActiveRun, { undoes }: OpenCall): Promise<Runnable["undone"]> {
+  if (undoes === undefined) return null;
+  const key = run.state.undo?.find(({ call }) => call === undoes)?.key ?? "";
+  const result = resultOf(run.state, undoes);
+  return { of: { key, result: result && (await run.json(result)) } };
+}
+
+function tryOnce(run: ActiveRun, { open, tool, args, undone }: Runnable): Promise<Try> {
   const { clock, limits, telemetry } = run.world;
   const { run: id, epoch } = run.row;
   const log = (line: string): void =>
     telemetry.record({ at: clock.now(), run: id, level: "trace", what: "log", detail: { tool: open.tool, line } });
   const input: unknown = tool.input.parse(args);
-  const context = { input, key: open.intent?.key ?? "", epoch, log };
+  const context = { input, key: open.intent?.key ?? "", epoch, log, ...undone };
   return callTool({ tool, context, timeoutMs: timeoutOf(run, tool), graceMs: limits.abortGraceMs, clock });
 }
 
@@ -78,8 +89,10 @@ async function recordEnd(run: ActiveRun, { open, tool, ended }: Runnable & { rea
       const { result } = read;
       return recordHappened(run, { call: open.call, tool, result, by: "other side", evidence: ended.why });
     }
+    if (open.undoes !== undefined) return recordSilence(run, open, { tool, why: ended.why });
     return recordResult(run, open.call, { outcome: "failed", value: inline(ended.why), evidence: read.evidence });
   }
+  if (open.undoes !== undefined) return recordUndone(run, { call: open.call, value: ended.value });
   const parsed = asJson(ended.value);
   if (parsed.ok) {
     const value = await run.keep(parsed.json);
@@ -91,6 +104,13 @@ async function recordEnd(run: ActiveRun, { open, tool, ended }: Runnable & { rea
   const why = bounded(`ResultRefused: what the tool returned cannot be kept: ${parsed.why}`);
   const evidence = "the tool returned what cannot be kept";
   recordResult(run, open.call, { outcome, value: inline(why), evidence });
+}
+
+/** That it returned is what counts; what cannot be kept of it is only not told. */
+async function recordUndone(run: ActiveRun, { call, value }: { call: string; value: unknown }): Promise<void> {
+  const parsed = asJson(value ?? null);
+  const kept = parsed.ok ? await run.keepSmall(parsed.json) : inline(bounded(`ResultRefused: ${parsed.why}`));
+  run.record({ kind: "ToolCompensated", at: run.now, call, value: kept, evidence: "the undo returned" });
 }
 
 /** A try without an answer: again with the same key, or a person is asked, or the model is told after the last one. */
@@ -112,14 +132,18 @@ function recordSilence(run: ActiveRun, open: OpenCall, of: { tool: Tool; why: st
     return recordUnknown(run, { call, tool: of.tool, why: of.why });
   }
   const tries = open.tries + 1;
-  tellAtOnce(run, { call, why: `unknown after ${tries} tries with one key: ${of.why}. It may have happened.` });
+  tellAtOnce(run, {
+    call,
+    tool: of.tool,
+    why: `unknown after ${tries} tries with one key: ${of.why}. It may have happened.`,
+  });
 }
 
 /** The calls that another invocation released, decided by the resume table. */
 export async function recover(run: ActiveRun, agent: Agent, calls: readonly string[]): Promise<Next> {
   for (const call of calls) {
     const released = openCall(run, call);
-    const tool = toolNamed(agent, released.tool);
+    const tool = toolFor(agent, released);
     const open = tool === null ? released : asDeclared(released, tool.effect);
     const fits = await canGoOn(run, { open, tool });
     const at = run.now;

@@ -6,6 +6,7 @@ import { microUsdOf } from "../agent/prices.ts";
 import type { Spent } from "../core/budget.ts";
 import { PHASES } from "../core/phases.ts";
 import type { State } from "../core/state.ts";
+import { shown } from "../core/window.ts";
 import type { ActiveRun } from "./active-run.ts";
 import { within } from "./call-tool.ts";
 import { watch } from "./watchdog.ts";
@@ -34,7 +35,7 @@ export async function ask(
   const unwatch = watched(run, { endsInMs: timeoutMs, hardMs: agent.hardIdleMs, onHard: () => idle.abort() });
   const signal = AbortSignal.any([stop.signal, idle.signal, run.invocation.drain]);
   const { instructions, tools } = agent;
-  const asked = model.ask({ instructions, tools, mayCall, messages: run.state.messages, signal });
+  const asked = model.ask({ instructions, tools, mayCall, messages: shown(run.state), signal });
   const stopped = new Promise<null>((resolve) => {
     signal.addEventListener("abort", () => resolve(null), { once: true });
     if (signal.aborted) resolve(null);
@@ -98,6 +99,6 @@ export function estimatedCost(state: State, agent: Agent, calls = 1): Partial<Sp
 }
 
 function estimate(state: State): { tokensIn: number; tokensOut: number } {
-  const characters = state.messages.reduce((sum, message) => sum + canonical(message.parts).length, 0);
+  const characters = shown(state).reduce((sum, message) => sum + canonical(message.parts).length, 0);
   return { tokensIn: Math.ceil(characters / CHARACTERS_PER_TOKEN), tokensOut: LOST_REPLY_TOKENS };
 }

@@ -9,6 +9,7 @@ import { BOUNDS } from "../core/limits.ts";
 import { waitsForCode } from "../core/outstanding.ts";
 import { PHASES } from "../core/phases.ts";
 import { type Trouble, decideRecovery, tooManyDeaths } from "../core/recovery.ts";
+import { undoOwed } from "../core/saga.ts";
 import type { ClaimOutcome, Row } from "../protocol/row.ts";
 import type { Invocation } from "../ports/tasks.ts";
 import type { World } from "../ports/world.ts";
@@ -89,7 +90,8 @@ function claim(
 /** Does what is owed, one command at a time, until the run has ended or this invocation has to let go of it. */
 async function drive(runner: Runner, run: ActiveRun): Promise<BeatResult> {
   const { takeovers } = run.row;
-  if (takeovers > run.state.takeoversMax && run.state.ending === null) {
+  // Also a run that undoes what it did: an undo that kills its process does so each time.
+  if (takeovers > run.state.takeoversMax && (run.state.ending === null || undoOwed(run.state) !== null)) {
     const trouble = tooManyDeaths("CrashLoop", { takeovers, max: run.state.takeoversMax });
     run.record(decideRecovery(run.state, trouble, run.now));
   }

@@ -5,6 +5,8 @@ import { inline } from "../core/message.ts";
 
 export class CallLedger {
   readonly #calls = new Map<string, LedgerEntry>();
+  /** Calls that models asked for. */
+  #asked = 0;
 
   get entries(): readonly LedgerEntry[] {
     return [...this.#calls.values()];
@@ -13,15 +15,36 @@ export class CallLedger {
   add(event: Event): void {
     if (event.kind === "ModelCallCompleted") {
       for (const part of event.parts) {
-        const call = `c${this.#calls.size + 1}`;
-        if (part.kind === "call") this.#calls.set(call, proposed(call, part.tool));
+        if (part.kind !== "call") continue;
+        this.#asked += 1;
+        const call = `c${this.#asked}`;
+        this.#calls.set(call, proposed(call, part.tool));
       }
     }
+    if (event.kind === "RecoveryDecided" && event.action.kind === "undo") this.#undo(event.action.call);
     if (!("call" in event)) return;
     const entry = this.#calls.get(event.call);
-    if (entry !== undefined) this.#calls.set(event.call, entered(entry, event));
+    if (entry === undefined) return;
+    const now = entered(entry, event);
+    this.#calls.set(event.call, now);
+    if (entry.undoes !== undefined && isUndone(event)) this.#settle(entry.undoes, now);
+  }
+
+  #undo(undoes: string): void {
+    const tool = this.#calls.get(undoes)?.tool ?? "";
+    const call = `undo-${undoes}`;
+    this.#calls.set(call, { ...proposed(call, tool), undoes, evidence: `undoes ${undoes}` });
+  }
+
+  #settle(call: string, { call: by, settledAt }: LedgerEntry): void {
+    const entry = this.#calls.get(call);
+    if (entry === undefined) return;
+    this.#calls.set(call, { ...entry, status: "compensated", evidence: `undone by ${by}`, settledAt });
   }
 }
+
+const isUndone = (event: Event): boolean =>
+  event.kind === "ToolCompensated" || (event.kind === "ToolResultReconciled" && event.answer.as === "succeeded");
 
 /** What the ledger takes of an event, without the values that it carries, for whoever cannot hold all of them; or null. */
 export function entryOf(event: Event): Event | null {
@@ -31,7 +54,10 @@ export function entryOf(event: Event): Event | null {
       return { ...event, parts: calls.map(({ kind, tool }) => ({ kind, tool, args: NOTHING, provider: null })) };
     }
     case "ToolResultRecorded":
+    case "ToolCompensated":
       return { ...event, value: NOTHING };
+    case "RecoveryDecided":
+      return event.action.kind === "undo" ? event : null;
     case "ToolResultReconciled":
       return { ...event, answer: { ...event.answer, value: null } };
     case "HumanApprovalReceived":
@@ -74,6 +100,8 @@ function entered(entry: LedgerEntry, event: CallEvent): LedgerEntry {
       const { outcome: status, externalId, evidence, at: settledAt } = event;
       return { ...entry, status, externalId, evidence, settledAt };
     }
+    case "ToolCompensated":
+      return { ...entry, status: "succeeded", evidence: event.evidence, settledAt: event.at };
     case "ToolOutcomeUnknown":
       return { ...entry, status: "unknown", evidence: event.why };
     case "ToolResultReconciled": {

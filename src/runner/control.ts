@@ -7,8 +7,8 @@ import type { Next } from "./think.ts";
 /** No effect starts after the commit that saw the cancel: what this invocation released is known not to have begun. */
 export function cancel(run: ActiveRun): Next {
   const { epoch } = run.row;
-  for (const { call, status, releasedBy, probeAt, tries } of run.state.open) {
-    const isMine = status === "started" && releasedBy === epoch && probeAt === null;
+  for (const { call, status, releasedBy, probeAt, tries, undoes } of run.state.open) {
+    const isMine = undoes === undefined && status === "started" && releasedBy === epoch && probeAt === null;
     if (!isMine || tries > 0 || run.inherited.has(call)) continue;
     const value = inline("NotStarted: the run was cancelled before it began; it did not happen");
     recordResult(run, call, { outcome: "failed", value, evidence: "it was never started" });

@@ -12,7 +12,7 @@ import { upgradesOf } from "../core/upgrades.ts";
 import type { ActiveRun } from "./active-run.ts";
 import { alarm } from "./alarm.ts";
 import { absorbInbox } from "./inbox.ts";
-import { misfit, toolNamed } from "./intend.ts";
+import { misfit, toolFor } from "./tools.ts";
 import type { AgentAbsent, LoadedAgent } from "./step.ts";
 import type { Next } from "./think.ts";
 
@@ -92,7 +92,7 @@ export async function lookForTools(run: ActiveRun, agent: Agent): Promise<Next> 
 async function withTool(run: ActiveRun, agent: Agent): Promise<readonly OpenCall[]> {
   const back: OpenCall[] = [];
   for (const open of run.state.open.filter(lacksTool)) {
-    if (await canGoOn(run, { open, tool: toolNamed(agent, open.tool) })) back.push(open);
+    if (await canGoOn(run, { open, tool: toolFor(agent, open) })) back.push(open);
   }
   return back;
 }

@@ -31,9 +31,10 @@ type End =
  */
 export async function commitEnd(run: ActiveRun, end: End): Promise<Next> {
   const { phase } = run.state;
+  const owed = run.owed()[0]?.kind;
   const isAll = await absorbInbox(run);
-  // Somebody said something: a run that was done is not done any more.
-  if (run.state.phase !== phase || !isAll) return "on";
+  // Somebody said something: a run that was done is not done any more, and what it did may have to be undone.
+  if (run.state.phase !== phase || run.owed()[0]?.kind !== owed || !isAll) return "on";
   const before = run.mark();
   debitTime(run);
   run.record({ kind: "RunEnded", at: run.now, ...end });

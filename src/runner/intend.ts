@@ -16,6 +16,8 @@ import type { ActiveRun } from "./active-run.ts";
 import { keyOf } from "./call-key.ts";
 import { hasRoom } from "./budget.ts";
 import type { Next } from "./think.ts";
+import { misfit, openCall, timeoutOf, toolFor } from "./tools.ts";
+import { recordUnknown } from "./unknown.ts";
 
 type Judged =
   | { readonly kind: "fits"; readonly open: OpenCall; readonly tool: Tool; readonly args: Json }
@@ -38,12 +40,16 @@ export async function intend(run: ActiveRun, agent: Agent, calls: readonly strin
   const fitting = judged.filter((each) => each.kind === "fits");
   const longest = Math.max(0, ...fitting.map(({ tool }) => timeoutOf(run, tool)));
   if (longest > run.leftMs && run.moved) return "release";
-  if (fitting.length > 0 && !hasRoom(run, agent, fitting.length)) return "on";
+  // What stands is undone whatever it costs.
+  if (fitting.some(({ open }) => open.undoes === undefined) && !hasRoom(run, agent, fitting.length)) return "on";
   let released = 0;
   for (const each of judged) {
     const { call } = each.open;
     const why = each.kind === "refused" ? each.why : recordIntent(run, each);
-    if (why !== null) {
+    if (why !== null && each.open.undoes !== undefined) {
+      const asked = `it cannot be undone by the agent as it is now: ${why}; undo it by hand, and say so`;
+      recordUnknown(run, { call, tool: null, why: asked });
+    } else if (why !== null) {
       const evidence = "refused before it was started";
       recordResult(run, call, { outcome: "failed", value: inline(why), evidence });
     } else if (each.kind === "gated") {
@@ -72,7 +78,11 @@ function recordIntent(run: ActiveRun, { open, tool, args }: Exclude<Judged, { ki
   const made = keyOf(run, { open, tool, args, argsDigest });
   if (made.kind === "refused") return made.why;
   const isAlone = intent === null ? !tool.parallel : intent.alone === true;
-  const marks = { ...(made.isBusiness && { business: true as const }), ...(isAlone && { alone: true as const }) };
+  const marks = {
+    ...(made.isBusiness && { business: true as const }),
+    ...(isAlone && { alone: true as const }),
+    ...(tool.undo !== null && { undo: true as const }),
+  };
   run.record({ kind: "ToolIntended", at: run.now, call, effect: tool.effect, key: made.key, argsDigest, ...marks });
   return null;
 }
@@ -96,7 +106,7 @@ function planOf({ messages }: State, call: string): Json {
 }
 
 async function judgeCall(run: ActiveRun, agent: Agent, open: OpenCall): Promise<Judged> {
-  const tool = toolNamed(agent, open.tool);
+  const tool = toolFor(agent, open);
   if (tool === null) {
     const known = Object.keys(agent.tools).join(", ");
     return {
@@ -131,24 +141,3 @@ export function recordResult(
 ): void {
   run.record({ kind: "ToolResultRecorded", at: run.now, call, externalId: null, ...result });
 }
-
-export function openCall(run: ActiveRun, call: string): OpenCall {
-  return run.state.open.find((each) => each.call === call) as OpenCall;
-}
-
-/** Null also for what every object has by birth, such as `constructor`: names come from models. */
-export const toolNamed = ({ tools }: Agent, name: string): Tool | null =>
-  (Object.hasOwn(tools, name) ? tools[name] : undefined) ?? null;
-
-/** Why the arguments do not fit the tool's schema, with the path of what is wrong; null when they do. */
-export function misfit(tool: Tool, args: Json): string | null {
-  try {
-    const parsed = tool.input.safeParse(args);
-    if (parsed.success) return null;
-    return parsed.error.issues.map(({ path, message }) => `${path.join(".") || "arguments"}: ${message}`).join("; ");
-  } catch (error) {
-    return sentenceOf(error);
-  }
-}
-
-export const timeoutOf = (run: ActiveRun, tool: Tool): number => tool.timeoutMs ?? run.world.limits.toolMs;

@@ -10,6 +10,7 @@ import { argsOf } from "../core/ledger.ts";
 import type { Message } from "../core/message.ts";
 import { lacksTool } from "../core/outstanding.ts";
 import { PHASES, type Phase, type Status } from "../core/phases.ts";
+import { undoOwed } from "../core/saga.ts";
 import type { BudgetGate, State } from "../core/state.ts";
 import { upgradesOf } from "../core/upgrades.ts";
 import { type Row, hasEnded } from "../protocol/row.ts";
@@ -60,6 +61,8 @@ export interface UnknownCall {
   readonly toolGone: boolean;
   /** What follows at `askFrom` if nobody has answered: `ask` goes on waiting. */
   readonly otherwise: OnUnknown;
+  /** Whatever the run did can be undone, this call as well. */
+  readonly undo: boolean;
 }
 
 /** Code that a run waits for. */
@@ -91,6 +94,8 @@ export interface Shown extends Summary {
   readonly task: Json;
   readonly startedAt: number | null;
   readonly messages: number;
+  /** Raised each time that it began again from its task. */
+  readonly attempt: number;
   readonly agentVersion: string;
   readonly waitsFor: WaitsFor | null;
   readonly unknown: readonly UnknownCall[];
@@ -161,6 +166,7 @@ async function shownOf(world: World, { row, state }: Loaded): Promise<Shown> {
   const unknown = await Promise.all(
     asked.map(async ({ call, tool, intent, askFrom, answer, asked: question, ...marks }) => ({
       ...{ call, tool, toolGone: marks.toolGone ?? false, otherwise: marks.otherwise ?? "ask", askFrom: askFrom ?? 0 },
+      undo: intent?.undo === true,
       ...{ key: intent?.key ?? "", business: intent?.business === true },
       answered: answer !== null || isSent(reconcileId(call, question)),
       args: await json(argsOf(state, call)),
@@ -177,7 +183,8 @@ async function shownOf(world: World, { row, state }: Loaded): Promise<Shown> {
   if (asks !== null && !hasEnded(row)) gates.push(budgetGate(state, asks, isSent));
   return {
     ...summaryOf(row, now),
-    label: row.status === "queued" ? "waiting for its first beat" : PHASES[row.phase].label,
+    label: labelOf(row, state),
+    attempt: state.attempt,
     task: await json(state.task),
     startedAt: state.startedAt,
     messages: state.messages.length,
@@ -192,6 +199,12 @@ async function shownOf(world: World, { row, state }: Loaded): Promise<Shown> {
     keptUntil: row.expiresAtSec === null ? null : row.expiresAtSec * 1_000,
     archive: row.told ? archiveOf(row, state) : null,
   };
+}
+
+function labelOf({ status, phase }: Row, state: State): string {
+  if (status === "queued") return "waiting for its first beat";
+  const { label } = PHASES[phase];
+  return undoOwed(state) === null ? label : `${label}, to undo what it did`;
 }
 
 /** What it asks for stands where a call has its arguments. */

@@ -6,10 +6,10 @@ import type { Agent, Probe, Tool } from "../agent/define.ts";
 import { sentenceOf } from "../codec/value.ts";
 import { argsOf } from "../core/ledger.ts";
 import type { ActiveRun } from "./active-run.ts";
-import { recordGone } from "./act.ts";
+import { recordGone, undoneBy } from "./act.ts";
 import { within } from "./call-tool.ts";
 import { canGoOn } from "./deployed.ts";
-import { openCall, timeoutOf, toolNamed } from "./intend.ts";
+import { openCall, timeoutOf, toolFor } from "./tools.ts";
 import type { Next } from "./think.ts";
 import { recordHappened } from "./told.ts";
 import { recordUnknown } from "./unknown.ts";
@@ -17,7 +17,7 @@ import { recordUnknown } from "./unknown.ts";
 export async function probe(run: ActiveRun, agent: Agent, calls: readonly string[]): Promise<Next> {
   for (const call of calls) {
     const open = openCall(run, call);
-    const tool = toolNamed(agent, open.tool);
+    const tool = toolFor(agent, open);
     if (tool === null || tool.probe === null || !(await canGoOn(run, { open, tool }))) {
       recordGone(run, { open, tool });
       continue;
@@ -45,11 +45,13 @@ async function ask(
 ): Promise<Truth> {
   const { tool, question, call } = of;
   const args = await run.json(argsOf(run.state, call));
-  const key = openCall(run, call).intent?.key ?? "";
+  const open = openCall(run, call);
+  const key = open.intent?.key ?? "";
+  const undone = await undoneBy(run, open);
   const stop = new AbortController();
   const answered = (async (): Promise<Truth> => {
     try {
-      const truth = await question({ input: tool.input.parse(args), key, signal: stop.signal });
+      const truth = await question({ input: tool.input.parse(args), key, signal: stop.signal, ...undone });
       return truth.kind === "unknown" ? unsure("the other side cannot tell") : truth;
     } catch (error) {
       return unsure(`the probe threw: ${sentenceOf(error)}`);

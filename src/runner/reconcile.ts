@@ -18,6 +18,8 @@ export type Reconciled =
   | { readonly kind: "accepted" }
   /** Somebody answered this question before; the first answer counts. */
   | { readonly kind: "duplicate"; readonly answer: Answer | null }
+  /** The tool of that call cannot undo it. */
+  | { readonly kind: "noUndo"; readonly tool: string }
   /** The run has no such open question. */
   | { readonly kind: "stale"; readonly unknown: readonly string[] }
   | { readonly kind: "tooEarly"; readonly askFrom: number }
@@ -49,8 +51,10 @@ export async function reconcile(
   const isOther = of.asked !== undefined && open?.asked !== of.asked;
   if (open === undefined || isOther) return { kind: "stale", unknown: unknown.map(({ call }) => call) };
   if (open.answer !== null) return { kind: "duplicate", answer: open.answer };
+  if (of.as === "compensate" && open.intent?.undo !== true) return { kind: "noUndo", tool: open.tool };
   const askFrom = open.askFrom ?? 0;
-  if (of.as !== "succeeded" && world.clock.now() < askFrom) return { kind: "tooEarly", askFrom };
+  if (of.as !== "succeeded" && of.as !== "compensate" && world.clock.now() < askFrom)
+    return { kind: "tooEarly", askFrom };
   const result = of.as === "succeeded" ? of.result : null;
   const inlineMax = BOUNDS.stateValueBytesMax;
   const value = result === null ? null : await keepValue(world, row, { json: result, inlineMax });

@@ -5,6 +5,7 @@ import type { Failure } from "../core/event.ts";
 import type { Json } from "../core/json.ts";
 import { type Value, wordsOf } from "../core/message.ts";
 import { decideRecovery } from "../core/recovery.ts";
+import { ofAttempt } from "../core/window.ts";
 import type { ActiveRun } from "./active-run.ts";
 import { within } from "./call-tool.ts";
 import { commitEnd } from "./ending.ts";
@@ -73,7 +74,7 @@ async function viewOf(run: ActiveRun): Promise<RunView> {
   const args = new Map<string, Value>();
   const calls: SettledCall[] = [];
   let text = "";
-  for (const { role, parts } of state.messages) {
+  for (const { role, parts } of ofAttempt(state)) {
     if (role === "assistant") text = wordsOf(parts);
     for (const part of parts) {
       if (part.kind === "call") args.set(part.call, part.args);

@@ -14,11 +14,13 @@ import { commitDecided } from "./ending.ts";
 import { applyDecision, expireGate } from "./gate.ts";
 import { absorbInbox } from "./inbox.ts";
 import type { CommitCache } from "./history.ts";
-import { intend, openCall } from "./intend.ts";
+import { intend } from "./intend.ts";
+import { openCall } from "./tools.ts";
 import type { SegmentCache } from "./load.ts";
 import { probe } from "./probe.ts";
 import { judge } from "./reflect.ts";
 import { type Next, askModel } from "./think.ts";
+import { compensate, conclude, startOver, undo } from "./undo.ts";
 import { giveUp } from "./unknown.ts";
 
 /** What one process needs to run beats. */
@@ -58,6 +60,10 @@ export async function step(runner: Runner, run: ActiveRun, command: Step): Promi
       return resume(run);
     case "reconcile":
       return reconcile(run, command.call);
+    case "startOver":
+      return startOver(run);
+    case "undo":
+      return undo(run, command.call);
     case "decide":
       return applyDecision(run, command.call);
     case "expireGate":
@@ -71,7 +77,19 @@ export async function step(runner: Runner, run: ActiveRun, command: Step): Promi
 
 type AgentStep = Exclude<
   Step,
-  { kind: "end" | "cancel" | "pause" | "resume" | "reconcile" | "decide" | "expireGate" | "giveUp" }
+  {
+    kind:
+      | "end"
+      | "cancel"
+      | "startOver"
+      | "undo"
+      | "pause"
+      | "resume"
+      | "reconcile"
+      | "decide"
+      | "expireGate"
+      | "giveUp";
+  }
 >;
 
 async function stepOfAgent(runner: Runner, run: ActiveRun, command: AgentStep): Promise<Next> {
@@ -116,6 +134,10 @@ async function stepOfAgent(runner: Runner, run: ActiveRun, command: AgentStep): 
       return perform(run, agent, command.calls);
     case "judge":
       return judge(run, agent);
+    case "compensate":
+      return compensate(run, agent);
+    case "conclude":
+      return conclude(run, agent);
     case "close":
       return closeRun(run, agent, model);
   }
@@ -134,6 +156,12 @@ const mayStop = (command: AgentStep): boolean => command.kind !== "perform" && c
 function reconcile(run: ActiveRun, call: string): Next {
   const { answer: given } = openCall(run, call);
   ensure(given !== null, `call ${call} has no answer`);
+  if (given.as === "compensate") {
+    const why = `${given.by} wants what the run did to be undone, since nobody knows what became of ${call}`;
+    const action = { kind: "abort", failure: { code: "OutcomeUnknown", message: why } } as const;
+    run.record({ kind: "RecoveryDecided", at: run.now, rule: "a person wants it undone", why, action });
+    return "on";
+  }
   run.record({ kind: "ToolResultReconciled", at: run.now, call, answer: given });
   run.commitFirst = true;
   return "on";

@@ -8,6 +8,7 @@ import { sentenceOf } from "../codec/value.ts";
 import type { Failure } from "../core/event.ts";
 import { BOUNDS } from "../core/limits.ts";
 import { type Trouble, decideRecovery, tooManyDeaths } from "../core/recovery.ts";
+import { undoOwed } from "../core/saga.ts";
 import type { State } from "../core/state.ts";
 import type { Payload, TaskResult } from "../protocol/chain.ts";
 import { FORMAT, type Row, hasEnded } from "../protocol/row.ts";
@@ -129,7 +130,8 @@ async function end(
   const loaded = await readable(world, row, () => load(world.objects, row, segments));
   if (loaded === null) return false;
   const run = new ActiveRun({ world, invocation, loaded, segments, commits: new CommitCache() });
-  if (run.state.ending === null) run.record(decideRecovery(run.state, trouble, run.now));
+  if (run.state.ending === null || undoOwed(run.state) !== null)
+    run.record(decideRecovery(run.state, trouble, run.now));
   try {
     while (run.state.ending !== null) {
       await commitDecided(run, run.state.ending);

@@ -5,6 +5,7 @@ import { microUsdOf } from "../agent/prices.ts";
 import type { ReplyPart } from "../core/event.ts";
 import { type Loop, loopOf } from "../core/topologies/loops.ts";
 import { type Trouble, decideRecovery } from "../core/recovery.ts";
+import { ofAttempt } from "../core/window.ts";
 import type { ActiveRun } from "./active-run.ts";
 import { type Heard, ask, debitLostCalls, recordLost } from "./ask.ts";
 import { hasRoom } from "./budget.ts";
@@ -30,7 +31,7 @@ export async function askModel(run: ActiveRun, agent: Agent, model: Model): Prom
 
 /** What stops a run before its model is asked once more. */
 function reasonToStop(run: ActiveRun, agent: Agent): Trouble | null {
-  const loop = agent.loops === "ignore" ? null : loopOf(run.state.messages);
+  const loop = agent.loops === "ignore" ? null : loopOf(ofAttempt(run.state));
   if (loop === null) return null;
   const { crack, why } = loop;
   run.record({ kind: "CrackSignalled", at: run.now, crack, why });

@@ -8,7 +8,7 @@ import type { Event } from "../core/event.ts";
 import type { OpenCall } from "../core/state.ts";
 import type { ActiveRun } from "./active-run.ts";
 import { absorbInbox } from "./inbox.ts";
-import { openCall } from "./intend.ts";
+import { openCall } from "./tools.ts";
 import type { Next } from "./think.ts";
 
 /** The outcome of the call is unknown from now on. */
@@ -22,9 +22,14 @@ export function recordUnknown(
 }
 
 /** After the last try of a call that may be repeated: what is on its way has our key, and the model waits for nothing. */
-export function tellAtOnce(run: ActiveRun, { call, why }: { readonly call: string; readonly why: string }): void {
+export function tellAtOnce(
+  run: ActiveRun,
+  { call, tool, why }: { readonly call: string; readonly tool: Tool; readonly why: string },
+): void {
   const at = run.now;
-  run.record({ kind: "ToolOutcomeUnknown", at, call, why, askFrom: at, otherwise: "tell" });
+  // From when it may be undone, should the run fail: what is on its way has landed by then (schedule 69).
+  const askFrom = askFromOf(run, tool);
+  run.record({ kind: "ToolOutcomeUnknown", at, call, why, askFrom, otherwise: "tell" });
   run.record({ kind: "RecoveryDecided", at, rule: TELL, why, action: { kind: "tell", call } });
 }
 
@@ -41,13 +46,16 @@ export async function giveUp(run: ActiveRun, call: string): Promise<Next> {
 }
 
 const TELL = "outcome stays unknown, the model is told";
+const UNDO = "outcome stays unknown, everything is undone";
 const FAIL = "outcome stays unknown, the run fails";
 
 function decisionOn({ call, tool, intent, otherwise }: OpenCall, at: number): Event {
   const why = `nobody could say in time whether ${tool} (${call}, key ${intent?.key ?? ""}) happened`;
   if (otherwise === "tell") return { kind: "RecoveryDecided", at, rule: TELL, why, action: { kind: "tell", call } };
   const failure = { code: "OutcomeUnknown", message: `${why}; look for that key on the other side` };
-  return { kind: "RecoveryDecided", at, rule: FAIL, why, action: { kind: "abort", failure } };
+  if (otherwise === "compensate")
+    return { kind: "RecoveryDecided", at, rule: UNDO, why, action: { kind: "abort", failure } };
+  return { kind: "RecoveryDecided", at, rule: FAIL, why, action: { kind: "abort", failure, then: "end" } };
 }
 
 /**

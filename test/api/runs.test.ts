@@ -188,7 +188,7 @@ describe("a document that is larger than an answer may be", () => {
     const shown = (await show(on.world, run)) as Shown;
     const call = {
       ...{ call: "c1", tool: "act", key: "k", toolGone: false, answered: false, askFrom: 1 },
-      ...{ business: false, otherwise: "ask" as const },
+      ...{ business: false, otherwise: "ask" as const, undo: false },
       args: large,
     };
     const rest = { status: "blocked", messages: 3 } as const;

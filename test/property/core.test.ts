@@ -59,7 +59,7 @@ test("the walks reach every phase, every event and every command", () => {
   expect([...kinds].toSorted()).toEqual([...EVENT_KINDS].toSorted());
   expect([...statuses].toSorted()).toEqual(["gated", "permitted", "proposed", "started", "unknown"]);
   const all =
-    "askModel awaitAnswer cancel close decide end expireGate giveUp intend judge lookAgain pause perform prepare probe reconcile recover resume wait";
+    "askModel awaitAnswer cancel close compensate conclude decide end expireGate giveUp intend judge lookAgain pause perform prepare probe reconcile recover resume startOver undo wait";
   expect([...commands].toSorted()).toEqual(all.split(" "));
 });
 
@@ -94,7 +94,7 @@ const lines = (commands: readonly Command[]): string[] =>
 /** What is owed of that line when its owner is dead and quiet has passed. */
 const heirs: Readonly<Record<string, readonly string[]>> = {
   perform: ["recover"],
-  wait: ["askModel", "end", "reconcile", "probe", "expireGate", "decide", "giveUp"],
+  wait: ["askModel", "end", "reconcile", "probe", "expireGate", "decide", "giveUp", "undo", "conclude"],
 };
 
 describe("what a transition commands", () => {
@@ -113,7 +113,8 @@ describe("what a transition commands", () => {
           const leftUntil = (open.otherwise ?? "ask") === "ask" ? null : open.askFrom;
           return open.probeAt ?? open.gate?.expiresAt ?? leftUntil ?? 0;
         });
-        const later = Math.max(by.now, by.quietUntil, outcome.state.retryAt ?? 0, ...held);
+        const undoFrom = outcome.state.undo?.at(-1)?.from ?? 0;
+        const later = Math.max(by.now, by.quietUntil, outcome.state.retryAt ?? 0, undoFrom, ...held);
         const next: View = { ...by, now: later, epoch: by.epoch + 1, quietUntil: later };
         const commands = outstanding(outcome.state, next);
         const owed = new Set([...lines(commands), ...commands.map((command) => command.kind)]);
@@ -141,10 +142,10 @@ test("while an overtaken owner may still act, nothing ends, no probe is asked an
     for (const { outcome, view: by } of strides.filter((stride) => stride.view.now < stride.view.quietUntil)) {
       held += 1;
       for (const command of outcome.commands) {
-        expect(["end", "probe"]).not.toContain(command.kind);
+        expect(["end", "probe", "conclude"]).not.toContain(command.kind);
         if (command.kind !== "reconcile") continue;
         const open = outcome.state.open.find(({ call }) => call === command.call);
-        expect(open?.answer?.as).toBe("succeeded");
+        expect(["succeeded", "compensate"]).toContain(open?.answer?.as);
       }
       expect(by.quietUntil).toBeGreaterThan(0);
     }
@@ -197,7 +198,8 @@ describe("control", () => {
     holds(({ strides }) => {
       for (const { before, event } of strides.filter((stride) => stride.before.ending?.kind === "cancelled")) {
         seen += 1;
-        expect(["ToolIntended", "ToolInvoked", "ModelCallCompleted"]).not.toContain(event.kind);
+        const isUndo = "call" in event && event.call.startsWith("undo-") && before.compensate?.then === "cancel";
+        if (!isUndo) expect(["ToolIntended", "ToolInvoked", "ModelCallCompleted"]).not.toContain(event.kind);
         if (event.kind === "RunEnded") expect(event.status).toBe("cancelled");
         expect(before.result).toBeNull();
       }

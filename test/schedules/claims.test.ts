@@ -2,7 +2,8 @@
 import { expect, test } from "vitest";
 import { cleanUp } from "../../src/runner/clean-up.ts";
 import { decide } from "../../src/runner/gate.ts";
-import { intend, openCall } from "../../src/runner/intend.ts";
+import { intend } from "../../src/runner/intend.ts";
+import { openCall } from "../../src/runner/tools.ts";
 import { SegmentCache, load } from "../../src/runner/load.ts";
 import { ledger, transcript } from "../../src/runner/look.ts";
 import { request, send } from "../../src/runner/steer.ts";

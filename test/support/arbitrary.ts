@@ -42,10 +42,14 @@ const choice: fc.Arbitrary<Choice> = fc.record({
   size: fc.constantFrom(0, 3, 40, 400, 2_000),
 });
 
-export const walks: fc.Arbitrary<Walk> = fc.array(choice, { maxLength: 150, size: "max" }).map(walk);
+/** What may become of a run that is in this state. */
+export const walksFrom = (start: State): fc.Arbitrary<Walk> =>
+  fc.array(choice, { maxLength: 150, size: "max" }).map((choices) => walk(start, choices));
 
-function walk(choices: readonly Choice[]): Walk {
-  const path = new Path();
+export const walks = walksFrom(newState());
+
+function walk(start: State, choices: readonly Choice[]): Walk {
+  const path = new Path(start);
   for (const each of choices) path.take(each);
   path.commit();
   return path;
@@ -54,10 +58,15 @@ function walk(choices: readonly Choice[]): Walk {
 class Path implements Walk {
   readonly strides: Stride[] = [];
   readonly commits: CommitRecord[] = [];
-  readonly states: State[] = [frozen(newState())];
-  #state = this.states[0] as State;
+  readonly states: State[];
+  #state: State;
   #pending: Event[] = [];
   #view: View = { now: AT, epoch: 1, quietUntil: 0, cancel: false, pause: false, looked: false };
+
+  constructor(start: State) {
+    this.#state = frozen(start);
+    this.states = [this.#state];
+  }
 
   take({ fate, pick, size }: Choice): void {
     this.#view = { ...this.#view, now: this.#view.now + 1 + (pick % 50) };

@@ -1,6 +1,6 @@
 /** States, events and rows for tests: complete, legal, and changed only by what a test is about. */
 import { createHash } from "node:crypto";
-import type { Decision, Event, EventKind, EventOf, ReplyPart } from "../../src/core/event.ts";
+import type { Answer, Decision, Event, EventKind, EventOf, ReplyPart } from "../../src/core/event.ts";
 import type { Hash } from "../../src/core/ids.ts";
 import type { Json } from "../../src/core/json.ts";
 import { inline } from "../../src/core/message.ts";
@@ -88,7 +88,7 @@ export const lostSight = (call: string, askFrom: number | null = AT): Event => (
   askFrom,
 });
 
-export const answer = (as: "succeeded" | "failed" | "retry", json: Json = null) => ({
+export const answer = (as: Answer["as"], json: Json = null) => ({
   as,
   value: json === null ? null : inline(json),
   by: "ada",
@@ -227,6 +227,13 @@ export function eventOf(kind: EventKind, phase: Phase): Event {
     HumanApprovalReceived: approved(isMany ? "c5" : phase === "AwaitingReconcile" ? "c2" : "c1"),
     ToolInvoked: invoked("c2"),
     ToolResultRecorded: resulted("c3"),
+    ToolCompensated: {
+      kind: "ToolCompensated",
+      at: AT,
+      call: "c3",
+      value: inline(null),
+      evidence: "the undo returned",
+    },
     ToolOutcomeUnknown: lostSight("c3"),
     ToolResultReconciled: reconciled(unknown),
     MessageAbsorbed: taken(unknown),

@@ -1,6 +1,7 @@
 /** An agent that pays and mails: what its tools say of their calls is up to a test, and so is what its model asks for. */
 import { z } from "zod";
 import type { Agent, Tool, ToolContext } from "../../src/agent/define.ts";
+import type { SagaOptions } from "../../src/agent/undo.ts";
 import { type Conversation, type ScriptedReply, defineAgent, scriptedModel, tool } from "../../src/index.ts";
 import { OVER } from "./stage.ts";
 
@@ -30,6 +31,8 @@ export function deeds(of: {
   readonly pay?: Said;
   readonly mail?: Said;
   readonly run?: (context: ToolContext<Order>) => unknown;
+  readonly saga?: SagaOptions;
+  readonly done?: Agent["done"];
 }): Deeds {
   const done: Deeds["done"] = [];
   const { run = () => "done" } = of;
@@ -48,6 +51,8 @@ export function deeds(of: {
     task: z.object({}),
     model: scriptedModel({ name: "script", reply: of.reply }),
     tools: { pay: made("pay", of.pay ?? {}), mail: made("mail", of.mail ?? {}) },
+    ...(of.saga && { saga: of.saga }),
+    ...(of.done && { done: of.done }),
   }) as Agent;
   return { agent, done };
 }

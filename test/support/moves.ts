@@ -21,6 +21,9 @@ import {
   startedEvent,
 } from "./build.ts";
 
+import { upgraded } from "./upgrade-moves.ts";
+import { undoEnds, undoEvents, wishes } from "./undo-moves.ts";
+
 export interface Move {
   readonly events: (size: number, pick: number) => readonly Event[];
   /** The outcome of a call: what released it is durable. */
@@ -70,10 +73,19 @@ export function movesOf(command: Command, state: State, view: View): readonly Mo
         move({ kind: "CheckFailed", at: AT, check: "c", why: "not yet" }, decided({ kind: "nudge", say: "go on" })),
         move(decided({ kind: "nudge", say: "go on" })),
       ];
+    case "compensate":
+    case "undo":
+    case "conclude":
+    case "startOver":
+      // Many asides are possible at any time: an undo has several steps, and each is to be taken at times.
+      return Array.from({ length: 4 }, () => undoEvents(command, state, view)).flatMap((ways) =>
+        ways.map((events) => move(...events)),
+      );
     case "wait":
       return [{ events: () => [], waitsUntil: command.until }];
     case "reconcile": {
       const given = state.open.find(({ call }) => call === command.call)?.answer;
+      if (given?.as === "compensate") return [move(decided({ kind: "abort", failure: FAILURE }))];
       return given ? [move(reconciled(command.call, given as ReturnType<typeof answer>))] : [];
     }
     case "decide":
@@ -99,7 +111,9 @@ function decisionsOn(
 ): readonly Move[] {
   const open = state.open.find((each) => each.call === call);
   if (kind === "giveUp") {
-    return [move(decided(open?.otherwise === "fail" ? { kind: "abort", failure: FAILURE } : { kind: "tell", call }))];
+    if (open?.otherwise === "tell") return [move(decided({ kind: "tell", call }))];
+    const then = open?.otherwise === "fail" ? ({ then: "end" } as const) : {};
+    return [move(decided({ kind: "abort", failure: FAILURE, ...then }))];
   }
   const gate = open?.gate;
   if (!gate) return [];
@@ -127,7 +141,8 @@ function found(state: State): readonly Move[] {
 const neverBegan = (state: State, { epoch }: View): readonly Event[] =>
   state.open
     .filter(
-      ({ status, releasedBy, probeAt, tries }) => status === "started" && releasedBy === epoch && !probeAt && !tries,
+      ({ status, releasedBy, probeAt, tries, undoes }) =>
+        undoes === undefined && status === "started" && releasedBy === epoch && !probeAt && !tries,
     )
     .map(({ call }) => ({ ...resulted(call, "NotStarted"), outcome: "failed" }) as Event);
 
@@ -149,31 +164,13 @@ export function asides(state: State, { pause }: View): readonly Move[] {
       ? [move({ kind: "ChildStarted", at: AT, child: `local-child${state.children.length}` })]
       : []),
     { events: () => [], asks: { pause: !pause } },
+    ...wishes(state),
     ...(pause ? [{ events: () => [], asks: { pause: false } }] : []),
     ...state.absorbed.map((message) => move({ kind: "MessageAbsorbed", at: AT, stage: "cleared", message })),
     ...(state.ending === null && state.messages.length > 8
       ? [move(decided({ kind: "abort", failure: FAILURE })), { events: () => [], asks: { cancel: true } }]
       : []),
   ];
-}
-
-/** Somebody accepts what the run waits for, now and then as an answer to another question. */
-function upgraded(state: State): readonly Move[] {
-  const { lack, asked } = upgradesOf(state);
-  if (lack?.kind !== "upgrade") return [];
-  const body = { kind: "upgrade", to: lack.to, by: "ada" } as const;
-  const ids = (question: number): readonly string[] =>
-    Array.from({ length: state.absorbed.length + 1 }, (_, index) => `upgrade#${question}#${index}`);
-  const id = (question: number): string => ids(question).find((each) => !state.absorbed.includes(each)) ?? "";
-  return [asked, asked + 9].map((question) =>
-    move({
-      kind: "MessageAbsorbed",
-      at: AT,
-      stage: "taken",
-      message: id(question),
-      body: { ...body, asked: question },
-    }),
-  );
 }
 
 const debit = (tokensIn: number, toolCalls = 0): Event => ({
@@ -221,12 +218,16 @@ function intentsOf(call: string, state: State, view: View): readonly Move[] {
     return move(...intent, ...(waits ? [] : [invoked(call, view.epoch), debit(0, 1)]));
   };
   const isJudged = open?.intent !== null;
+  if (open?.undoes !== undefined) {
+    return EFFECTS.filter((effect) => !isJudged || effect === open.intent?.effect).map((effect) => released(effect));
+  }
   // Calls are judged in the order of their reply; here one may come too late to ask for approval.
   const mayGate = !isJudged && accepts(foldAll(state, [intended(call, "unsafe")]).phase, "ApprovalRequested");
   return [
     // Other arguments make another intent; the tool, and how often it may be repeated, stay.
     ...EFFECTS.filter((effect) => !isJudged || effect === open?.intent?.effect).map((effect) => released(effect)),
-    ...(isJudged ? [] : [released("keyed", { alone: true, business: true })]),
+    ...(isJudged ? [] : [released("keyed", { alone: true, business: true }), released("keyed", { undo: true })]),
+    ...(isJudged ? [] : [released("unsafe", { undo: true })]),
     ...(mayGate ? [move(intended(call, "unsafe"), gatedUntil(call, view.now + 40))] : []),
     ...(isNew ? [move({ ...resulted(call, "refused"), outcome: "failed" } as Event)] : []),
   ];
@@ -237,7 +238,8 @@ function endsOf(call: string, state: State, view: View): readonly Move[] {
   const isUnsafe = effect === "unsafe";
   const probed = decided({ kind: "probe", call, at: view.now + 30, tried: true });
   const again = effect === "probed" ? probed : decided({ kind: "again", call });
-  const otherwise = (["ask", "tell", "fail"] as const)[state.messages.length % 3];
+  if (call.startsWith("undo-")) return undoEnds(call, { isUnsafe, again, view });
+  const otherwise = (["ask", "tell", "fail", "compensate"] as const)[state.messages.length % 4];
   const silent = isUnsafe ? ({ ...lostSight(call, view.now + 30), otherwise } as Event) : again;
   const exists = { ...reconciled(call, answer("succeeded")), evidence: "it exists", externalId: "x" } as Event;
   return [
@@ -268,9 +270,13 @@ function decidedOn(gate: string, state: State, pick: number): Event {
   return { kind: "MessageAbsorbed", at: AT, stage: "taken", message, body };
 }
 
+const WAYS = ["succeeded", "failed", "retry"] as const;
+
 function answered(call: string, state: State, pick: number): Event {
   const asked = state.open.find((open) => open.call === call)?.asked ?? 0;
-  const given = answer((["succeeded", "failed", "retry"] as const)[pick % 3] ?? "retry");
+  const open = state.open.find((each) => each.call === call);
+  const ways = open?.intent?.undo === true ? (["compensate", "failed", "retry"] as const) : WAYS;
+  const given = answer(ways[pick % 3] ?? "retry");
   const body = { kind: "reconcile", call, asked, answer: given } as const;
   const ids = Array.from({ length: state.absorbed.length + 1 }, (_, index) => `reconcile#${call}#${asked}#${index}`);
   const message = ids.find((id) => !state.absorbed.includes(id)) ?? "";

@@ -11,12 +11,22 @@ const PAGE = { now: NOW, paint: (_: unknown, text: string) => text, width: 100 }
 
 const call: UnknownCall = {
   ...{ call: "c6", tool: "pay", key: "trip_42", args: { usd: 266 }, askFrom: NOW + 12_000 },
-  ...{ answered: false, toolGone: false, business: true, otherwise: "ask" },
+  ...{ answered: false, toolGone: false, business: true, otherwise: "ask", undo: false },
 };
 
 const blocked: Shown = {
   ...{ run: "local-a", agent: "travel", status: "blocked", phase: "AwaitingReconcile", label: "waiting" },
-  ...{ inProgress: true, resumable: true, version: 12, epoch: 9, beats: 6, takeovers: 1, wakeAt: null, messages: 13 },
+  ...{
+    inProgress: true,
+    resumable: true,
+    version: 12,
+    epoch: 9,
+    beats: 6,
+    takeovers: 1,
+    wakeAt: null,
+    messages: 13,
+    attempt: 1,
+  },
   ...{ createdAt: NOW, startedAt: NOW, statusSince: NOW, lastCheckpointAt: NOW, task: {}, unknown: [call], gates: [] },
   spent: { usd: 0.17, tokensIn: 17_000, tokensOut: 120 },
   ...{ agentVersion: "1", waitsFor: null, result: null, failure: null, keptUntil: null, archive: null },

@@ -20,6 +20,7 @@ const waiting: Shown = {
     takeovers: 0,
     wakeAt: AT + 12_000,
     messages: 13,
+    attempt: 1,
     label: "waiting for its agent",
   },
   ...{ createdAt: AT, startedAt: AT, statusSince: AT, lastCheckpointAt: AT, task: {}, agentVersion: "1" },

@@ -16,11 +16,11 @@ const PAGE = { now: NOW, paint: plain, width: 100 };
 const RUN = "local-abcdefghijklmnopqrstuvwxyz";
 const command = (...words: readonly string[]): string => commandLine(words);
 
-const KNOWN = { answered: false, toolGone: false, business: false, otherwise: "ask" } as const;
+const KNOWN = { answered: false, toolGone: false, business: false, otherwise: "ask", undo: false } as const;
 
 const blocked: Shown = {
   ...{ run: RUN, agent: "travel", status: "blocked", phase: "AwaitingReconcile", inProgress: true, resumable: true },
-  ...{ version: 12, epoch: 9, beats: 6, takeovers: 1, wakeAt: NOW + 1e9, messages: 13 },
+  ...{ version: 12, epoch: 9, beats: 6, takeovers: 1, wakeAt: NOW + 1e9, messages: 13, attempt: 1 },
   ...{ createdAt: NOW - 125_000, startedAt: NOW - 124_000, statusSince: NOW - 5_000, lastCheckpointAt: NOW - 5_000 },
   spent: { usd: 0.17, tokensIn: 17_000, tokensOut: 120 },
   label: "waiting for a person: the outcome of a call is unknown",

@@ -120,7 +120,8 @@ describe("a run that has to stop", () => {
   });
 
   test("whose processes died too often is asked for nothing", () => {
-    expect(decideRecovery(state(), deaths, AT).action).toEqual({ kind: "abort", failure: FAILURE });
+    const left = { kind: "abort", failure: FAILURE, then: "leave" };
+    expect(decideRecovery(state(), deaths, AT).action).toEqual(left);
   });
 });
 

@@ -57,6 +57,9 @@ describe.each(PHASE_NAMES)("in %s", (phase) => {
     "toolBack",
     "stop",
     "tell",
+    "compensate",
+    "undo",
+    "restart",
   ] as const)("recovery by %s leads where it may", (kind) => {
     const state = IN_PHASE[phase]();
     const actions: { readonly [K in Action["kind"]]: Action } = {
@@ -71,6 +74,9 @@ describe.each(PHASE_NAMES)("in %s", (phase) => {
       toolBack: { kind: "toolBack", call: "c1" },
       tell: { kind: "tell", call: "c4" },
       stop: { kind: "stop", failure: FAILURE, say: "You have to stop now." },
+      compensate: { kind: "compensate" },
+      undo: { kind: "undo", call: "c1" },
+      restart: { kind: "restart", say: "Begin again." },
     };
     const decide = () => fold(state, decided(actions[kind])).phase;
     const hasCalls = ["ExecutingTools", "AwaitingApproval", "AwaitingReconcile", "Paused", "AwaitingAgent"].includes(
@@ -89,6 +95,11 @@ describe.each(PHASE_NAMES)("in %s", (phase) => {
       // No call of these states lacks its tool.
       toolBack: null,
       stop: ["AwaitingLLM", "RetryingLLM", "ForceStop"].includes(phase) ? "ForceStop" : null,
+      // Calls of these states may be running: they are unknown before anything is undone.
+      compensate: ["ExecutingTools", "Preparing", "Paused", "AwaitingAgent"].includes(phase) ? null : "ExecutingTools",
+      // Nothing of these states can be undone.
+      undo: null,
+      restart: mayFollow(phase, "AwaitingLLM") && !isAside(phase) ? "AwaitingLLM" : null,
     }[kind];
     if (leads === null || isTerminal(phase)) expect(decide).toThrow(InvariantViolated);
     else expect(decide()).toBe(leads);

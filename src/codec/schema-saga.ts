@@ -1,0 +1,23 @@
+/** The schema of what is undone and begun again; see `schema.ts`. */
+import * as z from "zod";
+import type { State, Undoable, Window } from "../core/state.ts";
+import { failure } from "./schema-recovery.ts";
+
+const at = z.int().nonnegative();
+const name = z.string().min(1);
+const count = z.int().nonnegative();
+
+export const ending: z.ZodType<State["ending"]> = z
+  .discriminatedUnion("kind", [
+    z.object({ kind: z.literal("failed"), failure, then: z.enum(["end", "leave"]).exactOptional() }),
+    z.object({ kind: z.literal("cancelled") }),
+  ])
+  .nullable();
+
+export const undo: z.ZodType<readonly Undoable[]> = z.array(z.object({ call: name, key: name, from: at.nullable() }));
+
+export const saga = z.object({ left: z.array(name) });
+
+export const compensate = z.object({ then: z.enum(["cancel", "restart"]), by: z.string() });
+
+export const window: z.ZodType<Window> = z.object({ from: count, lead: z.array(name) });

@@ -1,0 +1,115 @@
+/** The laws of sagas, over runs that could have happened. */
+import fc from "fast-check";
+import { expect, test } from "vitest";
+import type { Event } from "../../src/core/event.ts";
+import { argsOf } from "../../src/core/ledger.ts";
+import { undoOwed } from "../../src/core/saga.ts";
+import { shown } from "../../src/core/window.ts";
+import { fold, foldAll } from "../../src/core/transition.ts";
+import { type Walk, walksFrom } from "../support/arbitrary.ts";
+import {
+  AT,
+  aborted,
+  calls,
+  heard,
+  intended,
+  invoked,
+  lostSight,
+  newState,
+  replied,
+  resulted,
+} from "../support/build.ts";
+import { startedEvent } from "../support/build.ts";
+
+const SEED = 20_262;
+
+const undoable = (call: string): Event => ({ ...intended(call), undo: true }) as Event;
+
+/** Two effects stand, one may, one was never begun, and the run has failed. */
+const FAILED = foldAll(newState(), [
+  startedEvent,
+  replied([calls("a"), calls("b"), calls("c"), calls("d")]),
+  ...["c1", "c2", "c3"].flatMap((call) => [undoable(call), invoked(call)]),
+  ...[resulted("c2"), heard("not on a Friday", "1"), resulted("c1"), lostSight("c3", AT + 60), aborted],
+]);
+
+function holds(law: (walk: Walk) => void, numRuns = 300): void {
+  fc.assert(fc.property(walksFrom(FAILED), law), { seed: SEED, numRuns });
+}
+
+test("effects are undone newest first, one at a time, and none twice", () => {
+  let seen = 0;
+  holds(({ strides, commits }) => {
+    const undone = commits.flatMap(({ events }) => events.filter(({ kind }) => kind === "ToolCompensated"));
+    expect(new Set(undone.map((event) => ("call" in event ? event.call : ""))).size).toBe(undone.length);
+    for (const { before, event, outcome } of strides) {
+      if (event.kind !== "ToolCompensated") continue;
+      seen += 1;
+      const open = before.open.find(({ call }) => call === event.call);
+      expect(open?.undoes).toBe(before.undo?.at(-1)?.call);
+      expect(before.open).toHaveLength(1);
+      expect(outcome.state.undo).toEqual(before.undo?.slice(0, -1));
+      expect(argsOf(before, event.call)).toEqual(argsOf(before, open?.undoes ?? ""));
+    }
+  });
+  expect(seen).toBeGreaterThan(100);
+});
+
+test("a run that has to undo something neither ends nor begins again before that", () => {
+  holds(({ strides }) => {
+    for (const { before, event } of strides) {
+      if (event.kind === "RunEnded") expect(undoOwed(before)).toBeNull();
+      if (event.kind !== "RecoveryDecided" || event.action.kind !== "restart") continue;
+      expect(before.undo ?? []).toEqual([]);
+      expect(before.open).toEqual([]);
+    }
+  });
+});
+
+test("a new attempt is shown its task, what people said, and nothing else of the one before", () => {
+  let seen = 0;
+  holds(({ strides }) => {
+    for (const { before, event, outcome } of strides) {
+      if (event.kind !== "RecoveryDecided" || event.action.kind !== "restart") continue;
+      seen += 1;
+      const { state } = outcome;
+      expect(state.attempt).toBe(before.attempt + 1);
+      expect(state.messages.slice(0, -1)).toEqual(before.messages);
+      const [task, ...rest] = shown(state);
+      expect(task).toBe(state.messages[0]);
+      expect(rest.slice(0, -1).every(({ source }) => source.startsWith("user:"))).toBe(true);
+      expect(rest.at(-1)).toBe(state.messages.at(-1));
+    }
+  });
+  expect(seen).toBeGreaterThan(5);
+});
+
+test("what may still land is not undone before it has", () => {
+  let waited = 0;
+  holds(({ strides }) => {
+    for (const { outcome, view } of strides) {
+      const from = outcome.state.undo?.at(-1)?.from ?? 0;
+      const early = view.now < from && undoOwed(outcome.state) === "undo";
+      if (early) waited += 1;
+      if (early) expect(outcome.commands.map(({ kind }) => kind)).not.toContain("undo");
+    }
+  });
+  expect(waited).toBeGreaterThan(20);
+});
+
+test("what was never begun is told so, and what may have happened is undone like what did", () => {
+  const begun = fold(FAILED, { kind: "RecoveryDecided", at: AT, rule: "r", why: "w", action: { kind: "compensate" } });
+  expect(begun.undo).toEqual([
+    { call: "c2", key: "key-c2", from: null },
+    { call: "c1", key: "key-c1", from: null },
+    { call: "c3", key: "key-c3", from: AT + 60 },
+  ]);
+  expect(begun).toMatchObject({ phase: "ExecutingTools", open: [], saga: { left: [] } });
+  const outcomes = begun.messages.flatMap(({ parts }) => parts.filter((part) => part.kind === "result"));
+  expect(outcomes.map(({ call, outcome }) => [call, outcome])).toEqual([
+    ["c2", "succeeded"],
+    ["c1", "succeeded"],
+    ["c3", "unknown"],
+    ["c4", "failed"],
+  ]);
+});

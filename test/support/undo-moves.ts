@@ -1,0 +1,54 @@
+/** What an invocation does next with a run that undoes what it did; see `moves.ts`. */
+import type { Event } from "../../src/core/event.ts";
+import { inline } from "../../src/core/message.ts";
+import type { Command, View } from "../../src/core/outstanding.ts";
+import type { State } from "../../src/core/state.ts";
+import { AT, FAILURE, decided, lostSight } from "./build.ts";
+import type { Move } from "./moves.ts";
+
+type UndoCommand = Extract<Command, { readonly kind: "compensate" | "undo" | "conclude" | "startOver" }>;
+
+const left = decided({ kind: "abort", failure: FAILURE, then: "leave" });
+
+export function undoEvents(command: UndoCommand, state: State, view: View): readonly (readonly Event[])[] {
+  switch (command.kind) {
+    case "compensate": {
+      const running = state.open.filter(({ status, undoes }) => status === "started" && undoes === undefined);
+      const unknown = running.map(({ call }) => lostSight(call, Math.max(view.now, view.quietUntil) + 30));
+      return [[...unknown, decided({ kind: "compensate" })], [...unknown, decided({ kind: "compensate" })], [left]];
+    }
+    case "undo":
+      return [[decided({ kind: "undo", call: command.call })]];
+    case "conclude":
+      return state.attempt > 2 ? [[left]] : [[left], [decided({ kind: "restart", say: "Begin again." })]];
+    case "startOver":
+      return [[decided({ kind: "abort", failure: FAILURE })]];
+  }
+}
+
+const undone = (call: string): Event => ({
+  ...{ kind: "ToolCompensated", at: AT, call, value: inline("undone"), evidence: "the undo returned" },
+});
+
+/** How the try of an undo ends. */
+export function undoEnds(call: string, of: { isUnsafe: boolean; again: Event; view: View }): readonly Move[] {
+  const asks = of.isUnsafe ? lostSight(call, of.view.now + 30) : of.again;
+  return [undone(call), undone(call), undone(call), asks, lostSight(call, of.view.now)].map((event) => ({
+    performs: true,
+    events: () => [event],
+  }));
+}
+
+/** Now and then somebody wants what it did undone. */
+export const wishes = (state: State): readonly Move[] =>
+  state.messages.length > 8 && state.messages.length % 6 === 5 && state.attempt < 3
+    ? [{ events: (_, pick) => [wantsUndo(state, pick)] }]
+    : [];
+
+function wantsUndo(state: State, pick: number): Event {
+  const then = pick % 2 === 0 ? "cancel" : "restart";
+  const ids = Array.from({ length: state.absorbed.length + 1 }, (_, index) => `${then}#${state.attempt}#${index}`);
+  const message = ids.find((id) => !state.absorbed.includes(id)) ?? "";
+  const body = { kind: "compensate", then, by: "ada" } as const;
+  return { kind: "MessageAbsorbed", at: AT, stage: "taken", message, body };
+}

@@ -1,0 +1,20 @@
+/** Somebody lets a run go on with another version of its agent; see `moves.ts`. */
+import type { State } from "../../src/core/state.ts";
+import { upgradesOf } from "../../src/core/upgrades.ts";
+import { AT } from "./build.ts";
+import type { Move } from "./moves.ts";
+
+/** Somebody accepts what the run waits for, now and then as an answer to another question. */
+export function upgraded(state: State): readonly Move[] {
+  const { lack, asked } = upgradesOf(state);
+  if (lack?.kind !== "upgrade") return [];
+  const body = { kind: "upgrade", to: lack.to, by: "ada" } as const;
+  const ids = (question: number): readonly string[] =>
+    Array.from({ length: state.absorbed.length + 1 }, (_, index) => `upgrade#${question}#${index}`);
+  const id = (question: number): string => ids(question).find((each) => !state.absorbed.includes(each)) ?? "";
+  return [asked, asked + 9].map((question) => ({
+    events: () => [
+      { kind: "MessageAbsorbed", at: AT, stage: "taken", message: id(question), body: { ...body, asked: question } },
+    ],
+  }));
+}
