@@ -31,6 +31,7 @@ const LEVELS: readonly (readonly [name: string, run: () => Score])[] = [
   ["benchmark, small", () => command("node", "bench/beats.ts", "30")],
   ["crashes and zombies", () => command("node", "test/crash/main.ts")],
   ["crashes and zombies, stopping", () => command("node", "test/crash/main.ts", "--stops")],
+  ["crashes and zombies, compacting", () => command("node", "test/crash/main.ts", "--compacts")],
   ["pairs of crashes", () => command("node", "test/crash/main.ts", "--pairs", "--stride", "40")],
   ["simulation, with its reach", () => command("node", "scripts/sim.ts", "--seeds", "10000")],
   ["mutants", () => command("node", "scripts/mutants.ts")],

@@ -1,4 +1,5 @@
 /** Every mutant: the mistakes that have names, each rule of `docs/schedules.md` switched off, and rules beside them. */
+import { COMPACTING } from "./compacting.ts";
 import { CONCLUDING } from "./concluding.ts";
 import { DEPLOYING } from "./deploying.ts";
 import { DRIVING } from "./driving.ts";
@@ -19,5 +20,6 @@ export const MUTANTS: readonly Mutant[] = [
   ...KEYS,
   ...SPENDING,
   ...STOPPING,
+  ...COMPACTING,
   ...FURTHER,
 ];

@@ -14,6 +14,7 @@ import { ARCHIVE_TIERS, type ArchiveTier, type Retention } from "../core/retenti
 import type { UpgradePolicy } from "../core/state.ts";
 import { type Topology, react } from "../core/topologies/react.ts";
 import { type BudgetOptions, budgetFrom, budgetSchema } from "./budget.ts";
+import { type ContextOptions, contextSchema } from "./context.ts";
 import { parseSchedule } from "./firing-times.ts";
 import { type Price, listPriceOf } from "./prices.ts";
 import type { Schedule, ScheduleOptions } from "./schedule.ts";
@@ -124,6 +125,8 @@ export interface Agent<Task extends z.ZodType = z.ZodType> {
   readonly loops: LoopPolicy;
   /** How long its model may be waited for before the run is given up, milliseconds; null: as long as a call may take. */
   readonly hardIdleMs: number | null;
+  /** Tokens of a question from 80 % of which on its context is made shorter; null: when the provider calls it too long. */
+  readonly contextTokensMax: number | null;
   /** When it is started by itself, or null. */
   readonly schedule: Schedule | null;
   /** Null: the world's default, and no archive. */
@@ -155,6 +158,7 @@ interface AgentOptions<Task extends z.ZodType> {
   readonly loops?: LoopPolicy;
   /** Gives up a run that has waited for one reply of its model for so many milliseconds; without it the call times out. */
   readonly hardIdleMs?: number;
+  readonly context?: ContextOptions;
   /** Starts a run of its own at times that an expression names. */
   readonly schedule?: ScheduleOptions<z.input<Task>>;
   /**
@@ -218,6 +222,8 @@ export function defineAgent<Task extends z.ZodType>(options: AgentOptions<Task>)
   );
   const saga = sagaOf(options.saga);
   if (typeof saga === "string") throw new AgentInvalid(`the saga of agent ${name}: ${saga}`);
+  const context = contextSchema.safeParse(options.context ?? {});
+  refuse(!context.success, `the context of agent ${name}: ${firstIssue(context.error)}`);
   return {
     name,
     version: options.version,
@@ -233,6 +239,7 @@ export function defineAgent<Task extends z.ZodType>(options: AgentOptions<Task>)
     price: known ?? FREE,
     loops,
     hardIdleMs,
+    contextTokensMax: context.data?.tokensMax ?? null,
     schedule: scheduleOf(options),
     retention: retentionOf(options),
     saga,

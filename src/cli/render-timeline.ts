@@ -122,6 +122,11 @@ function lineOf(context: Context): Line | null {
       const lost = `${count(entry.calls, "reply", "replies")} of the model lost${costIn(story, next)}`;
       return { says: `${paint("yellow", lost)}: ${entry.why}` };
     }
+    case "Compacted": {
+      const { from, to, messages } = entry.replaced;
+      const stands = `a summary stands for ${count(messages, "message")}, ${from} to ${to}`;
+      return { says: `${paint("yellow", "≡")} its context is shorter${costIn(story, next)}: ${stands}` };
+    }
     case "BudgetDebited":
     case "ToolIntended":
       return null;
@@ -255,6 +260,8 @@ function recoveryWords({ story, entry, page }: Context<Entry<"RecoveryDecided">>
       return paint("yellow", `⚡ epoch ${epoch} took over: the process that had the run is gone`);
     case "retry":
       return `${again} the model is asked again ${relative(action.at, at)} (${rule}): ${why}`;
+    case "compact":
+      return `${again} its context is to be made shorter (${rule}): ${why}`;
     case "nudge":
       return `${again} the model is told (${rule}): ${why}`;
     case "again":

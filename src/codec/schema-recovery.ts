@@ -10,6 +10,7 @@ export const failure: z.ZodType<Failure> = z.object({ code: name, message: z.str
 
 export const action: z.ZodType<Action> = z.discriminatedUnion("kind", [
   z.object({ kind: z.literal("retry"), at }),
+  z.object({ kind: z.literal("compact") }),
   z.object({ kind: z.literal("nudge"), say: z.string() }),
   z.object({ kind: z.literal("stop"), failure, say: z.string() }),
   z.object({ kind: z.literal("abort"), failure, then: z.enum(["end", "leave"]).exactOptional() }),

@@ -1,11 +1,10 @@
 /** The schema of what is undone and begun again; see `schema.ts`. */
 import * as z from "zod";
-import type { State, Undoable, Window } from "../core/state.ts";
+import type { State, Undoable } from "../core/state.ts";
 import { failure } from "./schema-recovery.ts";
 
 const at = z.int().nonnegative();
 const name = z.string().min(1);
-const count = z.int().nonnegative();
 
 export const ending: z.ZodType<State["ending"]> = z
   .discriminatedUnion("kind", [
@@ -19,5 +18,3 @@ export const undo: z.ZodType<readonly Undoable[]> = z.array(z.object({ call: nam
 export const saga = z.object({ left: z.array(name) });
 
 export const compensate = z.object({ then: z.enum(["cancel", "restart"]), by: z.string() });
-
-export const window: z.ZodType<Window> = z.object({ from: count, lead: z.array(name) });

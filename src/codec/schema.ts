@@ -21,8 +21,9 @@ import type { SnapshotPointer } from "../protocol/row.ts";
 import type { OpenCall, State } from "../core/state.ts";
 import { asksFor, assigned, debit, extensionWith, grant, spent } from "./schema-budget.ts";
 import { action, crackSignalled, failure } from "./schema-recovery.ts";
-import { compensate, ending, saga, undo, window } from "./schema-saga.ts";
+import { compensate, ending, saga, undo } from "./schema-saga.ts";
 import { upgrades } from "./schema-upgrades.ts";
+import { compacted, crowded, window } from "./schema-window.ts";
 
 /** It came out of `JSON.parse`, so anything that is there is JSON. */
 const json = z.custom<Json>((value) => value !== undefined);
@@ -67,6 +68,7 @@ export const message: z.ZodType<Message> = z.object({
   role: z.enum(["user", "assistant", "tool"]),
   parts: z.array(part),
   tokens: count,
+  crowded,
 });
 
 const answer: z.ZodType<Answer> = z.object({
@@ -119,9 +121,11 @@ const kinds: { readonly [K in EventKind]: z.ZodType<EventOf<K>> } = {
     tokensIn: count,
     tokensOut: count,
     tookMs: count,
+    crowded,
   }),
   ModelCallLost: z.object({ kind: z.literal("ModelCallLost"), at, calls: count, why: z.string() }),
   BudgetDebited: z.object({ kind: z.literal("BudgetDebited"), at, debit, for: z.string() }),
+  Compacted: compacted,
   ToolIntended: z.object({ kind: z.literal("ToolIntended"), at, call: name, ...intentShape }),
   ApprovalRequested: z.object({
     kind: z.literal("ApprovalRequested"),
@@ -271,8 +275,8 @@ export const storedState: z.ZodType<StoredState> = z.object({
   saga: saga.exactOptional(),
   compensate: compensate.exactOptional(),
   attemptFrom: count.exactOptional(),
-  window: window.exactOptional(),
   assigned: assigned.exactOptional(),
+  window: window.exactOptional(),
   manifest: z.array(z.object({ sha256: sha, count, bytes: count })),
   tail: messages,
 });

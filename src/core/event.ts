@@ -89,10 +89,25 @@ interface Bodies {
     readonly tokensIn: number;
     readonly tokensOut: number;
     readonly tookMs: number;
+    /** Its question was nearly as long as the agent allows. */
+    readonly crowded?: true;
   };
   /** Calls to the model whose replies nobody has: their process died, or the deadline cut them off. */
   ModelCallLost: { readonly calls: number; readonly why: string };
   BudgetDebited: { readonly debit: Partial<Spent>; readonly for: string };
+  /** From here on the model is shown what `lead` names in place of the messages before `from`, which stay where they are. */
+  Compacted: {
+    readonly summary: string;
+    readonly tokens: number;
+    readonly window: { readonly from: number; readonly lead: readonly string[] };
+    readonly replaced: {
+      readonly from: string;
+      readonly to: string;
+      readonly messages: number;
+      readonly digest: string;
+    };
+    readonly why: string;
+  };
   ToolIntended: {
     readonly call: string;
     readonly effect: Effect;

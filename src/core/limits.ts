@@ -52,6 +52,8 @@ export const BOUNDS = {
   grantMax: 1_000_000_000_000,
   modelRetriesMax: 3,
   nudgesMax: 3,
+  /** What a compaction leaves as it is of the newest messages, at most. */
+  keptMessages: 12,
   /** The loop detector: so many equal calls among so many of the newest ones are a loop. */
   loopRepeats: 3,
   loopCalls: 6,

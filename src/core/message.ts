@@ -45,12 +45,14 @@ export interface Message {
   readonly id: string;
   /** When it came to be, epoch milliseconds. */
   readonly at: number;
-  /** Who made it: `task`, `model:NAME`, `tool:NAME`, `check:NAME`, `cairn`. */
+  /** Who made it: `task`, `model:NAME`, `tool:NAME`, `check:NAME`, `cairn`, `cairn:summary`. */
   readonly source: string;
   readonly role: "user" | "assistant" | "tool";
   readonly parts: readonly Part[];
   /** Tokens that the model reported for it, 0 where it reported none. */
   readonly tokens: number;
+  /** A reply whose question was nearly as long as the agent allows. */
+  readonly crowded?: true;
 }
 
 export const text = (content: string): Part => ({ kind: "text", text: content });

@@ -5,6 +5,7 @@
 import type { EventOf, MessageBody, ReplyPart } from "./event.ts";
 import { ensure } from "./invariant.ts";
 import { type CallOutcome, type Message, type Part, type Value, text } from "./message.ts";
+import type { Phase } from "./phases.ts";
 import type { OpenCall, State } from "./state.ts";
 import { accepted } from "./upgrades.ts";
 
@@ -38,7 +39,8 @@ export function replyMessage(state: State, event: EventOf<"ModelCallCompleted">)
     index += 1;
     return { ...part, call: callId(state, index - 1) };
   });
-  return message(state, event.at, `model:${event.model}`, "assistant", parts, event.tokensOut);
+  const said = message(state, event.at, `model:${event.model}`, "assistant", parts, event.tokensOut);
+  return event.crowded === true ? { ...said, crowded: true } : said;
 }
 
 export function withCall(state: State, call: string, change: (open: OpenCall) => OpenCall): State {
@@ -80,6 +82,15 @@ export function answered(state: State, body: Exclude<MessageBody, { readonly kin
     case "child":
       return { ...state, children: state.children.filter((child) => child !== body.child) };
   }
+}
+
+/** Words that arrive in the middle of a run follow what is committed; a run that was done is not done any more. */
+export function heard(state: State, words: { text: string; by: string; at: number }): State {
+  const said = message(state, words.at, `user:${words.by}`, "user", [text(words.text)]);
+  // Also one that was paused in between: its words are taken in before it is resumed.
+  const notDone = (phase: Phase): Phase => (phase === "Reflecting" ? "AwaitingLLM" : phase);
+  const pausedFrom = state.pausedFrom === null ? null : notDone(state.pausedFrom);
+  return { ...state, phase: notDone(state.phase), pausedFrom, messages: [...state.messages, said] };
 }
 
 function withBudgetDecision(state: State, of: Extract<MessageBody, { readonly kind: "decision" }>): State {

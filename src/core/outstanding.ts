@@ -60,6 +60,8 @@ export type Command =
   | { readonly kind: "close" }
   /** Look whether the definition of done holds. */
   | { readonly kind: "judge" }
+  /** Have a summary made of what the model is shown. */
+  | { readonly kind: "compact" }
   /** Nothing may be done before then. */
   | { readonly kind: "wait"; readonly until: number }
   /** Nothing can be done until somebody answers or resumes. */
@@ -93,6 +95,8 @@ export function outstanding(state: State, view: View): readonly Command[] {
       const retryAt = state.retryAt ?? view.now;
       return [view.now < retryAt ? { kind: "wait", until: retryAt } : { kind: "askModel" }];
     }
+    case "Compacting":
+      return [{ kind: "compact" }];
     case "ForceStop":
       return [{ kind: "close" }];
     case "Reflecting":

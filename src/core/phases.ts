@@ -33,6 +33,7 @@ const BACK = [
   "ExecutingTools",
   "AwaitingApproval",
   "RetryingLLM",
+  "Compacting",
   "Reflecting",
   "ForceStop",
   "AwaitingReconcile",
@@ -53,7 +54,7 @@ const rows = {
     idle: true,
     edge: "plan",
     label: "waiting for the model",
-    next: ["ExecutingTools", "Reflecting", "RetryingLLM", "AwaitingApproval", "ForceStop", ...ANYWHERE],
+    next: ["ExecutingTools", "Reflecting", "RetryingLLM", "Compacting", "AwaitingApproval", "ForceStop", ...ANYWHERE],
   }),
   ExecutingTools: active({
     edge: "batch",
@@ -68,7 +69,11 @@ const rows = {
   }),
   RetryingLLM: active({
     label: "waiting before it asks the model again",
-    next: ["AwaitingLLM", "ExecutingTools", "Reflecting", "AwaitingApproval", "ForceStop", ...ANYWHERE],
+    next: ["AwaitingLLM", "ExecutingTools", "Reflecting", "Compacting", "AwaitingApproval", "ForceStop", ...ANYWHERE],
+  }),
+  Compacting: active({
+    label: "making its context shorter",
+    next: ["AwaitingLLM", "RetryingLLM", "ExecutingTools", "AwaitingApproval", "ForceStop", ...ANYWHERE],
   }),
   Reflecting: active({
     edge: "verdict",

@@ -24,6 +24,8 @@ export type Trouble =
       readonly retryable: boolean;
       /** What the provider asked for (`retry-after`), or null. */
       readonly retryAfterMs: number | null;
+      /** A summary could stand for a part of what the model is shown, and none was made since its last reply. */
+      readonly shortens?: boolean;
     }
   /** The reply cannot be used as it is, but the model may be told so. */
   | { readonly kind: "reply"; readonly failure: Failure; readonly say: string };
@@ -31,6 +33,8 @@ export type Trouble =
 export type Action =
   /** Ask the model again, not before `at`. */
   | { readonly kind: "retry"; readonly at: number }
+  /** Have a summary made, then ask the model. */
+  | { readonly kind: "compact" }
   /** Say something to the model and go on. */
   | { readonly kind: "nudge"; readonly say: string }
   /** Ask the model for its last words, then end the run. */
@@ -81,6 +85,11 @@ export const RECOVERY: readonly Rule[] = [
     action: ({ stopsFor }, { failure }) => ({ kind: "abort", failure: stopsFor ?? failure }),
   },
   { name: "hard idle timeout", when: (_, { kind }) => kind === "idle", action: abort },
+  {
+    name: "context too long, not yet compacted",
+    when: (_, trouble) => trouble.kind === "model" && trouble.shortens === true,
+    action: () => ({ kind: "compact" }),
+  },
   { name: "context too long", when: (_, trouble) => isTooLong(trouble), action: abort },
   {
     name: "model failed, may be asked again",

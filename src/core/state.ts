@@ -24,12 +24,6 @@ export interface Undoable {
   readonly from: number | null;
 }
 
-/** What the model is shown: the task, these messages, and all of the transcript from that index on. */
-export interface Window {
-  readonly from: number;
-  readonly lead: readonly string[];
-}
-
 export interface Gate {
   /** The hash of what is approved, so that a decision about anything else names no gate (schedule 29). */
   readonly gate: string;
@@ -151,10 +145,10 @@ export interface State {
   readonly compensate?: { readonly then: "cancel" | "restart"; readonly by: string };
   /** Where this attempt begins in the transcript; absent in the first one. */
   readonly attemptFrom?: number;
-  /** Absent: everything is shown. */
-  readonly window?: Window;
   /** Who is to look at the run; absent as long as nobody said so. */
   readonly assigned?: { readonly asked: number; readonly to: string; readonly by: string };
+  /** What its model is shown of the messages besides the first one; absent as long as it is shown all of them. */
+  readonly window?: EventOf<"Compacted">["window"];
   /** The canonical message list. Its sealed stretches are stored apart and come back before anyone looks. */
   readonly messages: readonly Message[];
 }

@@ -10,6 +10,7 @@ import { BUDGET, askedForMore, decidedAboutMore, gateNamed } from "./extension.t
 import {
   afterCalls,
   answered,
+  heard,
   isNext,
   message,
   openCalls,
@@ -25,17 +26,19 @@ import type { State } from "./state.ts";
 import { assertState } from "./laws.ts";
 import { closed, stopping } from "./stopping.ts";
 import { changedTo, goneBack, heldBy, isLacking, lackingNothing } from "./upgrades.ts";
+import { compacted } from "./window.ts";
 
 /** The phases in which each event may happen; `live` is every phase that is not terminal. */
 export const ACCEPTS: { readonly [K in EventKind]: "live" | readonly Phase[] } = {
   RunStarted: ["Preparing"],
   AgentChanged: "live",
   ModelCallCompleted: ["AwaitingLLM", "RetryingLLM", "ForceStop"],
-  ModelCallLost: ["AwaitingLLM", "RetryingLLM", "ForceStop"],
+  ModelCallLost: ["AwaitingLLM", "RetryingLLM", "Compacting", "ForceStop"],
   BudgetDebited: "live",
+  Compacted: ["Compacting"],
   ToolIntended: ["ExecutingTools"],
   // Also of a call behind another gate: its intent may have left nothing to do but to wait.
-  ApprovalRequested: ["ExecutingTools", "AwaitingApproval", "AwaitingLLM", "RetryingLLM"],
+  ApprovalRequested: ["ExecutingTools", "AwaitingApproval", "AwaitingLLM", "RetryingLLM", "Compacting"],
   HumanApprovalReceived: ["ExecutingTools", "AwaitingApproval", "AwaitingReconcile"],
   ToolInvoked: ["ExecutingTools"],
   ToolResultRecorded: ["ExecutingTools"],
@@ -112,6 +115,8 @@ const handlers: Handlers = {
   ModelCallLost: (state) => state,
 
   BudgetDebited: (state, event) => ({ ...state, spent: add(state.spent, event.debit) }),
+
+  Compacted: compacted,
 
   ToolIntended: (state, { kind: _, at: _at, call, ...intent }) =>
     afterCalls(
@@ -221,6 +226,8 @@ const handlers: Handlers = {
     switch (action.kind) {
       case "retry":
         return { ...state, phase: "RetryingLLM", retryAt: action.at, modelRetries: state.modelRetries + 1 };
+      case "compact":
+        return { ...state, phase: "Compacting", retryAt: null };
       case "nudge":
         return {
           ...state,
@@ -277,12 +284,3 @@ const handlers: Handlers = {
 
 const wordy = (parts: readonly ReplyPart[]): boolean =>
   parts.some((part) => part.kind === "text" && part.text.trim() !== "");
-
-/** Words that arrive in the middle of a run follow what is committed; a run that was done is not done any more. */
-function heard(state: State, words: { text: string; by: string; at: number }): State {
-  const said = message(state, words.at, `user:${words.by}`, "user", [text(words.text)]);
-  // Also one that was paused in between: its words are taken in before it is resumed.
-  const notDone = (phase: Phase): Phase => (phase === "Reflecting" ? "AwaitingLLM" : phase);
-  const pausedFrom = state.pausedFrom === null ? null : notDone(state.pausedFrom);
-  return { ...state, phase: notDone(state.phase), pausedFrom, messages: [...state.messages, said] };
-}

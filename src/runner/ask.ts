@@ -4,6 +4,7 @@ import type { Model, ModelOutcome } from "../agent/model.ts";
 import { canonical } from "../codec/canonical.ts";
 import { microUsdOf } from "../agent/prices.ts";
 import type { Spent } from "../core/budget.ts";
+import type { Message } from "../core/message.ts";
 import { PHASES } from "../core/phases.ts";
 import type { State } from "../core/state.ts";
 import { shown } from "../core/window.ts";
@@ -24,10 +25,10 @@ const CHARACTERS_PER_TOKEN = 4;
 export async function ask(
   run: ActiveRun,
   agent: Agent,
-  options: { readonly model: Model; readonly mayCall: boolean },
+  options: { readonly model: Model; readonly mayCall: boolean; readonly messages?: readonly Message[] },
 ): Promise<Heard> {
   const { clock, limits } = run.world;
-  const { mayCall, model } = options;
+  const { mayCall, model, messages = shown(run.state) } = options;
   const begun = run.now;
   const timeoutMs = Math.max(1, Math.min(limits.modelMs, run.leftMs));
   const [stop, idle] = [new AbortController(), new AbortController()];
@@ -35,7 +36,7 @@ export async function ask(
   const unwatch = watched(run, { endsInMs: timeoutMs, hardMs: agent.hardIdleMs, onHard: () => idle.abort() });
   const signal = AbortSignal.any([stop.signal, idle.signal, run.invocation.drain]);
   const { instructions, tools } = agent;
-  const asked = model.ask({ instructions, tools, mayCall, messages: shown(run.state), signal });
+  const asked = model.ask({ instructions, tools, mayCall, messages, signal });
   const stopped = new Promise<null>((resolve) => {
     signal.addEventListener("abort", () => resolve(null), { once: true });
     if (signal.aborted) resolve(null);

@@ -3,7 +3,13 @@ import type { Command } from "../core/outstanding.ts";
 import type { Phase } from "../core/phases.ts";
 
 /** The phases in which an invocation that found a run there may have asked its model without a commit in between. */
-export const ASKING: ReadonlySet<Phase> = new Set(["Preparing", "AwaitingLLM", "RetryingLLM", "ForceStop"]);
+export const ASKING: ReadonlySet<Phase> = new Set([
+  "Preparing",
+  "AwaitingLLM",
+  "RetryingLLM",
+  "Compacting",
+  "ForceStop",
+]);
 
 /**
  * A run that looks for its code, or goes on after a pause, may ask its model in the same breath. Schedule 65: a pause or

@@ -8,6 +8,7 @@ import type { World } from "../ports/world.ts";
 import { perform, recover } from "./act.ts";
 import type { ActiveRun } from "./active-run.ts";
 import { closeRun } from "./close.ts";
+import { compactContext } from "./compact.ts";
 import { cancel, pause, resume } from "./control.ts";
 import { lookForTools, meetAgent } from "./deployed.ts";
 import { commitDecided } from "./ending.ts";
@@ -138,6 +139,8 @@ async function stepOfAgent(runner: Runner, run: ActiveRun, command: AgentStep): 
       return compensate(run, agent);
     case "conclude":
       return conclude(run, agent);
+    case "compact":
+      return compactContext(run, agent, model);
     case "close":
       return closeRun(run, agent, model);
   }

@@ -9,6 +9,8 @@ import { ofAttempt } from "../core/window.ts";
 import type { ActiveRun } from "./active-run.ts";
 import { type Heard, ask, debitLostCalls, recordLost } from "./ask.ts";
 import { hasRoom } from "./budget.ts";
+import { isCrowded, reasonToCompact } from "./crowded.ts";
+import { stretchOf } from "./stretch.ts";
 
 /** What a step leads to: go on in this invocation, or release the run and let the chain begin the next one. */
 export type Next = "on" | "release";
@@ -16,7 +18,7 @@ export type Next = "on" | "release";
 export async function askModel(run: ActiveRun, agent: Agent, model: Model): Promise<Next> {
   debitLostCalls(run, agent);
   if (!hasRoom(run, agent)) return "on";
-  const trouble = reasonToStop(run, agent);
+  const trouble = reasonNotToAsk(run, agent);
   if (trouble !== null) {
     run.record(decideRecovery(run.state, trouble, run.now));
     return "on";
@@ -29,10 +31,10 @@ export async function askModel(run: ActiveRun, agent: Agent, model: Model): Prom
   return absorbReply(run, agent, { model, heard, tookMs: Math.max(0, run.now - startedAt) });
 }
 
-/** What stops a run before its model is asked once more. */
-function reasonToStop(run: ActiveRun, agent: Agent): Trouble | null {
+/** What comes before its model is asked once more. Loops are looked for in all of the attempt: a summary may hide one. */
+function reasonNotToAsk(run: ActiveRun, agent: Agent): Trouble | null {
   const loop = agent.loops === "ignore" ? null : loopOf(ofAttempt(run.state));
-  if (loop === null) return null;
+  if (loop === null) return reasonToCompact(run, agent);
   const { crack, why } = loop;
   run.record({ kind: "CrackSignalled", at: run.now, crack, why });
   return { kind: "loop", failure: { code: CODES[crack], message: why } };
@@ -55,7 +57,9 @@ async function absorbReply(
   const parts = await Promise.all(heard.parts.map((part) => keepPart(run, part)));
   const at = run.now;
   run.replies += 1;
-  run.record({ kind: "ModelCallCompleted", at, model: model.name, parts, finish, tokensIn, tokensOut, tookMs });
+  const crowded = isCrowded(agent, tokensIn) ? { crowded: true as const } : {};
+  const told = { model: model.name, parts, finish, tokensIn, tokensOut, tookMs, ...crowded };
+  run.record({ kind: "ModelCallCompleted", at, ...told });
   const microUsd = microUsdOf(agent.price, tokensIn, tokensOut);
   run.record({ kind: "BudgetDebited", at, debit: { tokensIn, tokensOut, microUsd, beats: 1 }, for: model.name });
   if (run.state.phase === "AwaitingLLM") {
@@ -66,7 +70,11 @@ async function absorbReply(
   return "on";
 }
 
-function absorbSilence(run: ActiveRun, agent: Agent, { by, why }: Extract<Heard, { readonly kind: "silent" }>): Next {
+export function absorbSilence(
+  run: ActiveRun,
+  agent: Agent,
+  { by, why }: Extract<Heard, { readonly kind: "silent" }>,
+): Next {
   recordLost(run, agent, { calls: 1, why });
   if (by === "drain") return "release";
   const trouble: Trouble =
@@ -85,7 +93,8 @@ function recordFailure(
   const at = run.now;
   const { failure, retryable, retryAfterMs, spent } = failed;
   if (spent === undefined) {
-    run.record(decideRecovery(run.state, { kind: "model", failure, retryable, retryAfterMs }, at));
+    const shortens = failure.code === "ContextTooLong" && stretchOf(run.state) !== null;
+    run.record(decideRecovery(run.state, { kind: "model", failure, retryable, retryAfterMs, shortens }, at));
     return;
   }
   // It came and was paid for; the model is told what is wrong with it.

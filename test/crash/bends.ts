@@ -51,3 +51,8 @@ export const parkWithoutFence = bending((world) => ({
 export const endWithoutStirs = bending(({ table }) => ({
   commit: (commit) => table.commit({ ...commit, unlessStirred: false }),
 }));
+
+/** Schedule 67: whoever commits and then asks its model has not asked. */
+export const commitWithoutClaim = bending(({ table }) => ({
+  commit: (commit) => table.commit({ ...commit, lostCalls: 0 }),
+}));

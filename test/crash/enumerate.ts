@@ -1,5 +1,6 @@
 /** All plans of one kind, and what a history with one of them has to come to. */
 import { violationsOf } from "../simulation/checkers.ts";
+import { eventsOfKind } from "../simulation/replay.ts";
 import { faultsOf } from "./actor.ts";
 import { type Played, play } from "./play.ts";
 import type { Fault, Plan, Zombie } from "./stage.ts";
@@ -21,7 +22,7 @@ export interface Enumerated {
   readonly reached: ReadonlySet<string>;
 }
 
-interface Options extends Pick<Plan, "bend" | "forgetsKeys" | "stops"> {
+interface Options extends Pick<Plan, "bend" | "forgetsKeys" | "stops" | "compacts"> {
   /** One violation is enough. */
   readonly stopAtFirst?: boolean;
   /** Of the numbers of others that a zombie lets pass, every one or each of that many. */
@@ -38,7 +39,15 @@ export function wrongWith(history: Played, calm: Played): readonly string[] {
   const late = history.tookMs <= TOOK_MS_MAX ? [] : [`late: the run took ${history.tookMs} ms`];
   const { closings } = history;
   const asked = closings <= 1 ? [] : [`closings: it was asked ${closings} times for its last words`];
-  return [...violationsOf(history), ...same, ...late, ...asked];
+  return [...violationsOf(history), ...same, ...late, ...asked, ...uncounted(history)];
+}
+
+/** A summary that was paid for is in the history, or counted as lost. */
+function uncounted(history: Played): readonly string[] {
+  const kept = eventsOfKind(history, "Compacted").length;
+  const lost = eventsOfKind(history, "ModelCallLost").reduce((sum, { calls }) => sum + calls, 0);
+  const { summaries } = history;
+  return summaries <= kept + lost ? [] : [`summaries: ${summaries} were asked for, ${kept} kept and ${lost} lost`];
 }
 
 const namedFault = ({ at, kind }: Fault): string => `--fault "${at} ${kind}"`;
@@ -48,9 +57,12 @@ const namedZombie = ({ at, others }: Zombie): string => `--zombie "${at} ${other
 const faultsIn = ({ points }: Played, from = 0): readonly Fault[] =>
   points.flatMap(({ name }, at) => (at < from ? [] : faultsOf(name).map((kind) => ({ at, kind }))));
 
+/** Which scene it is; played so it meets no fault. */
+const sceneOf = ({ stops = false, compacts = false }: Options): Plan => ({ stops, compacts });
+
 /** Exactly one fault: each kind at each point. */
 export async function everyFault(options: Options = {}): Promise<Enumerated> {
-  const sum = new Sum(await play({ stops: options.stops ?? false }));
+  const sum = new Sum(await play(sceneOf(options)));
   for (const fault of faultsIn(await play(options))) {
     sum.add(namedFault(fault), await play({ ...options, faults: [fault] }));
     if (sum.isEnough(options)) break;
@@ -78,7 +90,7 @@ export async function pairsOfFaults(stride: number): Promise<Enumerated> {
 /** Each invocation frozen at each of its points, until others have passed any number of theirs. */
 export async function everyZombie(options: Options = {}): Promise<Enumerated> {
   const { stride = 1 } = options;
-  const sum = new Sum(await play({ stops: options.stops ?? false }));
+  const sum = new Sum(await play(sceneOf(options)));
   for (const [at, { byProcess }] of (await play(options)).points.entries()) {
     // Neighbours begin at different numbers, so that a stride leaves out no moment for all of them.
     for (let others = at % stride, thawed = byProcess; thawed && !sum.isEnough(options); others += stride) {
@@ -96,18 +108,18 @@ class Sum implements Enumerated {
   readonly found: Found[] = [];
   readonly reached = new Set<string>();
   readonly #calm: Played;
-  readonly #stops: boolean;
+  readonly #scene: string;
 
   constructor(calm: Played) {
     this.#calm = calm;
-    this.#stops = calm.closings > 0;
+    this.#scene = calm.closings > 0 ? " --stops" : calm.summaries > 0 ? " --compacts" : "";
   }
 
   add(plan: string, history: Played): void {
     this.histories += 1;
     for (const each of history.reached) this.reached.add(each);
     const violations = wrongWith(history, this.#calm);
-    const again = `npm run crash -- ${plan}${this.#stops ? " --stops" : ""}`;
+    const again = `npm run crash -- ${plan}${this.#scene}`;
     if (violations.length > 0) this.found.push({ again, violations });
   }
 

@@ -1,6 +1,6 @@
 /**
- * `npm run crash -- [--pairs [--stride 40]] [--fault "17 crash after"]… [--zombie "9 4"] [--stops]`: plays the histories of the enumerations.
- * `--stops` plays the scene of a run that has to stop. With a fault or a zombie exactly that one, point by point; with `--pairs` all pairs of faults, or each of so many; else all of one fault
+ * `npm run crash -- [--pairs [--stride 40]] [--fault "17 crash after"]… [--zombie "9 4"] [--stops | --compacts]`: plays the histories of the enumerations.
+ * `--stops` plays the scene of a run that has to stop, `--compacts` that of one whose context gets too long. With a fault or a zombie exactly that one, point by point; with `--pairs` all pairs of faults, or each of so many; else all of one fault
  * or zombie. Exits 1 if there is a violation.
  */
 import { parseArgs } from "node:util";
@@ -16,6 +16,7 @@ const { values } = parseArgs({
     fault: { type: "string", multiple: true, default: [] },
     zombie: { type: "string" },
     stops: { type: "boolean", default: false },
+    compacts: { type: "boolean", default: false },
   },
 });
 
@@ -29,18 +30,21 @@ function faultOf(text: string): Fault {
 async function playOne(): Promise<readonly string[]> {
   const [at, others] = (values.zombie ?? "").split(" ").map(Number);
   const zombie: Plan = at === undefined || others === undefined ? {} : { zombie: { at, others } };
-  const { stops } = values;
-  const history = await play({ faults: values.fault.map(faultOf), ...zombie, stops });
+  const { stops, compacts } = values;
+  const history = await play({ faults: values.fault.map(faultOf), ...zombie, stops, compacts });
   for (const [index, { name, byProcess }] of history.points.entries()) {
     console.log(`${String(index).padStart(4)} ${byProcess ? "process" : "outside"} ${name}`);
   }
-  return wrongWith(history, await play({ stops }));
+  return wrongWith(history, await play({ stops, compacts }));
 }
 
 async function playAll(): Promise<readonly string[]> {
   const parts: readonly (() => Promise<Enumerated>)[] = values.pairs
     ? [() => pairsOfFaults(Math.max(1, Number(values.stride) || 1))]
-    : [() => everyFault({ stops: values.stops }), () => everyZombie({ stops: values.stops })];
+    : [
+        () => everyFault({ stops: values.stops, compacts: values.compacts }),
+        () => everyZombie({ stops: values.stops, compacts: values.compacts }),
+      ];
   const violations: string[] = [];
   for (const part of parts) {
     const begun = performance.now();

@@ -21,6 +21,8 @@ export interface Played extends History {
   readonly code: string | null;
   /** How often a run that stops was asked for its last words. */
   readonly closings: number;
+  /** How often its model was asked for a summary. */
+  readonly summaries: number;
   /** What the parent heard. */
   readonly told: readonly string[];
   /** What was made of a person's decision about the gate. */
@@ -56,7 +58,12 @@ export async function play(plan: Plan = {}): Promise<Played> {
   const { world, outside, answers, steered, points, reached, decisions } = stage;
   const shown = await show(world, run);
   const result = shown?.result ?? null;
-  const ended = { result, code: shown?.failure?.code ?? null, closings: outside.closings() };
+  const ended = {
+    result,
+    code: shown?.failure?.code ?? null,
+    closings: outside.closings(),
+    summaries: outside.summaries(),
+  };
   const letters = await world.table.inbox({ ...stage.parent, now: clock.now(), limit: 9 });
   const told = letters.map(({ body }) => (body.kind === "child" ? body.status : body.kind));
   const mine = rows.filter((row) => row.run === run);

@@ -16,6 +16,7 @@ import {
   tool,
 } from "../../src/index.ts";
 import type { Effect } from "../simulation/services.ts";
+import { isForSummary, tooLong } from "../support/narrow.ts";
 
 type Name = "look" | "keyed" | "probed" | "unsafe";
 
@@ -31,6 +32,8 @@ export interface Services {
   readonly deeds: readonly Deed[];
   /** How often a run that stops was asked for its last words. */
   closings(): number;
+  /** How often the model was asked for a summary. */
+  summaries(): number;
   agentIn(gate: Gate): Agent;
   /** Which version is deployed now: another one from the moment that the first unsafe call was done. */
   deployed(): string;
@@ -42,16 +45,19 @@ const INPUT = z.object({ what: z.string(), silent: z.boolean() });
 
 /**
  * `forgetsKeys`: a service that calls itself keyed and is not, to see that the checkers notice. `stops`: the other scene,
- * in which the model does the same again and again until the run has to stop.
+ * in which the model does the same again and again until the run has to stop. `compacts`: a third one, whose model takes no
+ * question with more than two of its replies.
  */
 export function services(of: {
   readonly now: () => number;
   readonly forgetsKeys?: boolean;
   readonly stops?: boolean;
+  readonly compacts?: boolean;
 }): Services {
-  const { now, forgetsKeys = false, stops = false } = of;
+  const { now, forgetsKeys = false, stops = false, compacts = false } = of;
   const deeds: Deed[] = [];
   let closings = 0;
+  let summaries = 0;
   const isDone = (key: string): boolean => deeds.some((deed) => deed.key === key);
   const act = (name: Name, gate: Gate): Tool =>
     tool({
@@ -85,6 +91,13 @@ export function services(of: {
       model: scriptedModel({
         name: "script",
         reply: (conversation) => {
+          if (compacts) {
+            const isSummary = isForSummary(conversation);
+            return gate(`model.${isSummary ? "summary" : "reads"}`, async () => {
+              if (isSummary) summaries += 1;
+              return isSummary ? { text: "b is done", tokensIn: 5, tokensOut: 1 } : readingOn(conversation);
+            });
+          }
           if (!stops) return gate(`model.turn ${turnOf(conversation)}`, async () => replyTo(conversation));
           const isClosing = hasToStop(conversation);
           if (isClosing) closings += 1;
@@ -102,7 +115,7 @@ export function services(of: {
       retention: { archive: "warm" },
     }) as Agent;
   const deployed = (): string => (deeds.some(({ what }) => what === "d") ? "2" : "1");
-  return { deeds, closings: () => closings, agentIn, deployed };
+  return { deeds, closings: () => closings, summaries: () => summaries, agentIn, deployed };
 }
 
 /** Replies that asked for calls: speech in between does not count. */
@@ -119,6 +132,20 @@ function repeatedTo(conversation: Conversation): ScriptedReply {
   if (hasToStop(conversation)) return { text: "b is done, a is not", ...tokens };
   const [tool, what] = conversation.calls.length === 0 ? ["keyed", "b"] : ["look", "a"];
   return { calls: [{ tool: tool as string, args: { what, silent: false } }], ...tokens };
+}
+
+/** What comes after the last call that it is shown. */
+function readingOn({ calls, turn }: Conversation): ScriptedReply {
+  if (turn > 2) throw tooLong();
+  const tokens = { tokensIn: 10, tokensOut: 1 };
+  const steps = ["b", "a", "g", "h"];
+  const last = calls.at(-1)?.args as { readonly what: string } | undefined;
+  const what = steps[last === undefined ? 0 : steps.indexOf(last.what) + 1];
+  if (what === undefined) return { text: "all is read", ...tokens };
+  return {
+    calls: [{ tool: what === "b" || what === "g" ? "keyed" : "look", args: { what, silent: false } }],
+    ...tokens,
+  };
 }
 
 function replyTo(conversation: Conversation): ScriptedReply {

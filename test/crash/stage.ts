@@ -39,8 +39,9 @@ export interface Plan {
   /** Breaks a rule of the world, for those who want to see a violation. */
   readonly bend?: (world: MemoryWorld) => MemoryWorld;
   readonly forgetsKeys?: boolean;
-  /** The run goes in circles and has to stop. */
+  /** Other scenes: the run goes in circles and has to stop; its context gets too long. */
   readonly stops?: boolean;
+  readonly compacts?: boolean;
 }
 
 export interface Point {
@@ -79,8 +80,7 @@ export class Stage {
     this.#plan = plan;
     this.#clock = of.clock;
     this.world = of.world;
-    const { forgetsKeys = false, stops = false } = plan;
-    this.outside = services({ now: () => of.clock.now(), forgetsKeys, stops });
+    this.outside = services({ ...plan, now: () => of.clock.now() });
   }
 
   isOver(run: string): boolean {

@@ -59,7 +59,7 @@ test("the walks reach every phase, every event and every command", () => {
   expect([...kinds].toSorted()).toEqual([...EVENT_KINDS].toSorted());
   expect([...statuses].toSorted()).toEqual(["gated", "permitted", "proposed", "started", "unknown"]);
   const all =
-    "askModel awaitAnswer cancel close compensate conclude decide end expireGate giveUp intend judge lookAgain pause perform prepare probe reconcile recover resume startOver undo wait";
+    "askModel awaitAnswer cancel close compact compensate conclude decide end expireGate giveUp intend judge lookAgain pause perform prepare probe reconcile recover resume startOver undo wait";
   expect([...commands].toSorted()).toEqual(all.split(" "));
 });
 

@@ -7,6 +7,7 @@ import type { World } from "../../src/ports/world.ts";
 import { timeline } from "../../src/runner/look.ts";
 import { request } from "../../src/runner/steer.ts";
 import { begin, mortal } from "../support/drive.ts";
+import { narrow } from "../support/narrow.ts";
 import { OVER, type Stage, actor, callsThenOver, chainedStage, never, rowOf } from "../support/stage.ts";
 import { lose, playOut, rulesOf, step } from "../support/steps.ts";
 
@@ -94,4 +95,26 @@ test("schedule 67: an invocation commits, asks its model once more and dies; tha
   expect(rowOf(on, run)).toMatchObject({ phase: "AwaitingLLM" });
   await playOut(on, agent);
   expect([rowOf(on, run).status, await lostIn(on.world, run)]).toEqual(["completed", [1]]);
+});
+
+test("schedule 73: a process dies while it asks for a summary, or right after it while it asks on; each call is counted once", async () => {
+  const on = chainedStage();
+  const { agent, counts } = narrow({ pages: 2 });
+  const { run } = await begin(on.world, agent, {});
+  for (let beat = 0; beat < 2; beat += 1) await step(on, agent);
+  const silent = narrow({ pages: 2, summary: never });
+  await die(on, silent.agent);
+  expect([rowOf(on, run).phase, silent.counts.summaries]).toEqual(["Compacting", 1]);
+  // The next one gets its summary, asks on in the same breath, and dies there.
+  const stuck = narrow({ pages: 2, reply: never });
+  await die(on, stuck.agent);
+  expect([rowOf(on, run).phase, stuck.counts.summaries]).toEqual(["AwaitingLLM", 1]);
+  await playOut(on, agent);
+  expect([rowOf(on, run).status, counts.summaries]).toEqual(["completed", 0]);
+  expect(await lostIn(on.world, run)).toEqual([1, 1]);
+  const debits = (await timeline(on.world, { run, after: 0 })) ?? [];
+  const kept = debits.flatMap((event) =>
+    event.kind === "BudgetDebited" && event.debit.tokensIn === 70 ? [event] : [],
+  );
+  expect(kept).toHaveLength(1);
 });

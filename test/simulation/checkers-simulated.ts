@@ -143,7 +143,7 @@ function gatesHold(history: Simulated): readonly string[] {
 
 /** A run fails for a reason that its script or its faults can give it, and for no other. */
 const REASONS =
-  /^(CrashLoop|Abandoned|BudgetExhausted|Runaway|Oscillation|ModelTimedOut|ModelFailed|EmptyReply|NotDone)$/;
+  /^(CrashLoop|Abandoned|BudgetExhausted|Runaway|Oscillation|ModelTimedOut|ModelFailed|EmptyReply|NotDone|ContextTooLong)$/;
 
 function endsForAReason(history: Simulated): readonly string[] {
   const { failure } = replay(history).state;

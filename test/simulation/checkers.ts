@@ -30,6 +30,7 @@ const CHECKERS: Readonly<Record<string, Checker>> = {
   recordedHappened,
   spentIsSumOfDebits,
   repliesDebited,
+  summariesDebited,
   messagesOnce,
   wordsAnswered,
   cancelled,
@@ -224,4 +225,16 @@ function repliesDebited(history: History): readonly string[] {
     const debited = beats.reduce((sum, count) => sum + count, 0);
     return debited >= replies ? [] : [`version ${version} has ${replies} replies and debits ${debited}`];
   });
+}
+
+/** The same of a summary: it is no beat, and what it cost stands right behind it. */
+function summariesDebited(history: History): readonly string[] {
+  return replay(history).commits.flatMap(({ version, events }) =>
+    events.flatMap((event, index) => {
+      if (event.kind !== "Compacted") return [];
+      const next = events[index + 1];
+      const isPaid = next?.kind === "BudgetDebited" && (next.debit.tokensIn ?? 0) > 0 && next.debit.beats === undefined;
+      return isPaid ? [] : [`version ${version} has a summary that nobody paid for`];
+    }),
+  );
 }

@@ -55,7 +55,14 @@ const DECISIONS = [
   "decision approve stale",
 ];
 
-const ENDS = ["Completed", "Cancelled", "Failed CrashLoop", "Failed BudgetExhausted", "Failed Runaway"];
+const ENDS = [
+  "Completed",
+  "Cancelled",
+  "Failed CrashLoop",
+  "Failed BudgetExhausted",
+  "Failed Runaway",
+  "Failed ContextTooLong",
+];
 
 const OPERATIONS = Object.entries(MEETS).filter(([, faults]) => faults.length > 0);
 const SCHEDULES = Object.keys(WITNESSES).map((number) => `schedule ${number}`);

@@ -3,6 +3,7 @@
  * of the conversation, so whichever process asks gets the same one.
  */
 import type { Conversation, ScriptedReply } from "../../src/index.ts";
+import { isForSummary, tooLong, twoTurns } from "../support/narrow.ts";
 import type { Chance } from "./chance.ts";
 
 export const TOOLS = ["look", "keyed", "probed", "unsafe"] as const;
@@ -21,6 +22,8 @@ export interface Script {
   readonly isStrict: boolean;
   /** After its last step the model looks at the same thing for ever, until it has to stop. */
   readonly isCircling: boolean;
+  /** Its model takes no question with more than one of its replies. */
+  readonly isNarrow: boolean;
 }
 
 /** Results of that size fill a sealed stretch in a few calls, and larger ones are kept as blobs. */
@@ -36,7 +39,8 @@ export function scriptOf(chance: Chance, tools: readonly ToolName[]): Script {
     Array.from({ length: 1 + chance.below(3) }, (_, index) => askedOf(chance, tools, { step, index })),
   );
   const bulk = chance.oneIn(8) ? chance.pick([SEALED, BLOB]) : 0;
-  return { steps, bulk, isStrict: chance.oneIn(6), isCircling: chance.child("circling").oneIn(8) };
+  const [isCircling, isNarrow] = [chance.child("circling").oneIn(8), chance.child("compacting").oneIn(8)];
+  return { steps, bulk, isStrict: chance.oneIn(6), isCircling, isNarrow };
 }
 
 /** Models ask for tools that are not there, and with arguments that do not fit. */
@@ -51,7 +55,10 @@ function askedOf(
 }
 
 /** The step follows the last one that was asked for; it depends on nothing but the conversation. */
-export function replyOf({ steps, isCircling }: Script, { calls: made, messages }: Conversation): ScriptedReply {
+export function replyOf({ steps, isCircling, isNarrow }: Script, conversation: Conversation): ScriptedReply {
+  const { calls: made, messages } = conversation;
+  if (isForSummary(conversation)) return { text: "so far", tokensIn: 5, tokensOut: 1 };
+  if (isNarrow && twoTurns(conversation)) throw tooLong();
   if (messages.at(-1)?.text.startsWith("You have to stop now")) return { text: "open", tokensIn: 1, tokensOut: 1 };
   const last = made.at(-1);
   const step = last === undefined ? 0 : (last.args as unknown as Asked["args"]).step + 1;

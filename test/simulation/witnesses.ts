@@ -46,4 +46,5 @@ export const SHOWN_ELSEWHERE: Readonly<Record<number, string>> = {
   65: "test/schedules/recovery.test.ts",
   66: "test/schedules/recovery.test.ts",
   67: "test/schedules/recovery.test.ts",
+  73: "test/schedules/recovery.test.ts",
 };

@@ -129,6 +129,15 @@ export const held = (to: string | null): Event => decided({ kind: "hold", to });
 export const FAILURE = { code: "Broken", message: "it broke" };
 export const aborted = decided({ kind: "abort", failure: FAILURE });
 export const stopped = decided({ kind: "stop", failure: FAILURE, say: "You have to stop now." });
+export const compacting = decided({ kind: "compact" });
+
+/** A summary of the first reply and its result: `state` is what it follows. */
+export const compacted = ({ messages }: State, from = 3): EventOf<"Compacted"> => ({
+  ...{ kind: "Compacted", at: AT, summary: "It is booked.", tokens: 4, why: "it was too long" },
+  window: { from, lead: [`m${messages.length + 1}`] },
+  replaced: { from: "m2", to: `m${from}`, messages: from - 1, digest: SHA },
+});
+
 export const cancelled: Event = { kind: "RunEnded", at: AT, status: "cancelled" };
 export const completed: Event = { kind: "RunEnded", at: AT, status: "completed", result: inline("done") };
 export const failed: Event = { kind: "RunEnded", at: AT, status: "failed", failure: FAILURE };
@@ -203,6 +212,8 @@ export const IN_PHASE: { readonly [P in Phase]: () => State } = {
   ExecutingTools: withCalls,
   AwaitingApproval: approving,
   Reflecting: () => after(startedEvent, replied([says("done")])),
+  Compacting: () =>
+    foldAll(after(startedEvent, replied([calls("book")])), [intended("c1"), invoked("c1"), resulted("c1"), compacting]),
   ForceStop: () => after(startedEvent, stopped),
   AwaitingReconcile: blocked,
   Paused: () => foldAll(withCalls(), [paused]),
@@ -222,6 +233,7 @@ export function eventOf(kind: EventKind, phase: Phase): Event {
     ModelCallCompleted: replied([says("hello"), calls("book")]),
     ModelCallLost: { kind: "ModelCallLost", at: AT, calls: 1, why: "its process ended" },
     BudgetDebited: { kind: "BudgetDebited", at: AT, debit: { microUsd: 3 }, for: "test" },
+    Compacted: compacted(IN_PHASE.Compacting()),
     ToolIntended: intended("c1"),
     ApprovalRequested: phase === "ExecutingTools" ? gated("c2") : askedForMore(),
     HumanApprovalReceived: approved(isMany ? "c5" : phase === "AwaitingReconcile" ? "c2" : "c1"),

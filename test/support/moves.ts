@@ -6,6 +6,7 @@ import type { State } from "../../src/core/state.ts";
 import { waitsItsTurn } from "../../src/core/open-calls.ts";
 import { accepts, foldAll } from "../../src/core/transition.ts";
 import { upgradesOf } from "../../src/core/upgrades.ts";
+import { compactable, summed } from "./compacting.ts";
 import { AT, FAILURE, answer, cancelled, decided, heard, paused, resumed, stopped } from "./build.ts";
 import {
   calls,
@@ -60,7 +61,15 @@ export function movesOf(command: Command, state: State, view: View): readonly Mo
         move(lostSight(call, view.now + 30)),
       ]);
     case "askModel":
-      return [...replies(), move(...LOST), move(decided({ kind: "retry", at: view.now + 1_000 })), ...stops(state)];
+      return [
+        ...replies(),
+        move(...LOST),
+        move(decided({ kind: "retry", at: view.now + 1_000 })),
+        ...stops(state),
+        ...(compactable(state) ? [move(decided({ kind: "compact" })), move(decided({ kind: "compact" }))] : []),
+      ];
+    case "compact":
+      return [move(summed(state)), move(...LOST), move(decided({ kind: "retry", at: view.now + 1_000 }))];
     case "close":
       return [
         { events: (size, pick) => [replied([says(`Open is ${textOf(size, pick)}`)]), debit(pick % 100)] },

@@ -26,6 +26,7 @@ describe.each(PHASE_NAMES)("in %s", (phase) => {
     Preparing: [{ kind: "prepare" }],
     AwaitingLLM: [{ kind: "askModel" }],
     RetryingLLM: [{ kind: "wait", until: AT + 1_000 }],
+    Compacting: [{ kind: "compact" }],
     ExecutingTools: [
       { kind: "intend", calls: ["c1", "c2"] },
       { kind: "perform", calls: ["c3"] },

@@ -11,6 +11,7 @@ const model = (change: object = {}): Trouble => ({
   ...{ kind: "model", failure: FAILURE, retryable: true, retryAfterMs: null },
   ...change,
 });
+const TOO_LONG = { code: "ContextTooLong", message: "8,192 tokens" };
 const budget: Trouble = { kind: "budget", failure: FAILURE };
 const deaths: Trouble = { kind: "deaths", failure: FAILURE };
 const idle: Trouble = { kind: "idle", failure: FAILURE };
@@ -26,7 +27,8 @@ const CASES: readonly (readonly [rule: string, State, Trouble])[] = [
   ["nobody came before the deadline", state(), deadline],
   ["stops without last words", IN_PHASE.ForceStop(), speechless],
   ["hard idle timeout", state(), idle],
-  ["context too long", state(), model({ failure: { code: "ContextTooLong", message: "8,192 tokens" } })],
+  ["context too long, not yet compacted", state(), model({ failure: TOO_LONG, shortens: true })],
+  ["context too long", state(), model({ failure: TOO_LONG })],
   ["model failed, may be asked again", state(), model()],
   ["budget exhausted", state(), budget],
   ["budget exhausted, calls are open", IN_PHASE.ExecutingTools(), budget],
@@ -96,8 +98,13 @@ describe("a reply that cannot be used", () => {
 });
 
 test("the order is that of seed 0: idle, context, retry, loops, nudge, abort", () => {
-  const order = ["hard idle timeout", "context too long", "model failed, may be asked again", "loop detector"];
-  const rest = ["reply cannot be used, model is told", "nothing else helps"];
+  const order = ["hard idle timeout", "context too long, not yet compacted", "context too long"];
+  const rest = [
+    "model failed, may be asked again",
+    "loop detector",
+    "reply cannot be used, model is told",
+    "nothing else helps",
+  ];
   const names = RECOVERY.map(({ name }) => name);
   expect(names.filter((name) => [...order, ...rest].includes(name))).toEqual([...order, ...rest]);
 });
@@ -125,7 +132,9 @@ describe("a run that has to stop", () => {
   });
 });
 
-test("a context that is too long is not asked about again, whatever the provider says of it", () => {
-  const failure = { code: "ContextTooLong", message: "8,192 tokens" };
-  expect(decideRecovery(state(), model({ failure }), AT).action).toEqual({ kind: "abort", failure });
+test("a context that is too long and cannot be made shorter is not asked about again, whatever the provider says", () => {
+  const failure = TOO_LONG;
+  expect(decideRecovery(state(), model({ failure, shortens: false }), AT).action).toEqual({ kind: "abort", failure });
+  const shortens = model({ failure, shortens: true });
+  expect(decideRecovery(state({ modelRetries: 3 }), shortens, AT).action).toEqual({ kind: "compact" });
 });

@@ -50,6 +50,7 @@ describe.each(PHASE_NAMES)("in %s", (phase) => {
     "cancel",
     "takeover",
     "retry",
+    "compact",
     "nudge",
     "again",
     "probe",
@@ -66,6 +67,7 @@ describe.each(PHASE_NAMES)("in %s", (phase) => {
       abort: { kind: "abort", failure: FAILURE },
       takeover: { kind: "takeover", from: "owner", takeovers: 1 },
       retry: { kind: "retry", at: AT + 1_000 },
+      compact: { kind: "compact" },
       nudge: { kind: "nudge", say: "go on" },
       again: { kind: "again", call: "c1" },
       cancel: { kind: "cancel" },
@@ -87,14 +89,15 @@ describe.each(PHASE_NAMES)("in %s", (phase) => {
       cancel: phase,
       probe: hasCalls ? phase : null,
       takeover: phase,
-      retry: phase === "AwaitingLLM" || phase === "RetryingLLM" ? "RetryingLLM" : null,
+      retry: ["AwaitingLLM", "RetryingLLM", "Compacting"].includes(phase) ? "RetryingLLM" : null,
+      compact: ["AwaitingLLM", "RetryingLLM", "Compacting"].includes(phase) ? "Compacting" : null,
       nudge: !isAside(phase) && mayFollow(phase, "AwaitingLLM") ? "AwaitingLLM" : null,
       again: hasCalls ? phase : null,
       tell: phase === "ExecutingTools" || isAside(phase) ? phase : null,
       hold: "AwaitingAgent",
       // No call of these states lacks its tool.
       toolBack: null,
-      stop: ["AwaitingLLM", "RetryingLLM", "ForceStop"].includes(phase) ? "ForceStop" : null,
+      stop: ["AwaitingLLM", "RetryingLLM", "Compacting", "ForceStop"].includes(phase) ? "ForceStop" : null,
       // Calls of these states may be running: they are unknown before anything is undone.
       compensate: ["ExecutingTools", "Preparing", "Paused", "AwaitingAgent"].includes(phase) ? null : "ExecutingTools",
       // Nothing of these states can be undone.

@@ -1,0 +1,75 @@
+/** Rules about contexts that are too long, each switched off once. */
+import { type Mutant, off } from "./mutant.ts";
+
+const COMPACT = "src/runner/compact.ts";
+const STRETCH = "src/runner/stretch.ts";
+
+/** Killed by a test of that file. */
+const by = (file: string, name: string, change: Mutant["changes"][number]): Mutant => ({
+  name: `compacting: ${name}`,
+  changes: [change],
+  killedBy: { kind: "tests", file: `test/${file}.test.ts` },
+});
+
+export const COMPACTING: readonly Mutant[] = [
+  off(73, "a summary is asked for before it is durable that it is", {
+    file: COMPACT,
+    from: "if (run.hasPending) {",
+    to: "if (run.hasPending && run.leftMs < 0) {",
+  }),
+  off(73, "the model is asked on before its summary is durable", {
+    file: COMPACT,
+    from: "run.commitFirst = true;",
+    to: "",
+  }),
+  off(73, "a process that dies while it asks for a summary has asked for nothing", {
+    file: "src/runner/asking.ts",
+    from: '  "Compacting",\n',
+    to: "",
+  }),
+  by("unit/runner-compact", "a context is made shorter again and again", {
+    file: STRETCH,
+    from: "if (isCompacted(messages)) return null;",
+    to: "",
+  }),
+  by("unit/runner-compact", "a summary is not debited", {
+    file: COMPACT,
+    from: "  debit(run, agent, { tokensIn, tokensOut, model });\n  return wrong",
+    to: "  return wrong",
+  }),
+  by("unit/runner-compact", "a summary that does not help is taken", {
+    file: COMPACT,
+    from: "return words.length < replaces ? null",
+    to: "return words.length > 0 ? null",
+  }),
+  by("unit/runner-compact", "whoever writes a summary may call tools", {
+    file: COMPACT,
+    from: "mayCall: false",
+    to: "mayCall: true",
+  }),
+  by("unit/runner-compact", "loops are looked for in what is shown", {
+    file: "src/runner/think.ts",
+    from: "loopOf(run.state.messages)",
+    to: "loopOf(run.state.messages.slice(run.state.window?.from ?? 0))",
+  }),
+  by("unit/runner-compact", "a summary is paid for that stands for next to nothing", {
+    file: "src/runner/crowded.ts",
+    from: "stretch === null || !isWorthIt(stretch)",
+    to: "stretch === null",
+  }),
+  by("property/window", "the last reply is cut away", {
+    file: STRETCH,
+    from: "return replies.find(fits) ?? last;",
+    to: "return last + 1;",
+  }),
+  by("unit/stretch", "open calls are cut away", {
+    file: STRETCH,
+    from: "new Set(open.map(({ call }) => call))",
+    to: "new Set(open.slice(1).map(({ call }) => call))",
+  }),
+  by("unit/stretch", "words that nobody answered are cut away", {
+    file: STRETCH,
+    from: "read.slice(answered + 1)",
+    to: "read.slice(read.length)",
+  }),
+];

@@ -1,0 +1,102 @@
+/**
+ * A context that is too long is made shorter: the model is asked for a summary of its older part, and is shown that
+ * instead from there on. That it is asked is durable before, so whoever finds the run there, and claims that nobody
+ * accounted for, knows what may have been paid for; and the summary is durable before the model is asked on, or a crash
+ * would lose two calls and count one (schedule 73). A summary that does not help ends the run and is not asked for again.
+ */
+import type { Agent } from "../agent/define.ts";
+import type { Model } from "../agent/model.ts";
+import { microUsdOf } from "../agent/prices.ts";
+import { canonical, sha256 } from "../codec/canonical.ts";
+import type { Spent } from "../core/budget.ts";
+import { type Message, text, wordsOf } from "../core/message.ts";
+import { decideRecovery } from "../core/recovery.ts";
+import type { ActiveRun } from "./active-run.ts";
+import { type Heard, ask, debitLostCalls } from "./ask.ts";
+import { hasRoom } from "./budget.ts";
+import { type Stretch, stretchOf } from "./stretch.ts";
+import { type Next, absorbSilence } from "./think.ts";
+
+export async function compactContext(run: ActiveRun, agent: Agent, model: Model): Promise<Next> {
+  debitLostCalls(run, agent);
+  if (run.hasPending) {
+    await run.commitPending();
+    return "on";
+  }
+  if (!hasRoom(run, agent)) return "on";
+  if (run.leftMs < run.world.limits.modelMs && run.moved) return "release";
+  const stretch = stretchOf(run.state);
+  if (stretch === null) return stillTooLong(run, "nothing is left that a summary could stand for");
+  const messages = [...stretch.read, questionAt(run.now)];
+  const heard = await ask(run, agent, { model, mayCall: false, messages });
+  if (heard.kind === "silent") return absorbSilence(run, agent, heard);
+  return absorbSummary(run, agent, { model, stretch, heard });
+}
+
+/** Providers take it as what a user says after everything else. */
+const questionAt = (at: number): Message => ({
+  ...{ id: "summarise", at, source: "cairn", role: "user", tokens: 0 },
+  parts: [text(QUESTION)],
+});
+
+const QUESTION =
+  "Your context has to be made shorter. Write a summary that will stand in the place of everything above but the task: " +
+  "what was done and what came of it, with every name, number, date and identifier that may be needed again; what was " +
+  "decided and why; what persons asked for; what is still open. Call no tool, and write nothing but the summary.";
+
+function absorbSummary(
+  run: ActiveRun,
+  agent: Agent,
+  of: { readonly model: Model; readonly stretch: Stretch; readonly heard: Exclude<Heard, { readonly kind: "silent" }> },
+): Next {
+  const { model, stretch, heard } = of;
+  if (heard.kind === "failed") {
+    const { failure, retryable, retryAfterMs, spent } = heard;
+    if (spent !== undefined) debit(run, agent, { ...spent, model });
+    if (spent !== undefined) return stillTooLong(run, failure.message);
+    run.record(decideRecovery(run.state, { kind: "model", failure, retryable, retryAfterMs }, run.now));
+    return "on";
+  }
+  const { tokensIn, tokensOut } = heard;
+  const words = wordsOf(heard.parts.filter((part) => part.kind === "text")).trim();
+  const wrong = wrongWith(words, stretch);
+  if (wrong === null) recordSummary(run, { words, stretch, tokens: tokensOut });
+  debit(run, agent, { tokensIn, tokensOut, model });
+  return wrong === null ? "on" : stillTooLong(run, wrong);
+}
+
+function wrongWith(words: string, { replaces }: Stretch): string | null {
+  if (words === "") return "the summary is empty";
+  return words.length < replaces ? null : `the summary has ${words.length} characters in place of ${replaces}`;
+}
+
+function recordSummary(
+  run: ActiveRun,
+  of: { readonly words: string; readonly stretch: Stretch; readonly tokens: number },
+): void {
+  const { words, stretch, tokens } = of;
+  const { from, stays, shows } = stretch;
+  const { messages } = run.state;
+  const stood = messages.slice(1, from);
+  const [first, last] = [stood.at(0)?.id ?? "", stood.at(-1)?.id ?? ""];
+  const replaced = { from: first, to: last, messages: stood.length, digest: sha256(canonical(stood)) };
+  const summary = `A summary of what came before (${stood.length} messages, ${first} to ${last}):\n${words}`;
+  const window = { from, lead: [`m${messages.length + 1}`, ...stays] };
+  const why = `${shows} characters were shown, ${stretch.replaces} of them in its place`;
+  run.record({ kind: "Compacted", at: run.now, summary, tokens, window, replaced, why });
+  run.commitFirst = true;
+}
+
+/** It is no beat: nothing is planned by it. */
+function debit(run: ActiveRun, agent: Agent, of: Pick<Spent, "tokensIn" | "tokensOut"> & { model: Model }): void {
+  const { tokensIn, tokensOut, model } = of;
+  const microUsd = microUsdOf(agent.price, tokensIn, tokensOut);
+  run.record({ kind: "BudgetDebited", at: run.now, debit: { tokensIn, tokensOut, microUsd }, for: model.name });
+}
+
+function stillTooLong(run: ActiveRun, why: string): Next {
+  const failure = { code: "ContextTooLong", message: `its context could not be made shorter: ${why}` };
+  const trouble = { kind: "model", failure, retryable: false, retryAfterMs: null } as const;
+  run.record(decideRecovery(run.state, trouble, run.now));
+  return "on";
+}

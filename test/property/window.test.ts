@@ -1,0 +1,54 @@
+/**
+ * What a model is shown is always a question that a provider takes: it begins with the task, every call has its result and
+ * every result its call. Over runs that could have happened, compacted wherever they may be and wherever they could be.
+ */
+import fc from "fast-check";
+import { expect, test } from "vitest";
+import { promptOf } from "../../src/agent/prompt.ts";
+import type { State } from "../../src/core/state.ts";
+import { compacted, shown } from "../../src/core/window.ts";
+import { stretchOf } from "../../src/runner/stretch.ts";
+import { walks } from "../support/arbitrary.ts";
+import { summed } from "../support/compacting.ts";
+
+/** What a provider would object to. Open calls have no result yet. */
+function wrongWith(state: State): readonly string[] {
+  const [first, ...rest] = promptOf("", shown(state));
+  const open = new Set(state.open.map(({ call }) => call));
+  const wrong = first?.role === "user" && shown(state)[0]?.source === "task" ? [] : ["it does not begin with the task"];
+  let asked: string[] = [];
+  const end = (): void => {
+    wrong.push(...asked.filter((call) => !open.has(call)).map((call) => `${call} has no result`));
+    asked = [];
+  };
+  for (const { role, content } of rest) {
+    if (role === "assistant") {
+      end();
+      asked = content.flatMap((part) => (part.type === "tool-call" ? [part.toolCallId] : []));
+    }
+    if (role !== "tool") continue;
+    const results = content.flatMap((part) => (part.type === "tool-result" ? [part.toolCallId] : []));
+    wrong.push(...results.filter((call) => !asked.includes(call)).map((call) => `the result of ${call} has no call`));
+    asked = asked.filter((call) => !results.includes(call));
+  }
+  end();
+  const missing = [...open].filter((call) => !JSON.stringify(shown(state)).includes(`"call":"${call}"`));
+  return [...wrong, ...missing.map((call) => `${call} is open and not shown`)];
+}
+
+test("every question is a legal one, however often its run was compacted", () => {
+  const counts = { windows: 0, could: 0, open: 0 };
+  const law = ({ strides }: { readonly strides: readonly { readonly outcome: { readonly state: State } }[] }): void => {
+    for (const { state } of strides.map(({ outcome }) => outcome)) {
+      expect(wrongWith(state)).toEqual([]);
+      if (state.window !== undefined) counts.windows += 1;
+      if (stretchOf(state) === null) continue;
+      counts.could += 1;
+      if (state.open.length > 0) counts.open += 1;
+      const made = summed(state);
+      if (made.kind === "Compacted") expect(wrongWith(compacted(state, made))).toEqual([]);
+    }
+  };
+  fc.assert(fc.property(walks, law), { seed: 20_261, numRuns: 200 });
+  for (const count of Object.values(counts)) expect(count).toBeGreaterThan(10);
+});
