@@ -10,13 +10,14 @@ import { isName } from "../core/ids.ts";
 import type { Json } from "../core/json.ts";
 import { BOUNDS } from "../core/limits.ts";
 import type { CallOutcome } from "../core/message.ts";
-import { ARCHIVE_TIERS, type ArchiveTier, type Retention } from "../core/retention.ts";
+import type { Retention } from "../core/retention.ts";
 import type { UpgradePolicy } from "../core/state.ts";
 import { type Topology, react } from "../core/topologies/react.ts";
 import { type BudgetOptions, budgetFrom, budgetSchema } from "./budget.ts";
 import { type ContextOptions, contextSchema } from "./context.ts";
 import { parseSchedule } from "./firing-times.ts";
 import { type Price, listPriceOf } from "./prices.ts";
+import { type RetentionOptions, retentionOf } from "./retention.ts";
 import type { Schedule, ScheduleOptions } from "./schedule.ts";
 import { type Saga, type SagaOptions, sagaOf } from "./undo.ts";
 import { type ToolRules, rulesOf, wrongWithRules } from "./tool-rules.ts";
@@ -165,7 +166,7 @@ interface AgentOptions<Task extends z.ZodType> {
    * How many days an ended run is kept (an hour, 1 / 24, to 90; without it the world's 24 hours), and whether an archive
    * stays after that: `warm` for 90 days, `cold` for seven years. It holds for runs that are started from now on.
    */
-  readonly retention?: { readonly hotDays?: number; readonly archive?: ArchiveTier | null };
+  readonly retention?: RetentionOptions;
   /** Without it what can be undone is undone when a run fails, and then the run ends. */
   readonly saga?: SagaOptions;
 }
@@ -224,6 +225,8 @@ export function defineAgent<Task extends z.ZodType>(options: AgentOptions<Task>)
   if (typeof saga === "string") throw new AgentInvalid(`the saga of agent ${name}: ${saga}`);
   const context = contextSchema.safeParse(options.context ?? {});
   refuse(!context.success, `the context of agent ${name}: ${firstIssue(context.error)}`);
+  const retention = retentionOf(options.retention);
+  if (typeof retention === "string") throw new AgentInvalid(`the retention of agent ${name}: ${retention}`);
   return {
     name,
     version: options.version,
@@ -241,7 +244,7 @@ export function defineAgent<Task extends z.ZodType>(options: AgentOptions<Task>)
     hardIdleMs,
     contextTokensMax: context.data?.tokensMax ?? null,
     schedule: scheduleOf(options),
-    retention: retentionOf(options),
+    retention,
     saga,
   };
 }
@@ -250,22 +253,6 @@ function scheduleOf<Task extends z.ZodType>({ name, schedule, task }: AgentOptio
   const parsed = schedule === undefined ? null : parseSchedule(schedule, task);
   if (typeof parsed === "string") throw new AgentInvalid(`the schedule of agent ${name}: ${parsed}`);
   return parsed;
-}
-
-const DAY_MS = 24 * 3_600_000;
-const hotDays = z
-  .number()
-  .min(BOUNDS.hotMsMin / DAY_MS)
-  .max(BOUNDS.hotMsMax / DAY_MS)
-  .optional();
-const retentionSchema = z.strictObject({ hotDays, archive: z.enum(ARCHIVE_TIERS).nullish() });
-
-function retentionOf({ name, retention }: Pick<AgentOptions<z.ZodType>, "name" | "retention">): Retention | null {
-  if (retention === undefined) return null;
-  const parsed = retentionSchema.safeParse(retention);
-  refuse(!parsed.success, `the retention of agent ${name}: ${firstIssue(parsed.error)}`);
-  const { hotDays: days, archive = null } = retention;
-  return { hotMs: days === undefined ? null : Math.round(days * DAY_MS), archive };
 }
 
 export function tool<Schema extends z.ZodType>(options: ToolOptions<Schema>): Tool<Schema> {

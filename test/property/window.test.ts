@@ -14,7 +14,8 @@ import { summed } from "../support/compacting.ts";
 /** What a provider would object to. Open calls have no result yet. */
 function wrongWith(state: State): readonly string[] {
   const [first, ...rest] = promptOf("", shown(state));
-  const open = new Set(state.open.map(({ call }) => call));
+  // A call that undoes another one was asked for by no model.
+  const open = new Set(state.open.filter(({ undoes }) => undoes === undefined).map(({ call }) => call));
   const wrong = first?.role === "user" && shown(state)[0]?.source === "task" ? [] : ["it does not begin with the task"];
   let asked: string[] = [];
   const end = (): void => {

@@ -23,7 +23,7 @@ import {
 } from "./build.ts";
 
 import { upgraded } from "./upgrade-moves.ts";
-import { undoEnds, undoEvents, wishes } from "./undo-moves.ts";
+import { type SagaCommand, isOfSaga, undoEnds, undoEvents, wishes } from "./undo-moves.ts";
 
 export interface Move {
   readonly events: (size: number, pick: number) => readonly Event[];
@@ -39,6 +39,15 @@ export interface Move {
 const move = (...events: readonly Event[]): Move => ({ events: () => events });
 
 export function movesOf(command: Command, state: State, view: View): readonly Move[] {
+  if (isOfSaga(command)) {
+    // Many asides are possible at any time: an undo has several steps, and each is to be taken at times.
+    const ways = undoEvents(command, state, view).map((events) => move(...events));
+    return Array.from({ length: 4 }, () => ways).flat();
+  }
+  return movesOn(command, state, view);
+}
+
+function movesOn(command: Exclude<Command, SagaCommand>, state: State, view: View): readonly Move[] {
   switch (command.kind) {
     case "prepare":
       return [move(startedEvent), move(startedEvent), move(decided({ kind: "abort", failure: FAILURE }))];
@@ -82,14 +91,6 @@ export function movesOf(command: Command, state: State, view: View): readonly Mo
         move({ kind: "CheckFailed", at: AT, check: "c", why: "not yet" }, decided({ kind: "nudge", say: "go on" })),
         move(decided({ kind: "nudge", say: "go on" })),
       ];
-    case "compensate":
-    case "undo":
-    case "conclude":
-    case "startOver":
-      // Many asides are possible at any time: an undo has several steps, and each is to be taken at times.
-      return Array.from({ length: 4 }, () => undoEvents(command, state, view)).flatMap((ways) =>
-        ways.map((events) => move(...events)),
-      );
     case "wait":
       return [{ events: () => [], waitsUntil: command.until }];
     case "reconcile": {

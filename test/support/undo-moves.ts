@@ -6,11 +6,14 @@ import type { State } from "../../src/core/state.ts";
 import { AT, FAILURE, decided, lostSight } from "./build.ts";
 import type { Move } from "./moves.ts";
 
-type UndoCommand = Extract<Command, { readonly kind: "compensate" | "undo" | "conclude" | "startOver" }>;
+export type SagaCommand = Extract<Command, { readonly kind: "compensate" | "undo" | "conclude" | "startOver" }>;
+
+export const isOfSaga = (command: Command): command is SagaCommand =>
+  ["compensate", "undo", "conclude", "startOver"].includes(command.kind);
 
 const left = decided({ kind: "abort", failure: FAILURE, then: "leave" });
 
-export function undoEvents(command: UndoCommand, state: State, view: View): readonly (readonly Event[])[] {
+export function undoEvents(command: SagaCommand, state: State, view: View): readonly (readonly Event[])[] {
   switch (command.kind) {
     case "compensate": {
       const running = state.open.filter(({ status, undoes }) => status === "started" && undoes === undefined);
@@ -42,7 +45,7 @@ export function undoEnds(call: string, of: { isUnsafe: boolean; again: Event; vi
 /** Now and then somebody wants what it did undone. */
 export const wishes = (state: State): readonly Move[] =>
   state.messages.length > 8 && state.messages.length % 6 === 5 && state.attempt < 3
-    ? [{ events: (_, pick) => [wantsUndo(state, pick)] }]
+    ? [0, 1, 2].map((nth): Move => ({ events: (_, pick) => [wantsUndo(state, pick + nth)] }))
     : [];
 
 function wantsUndo(state: State, pick: number): Event {
