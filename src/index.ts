@@ -16,6 +16,7 @@ export {
   type ToolContext,
 } from "./agent/define.ts";
 export type { SagaOptions, Undo, UndoContext } from "./agent/undo.ts";
+export { defineChaos, type Chaos, type OutsideEffect } from "./agent/chaos.ts";
 export type { Config } from "./agent/config.ts";
 export { react, type Topology } from "./core/topologies/react.ts";
 export { scriptedModel, type Conversation, type ScriptedReply } from "./agent/scripted.ts";

@@ -61,7 +61,7 @@ const RULES: readonly Rule[] = [
   },
   {
     says: "the environment is read by composition roots",
-    where: /^src\/(?!cli\/(main|worker)\.ts$)/,
+    where: /^src\/(?!cli\/(main|worker|loop-worker)\.ts$)/,
     check: rules.readingEnvironment,
     bites: [
       ["src/agent/x.ts", "const key = process.env.KEY;"],

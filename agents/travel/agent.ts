@@ -2,10 +2,11 @@
  * Books a trip in the seven steps of seed 4: two searches, a comparison, and four orders that must not happen twice.
  * Each order carries its key to the other side, so a run that died in the middle of one can simply ask again.
  */
-import { type RunView, check, defineAgent, tool } from "cairn";
+import { join } from "node:path";
+import { type RunView, check, defineAgent, defineChaos, tool } from "cairn";
 import { z } from "zod";
 import { model, price } from "./model.ts";
-import { ask, book, cancel, takes } from "./services.ts";
+import { ask, book, bookingsIn, cancel, takes } from "./services.ts";
 import * as trips from "./trip.ts";
 
 export const travel = defineAgent({
@@ -98,6 +99,25 @@ export const travel = defineAgent({
     totalUsd: trips.chargeOrder.parse(made(view, "chargeCard")).amountUsd,
   }),
 });
+
+/** For `cairn chaos travel`: a traveller for each task, and the word of the services on what was booked. */
+export const chaos = defineChaos({
+  input: (task) => ({ from: "Hamburg", to: "Lisbon", date: "2027-03-14", traveller: `Traveller ${task}` }),
+  env: (dir) => ({ TRAVEL_SERVICES: servicesOf(dir), TRAVEL_PACE: "0" }),
+  effects: (dir) =>
+    SOLD.flatMap(([service, tool]) =>
+      bookingsIn(servicesOf(dir), service).map(({ key, traveller }) => ({ tool, id: key, of: traveller })),
+    ),
+});
+
+const servicesOf = (dir: string): string => join(dir, "services");
+
+const SOLD = [
+  ["airline", "bookFlight"],
+  ["hotel", "bookHotel"],
+  ["card", "chargeCard"],
+  ["mail", "sendConfirmation"],
+] as const;
 
 /** What the tool's call that succeeded returned, or null. */
 function made({ calls }: Pick<RunView, "calls">, tool: string): RunView["calls"][number]["result"] {

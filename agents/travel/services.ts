@@ -84,6 +84,14 @@ function record(service: Service, { order, key }: Booking) {
 export const takes = (ms: number, signal: AbortSignal): Promise<void> =>
   wait(ms * Number(process.env.TRAVEL_PACE ?? 1), undefined, { signal });
 
+/** Each booking with its key and whom it is for: what really happened, for `cairn chaos`. */
+export function bookingsIn(dir: string, service: Service): { readonly key: string; readonly traveller: string }[] {
+  using file = openFile(service, dir);
+  const standing = "key NOT IN (SELECT booking FROM cancellations)";
+  const rows = file.prepare(`SELECT key, traveller FROM bookings WHERE ${standing} ORDER BY rowid`).all();
+  return rows.map(({ key, traveller }) => ({ key: String(key), traveller: String(traveller) }));
+}
+
 /** What the services have seen, for demos and tests: `search` and `model` by step, the others in total. */
 export function countsOf(dir: string) {
   return {

@@ -4,6 +4,7 @@ import { PHASE_NAMES, PHASES } from "../core/phases.ts";
 import { CliError, EXIT, asCliError, errorDocument, renderError } from "./errors.ts";
 import { doctor } from "./doctor.ts";
 import { assignRun } from "./assign.ts";
+import { type ChaosFlags, chaos } from "./chaos.ts";
 import { type DecisionFlags, decideGate, listApprovals } from "./approve.ts";
 import { GRANT_OPTIONS } from "./budget.ts";
 import { list, showLedger, showRun, showTimeline, verifyRun, watch } from "./look.ts";
@@ -11,6 +12,7 @@ import { purgeRun } from "./purge.ts";
 import { reconcileCall } from "./reconcile.ts";
 import { showSchedules } from "./schedules.ts";
 import { cancelAndUndo, restartRun } from "./undo.ts";
+import { STRATEGIES } from "../chaos/strategy.ts";
 import { type Shell, printDocument } from "./shell.ts";
 import { start } from "./start.ts";
 import { sendWords, steerRun } from "./steer.ts";
@@ -233,7 +235,27 @@ function addChecking(program: Command, { shell, ends }: Into): void {
     .action((_, command: Command) =>
       ends(doctor(shell, { flags: command.optsWithGlobals(), version: program.version() ?? "" })),
     );
+  addChaos(program, { shell, ends });
 }
+
+function addChaos(program: Command, { shell, ends }: Into): void {
+  program
+    .command("chaos <agent>")
+    .description("kill an agent's processes in the middle of its tasks, beside two plain loops, and compare")
+    .option("--tasks <n>", "how many tasks", wholeNumber(1, 1_000), 30)
+    .option("--seed <text>", "the same seed kills at the same moments", "1")
+    .option("--every-edge", "a task for each edge of the protocol, instead of random beats")
+    .option("--input <json>", "a task: JSON, @file, or -; several take turns", collected)
+    .option("--strategies <names>", "which columns", STRATEGIES.join(","))
+    .option("--beat-seconds <seconds>", "how long one beat may take, 0.5 to 900 (10, or what the slowest tool needs)")
+    .option("--keep", "leave the stores, also where all is well")
+    .option("--markdown", "the table as Markdown")
+    .action((agent: string, _, command: Command) =>
+      ends(chaos(shell, { agent, flags: command.optsWithGlobals<ChaosFlags>() })),
+    );
+}
+
+const collected = (text: string, before: readonly string[] = []): readonly string[] => [...before, text];
 
 const wholeNumber =
   (min: number, max: number) =>
@@ -275,4 +297,5 @@ const KNOWN = new Set([
   "assign",
   "purge",
   "doctor",
+  "chaos",
 ]);

@@ -37,7 +37,8 @@ export interface Settings {
 const OWN_PACKAGE = fileURLToPath(new URL("../..", import.meta.url));
 const BEAT_SECONDS = 60;
 
-export async function settingsOf(shell: Shell, flags: BeatFlags): Promise<Settings> {
+/** `beatSeconds`: what a beat may take where nobody says so. */
+export async function settingsOf(shell: Shell, flags: BeatFlags, beatSeconds = BEAT_SECONDS): Promise<Settings> {
   const { env, cwd } = shell;
   const config = await loadConfig(cwd);
   const examples = config === null ? await loadConfig(OWN_PACKAGE) : null;
@@ -48,7 +49,7 @@ export async function settingsOf(shell: Shell, flags: BeatFlags): Promise<Settin
     agentFiles: config?.agents ?? [],
     exampleFiles: examples?.agents ?? [],
     hasConfig: config !== null,
-    limits: limitsOf(shell, { flags, config }),
+    limits: limitsOf(shell, { flags, config, beatSeconds }),
     workers: config?.workers ?? null,
     command: (...words) => commandLine([...words, ...typed("--store", flags.store), ...typed("--world", flags.world)]),
   };
@@ -57,9 +58,12 @@ export async function settingsOf(shell: Shell, flags: BeatFlags): Promise<Settin
 const typed = (option: string, value: string | undefined): readonly string[] =>
   value === undefined ? [] : [option, value];
 
-function limitsOf(shell: Shell, of: { readonly flags: BeatFlags; readonly config: Config | null }): Limits {
+function limitsOf(
+  shell: Shell,
+  of: { readonly flags: BeatFlags; readonly config: Config | null; readonly beatSeconds: number },
+): Limits {
   const { env } = shell;
-  const said = of.flags.beatSeconds ?? (env["CAIRN_BEAT_SECONDS"] || of.config?.beatSeconds) ?? BEAT_SECONDS;
+  const said = of.flags.beatSeconds ?? (env["CAIRN_BEAT_SECONDS"] || of.config?.beatSeconds) ?? of.beatSeconds;
   const seconds = Number(said);
   if (!(seconds >= 0.5 && seconds <= 900)) {
     const next = retyped(shell, "--beat-seconds", String(BEAT_SECONDS));

@@ -14,6 +14,8 @@ export interface WorkerSettings {
   readonly dir: string;
   readonly limits: Limits;
   readonly agentFiles: readonly string[];
+  /** Where `cairn chaos` wants to hear of everything; absent in earnest. */
+  readonly chaos?: string;
 }
 
 export interface SuperviseOptions {

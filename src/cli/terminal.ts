@@ -22,6 +22,8 @@ export interface Terminal {
   readonly waitFor: (what: string | null) => void;
   readonly paintOut: Paint;
   readonly paintErr: Paint;
+  /** Whether the line that moves is one: stderr is a terminal. */
+  readonly isLive: boolean;
   /** Columns of stdout; where it is no terminal, what reads well in a log. */
   readonly width: number;
 }
@@ -45,6 +47,7 @@ export function createTerminal({ stdout, stderr }: { readonly stdout: Output; re
     out: (text) => print(stdout, text),
     err: (text) => print(stderr, text),
     waitFor: (what) => waiting.set(what),
+    isLive: stderr.stream.isTTY,
     paintOut: painter(stdout),
     paintErr,
     width: stdout.stream.isTTY ? stdout.stream.columns : LOG_WIDTH,

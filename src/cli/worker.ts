@@ -12,6 +12,7 @@ import { localWorld } from "../adapters/local/world.ts";
 import { checkAgent } from "../agent/check.ts";
 import { modelOf } from "../agent/model.ts";
 import { registerResolution } from "../agent/resolution.ts";
+import { type Rig, readPlan, rigFor } from "../chaos/rig.ts";
 import { sentenceOf } from "../codec/value.ts";
 import type { RunTask } from "../ports/tasks.ts";
 import type { Telemetry } from "../ports/world.ts";
@@ -31,11 +32,12 @@ const settings = JSON.parse(process.argv[2] ?? "") as WorkerSettings;
 // Agents that keep files of their own keep them beside the runs.
 process.env["CAIRN_STORE"] = settings.dir;
 
-function taskRunner({ dir, limits, agentFiles }: WorkerSettings): RunTask {
+function taskRunner({ dir, limits, agentFiles, chaos }: WorkerSettings): RunTask {
   const store = openStore({ dir, create: false });
   const holds = holdsIn(process.env["CAIRN_HOLD"]);
   let inHand = "";
-  const onEdge = holds.length === 0 ? null : holdAt({ holds, dir, runInHand: () => inHand });
+  const rig = chaos === undefined ? null : rigOf(chaos, () => inHand);
+  const onEdge = rig?.onMoment ?? (holds.length === 0 ? null : holdAt({ holds, dir, runInHand: () => inHand }));
   const bare = localWorld({ store, limits, telemetry });
   const world = onEdge === null ? bare : worldWithEdges(bare, onEdge);
   const loaded = new Map<string, LoadedAgent>();
@@ -45,6 +47,7 @@ function taskRunner({ dir, limits, agentFiles }: WorkerSettings): RunTask {
     const { agent } = await locateNamed(name, { agentFiles, remembered: agentFileOf(store, name) });
     checkAgent(agent, limits);
     const model = modelOf(agent.model, { OPENAI_COMPATIBLE_API_KEY: process.env["OPENAI_COMPATIBLE_API_KEY"] });
+    if (rig !== null) return { kind: "agent", agent: rig.agent(agent), model: rig.model(model) };
     return { kind: "agent", agent: onEdge === null ? agent : agentWithEdges(agent, onEdge), model };
   };
   const agentOf = async (name: string): Promise<Found> => {
@@ -63,6 +66,12 @@ function taskRunner({ dir, limits, agentFiles }: WorkerSettings): RunTask {
     const result = await run(task, invocation);
     return isStale && result.kind === "beat" ? { kind: "exit", reply: result.reply } : result;
   };
+}
+
+/** `cairn chaos` kills this process where it wants to; `runInHand` tells whose beat it is doing. */
+function rigOf(dir: string, runInHand: () => string): Rig {
+  const plan = readPlan(dir);
+  return rigFor({ dir, plan, taskInHand: () => plan.taskOf[runInHand()] ?? null });
 }
 
 /** What a person should see goes to stderr; the supervisor hands it through. */

@@ -27,6 +27,10 @@ const ROOMS: Readonly<Record<string, { readonly ours: RegExp; readonly packages:
     ours: /^src\/(core\/|agent\/|adapters\/|protocol\/limits\.ts$)|^infra\/(asl|environment)\.ts$/,
     packages: /^(zod|node:util)$/,
   },
+  "src/chaos": {
+    ours: /^src\/(core|codec|protocol|ports|runner|agent|adapters\/local)\//,
+    packages: /^node:.+$/,
+  },
   "src/cli": { ours: /^src\//, packages: /^(commander|zod|node:.+)$/ },
   "src/index.ts": { ours: /^src\/(agent|core)\//, packages: /^$/ },
   "cairn.config.ts": { ours: /^src\/agent\/config\.ts$/, packages: /^$/ },

@@ -1,0 +1,158 @@
+/**
+ * The tasks as runs of cairn: one embedded store, one supervisor, real child processes. A process that is held at its
+ * moment is killed with SIGKILL from here; everything else is what `cairn work` does.
+ */
+import { mkdirSync } from "node:fs";
+import { join } from "node:path";
+import { setTimeout as elapse } from "node:timers/promises";
+import { AgentInvalid } from "../agent/define.ts";
+import { rememberAgentFile } from "../adapters/local/agent-files.ts";
+import { openStore } from "../adapters/local/database.ts";
+import { startSupervisor } from "../adapters/local/supervisor.ts";
+import { localWorld } from "../adapters/local/world.ts";
+import { DEFAULT_TENANT } from "../core/ids.ts";
+import type { World } from "../ports/world.ts";
+import { runId } from "../protocol/ids.ts";
+import { type Row, hasEnded } from "../protocol/row.ts";
+import { show } from "../runner/look.ts";
+import { startRun } from "../runner/start.ts";
+import { answer } from "./operator.ts";
+import { Killer, writePlan } from "./rig.ts";
+import { AT_ONCE, type Answers, LOOK_MS, NO_ANSWERS, type Outcome, type Pass, type Starting } from "./strategy.ts";
+import { linesOf } from "./trace.ts";
+
+/** How often a run is read. Its end is no part of any time that is told. */
+const READ_MS = 50;
+
+export async function cairnPass(pass: Pass, starting: Starting): Promise<readonly Outcome[]> {
+  const { dir, agent, file, limits } = pass;
+  const marks = join(dir, "chaos");
+  mkdirSync(marks, { recursive: true });
+  await pass.chaos?.prepare(dir);
+  const store = openStore({ dir, create: true });
+  const world = localWorld({ store, limits, telemetry: { record: () => {} } });
+  rememberAgentFile(store, { agent: agent.name, file, keepOther: false });
+  const runs = idsOf(world, pass);
+  const taskOf = Object.fromEntries([...runs].map(([task, run]) => [run, task]));
+  writePlan(marks, { taskOf, killOf: Object.fromEntries(pass.kills) });
+  const worker = starting.worker({ dir, limits, agentFiles: [file], chaos: marks });
+  const env = { ...worker.env, ...pass.chaos?.env(dir), CAIRN_STORE: dir };
+  const driven = new Set<string>();
+  const supervisor = startSupervisor({
+    ...{ store, limits, workers: AT_ONCE, worker: { ...worker, env } },
+    onEvent: (event) => {
+      if (event.kind === "moved" && event.readyAt === null) driven.add(event.run);
+    },
+  });
+  try {
+    const killer = new Killer(marks);
+    const answers = await untilEnded(world, { pass, runs, marks, killer, driven, stopped: supervisor.stopped });
+    return await Promise.all(
+      [...runs].map(async ([task, run]): Promise<Outcome> => {
+        const killed = killer.killedAt.get(task) ?? null;
+        const lines = linesOf(marks, task);
+        return { task, run, lines, killed, ...(await endOf(world, run)), answers: answers.get(task) ?? NO_ANSWERS };
+      }),
+    );
+  } finally {
+    await supervisor.drain();
+    store.close();
+  }
+}
+
+const keyOf = (task: number): string => `chaos-${task}`;
+
+/** Their ids, before any of them is there: the processes are told which task a run is. */
+function idsOf(world: World, { agent, tasks }: Pass): ReadonlyMap<number, string> {
+  const idOf = (task: number): string =>
+    runId(world.hash, { tenant: DEFAULT_TENANT, agent: agent.name, idempotencyKey: keyOf(task) });
+  return new Map([...tasks.keys()].map((task) => [task, idOf(task)]));
+}
+
+async function begin(world: World, { agent, tasks }: Pass, task: number): Promise<void> {
+  const input = tasks.get(task) ?? null;
+  const started = await startRun(world, { agent, input, tenant: DEFAULT_TENANT, idempotencyKey: keyOf(task) });
+  if (started.kind === "invalid") throw new AgentInvalid(`the input of task ${task}: ${started.why}`);
+}
+
+interface Watched {
+  readonly pass: Pass;
+  readonly runs: ReadonlyMap<number, string>;
+  readonly marks: string;
+  readonly killer: Killer;
+  /** Runs whose chain has come to its end. One whose last process is held or dead is not among them. */
+  readonly driven: ReadonlySet<string>;
+  readonly stopped: Promise<void>;
+}
+
+/** Starts, kills and answers until every run has ended, or nothing has moved for so long that nothing will. */
+async function untilEnded(world: World, of: Watched): Promise<ReadonlyMap<number, Answers>> {
+  const { pass, killer } = of;
+  const course: Course = { waiting: [...of.runs.keys()], open: new Map(), answers: new Map(), movedAt: Date.now() };
+  const failures: unknown[] = [];
+  of.stopped.catch((error: unknown) => failures.push(error));
+  for (let readAt = 0; course.waiting.length + course.open.size > 0; await elapse(LOOK_MS)) {
+    pass.stop.throwIfAborted();
+    if (failures.length > 0) await of.stopped;
+    killer.look();
+    if (Date.now() - readAt < READ_MS) continue;
+    readAt = Date.now();
+    await lookAround(world, course, of);
+    pass.onProgress(of.runs.size - course.waiting.length - course.open.size);
+    if (Date.now() - course.movedAt > patienceMs(pass)) break;
+  }
+  return course.answers;
+}
+
+interface Course {
+  /** Tasks that are not started yet. */
+  readonly waiting: number[];
+  /** Tasks under way, and how each stood at the last look. */
+  readonly open: Map<number, { readonly seen: string; readonly waits: boolean }>;
+  readonly answers: Map<number, Answers>;
+  /** When something was seen to move for the last time. */
+  movedAt: number;
+}
+
+/** No more runs at the same time than there are workers: how long one takes to resume is not to be a queue's length. */
+async function lookAround(world: World, course: Course, { pass, runs, marks, driven }: Watched): Promise<void> {
+  for (const [task, before] of course.open) {
+    const run = runs.get(task) ?? "";
+    const row = await world.table.read(run, Date.now());
+    if (row === null || (hasEnded(row) && driven.has(run))) {
+      course.open.delete(task);
+      course.movedAt = Date.now();
+      continue;
+    }
+    const waits = mayNeedPerson(row);
+    const seen = `${row.epoch} ${row.version} ${row.stirs}`;
+    if (seen !== before.seen) course.movedAt = Date.now();
+    course.open.set(task, { seen, waits });
+    for (const what of waits ? await answer(world, { run, lines: () => linesOf(marks, task) }) : []) {
+      const answers = course.answers.get(task) ?? NO_ANSWERS;
+      course.answers.set(task, { ...answers, [what]: answers[what] + 1 });
+    }
+  }
+  const atWork = [...course.open.values()].filter(({ waits }) => !waits).length;
+  for (const task of course.waiting.splice(0, AT_ONCE - atWork)) {
+    await begin(world, pass, task);
+    course.open.set(task, { seen: "", waits: false });
+  }
+}
+
+/** A held or dead process is found out at its deadline at the latest; then what it left in doubt has to settle. */
+function patienceMs({ limits, agent }: Pass): number {
+  const settles = Object.values(agent.tools).map(({ settleMs }) => settleMs ?? limits.settleMs);
+  return 2 * (limits.beatMs + limits.skewMs) + Math.max(limits.settleMs, ...settles) + 30_000;
+}
+
+const mayNeedPerson = ({ status, stirs, stirsSeen, owner }: Row): boolean =>
+  (status === "blocked" || status === "waiting") && stirs === stirsSeen && owner === null;
+
+async function endOf(world: World, run: string): Promise<Pick<Outcome, "end" | "why">> {
+  const shown = await show(world, run);
+  if (shown === null) return { end: null, why: "the run is gone" };
+  const { status, failure, result } = shown;
+  if (shown.inProgress) return { end: null, why: `it is ${status}: ${shown.label}` };
+  return { end: { status, result: status === "completed" ? result : (failure?.code ?? null) }, why: null };
+}

@@ -1,0 +1,204 @@
+/**
+ * The whole comparison: the uninterrupted tasks first, then those of each strategy, killed. When to kill is read off an
+ * uninterrupted task, so every strategy is killed at the same moments of the same tasks.
+ *
+ * With `everyEdge` there is a task for each moment of one task: of the protocol for cairn, of its own loop for the
+ * others, since a plain loop has no claim at which it could be killed.
+ */
+import { join } from "node:path";
+import type { Chaos, OutsideEffect } from "../agent/chaos.ts";
+import { effectsSeen } from "../agent/chaos-file.ts";
+import { type Agent, AgentInvalid } from "../agent/define.ts";
+import { asJson } from "../codec/value.ts";
+import type { Json } from "../core/json.ts";
+import type { Limits } from "../protocol/limits.ts";
+import { cairnPass } from "./cairn.ts";
+import { effectsIn } from "./effects.ts";
+import { type Figures, figuresOf } from "./figures.ts";
+import { type Kill, type Moment, chanceFrom, numbered, randomKill, wordsOf } from "./kills.ts";
+import { plainPass } from "./plain.ts";
+import type { Outcome, Pass, Starting, Strategy } from "./strategy.ts";
+
+export interface Trial {
+  readonly dir: string;
+  readonly agent: Agent;
+  readonly file: string;
+  readonly limits: Limits;
+  readonly strategies: readonly Strategy[];
+  readonly tasks: number;
+  readonly seed: string;
+  readonly everyEdge: boolean;
+  readonly chaos: Chaos | null;
+  readonly inputOf: (task: number) => unknown;
+  readonly starting: Starting;
+  readonly onProgress: (what: string) => void;
+  readonly stop: AbortSignal;
+}
+
+/** What was not as it should be, in the column of cairn. */
+export interface Failure {
+  /** Null: it belongs to no task that is known. */
+  readonly task: number | null;
+  readonly run: string | null;
+  /** Where its process was killed, or null. */
+  readonly killed: string | null;
+  readonly what: string;
+}
+
+export interface Report {
+  readonly agent: string;
+  readonly everyEdge: boolean;
+  readonly seed: string;
+  /** Whose word on effects it is. */
+  readonly countedBy: "other side" | "calls";
+  readonly figures: readonly Figures[];
+  readonly failures: readonly Failure[];
+  /** The directory of cairn's own runs. */
+  readonly store: string;
+}
+
+/** An uninterrupted task did not complete. */
+export class ReferenceFailed extends Error {
+  override readonly name = "ReferenceFailed";
+  readonly run: string | null;
+  readonly dir: string;
+
+  constructor(message: string, of: { readonly run: string | null; readonly dir: string }) {
+    super(message);
+    this.run = of.run;
+    this.dir = of.dir;
+  }
+}
+
+export async function compareAll(trial: Trial): Promise<Report> {
+  const { strategies, chaos } = trial;
+  const edgesOf = trial.everyEdge ? await edgesOfEach(trial) : null;
+  const count = edgesOf === null ? trial.tasks : Math.max(...[...edgesOf.values()].map(({ length }) => length));
+  const found = await runPass(trial, { name: "reference", strategy: "cairn", count, kills: new Map() });
+  const dir = join(trial.dir, "reference");
+  const reference = new Map(found.map((each) => [each.task, complete(each, dir)]));
+  const referenceEffects = await effectsOf(trial, dir, found);
+  const normalise = chaos?.normalise ?? ((result: Json) => result);
+
+  const columns: Column[] = [];
+  for (const strategy of strategies) {
+    const kills = killsOf(trial, { edges: edgesOf?.get(strategy) ?? null, reference });
+    const outcomes = await runPass(trial, { name: strategy, strategy, count, kills });
+    const effects = await effectsOf(trial, join(trial.dir, strategy), outcomes);
+    const figures = figuresOf({ strategy, outcomes, effects, reference, referenceEffects, normalise });
+    columns.push({ figures, outcomes, kills });
+  }
+  const own = columns.find(({ figures }) => figures.strategy === "cairn");
+  return {
+    ...{ agent: trial.agent.name, everyEdge: trial.everyEdge, seed: trial.seed, store: join(trial.dir, "cairn") },
+    countedBy: chaos?.effects == null ? "calls" : "other side",
+    figures: columns.map(({ figures }) => figures),
+    failures: own === undefined ? [] : failuresIn(own),
+  };
+}
+
+interface Column {
+  readonly figures: Figures;
+  readonly outcomes: readonly Outcome[];
+  readonly kills: ReadonlyMap<number, Kill>;
+}
+
+/** The moments of one uninterrupted task, for each strategy. */
+async function edgesOfEach(trial: Trial): Promise<ReadonlyMap<Strategy, readonly Kill[]>> {
+  const edges = new Map<Strategy, readonly Kill[]>();
+  for (const strategy of trial.strategies) {
+    const name = `first-${strategy}`;
+    const [first] = await runPass(trial, { name, strategy, count: 1, kills: new Map() });
+    edges.set(strategy, numbered(momentsIn(complete(first, join(trial.dir, name)))));
+  }
+  return edges;
+}
+
+/** One kill for each task. Where there are more tasks than edges, the edges go round. */
+function killsOf(
+  { seed }: Trial,
+  of: { readonly edges: readonly Kill[] | null; readonly reference: ReadonlyMap<number, Outcome> },
+): ReadonlyMap<number, Kill> {
+  const { edges, reference } = of;
+  const kills = new Map<number, Kill>();
+  for (const [task, outcome] of reference) {
+    const kill =
+      edges === null
+        ? randomKill(momentsIn(outcome), chanceFrom(`${seed}/${task}`))
+        : (edges[(task - 1) % edges.length] ?? null);
+    if (kill !== null) kills.set(task, kill);
+  }
+  return kills;
+}
+
+const momentsIn = ({ lines }: Outcome): readonly Moment[] =>
+  lines.flatMap((line) => (line.kind === "moment" ? [{ when: line.when, name: line.name, at: line.where }] : []));
+
+/** What is killed is compared with it, so it has to come to a good end. */
+function complete(outcome: Outcome | undefined, dir: string): Outcome {
+  if (outcome?.end?.status === "completed") return outcome;
+  const { end = null, why = null, run = null, task = 1 } = outcome ?? {};
+  const words = end === null ? (why ?? "it did not begin") : `it ${end.status}: ${JSON.stringify(end.result)}`;
+  throw new ReferenceFailed(`task ${task}: ${words}`, { run, dir });
+}
+
+const TITLES = { "in-process": "in the process", "act-then-save": "act, then save", cairn: "cairn" } as const;
+
+async function runPass(
+  trial: Trial,
+  of: {
+    readonly name: string;
+    readonly strategy: Strategy;
+    readonly count: number;
+    readonly kills: ReadonlyMap<number, Kill>;
+  },
+): Promise<readonly Outcome[]> {
+  const { agent, file, limits, chaos, stop, starting } = trial;
+  const { name, strategy, count, kills } = of;
+  const tasks = new Map<number, Json>();
+  for (let task = 1; task <= count; task += 1) tasks.set(task, inputFor(trial, task));
+  const title = kills.size === 0 ? "uninterrupted" : TITLES[strategy];
+  const onProgress = (ended: number): void => trial.onProgress(`${title}: ${ended} of ${count} tasks`);
+  onProgress(0);
+  const pass: Pass = { ...{ dir: join(trial.dir, name), agent, file, tasks, kills, limits, chaos, stop }, onProgress };
+  if (strategy === "cairn") return cairnPass(pass, starting);
+  return plainPass(pass, { saves: strategy === "act-then-save", starting });
+}
+
+function inputFor({ inputOf, chaos }: Trial, task: number): Json {
+  const input = asJson(inputOf(task));
+  if (input.ok) return input.json;
+  const whose = chaos === null ? "the input" : "what chaos gives as input";
+  throw new AgentInvalid(`${whose} of task ${task} is not JSON: ${input.why}`);
+}
+
+async function effectsOf(
+  { chaos }: Trial,
+  dir: string,
+  outcomes: readonly Outcome[],
+): Promise<readonly OutsideEffect[]> {
+  if (chaos?.effects != null) return effectsSeen(chaos, dir);
+  return outcomes.flatMap(({ task, lines }) => effectsIn(lines, task));
+}
+
+function failuresIn({ figures, outcomes, kills }: Column): readonly Failure[] {
+  const failed = (task: number, what: string): Failure => {
+    const kill = kills.get(task);
+    const run = outcomes.find((outcome) => outcome.task === task)?.run ?? null;
+    return { task, run, killed: kill === undefined ? null : wordsOf(kill), what };
+  };
+  const lost = figures.lost.map((task) => {
+    const { end = null, why = null } = outcomes.find((outcome) => outcome.task === task) ?? {};
+    return failed(task, end === null ? `lost: ${why ?? ""}` : `it ${end.status}: ${JSON.stringify(end.result)}`);
+  });
+  const differ = figures.divergent.map((task) => failed(task, "its result is another one"));
+  const more = (figures.duplicates ?? []).map(({ tool, of, times, ids }): Failure => {
+    return { ...NO_TASK, what: `${tool} happened ${times} too often for ${of}: ${ids.join(", ")}` };
+  });
+  const less = figures.missing.map(({ tool, of, times }): Failure => {
+    return { ...NO_TASK, what: `${tool} happened ${times} too seldom for ${of}` };
+  });
+  return [...lost, ...differ, ...more, ...less];
+}
+
+const NO_TASK = { task: null, run: null, killed: null } as const;

@@ -1,0 +1,120 @@
+/** One column of the table: what became of the tasks of a strategy, beside the uninterrupted ones. Pure. */
+import type { OutsideEffect } from "../agent/chaos.ts";
+import { canonical } from "../codec/canonical.ts";
+import type { Json } from "../core/json.ts";
+import { type Difference, compareEffects } from "./effects.ts";
+import type { Answers, Outcome, Strategy } from "./strategy.ts";
+import type { Line } from "./trace.ts";
+
+/** Work that was lost with the process, per killed task: replies of the model, and runs of tools. */
+export interface Lost {
+  readonly repliesMean: number;
+  readonly repliesMax: number;
+  readonly callsMean: number;
+  readonly callsMax: number;
+}
+
+export interface Figures {
+  readonly strategy: Strategy;
+  readonly tasks: number;
+  /** Tasks whose moment came. */
+  readonly killed: number;
+  /** Ended as the uninterrupted one did. */
+  readonly survived: number;
+  /** Tasks that did not. */
+  readonly lost: readonly number[];
+  /** Ended with another result. */
+  readonly divergent: readonly number[];
+  /** Null: its runs are gone, so there is nothing to be told twice. */
+  readonly duplicates: readonly Difference[] | null;
+  readonly missing: readonly Difference[];
+  readonly work: Lost;
+  /** From the kill until another process went on with the task; null where none did. */
+  readonly resumeMs: { readonly p50: number; readonly max: number } | null;
+  readonly answers: Answers;
+}
+
+export interface Compared {
+  readonly strategy: Strategy;
+  readonly outcomes: readonly Outcome[];
+  readonly effects: readonly OutsideEffect[];
+  /** The uninterrupted ones, by task. */
+  readonly reference: ReadonlyMap<number, Outcome>;
+  /** Of the same tasks. */
+  readonly referenceEffects: readonly OutsideEffect[];
+  readonly normalise: (result: Json) => Json;
+}
+
+export function figuresOf(of: Compared): Figures {
+  const { strategy, outcomes, reference } = of;
+  const isLost = ({ task, end }: Outcome): boolean => end?.status !== reference.get(task)?.end?.status;
+  const lost = outcomes.filter(isLost);
+  const alive = outcomes.filter((outcome) => !isLost(outcome));
+  const resultOf = (outcome: Outcome | undefined): string => canonical(of.normalise(outcome?.end?.result ?? null));
+  const divergent = alive.filter((outcome) => resultOf(outcome) !== resultOf(reference.get(outcome.task)));
+  const killed = outcomes.filter((outcome) => outcome.killed !== null);
+  const resumes = killed.flatMap(resumeMsOf).toSorted((one, other) => one - other);
+  const { duplicates, missing } = compareEffects(of.referenceEffects, of.effects);
+  const isForgetful = strategy === "in-process";
+  return {
+    strategy,
+    tasks: outcomes.length,
+    killed: killed.length,
+    survived: alive.length,
+    lost: lost.map(({ task }) => task),
+    divergent: divergent.map(({ task }) => task),
+    duplicates: isForgetful ? null : duplicates,
+    missing: isForgetful ? [] : missing,
+    work: lostWork(killed, reference),
+    resumeMs: resumes.length === 0 ? null : { p50: middle(resumes), max: resumes.at(-1) ?? 0 },
+    answers: sumOf(outcomes.map(({ answers }) => answers)),
+  };
+}
+
+/** What makes the command fail. */
+export const isSound = ({ lost, divergent, duplicates, missing }: Figures): boolean =>
+  lost.length + divergent.length + (duplicates ?? []).length + missing.length === 0;
+
+const middle = (sorted: readonly number[]): number => sorted[Math.floor((sorted.length - 1) / 2)] ?? 0;
+
+/** The first thing that another process did for the task, beyond taking it up. */
+function resumeMsOf({ killed, lines }: Outcome): readonly number[] {
+  if (killed === null) return [];
+  const others = lines.filter(({ pid, at }) => pid !== killed.pid && at >= killed.at);
+  const moved = others.find((line) => line.kind !== "begun" && !(line.kind === "moment" && line.name === "claim"));
+  const first = moved ?? others[0];
+  return first === undefined ? [] : [first.at - killed.at];
+}
+
+interface Work {
+  readonly replies: number;
+  readonly calls: number;
+}
+
+const workIn = (lines: readonly Line[]): Work => ({
+  replies: lines.filter((line) => line.kind === "moment" && line.name === "model" && line.when === "after").length,
+  calls: lines.filter((line) => line.kind === "call" && line.what === "begun").length,
+});
+
+/** Of a task that came to its end, what was done beyond the uninterrupted one; of one that is gone, all that was done. */
+function lostWork(killed: readonly Outcome[], reference: ReadonlyMap<number, Outcome>): Lost {
+  const lost = killed.map(({ task, end, lines }): Work => {
+    const [done, due] = [workIn(lines), workIn(reference.get(task)?.lines ?? [])];
+    if (end === null) return done;
+    return { replies: Math.max(0, done.replies - due.replies), calls: Math.max(0, done.calls - due.calls) };
+  });
+  const [replies, calls] = [lost.map((work) => work.replies), lost.map((work) => work.calls)];
+  return {
+    ...{ repliesMean: mean(replies), repliesMax: Math.max(0, ...replies) },
+    ...{ callsMean: mean(calls), callsMax: Math.max(0, ...calls) },
+  };
+}
+
+const mean = (numbers: readonly number[]): number =>
+  numbers.length === 0 ? 0 : numbers.reduce((sum, each) => sum + each, 0) / numbers.length;
+
+const sumOf = (all: readonly Answers[]): Answers => ({
+  approved: all.reduce((sum, { approved }) => sum + approved, 0),
+  confirmed: all.reduce((sum, { confirmed }) => sum + confirmed, 0),
+  repeated: all.reduce((sum, { repeated }) => sum + repeated, 0),
+});

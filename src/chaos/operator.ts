@@ -1,0 +1,52 @@
+/**
+ * Stands for the person whom a run may need: approves its gates, and says of a call whose outcome is unknown what the
+ * log of calls says, as an operator would who looks at the other side. Where nobody can tell, nobody answers.
+ */
+import { BUDGET } from "../core/extension.ts";
+import type { World } from "../ports/world.ts";
+import { decide } from "../runner/gate.ts";
+import { type UnknownCall, show } from "../runner/look.ts";
+import { reconcile } from "../runner/reconcile.ts";
+import type { CallLine, Line } from "./trace.ts";
+
+const BY = "chaos";
+
+/** What was answered, if anything. */
+export type Answered = "approved" | "confirmed" | "repeated";
+
+export async function answer(
+  world: World,
+  of: { readonly run: string; readonly lines: () => readonly Line[] },
+): Promise<readonly Answered[]> {
+  const { run } = of;
+  const shown = await show(world, run);
+  const answered: Answered[] = [];
+  for (const { gate, call, decided } of shown?.gates ?? []) {
+    // Nobody gives a run more than its agent's budget just because it is killed.
+    if (decided || call === BUDGET) continue;
+    const outcome = await decide(world, { run, gate, as: "approve", args: null, by: BY, note: null });
+    if (outcome.kind === "accepted") answered.push("approved");
+  }
+  for (const unknown of shown?.unknown ?? []) {
+    const seen = truthOf(of.lines(), unknown);
+    if (unknown.answered || seen === null) continue;
+    const as = seen.kind === "happened" ? "succeeded" : "retry";
+    if (as === "retry" && world.clock.now() < unknown.askFrom) continue;
+    const result = seen.kind === "happened" ? seen.result : null;
+    const said = { run, call: unknown.call, as, result, by: BY, note: null } as const;
+    const outcome = await reconcile(world, said);
+    if (outcome.kind === "accepted") answered.push(seen.kind === "happened" ? "confirmed" : "repeated");
+  }
+  return answered;
+}
+
+type Truth = { readonly kind: "happened"; readonly result: CallLine["result"] } | { readonly kind: "absent" };
+
+/** Null: it went out and never came back, so the log cannot tell. */
+export function truthOf(lines: readonly Line[], { tool, key }: Pick<UnknownCall, "tool" | "key">): Truth | null {
+  const calls = lines.filter((line) => line.kind === "call").filter((line) => line.tool === tool && line.key === key);
+  const returned = calls.find(({ what }) => what === "returned");
+  if (returned !== undefined) return { kind: "happened", result: returned.result };
+  const begun = calls.filter(({ what }) => what === "begun").length;
+  return begun === calls.filter(({ what }) => what === "threw").length ? { kind: "absent" } : null;
+}

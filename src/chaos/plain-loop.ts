@@ -1,0 +1,135 @@
+/**
+ * The two ways in which agents are usually run, for comparison: a plain loop over the agent's own model, tools and
+ * definition of done. It keeps its state in the process or, in the other way, writes it to a file after each beat, with
+ * write-then-rename, and goes on from there. What it does not do is what cairn does: no intent is durable before a call
+ * leaves, so a try after a crash is a new call with a fresh key (seed 2: "the bug that re-ran a side effect").
+ */
+import { randomUUID } from "node:crypto";
+import { existsSync, readFileSync, renameSync, writeFileSync } from "node:fs";
+import type { Agent, Check, RunView, SettledCall } from "../agent/define.ts";
+import type { Model, RepliedPart } from "../agent/model.ts";
+import { asJson, sentenceOf } from "../codec/value.ts";
+import { NOTHING_SPENT } from "../core/budget.ts";
+import type { Json } from "../core/json.ts";
+import { BOUNDS } from "../core/limits.ts";
+import { type Message, type Part, inline, text } from "../core/message.ts";
+import type { Rig } from "./rig.ts";
+
+/** How a task ended. */
+export interface End {
+  readonly status: "completed" | "failed";
+  /** With failed: why. */
+  readonly result: Json;
+}
+
+interface LoopState {
+  readonly messages: readonly Message[];
+  readonly calls: readonly SettledCall[];
+  readonly end: End | null;
+}
+
+export interface PlainLoop {
+  readonly agent: Agent;
+  readonly model: Model;
+  readonly task: Json;
+  readonly rig: Rig;
+  /** Where the state is saved after each beat; null keeps it in the process. */
+  readonly file: string | null;
+}
+
+export async function plainLoop(loop: PlainLoop): Promise<End> {
+  const { task, rig, file } = loop;
+  const words = typeof task === "string" ? task : JSON.stringify(task);
+  let state = loaded(file) ?? { messages: [message("user", [text(words)], [])], calls: [], end: null };
+  for (let beat = 0; state.end === null; beat += 1) {
+    state =
+      beat < loop.agent.topology.maxBeats
+        ? await oneBeat(loop, state)
+        : { ...state, end: { status: "failed", result: "it used up its beats" } };
+    if (file === null) continue;
+    await rig.onMoment({ when: "before", name: "save", at: "" });
+    save(file, state);
+    await rig.onMoment({ when: "after", name: "save", at: "" });
+  }
+  return state.end;
+}
+
+function loaded(file: string | null): LoopState | null {
+  return file === null || !existsSync(file) ? null : (JSON.parse(readFileSync(file, "utf8")) as LoopState);
+}
+
+function save(file: string, state: LoopState): void {
+  writeFileSync(`${file}.new`, JSON.stringify(state), { flush: true });
+  renameSync(`${file}.new`, file);
+}
+
+/** Plan, act, observe. */
+async function oneBeat(loop: PlainLoop, state: LoopState): Promise<LoopState> {
+  const reply = await ask(loop, state);
+  if (reply === null) return { ...state, end: { status: "failed", result: "its model failed" } };
+  const parts = reply.map((part, index) => spoken(part, `c${state.calls.length + 1}-${index}`));
+  const messages = [...state.messages, message("assistant", parts, state.messages)];
+  const asked = parts.filter((part) => part.kind === "call");
+  if (asked.length === 0) return judge(loop, { ...state, messages });
+  const calls = await Promise.all(asked.map((part) => act(loop, part)));
+  for (const { call, tool, outcome, result } of calls) {
+    const part: Part = { kind: "result", call, tool, outcome, value: inline(result), edited: null };
+    messages.push(message("tool", [part], messages));
+  }
+  return { ...state, messages, calls: [...state.calls, ...calls] };
+}
+
+/** Asked again where the same question may be answered later. */
+async function ask({ agent, model }: PlainLoop, { messages }: LoopState): Promise<readonly RepliedPart[] | null> {
+  const { instructions, tools } = agent;
+  for (let tries = 0; tries <= BOUNDS.modelRetriesMax; tries += 1) {
+    const { signal } = new AbortController();
+    const outcome = await model.ask({ instructions, messages, tools, signal });
+    if (outcome.kind === "reply") return outcome.parts;
+    if (outcome.kind === "aborted" || !outcome.retryable) return null;
+  }
+  return null;
+}
+
+function spoken(part: RepliedPart, call: string): Part {
+  if (part.kind === "call") return { ...part, call, args: inline(part.args) };
+  if (part.kind === "badCall") return { kind: "call", call, tool: part.tool, args: inline(part.raw), provider: null };
+  return part;
+}
+
+async function act({ agent }: PlainLoop, part: Extract<Part, { kind: "call" }>): Promise<SettledCall> {
+  const { call, tool: name, args: value } = part;
+  const args = value.kind === "inline" ? value.json : null;
+  const tool = agent.tools[name];
+  const failed = (result: string): SettledCall => ({ call, tool: name, args, outcome: "failed", result });
+  if (tool === undefined) return failed(`there is no tool ${name}`);
+  try {
+    const { signal } = new AbortController();
+    const input: unknown = tool.input.parse(args);
+    const log = (): void => {};
+    const deadline = Number.MAX_SAFE_INTEGER;
+    const parsed = asJson(await tool.run({ input, key: randomUUID(), epoch: 1, signal, deadline, log }));
+    return parsed.ok ? { call, tool: name, args, outcome: "succeeded", result: parsed.json } : failed(parsed.why);
+  } catch (error) {
+    return failed(sentenceOf(error));
+  }
+}
+
+/** The model says that it is done. What is missing is told to it. */
+async function judge({ agent, task }: PlainLoop, state: LoopState): Promise<LoopState> {
+  const last = state.messages.at(-1)?.parts ?? [];
+  const words = last.flatMap((part) => (part.kind === "text" ? [part.text] : [])).join("\n");
+  const view: RunView = { task, calls: state.calls, text: words, spent: NOTHING_SPENT };
+  const missing: string[] = [];
+  for (const check of agent.done) {
+    const verdict = await (check as Check<Json>).holds(view);
+    if (verdict !== true) missing.push(verdict === false ? check.name : verdict);
+  }
+  if (missing.length === 0) return { ...state, end: { status: "completed", result: agent.result(view) } };
+  const told = message("user", [text(`You are not done yet. What is missing: ${missing.join("; ")}`)], state.messages);
+  return { ...state, messages: [...state.messages, told] };
+}
+
+const message = (role: Message["role"], parts: readonly Part[], before: readonly Message[]): Message => ({
+  ...{ id: `m${before.length + 1}`, at: Date.now(), source: "loop", role, parts, tokens: 0 },
+});

@@ -1,0 +1,134 @@
+/**
+ * What chaos puts around an agent inside of the processes that are to be killed: it notes the moments and the calls, and
+ * holds the process at the moment that was chosen for its task, so that it can be killed exactly there. Each task is
+ * held once; whoever finds the mark passes.
+ */
+import { existsSync, linkSync, readFileSync, readdirSync, rmSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import type { Agent, Tool } from "../agent/define.ts";
+import type { Model } from "../agent/model.ts";
+import { asJson } from "../codec/value.ts";
+import type { Json } from "../core/json.ts";
+import { agentWithEdges } from "../runner/edges.ts";
+import type { Kill, Moment } from "./kills.ts";
+import { type CallLine, MomentCount, append } from "./trace.ts";
+
+/** What the processes of one directory are told. */
+export interface Plan {
+  /** Which task a run is. */
+  readonly taskOf: Readonly<Record<string, number>>;
+  readonly killOf: Readonly<Record<number, Kill>>;
+}
+
+const planFile = (dir: string): string => join(dir, "plan.json");
+
+export const writePlan = (dir: string, plan: Plan): void => writeFileSync(planFile(dir), JSON.stringify(plan));
+
+export const readPlan = (dir: string): Plan => JSON.parse(readFileSync(planFile(dir), "utf8")) as Plan;
+
+export interface Rig {
+  readonly onMoment: (moment: Moment) => Promise<void>;
+  readonly agent: (agent: Agent) => Agent;
+  readonly model: (model: Model) => Model;
+}
+
+/** `taskInHand`: null while a process does something else. */
+export function rigFor(of: { readonly dir: string; readonly plan: Plan; taskInHand(): number | null }): Rig {
+  const { dir, plan } = of;
+  const counts = new Map<number, MomentCount>();
+  const onMoment = async ({ when, name, at }: Moment): Promise<void> => {
+    const task = of.taskInHand();
+    if (task === null) return;
+    const count = counts.get(task) ?? new MomentCount(dir, task);
+    counts.set(task, count);
+    const nth = count.of({ when, name }) + 1;
+    append(dir, task, { kind: "moment", when, name, where: at });
+    const kill = plan.killOf[task];
+    const isMeant = kill?.when === when && kill.name === name && kill.nth === nth;
+    if (isMeant && leaveMark(dir, task)) await new Promise<never>(() => void setInterval(() => {}, FOR_EVER_MS));
+  };
+  const note = (line: Omit<CallLine, "kind" | "at" | "pid">): void => {
+    const task = of.taskInHand();
+    if (task !== null) append(dir, task, { kind: "call", ...line });
+  };
+  return {
+    onMoment,
+    agent: (agent) => agentWithEdges(agentNoted(agent, note), onMoment),
+    model: (model) => ({
+      name: model.name,
+      ask: async (request) => {
+        await onMoment({ when: "before", name: "model", at: "" });
+        const outcome = await model.ask(request);
+        await onMoment({ when: "after", name: "model", at: "" });
+        return outcome;
+      },
+    }),
+  };
+}
+
+const FOR_EVER_MS = 60_000;
+
+/** Inside of the edges: a process that is killed before a tool's run has not called it. */
+function agentNoted(agent: Agent, note: (line: Omit<CallLine, "kind" | "at" | "pid">) => void): Agent {
+  const noted = (name: string, tool: Tool): Tool => ({
+    ...tool,
+    run: async (context) => {
+      const args = jsonOf(context.input);
+      const call = { tool: name, effect: tool.effect, key: context.key, args };
+      note({ ...call, what: "begun", result: null });
+      try {
+        const result: unknown = await tool.run(context);
+        note({ ...call, what: "returned", result: jsonOf(result) });
+        return result;
+      } catch (error) {
+        const isUnsure = context.signal.aborted || (error instanceof Error && error.name === "OutcomeUnknown");
+        note({ ...call, what: isUnsure ? "unsure" : "threw", result: null });
+        throw error;
+      }
+    },
+  });
+  const tools = Object.entries(agent.tools).map(([name, tool]) => [name, noted(name, tool)] as const);
+  return { ...agent, tools: Object.fromEntries(tools) };
+}
+
+function jsonOf(value: unknown): Json {
+  const parsed = asJson(value);
+  return parsed.ok ? parsed.json : null;
+}
+
+/** False: somebody was held here before. The mark is there with all of its content or not at all. */
+function leaveMark(dir: string, task: number): boolean {
+  const mark = join(dir, `held.${task}`);
+  if (existsSync(mark)) return false;
+  const mine = join(dir, `mark.${process.pid}`);
+  writeFileSync(mine, String(process.pid));
+  try {
+    linkSync(mine, mark);
+    return true;
+  } catch {
+    return false;
+  } finally {
+    rmSync(mine, { force: true });
+  }
+}
+
+/** Kills each process that is held, once, and remembers when. */
+export class Killer {
+  readonly killedAt = new Map<number, { readonly at: number; readonly pid: number }>();
+  readonly #dir: string;
+
+  constructor(dir: string) {
+    this.#dir = dir;
+  }
+
+  look(): void {
+    for (const name of readdirSync(this.#dir)) {
+      if (!name.startsWith("held.")) continue;
+      const task = Number(name.slice("held.".length));
+      if (this.killedAt.has(task)) continue;
+      const pid = Number(readFileSync(join(this.#dir, name), "utf8"));
+      this.killedAt.set(task, { at: Date.now(), pid });
+      process.kill(pid, "SIGKILL");
+    }
+  }
+}
