@@ -1,10 +1,10 @@
 /** The agents that a deployment knows, ready to be run, and loaded when a run needs one. */
 import { sentenceOf } from "../src/codec/value.ts";
-import type { Limits } from "../src/protocol/limits.ts";
+import type { World } from "../src/ports/world.ts";
 import type { LoadedAgent, Runner } from "../src/runner/step.ts";
 import { definedAgent } from "./defined-agent.ts";
 
-export function agentOf(limits: Limits): Runner["agentOf"] {
+export function agentOf(world: World): Runner["agentOf"] {
   const loaded = new Map<string, LoadedAgent>();
   return async (name) => {
     try {
@@ -12,7 +12,7 @@ export function agentOf(limits: Limits): Runner["agentOf"] {
       if (defined === null) return { kind: "absent", why: `this deployment has no agent named ${name}` };
       // What speaks to models is large, and a function that only claims and releases never needs it.
       const { ready } = await import("./ready-agent.ts");
-      const agent = loaded.get(name) ?? ready(defined, limits);
+      const agent = loaded.get(name) ?? ready(defined, world);
       loaded.set(name, agent);
       return agent;
     } catch (error) {

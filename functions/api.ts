@@ -3,9 +3,10 @@ import { awsWorld } from "../src/adapters/aws/world.ts";
 import { createApi } from "../src/api/app.ts";
 import { definedAgent } from "./defined-agent.ts";
 import { type FromGateway, baseOf, callerOf, gatewayHandler } from "./gateway.ts";
+import { secretsOf } from "./secrets.ts";
 import { settingsOf } from "./settings.ts";
 
-const world = awsWorld(settingsOf("api"));
+const world = awsWorld({ ...settingsOf("api"), secrets: secretsOf() });
 const api = createApi<FromGateway>({ world, agentOf: definedAgent, callerOf, baseOf });
 
 export const handler = gatewayHandler(api);

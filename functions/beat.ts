@@ -7,11 +7,12 @@ import { SegmentCache } from "../src/runner/load.ts";
 import type { Runner } from "../src/runner/step.ts";
 import { agentOf } from "./agents.ts";
 import { type LambdaContext, invocation } from "./invocation.ts";
+import { secretsOf } from "./secrets.ts";
 import { settingsOf } from "./settings.ts";
 
-const world = awsWorld(settingsOf("beat"));
+const world = awsWorld({ ...settingsOf("beat"), secrets: secretsOf() });
 const caches = { segments: new SegmentCache(), commits: new CommitCache() };
-const runner: Runner = { world, agentOf: agentOf(world.limits), ...caches };
+const runner: Runner = { world, agentOf: agentOf(world), ...caches };
 
 type Beat = Extract<Task, { readonly kind: "beat" }>;
 

@@ -2,11 +2,12 @@
 import { checkAgent } from "../src/agent/check.ts";
 import type { Agent } from "../src/agent/define.ts";
 import { modelOf } from "../src/agent/model.ts";
-import type { Limits } from "../src/protocol/limits.ts";
+import type { World } from "../src/ports/world.ts";
+import { readerIn } from "../src/runner/secrets.ts";
 import type { LoadedAgent } from "../src/runner/step.ts";
 
-export function ready(agent: Agent, limits: Limits): LoadedAgent {
-  checkAgent(agent, limits);
-  const model = modelOf(agent.model, { OPENAI_COMPATIBLE_API_KEY: process.env["OPENAI_COMPATIBLE_API_KEY"] });
+export function ready(agent: Agent, world: World): LoadedAgent {
+  checkAgent(agent, world.limits);
+  const model = modelOf(agent.model, readerIn(world));
   return { kind: "agent", agent, model };
 }

@@ -34,7 +34,7 @@ export const machineArn = (): string => named("CAIRN_MACHINE");
 /** A deployment is known by its table. */
 export const telemetryOf = (service: string): Telemetry => lambdaTelemetry({ deployment: tableName(), service });
 
-function named(name: string): string {
+export function named(name: string): string {
   const value = process.env[name];
   if (value) return value;
   throw new Error(`${name} is not set: the deployment of this function is not complete`);

@@ -8,9 +8,10 @@ import type { FiringOutcome } from "../src/protocol/firing.ts";
 import { fireInTime } from "../src/runner/firing.ts";
 import { definedAgent } from "./defined-agent.ts";
 import { type LambdaContext, invocation } from "./invocation.ts";
+import { secretsOf } from "./secrets.ts";
 import { settingsOf } from "./settings.ts";
 
-const world = awsWorld(settingsOf("start"));
+const world = awsWorld({ ...settingsOf("start"), secrets: secretsOf() });
 
 /** What a schedule's target says; the input of the run is the agent's own. */
 interface Firing {

@@ -5,25 +5,24 @@
 import type { FunctionName, Names } from "./names.ts";
 import type { Plan } from "./plan.ts";
 
-type Variable = "CAIRN_TABLE" | "CAIRN_BUCKET" | "CAIRN_MACHINE" | "CAIRN_BEAT_SECONDS" | "CAIRN_LIMITS";
+type Variable = (typeof OUTSIDE)[number];
 
 const WORLD = ["CAIRN_TABLE", "CAIRN_BUCKET", "CAIRN_MACHINE", "CAIRN_BEAT_SECONDS", "CAIRN_LIMITS"] as const;
+/** Of those that write what comes from outside, and have to know which secrets to keep out. */
+const OUTSIDE = [...WORLD, "CAIRN_PARAMETERS"] as const;
 
 /** By each function. */
 export const READ: Readonly<Record<FunctionName, readonly Variable[]>> = {
-  beat: WORLD,
+  beat: OUTSIDE,
   park: ["CAIRN_TABLE", "CAIRN_MACHINE"],
-  start: WORLD,
+  start: OUTSIDE,
   sweep: WORLD,
   cleanup: ["CAIRN_TABLE", "CAIRN_BUCKET"],
-  api: WORLD,
+  api: OUTSIDE,
 };
 
 /** They load agents, which may read the `env` of their deployment. */
 const LOADS_AGENTS: ReadonlySet<FunctionName> = new Set(["beat", "start", "api"]);
-
-/** They make agents ready to be run, with what speaks to models; whoever only reads a definition needs no key. */
-const SPEAKS_TO_MODELS: ReadonlySet<FunctionName> = new Set(["beat"]);
 
 export function environmentOf(
   fn: FunctionName,
@@ -35,11 +34,10 @@ export function environmentOf(
     CAIRN_MACHINE: names.machineArn,
     CAIRN_BEAT_SECONDS: String(plan.beatSeconds),
     CAIRN_LIMITS: JSON.stringify(plan.limits),
+    CAIRN_PARAMETERS: JSON.stringify(plan.secrets),
   };
   return {
     ...Object.fromEntries(READ[fn].map((name) => [name, values[name]])),
     ...(LOADS_AGENTS.has(fn) ? plan.options.env : {}),
   };
 }
-
-export const speaksToModels = (fn: FunctionName): boolean => SPEAKS_TO_MODELS.has(fn);

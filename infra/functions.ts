@@ -1,6 +1,6 @@
 /** The functions: bundles that were made before, each with its own role, and the stream that calls the clean-up. */
 import { TABLE } from "../src/adapters/aws/schema.ts";
-import { environmentOf, speaksToModels } from "./environment.ts";
+import { environmentOf } from "./environment.ts";
 import { statementsOf } from "./grants.ts";
 import { FUNCTIONS, type FunctionName, type LettersOf } from "./names.ts";
 import { secondsOf } from "./plan.ts";
@@ -17,21 +17,12 @@ const STREAM_TRIES_MAX = 10;
 const LETTER_DAYS = 14;
 
 export function createFunctions(site: Site): Functions {
-  // The key of a model, for agents that speak to one by address. Without it such a call is refused by the other side.
-  const modelKey = new sst.Secret("OpenAiCompatibleApiKey", "none");
-  const made = FUNCTIONS.map((fn) => {
-    const environment = environmentOf(fn, site);
-    const keys = { ...environment, OPENAI_COMPATIBLE_API_KEY: modelKey.value };
-    return [fn, createFunction(site, fn, speaksToModels(fn) ? keys : environment)] as const;
-  });
+  const made = FUNCTIONS.map((fn) => [fn, createFunction(site, fn)] as const);
   return Object.fromEntries(made) as Record<FunctionName, sst.aws.Function>;
 }
 
-function createFunction(
-  { names, plan }: Site,
-  fn: FunctionName,
-  variables: Readonly<Record<string, $util.Input<string>>>,
-): sst.aws.Function {
+function createFunction(site: Site, fn: FunctionName): sst.aws.Function {
+  const { names, plan } = site;
   const { options } = plan;
   const isBeat = fn === "beat";
   return new sst.aws.Function(capitalized(fn), {
@@ -45,7 +36,7 @@ function createFunction(
     memory: `${isBeat ? options.memoryMb : SMALL_MB} MB`,
     logging: { retention: options.logRetention, format: "json" },
     dev: false,
-    permissions: statementsOf(fn, names),
+    permissions: statementsOf(fn, names, plan.secrets),
     ...(isBeat && options.concurrencyMax !== null ? { concurrency: { reserved: options.concurrencyMax } } : {}),
     transform: {
       // SST lets every identity of the account take this role, and the managed policy lets it write any log.
@@ -55,7 +46,7 @@ function createFunction(
         role.managedPolicyArns = [];
       },
       // What SST adds serves its links, which no function of ours has.
-      function: { environment: { variables } },
+      function: { environment: { variables: environmentOf(fn, site) } },
     },
   });
 }

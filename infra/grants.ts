@@ -28,6 +28,8 @@ interface Grant {
   readonly wakes?: true;
   /** May read the stream of the table: Lambda does, in its name. */
   readonly follows?: true;
+  /** May read the secrets that agents declare, and no others. */
+  readonly secrets?: true;
   /** Where Lambda leaves what it gave up, in its name. */
   readonly letters?: LettersOf;
 }
@@ -41,9 +43,9 @@ const CREATE = ["GetItem", "PutItem", "DeleteItem", "UpdateItem"];
 const KEEP = ["GetObject", "PutObject"] as const;
 
 const GRANTS: Readonly<Record<FunctionName, Grant>> = {
-  beat: { rows: [...DELIVER, ...INBOX], objects: KEEP, archives: true, wakes: true },
+  beat: { rows: [...DELIVER, ...INBOX], objects: KEEP, archives: true, wakes: true, secrets: true },
   park: { rows: ["UpdateItem"], wakes: true },
-  start: { rows: CREATE, objects: KEEP, starts: true, letters: "schedule" },
+  start: { rows: CREATE, objects: KEEP, starts: true, letters: "schedule", secrets: true },
   sweep: {
     rows: [...DELIVER, ...INBOX],
     index: "alive",
@@ -54,11 +56,13 @@ const GRANTS: Readonly<Record<FunctionName, Grant>> = {
     ...{ rows: ["GetItem", "Query", "BatchWriteItem"], objects: ["DeleteObject"] },
     ...{ follows: true, letters: "stream" },
   },
-  api: { rows: [...CREATE, "Query"], objects: KEEP, starts: true, wakes: true },
+  api: { rows: [...CREATE, "Query"], objects: KEEP, starts: true, wakes: true, secrets: true },
 };
 
-export function statementsOf(fn: FunctionName, names: Names): Statement[] {
+/** `secrets`: the names that agents declare. The key that encrypts them is AWS's, and asks nobody for another grant. */
+export function statementsOf(fn: FunctionName, names: Names, secrets: readonly string[]): Statement[] {
   const { rows, index, archives, store, starts, wakes, follows, letters } = GRANTS[fn];
+  const parameters = GRANTS[fn].secrets === true ? secrets.map(names.parameterArn) : [];
   const { tableArn, bucketArn, machineArn } = names;
   return [
     { actions: actionsOf("dynamodb", rows), resources: [tableArn] },
@@ -77,6 +81,7 @@ export function statementsOf(fn: FunctionName, names: Names): Statement[] {
         ]),
     ...(wakes === undefined ? [] : [{ actions: ["states:SendTaskSuccess"], resources: [machineArn] }]),
     ...(follows === undefined ? [] : [{ actions: FOLLOW, resources: [`${tableArn}/stream/*`] }]),
+    ...(parameters.length === 0 ? [] : [{ actions: ["ssm:GetParameter"], resources: parameters }]),
     ...(letters === undefined ? [] : [{ actions: ["sqs:SendMessage"], resources: [names.lettersArn(letters)] }]),
     {
       actions: ["logs:CreateLogStream", "logs:PutLogEvents"],

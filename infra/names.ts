@@ -4,6 +4,8 @@
  * carries account and region.
  */
 
+import { parameterOf } from "../src/adapters/aws/keys.ts";
+
 /** Here and not with their bundles: whoever describes resources cannot load what makes those. */
 export const FUNCTIONS = ["beat", "park", "start", "sweep", "cleanup", "api"] as const;
 
@@ -28,6 +30,8 @@ export interface Names {
   readonly machineArn: string;
   readonly region: string;
   readonly alarmArn: (alarm: string) => string;
+  /** Of the parameter that holds that secret. */
+  readonly parameterArn: (secret: string) => string;
   readonly functionName: (fn: string) => string;
   readonly functionArn: (fn: string) => string;
   readonly logGroup: (fn: string) => string;
@@ -74,6 +78,7 @@ export function namesOf(prefix: string, { partition, region, account }: Place): 
     bucketArn: `arn:${partition}:s3:::${bucket}`,
     machineArn: arn("states", `stateMachine:${prefix}`),
     alarmArn: (alarm) => arn("cloudwatch", `alarm:${prefix}-${alarm}`),
+    parameterArn: (secret) => arn("ssm", `parameter${parameterOf(prefix, secret)}`),
     functionArn: (fn) => arn("lambda", `function:${functionName(fn)}`),
     logGroupArn: (fn) => arn("logs", `log-group:${logGroup(fn)}`),
     lettersName,

@@ -12,6 +12,8 @@ export interface Plan {
   /** Where each function's files lie, by its name; absolute. */
   readonly folders: Readonly<Record<string, string>>;
   readonly schedules: readonly DeployedSchedule[];
+  /** Names of all secrets that the agents may come to know. */
+  readonly secrets: readonly string[];
   readonly beatSeconds: number;
   /** Changes of single limits. */
   readonly limits: Partial<Limits>;
@@ -39,13 +41,13 @@ const BEAT_SECONDS = 60;
 export function planOf(
   { beatSeconds = BEAT_SECONDS, deploy = {} }: Pick<Config, "beatSeconds" | "deploy">,
   bundles: readonly Pick<Bundle, "name" | "folder">[],
-  schedules: readonly DeployedSchedule[] = [],
+  of: { readonly schedules?: readonly DeployedSchedule[]; readonly secrets?: readonly string[] } = {},
 ): Plan {
   if (!Number.isInteger(beatSeconds)) throw new Error(`beatSeconds is ${beatSeconds}: Lambda takes whole seconds`);
   const { memoryMb = 512, logRetention = "1 month", sweepMinutes = 5, env = {}, beatsPerInvocation } = deploy;
   return {
     folders: Object.fromEntries(bundles.map(({ name, folder }) => [name, folder])),
-    ...{ schedules, beatSeconds },
+    ...{ schedules: of.schedules ?? [], secrets: of.secrets ?? [], beatSeconds },
     limits: beatsPerInvocation === undefined ? {} : { beatsPerInvocation },
     options: {
       ...{ memoryMb, logRetention, sweepMinutes, env },

@@ -11,6 +11,7 @@ import { type Resource, capture } from "../infra/capture.ts";
 import { prefixOf } from "../infra/names.ts";
 import { planOf } from "../infra/plan.ts";
 import { type DeployedSchedule, schedulesOf } from "../infra/schedules.ts";
+import { secretsOf } from "../infra/secrets.ts";
 import type { Config } from "../src/agent/config.ts";
 import { DEFAULT_TENANT } from "../src/core/ids.ts";
 import type { Limits } from "../src/protocol/limits.ts";
@@ -58,6 +59,7 @@ export const deploy = (options: DeployOptions): Promise<Deployed> =>
 export interface Parts {
   readonly bundles: readonly Bundle[];
   readonly schedules: readonly DeployedSchedule[];
+  readonly secrets: readonly string[];
 }
 
 /** The bundles lie there until the work is done. */
@@ -69,7 +71,8 @@ export async function withParts<T>(
   const folder = mkdtempSync(join(tmpdir(), "cairn-bundles-"));
   try {
     const bundles = await bundleFunctions({ folder, agentFiles, instead: { ...SIGNED, ...of.instead } });
-    return await work({ bundles, schedules: await schedulesOf({ agentFiles, tenant: DEFAULT_TENANT }) });
+    const schedules = await schedulesOf({ agentFiles, tenant: DEFAULT_TENANT });
+    return await work({ bundles, schedules, secrets: await secretsOf(agentFiles) });
   } finally {
     rmSync(folder, { recursive: true, force: true });
   }
@@ -78,11 +81,11 @@ export async function withParts<T>(
 /** Nobody checks a signature here, so nobody would tell the API whose it is. */
 const SIGNED: Instead = { api: join(import.meta.dirname, "signed-api.ts") };
 
-export async function deployParts({ bundles, schedules }: Parts, options: StageOptions): Promise<Deployed> {
+export async function deployParts({ bundles, schedules, secrets }: Parts, options: StageOptions): Promise<Deployed> {
   const { url, stage, config, limits, env = {} } = options;
   const archives = mkdtempSync(join(tmpdir(), "cairn-archives-"));
   try {
-    const plan = planOf(config, bundles, schedules);
+    const plan = planOf(config, bundles, { schedules, secrets });
     const found = await capture({
       ...{ app: APP, stage, place: PLACE, archives },
       plan: { ...plan, limits: { ...plan.limits, ...limits } },

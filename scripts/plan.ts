@@ -6,6 +6,7 @@ import { join, resolve } from "node:path";
 import { bundleFunctions } from "../infra/bundle.ts";
 import { planOf } from "../infra/plan.ts";
 import { schedulesOf } from "../infra/schedules.ts";
+import { secretsOf } from "../infra/secrets.ts";
 import { loadConfig } from "../src/agent/config.ts";
 import { registerResolution } from "../src/agent/resolution.ts";
 import { DEFAULT_TENANT } from "../src/core/ids.ts";
@@ -17,4 +18,7 @@ if (config === null) throw new Error("there is no cairn.config.ts here");
 const { agents: agentFiles } = config;
 const bundles = await bundleFunctions({ folder: resolve(folder), agentFiles });
 const schedules = await schedulesOf({ agentFiles, tenant: DEFAULT_TENANT });
-process.stdout.write(`${JSON.stringify(planOf(config, bundles, schedules))}\n`, () => process.exit());
+process.stdout.write(
+  `${JSON.stringify(planOf(config, bundles, { schedules, secrets: await secretsOf(agentFiles) }))}\n`,
+  () => process.exit(),
+);

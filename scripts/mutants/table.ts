@@ -7,6 +7,7 @@ import { FIRING } from "./firing.ts";
 import { FURTHER } from "./further.ts";
 import type { Mutant } from "./mutant.ts";
 import { KEYS } from "./keys.ts";
+import { LEAKING } from "./leaking.ts";
 import { NAMED } from "./named.ts";
 import { SPENDING } from "./spending.ts";
 import { STOPPING } from "./stopping.ts";
@@ -21,5 +22,6 @@ export const MUTANTS: readonly Mutant[] = [
   ...SPENDING,
   ...STOPPING,
   ...COMPACTING,
+  ...LEAKING,
   ...FURTHER,
 ];

@@ -20,6 +20,7 @@ import { type Price, listPriceOf } from "./prices.ts";
 import { type RetentionOptions, retentionOf } from "./retention.ts";
 import type { Schedule, ScheduleOptions } from "./schedule.ts";
 import { type Saga, type SagaOptions, sagaOf } from "./undo.ts";
+import { type ToolSecrets, secretNames } from "./secrets.ts";
 import { type ToolRules, rulesOf, wrongWithRules } from "./tool-rules.ts";
 
 /** A model: `openai-compatible:http://HOST/v1#MODEL`, or any AI SDK language model, also a scripted one. */
@@ -39,12 +40,14 @@ export interface ToolContext<Input> {
   readonly signal: AbortSignal;
   /** When the signal fires, epoch milliseconds. */
   readonly deadline: number;
-  /** A line for the operator; never a secret. */
+  /** A line for the operator. */
   readonly log: (line: string) => void;
+  /** Those that the agent declares. */
+  readonly secrets: ToolSecrets;
 }
 
 /** What a probe gets: the key that the call went out with. */
-export type ProbeContext<Input> = Pick<ToolContext<Input>, "input" | "key" | "signal">;
+export type ProbeContext<Input> = Pick<ToolContext<Input>, "input" | "key" | "signal" | "secrets">;
 
 /** The truth about a call, as far as the other side can tell it. */
 export type Probe =
@@ -134,6 +137,8 @@ export interface Agent<Task extends z.ZodType = z.ZodType> {
   readonly retention: Retention | null;
   /** What follows when a run has failed and things that it did stand. */
   readonly saga: Saga;
+  /** Names. */
+  readonly secrets: readonly string[];
 }
 
 interface AgentOptions<Task extends z.ZodType> {
@@ -169,6 +174,8 @@ interface AgentOptions<Task extends z.ZodType> {
   readonly retention?: RetentionOptions;
   /** Without it what can be undone is undone when a run fails, and then the run ends. */
   readonly saga?: SagaOptions;
+  /** Names of what its tools may ask for, such as `AIRLINE_TOKEN`; no value is ever written. */
+  readonly secrets?: readonly string[];
 }
 
 /** An agent that cannot be run, and why. */
@@ -200,6 +207,8 @@ export function defineAgent<Task extends z.ZodType>(options: AgentOptions<Task>)
   }
   const budget = budgetSchema.safeParse(options.budget ?? {});
   refuse(!budget.success, `the budget of agent ${name}: ${firstIssue(budget.error)}`);
+  const secrets = secretNames.safeParse(options.secrets ?? []);
+  refuse(!secrets.success, `the secrets of agent ${name}: ${firstIssue(secrets.error)}`);
   const { maxBeats } = topology;
   refuse(
     !(Number.isSafeInteger(maxBeats) && maxBeats > 0),
@@ -246,6 +255,7 @@ export function defineAgent<Task extends z.ZodType>(options: AgentOptions<Task>)
     schedule: scheduleOf(options),
     retention,
     saga,
+    secrets: secrets.data ?? [],
   };
 }
 

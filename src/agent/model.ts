@@ -12,6 +12,7 @@ import { AgentInvalid, type ModelChoice, type Tool } from "./define.ts";
 import { failedBy } from "./model-failure.ts";
 import { promptOf } from "./prompt.ts";
 import { replyOf } from "./reply.ts";
+import { MODEL_KEY } from "./secrets.ts";
 import { describeTools } from "./tool-schema.ts";
 
 export interface ModelRequest {
@@ -64,18 +65,31 @@ export interface Model {
   ask(request: ModelRequest): Promise<ModelOutcome>;
 }
 
-/** What a composition root hands over of its environment. */
-interface ModelEnv {
-  readonly OPENAI_COMPATIBLE_API_KEY?: string | undefined;
+/** Gives the value that a secret has now, or null without one. */
+type ReadSecret = (name: string) => Promise<string | null>;
+
+/** Throws `AgentInvalid` for a choice that is no model. A model that is named has its key read before each question. */
+export function modelOf(choice: ModelChoice, read: ReadSecret = async () => null): Model {
+  if (typeof choice !== "string") {
+    const model = speaking(choice);
+    return { name: nameOf(model), ask: (request) => ask(model, request, "") };
+  }
+  const withKey = providedBy(choice);
+  return {
+    name: nameOf(withKey("")),
+    ask: async (request) => {
+      try {
+        const key = (await read(MODEL_KEY)) ?? "";
+        return await ask(withKey(key), request, key);
+      } catch (error) {
+        // Nothing was asked yet, and what keeps the key from being read may pass.
+        return { ...failedBy(error, ""), retryable: true };
+      }
+    },
+  };
 }
 
-/** Throws `AgentInvalid` for a choice that is no model. */
-export function modelOf(choice: ModelChoice, env: ModelEnv = {}): Model {
-  const model = typeof choice === "string" ? providedBy(choice, env) : speaking(choice);
-  const provider = model.provider.split(".")[0] ?? "";
-  const secret = env.OPENAI_COMPATIBLE_API_KEY ?? "";
-  return { name: `${provider}:${model.modelId}`, ask: (request) => ask(model, request, secret) };
-}
+const nameOf = ({ provider, modelId }: LanguageModelV4): string => `${provider.split(".")[0] ?? ""}:${modelId}`;
 
 async function ask(model: LanguageModelV4, request: ModelRequest, secret: string): Promise<ModelOutcome> {
   const { instructions, messages, tools, mayCall = true, signal } = request;
@@ -91,13 +105,13 @@ async function ask(model: LanguageModelV4, request: ModelRequest, secret: string
 
 const OPENAI_COMPATIBLE = /^openai-compatible:(?<address>[^#\s]+)#(?<modelId>\S+)$/;
 
-function providedBy(choice: string, env: ModelEnv): LanguageModelV4 {
+function providedBy(choice: string): (apiKey: string) => LanguageModelV4 {
   const { address = "", modelId = "" } = OPENAI_COMPATIBLE.exec(choice)?.groups ?? {};
   const url = URL.parse(address);
   if (url !== null && `${url.username}${url.password}` !== "") {
     throw new AgentInvalid(
       `the model at ${url.host} has a credential in its address, where it would be kept with every run: ` +
-        "take it out and set OPENAI_COMPATIBLE_API_KEY instead",
+        `take it out and set ${MODEL_KEY} instead`,
     );
   }
   if (url === null || !/^https?:$/.test(url.protocol) || url.search !== "") {
@@ -107,13 +121,15 @@ function providedBy(choice: string, env: ModelEnv): LanguageModelV4 {
         'for example anthropic("claude-sonnet-4-5") of @ai-sdk/anthropic',
     );
   }
-  const apiKey = env.OPENAI_COMPATIBLE_API_KEY;
-  const provider = createOpenAICompatible({
-    name: "openai-compatible",
-    baseURL: url.href,
-    ...(apiKey === undefined || apiKey === "" ? {} : { apiKey }),
-  });
-  return provider.chatModel(modelId);
+  const { href: baseURL } = url;
+  return (apiKey) => {
+    const provider = createOpenAICompatible({
+      name: "openai-compatible",
+      baseURL,
+      ...(apiKey === "" ? {} : { apiKey }),
+    });
+    return provider.chatModel(modelId);
+  };
 }
 
 /** JavaScript agents, and packages of another major, hand over what the type does not allow. */

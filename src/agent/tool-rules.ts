@@ -4,6 +4,7 @@
  */
 import type { Effect, OnUnknown } from "../core/event.ts";
 import type { Undo } from "./undo.ts";
+import type { Json } from "../core/json.ts";
 
 export interface ToolRules<Input> {
   /**
@@ -28,6 +29,11 @@ export interface ToolRules<Input> {
   readonly parallel: boolean;
   /** Compensation: called in reverse order when a run fails, or is cancelled and that is asked for. */
   readonly undo: Undo<Input> | null;
+  /**
+   * What is recorded of its arguments and of its result, and no promise of it. It is run with what is recorded of its
+   * arguments. Where this throws, all of the value is withheld. Secrets and credentials are taken out without it.
+   */
+  readonly redact: ((value: Json, of: "arguments" | "result") => Json) | null;
 }
 
 const POLICIES: readonly OnUnknown[] = ["ask", "tell", "fail", "compensate"];
@@ -38,6 +44,7 @@ export const rulesOf = <Input>(options: Partial<ToolRules<Input>>): ToolRules<In
   onUnknown: options.onUnknown ?? null,
   parallel: options.parallel ?? true,
   undo: options.undo ?? null,
+  redact: options.redact ?? null,
 });
 
 /** Why the rules do not fit the effect, or null. */

@@ -8,6 +8,7 @@ import { randomUUID } from "node:crypto";
 import { existsSync, readFileSync, renameSync, writeFileSync } from "node:fs";
 import type { Agent, Check, RunView, SettledCall } from "../agent/define.ts";
 import type { Model, RepliedPart } from "../agent/model.ts";
+import type { ToolSecrets } from "../agent/secrets.ts";
 import { asJson, sentenceOf } from "../codec/value.ts";
 import { NOTHING_SPENT } from "../core/budget.ts";
 import type { Json } from "../core/json.ts";
@@ -33,6 +34,7 @@ export interface PlainLoop {
   readonly model: Model;
   readonly task: Json;
   readonly rig: Rig;
+  readonly secrets: ToolSecrets;
   /** Where the state is saved after each beat; null keeps it in the process. */
   readonly file: string | null;
 }
@@ -97,7 +99,7 @@ function spoken(part: RepliedPart, call: string): Part {
   return part;
 }
 
-async function act({ agent }: PlainLoop, part: Extract<Part, { kind: "call" }>): Promise<SettledCall> {
+async function act({ agent, secrets }: PlainLoop, part: Extract<Part, { kind: "call" }>): Promise<SettledCall> {
   const { call, tool: name, args: value } = part;
   const args = value.kind === "inline" ? value.json : null;
   const tool = agent.tools[name];
@@ -108,7 +110,7 @@ async function act({ agent }: PlainLoop, part: Extract<Part, { kind: "call" }>):
     const input: unknown = tool.input.parse(args);
     const log = (): void => {};
     const deadline = Number.MAX_SAFE_INTEGER;
-    const parsed = asJson(await tool.run({ input, key: randomUUID(), epoch: 1, signal, deadline, log }));
+    const parsed = asJson(await tool.run({ input, key: randomUUID(), epoch: 1, signal, deadline, log, secrets }));
     return parsed.ok ? { call, tool: name, args, outcome: "succeeded", result: parsed.json } : failed(parsed.why);
   } catch (error) {
     return failed(sentenceOf(error));

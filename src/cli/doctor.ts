@@ -5,15 +5,18 @@
 import { statSync } from "node:fs";
 import { join } from "node:path";
 import { inspectStore } from "../adapters/local/inspection.ts";
+import { lookFor } from "../adapters/local/secrets.ts";
 import { StoreInvalid, StoreTooNew } from "../adapters/local/store-errors.ts";
 import { checkAgent } from "../agent/check.ts";
 import { AgentInvalid } from "../agent/define.ts";
 import { registerResolution } from "../agent/resolution.ts";
+import { SECRET_CHARACTERS_MIN } from "../codec/redaction.ts";
 import { sentenceOf } from "../codec/value.ts";
-import { AGENT_CHECKS, AGENT_RULES, type AgentsCase, agentSeen } from "../doctor/agents.ts";
+import { AGENT_CHECKS, AGENT_RULES, type AgentsCase, type SecretSeen, agentSeen } from "../doctor/agents.ts";
 import { type Judged, judgeAll } from "../doctor/check.ts";
 import { LOCAL_CHECKS, type StoreLook } from "../doctor/local.ts";
 import { judgePoints } from "../doctor/production.ts";
+import type { SecretLook } from "../ports/secrets.ts";
 import { StoreUnreachable } from "../ports/world.ts";
 import { readCatalogue } from "./agents.ts";
 import { EXIT } from "./errors.ts";
@@ -62,7 +65,8 @@ interface Part {
   readonly hints: readonly string[];
 }
 
-async function lookAtAgents({ agentFiles, exampleFiles, limits }: Settings): Promise<AgentsCase> {
+async function lookAtAgents(settings: Settings): Promise<AgentsCase> {
+  const { agentFiles, exampleFiles, limits } = settings;
   const { agents, broken } = await readCatalogue([...agentFiles, ...exampleFiles]);
   const unfit = (agent: (typeof agents)[number]["agent"]): string | null => {
     try {
@@ -77,7 +81,30 @@ async function lookAtAgents({ agentFiles, exampleFiles, limits }: Settings): Pro
     node: process.version,
     agents: agents.map(({ agent }) => agentSeen(agent, unfit(agent))),
     broken: broken.map(({ why }) => why),
+    secrets: await Promise.all(
+      agents.flatMap(({ agent }) => (agent.secrets ?? []).map((name) => lookAtSecret(settings, agent.name, name))),
+    ),
   };
+}
+
+async function lookAtSecret(settings: Settings, agent: string, name: string): Promise<SecretSeen> {
+  try {
+    const look = await secretOf(settings, name);
+    if (look.kind === "absent") return { name, agent, is: "absent", why: look.where, mend: look.mend };
+    const is = look.value.length < SECRET_CHARACTERS_MIN ? "short" : "there";
+    const why = `it has fewer than ${SECRET_CHARACTERS_MIN} characters`;
+    return { name, agent, is, why, mend: `give ${name} a longer value` };
+  } catch (error) {
+    if (!(error instanceof StoreUnreachable)) throw error;
+    return { name, agent, is: "unread", why: sentenceOf(error), mend: "look as whoever runs the agents" };
+  }
+}
+
+/** What speaks to AWS is loaded here, and by nobody who does not need it. */
+async function secretOf({ aws, env, cwd }: Settings, name: string): Promise<SecretLook> {
+  if (aws === null) return lookFor(name, { env, file: join(cwd, ".env") });
+  const { parameterSecrets } = await import("../adapters/aws/secrets.ts");
+  return parameterSecrets({ deployment: aws.table, names: [name] }).get(name);
 }
 
 function examineLocal({ terminal }: Shell, settings: Settings): Part {

@@ -1,4 +1,6 @@
 /** The process of a plain loop, which `cairn chaos` measures cairn against: one task, and no life beyond it. */
+import { join } from "node:path";
+import { lookFor } from "../adapters/local/secrets.ts";
 import { loadAgentFile } from "../agent/load.ts";
 import { modelOf } from "../agent/model.ts";
 import { registerResolution } from "../agent/resolution.ts";
@@ -18,11 +20,17 @@ async function run({ marks, task, input, agentFile, agent: name, file }: LoopSet
   const agent = (await loadAgentFile(agentFile)).find((each) => each.name === name);
   if (agent === undefined) return { kind: "broken", why: `${agentFile} exports no agent named ${name}` };
   const rig = rigFor({ dir: marks, plan: readPlan(marks), taskInHand: () => task });
-  const model = modelOf(agent.model, { OPENAI_COMPATIBLE_API_KEY: process.env["OPENAI_COMPATIBLE_API_KEY"] });
+  const model = modelOf(agent.model, async (name) => secretNamed(name));
   const parsed = agent.task.parse(input) as Json;
-  const loop = { agent: rig.agent(agent), model: rig.model(model), task: parsed, rig, file };
+  const secrets = { get: async (name: string) => secretNamed(name) ?? "" };
+  const loop = { agent: rig.agent(agent), model: rig.model(model), task: parsed, rig, file, secrets };
   append(marks, task, { kind: "begun" });
   return { kind: "ended", end: await plainLoop(loop) };
+}
+
+function secretNamed(name: string): string | null {
+  const look = lookFor(name, { env: process.env, file: join(process.cwd(), ".env") });
+  return look.kind === "found" ? look.value : null;
 }
 
 const said = await run(JSON.parse(process.argv[2] ?? "") as LoopSettings).catch((error: unknown): LoopSaid => {

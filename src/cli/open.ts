@@ -3,7 +3,9 @@ import { existsSync, statSync } from "node:fs";
 import { join } from "node:path";
 import { type Store, openStore } from "../adapters/local/database.ts";
 import { supervisorOf } from "../adapters/local/processes.ts";
+import { localSecrets } from "../adapters/local/secrets.ts";
 import { localWorld } from "../adapters/local/world.ts";
+import type { Secrets } from "../ports/secrets.ts";
 import type { World } from "../ports/world.ts";
 import { CliError, EXIT } from "./errors.ts";
 import { type Settings, settingsOf } from "./settings.ts";
@@ -50,18 +52,23 @@ export function openSettled(settings: Settings, { create }: { readonly create: b
     settings,
     store,
     lookEveryMs: 100,
-    world: localWorld({ store, limits: settings.limits, telemetry: SILENT }),
+    world: localWorld({ store, limits: settings.limits, telemetry: SILENT, secrets: secretsIn(store, settings) }),
   };
 }
+
+const secretsIn = (store: Store, { env, cwd }: Settings): Secrets =>
+  localSecrets({ store, env, file: join(cwd, ".env") });
 
 /** What speaks to AWS is loaded here, and by nobody who does not need it. */
 async function openAws(settings: Settings, names: AwsNames): Promise<Opened> {
   const { awsWorld } = await import("../adapters/aws/world.ts");
+  const { parameterSecrets } = await import("../adapters/aws/secrets.ts");
+  const secrets = parameterSecrets({ deployment: names.table, names: null });
   return {
     settings,
     store: null,
     lookEveryMs: 500,
-    world: awsWorld({ ...names, limits: settings.limits, telemetry: SILENT }),
+    world: awsWorld({ ...names, limits: settings.limits, telemetry: SILENT, secrets }),
   };
 }
 

@@ -28,6 +28,9 @@ export interface Settings {
   /** There is a config in the current directory. */
   readonly hasConfig: boolean;
   readonly limits: Limits;
+  /** Where secrets are looked for: here, and in the `.env` of the current directory. */
+  readonly env: Shell["env"];
+  readonly cwd: string;
   /** How many workers the config asks for, or null. */
   readonly workers: number | null;
   /** A command to type that means the same store. */
@@ -50,7 +53,7 @@ export async function settingsOf(shell: Shell, flags: BeatFlags, beatSeconds = B
     exampleFiles: examples?.agents ?? [],
     hasConfig: config !== null,
     limits: limitsOf(shell, { flags, config, beatSeconds }),
-    workers: config?.workers ?? null,
+    ...{ env, cwd, workers: config?.workers ?? null },
     command: (...words) => commandLine([...words, ...typed("--store", flags.store), ...typed("--world", flags.world)]),
   };
 }

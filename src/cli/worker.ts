@@ -5,8 +5,10 @@
  * A process in which an agent could not be loaded keeps that failure for ever: Node does not import a broken module
  * twice. So it asks for its own end with its answer, and a fresh process looks again.
  */
+import { join } from "node:path";
 import { openStore } from "../adapters/local/database.ts";
 import { agentFileOf } from "../adapters/local/agent-files.ts";
+import { localSecrets } from "../adapters/local/secrets.ts";
 import { serveTasks } from "../adapters/local/serve.ts";
 import { localWorld } from "../adapters/local/world.ts";
 import { checkAgent } from "../agent/check.ts";
@@ -21,6 +23,7 @@ import { runTask } from "../runner/chain-tasks.ts";
 import { agentWithEdges, worldWithEdges } from "../runner/edges.ts";
 import { CommitCache } from "../runner/history.ts";
 import { SegmentCache } from "../runner/load.ts";
+import { readerIn, redactionIn } from "../runner/secrets.ts";
 import { holdAt, holdsIn } from "./hold.ts";
 import { locateNamed } from "./locate.ts";
 import type { WorkerSettings } from "./supervise.ts";
@@ -38,7 +41,9 @@ function taskRunner({ dir, limits, agentFiles, chaos }: WorkerSettings): RunTask
   let inHand = "";
   const rig = chaos === undefined ? null : rigOf(chaos, () => inHand);
   const onEdge = rig?.onMoment ?? (holds.length === 0 ? null : holdAt({ holds, dir, runInHand: () => inHand }));
-  const bare = localWorld({ store, limits, telemetry });
+  const secrets = localSecrets({ store, env: process.env, file: join(process.cwd(), ".env") });
+  const bare = localWorld({ store, limits, telemetry, secrets });
+  clean = (text) => redactionIn(bare).text(text);
   const world = onEdge === null ? bare : worldWithEdges(bare, onEdge);
   const loaded = new Map<string, LoadedAgent>();
   let isStale = false;
@@ -46,7 +51,7 @@ function taskRunner({ dir, limits, agentFiles, chaos }: WorkerSettings): RunTask
   const load = async (name: string): Promise<LoadedAgent> => {
     const { agent } = await locateNamed(name, { agentFiles, remembered: agentFileOf(store, name) });
     checkAgent(agent, limits);
-    const model = modelOf(agent.model, { OPENAI_COMPATIBLE_API_KEY: process.env["OPENAI_COMPATIBLE_API_KEY"] });
+    const model = modelOf(agent.model, readerIn(world));
     if (rig !== null) return { kind: "agent", agent: rig.agent(agent), model: rig.model(model) };
     return { kind: "agent", agent: onEdge === null ? agent : agentWithEdges(agent, onEdge), model };
   };
@@ -87,5 +92,8 @@ const telemetry: Telemetry = {
 const print = (line: string): void =>
   void process.stderr.write(`${process.stderr.isTTY ? "\r\u001b[2K" : ""}${line}\n`);
 
+/** Of what is said beside the telemetry: an error that nobody caught. */
+let clean = (text: string): string => text;
+
 // Last: everything above is there now.
-serveTasks(taskRunner(settings));
+serveTasks(taskRunner(settings), (text) => clean(text));

@@ -1,6 +1,6 @@
 /** Agents, as far as they can be known before they run. */
 import type { Agent } from "../agent/define.ts";
-import { type Check, fail, ok, warn } from "./check.ts";
+import { type Check, type Verdict, fail, ok, unknown, warn } from "./check.ts";
 
 export interface AgentSeen {
   readonly name: string;
@@ -14,12 +14,24 @@ export interface AgentSeen {
   readonly isBounded: boolean;
 }
 
+/** A secret that an agent declares, as its world has it. Its value is none of the doctor's business. */
+export interface SecretSeen {
+  readonly name: string;
+  readonly agent: string;
+  /** `short`: it would be found in every other text, so nobody looks for it. `unread`: nobody may look. */
+  readonly is: "there" | "short" | "absent" | "unread";
+  /** Where it was looked for, or why it could not be. */
+  readonly why: string;
+  readonly mend: string;
+}
+
 export interface AgentsCase {
   /** The version that runs this: `v24.9.0`. */
   readonly node: string;
   readonly agents: readonly AgentSeen[];
   /** Files that cannot be loaded, and why. */
   readonly broken: readonly string[];
+  readonly secrets: readonly SecretSeen[];
 }
 
 /** Runs TypeScript as it is, and has the SQLite that stores need. */
@@ -54,7 +66,30 @@ export const AGENT_CHECKS: readonly Check<AgentsCase>[] = [
       return names.length > 0 ? ok(names.join(", ")) : warn("there is none", "name an agent file in cairn.config.ts");
     },
   },
+  {
+    id: "agents-secrets",
+    says: "each secret that an agent declares has a value",
+    needs: ["agents"],
+    judge: ({ secrets }) => judgeSecrets(secrets),
+  },
 ];
+
+function judgeSecrets(secrets: readonly SecretSeen[]): Verdict {
+  for (const { is, verdict, says } of LACKS) {
+    const found = secrets.filter((each) => each.is === is);
+    const named = found.map(({ name, agent }) => `${name} of ${agent}`).join(", ");
+    const why = `${says}: ${named} (${found[0]?.why ?? ""})`;
+    if (found.length > 0) return verdict(why, found.map(({ mend }) => mend).join("; "));
+  }
+  return ok(secrets.length === 0 ? "none declares any" : secrets.map(({ name }) => name).join(", "));
+}
+
+/** The worst first. */
+const LACKS = [
+  { is: "absent", verdict: fail, says: "not there" },
+  { is: "unread", verdict: unknown, says: "nobody could look" },
+  { is: "short", verdict: warn, says: "too short to be kept out of what is written" },
+] as const;
 
 /** Under --production alone: what an agent says about itself. */
 export const AGENT_RULES: readonly Check<AgentsCase>[] = [

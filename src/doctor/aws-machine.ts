@@ -53,7 +53,7 @@ export const MACHINE_CHECKS: readonly Check<AwsCase>[] = [
     judge: ({ aws }) => {
       const named = [...seenIn(aws).flatMap(([role, { secrets }]) => secrets.map((name) => `${name} of ${role}`))];
       const mend =
-        "keep it in Secrets Manager or the Parameter Store, and name only its ARN or path in the environment";
+        "declare it in the agent's secrets and keep it in the Parameter Store (docs/secrets.md), then deploy again";
       return named.length === 0
         ? ok("no name there looks like one")
         : warn(`by their names: ${named.join(", ")}`, mend);

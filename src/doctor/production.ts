@@ -19,8 +19,8 @@ export const POINTS: readonly Point[] = [
   {
     id: "production-boundary",
     says: "what is kept is said: transcript, ledger, budgets, handles, and no secret",
-    shownBy: ["docs/protocol.md", "test/unit/codec-snapshot.test.ts"],
-    restsOn: ["secrets"],
+    shownBy: ["docs/protocol.md", "test/unit/leaks.test.ts"],
+    restsOn: ["secrets", "agents-secrets"],
   },
   {
     id: "production-events",

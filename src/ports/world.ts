@@ -7,6 +7,7 @@ import type { Limits } from "../protocol/limits.ts";
 import type { Chain } from "./chain.ts";
 import type { ObjectStore } from "./object-store.ts";
 import type { RunTable } from "./run-table.ts";
+import type { Secrets } from "./secrets.ts";
 
 export interface Clock {
   /** Epoch milliseconds. */
@@ -40,6 +41,7 @@ export interface World {
   readonly clock: Clock;
   readonly random: Random;
   readonly telemetry: Telemetry;
+  readonly secrets: Secrets;
   readonly limits: Limits;
   readonly hash: Hash;
 }

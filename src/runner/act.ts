@@ -10,9 +10,10 @@ import { alarm } from "./alarm.ts";
 import { type Try, callTool } from "./call-tool.ts";
 import { canGoOn } from "./deployed.ts";
 import { recordResult } from "./intend.ts";
+import { redactionIn, secretsFor } from "./secrets.ts";
 import { openCall, timeoutOf, toolFor } from "./tools.ts";
 import type { Next } from "./think.ts";
-import { externalIdOf, readError, recordHappened } from "./told.ts";
+import { externalIdOf, readError, recordHappened, recordable } from "./told.ts";
 import { askFromOf, recordUnknown, tellAtOnce } from "./unknown.ts";
 
 interface Runnable {
@@ -37,7 +38,7 @@ export async function perform(run: ActiveRun, agent: Agent, calls: readonly stri
   const longest = Math.max(...runnable.map(({ tool }) => timeoutOf(run, tool)));
   if (longest > run.leftMs) return noTime(run, runnable);
   run.recovered ||= run.replies === 0;
-  const tries = await Promise.all(runnable.map(async (each) => ({ ...each, ended: await tryOnce(run, each) })));
+  const tries = await Promise.all(runnable.map(async (each) => ({ ...each, ended: await tryOnce(run, agent, each) })));
   // Set before anything is decided: what counts as quiet for a person's answer depends on it.
   if (tries.some(({ ended }) => ended.kind === "silent" && ended.outlived)) run.outlived = "tool";
   for (const each of tries) await recordEnd(run, each);
@@ -70,13 +71,16 @@ export async function undoneBy(run: ActiveRun, { undoes }: OpenCall): Promise<Ru
   return { of: { key, result: result && (await run.json(result)) } };
 }
 
-function tryOnce(run: ActiveRun, { open, tool, args, undone }: Runnable): Promise<Try> {
+function tryOnce(run: ActiveRun, agent: Agent, { open, tool, args, undone }: Runnable): Promise<Try> {
   const { clock, limits, telemetry } = run.world;
   const { run: id, epoch } = run.row;
-  const log = (line: string): void =>
-    telemetry.record({ at: clock.now(), run: id, level: "trace", what: "log", detail: { tool: open.tool, line } });
+  const log = (line: string): void => {
+    const detail = { tool: open.tool, line: redactionIn(run.world).text(String(line)) };
+    telemetry.record({ at: clock.now(), run: id, level: "trace", what: "log", detail });
+  };
   const input: unknown = tool.input.parse(args);
-  const context = { input, key: open.intent?.key ?? "", epoch, log, ...undone };
+  const secrets = secretsFor(run.world, agent);
+  const context = { input, key: open.intent?.key ?? "", epoch, log, secrets, ...undone };
   return callTool({ tool, context, timeoutMs: timeoutOf(run, tool), graceMs: limits.abortGraceMs, clock });
 }
 
@@ -95,7 +99,7 @@ async function recordEnd(run: ActiveRun, { open, tool, ended }: Runnable & { rea
   if (open.undoes !== undefined) return recordUndone(run, { call: open.call, value: ended.value });
   const parsed = asJson(ended.value);
   if (parsed.ok) {
-    const value = await run.keep(parsed.json);
+    const value = await run.keep(recordable(tool, parsed.json, "result"));
     const externalId = externalIdOf(tool, parsed.json);
     return recordResult(run, open.call, { outcome: "succeeded", value, externalId, evidence: "the tool returned" });
   }

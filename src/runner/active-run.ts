@@ -18,12 +18,13 @@ import type { Invocation } from "../ports/tasks.ts";
 import type { World } from "../ports/world.ts";
 import { ASKING, mayAsk } from "./asking.ts";
 import { certainly, certainlyPut } from "./certain.ts";
-import { noteStatus } from "./facts.ts";
+import { noteEvent, noteStatus } from "./facts.ts";
 import type { CommitCache } from "./history.ts";
 import { snapshotKey } from "./keys.ts";
 import { type Loaded, type SegmentCache, jsonOf } from "./load.ts";
 import { keepValue, putSegments, putSnapshot } from "./put.ts";
 import { nextSeal } from "./seal.ts";
+import { redactionIn } from "./secrets.ts";
 import { type UndebitedTime, deathsFound, debitTime, unseenMs } from "./time-at-work.ts";
 
 /** Somebody else has the run: nothing more is written and nothing more is started. */
@@ -154,7 +155,6 @@ export class ActiveRun {
     return this.replies + (this.recovered && this.replies === 0 ? 1 : 0);
   }
 
-  /** Decided, and not yet durable. */
   get hasPending(): boolean {
     return this.#pending.length > 0;
   }
@@ -173,12 +173,12 @@ export class ActiveRun {
     return outstanding(this.#state, this.view());
   }
 
-  record(event: Event): void {
+  /** What is a secret in it is replaced before anything follows from it. */
+  record(given: Event): void {
+    const event = redactionIn(this.world).event(given);
     this.#state = fold(this.#state, event);
     this.#pending = [...this.#pending, event];
-    const { run, epoch, version } = this.#row;
-    const detail = { epoch, version: version + 1, phase: this.#state.phase };
-    this.world.telemetry.record({ at: event.at, run, level: "trace", what: event.kind, detail });
+    noteEvent(this.world, { row: this.#row, event, phase: this.#state.phase });
   }
 
   mark(): Mark {

@@ -20,6 +20,7 @@ import { commitDecided, tellEnd } from "./ending.ts";
 import { noteClaim } from "./facts.ts";
 import { openInbox } from "./inbox.ts";
 import { load } from "./load.ts";
+import { knowSecrets } from "./secrets.ts";
 import { type Runner, step } from "./step.ts";
 
 const EXPIRED: Trouble = {
@@ -57,6 +58,8 @@ export async function beat(
     const { segments, commits } = runner;
     const overtook = claimed.overtook !== null;
     run = new ActiveRun({ world, invocation, loaded, segments, commits, since, overtook });
+    // Without its agent a run may still end and be answered; before it meets the agent this is asked again.
+    await knowSecrets(world).catch(() => undefined);
     if (claimed.overtook !== null) recordTakeover(run, claimed.overtook);
     return await drive(runner, run);
   } catch (error) {

@@ -12,6 +12,7 @@ import { BOUNDS } from "../core/limits.ts";
 import type { CallOutcome } from "../core/message.ts";
 import type { OpenCall, State } from "../core/state.ts";
 import type { ActiveRun } from "./active-run.ts";
+import { redactionIn } from "./secrets.ts";
 
 type CallKey =
   | { readonly kind: "key"; readonly key: string; readonly isBusiness: boolean }
@@ -36,9 +37,15 @@ export function keyOf(run: ActiveRun, asked: Asked): CallKey {
     return { kind: "key", key: intentKey(run.world.hash, of), isBusiness: false };
   }
   const made = ownKey(tool, { args, attempt });
-  const why = made.wrong ?? wrongWithUse(run.state, { ...asked, key: made.key });
+  const why = made.wrong ?? wrongWithSecret(run, made.key) ?? wrongWithUse(run.state, { ...asked, key: made.key });
   return why === null ? { kind: "key", key: made.key, isBusiness: true } : { kind: "refused", why: bounded(why) };
 }
+
+/** What goes out is what is recorded, and with a reference in it two deeds would have one key. */
+const wrongWithSecret = ({ world }: ActiveRun, key: string): string | null =>
+  redactionIn(world).text(key) === key
+    ? null
+    : "KeyRefused: the key of this tool holds a secret or a credential, and keys are recorded; nothing was started";
 
 const PRINTABLE = /^[!-~]+$/;
 

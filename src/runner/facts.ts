@@ -2,6 +2,8 @@
  * What has become of runs, for whoever counts. Told after it is so, unlike the events that are recorded: those may be
  * decided again before they are committed, and would be counted twice.
  */
+import type { Event } from "../core/event.ts";
+import type { Phase } from "../core/phases.ts";
 import type { ClaimOutcome, Row } from "../protocol/row.ts";
 import type { TelemetryRecord, World } from "../ports/world.ts";
 
@@ -14,6 +16,13 @@ export function noteClaim(
 ): void {
   const { run, epoch, takeovers } = row;
   note(world, { run, what: "RunClaimed", detail: { epoch, takeovers, overtook: overtook !== null } });
+}
+
+/** An event as it is recorded, which is before it is committed. */
+export function noteEvent({ telemetry }: Telling, of: { row: Row; event: Event; phase: Phase }): void {
+  const { row, event, phase } = of;
+  const detail = { epoch: row.epoch, version: row.version + 1, phase };
+  telemetry.record({ at: event.at, run: row.run, level: "trace", what: event.kind, detail });
 }
 
 /** `code` says why a run failed. */

@@ -20,6 +20,7 @@ import { keepValue } from "./put.ts";
 import { absorbInbox, deliver } from "./inbox.ts";
 import { SegmentCache, load } from "./load.ts";
 import { timeline } from "./look.ts";
+import { knowSecrets, redactionIn } from "./secrets.ts";
 import type { Next } from "./think.ts";
 
 /** Applies the decision that was absorbed. */
@@ -101,6 +102,9 @@ export async function decide(
   const asks = extensionOf(state).gate;
   const why = refusalOf(state, { asks: asks?.gate === of.gate ? asks : null, as, more });
   if (why !== null) return { kind: "refused", why };
+  await knowSecrets(world);
+  // What runs is what is recorded, and a reference is not what somebody meant to approve.
+  if (as === "edit" && redactionIn(world).json(of.args) !== of.args) return { kind: "refused", why: SECRET_IN_EDIT };
   // It stays in the state until its call is settled, and all open calls share that room.
   const inlineMax = Math.floor(BOUNDS.stateValueBytesMax / Math.max(1, state.open.length));
   const args = of.as === "edit" ? await keepValue(world, row, { json: of.args, inlineMax }) : null;
@@ -114,6 +118,9 @@ export async function decide(
   if (delivered === "duplicate") return { kind: "duplicate", decision: await standing(world, { row, gate: of.gate }) };
   return { kind: delivered === "late" ? "late" : "missing" };
 }
+
+const SECRET_IN_EDIT =
+  "the arguments hold a secret or a credential, which would be kept with the run: leave it out; a tool asks for it with secrets.get";
 
 const gatesIn = (state: State): readonly Gate[] =>
   [...state.open, extensionOf(state)].flatMap(({ gate }) => (gate === null ? [] : [gate]));

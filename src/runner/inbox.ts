@@ -8,6 +8,7 @@ import type { Message } from "../ports/run-table.ts";
 import type { World } from "../ports/world.ts";
 import type { ActiveRun } from "./active-run.ts";
 import { certainly } from "./certain.ts";
+import { knowSecrets, redactionIn } from "./secrets.ts";
 
 /** Reads the inbox if anybody stirred the run, and forgets what was absorbed by an earlier, committed beat. */
 export async function openInbox(run: ActiveRun): Promise<void> {
@@ -50,13 +51,18 @@ async function clearAbsorbed(run: ActiveRun): Promise<void> {
 
 export type Delivered = "delivered" | "duplicate" | "late" | "missing" | "unreadable";
 
-/** Hands a message to a run and wakes it. A duplicate wakes too: its first sender may have died before it did. */
+/**
+ * Hands a message to a run and wakes it. A duplicate wakes too: its first sender may have died before it did. What is a
+ * secret in it is replaced before it is written.
+ */
 export async function deliver(
   world: World,
   to: { readonly run: string; readonly born: string; readonly message: Message },
 ): Promise<Delivered> {
   const now = world.clock.now();
-  const delivery = { ...to, now, deadline: now + world.limits.idleRunMs };
+  await knowSecrets(world);
+  const message = { ...to.message, body: redactionIn(world).words(to.message.body) };
+  const delivery = { ...to, message, now, deadline: now + world.limits.idleRunMs };
   const outcome = await certainly(
     () => world.table.deliver(delivery),
     () => null,

@@ -11,6 +11,7 @@ import { within } from "./call-tool.ts";
 import { canGoOn } from "./deployed.ts";
 import { openCall, timeoutOf, toolFor } from "./tools.ts";
 import type { Next } from "./think.ts";
+import { secretsFor } from "./secrets.ts";
 import { recordHappened } from "./told.ts";
 import { recordUnknown } from "./unknown.ts";
 
@@ -22,7 +23,7 @@ export async function probe(run: ActiveRun, agent: Agent, calls: readonly string
       recordGone(run, { open, tool });
       continue;
     }
-    const truth = await ask(run, { tool, question: tool.probe, call });
+    const truth = await ask(run, agent, { tool, question: tool.probe, call });
     const at = run.now;
     if (truth.kind === "absent") run.record({ kind: "ToolInvoked", at, call, epoch: run.row.epoch });
     if (truth.kind === "happened") {
@@ -41,6 +42,7 @@ const unsure = (why: string): Truth => ({ kind: "unsure", why });
 
 async function ask(
   run: ActiveRun,
+  agent: Agent,
   of: { readonly tool: Tool; readonly question: NonNullable<Tool["probe"]>; readonly call: string },
 ): Promise<Truth> {
   const { tool, question, call } = of;
@@ -49,9 +51,10 @@ async function ask(
   const key = open.intent?.key ?? "";
   const undone = await undoneBy(run, open);
   const stop = new AbortController();
+  const secrets = secretsFor(run.world, agent);
   const answered = (async (): Promise<Truth> => {
     try {
-      const truth = await question({ input: tool.input.parse(args), key, signal: stop.signal, ...undone });
+      const truth = await question({ input: tool.input.parse(args), key, signal: stop.signal, secrets, ...undone });
       return truth.kind === "unknown" ? unsure("the other side cannot tell") : truth;
     } catch (error) {
       return unsure(`the probe threw: ${sentenceOf(error)}`);

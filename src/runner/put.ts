@@ -10,6 +10,7 @@ import type { ObjectStore } from "../ports/object-store.ts";
 import type { World } from "../ports/world.ts";
 import { certainlyPut } from "./certain.ts";
 import { blobKey, segmentKey } from "./keys.ts";
+import { knowSecrets, redactionIn } from "./secrets.ts";
 
 /** Content-addressed: what is there already is the same. */
 export async function putSegments(objects: ObjectStore, of: Incarnation, segments: readonly Segment[]): Promise<void> {
@@ -30,12 +31,14 @@ export async function putSnapshot(objects: ObjectStore, object: { key: string; b
   }
 }
 
+/** What is a secret in it is replaced before: digests are of what is kept. */
 export async function keepValue(
   world: World,
   of: Incarnation,
   what: { readonly json: Json; readonly inlineMax: number },
 ): Promise<Value> {
-  const { value, blob } = toValue(what.json, what.inlineMax);
+  await knowSecrets(world);
+  const { value, blob } = toValue(redactionIn(world).json(what.json), what.inlineMax);
   if (blob !== null) await certainlyPut(() => world.objects.put(blobKey(of, blob.sha256), blob.bytes));
   return value;
 }

@@ -4,6 +4,7 @@ import type { Agent } from "../agent/define.ts";
 import { digestOf } from "../codec/canonical.ts";
 import { NOTHING_SEALED, encodeSnapshot } from "../codec/snapshot.ts";
 import { asJson } from "../codec/value.ts";
+import { secretNamesOf } from "../agent/secrets.ts";
 import { bornFrom, runId } from "../protocol/ids.ts";
 import type { Json } from "../core/json.ts";
 import { BOUNDS } from "../core/limits.ts";
@@ -15,6 +16,7 @@ import { keepValue, putSegments, putSnapshot } from "./put.ts";
 import { certainly } from "./certain.ts";
 import { startExecution } from "./executions.ts";
 import { snapshotKey } from "./keys.ts";
+import { knowSecrets, redactionIn } from "./secrets.ts";
 
 export type Started =
   | { readonly kind: "started"; readonly row: Row }
@@ -44,7 +46,8 @@ export async function startRun(
   },
 ): Promise<Started> {
   const { agent, tenant } = of;
-  const task = taskOf(agent, of.input);
+  await knowSecrets(world, secretNamesOf(agent));
+  const task = taskOf(world, agent, of.input);
   if (!task.ok) return { kind: "invalid", why: task.why, issues: task.issues };
   const inputDigest = digestOf(task.json);
   const idempotencyKey = of.idempotencyKey ?? world.random.hex();
@@ -103,12 +106,26 @@ type Task =
   | { readonly ok: true; readonly json: Json }
   | { readonly ok: false; readonly why: string; readonly issues: readonly Issue[] };
 
-function taskOf(agent: Agent, input: Json): Task {
+function taskOf(world: World, agent: Agent, input: Json): Task {
   const parsed = agent.task.safeParse(input);
   if (!parsed.success) {
     const issues = parsed.error.issues.slice(0, BOUNDS.issuesMax);
     return { ok: false, why: z.prettifyError({ issues }), issues };
   }
   const task = asJson(parsed.data);
-  return task.ok ? task : { ...task, issues: [{ path: [], message: task.why }] };
+  if (!task.ok) return { ...task, issues: [{ path: [], message: task.why }] };
+  const issues = secretsIn(world, task.json);
+  return issues.length === 0 ? task : { ok: false, why: z.prettifyError({ issues }), issues };
+}
+
+/** An input is refused and not redacted: under one key two inputs with two secrets would be the same one. */
+function secretsIn(world: World, json: Json): z.core.$ZodIssue[] {
+  const issues: z.core.$ZodIssue[] = [];
+  redactionIn(world).json(json, ({ path, reference }) => {
+    const message =
+      `it holds ${reference}, and an input is kept with its run: leave it out, declare it in the agent's secrets, ` +
+      "and let the tool that needs it ask for it with secrets.get";
+    if (issues.length < BOUNDS.issuesMax) issues.push({ code: "custom", path: [...path], message, input: undefined });
+  });
+  return issues;
 }

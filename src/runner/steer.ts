@@ -4,6 +4,7 @@ import type { Incarnation, Request, RequestOutcome } from "../protocol/row.ts";
 import type { World } from "../ports/world.ts";
 import { certainly } from "./certain.ts";
 import { type Delivered, deliver, senderOf } from "./inbox.ts";
+import { knowSecrets, redactionIn } from "./secrets.ts";
 
 export type Sent = { readonly kind: Delivered } | { readonly kind: "tooLarge"; readonly bytes: number };
 
@@ -26,13 +27,19 @@ export async function sendTo(
   if (bytes > BOUNDS.messageBytesMax) return { kind: "tooLarge", bytes };
   const by = senderOf(of.by);
   const body = { kind: "user", text: of.text.toWellFormed(), by } as const;
+  await knowSecrets(world);
   const message = { id: `user#${idOf(world, of.id)}`, sentAt: world.clock.now(), body };
   return { kind: await deliver(world, { run, born, message }) };
 }
 
-/** What a run cannot write down would be acknowledged and keep it from every commit; what is long fills its state. */
-const idOf = (world: World, id: string): string =>
-  id.isWellFormed() && id.length <= BOUNDS.nameCharactersMax ? id : world.hash(JSON.stringify(id));
+/**
+ * What a run cannot write down would be acknowledged and keep it from every commit; what is long fills its state. A secret
+ * is not replaced in it, since other ids would become the same one.
+ */
+function idOf(world: World, id: string): string {
+  const isPlain = id.isWellFormed() && id.length <= BOUNDS.nameCharactersMax && redactionIn(world).text(id) === id;
+  return isPlain ? id : world.hash(JSON.stringify(id));
+}
 
 /** Acknowledged means that it will be done: the next commit of the run sees it, and a sleeping run is woken. */
 export async function request(

@@ -20,6 +20,7 @@ import { openCall } from "./tools.ts";
 import type { SegmentCache } from "./load.ts";
 import { probe } from "./probe.ts";
 import { judge } from "./reflect.ts";
+import { withSecrets } from "./secrets.ts";
 import { type Next, askModel } from "./think.ts";
 import { compensate, conclude, startOver, undo } from "./undo.ts";
 import { giveUp } from "./unknown.ts";
@@ -113,7 +114,7 @@ async function stepOfAgent(runner: Runner, run: ActiveRun, command: AgentStep): 
     run.record({ kind: "RecoveryDecided", at: run.now, rule: "parent has ended", why, action: { kind: "cancel" } });
     return "on";
   }
-  const met = meetAgent(run, await runner.agentOf(run.row.agent));
+  const met = meetAgent(run, await withSecrets(run.world, await runner.agentOf(run.row.agent)));
   if (met === null) return "on";
   const { agent, model } = met;
   run.countsTime ||= (agent.budget.wallMs ?? null) !== null;

@@ -11,6 +11,8 @@ import { type Heard, ask, debitLostCalls, recordLost } from "./ask.ts";
 import { hasRoom } from "./budget.ts";
 import { isCrowded, reasonToCompact } from "./crowded.ts";
 import { stretchOf } from "./stretch.ts";
+import { toolNamed } from "./tools.ts";
+import { recordable } from "./told.ts";
 
 /** What a step leads to: go on in this invocation, or release the run and let the chain begin the next one. */
 export type Next = "on" | "release";
@@ -54,7 +56,7 @@ async function absorbReply(
     return "on";
   }
   const { finish, tokensIn, tokensOut } = heard;
-  const parts = await Promise.all(heard.parts.map((part) => keepPart(run, part)));
+  const parts = await Promise.all(heard.parts.map((part) => keepPart(run, agent, part)));
   const at = run.now;
   run.replies += 1;
   const crowded = isCrowded(agent, tokensIn) ? { crowded: true as const } : {};
@@ -105,10 +107,13 @@ function recordFailure(
   run.record(decideRecovery(run.state, { kind: "reply", failure, say }, at));
 }
 
-async function keepPart(run: ActiveRun, part: RepliedPart): Promise<ReplyPart> {
+async function keepPart(run: ActiveRun, agent: Agent, part: RepliedPart): Promise<ReplyPart> {
   if (part.kind === "badCall") {
     // The text stays as it came; no tool's schema takes a bare text, so the intent is refused and the model told.
     return { kind: "call", tool: part.tool, args: await run.keep(part.raw), provider: null };
   }
-  return part.kind === "call" ? { ...part, args: await run.keep(part.args) } : part;
+  if (part.kind !== "call") return part;
+  const tool = toolNamed(agent, part.tool);
+  const args = tool === null ? part.args : recordable(tool, part.args, "arguments");
+  return { ...part, args: await run.keep(args) };
 }

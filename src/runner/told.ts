@@ -19,7 +19,7 @@ interface Happened {
 export async function recordHappened(run: ActiveRun, { call, tool, result, by, evidence }: Happened): Promise<void> {
   const parsed = asJson(result);
   const value = parsed.ok
-    ? await run.keep(parsed.json)
+    ? await run.keep(recordable(tool, parsed.json, "result"))
     : inline(bounded(`ResultRefused: what the ${by} returned cannot be kept: ${parsed.why}`));
   const externalId = parsed.ok ? externalIdOf(tool, parsed.json) : null;
   run.record({
@@ -31,6 +31,21 @@ export async function recordHappened(run: ActiveRun, { call, tool, result, by, e
     ...(externalId === null ? {} : { externalId }),
   });
 }
+
+/** What the tool itself wants recorded of a value. If it cannot say, nothing is: it may be just what it would take out. */
+export function recordable({ redact = null }: Partial<Tool>, json: Json, of: "arguments" | "result"): Json {
+  if (redact === null) return json;
+  try {
+    const given: unknown = redact(structuredClone(json), of);
+    if (given instanceof Promise) given.catch(() => undefined);
+    const parsed = asJson(given);
+    return parsed.ok ? parsed.json : WITHHELD;
+  } catch {
+    return WITHHELD;
+  }
+}
+
+const WITHHELD = "[redacted by-its-tool]";
 
 type Read =
   | { readonly kind: "exists"; readonly result: unknown }

@@ -17,7 +17,7 @@ export function toolFor(agent: Agent, { tool: name, undoes }: OpenCall): Tool | 
 }
 
 /** Null also for what every object has by birth, such as `constructor`: names come from models. */
-const toolNamed = ({ tools }: Agent, name: string): Tool | null =>
+export const toolNamed = ({ tools }: Agent, name: string): Tool | null =>
   (Object.hasOwn(tools, name) ? tools[name] : undefined) ?? null;
 
 /** Why the arguments do not fit the tool's schema, with the path of what is wrong; null when they do. */

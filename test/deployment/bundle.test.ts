@@ -28,6 +28,7 @@ function of(name: FunctionName): Bundle {
 const packagesIn = (sources: readonly string[]): ReadonlySet<string> =>
   new Set(sources.flatMap((file) => /.*node_modules\/((?:@[^/]+\/)?[^/]+)/.exec(file)?.[1] ?? []));
 
+const PARAMETERS = "@aws-sdk/client-ssm";
 const CLIENTS = ["@aws-sdk/client-dynamodb", "@aws-sdk/client-s3", "@aws-sdk/client-sfn"];
 
 describe("a function", () => {
@@ -51,9 +52,9 @@ describe("a function", () => {
   });
 
   test.each([
-    ["beat", CLIENTS],
-    ["start", CLIENTS],
-    ["api", CLIENTS],
+    ["beat", [...CLIENTS, PARAMETERS]],
+    ["start", [...CLIENTS, PARAMETERS]],
+    ["api", [...CLIENTS, PARAMETERS]],
     ["sweep", CLIENTS],
     ["park", ["@aws-sdk/client-dynamodb", "@aws-sdk/client-sfn"]],
     ["cleanup", ["@aws-sdk/client-dynamodb", "@aws-sdk/client-s3"]],
@@ -73,6 +74,10 @@ describe("a function", () => {
     expect(of("park").sources.filter((file) => file.startsWith("agents/"))).toEqual([]);
   });
 
+  test.each(["beat", "start", "api"] as const)("%s loads what reads secrets when there are any", (name) => {
+    expect(packagesIn(of(name).startSources)).not.toContain(PARAMETERS);
+  });
+
   test("that only starts runs and shows them never loads what speaks to models", () => {
     const { sources, startSources } = of("api");
     expect(sources).toContain("agents/travel/agent.ts");
@@ -86,7 +91,7 @@ describe("a function", () => {
 describe("the API as it is deployed", () => {
   const ENV = {
     ...{ AWS_REGION: "us-east-1", CAIRN_TABLE: "t", CAIRN_BUCKET: "b", CAIRN_BEAT_SECONDS: "60" },
-    CAIRN_MACHINE: "arn:aws:states:us-east-1:000000000000:stateMachine:m",
+    ...{ CAIRN_MACHINE: "arn:aws:states:us-east-1:000000000000:stateMachine:m", CAIRN_PARAMETERS: "[]" },
   };
 
   /** What its handler answers in a process of its own, where there is no store. */

@@ -38,7 +38,7 @@ describe("the environment of a function", () => {
     expect(functionOf("production", "beat").environment.variables).toEqual({
       ...{ CAIRN_TABLE: names.prefix, CAIRN_BUCKET: names.bucket, CAIRN_MACHINE: names.machineArn },
       ...{ CAIRN_BEAT_SECONDS: String(plan.beatSeconds), CAIRN_LIMITS: "{}" },
-      ...{ OPENAI_COMPATIBLE_API_KEY: "none", TRAVEL_PACE: "0" },
+      ...{ CAIRN_PARAMETERS: '["AIRLINE_TOKEN","CARD_KEY"]', TRAVEL_PACE: "0" },
     });
   });
 

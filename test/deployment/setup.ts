@@ -25,7 +25,7 @@ export async function setup(project: TestProject): Promise<void> {
   const schedules = [{ agent: "travel", ...daily, event }];
   const plans = {
     dev: planOf({}, bundles),
-    production: planOf({ beatSeconds: 120, deploy }, bundles, schedules),
+    production: planOf({ beatSeconds: 120, deploy }, bundles, { schedules, secrets: ["AIRLINE_TOKEN", "CARD_KEY"] }),
   };
   const captured = (stage: keyof typeof plans) => capture({ plan: plans[stage], app: "cairn", stage, place: PLACE });
   // Each is a process of its own.

@@ -5,7 +5,7 @@ import { join } from "node:path";
 import { afterAll, describe, expect, test } from "vitest";
 import type { Config, DeployOptions } from "../../src/agent/config.ts";
 import { loadConfig } from "../../src/agent/config.ts";
-import { environmentOf, speaksToModels } from "../../infra/environment.ts";
+import { environmentOf } from "../../infra/environment.ts";
 import { FUNCTIONS, namesOf } from "../../infra/names.ts";
 import { planOf, rescueSecondsOf, secondsOf } from "../../infra/plan.ts";
 
@@ -22,7 +22,7 @@ function loaded(config: Omit<Config, "agents" | "deploy"> & { readonly deploy?: 
 
 test("without options a deployment is the smallest one", () => {
   expect(planOf({}, [])).toEqual({
-    ...{ folders: {}, schedules: [], beatSeconds: 60, limits: {} },
+    ...{ folders: {}, schedules: [], secrets: [], beatSeconds: 60, limits: {} },
     options: {
       ...{ memoryMb: 512, logRetention: "1 month", sweepMinutes: 5, env: {} },
       ...{ concurrencyMax: null, alarmEmail: null },
@@ -38,7 +38,8 @@ test("options of the config are those of the plan", async () => {
   const config = await loaded({ beatSeconds: 300, deploy });
   const { beatsPerInvocation, ...options } = deploy;
   expect(planOf(config ?? {}, [{ name: "beat", folder: "/tmp/beat" }])).toEqual({
-    ...{ folders: { beat: "/tmp/beat" }, schedules: [], beatSeconds: 300, limits: { beatsPerInvocation }, options },
+    ...{ folders: { beat: "/tmp/beat" }, schedules: [], secrets: [] },
+    ...{ beatSeconds: 300, limits: { beatsPerInvocation }, options },
   });
 });
 
@@ -89,10 +90,12 @@ test("each function lives as long as its work takes", () => {
   expect(rescueSecondsOf(plan)).toBe(60);
 });
 
-test("a function that has no agents has none of what they read, and only those that run them have a key", () => {
-  const plan = planOf({ deploy: { env: { SERVICES: "x" } } }, []);
+test("a function that has no agents has none of what they read, and knows of no secret of theirs", () => {
+  const plan = planOf({ deploy: { env: { SERVICES: "x" } } }, [], { secrets: ["TOKEN"] });
   const names = namesOf("cairn-dev", { partition: "aws", region: "eu-west-1", account: "1" });
   const given = FUNCTIONS.filter((fn) => "SERVICES" in environmentOf(fn, { names, plan }));
   expect(given).toEqual(["beat", "start", "api"]);
-  expect(FUNCTIONS.filter(speaksToModels)).toEqual(["beat"]);
+  const knowing = FUNCTIONS.filter((fn) => "CAIRN_PARAMETERS" in environmentOf(fn, { names, plan }));
+  expect(knowing).toEqual(given);
+  expect(environmentOf("beat", { names, plan })["CAIRN_PARAMETERS"]).toBe('["TOKEN"]');
 });

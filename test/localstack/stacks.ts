@@ -26,7 +26,7 @@ const TRAVEL = join(import.meta.dirname, "..", "..", "agents", "travel", "agent.
 const INSTEAD = { park: join(FIXTURES, "park.ts"), cleanup: join(FIXTURES, "cleanup.ts") };
 
 /** Of the deployments that most tests speak to. */
-export const AGENTS = ["clerk.ts", "patient.ts"] as const;
+export const AGENTS = ["clerk.ts", "patient.ts", "teller.ts"] as const;
 
 export interface LanePlace {
   readonly url: string;

@@ -22,8 +22,10 @@ describe("doctor in the embedded world", () => {
     const at = desk();
     const { exit, out } = await cairn(at, ["doctor"]);
     expect(exit).toBe(0);
-    expect(out).toMatch(/✔ agents +clerk 1\n\? store +there is none at .*\n +→ it comes to be with the first run/);
-    expect(out).toContain("2 ok, 6 unknown");
+    expect(out).toMatch(
+      /✔ agents +clerk 1\n✔ agents-secrets +none declares any\n\? store +there is none at .*\n +→ it comes to be with the first run/,
+    );
+    expect(out).toContain("3 ok, 6 unknown");
   });
 
   test("says what to type when nobody works, and nothing when somebody does", async () => {
@@ -90,7 +92,7 @@ describe("doctor in the world aws", () => {
       why: expect.stringContaining("there are no credentials"),
       mend: expect.stringContaining("AWS_PROFILE"),
     });
-    expect(statuses(checks, "ok")).toEqual(["node", "agents", "region"]);
+    expect(statuses(checks, "ok")).toEqual(["node", "agents", "agents-secrets", "region"]);
     expect(checks["table"]).toMatchObject({ status: "unknown", why: "needs credentials", mend: null });
   });
 

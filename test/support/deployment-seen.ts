@@ -21,7 +21,7 @@ export const saw = <Seen>(seen: Seen): Look<Seen> => ({ kind: "seen", seen });
 
 const ENV = {
   ...{ CAIRN_TABLE: NAMES.table, CAIRN_BUCKET: NAMES.bucket, CAIRN_MACHINE: NAMES.machine },
-  ...{ CAIRN_BEAT_SECONDS: "60", CAIRN_LIMITS: "{}" },
+  ...{ CAIRN_BEAT_SECONDS: "60", CAIRN_LIMITS: "{}", CAIRN_PARAMETERS: "[]" },
 } as const;
 
 const lambda = (role: FunctionRole, timeoutSeconds: number): Look<FunctionSeen> =>

@@ -6,7 +6,7 @@ import * as z from "zod";
 import type { StoreSeen } from "../../src/adapters/local/inspection.ts";
 import { defineAgent, tool } from "../../src/agent/define.ts";
 import { limitsFor } from "../../src/protocol/limits.ts";
-import { AGENT_CHECKS, AGENT_RULES, type AgentsCase, agentSeen } from "../../src/doctor/agents.ts";
+import { AGENT_CHECKS, AGENT_RULES, type AgentsCase, type SecretSeen, agentSeen } from "../../src/doctor/agents.ts";
 import { awsChecks } from "../../src/doctor/aws.ts";
 import { type Judged, type Status, judgeAll, ok, warn } from "../../src/doctor/check.ts";
 import { LOCAL_CHECKS, type StoreLook } from "../../src/doctor/local.ts";
@@ -80,12 +80,14 @@ const agentOf = (change: object) =>
 describe("agents", () => {
   const judge = (change: Partial<AgentsCase>, production = false) =>
     judgeAll([...AGENT_CHECKS, ...AGENT_RULES], {
-      seen: { node: "v24.9.0", agents: [agentOf({})], broken: [], ...change },
+      seen: { node: "v24.9.0", agents: [agentOf({})], broken: [], secrets: [], ...change },
       production,
     });
   const bounded = { budget: { tokens: 5 }, done: [{ name: "x", holds: () => true }] };
   const send = (approval: "always" | "never") =>
     tool({ effect: "unsafe", input: z.object({}), run: () => null, approval });
+
+  const secret = (is: SecretSeen["is"]): SecretSeen => ({ name: "TOKEN", agent: "a", is, why: "here", mend: "set it" });
 
   test.each<readonly [string, Status, RegExp, Partial<AgentsCase>]>([
     ["node", "ok", /v24/, {}],
@@ -94,6 +96,11 @@ describe("agents", () => {
     ["agents", "warn", /none/, { agents: [] }],
     ["agents", "fail", /no such file/, { broken: ["no such file"] }],
     ["agents", "fail", /never be started/, { agents: [{ ...agentOf({}), unfit: "it could never be started" }] }],
+    ["agents-secrets", "ok", /none declares/, {}],
+    ["agents-secrets", "ok", /^TOKEN$/, { secrets: [secret("there")] }],
+    ["agents-secrets", "fail", /not there: TOKEN of a/, { secrets: [secret("there"), secret("absent")] }],
+    ["agents-secrets", "warn", /too short/, { secrets: [secret("short")] }],
+    ["agents-secrets", "unknown", /nobody could look/, { secrets: [secret("unread"), secret("short")] }],
     ["agents-budget", "warn", /^a: no budget/, {}],
     ["agents-budget", "ok", /all 1/, { agents: [agentOf(bounded)] }],
     ["agents-budget", "ok", /all 1/, { agents: [agentOf({ budget: { usd: 1 }, price: { inUsd: 1, outUsd: 1 } })] }],

@@ -17,7 +17,7 @@ const request = (signal: AbortSignal = new AbortController().signal) => ({
 /** The outcome of one question, which must have been put to the server once. */
 async function answered(answer: ChatAnswer, key = ""): Promise<ModelOutcome> {
   await using server = await startChatServer(() => answer);
-  const model = modelOf(`openai-compatible:${server.url}#m`, { OPENAI_COMPATIBLE_API_KEY: key });
+  const model = modelOf(`openai-compatible:${server.url}#m`, async () => key);
   const outcome = await model.ask(request());
   expect(server.asked).toHaveLength(1);
   return outcome;

@@ -42,6 +42,7 @@ const result = (call: string, outcome: "succeeded" | "failed" | "unknown", json:
   value: inline(json as never),
 });
 
+const keyed = (key: string) => async (name: string) => (name === "OPENAI_COMPATIBLE_API_KEY" ? key : null);
 const modelAt = (server: ChatServer): Model => modelOf(`openai-compatible:${server.url}#m`);
 
 function ask(model: Model, messages: readonly Message[], tools: Readonly<Record<string, Tool>> = {}) {
@@ -173,10 +174,10 @@ describe("the request", () => {
     ]);
   });
 
-  test("carries the key that the composition root handed over, and none otherwise", async () => {
+  test("carries the key that its secret has at that moment, and none otherwise", async () => {
     await using server = await startChatServer(() => ({ kind: "reply", text: "ok" }));
-    await ask(modelOf(`openai-compatible:${server.url}/#m`, { OPENAI_COMPATIBLE_API_KEY: "k-1" }), []);
-    await ask(modelOf(`openai-compatible:${server.url}#m`, { OPENAI_COMPATIBLE_API_KEY: "" }), []);
+    await ask(modelOf(`openai-compatible:${server.url}/#m`, keyed("k-1")), []);
+    await ask(modelOf(`openai-compatible:${server.url}#m`, keyed("")), []);
     expect(server.asked.map(({ path, headers }) => [path, headers["authorization"]])).toStrictEqual([
       ["/v1/chat/completions", "Bearer k-1"],
       ["/v1/chat/completions", undefined],

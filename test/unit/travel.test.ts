@@ -159,12 +159,14 @@ async function walk(task: Json, options: WalkOptions = {}) {
   return { calls, beats, messages, words: "" };
 }
 
+const NONE = { get: () => Promise.reject(new Error("it declares none")) };
+
 async function send(
   { tool, args, key }: { readonly tool: string; readonly args: Json; readonly key: string },
   signal = new AbortController().signal,
 ): Promise<Json> {
   const { input, run } = travel.tools[tool] ?? expect.fail(`there is no tool ${tool}`);
-  const context = { input: input.parse(args), key, epoch: 1, signal, deadline: Infinity, log: () => {} };
+  const context = { input: input.parse(args), key, epoch: 1, signal, deadline: Infinity, log: () => {}, secrets: NONE };
   return JSON.parse(JSON.stringify(await run(context))) as Json;
 }
 

@@ -65,3 +65,8 @@ export const shortExecution = (of: Incarnation, name: string): string => shorten
 export const longExecution = (of: Incarnation, stored: string): string => lengthened(executions(of), stored);
 export const shortKey = (of: Incarnation, key: string): string => shortened(objects(of), key, "/");
 export const longKey = (of: Incarnation, stored: string): string => lengthened(objects(of), stored);
+
+/** Below it lie the secrets of a deployment in the Parameter Store. */
+export const parameterPath = (deployment: string): string => `/cairn/${deployment}`;
+
+export const parameterOf = (deployment: string, secret: string): string => `${parameterPath(deployment)}/${secret}`;

@@ -4,6 +4,7 @@
  */
 import { createHash, randomBytes } from "node:crypto";
 import type { Limits } from "../../protocol/limits.ts";
+import { NO_SECRETS, type Secrets } from "../../ports/secrets.ts";
 import type { Clock, Random, Telemetry, World } from "../../ports/world.ts";
 import { stepFunctionsChain } from "./chain.ts";
 import { type AwsClients, awsClients } from "./clients.ts";
@@ -18,6 +19,8 @@ export function awsWorld(of: {
   readonly machine: string;
   readonly limits: Limits;
   readonly telemetry: Telemetry;
+  /** Without them a function knows none: it writes nothing that comes from outside. */
+  readonly secrets?: Secrets;
   readonly clients?: AwsClients;
   readonly clock?: Clock;
   readonly random?: Random;
@@ -30,6 +33,7 @@ export function awsWorld(of: {
     clock,
     random: of.random ?? { hex: () => randomBytes(32).toString("hex") },
     telemetry,
+    secrets: of.secrets ?? NO_SECRETS,
     limits,
     hash: (text) => createHash("sha256").update(text, "utf8").digest("hex"),
   };

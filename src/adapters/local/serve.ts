@@ -13,8 +13,11 @@ import { killGroup } from "./process-identity.ts";
 import { fileCode } from "./store-errors.ts";
 import type { FromChild, TaskError, ToChild } from "./wire.ts";
 
-/** Serves the supervisor that forked this process. Errors that nobody catches end it, as Node does by itself. */
-export function serveTasks(run: RunTask): void {
+/**
+ * Serves the supervisor that forked this process. Errors that nobody catches end it, as Node does by itself. `clean` takes
+ * secrets out of what is told of errors.
+ */
+export function serveTasks(run: RunTask, clean: (text: string) => string = (text) => text): void {
   if (process.send === undefined) throw new Error("serveTasks serves a supervisor: fork this module, do not run it");
   const drain = new AbortController();
   process.on("disconnect", end);
@@ -22,13 +25,13 @@ export function serveTasks(run: RunTask): void {
   for (const signal of ["SIGINT", "SIGTERM", "SIGHUP"]) process.on(signal, () => {});
   // Left behind by a task that is over, perhaps of another run: the task in hand is not to blame, and goes on.
   process.on("uncaughtException", (error) => {
-    process.stderr.write(`nobody caught an error in worker ${process.pid}: ${error.stack ?? error.message}\n`);
+    process.stderr.write(`nobody caught an error in worker ${process.pid}: ${clean(error.stack ?? error.message)}\n`);
     if (inHand === 0) exit();
     isSpent = true;
   });
   process.on("message", (message: ToChild) => {
     if (message.kind === "drain") drain.abort();
-    else void serve(run, { ...message, drain: drain.signal });
+    else void serve(run, { ...message, drain: drain.signal, clean });
   });
   say({ kind: "ready" });
 }
@@ -39,9 +42,12 @@ let isSpent = false;
 
 async function serve(
   run: RunTask,
-  of: Extract<ToChild, { readonly kind: "task" }> & { readonly drain: AbortSignal },
+  of: Extract<ToChild, { readonly kind: "task" }> & {
+    readonly drain: AbortSignal;
+    readonly clean: (text: string) => string;
+  },
 ): Promise<void> {
-  const { task, deadline, drain } = of;
+  const { task, deadline, drain, clean } = of;
   const spare = systemClock.after(deadline - systemClock.now(), end);
   try {
     inHand += 1;
@@ -51,7 +57,8 @@ async function serve(
     say({ kind: "answered", result }, result.kind === "exit" ? exit : undefined);
     inHand -= 1;
   } catch (error) {
-    say({ kind: "failed", error: taskError(error) }, exit);
+    const told = taskError(error);
+    say({ kind: "failed", error: { ...told, message: clean(told.message) } }, exit);
   }
 }
 

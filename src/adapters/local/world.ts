@@ -7,6 +7,7 @@
  */
 import { createHash, randomBytes } from "node:crypto";
 import type { Limits } from "../../protocol/limits.ts";
+import { NO_SECRETS, type Secrets } from "../../ports/secrets.ts";
 import type { Telemetry, World } from "../../ports/world.ts";
 import { sqliteChain } from "./chain.ts";
 import { systemClock } from "./clock.ts";
@@ -18,8 +19,9 @@ export function localWorld(of: {
   readonly store: Store;
   readonly limits: Limits;
   readonly telemetry: Telemetry;
+  readonly secrets?: Secrets;
 }): World {
-  const { store, limits, telemetry } = of;
+  const { store, limits, telemetry, secrets = NO_SECRETS } = of;
   return {
     table: sqliteRunTable(store),
     objects: sqliteObjectStore(store),
@@ -27,6 +29,7 @@ export function localWorld(of: {
     clock: systemClock,
     random: { hex: () => randomBytes(32).toString("hex") },
     telemetry,
+    secrets,
     limits,
     hash: (text) => createHash("sha256").update(text, "utf8").digest("hex"),
   };

@@ -8,6 +8,7 @@ import type { Task } from "../../protocol/chain.ts";
 import type { Answer } from "../../protocol/execution.ts";
 import type { Limits } from "../../protocol/limits.ts";
 import type { Chain } from "../../ports/chain.ts";
+import { NO_SECRETS, type Secrets } from "../../ports/secrets.ts";
 import type { Clock, Random, Telemetry, World } from "../../ports/world.ts";
 import { type MemoryStore, memoryObjectStore, memoryRunTable, memoryStore } from "./tables.ts";
 
@@ -34,6 +35,7 @@ export function memoryWorld(of: {
   readonly clock: Clock;
   readonly random?: Random;
   readonly telemetry?: Telemetry;
+  readonly secrets?: Secrets;
   readonly store?: MemoryStore;
 }): MemoryWorld {
   const { limits, clock, store = memoryStore() } = of;
@@ -46,6 +48,7 @@ export function memoryWorld(of: {
     clock,
     random,
     telemetry: of.telemetry ?? { record: () => undefined },
+    secrets: of.secrets ?? NO_SECRETS,
     limits,
     hash: (text) => createHash("sha256").update(text, "utf8").digest("hex"),
   };

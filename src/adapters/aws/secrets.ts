@@ -1,0 +1,78 @@
+/**
+ * Secrets of the world of AWS: parameters of the Parameter Store, one for each name, below the path of the deployment.
+ * They are encrypted by the key of AWS that is there for it, which decrypts for whoever may read the parameter.
+ *
+ * A function knows the names that its agents declared when it was deployed, and may read those and no others. A person at
+ * the command line looks below the path, with an identity of their own; what that may not read it cannot keep out of what
+ * it writes, and the next beat does.
+ */
+import type { SSMClient } from "@aws-sdk/client-ssm";
+import type { SecretLook, Secrets } from "../../ports/secrets.ts";
+import { type ClientOptions, configOf } from "./clients.ts";
+import { isNamed, reaching } from "./errors.ts";
+import { parameterOf, parameterPath } from "./keys.ts";
+
+export interface ParametersOf {
+  /** The name of its table, by which a deployment is known. */
+  readonly deployment: string;
+  /** What its agents declare; null: whatever lies below its path, as far as this identity may look. */
+  readonly names: readonly string[] | null;
+  readonly client?: ClientOptions;
+}
+
+const PARAMETER_MS = 3_000;
+
+export function parameterSecrets({ deployment, names, client: options = {} }: ParametersOf): Secrets {
+  let client: Promise<SSMClient> | null = null;
+  // Loaded on use: most functions of most deployments never ask for a secret.
+  const clientOf = (): Promise<SSMClient> => (client ??= clientWith(options));
+  const path = parameterPath(deployment);
+  return {
+    get: async (name) => {
+      const parameter = parameterOf(deployment, name);
+      const { GetParameterCommand } = await import("@aws-sdk/client-ssm");
+      const sent = async (): Promise<SecretLook> => {
+        try {
+          const command = new GetParameterCommand({ Name: parameter, WithDecryption: true });
+          const { Parameter } = await (await clientOf()).send(command);
+          return Parameter?.Value ? { kind: "found", value: Parameter.Value } : absent(parameter);
+        } catch (error) {
+          if (isNamed(error, "ParameterNotFound") || (names === null && isDenied(error))) return absent(parameter);
+          throw error;
+        }
+      };
+      return reaching(`the parameter ${parameter}`, sent);
+    },
+    // The deployment has told them.
+    declare: async () => undefined,
+    declared: async () =>
+      names ?? reaching(`the parameters below ${path}`, async () => namesBelow(await clientOf(), path)),
+  };
+}
+
+async function clientWith(options: ClientOptions): Promise<SSMClient> {
+  const { SSMClient } = await import("@aws-sdk/client-ssm");
+  return new SSMClient(configOf(options, PARAMETER_MS));
+}
+
+async function namesBelow(client: SSMClient, path: string): Promise<readonly string[]> {
+  const { paginateGetParametersByPath } = await import("@aws-sdk/client-ssm");
+  const found: string[] = [];
+  try {
+    for await (const { Parameters = [] } of paginateGetParametersByPath({ client }, { Path: path })) {
+      found.push(...Parameters.flatMap(({ Name = "" }) => Name.split("/").at(-1) ?? []));
+    }
+    return found;
+  } catch (error) {
+    if (isDenied(error)) return found;
+    throw error;
+  }
+}
+
+const isDenied = (error: unknown): boolean => isNamed(error, "AccessDeniedException");
+
+const absent = (parameter: string): SecretLook => ({
+  kind: "absent",
+  where: `the Parameter Store, as ${parameter}`,
+  mend: `aws ssm put-parameter --type SecureString --name ${parameter} --value ...`,
+});

@@ -1,0 +1,28 @@
+/**
+ * Secrets: values that tools and models need and that nobody writes down. The contract:
+ *
+ * - `get` reads the value that a name has now. A name without a value is `absent`, and says where it was looked for and
+ *   what to type.
+ * - `declare` makes names known to the whole world: agents declare them by name. `declared` tells all that were made known,
+ *   by whichever process, or that the deployment knows. Whoever is about to write reads them all, since any text may hold
+ *   any of them.
+ * - A name is upper-case letters, digits and `_`, and begins with a letter.
+ * - Rejects only with `StoreUnreachable`.
+ */
+export type SecretLook =
+  | { readonly kind: "found"; readonly value: string }
+  /** `where` it was looked for; `mend` is what to type. */
+  | { readonly kind: "absent"; readonly where: string; readonly mend: string };
+
+export interface Secrets {
+  get(name: string): Promise<SecretLook>;
+  declare(names: readonly string[]): Promise<void>;
+  declared(): Promise<readonly string[]>;
+}
+
+/** Of a world in which nobody has any. */
+export const NO_SECRETS: Secrets = {
+  get: async () => ({ kind: "absent", where: "this world, which has no secrets", mend: "give the world secrets" }),
+  declare: async () => undefined,
+  declared: async () => [],
+};

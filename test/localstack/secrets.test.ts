@@ -1,0 +1,51 @@
+/** Secrets in the Parameter Store: functions read what their agents declare, and write none of it. */
+import { DeleteParameterCommand, PutParameterCommand, SSMClient } from "@aws-sdk/client-ssm";
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { parameterOf } from "../../src/adapters/aws/keys.ts";
+import { parameterSecrets } from "../../src/adapters/aws/secrets.ts";
+import { ended, laneOf, shown, started } from "./lane.ts";
+import { teller } from "./fixtures/teller.ts";
+
+const lane = laneOf("lane");
+const TOKEN = "l4ne/token+7~end";
+const Name = parameterOf(lane.stack.table, "LANE_TOKEN");
+const client = new SSMClient();
+
+beforeAll(async () => {
+  await client.send(new PutParameterCommand({ Name, Value: TOKEN, Type: "SecureString", Overwrite: true }));
+});
+afterAll(async () => {
+  await client.send(new DeleteParameterCommand({ Name }));
+});
+
+describe("a secret of a deployment", () => {
+  test("is read by the function of a beat, and is in nothing that it wrote", async () => {
+    const { run } = await started(lane, { agent: teller, input: { note: "hello" } });
+    const { status, result } = await ended(lane, run);
+    expect([status, result]).toEqual(["completed", { token: "[secret LANE_TOKEN]", has: TOKEN.length }]);
+    expect(JSON.stringify(await shown(lane, run))).not.toContain(TOKEN);
+  });
+
+  test("is refused in an input by the function of the API", async () => {
+    const headers = {
+      "content-type": "application/json",
+      authorization:
+        "AWS4-HMAC-SHA256 Credential=test/20270101/us-east-1/execute-api/aws4_request, SignedHeaders=host, Signature=0",
+    };
+    const body = JSON.stringify({ agent: "teller", input: { note: `use ${TOKEN}` } });
+    const answer = await fetch(`${lane.stack.api}/runs`, { method: "POST", headers, body });
+    const text = await answer.text();
+    expect([answer.status, text]).toEqual([422, expect.stringContaining("[secret LANE_TOKEN]")]);
+    expect(text).not.toContain(TOKEN);
+  });
+
+  test("is found by its name and below the path, and one that is missing says what to type", async () => {
+    const mine = parameterSecrets({ deployment: lane.stack.table, names: null });
+    expect(await mine.declared()).toEqual(["LANE_TOKEN"]);
+    expect(await mine.get("LANE_TOKEN")).toEqual({ kind: "found", value: TOKEN });
+    expect(await mine.get("NOBODY")).toMatchObject({
+      ...{ kind: "absent", where: expect.stringContaining(parameterOf(lane.stack.table, "NOBODY")) },
+      mend: expect.stringMatching(/^aws ssm put-parameter --type SecureString --name /),
+    });
+  });
+});

@@ -1,0 +1,221 @@
+/**
+ * Runs through which a secret passes on every way that there is, and whoever looks for it afterwards. Its forms are made
+ * here once more, in another way than the product makes them.
+ */
+import { brotliDecompressSync, gunzipSync } from "node:zlib";
+import { z } from "zod";
+import type { Agent, ToolContext } from "../../src/agent/define.ts";
+import type { Json } from "../../src/core/json.ts";
+import { type Conversation, OutcomeUnknown, defineAgent, scriptedModel, tool } from "../../src/index.ts";
+import type { Payload } from "../../src/protocol/chain.ts";
+import type { World } from "../../src/ports/world.ts";
+import { alarm } from "../../src/runner/alarm.ts";
+import { assign } from "../../src/runner/assign.ts";
+import { decide } from "../../src/runner/gate.ts";
+import { deliver } from "../../src/runner/inbox.ts";
+import { show } from "../../src/runner/look.ts";
+import { reconcile } from "../../src/runner/reconcile.ts";
+import { startRun } from "../../src/runner/start.ts";
+import { send } from "../../src/runner/steer.ts";
+import { attempt, begin, drive, mortal, runnerOf } from "./drive.ts";
+
+/** With everything that an encoding changes. */
+export const TOKEN = 't0k/en+"7\\x9~Qä';
+/** Somebody's, whom nobody declared. */
+export const AWS_ID = "AKIAIOSFODNN7EXAMPLE";
+
+const base64 = (text: string): string => Buffer.from(text, "utf8").toString("base64");
+
+/** Every form of it in which anybody could read it. */
+export function formsOf(secret: string): readonly string[] {
+  // In the middle of a text it begins at any of three places of four characters.
+  const within = ["", "a", "ab"].map((before) => base64(`${before}${secret}`).slice(before === "" ? 0 : 4, -4));
+  const encoded = [encodeURIComponent(secret), new URLSearchParams({ q: secret }).toString().slice(2)];
+  // A text that holds JSON is escaped once more where it is stored, and so on.
+  const escaped = [secret, secret.slice(0, 9), secret.slice(-9)].flatMap((each) => [0, 1, 2, 3].map(inJson(each)));
+  const urlSafe = within.map((each) => each.replaceAll("+", "-").replaceAll("/", "_"));
+  return [...new Set([...escaped, ...encoded, ...within, ...urlSafe])];
+}
+
+const inJson =
+  (text: string) =>
+  (times: number): string =>
+    times === 0 ? text : JSON.stringify(inJson(text)(times - 1)).slice(1, -1);
+
+/** What of these is in the bytes, as they are and as they were before they were compressed. */
+export function leaksIn(bytes: Uint8Array, forms: readonly string[]): readonly string[] {
+  const texts = [Buffer.from(bytes), ...unpacked(bytes)].map((each) => each.toString("utf8"));
+  return forms.filter((form) => texts.some((text) => text.includes(form)));
+}
+
+function unpacked(bytes: Uint8Array): readonly Buffer[] {
+  return [brotliDecompressSync, gunzipSync].flatMap((unpack) => {
+    try {
+      return [unpack(bytes)];
+    } catch {
+      return [];
+    }
+  });
+}
+
+const NOTHING = z.object({ token: z.string().optional() });
+type Context = ToolContext<z.output<typeof NOTHING>>;
+const tokenOf = ({ secrets }: Pick<Context, "secrets">): Promise<string> => secrets.get("AIRLINE_TOKEN");
+
+/** What the tools of a run were given. */
+export interface Seen {
+  readonly tokens: string[];
+  readonly inputs: (string | undefined)[];
+  /** Called once, in the middle of the first call. */
+  readonly die: () => void;
+}
+
+const everywhere = (token: string): Json => ({
+  ...{ plain: token, json: JSON.stringify({ token }), url: `https://x.test/?t=${encodeURIComponent(token)}` },
+  ...{ basic: `Basic ${base64(`ada:${token}`)}`, shifted: base64(`a${token}z`), id: AWS_ID, [token]: [token, 7] },
+});
+
+function toolsOf({ tokens, inputs, die }: Seen) {
+  const one = { input: NOTHING, effect: "keyed" } as const;
+  return {
+    echo: tool({
+      ...one,
+      run: async (context) => {
+        const token = await tokenOf(context);
+        tokens.push(token);
+        inputs.push(context.input.token);
+        context.log(`the token is ${token}`);
+        // The first process dies here, and the next one runs what was recorded.
+        if (tokens.length === 1) die();
+        if (tokens.length === 1) return new Promise(() => undefined);
+        return everywhere(token);
+      },
+      externalId: (result) => `made by ${(result as { readonly plain: string }).plain}`,
+    }),
+    large: tool({ ...one, run: async (context) => `${await tokenOf(context)} and so on `.repeat(4_000) }),
+    refuse: tool({
+      ...one,
+      run: async (context) => {
+        const token = await tokenOf(context);
+        throw new Error(`refused ${token} ${"x".repeat(1_965)} ${token}`);
+      },
+    }),
+    exists: tool({
+      ...one,
+      run: async (context) => {
+        throw new Error(`${await tokenOf(context)} was used before`);
+      },
+      onExists: (error) => ({ as: String(error) }),
+    }),
+    named: tool({ ...one, key: () => "sk-ant-api03-0123456789abcdefghij", run: () => "never" }),
+    picky: tool({
+      ...one,
+      run: async (context) => ({ card: "4242 4242", of: await tokenOf(context) }),
+      redact: (value, of) => {
+        if (of === "result") throw new Error("it cannot say");
+        return value;
+      },
+    }),
+    pay: tool({ ...one, effect: "unsafe", approval: () => `it costs ${TOKEN}`, run: () => "paid" }),
+    lose: tool({
+      ...one,
+      effect: "unsafe",
+      run: async (context) => {
+        throw new OutcomeUnknown(`nobody knows what became of ${await tokenOf(context)}`);
+      },
+    }),
+  };
+}
+
+const STEPS = ["echo", "large", "refuse", "exists", "named", "picky", "pay", "lose"] as const;
+
+/** The model knows it too, and says it wherever it can. */
+const next = ({ calls }: Conversation) => {
+  const step = STEPS[calls.length];
+  const text = `I use ${TOKEN} with ${AWS_ID}`;
+  return step === undefined ? { text } : { text, calls: [{ tool: step, args: { token: TOKEN } }] };
+};
+
+const leaky = (seen: Seen): Agent =>
+  defineAgent({
+    ...{ name: "leaky", version: "1", instructions: "", task: z.object({ url: z.string().optional() }) },
+    model: scriptedModel({ name: "talkative", reply: next }),
+    tools: toolsOf(seen),
+    secrets: ["AIRLINE_TOKEN"],
+    retention: { archive: "warm" },
+    done: [
+      {
+        name: "twice",
+        holds: ({ text }) => (seen.inputs.push(text), seen.inputs.length > 2 || `not yet with ${TOKEN}`),
+      },
+    ],
+    result: ({ calls }) => ({ first: calls[0]?.result ?? null, token: TOKEN }),
+  }) as Agent;
+
+/** Its model fails with the secret in its words, and so does the run. */
+const failing = defineAgent({
+  ...{ name: "failing", version: "1", instructions: "", task: z.object({}), tools: {} },
+  model: scriptedModel({
+    name: "broken",
+    reply: () => {
+      throw new Error(`401: ${TOKEN} is not valid`);
+    },
+  }),
+  secrets: ["AIRLINE_TOKEN"],
+}) as Agent;
+
+/** Everything that people and other runs say, while it waits at the gate of `pay`. */
+async function people(world: World, { run, born }: Payload): Promise<void> {
+  await send(world, { run, text: `use ${TOKEN}, ${base64(TOKEN)}`, by: TOKEN, id: TOKEN });
+  await assign(world, { run, to: TOKEN, by: TOKEN });
+  const value = { kind: "inline", json: { token: TOKEN } } as const;
+  const body = { kind: "child", child: "local-child", status: "completed", value } as const;
+  await deliver(world, { run, born, message: { id: "child#1", sentAt: world.clock.now(), body } });
+  alarm(world, run, { what: "Odd", why: `it says ${TOKEN}` });
+}
+
+export interface Played {
+  readonly run: string;
+  readonly edit: string;
+  readonly input: string;
+  /** Routes of the beats that people came after, and of the last one. */
+  readonly routes: readonly string[];
+}
+
+/** From the start to the end, with a death in the middle of the first call. */
+export async function play(world: World, seen: Pick<Seen, "tokens" | "inputs">): Promise<Played> {
+  const first = mortal(world);
+  const died = Promise.withResolvers<void>();
+  const die = (): void => {
+    first.kill();
+    died.resolve();
+  };
+  const agent = leaky({ ...seen, die });
+  const asked = { agent, input: { url: `https://x.test/${TOKEN}` }, tenant: "local", idempotencyKey: "k" };
+  const refused = await startRun(world, asked);
+  const payload = await begin(world, agent, {});
+  const { run } = payload;
+  void attempt(runnerOf(first.world, agent), payload);
+  await died.promise;
+  const runner = runnerOf(world, agent);
+  const again = await attempt(runner, payload, 1);
+  if (again.kind !== "beat") throw new Error("the second attempt ended its process");
+  const atGate = await drive(runner, again.reply);
+  await people(world, payload);
+  const gate = (await show(world, run))?.gates[0]?.gate ?? "";
+  const said = { run, gate, args: null, by: TOKEN, note: `fine, with ${TOKEN}` };
+  const edited = await decide(world, { ...said, as: "edit", args: { token: TOKEN } });
+  await decide(world, { ...said, as: "approve" });
+  const blocked = await drive(runner, atGate);
+  const answer = { run, call: "c8", as: "succeeded", by: TOKEN, note: TOKEN, result: { token: TOKEN } } as const;
+  await reconcile(world, answer);
+  const end = await drive(runner, blocked);
+  const other = await begin(world, failing, {});
+  await drive(runnerOf(world, failing), other);
+  return {
+    run,
+    edit: edited.kind === "refused" ? edited.why : edited.kind,
+    input: refused.kind === "invalid" ? refused.why : refused.kind,
+    routes: [atGate.route, blocked.route, end.route],
+  };
+}
