@@ -20,3 +20,4 @@ export { defineChaos, type Chaos, type OutsideEffect } from "./agent/chaos.ts";
 export type { Config } from "./agent/config.ts";
 export { react, type Topology } from "./core/topologies/react.ts";
 export { scriptedModel, type Conversation, type ScriptedReply } from "./agent/scripted.ts";
+export { recordedModel } from "./agent/recorded.ts";

@@ -9,6 +9,7 @@ import type { Mutant } from "./mutant.ts";
 import { KEYS } from "./keys.ts";
 import { LEAKING } from "./leaking.ts";
 import { NAMED } from "./named.ts";
+import { RECORDED } from "./recorded.ts";
 import { SPENDING } from "./spending.ts";
 import { STOPPING } from "./stopping.ts";
 
@@ -23,5 +24,6 @@ export const MUTANTS: readonly Mutant[] = [
   ...STOPPING,
   ...COMPACTING,
   ...LEAKING,
+  ...RECORDED,
   ...FURTHER,
 ];

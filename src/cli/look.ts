@@ -1,5 +1,4 @@
 /** Commands that look: `list`, `show`, `timeline`, `ledger`, `verify`, `watch`. They read the store and change nothing. */
-import { setImmediate as breathe } from "node:timers/promises";
 import { DEFAULT_TENANT } from "../core/ids.ts";
 import type { Status } from "../core/phases.ts";
 import type { World } from "../ports/world.ts";
@@ -14,7 +13,7 @@ import { renderLedger, renderList, renderRun, renderVerified } from "./render-ru
 import { UNTOLD, tell } from "./render-timeline.ts";
 import { resolveRun, runGone } from "./runs.ts";
 import { type Shell, type StoreFlags, printDocument, printLines } from "./shell.ts";
-import { grouped } from "./words.ts";
+import { tellSteps } from "./steps.ts";
 
 export interface ListFlags extends StoreFlags {
   readonly status?: Status;
@@ -91,16 +90,7 @@ export async function showLedger(shell: Shell, of: RunOf): Promise<number> {
 export async function verifyRun(shell: Shell, of: RunOf): Promise<number> {
   const { opened, run } = await find(shell, of);
   const { terminal } = shell;
-  const { clock } = opened.world;
-  let told = clock.now();
-  terminal.waitFor(`looking at ${run}`);
-  const onStep = async (left: number, all: number): Promise<void> => {
-    // A store in this process answers at once: without a pause nobody could be told anything.
-    await breathe();
-    if (clock.now() - told < PROGRESS_MS) return;
-    told = clock.now();
-    terminal.waitFor(`looking at ${run}: ${grouped(left)} of ${grouped(all)} versions to go`);
-  };
+  const onStep = tellSteps(shell, { clock: opened.world.clock, what: `looking at ${run}` });
   const found = await verify(opened.world, { run, onStep });
   terminal.waitFor(null);
   const verified = present(opened, { run, found });
@@ -108,9 +98,6 @@ export async function verifyRun(shell: Shell, of: RunOf): Promise<number> {
   else terminal.out(renderVerified(verified, styleOf(shell, opened)));
   return verified.findings.length === 0 ? EXIT.done : EXIT.failed;
 }
-
-/** Longer than the silence after which a log is told what is being waited for. */
-const PROGRESS_MS = 2_500;
 
 /** Whoever only watches does not work; it says so where nobody does. */
 export async function watch(shell: Shell, of: RunOf): Promise<number> {
@@ -126,13 +113,13 @@ export async function watch(shell: Shell, of: RunOf): Promise<number> {
   return exitOf(end, stop);
 }
 
-async function find(shell: Shell, { run: text, flags }: RunOf): Promise<{ opened: Opened; run: string }> {
+export async function find(shell: Shell, { run: text, flags }: RunOf): Promise<{ opened: Opened; run: string }> {
   const opened = await openExisting(shell, flags);
   const run = await resolveRun(opened.world, { text, command: opened.settings.command });
   return { opened, run };
 }
 
-function present<T>({ settings }: Opened, of: { readonly run: string; readonly found: T | null }): T {
+export function present<T>({ settings }: Opened, of: { readonly run: string; readonly found: T | null }): T {
   if (of.found === null) throw runGone(of.run, settings.command("list"));
   return of.found;
 }

@@ -1,13 +1,15 @@
 /** The command line: which commands there are, what they take, and how they end. */
-import { Command, CommanderError, InvalidArgumentError, Option } from "commander";
+import { Command, CommanderError, Option } from "commander";
 import { PHASE_NAMES, PHASES } from "../core/phases.ts";
 import { CliError, EXIT, asCliError, errorDocument, renderError } from "./errors.ts";
 import { doctor } from "./doctor.ts";
 import { assignRun } from "./assign.ts";
+import { type Into, wholeNumber } from "./arguments.ts";
 import { type ChaosFlags, chaos } from "./chaos.ts";
 import { type DecisionFlags, decideGate, listApprovals } from "./approve.ts";
 import { GRANT_OPTIONS } from "./budget.ts";
 import { list, showLedger, showRun, showTimeline, verifyRun, watch } from "./look.ts";
+import { addRecorded } from "./program-recorded.ts";
 import { purgeRun } from "./purge.ts";
 import { reconcileCall } from "./reconcile.ts";
 import { showSchedules } from "./schedules.ts";
@@ -45,6 +47,7 @@ async function parse(shell: Shell, version: string): Promise<number> {
   addRunning(program, { shell, ends });
   addSteering(program, { shell, ends });
   addLooking(program, { shell, ends });
+  addRecorded(program, { shell, ends });
   addChecking(program, { shell, ends });
   if (shell.argv.length === 0) {
     program.outputHelp();
@@ -81,11 +84,6 @@ Exit codes: 0 done, 1 the run or check failed, 2 usage, 3 not found, 4 refused o
 
 Begin with:
   npx cairn start travel --input '{"from":"Berlin","to":"Lisbon"}' --wait`;
-
-interface Into {
-  readonly shell: Shell;
-  readonly ends: (command: Promise<number>) => Promise<void>;
-}
 
 const BEAT = "how long one beat may take, 0.5 to 900 (CAIRN_BEAT_SECONDS, then the config's, then 60)";
 
@@ -257,14 +255,6 @@ function addChaos(program: Command, { shell, ends }: Into): void {
 
 const collected = (text: string, before: readonly string[] = []): readonly string[] => [...before, text];
 
-const wholeNumber =
-  (min: number, max: number) =>
-  (text: string): number => {
-    const number = Number(text);
-    if (Number.isSafeInteger(number) && number >= min && number <= max) return number;
-    throw new InvalidArgumentError(`It is a whole number from ${min} to ${max}.`);
-  };
-
 /** What commander found, in the form of every other error. */
 function usageError({ argv }: Shell, error: CommanderError): CliError {
   const [first = "", ...more] = error.message.replace(/^error: /, "").split("\n");
@@ -296,6 +286,8 @@ const KNOWN = new Set([
   "cancel",
   "assign",
   "purge",
+  "export",
+  "replay",
   "doctor",
   "chaos",
 ]);

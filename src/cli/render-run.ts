@@ -232,9 +232,9 @@ export function renderLedger(calls: readonly LedgerEntry[], { paint }: Style): s
   return table(columns, rows, paint).join("\n");
 }
 
-/** What was looked at, and whatever is not as it was written. */
+/** What was looked at, and whatever is not as it was written, with what can be done about it. */
 export function renderVerified(verified: Verified, { paint }: Pick<Style, "paint">): string {
-  const { run, agent, findings, snapshots, commits, sealed, segments, blobs } = verified;
+  const { run, agent, findings, advice, snapshots, commits, sealed, segments, blobs } = verified;
   const counts = [
     count(commits, "commit"),
     count(snapshots, "snapshot"),
@@ -249,6 +249,7 @@ export function renderVerified(verified: Verified, { paint }: Pick<Style, "paint
     paint("dim", `looked at ${counts.join(", ")}`),
     verdict,
     ...findings.map(({ where, what }) => `${paint("red", "✖")} ${where}: ${what}`),
+    ...(advice === null ? [] : [`${paint("dim", "what to do:")} ${advice}`]),
   ].join("\n");
 }
 
@@ -258,7 +259,7 @@ function inkOf({ status }: LedgerEntry): Ink {
   return status === "unknown" ? "yellow" : "cyan";
 }
 
-const spentOf = ({ spent }: Pick<Summary, "spent">): string => dollars(Math.round(spent.usd * 1e6));
+export const spentOf = ({ spent }: Pick<Summary, "spent">): string => dollars(Math.round(spent.usd * 1e6));
 
 /** What a person would type as an input, from what the agent says of its task. */
 export function exampleOf(schema: Json): Json {

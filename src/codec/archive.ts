@@ -3,19 +3,26 @@
  * members of about a megabyte. A file of many gzip members is one gzip file for every reader, and whoever writes it holds
  * a member at a time: a transcript that fits into a process once would not fit twice.
  *
+ * An exported run is an archive with more in it: the state that the run began with and a mark of each snapshot, so that
+ * it can be folded again and compared (`replay`), and the digest of its lines, since no store vouches for it.
+ *
  * The first line says what it is of and how it ended, the last one how many lines of each kind there are; a file that
  * breaks off is unreadable, not shorter. It is a function of what is committed: whoever writes it again writes the same.
  */
-import { gunzipSync, gzipSync } from "node:zlib";
 import * as z from "zod";
 import type { Spent } from "../core/budget.ts";
 import type { CommitRecord, Effect, Failure } from "../core/event.ts";
 import type { Json } from "../core/json.ts";
 import type { Message, Value } from "../core/message.ts";
 import type { Retention } from "../core/retention.ts";
+import { PHASE_NAMES, PHASES, type Phase, type Status } from "../core/phases.ts";
+import type { State } from "../core/state.ts";
+import { linesOf } from "./archive-bytes.ts";
 import { Unreadable, canonical } from "./canonical.ts";
+import { type StateMark, stateMark } from "./mark.ts";
 import { failure } from "./schema-recovery.ts";
-import { commitRecord, effect, message, retention, sha, value } from "./schema.ts";
+import { commitRecord, effect, message, phase, retention, sha, storedState, value } from "./schema.ts";
+import { wholeState } from "./snapshot.ts";
 import { spent } from "./schema-budget.ts";
 
 /** Of this file alone: it outlives the rows and snapshots that it was made of. */
@@ -48,7 +55,7 @@ export interface LedgerEntry {
   readonly settledAt: number | null;
 }
 
-/** What the archive is of, and how that ended. */
+/** What the archive is of, and how that ended; an export may be of a run that has not. */
 export interface ArchivedRun {
   readonly run: string;
   readonly born: string;
@@ -58,8 +65,10 @@ export interface ArchivedRun {
   readonly agentVersion: string;
   readonly createdAt: number;
   readonly startedAt: number | null;
-  readonly endedAt: number;
-  readonly status: "completed" | "failed" | "cancelled";
+  readonly endedAt: number | null;
+  readonly status: Status;
+  /** In exports. */
+  readonly phase?: Phase;
   readonly task: Value;
   readonly result: Value | null;
   readonly failure: Failure | null;
@@ -68,7 +77,15 @@ export interface ArchivedRun {
   readonly version: number;
   readonly epoch: number;
   readonly spent: Spent;
-  readonly retention: Retention;
+  /** Null: the world's default. */
+  readonly retention: Retention | null;
+}
+
+/** What an export holds beyond an archive. */
+export interface Begun {
+  readonly state: State;
+  /** Of the snapshots, in order. */
+  readonly marks: readonly StateMark[];
 }
 
 /** What was too much to be archived: the digests of large values. Their heads and tails are in the transcript. */
@@ -84,6 +101,8 @@ export interface Archive {
   /** Large values by their digest. */
   readonly blobs: ReadonlyMap<string, Json>;
   readonly leftOut: LeftOut;
+  /** In exports. */
+  readonly begun?: Begun;
 }
 
 const count = z.int().nonnegative();
@@ -97,8 +116,9 @@ const archivedRun: z.ZodType<ArchivedRun> = z.object({
   agentVersion: z.string(),
   createdAt: count,
   startedAt: count.nullable(),
-  endedAt: count,
-  status: z.enum(["completed", "failed", "cancelled"]),
+  endedAt: count.nullable(),
+  status: z.enum(["queued", ...PHASE_NAMES.map((name) => PHASES[name].status)]),
+  phase: phase.exactOptional(),
   task: value,
   result: value.nullable(),
   failure: failure.nullable(),
@@ -107,7 +127,7 @@ const archivedRun: z.ZodType<ArchivedRun> = z.object({
   version: count,
   epoch: count,
   spent,
-  retention,
+  retention: retention.nullable(),
 });
 
 const ledgerEntry: z.ZodType<LedgerEntry> = z.object({
@@ -126,17 +146,22 @@ const ledgerEntry: z.ZodType<LedgerEntry> = z.object({
 });
 
 const head = z.object({ kind: z.literal("run"), format: z.literal(ARCHIVE_FORMAT), run: archivedRun });
-const counts = z.object({ messages: count, commits: count, calls: count, blobs: count });
+const counts = z.object({
+  ...{ messages: count, commits: count, calls: count, blobs: count },
+  marks: count.exactOptional(),
+});
 
 const line = z.discriminatedUnion("kind", [
   z.object({ kind: z.literal("message"), message }),
   z.object({ kind: z.literal("commit"), commit: commitRecord }),
   z.object({ kind: z.literal("call"), call: ledgerEntry }),
   z.object({ kind: z.literal("blob"), sha256: sha, json: z.custom<Json>((json) => json !== undefined) }),
-  z.object({ kind: z.literal("end"), counts, leftOut: z.object({ blobs: z.array(sha) }) }),
+  z.object({ kind: z.literal("begun"), state: storedState }),
+  z.object({ kind: z.literal("mark"), mark: stateMark }),
+  z.object({ kind: z.literal("end"), counts, leftOut: z.object({ blobs: z.array(sha) }), digest: sha.exactOptional() }),
 ]);
 
-/** How many lines of each kind there are. */
+/** How many lines of each kind there are; an archive has no marks. */
 export type ArchiveCounts = z.output<typeof counts>;
 
 export const headLine = (run: ArchivedRun): string => canonical({ kind: "run", format: ARCHIVE_FORMAT, run });
@@ -145,55 +170,77 @@ export const commitLine = (commit: CommitRecord): string => canonical({ kind: "c
 export const callLine = (call: LedgerEntry): string => canonical({ kind: "call", call });
 /** Its text is canonical already, and may be megabytes. */
 export const blobLine = (sha256: string, text: string): string => `{"json":${text},"kind":"blob","sha256":"${sha256}"}`;
-export const endLine = (of: ArchiveCounts, leftOut: LeftOut): string => canonical({ kind: "end", counts: of, leftOut });
-
-const MEMBER_CHARACTERS = 1024 * 1024;
-/** Of 70 MB a higher level takes 10 % more off, and 2.5 times as long. */
-const GZIP = { level: 4, chunkSize: 256 * 1024 } as const;
-
-/** Lines as gzip members, in order; they are asked for as the members are made. */
-export function packed(lines: Iterable<string>): readonly Uint8Array[] {
-  const members: Uint8Array[] = [];
-  let text: string[] = [];
-  let characters = 0;
-  const seal = (): void => {
-    if (text.length > 0) members.push(gzipSync(`${text.join("\n")}\n`, GZIP));
-    text = [];
-    characters = 0;
-  };
-  for (const each of lines) {
-    text.push(each);
-    characters += each.length;
-    if (characters >= MEMBER_CHARACTERS) seal();
-  }
-  seal();
-  return members;
-}
+/** The transcript whole, so that it names no segment. */
+export const begunLine = ({ messages: tail, ...state }: State): string =>
+  canonical({ kind: "begun", state: { ...state, manifest: [], tail } });
+export const markLine = (mark: StateMark): string => canonical({ kind: "mark", mark });
+/** `digest`: in exports, of all lines before it. */
+export const endLine = (of: ArchiveCounts, leftOut: LeftOut, digest?: string): string =>
+  canonical({ kind: "end", counts: of, leftOut, ...(digest !== undefined && { digest }) });
 
 /** Reads an archive. Throws `Unreadable` where the bytes are none, or not all of one, or of a format that is not known. */
 export function readArchive(bytes: Uint8Array): Archive {
   const texts = linesOf(bytes);
   const first = texts.next();
   if (first.done === true) throw new Unreadable("the archive is empty");
-  const run = runOf(first.value);
-  const messages: Message[] = [];
-  const commits: CommitRecord[] = [];
-  const calls: LedgerEntry[] = [];
-  const blobs = new Map<string, Json>();
-  for (const raw of texts) {
+  const run = runOf(first.value.raw);
+  const read = new Lines();
+  for (const { raw, digest } of texts) {
     const found = line.safeParse(raw);
     if (!found.success) throw new Unreadable(`a line of the archive: ${z.prettifyError(found.error)}`);
     const each = found.data;
-    if (each.kind === "message") messages.push(each.message);
-    if (each.kind === "commit") commits.push(each.commit);
-    if (each.kind === "call") calls.push(each.call);
-    if (each.kind === "blob") blobs.set(each.sha256, each.json);
-    if (each.kind !== "end") continue;
-    const held = { messages: messages.length, commits: commits.length, calls: calls.length, blobs: blobs.size };
-    if (canonical(held) !== canonical(each.counts) || texts.next().done !== true) break;
-    return { run, messages, commits, calls, blobs, leftOut: each.leftOut };
+    if (each.kind !== "end") {
+      read.add(each);
+      continue;
+    }
+    const { counts: said, leftOut } = each;
+    const { marks = 0, ...ofArchive } = said;
+    if (canonical({ marks, ...ofArchive }) !== canonical(read.counts) || texts.next().done !== true) break;
+    if (each.digest !== undefined && each.digest !== digest()) {
+      throw new Unreadable("the lines of the archive have other content than its last one says", "DigestMismatch");
+    }
+    return { run, ...read.held, leftOut, ...read.begun };
   }
   throw new Unreadable("the archive does not hold what its last line says, or has none");
+}
+
+type Line = z.output<typeof line>;
+
+/** The lines between the first one and the last one, as they come. */
+class Lines {
+  readonly #marks: StateMark[] = [];
+  readonly #messages: Message[] = [];
+  readonly #commits: CommitRecord[] = [];
+  readonly #calls: LedgerEntry[] = [];
+  readonly #blobs = new Map<string, Json>();
+  #state: State | null = null;
+
+  get held(): Pick<Archive, "messages" | "commits" | "calls" | "blobs"> {
+    return { messages: this.#messages, commits: this.#commits, calls: this.#calls, blobs: this.#blobs };
+  }
+
+  get begun(): Pick<Archive, "begun"> {
+    return this.#state === null ? {} : { begun: { state: this.#state, marks: this.#marks } };
+  }
+
+  get counts(): Required<ArchiveCounts> {
+    const { messages, commits, calls, blobs } = this.held;
+    const counted = { messages: messages.length, commits: commits.length, calls: calls.length, blobs: blobs.size };
+    return { ...counted, marks: this.#marks.length };
+  }
+
+  add(each: Exclude<Line, { readonly kind: "end" }>): void {
+    if (each.kind === "message") this.#messages.push(each.message);
+    if (each.kind === "commit") this.#commits.push(each.commit);
+    if (each.kind === "call") this.#calls.push(each.call);
+    if (each.kind === "blob") this.#blobs.set(each.sha256, each.json);
+    if (each.kind === "mark") this.#marks.push(each.mark);
+    if (each.kind === "begun") this.#state = wholeState(each.state, noSegment);
+  }
+}
+
+function noSegment(): never {
+  throw new Unreadable("the state that the run began with names a segment");
 }
 
 function runOf(first: unknown): ArchivedRun {
@@ -205,24 +252,4 @@ function runOf(first: unknown): ArchivedRun {
   const found = head.safeParse(first);
   if (!found.success) throw new Unreadable(`the first line of the archive: ${z.prettifyError(found.error)}`);
   return found.data.run;
-}
-
-/** Nobody reads one where memory is short; a file that claims to be more is none of ours. */
-const ARCHIVE_BYTES_MAX = 2 * 1024 ** 3;
-const NEWLINE = 10;
-
-/** Line by line out of the bytes: all of them as one text may be more than a text can be. */
-function* linesOf(bytes: Uint8Array): Generator<unknown, undefined> {
-  try {
-    const whole = gunzipSync(bytes, { maxOutputLength: ARCHIVE_BYTES_MAX });
-    for (let from = 0; from < whole.byteLength;) {
-      const to = whole.indexOf(NEWLINE, from);
-      const end = to < 0 ? whole.byteLength : to;
-      yield JSON.parse(whole.toString("utf8", from, end));
-      from = end + 1;
-    }
-  } catch (error) {
-    if (error instanceof Unreadable) throw error;
-    throw new Unreadable(`the archive cannot be read: ${error instanceof Error ? error.message : String(error)}`);
-  }
 }

@@ -33,7 +33,7 @@ const name = z.string().min(1);
 export const sha = z.string().regex(/^[0-9a-f]{64}$/);
 export const effect = z.enum(["none", "keyed", "probed", "unsafe"]);
 const onUnknown = z.enum(["ask", "tell", "fail", "compensate"]);
-const phase = z.custom<Phase>((value) => PHASE_NAMES.includes(value as Phase));
+export const phase = z.custom<Phase>((value) => PHASE_NAMES.includes(value as Phase));
 
 export const value: z.ZodType<Value> = z.discriminatedUnion("kind", [
   z.object({ kind: z.literal("inline"), json }),
@@ -122,6 +122,7 @@ const kinds: { readonly [K in EventKind]: z.ZodType<EventOf<K>> } = {
     tokensOut: count,
     tookMs: count,
     crowded,
+    request: z.object({ instructions: z.string(), tools: z.array(z.string()), messages: z.string() }).exactOptional(),
   }),
   ModelCallLost: z.object({ kind: z.literal("ModelCallLost"), at, calls: count, why: z.string() }),
   BudgetDebited: z.object({ kind: z.literal("BudgetDebited"), at, debit, for: z.string() }),

@@ -91,6 +91,8 @@ interface Bodies {
     readonly tookMs: number;
     /** Its question was nearly as long as the agent allows. */
     readonly crowded?: true;
+    /** What was asked, by digests (`agent/request.ts`). Absent: nobody kept them yet. */
+    readonly request?: { readonly instructions: string; readonly tools: readonly string[]; readonly messages: string };
   };
   /** Calls to the model whose replies nobody has: their process died, or the deadline cut them off. */
   ModelCallLost: { readonly calls: number; readonly why: string };

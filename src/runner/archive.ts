@@ -10,14 +10,14 @@
  */
 import { type ArchivedRun, type ArchiveCounts } from "../codec/archive.ts";
 import { blobLine, callLine, commitLine, endLine, headLine, messageLine } from "../codec/archive.ts";
-import { packed } from "../codec/archive.ts";
+import { packed } from "../codec/archive-bytes.ts";
 import { blobText, blobsIn } from "../codec/value.ts";
 import type { Event } from "../core/event.ts";
 import { ensure } from "../core/invariant.ts";
 import { BOUNDS } from "../core/limits.ts";
 import type { ArchiveTier } from "../core/retention.ts";
 import type { State } from "../core/state.ts";
-import type { Incarnation, Row } from "../protocol/row.ts";
+import { type Incarnation, type Row, hasEnded } from "../protocol/row.ts";
 import type { World } from "../ports/world.ts";
 import { CallLedger, entryOf } from "./call-ledger.ts";
 import { certainlyPut } from "./certain.ts";
@@ -73,12 +73,18 @@ function* linesBefore(row: Row, state: State): Generator<string> {
 }
 
 function archivedRun(row: Row, state: State): ArchivedRun {
+  ensure(hasEnded(row), "a live run is archived");
+  ensure(state.retention !== undefined, "a run is archived that did not ask for it");
+  return factsOf(row, state);
+}
+
+/** What row and state say of a run. */
+export function factsOf(row: Row, state: State): ArchivedRun {
   const { run, born, parent, tenant, createdAt, takeovers, version, epoch, status, statusSince } = row;
-  const { agent, agentVersion, task, result, failure, attempt, startedAt, spent, retention } = state;
-  ensure(status === "completed" || status === "failed" || status === "cancelled", "a live run is archived");
-  ensure(retention !== undefined, "a run is archived that did not ask for it");
+  const { agent, agentVersion, task, result, failure, attempt, startedAt, spent, retention = null } = state;
+  const endedAt = hasEnded(row) ? statusSince : null;
   return {
-    ...{ run, born, parent, tenant, agent, agentVersion, createdAt, startedAt, endedAt: statusSince, status, task },
+    ...{ run, born, parent, tenant, agent, agentVersion, createdAt, startedAt, endedAt, status, task },
     ...{ result, failure, attempt, takeovers, version, epoch, spent, retention },
   };
 }

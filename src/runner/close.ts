@@ -6,10 +6,12 @@
 import type { Agent } from "../agent/define.ts";
 import type { Model, RepliedPart } from "../agent/model.ts";
 import { microUsdOf } from "../agent/prices.ts";
+import { requestDigests } from "../agent/request.ts";
 import { type Spent, add, exhausted, extended } from "../core/budget.ts";
 import type { ReplyPart } from "../core/event.ts";
 import { extensionOf } from "../core/extension.ts";
 import { decideRecovery } from "../core/recovery.ts";
+import { shown } from "../core/window.ts";
 import type { ActiveRun } from "./active-run.ts";
 import { ask, debitLostCalls, estimatedCost, recordLost } from "./ask.ts";
 import type { Next } from "./think.ts";
@@ -47,6 +49,7 @@ export async function closeRun(run: ActiveRun, agent: Agent, model: Model): Prom
     tokensIn,
     tokensOut,
     tookMs,
+    request: requestDigests(agent, shown(run.state)),
   });
   debit(run, agent, { tokensIn, tokensOut, model });
   return "on";

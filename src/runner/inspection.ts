@@ -10,6 +10,8 @@ import { type Snapshot, wholeState } from "../codec/snapshot.ts";
 import type { Segment } from "../codec/transcript.ts";
 import { blobsIn } from "../codec/value.ts";
 import { InvariantViolated } from "../core/invariant.ts";
+import type { Json } from "../core/json.ts";
+import type { Value } from "../core/message.ts";
 import type { State } from "../core/state.ts";
 import type { Row, SnapshotPointer } from "../protocol/row.ts";
 import type { ObjectStore } from "../ports/object-store.ts";
@@ -33,6 +35,7 @@ export class Inspection {
   /** By digest; those that cannot be read are remembered, and told once. */
   readonly #segments = new Map<string, boolean>();
   readonly #blobs = new Set<string>();
+  readonly #lost = new Set<string>();
 
   constructor(objects: ObjectStore, row: Row) {
     this.row = row;
@@ -79,6 +82,12 @@ export class Inspection {
     return this.attempt(where, () => wholeState(stored, (ref) => segments.get(ref.sha256) as Segment));
   }
 
+  /** In an object of its own, since null is JSON; null where its blob cannot be read, which is told already. */
+  async json(where: string, value: Value): Promise<{ readonly json: Json } | null> {
+    if (value.kind === "blob" && this.#lost.has(value.sha256)) return null;
+    return this.attempt(where, async () => ({ json: await jsonOf(this.#from.objects, this.row, value) }));
+  }
+
   async #segment(where: string, ref: SegmentRef): Promise<Segment | null> {
     const isKnown = this.#segments.get(ref.sha256);
     if (isKnown === false) return null;
@@ -94,7 +103,8 @@ export class Inspection {
       if (this.#blobs.has(sha256)) continue;
       this.#blobs.add(sha256);
       const value = { kind: "blob", sha256, bytes: 0, head: "", tail: "" } as const;
-      await this.attempt(where, () => jsonOf(this.#from.objects, this.row, value));
+      const found = await this.json(where, value);
+      if (found === null) this.#lost.add(sha256);
     }
   }
 }

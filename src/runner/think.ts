@@ -2,10 +2,11 @@
 import type { Agent } from "../agent/define.ts";
 import type { Model, ModelFailed, RepliedPart } from "../agent/model.ts";
 import { microUsdOf } from "../agent/prices.ts";
+import { requestDigests } from "../agent/request.ts";
 import type { ReplyPart } from "../core/event.ts";
 import { type Loop, loopOf } from "../core/topologies/loops.ts";
 import { type Trouble, decideRecovery } from "../core/recovery.ts";
-import { ofAttempt } from "../core/window.ts";
+import { ofAttempt, shown } from "../core/window.ts";
 import type { ActiveRun } from "./active-run.ts";
 import { type Heard, ask, debitLostCalls, recordLost } from "./ask.ts";
 import { hasRoom } from "./budget.ts";
@@ -60,7 +61,8 @@ async function absorbReply(
   const at = run.now;
   run.replies += 1;
   const crowded = isCrowded(agent, tokensIn) ? { crowded: true as const } : {};
-  const told = { model: model.name, parts, finish, tokensIn, tokensOut, tookMs, ...crowded };
+  const request = requestDigests(agent, shown(run.state));
+  const told = { model: model.name, parts, finish, tokensIn, tokensOut, tookMs, request, ...crowded };
   run.record({ kind: "ModelCallCompleted", at, ...told });
   const microUsd = microUsdOf(agent.price, tokensIn, tokensOut);
   run.record({ kind: "BudgetDebited", at, debit: { tokensIn, tokensOut, microUsd, beats: 1 }, for: model.name });

@@ -3,7 +3,7 @@
  * chain of digests is walked from the row's snapshot back to snapshot 0; nothing is believed that can be computed. It
  * finds damage, not forgery: nothing but the row vouches for the newest snapshot and the journal.
  */
-import { canonical } from "../codec/canonical.ts";
+import { canonical, digestOf } from "../codec/canonical.ts";
 import { type Seal, type Snapshot, assertFormat, decodeJournal, storedForm } from "../codec/snapshot.ts";
 import type { CommitRecord } from "../core/event.ts";
 import { PHASES } from "../core/phases.ts";
@@ -18,6 +18,10 @@ export interface Verified extends Counts {
   readonly agent: string;
   /** None: everything is as it was written. */
   readonly findings: readonly Finding[];
+  /** What the run stands on can be read: it can be shown, and goes on if it has not ended. */
+  readonly readable: boolean;
+  /** What to do about the findings; null where there are none. */
+  readonly advice: string | null;
 }
 
 export interface VerifyOptions {
@@ -35,14 +39,25 @@ export async function verify(world: World, of: VerifyOptions): Promise<Verified 
     assertFormat(row.format, `run ${row.run}`);
     return true;
   });
-  if (isKnown !== null) await inspect(inspection, of);
+  const state = isKnown === null ? null : await inspect(inspection, of);
   const { findings, counts } = inspection;
   // A run whose time came meanwhile is cleaned up, not damaged.
   if (findings.length > 0 && (await world.table.read(of.run, world.clock.now()))?.born !== row.born) return null;
-  return { run: row.run, agent: row.agent, ...counts, findings };
+  const readable = state !== null;
+  return { run: row.run, agent: row.agent, ...counts, findings, readable, advice: adviceOn(findings, readable) };
 }
 
-async function inspect(inspection: Inspection, of: VerifyOptions): Promise<void> {
+function adviceOn(findings: readonly Finding[], isReadable: boolean): string | null {
+  if (findings.length === 0) return null;
+  const back =
+    "bring back what is missing or damaged from a backup of the store, under the same keys, and verify again";
+  return isReadable
+    ? `what the run stands on is whole, so it can be shown and goes on; its history is not: ${back}`
+    : `nobody can go on with the run, and nothing is committed over it: ${back}`;
+}
+
+/** The state that the row comes to, or null. */
+async function inspect(inspection: Inspection, of: VerifyOptions): Promise<State | null> {
   const chain = await walk(inspection, of);
   const journal = await inspection.attempt("the journal", () => decodeJournal(inspection.row.journal));
   const commits = [...chain.commits, ...(journal ?? [])];
@@ -51,9 +66,36 @@ async function inspect(inspection: Inspection, of: VerifyOptions): Promise<void>
   await checkSealed(inspection, chain);
   await inspection.blobs("the journal", journal);
   const { newest } = chain;
-  if (newest === null || journal === null) return;
+  if (newest === null || journal === null) return null;
   const state = await inspection.attempt("the journal", () => folded(newest, journal));
-  if (state !== null) checkRow(inspection, state);
+  if (state === null) return null;
+  checkRow(inspection, state);
+  await checkTask(inspection, state);
+  if (chain.isWhole) checkDebits(inspection, { commits, state });
+  return state;
+}
+
+/** Added up here, and not by the fold. */
+function checkDebits(
+  inspection: Inspection,
+  { commits, state }: { readonly commits: readonly CommitRecord[]; readonly state: State },
+): void {
+  const sums = new Map<string, number>();
+  for (const event of commits.flatMap(({ events }) => events)) {
+    if (event.kind !== "BudgetDebited") continue;
+    for (const [meter, amount] of Object.entries(event.debit)) sums.set(meter, (sums.get(meter) ?? 0) + amount);
+  }
+  for (const [meter, spent] of Object.entries(state.spent)) {
+    const sum = sums.get(meter) ?? 0;
+    if (spent !== sum) inspection.found("the debits", `they come to ${sum} ${meter}, and it spent ${spent}`);
+  }
+}
+
+/** The row knows its task by digest: by that the same key finds the same run again. */
+async function checkTask(inspection: Inspection, { task }: State): Promise<void> {
+  const json = await inspection.json("the task", task);
+  if (json === null || digestOf(json.json) === inspection.row.inputDigest) return;
+  inspection.found("the row", "its task has another digest than the one that the run was started with");
 }
 
 const folded = (state: State, commits: readonly CommitRecord[]): State =>
@@ -68,6 +110,8 @@ interface Chain {
   readonly commits: readonly CommitRecord[];
   /** The chain ends here: nothing is known of the versions before; 0 where it is whole. */
   readonly lost: number;
+  /** It was read back to snapshot 0. */
+  readonly isWhole: boolean;
 }
 
 /** A snapshot, and the state in it where that can be put together. */
@@ -96,7 +140,8 @@ async function walk(inspection: Inspection, { onStep }: VerifyOptions): Promise<
   const { state = null, snapshot } = newest ?? {};
   const sealed = snapshot?.sealed ?? null;
   const lost = pointer?.version ?? after?.snapshot.version ?? 0;
-  return { newest: state, sealed, commits: stretches.toReversed().flat(), lost };
+  const isWhole = pointer === null && after?.snapshot.version === 0;
+  return { newest: state, sealed, commits: stretches.toReversed().flat(), lost, isWhole };
 }
 
 async function hold(inspection: Inspection, pointer: SnapshotPointer): Promise<Held | null> {

@@ -1,13 +1,22 @@
 /** What is missing, damaged or not there, as the services themselves say it: refused in words, and the run untouched. */
+import { execFile } from "node:child_process";
+import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { promisify } from "node:util";
 import { DeleteObjectCommand, PutObjectCommand } from "@aws-sdk/client-s3";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { nameStores } from "../../src/adapters/aws/store-id.ts";
 import { awsWorld } from "../../src/adapters/aws/world.ts";
 import { limitsFor } from "../../src/protocol/limits.ts";
 import { StoreUnreachable, type TelemetryRecord, type World } from "../../src/ports/world.ts";
-import { attempt, runnerOf } from "../support/drive.ts";
+import { exportRun } from "../../src/runner/export.ts";
+import { verify } from "../../src/runner/verify.ts";
+import { attempt, drive, runnerOf } from "../support/drive.ts";
 import { type Deployment, deploy, undeploy } from "./deployment.ts";
 import { caller, started } from "./scene.ts";
+
+const MAIN = join(import.meta.dirname, "..", "..", "src", "cli", "main.ts");
 
 let deployment: Deployment;
 beforeAll(async () => {
@@ -52,6 +61,25 @@ describe("a snapshot that cannot be believed is refused with an alarm, and its r
     const after = await world.table.read(payload.run, Date.now());
     expect(after).toMatchObject({ version: 0, snapshot: before?.snapshot, journal: null });
   });
+});
+
+test("an ended run leaves as one file, and is replayed where there is no store", async () => {
+  const world = worldOf({});
+  const agent = caller(2);
+  const payload = await started(world, { agent, tenant: "left", key: "export" });
+  await drive(runnerOf(world, agent), payload);
+  const { run } = payload;
+  expect(await verify(world, { run })).toMatchObject({ findings: [], readable: true });
+  const chunks: string[] = [];
+  await exportRun(world, { run, write: (chunk) => void chunks.push(chunk) });
+  const dir = mkdtempSync(join(tmpdir(), "cairn-left-"));
+  writeFileSync(join(dir, "left.jsonl"), chunks.join(""));
+  const { stdout } = await promisify(execFile)(process.execPath, [MAIN, "replay", "./left.jsonl", "--json"], {
+    cwd: dir,
+  });
+  rmSync(dir, { recursive: true });
+  const replayed = JSON.parse(stdout) as object;
+  expect(replayed).toMatchObject({ run, status: "completed", identical: true, differs: null });
 });
 
 describe("a store that is not there is named, with what to do", () => {

@@ -32,7 +32,9 @@ it("says whether everything is as it was written, and ends with 1 where it is no
   const key = loseSnapshot(at);
   const [damaged, told] = await Promise.all([cairn(at, ["verify", run]), cairn(at, ["verify", run, "--json"])]);
   expect(damaged.exit).toBe(1);
-  expect(damaged.out).toMatch(/\n1 finding:\n✖ snapshot 0: snapshot runs\/local\/.* is missing\n$/);
+  expect(damaged.out).toMatch(
+    /\n1 finding:\n✖ snapshot 0: snapshot runs\/local\/.* is missing\nwhat to do: what the run stands on is whole.*\n$/,
+  );
   expect(told.exit).toBe(1);
   const findings = [{ where: "snapshot 0", what: `snapshot ${key} is missing` }];
   expect(JSON.parse(told.out)).toMatchObject({ run, findings });

@@ -43,7 +43,7 @@ describe("a healthy run", () => {
     const onStep = (version: number): unknown => steps.push(version);
     const verified = await verify(world, { run, onStep: (version) => void onStep(version) });
     expect(verified).toEqual({
-      ...{ run, agent: "travel", findings: [] },
+      ...{ run, agent: "travel", findings: [], readable: true, advice: null },
       ...{ snapshots: 9, commits: expect.any(Number) as number, sealed: 0, segments: 0, blobs: 0 },
     });
     expect(steps).toHaveLength(9);
@@ -266,6 +266,7 @@ describe("a row", () => {
     ["agent", () => ({ agent: "other" }), /its agent is "other", and its events come to "actor"$/],
     ["version", ({ version }) => ({ version: version - 1 }), /its version is \d+, and \d+ is committed$/],
     ["epoch", () => ({ epoch: 5 }), /its epoch is 5, and epoch \d+ has committed$/],
+    ["task", () => ({ inputDigest: SHA }), /its task has another digest than the one that the run was started with$/],
     ["format", () => ({ format: 7 }), /has format 7, this cairn reads format 1/],
   ])("with another %s is found", async (_, change, says) => {
     const damaged = copy();

@@ -1,0 +1,16 @@
+/** What the groups of commands are added with, and the numbers that they take. */
+import { InvalidArgumentError } from "commander";
+import type { Shell } from "./shell.ts";
+
+export interface Into {
+  readonly shell: Shell;
+  readonly ends: (command: Promise<number>) => Promise<void>;
+}
+
+export const wholeNumber =
+  (min: number, max: number) =>
+  (text: string): number => {
+    const number = Number(text);
+    if (Number.isSafeInteger(number) && number >= min && number <= max) return number;
+    throw new InvalidArgumentError(`It is a whole number from ${min} to ${max}.`);
+  };

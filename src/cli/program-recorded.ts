@@ -1,0 +1,20 @@
+/** The commands about what a run has recorded, as one file or folded once more. */
+import type { Command } from "commander";
+import { type Into, wholeNumber } from "./arguments.ts";
+import { exportToFile } from "./export.ts";
+import { replayRun } from "./replay.ts";
+
+export function addRecorded(program: Command, { shell, ends }: Into): void {
+  program.commandsGroup("Recorded:");
+  program
+    .command("export <run>")
+    .description("a run as one file that needs no store, for replay and for the record; a live one as it is now")
+    .option("--out <file>", "where to: gzipped if it ends in .gz, - for stdout (RUN.jsonl.gz)")
+    .action((run: string, _, command: Command) => ends(exportToFile(shell, { run, flags: command.optsWithGlobals() })));
+  program
+    .command("replay <run>")
+    .description("fold a run again, without a model or a tool, and compare it with what was stored; a run or its file")
+    .option("--at <version>", "only up to that version", wholeNumber(0, Number.MAX_SAFE_INTEGER))
+    .option("--against <agent>", "and tell the first request that the agent as it is today would make differently")
+    .action((run: string, _, command: Command) => ends(replayRun(shell, { run, flags: command.optsWithGlobals() })));
+}
