@@ -6,6 +6,7 @@
  */
 import { ALARMS, type MetricName } from "../src/adapters/aws/metrics.ts";
 import { TABLE } from "../src/adapters/aws/schema.ts";
+import { CRACKS } from "../src/core/topologies/cracks.ts";
 import { FUNCTIONS, type FunctionName, type Names } from "./names.ts";
 import type { Plan } from "./plan.ts";
 import { type Series, ofCairn, ofFunction, ofIndex, ofLetters, ofMachine, ofTable } from "./series.ts";
@@ -86,6 +87,15 @@ function ofRuns(names: Names): readonly Watch[] {
       means: "A run does not know what became of a call that must not be repeated, and waits for a person",
       todo: `${typed("npx cairn list --world aws --status blocked")}, then ${typed("npx cairn show RUN --world aws")} says which call, and what to type to answer`,
     }),
+    ...Object.values(CRACKS)
+      .flat()
+      .map(({ crack, code, signal, recovery }) =>
+        watch(kebab(code), ofCairn(names, code), {
+          ...ONCE,
+          means: `A run ended by its topology's crack ${crack}: ${signal}; what it did is done, and what it cost is paid for`,
+          todo: `${typed("npx cairn list --world aws --status failed")}, then ${typed("npx cairn timeline RUN --world aws")} shows the calls; by itself a run ${recovery}`,
+        }),
+      ),
     watch("crash-loop", ofCairn(names, "CrashLoop"), { ...ONCE, ...deaths }),
     watch("abandoned", ofCairn(names, "Abandoned"), { ...ONCE, ...deaths }),
     {

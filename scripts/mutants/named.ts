@@ -28,7 +28,13 @@ export const NAMED: readonly Mutant[] = [
   },
   {
     name: "act before intent",
-    changes: [{ file: "src/runner/act.ts", from: "if (run.hasPending) {", to: "if (Number.isNaN(run.now)) {" }],
+    changes: [
+      {
+        file: "src/runner/act.ts",
+        from: "if (run.hasPending && !mayWait(run, agent)) {",
+        to: "if (Number.isNaN(run.now)) {",
+      },
+    ],
     killedBy: SIMULATION,
   },
   {

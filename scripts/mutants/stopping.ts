@@ -2,7 +2,6 @@
 import { type Mutant, off } from "./mutant.ts";
 
 const CLOSE = "src/runner/close.ts";
-const ACTIVE = "src/runner/active-run.ts";
 const ASKING = "src/runner/asking.ts";
 const LOOPS = "src/core/topologies/loops.ts";
 const RECOVERY = "src/core/recovery.ts";
@@ -32,9 +31,9 @@ export const STOPPING: readonly Mutant[] = [
     to: 'next?.kind !== "pause" && next?.kind !== "resume" && ASKING.has(phase) && ',
   }),
   off(67, "an invocation that goes on after its commit asks for nothing", {
-    file: ACTIVE,
-    from: "!release && ",
-    to: "!release && this.#state.stopsFor !== undefined && ",
+    file: ASKING,
+    from: "!release && ending",
+    to: '!release && phase === "ForceStop" && ending',
   }),
   by("loops", "loops: a poll that makes progress is one", {
     file: LOOPS,

@@ -2,6 +2,7 @@
 import { COMPACTING } from "./compacting.ts";
 import { CONCLUDING } from "./concluding.ts";
 import { DEPLOYING } from "./deploying.ts";
+import { DIALLING } from "./dialling.ts";
 import { DRIVING } from "./driving.ts";
 import { FIRING } from "./firing.ts";
 import { FURTHER } from "./further.ts";
@@ -25,5 +26,6 @@ export const MUTANTS: readonly Mutant[] = [
   ...COMPACTING,
   ...LEAKING,
   ...RECORDED,
+  ...DIALLING,
   ...FURTHER,
 ];

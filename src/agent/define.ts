@@ -5,6 +5,7 @@
 import type { LanguageModelV4 } from "@ai-sdk/provider";
 import * as z from "zod";
 import type { Budget, Spent } from "../core/budget.ts";
+import type { Dial } from "../core/dial.ts";
 import type { Effect } from "../core/event.ts";
 import { isName } from "../core/ids.ts";
 import type { Json } from "../core/json.ts";
@@ -127,6 +128,7 @@ export interface Agent<Task extends z.ZodType = z.ZodType> {
   readonly price: Price;
   /** Whether a run that goes in circles is stopped. */
   readonly loops: LoopPolicy;
+  readonly dial: Dial;
   /** How long its model may be waited for before the run is given up, milliseconds; null: as long as a call may take. */
   readonly hardIdleMs: number | null;
   /** Tokens of a question from 80 % of which on its context is made shorter; null: when the provider calls it too long. */
@@ -162,6 +164,8 @@ interface AgentOptions<Task extends z.ZodType> {
   readonly price?: Price;
   /** `ignore` for an agent that asks the same again and again until something changes. Without it such a run is stopped. */
   readonly loops?: LoopPolicy;
+  /** `auto`: a cheap reply that asks only for tools without an effect is not committed before these have run. */
+  readonly dial?: Dial;
   /** Gives up a run that has waited for one reply of its model for so many milliseconds; without it the call times out. */
   readonly hardIdleMs?: number;
   readonly context?: ContextOptions;
@@ -224,7 +228,8 @@ export function defineAgent<Task extends z.ZodType>(options: AgentOptions<Task>)
   );
   const { upgrade = "follow" } = options;
   refuse(upgrade !== "follow" && upgrade !== "pin", `agent ${name} has upgrade ${upgrade}: write "follow" or "pin"`);
-  const { loops = "stop", hardIdleMs = null } = options;
+  const { loops = "stop", dial = "always", hardIdleMs = null } = options;
+  refuse(dial !== "auto" && dial !== "always", `agent ${name} has dial ${String(dial)}: write "auto" or "always"`);
   refuse(loops !== "stop" && loops !== "ignore", `agent ${name} has loops ${String(loops)}: write "stop" or "ignore"`);
   refuse(
     hardIdleMs !== null && !(Number.isSafeInteger(hardIdleMs) && hardIdleMs > 0),
@@ -250,6 +255,7 @@ export function defineAgent<Task extends z.ZodType>(options: AgentOptions<Task>)
     budget: budgetFrom(budget.data ?? {}, maxBeats),
     price: known ?? FREE,
     loops,
+    dial,
     hardIdleMs,
     contextTokensMax: context.data?.tokensMax ?? null,
     schedule: scheduleOf(options),

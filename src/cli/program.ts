@@ -3,6 +3,7 @@ import { Command, CommanderError, Option } from "commander";
 import { PHASE_NAMES, PHASES } from "../core/phases.ts";
 import { CliError, EXIT, asCliError, errorDocument, renderError } from "./errors.ts";
 import { doctor } from "./doctor.ts";
+import { auditAgent } from "./audit.ts";
 import { assignRun } from "./assign.ts";
 import { type Into, wholeNumber } from "./arguments.ts";
 import { type ChaosFlags, chaos } from "./chaos.ts";
@@ -226,6 +227,14 @@ function addLooking(program: Command, { shell, ends }: Into): void {
 function addChecking(program: Command, { shell, ends }: Into): void {
   program.commandsGroup("Checking:");
   program
+    .command("audit <agent>")
+    .description("what a death in the middle of each tool leads to, and what its agent says nothing about")
+    .option("--strict", "exit 1 where something is missing")
+    .option("--beat-seconds <seconds>", BEAT)
+    .action((agent: string, _, command: Command) =>
+      ends(auditAgent(shell, { agent, flags: command.optsWithGlobals() })),
+    );
+  program
     .command("doctor")
     .description("whether all that runs need is there and right, and how to mend what is not")
     .option("--production", "also what a deployment in earnest needs: what it lacks fails")
@@ -288,6 +297,7 @@ const KNOWN = new Set([
   "purge",
   "export",
   "replay",
+  "audit",
   "doctor",
   "chaos",
 ]);

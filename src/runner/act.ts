@@ -10,6 +10,7 @@ import { alarm } from "./alarm.ts";
 import { type Try, callTool } from "./call-tool.ts";
 import { canGoOn } from "./deployed.ts";
 import { recordResult } from "./intend.ts";
+import { mayWait } from "./plan-edge.ts";
 import { redactionIn, secretsFor } from "./secrets.ts";
 import { openCall, timeoutOf, toolFor } from "./tools.ts";
 import type { Next } from "./think.ts";
@@ -29,8 +30,8 @@ interface Runnable {
  * side by side, and what they came to is committed together.
  */
 export async function perform(run: ActiveRun, agent: Agent, calls: readonly string[]): Promise<Next> {
-  // What this commit brings back, such as a cancel, comes before any call.
-  if (run.hasPending) {
+  // What this commit brings back, such as a cancel, comes before any call that acts outside.
+  if (run.hasPending && !mayWait(run, agent)) {
     await run.commitPending();
     return "on";
   }

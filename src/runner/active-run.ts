@@ -16,7 +16,7 @@ import type { State } from "../core/state.ts";
 import { fold } from "../core/transition.ts";
 import type { Invocation } from "../ports/tasks.ts";
 import type { World } from "../ports/world.ts";
-import { ASKING, mayAsk } from "./asking.ts";
+import { goesOnAsking, mayAsk } from "./asking.ts";
 import { certainly, certainlyPut } from "./certain.ts";
 import { noteEvent, noteStatus } from "./facts.ts";
 import type { CommitCache } from "./history.ts";
@@ -155,6 +155,11 @@ export class ActiveRun {
     return this.replies + (this.recovered && this.replies === 0 ? 1 : 0);
   }
 
+  /** Decided, and not yet durable. */
+  get pending(): readonly Event[] {
+    return this.#pending;
+  }
+
   get hasPending(): boolean {
     return this.#pending.length > 0;
   }
@@ -239,7 +244,7 @@ export class ActiveRun {
       spent: this.#state.spent,
       status: PHASES[phase].status,
       stirsSeen: this.stirsRead,
-      lostCalls: this.lostCalls + (this.#goesOnAsking(options) ? 1 : 0),
+      lostCalls: this.lostCalls + (goesOnAsking(this.#state, options) ? 1 : 0),
       raiseQuiet: this.outlived === "tool",
     };
     const epochAfter = commit.epoch + (commit.nextChain ? 1 : 0);
@@ -265,11 +270,6 @@ export class ActiveRun {
     this.#seal = seal;
     if (checkpoint) this.#commits.add(snapshot.digest, { previous: row.snapshot, commits });
     return "committed";
-  }
-
-  /** Schedule 67: an invocation that commits and then asks its model did not claim since, and may be lost all the same. */
-  #goesOnAsking({ release }: CommitOptions): boolean {
-    return !release && this.#state.ending === null && ASKING.has(this.#state.phase);
   }
 
   /** Makes what was decided durable and goes on. What the row brings back, such as a cancel, is to be looked at again. */

@@ -1,6 +1,7 @@
 /** Whether an invocation that found a run somewhere may have asked its model, and nobody accounted for that. */
 import type { Command } from "../core/outstanding.ts";
 import type { Phase } from "../core/phases.ts";
+import type { State } from "../core/state.ts";
 
 /** The phases in which an invocation that found a run there may have asked its model without a commit in between. */
 export const ASKING: ReadonlySet<Phase> = new Set([
@@ -17,3 +18,7 @@ export const ASKING: ReadonlySet<Phase> = new Set([
  */
 export const mayAsk = (phase: Phase, next: Command | undefined): boolean =>
   ASKING.has(phase) && next?.kind !== "wait" && next?.kind !== "end";
+
+/** Schedule 67: an invocation that commits and then asks its model did not claim since, and may be lost all the same. */
+export const goesOnAsking = ({ phase, ending }: State, { release }: { readonly release: boolean }): boolean =>
+  !release && ending === null && ASKING.has(phase);

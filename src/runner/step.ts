@@ -18,6 +18,7 @@ import type { CommitCache } from "./history.ts";
 import { intend } from "./intend.ts";
 import { openCall } from "./tools.ts";
 import type { SegmentCache } from "./load.ts";
+import { holdsReply } from "./plan-edge.ts";
 import { probe } from "./probe.ts";
 import { judge } from "./reflect.ts";
 import { withSecrets } from "./secrets.ts";
@@ -99,7 +100,7 @@ async function stepOfAgent(runner: Runner, run: ActiveRun, command: AgentStep): 
   if (command.kind === "askModel") {
     if (run.turns >= run.world.limits.beatsPerInvocation) return "release";
     // The commit may bring news, such as a cancel: everything is decided again.
-    if (run.commitFirst) {
+    if (run.commitFirst || holdsReply(run)) {
       await run.commitPending();
       return "on";
     }

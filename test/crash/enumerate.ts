@@ -22,7 +22,7 @@ export interface Enumerated {
   readonly reached: ReadonlySet<string>;
 }
 
-interface Options extends Pick<Plan, "bend" | "forgetsKeys" | "stops" | "compacts"> {
+interface Options extends Pick<Plan, "bend" | "forgetsKeys" | "stops" | "compacts" | "dialled"> {
   /** One violation is enough. */
   readonly stopAtFirst?: boolean;
   /** Of the numbers of others that a zombie lets pass, every one or each of that many. */
@@ -39,7 +39,9 @@ export function wrongWith(history: Played, calm: Played): readonly string[] {
   const late = history.tookMs <= TOOK_MS_MAX ? [] : [`late: the run took ${history.tookMs} ms`];
   const { closings } = history;
   const asked = closings <= 1 ? [] : [`closings: it was asked ${closings} times for its last words`];
-  return [...violationsOf(history), ...same, ...late, ...asked, ...uncounted(history)];
+  const { replies, accounted } = history;
+  const forgotten = replies <= accounted ? [] : [`replies: it paid for ${replies} and knows of ${accounted}`];
+  return [...violationsOf(history), ...same, ...late, ...asked, ...uncounted(history), ...forgotten];
 }
 
 /** A summary that was paid for is in the history, or counted as lost. */
@@ -57,12 +59,9 @@ const namedZombie = ({ at, others }: Zombie): string => `--zombie "${at} ${other
 const faultsIn = ({ points }: Played, from = 0): readonly Fault[] =>
   points.flatMap(({ name }, at) => (at < from ? [] : faultsOf(name).map((kind) => ({ at, kind }))));
 
-/** Which scene it is; played so it meets no fault. */
-const sceneOf = ({ stops = false, compacts = false }: Options): Plan => ({ stops, compacts });
-
 /** Exactly one fault: each kind at each point. */
 export async function everyFault(options: Options = {}): Promise<Enumerated> {
-  const sum = new Sum(await play(sceneOf(options)));
+  const sum = await Sum.of(options);
   for (const fault of faultsIn(await play(options))) {
     sum.add(namedFault(fault), await play({ ...options, faults: [fault] }));
     if (sum.isEnough(options)) break;
@@ -73,7 +72,7 @@ export async function everyFault(options: Options = {}): Promise<Enumerated> {
 /** Two faults: after the first one, each kind at each later point of that history; every `stride`-th of them. */
 export async function pairsOfFaults(stride: number): Promise<Enumerated> {
   const calm = await play();
-  const sum = new Sum(calm);
+  const sum = new Sum(calm, "");
   let count = 0;
   for (const first of faultsIn(calm)) {
     const history = await play({ faults: [first] });
@@ -90,7 +89,7 @@ export async function pairsOfFaults(stride: number): Promise<Enumerated> {
 /** Each invocation frozen at each of its points, until others have passed any number of theirs. */
 export async function everyZombie(options: Options = {}): Promise<Enumerated> {
   const { stride = 1 } = options;
-  const sum = new Sum(await play(sceneOf(options)));
+  const sum = await Sum.of(options);
   for (const [at, { byProcess }] of (await play(options)).points.entries()) {
     // Neighbours begin at different numbers, so that a stride leaves out no moment for all of them.
     for (let others = at % stride, thawed = byProcess; thawed && !sum.isEnough(options); others += stride) {
@@ -110,9 +109,16 @@ class Sum implements Enumerated {
   readonly #calm: Played;
   readonly #scene: string;
 
-  constructor(calm: Played) {
+  /** Compared with the same scene without any fault, in a sound world. */
+  static async of({ stops = false, compacts = false, dialled }: Options): Promise<Sum> {
+    const which = `${stops ? " --stops" : ""}${compacts ? " --compacts" : ""}`;
+    const words = dialled === undefined ? which : `${which} --dialled ${dialled}`;
+    return new Sum(await play({ stops, compacts, ...(dialled === undefined ? {} : { dialled }) }), words);
+  }
+
+  constructor(calm: Played, scene: string) {
     this.#calm = calm;
-    this.#scene = calm.closings > 0 ? " --stops" : calm.summaries > 0 ? " --compacts" : "";
+    this.#scene = scene;
   }
 
   add(plan: string, history: Played): void {

@@ -1,6 +1,8 @@
 /**
- * `npm run crash -- [--pairs [--stride 40]] [--fault "17 crash after"]… [--zombie "9 4"] [--stops | --compacts]`: plays the histories of the enumerations.
- * `--stops` plays the scene of a run that has to stop, `--compacts` that of one whose context gets too long. With a fault or a zombie exactly that one, point by point; with `--pairs` all pairs of faults, or each of so many; else all of one fault
+ * `npm run crash -- [--pairs [--stride 40]] [--fault "17 crash after"]… [--zombie "9 4"] [--stops | --compacts | --dialled 1]`:
+ * plays the histories of the enumerations. `--stops` plays the scene of a run that has to stop, `--compacts` that of one whose
+ * context gets too long, `--dialled` that of the dial, in invocations of so many beats. With a fault or a zombie exactly that
+ * one, point by point; with `--pairs` all pairs of faults, or each of so many; else all of one fault
  * or zombie. Exits 1 if there is a violation.
  */
 import { parseArgs } from "node:util";
@@ -17,8 +19,15 @@ const { values } = parseArgs({
     zombie: { type: "string" },
     stops: { type: "boolean", default: false },
     compacts: { type: "boolean", default: false },
+    dialled: { type: "string" },
   },
 });
+
+const { stops, compacts } = values;
+const scene = {
+  ...{ stops, compacts },
+  ...(values.dialled === undefined ? {} : { dialled: Math.max(1, Number(values.dialled) || 1) }),
+};
 
 function faultOf(text: string): Fault {
   const [, at, name] = /^(\d+) (.+)$/.exec(text) ?? [];
@@ -30,21 +39,17 @@ function faultOf(text: string): Fault {
 async function playOne(): Promise<readonly string[]> {
   const [at, others] = (values.zombie ?? "").split(" ").map(Number);
   const zombie: Plan = at === undefined || others === undefined ? {} : { zombie: { at, others } };
-  const { stops, compacts } = values;
-  const history = await play({ faults: values.fault.map(faultOf), ...zombie, stops, compacts });
+  const history = await play({ faults: values.fault.map(faultOf), ...zombie, ...scene });
   for (const [index, { name, byProcess }] of history.points.entries()) {
     console.log(`${String(index).padStart(4)} ${byProcess ? "process" : "outside"} ${name}`);
   }
-  return wrongWith(history, await play({ stops, compacts }));
+  return wrongWith(history, await play(scene));
 }
 
 async function playAll(): Promise<readonly string[]> {
   const parts: readonly (() => Promise<Enumerated>)[] = values.pairs
     ? [() => pairsOfFaults(Math.max(1, Number(values.stride) || 1))]
-    : [
-        () => everyFault({ stops: values.stops, compacts: values.compacts }),
-        () => everyZombie({ stops: values.stops, compacts: values.compacts }),
-      ];
+    : [() => everyFault(scene), () => everyZombie(scene)];
   const violations: string[] = [];
   for (const part of parts) {
     const begun = performance.now();

@@ -8,7 +8,8 @@ import { memoryWorld } from "../../src/adapters/memory/world.ts";
 import type { Json } from "../../src/core/json.ts";
 import { limitsFor } from "../../src/protocol/limits.ts";
 import type { Row } from "../../src/protocol/row.ts";
-import { show } from "../../src/runner/look.ts";
+import type { World } from "../../src/ports/world.ts";
+import { show, timeline } from "../../src/runner/look.ts";
 import { type History, watchRows } from "../simulation/history.ts";
 import { type Deed, SETTLE_MS } from "./scene.ts";
 import { BEAT_MS, type Plan, type Point, Stage } from "./stage.ts";
@@ -23,6 +24,9 @@ export interface Played extends History {
   readonly closings: number;
   /** How often its model was asked for a summary. */
   readonly summaries: number;
+  /** How many replies its model gave where the dial is on, and how many of them the run knows of. */
+  readonly replies: number;
+  readonly accounted: number;
   /** What the parent heard. */
   readonly told: readonly string[];
   /** What was made of a person's decision about the gate. */
@@ -38,7 +42,8 @@ const STEPS_MAX = 300;
 
 export async function play(plan: Plan = {}): Promise<Played> {
   const clock = virtualClock(START);
-  const limits = limitsFor(BEAT_MS, { settleMs: SETTLE_MS, skewMs: 200, rescueMs: 1_000, chainClaimsMax: 3 });
+  const claims = { chainClaimsMax: 3, beatsPerInvocation: plan.dialled ?? 1 };
+  const limits = limitsFor(BEAT_MS, { settleMs: SETTLE_MS, skewMs: 200, rescueMs: 1_000, ...claims });
   const plain = memoryWorld({ clock, limits, random: seededRandom("scene") });
   const rows: Row[] = [];
   watchRows(plain, (row) => rows.push(row));
@@ -58,16 +63,25 @@ export async function play(plan: Plan = {}): Promise<Played> {
   const { world, outside, answers, steered, points, reached, decisions } = stage;
   const shown = await show(world, run);
   const result = shown?.result ?? null;
-  const ended = {
-    result,
-    code: shown?.failure?.code ?? null,
+  const asked = {
     closings: outside.closings(),
     summaries: outside.summaries(),
+    replies: outside.replies(),
+    accounted: plan.dialled === undefined ? 0 : await accountedIn(world, run),
   };
+  const ended = { result, code: shown?.failure?.code ?? null, ...asked };
   const letters = await world.table.inbox({ ...stage.parent, now: clock.now(), limit: 9 });
   const told = letters.map(({ body }) => (body.kind === "child" ? body.status : body.kind));
   const mine = rows.filter((row) => row.run === run);
   const seen = { world, run, rows: mine, answers, steered, steps, reached, points };
   const outside_ = { effects: outside.deeds };
   return { ...seen, outside: outside_, deeds: outside.deeds, ...ended, tookMs, thawed, told, decisions };
+}
+
+async function accountedIn(world: World, run: string): Promise<number> {
+  const events = (await timeline(world, { run, after: 0 })) ?? [];
+  const counts = events.map((event) =>
+    event.kind === "ModelCallLost" ? event.calls : Number(event.kind === "ModelCallCompleted"),
+  );
+  return counts.reduce((sum, count) => sum + count, 0);
 }

@@ -34,6 +34,8 @@ export interface Services {
   closings(): number;
   /** How often the model was asked for a summary. */
   summaries(): number;
+  /** How many replies its model gave, whoever got them. */
+  replies(): number;
   agentIn(gate: Gate): Agent;
   /** Which version is deployed now: another one from the moment that the first unsafe call was done. */
   deployed(): string;
@@ -46,18 +48,20 @@ const INPUT = z.object({ what: z.string(), silent: z.boolean() });
 /**
  * `forgetsKeys`: a service that calls itself keyed and is not, to see that the checkers notice. `stops`: the other scene,
  * in which the model does the same again and again until the run has to stop. `compacts`: a third one, whose model takes no
- * question with more than two of its replies.
+ * question with more than two of its replies. `dialled`: the one in which most replies ask for nothing that acts outside,
+ * and are not committed before that has run.
  */
 export function services(of: {
   readonly now: () => number;
   readonly forgetsKeys?: boolean;
   readonly stops?: boolean;
   readonly compacts?: boolean;
+  /** In invocations of so many beats; of several, nothing acts outside. */
+  readonly dialled?: number | undefined;
 }): Services {
-  const { now, forgetsKeys = false, stops = false, compacts = false } = of;
+  const { now, forgetsKeys = false, stops = false, compacts = false, dialled } = of;
   const deeds: Deed[] = [];
-  let closings = 0;
-  let summaries = 0;
+  let [closings, summaries, replies] = [0, 0, 0];
   const isDone = (key: string): boolean => deeds.some((deed) => deed.key === key);
   const act = (name: Name, gate: Gate): Tool =>
     tool({
@@ -98,6 +102,13 @@ export function services(of: {
               return isSummary ? { text: "b is done", tokensIn: 5, tokensOut: 1 } : readingOn(conversation);
             });
           }
+          if (dialled !== undefined) {
+            const { length } = conversation.calls;
+            return gate(`model.after ${length}`, async () => {
+              replies += 1;
+              return harmlessReplyTo(length, dialled === 1);
+            });
+          }
           if (!stops) return gate(`model.turn ${turnOf(conversation)}`, async () => replyTo(conversation));
           const isClosing = hasToStop(conversation);
           if (isClosing) closings += 1;
@@ -113,15 +124,25 @@ export function services(of: {
       // The sixth call is one too many, until a person gives more.
       budget: { beats: 50, takeovers: 100, toolCalls: 5, wall: "1h", onExhausted: "ask" },
       retention: { archive: "warm" },
+      dial: dialled === undefined ? "always" : "auto",
     }) as Agent;
   const deployed = (): string => (deeds.some(({ what }) => what === "d") ? "2" : "1");
-  return { deeds, closings: () => closings, summaries: () => summaries, agentIn, deployed };
+  return { deeds, closings: () => closings, summaries: () => summaries, replies: () => replies, agentIn, deployed };
 }
 
 /** Replies that asked for calls: speech in between does not count. */
 const turnOf = ({ calls }: Conversation): number => (calls.length === 0 ? 0 : calls.length < SPEECH ? 1 : 2);
 
 const SPEECH = 6;
+
+/** It looks twice at once, does something, looks again, and is done. */
+function harmlessReplyTo(calls: number, acts: boolean): ScriptedReply {
+  const ask = (tool: Name, what: string) => ({ tool, args: { what, silent: false } });
+  const tokens = { tokensIn: 10, tokensOut: 1 };
+  if (calls === 0) return { calls: [ask("look", "a"), ask("look", "b")], ...tokens };
+  if (calls === 2) return { calls: [ask(acts ? "keyed" : "look", "c")], ...tokens };
+  return calls === 3 ? { calls: [ask("look", "d")], ...tokens } : { text: "over", ...tokens };
+}
 
 const hasToStop = ({ messages }: Conversation): boolean =>
   messages.at(-1)?.text.startsWith("You have to stop now") === true;

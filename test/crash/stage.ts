@@ -42,6 +42,8 @@ export interface Plan {
   /** Other scenes: the run goes in circles and has to stop; its context gets too long. */
   readonly stops?: boolean;
   readonly compacts?: boolean;
+  /** The dial is on, in invocations of so many beats. */
+  readonly dialled?: number;
 }
 
 export interface Point {
@@ -78,8 +80,7 @@ export class Stage {
 
   constructor(plan: Plan, of: { readonly clock: VirtualClock; readonly world: MemoryWorld }) {
     this.#plan = plan;
-    this.#clock = of.clock;
-    this.world = of.world;
+    ({ clock: this.#clock, world: this.world } = of);
     this.outside = services({ ...plan, now: () => of.clock.now() });
   }
 

@@ -100,6 +100,8 @@ export interface Plan {
   readonly chainClaimsMax: number;
   /** Its agent wants an archive, so its end is not told by its own commit. */
   readonly isArchived: boolean;
+  /** Some of its replies ask only for calls without an effect, and those are not committed before they have run. */
+  readonly isDialled: boolean;
   /** Whether other versions of the agent are deployed meanwhile, and what a run says to that. */
   readonly deploys: "nothing" | "follow" | "pin";
 }
@@ -121,6 +123,7 @@ export function planOf(mode: Mode, chance: Chance): Plan {
     isGated: chance.oneIn(3),
     chainClaimsMax: chance.oneIn(3) ? 2 + chance.below(3) : 1_200,
     isArchived: chance.child("archived").oneIn(4),
+    isDialled: chance.child("dial").oneIn(4),
     isOrdered: chance.child("ordered").oneIn(4),
     deploys: chance.child("deploys").oneIn(5) ? chance.pick(["follow", "pin", "pin"]) : "nothing",
   };

@@ -12,7 +12,7 @@ import {
 import type { Chance } from "./chance.ts";
 import { SETTLE_MS, TIMEOUT_MS } from "./modes.ts";
 import { type Process, Services, type ServicesOptions, later } from "./services.ts";
-import { type Script, TOOLS, type ToolName, replyOf, scriptOf } from "./script.ts";
+import { type Script, TOOLS, type ToolName, harmlessIn, replyOf, scriptOf } from "./script.ts";
 
 export interface Outside {
   readonly services: Services;
@@ -27,6 +27,7 @@ export interface OutsideOptions extends Omit<ServicesOptions, "behaviour"> {
   /** Whether some calls are asked about before they start. */
   readonly isGated: boolean;
   readonly isArchived: boolean;
+  readonly isDialled: boolean;
   /** Whether keyed and unsafe calls run alone. */
   readonly isOrdered: boolean;
   readonly upgrade: Agent["upgrade"];
@@ -37,7 +38,8 @@ const INPUT = z.object({ step: z.number(), index: z.number() });
 /** An agent with a script of its own: how many steps, which tools at each, and how the model and each try behave. */
 export function outside(options: OutsideOptions): Outside {
   const { chance, isCalm } = options;
-  const script = scriptOf(chance.child("script"), options.tools);
+  const drawn = scriptOf(chance.child("script"), options.tools);
+  const script = options.isDialled ? harmlessIn(drawn, chance.child("dial")) : drawn;
   const behaviour = chance.child("behaviour");
   const services = new Services({ ...options, behaviour });
   const moods = chance.child("moods");
@@ -49,6 +51,7 @@ export function outside(options: OutsideOptions): Outside {
       name: "actor",
       version: "1",
       upgrade: options.upgrade,
+      dial: options.isDialled ? "auto" : "always",
       instructions: "",
       task: z.object({}),
       model: scriptedModel({ name: "script", reply: (conversation) => reply({ here, script, moodOf }, conversation) }),

@@ -43,6 +43,12 @@ export function scriptOf(chance: Chance, tools: readonly ToolName[]): Script {
   return { steps, bulk, isStrict: chance.oneIn(6), isCircling, isNarrow };
 }
 
+/** The same script, some of whose replies ask only for calls that act nowhere. */
+export const harmlessIn = (script: Script, chance: Chance): Script => ({
+  ...script,
+  steps: script.steps.map((step) => (chance.oneIn(3) ? step : step.map((asked) => ({ ...asked, tool: "look" })))),
+});
+
 /** Models ask for tools that are not there, and with arguments that do not fit. */
 function askedOf(
   chance: Chance,

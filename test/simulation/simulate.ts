@@ -73,7 +73,7 @@ function simOf(seed: string, mode: Mode): Sim {
   const clock = virtualClock(START);
   const record = new Recorder(() => clock.now());
   const chainOffsetMs = offsetIn({ plan, chances });
-  const { beatsPerInvocation, chainClaimsMax, isGated, isArchived, isOrdered } = plan;
+  const { beatsPerInvocation, chainClaimsMax, isGated, isArchived, isOrdered, isDialled } = plan;
   const bounds = { settleMs: SETTLE_MS, skewMs: SKEW_MS, rescueMs: RESCUE_MS, gateMs: GATE_MS, overdueMs: OVERDUE_MS };
   const change = { ...bounds, beatsPerInvocation, chainClaimsMax };
   const limits = limitsFor(BEAT_MS, change);
@@ -82,7 +82,7 @@ function simOf(seed: string, mode: Mode): Sim {
   const sim: Sim = {
     ...{ plan, clock, world, chainOffsetMs, chances, record },
     outside: outside({
-      ...{ chance: chance.child("outside"), clock, isGated, isArchived, isOrdered },
+      ...{ chance: chance.child("outside"), clock, isGated, isArchived, isOrdered, isDialled },
       upgrade: plan.deploys === "pin" ? "pin" : "follow",
       tools: mode.mayDouble ? CAREFUL : TOOLS,
       triesOneIn: TRIES_ONE_IN,

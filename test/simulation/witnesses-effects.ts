@@ -1,6 +1,7 @@
 /** Witnesses of what was done outside, and of people who look at it. */
 import type { EventOf } from "../../src/core/event.ts";
 import { violationsOf } from "./checkers.ts";
+import type { Simulated } from "./history.ts";
 import type { Call, Placed } from "./record.ts";
 import type { Witnesses } from "./seen.ts";
 
@@ -47,6 +48,24 @@ export const witnessesEffects: Witnesses = {
   23: ({ history }) =>
     history.plan.mode.mayDouble &&
     violationsOf(history).some((each) => /^(keyedOnce|unsafeOncePerPermission|recordedHappened)/.test(each)),
+  // Something was looked at under a release that never came to be committed, and a reply is counted as lost.
+  70: ({ history, events }) =>
+    unreleasedLooks(history, events("ToolInvoked")).length > 0 && events("ModelCallLost").length > 0,
+  // After that a plan is committed before its looks.
+  72: ({ history, events, keyOf }) =>
+    unreleasedLooks(history, events("ToolInvoked")).some(({ order }) =>
+      events("ModelCallLost").some((lost) =>
+        events("ToolInvoked").some(
+          ({ event, epoch, order: released }) =>
+            released === lost.order &&
+            released > order &&
+            history.outside.begun.some(
+              (look) =>
+                look.tool === "look" && look.key === keyOf(event.call) && look.epoch === epoch && look.order > released,
+            ),
+        ),
+      ),
+    ),
   53: ({ events }) => events("RecoveryDecided").some(({ event: { action } }) => action.kind === "hold"),
   // What was accepted is not what the run meets next, and is never used.
   54: ({ events }) =>
@@ -96,3 +115,12 @@ const overtakings = (claims: readonly Call<"table.claim">[]): readonly Placed<{ 
 /** The run waits for another version than that one. */
 const isHoldOf = ({ action }: EventOf<"RecoveryDecided">, other: string): boolean =>
   action.kind === "hold" && action.to !== other;
+
+/** Looks that began in an epoch which committed no release at all. */
+function unreleasedLooks(
+  { outside, plan }: Simulated,
+  released: readonly { readonly epoch: number }[],
+): Simulated["outside"]["begun"] {
+  const isReleased = (epoch: number): boolean => released.some((each) => each.epoch === epoch);
+  return plan.isDialled ? outside.begun.filter(({ tool, epoch }) => tool === "look" && !isReleased(epoch)) : [];
+}

@@ -125,7 +125,7 @@ test("every metric counts something", () => {
     { what: "RunClaimed", detail: { overtook: true } },
     { what: "Swept", detail: {} },
     ...["waiting", "blocked", "completed", "cancelled"].map((to) => ({ what: "StatusChanged", detail: { to } })),
-    ...["CrashLoop", "Abandoned", "Expired"].map((code) => ({
+    ...["CrashLoop", "Abandoned", "Expired", "Runaway", "Oscillation", "NotDone"].map((code) => ({
       what: "StatusChanged",
       detail: { to: "failed", code },
     })),

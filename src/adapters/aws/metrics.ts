@@ -24,6 +24,9 @@ const FACTS = {
   CrashLoop: "runs that failed since too many of their processes died, found by a beat",
   Abandoned: "runs that failed since too many of their processes died, found by the sweeper",
   Expired: "runs that failed since nobody came for as long as a run may wait",
+  Runaway: "runs that were stopped since they did the same again and again",
+  Oscillation: "runs that were stopped since two of their calls took turns",
+  NotDone: "runs that failed since their definition of done did not hold when their models were done",
   Sweeps: "sweeps that came to their end",
 } as const;
 
@@ -61,6 +64,9 @@ export function countsOf({ level, what, detail }: TelemetryRecord): readonly Met
   }
 }
 
+/** Failures that are counted by their code as well. */
+const ENDS = ["CrashLoop", "Abandoned", "Expired", "Runaway", "Oscillation", "NotDone"] as const satisfies MetricName[];
+
 function changesOf(status: string, code: string): readonly MetricName[] {
   switch (status) {
     case "waiting":
@@ -72,7 +78,7 @@ function changesOf(status: string, code: string): readonly MetricName[] {
     case "cancelled":
       return ["RunsCancelled"];
     case "failed":
-      return code === "CrashLoop" || code === "Abandoned" || code === "Expired" ? ["RunsFailed", code] : ["RunsFailed"];
+      return ["RunsFailed", ...ENDS.filter((each) => each === code)];
     default:
       return [];
   }

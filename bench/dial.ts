@@ -1,0 +1,131 @@
+/**
+ * `node bench/dial.ts [BEATS]`: what making steps durable costs beside the same loop that keeps nothing, on the embedded
+ * world, one beat an invocation, with a model that answers in 100 ms (the fast loop of seed 4). Row writes are counted;
+ * times are of this machine and this moment, the median of some runs.
+ */
+import { mkdtempSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { setTimeout as pass } from "node:timers/promises";
+import { defineAgent, scriptedModel, tool } from "cairn";
+import { z } from "zod";
+import { openStore } from "../src/adapters/local/database.ts";
+import { localWorld } from "../src/adapters/local/world.ts";
+import { modelOf } from "../src/agent/model.ts";
+import { executionName } from "../src/protocol/ids.ts";
+import { limitsFor } from "../src/protocol/limits.ts";
+import type { World } from "../src/ports/world.ts";
+import { beat } from "../src/runner/beat.ts";
+import { CommitCache } from "../src/runner/history.ts";
+import { SegmentCache } from "../src/runner/load.ts";
+import { startRun } from "../src/runner/start.ts";
+
+const beats = Number(process.argv[2] ?? 20);
+const MODEL_MS = 100;
+const SAMPLES = 5;
+
+interface Mode {
+  readonly name: string;
+  readonly effect: "none" | "keyed";
+  readonly dial: "auto" | "always";
+}
+
+const MODES: readonly Mode[] = [
+  { name: "auto, calls act nowhere", effect: "none", dial: "auto" },
+  { name: "always, calls act nowhere", effect: "none", dial: "always" },
+  { name: "auto, every call acts outside", effect: "keyed", dial: "auto" },
+];
+
+const look = async (turn: number): Promise<string> => `seen ${turn}`;
+
+const agentOf = ({ effect, dial }: Mode) =>
+  defineAgent({
+    ...{ name: "fast", version: "1", instructions: "", task: z.object({}), dial },
+    model: scriptedModel({
+      name: "fast-model",
+      reply: async ({ turn }) => {
+        await pass(MODEL_MS);
+        return turn < beats ? { text: `step ${turn}`, calls: [{ tool: "look", args: { turn } }] } : { text: "over" };
+      },
+    }),
+    topology: { kind: "react", maxBeats: beats + 1 },
+    tools: { look: tool({ input: z.object({ turn: z.number() }), effect, run: ({ input }) => look(input.turn) }) },
+  });
+
+/** The same steps in memory: what is left when nothing is durable. */
+async function rawMs(): Promise<number> {
+  const begun = performance.now();
+  for (let turn = 0; turn <= beats; turn += 1) {
+    await pass(MODEL_MS);
+    if (turn < beats) await look(turn);
+  }
+  return performance.now() - begun;
+}
+
+async function durable(mode: Mode): Promise<{ readonly ms: number; readonly writes: number }> {
+  const dir = mkdtempSync(join(tmpdir(), "cairn-bench-"));
+  const store = openStore({ dir, create: true });
+  const limits = limitsFor(60_000);
+  let writes = 0;
+  const plain = localWorld({ store, limits, telemetry: { record: () => undefined } });
+  const table: World["table"] = {
+    ...plain.table,
+    claim: (of) => {
+      writes += 1;
+      return plain.table.claim(of);
+    },
+    commit: (of) => {
+      writes += 1;
+      return plain.table.commit(of);
+    },
+  };
+  const world = { ...plain, table };
+  const agent = agentOf(mode);
+  const model = modelOf(agent.model);
+  const caches = { segments: new SegmentCache(), commits: new CommitCache() };
+  const runner = { world, agentOf: async () => ({ kind: "agent" as const, agent, model }), ...caches };
+  try {
+    const started = await startRun(world, { agent, input: {}, tenant: "local", idempotencyKey: null });
+    if (started.kind !== "started") throw new Error(`cannot start: ${started.kind}`);
+    const { run, born } = started.row;
+    const execution = executionName(run, born, 1);
+    let payload = { run, born, chain: 1, epoch: 0 };
+    const begun = performance.now();
+    for (let route = "beat"; route === "beat";) {
+      const task = { payload, attempt: { execution, epoch: payload.epoch, retry: 0 } };
+      const invocation = { deadline: Date.now() + limits.beatMs, drain: new AbortController().signal };
+      const { reply } = await beat(runner, task, invocation);
+      payload = reply;
+      ({ route } = reply);
+    }
+    return { ms: performance.now() - begun, writes };
+  } finally {
+    store.close();
+    rmSync(dir, { recursive: true });
+  }
+}
+
+const medianOf = (values: readonly number[]): number =>
+  values.toSorted((one, other) => one - other)[Math.floor(values.length / 2)] ?? 0;
+
+async function sampled<T>(act: () => Promise<T>): Promise<T[]> {
+  const found: T[] = [];
+  for (let sample = 0; sample < SAMPLES; sample += 1) found.push(await act());
+  return found;
+}
+
+const raw = medianOf(await sampled(rawMs));
+const rows = [
+  { loop: "nothing is kept", "row writes/beat": "0", "ms/beat": (raw / (beats + 1)).toFixed(2), over: "0 %" },
+];
+for (const mode of MODES) {
+  const found = await sampled(() => durable(mode));
+  const ms = medianOf(found.map((each) => each.ms));
+  rows.push({
+    loop: mode.name,
+    "row writes/beat": ((found[0]?.writes ?? 0) / (beats + 1)).toFixed(2),
+    "ms/beat": (ms / (beats + 1)).toFixed(2),
+    over: `${(100 * (ms / raw - 1)).toFixed(1)} %`,
+  });
+}
+console.table(rows);

@@ -1,0 +1,91 @@
+/** What an agent says nothing about and will be asked for at the worst moment, and what to write instead. */
+import type { Agent } from "../agent/define.ts";
+import type { Meter } from "../core/budget.ts";
+import { hotMsOf } from "../protocol/limits.ts";
+import type { Limits } from "../protocol/limits.ts";
+import type { CrackAudit, ToolAudit } from "./audit.ts";
+
+export interface Missing {
+  readonly kind: "missing";
+  readonly what: "decision" | "budget" | "done" | "crack" | "approval" | "timeout" | "retention";
+  readonly why: string;
+  readonly mend: string;
+}
+
+interface Audited {
+  readonly tools: readonly ToolAudit[];
+  readonly cracks: readonly CrackAudit[];
+  readonly limits: Limits;
+}
+
+type Look = (agent: Agent, of: Audited) => Omit<Missing, "kind" | "what"> | null;
+
+export const missingIn = (agent: Agent, of: Audited): readonly Missing[] =>
+  (Object.entries(LOOKS) as readonly (readonly [Missing["what"], Look])[]).flatMap(([what, look]) => {
+    const found = look(agent, of);
+    return found === null ? [] : [{ kind: "missing", what, ...found } as const];
+  });
+
+const LOOKS: { readonly [W in Missing["what"]]: Look } = {
+  decision: (_, { tools }) =>
+    about(
+      namesOf(tools, ({ decisionPoint }) => decisionPoint),
+      (names) => `no key, no probe, no undo: ${names} is your resume-vs-restart decision point`,
+      'make it keyed or probed, give it an undo, or say what follows: onUnknown: "tell" or "fail"',
+    ),
+  approval: (_, { tools }) =>
+    about(
+      namesOf(tools, ({ effect, approval }) => effect === "unsafe" && approval === "never"),
+      (names) => `${names} must not happen twice, and starts without anybody having looked`,
+      'write approval: "always", or a policy',
+    ),
+  timeout: (_, { tools, limits: { beatMs, drainMs } }) => {
+    const most = beatMs - 3 * drainMs;
+    return about(
+      namesOf(tools, ({ timeoutMs }) => timeoutMs > most),
+      (names) => `${names} may take longer than the ${most} ms that a beat leaves, and would never start`,
+      `set timeoutMs to ${most} at most, or raise beatSeconds`,
+    );
+  },
+  budget: ({ budget }) =>
+    about(
+      METERS.flatMap(([meter, name]) => ((budget[meter] ?? null) === null ? [name] : [])),
+      (names) => `nothing limits ${names}`,
+      'write budget: { usd, tokens, wall: "2h", toolCalls }',
+    ),
+  done: ({ done }) =>
+    done.length > 0
+      ? null
+      : { why: "its model alone says when a run is done", mend: 'write done: [check("NAME", ...)]' },
+  crack: (_, { cracks }) =>
+    about(
+      cracks.flatMap(({ crack, alarm }) => (alarm === null ? [crack] : [])),
+      (names) => `nobody looks for ${names}, so no alarm tells of it`,
+      'leave out loops: "ignore", and write done checks',
+    ),
+  // Whoever takes as long as a gate allows should still find what came of it.
+  retention: (agent, { tools, limits }) => {
+    const waits = tools.some(({ approval }) => approval !== "never") || agent.budget.onExhausted === "ask";
+    const hotMs = hotMsOf(limits, agent.retention ?? undefined);
+    if (!waits || hotMs >= limits.gateMs) return null;
+    const why = `an ended run is gone after ${hours(hotMs)} hours, and a person has ${hours(limits.gateMs)} to decide`;
+    return { why, mend: `write retention: { hotDays: ${Math.ceil(limits.gateMs / DAY_MS)} } or more` };
+  },
+};
+
+const DAY_MS = 24 * 3_600_000;
+const hours = (ms: number): number => Math.round(ms / 360_000) / 10;
+
+const METERS: readonly (readonly [Meter, string])[] = [
+  ["microUsd", "money"],
+  ["tokens", "tokens"],
+  ["beats", "beats"],
+  ["wallMs", "time at work"],
+  ["toolCalls", "tool calls"],
+];
+
+const namesOf = (tools: readonly ToolAudit[], is: (tool: ToolAudit) => boolean): readonly string[] =>
+  tools.filter(is).map(({ tool }) => tool);
+
+const about = (names: readonly string[], why: (names: string) => string, mend: string) =>
+  names.length === 0 ? null : { why: why(names.join(", ")), mend };

@@ -1,0 +1,124 @@
+/**
+ * The recovery audit of an agent (seed 4): for each tool what may be repeated, what the other side knows, and what follows
+ * a death in the middle of it; which cracks its topology shows first; and what it says nothing about. All of it is read off
+ * the declarations and the tables that the runner goes by, so it is what would happen.
+ */
+import type { Agent, Tool } from "../agent/define.ts";
+import { type Dial, COMMIT_COST, crashRateOf, dialOf } from "../core/dial.ts";
+import type { Effect, OnUnknown } from "../core/event.ts";
+import { RESUME, type ResumeRow } from "../core/ledger.ts";
+import { CRACKS, type CrackRow } from "../core/topologies/cracks.ts";
+import type { Limits } from "../protocol/limits.ts";
+import { type Missing, missingIn } from "./audit-missing.ts";
+
+export interface ToolAudit {
+  readonly kind: "tool";
+  readonly tool: string;
+  readonly effect: Effect;
+  /** It may be run again without asking anybody. */
+  readonly idempotent: boolean;
+  /** Which key the other side knows it by; null: none. */
+  readonly key: "derived" | "business" | null;
+  readonly probe: boolean;
+  readonly undo: boolean;
+  /** Neither repeatable nor known by a key, and nothing undoes it: whether to go on is somebody's decision. */
+  readonly decisionPoint: boolean;
+  readonly recovery: Recovery;
+  readonly approval: "never" | "always" | "policy";
+  readonly timeoutMs: number;
+  /** How long after a lease its request may still land; null where nobody has to wait for that. */
+  readonly settleMs: number | null;
+  readonly dial: { readonly plan: "skip" | "force"; readonly results: "merge" | "force"; readonly why: string };
+}
+
+export interface Recovery {
+  /** What whoever takes over does with a call that was released and has no outcome. */
+  readonly onCrash: ResumeRow["onCrash"];
+  /** What follows where nobody can tell what became of it. */
+  readonly unknown: OnUnknown;
+  readonly inWords: string;
+}
+
+export interface CrackAudit extends CrackRow {
+  readonly kind: "crack";
+  /** The alarm of a deployment that tells of it; null: nobody looks for it. */
+  readonly alarm: string | null;
+}
+
+export interface Audit {
+  readonly tools: readonly ToolAudit[];
+  readonly cracks: readonly CrackAudit[];
+  readonly missing: readonly Missing[];
+}
+
+export function audit(agent: Agent, limits: Limits): Audit {
+  const tools = Object.entries(agent.tools).map(([name, tool]) => toolAudit(tool, { name, agent, limits }));
+  const cracks = CRACKS[agent.topology.kind].map((row): CrackAudit => {
+    const isSeen = row.crack === "prematureStop" ? agent.done.length > 0 : agent.loops !== "ignore";
+    return { kind: "crack", ...row, alarm: isSeen ? alarmOf(row) : null };
+  });
+  return { tools, cracks, missing: missingIn(agent, { tools, cracks, limits }) };
+}
+
+/** As `infra/watches.ts` names it: `NotDone` is `not-done`. */
+const alarmOf = ({ code }: CrackRow): string => code.replaceAll(/(?<=[a-z])[A-Z]/g, "-$&").toLowerCase();
+
+function toolAudit(
+  tool: Tool,
+  of: { readonly name: string; readonly agent: Agent; readonly limits: Limits },
+): ToolAudit {
+  const { name, agent, limits } = of;
+  const { effect, approval, timeoutMs } = tool;
+  const [idempotent, undo] = [RESUME[effect].onCrash === "again", hasUndo(tool)];
+  const key = effect === "keyed" || effect === "probed" ? (tool.key === null ? "derived" : "business") : null;
+  return {
+    ...{ kind: "tool", tool: name, effect, idempotent, key, probe: tool.probe !== null, undo },
+    decisionPoint: !idempotent && key === null && !undo,
+    recovery: recoveryOf(tool),
+    approval: typeof approval === "function" ? "policy" : approval,
+    timeoutMs: timeoutMs ?? limits.toolMs,
+    settleMs: idempotent ? null : (tool.settleMs ?? limits.settleMs),
+    dial: settingOf(effect, agent.dial),
+  };
+}
+
+/** Also of an agent of another copy of cairn, which knows of no undo. */
+export const hasUndo = ({ undo }: Partial<Pick<Tool, "undo">>): boolean => (undo ?? null) !== null;
+
+const UNKNOWN: { readonly [P in OnUnknown]: string } = {
+  ask: "blocked until somebody says what became of it",
+  tell: "the model is told, once nobody can act any more",
+  fail: "the run fails, once nobody can act any more",
+  compensate: "everything is undone, once nobody can act any more, and the run begins again if it may",
+};
+
+export function recoveryOf(tool: Tool): Recovery {
+  const { onCrash, afterLastTry, inWords: before } = RESUME[tool.effect];
+  const unknown = tool.onUnknown ?? (afterLastTry === "tell" ? "tell" : "ask");
+  const undone = hasUndo(tool) ? "; undone in reverse order if its run gives up" : "";
+  // What never runs again is unknown at once.
+  if (onCrash === "ask")
+    return { onCrash, unknown, inWords: `never runs again by itself: ${UNKNOWN[unknown]}${undone}` };
+  const after = onCrash === "probe" || tool.onUnknown !== null ? `; where nobody can tell, ${UNKNOWN[unknown]}` : "";
+  return { onCrash, unknown, inWords: `${before}${after}${undone}` };
+}
+
+const RATE = crashRateOf({ takeovers: 0, claims: 0 });
+const [CENTS, SECONDS] = [COMMIT_COST.microUsd / RATE / 10_000, COMMIT_COST.ms / RATE / 1_000];
+
+/** Of a reply that asks for this tool alone, in a run that saw no death yet. */
+function settingOf(effect: Effect, dial: Dial): ToolAudit["dial"] {
+  const free = dialOf({ effects: [effect], reply: { microUsd: 0, tookMs: 0 }, crashRate: RATE });
+  const { results } = free;
+  const kept = results === "force" ? "; its result before the model hears of it" : "";
+  if (free.plan === "force")
+    return { plan: "force", results, why: `committed before it starts, it acts outside${kept}` };
+  if (dial === "always")
+    return { plan: "force", results, why: 'committed before it starts, though it acts nowhere (dial: "always")' };
+  const limits = `${CENTS} cents and ${SECONDS} s`;
+  return {
+    plan: "skip",
+    results,
+    why: `committed with its result while a reply costs under ${limits}, else before it starts`,
+  };
+}

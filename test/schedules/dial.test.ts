@@ -1,0 +1,98 @@
+/** The dial across deaths: a plan that waits for its results costs one reply at most, and somebody knows of it. */
+import { expect, test } from "vitest";
+import type { Agent, Tool } from "../../src/agent/define.ts";
+import type { Conversation, ScriptedReply } from "../../src/index.ts";
+import { ledger, timeline } from "../../src/runner/look.ts";
+import { begin, mortal } from "../support/drive.ts";
+import { OVER, type Stage, actor, chainedStage, never, rowOf } from "../support/stage.ts";
+import { dieInTool, lose, playOut, step } from "../support/steps.ts";
+
+/** How often its model was asked. */
+interface Asked {
+  replies: number;
+}
+
+type Script = (conversation: Conversation, asked: Asked) => ScriptedReply | Promise<ScriptedReply>;
+
+/** `look` acts nowhere, `act` does. */
+function dialled(script: Script): { readonly agent: Agent; readonly asked: Asked } {
+  const asked: Asked = { replies: 0 };
+  const reply = (conversation: Conversation): ScriptedReply | Promise<ScriptedReply> => {
+    asked.replies += 1;
+    return script(conversation, asked);
+  };
+  const made = actor({ effect: "keyed", reply });
+  const act = made.tools["act"] as Tool;
+  return { agent: { ...made, dial: "auto", tools: { act, look: { ...act, effect: "none" } } }, asked };
+}
+
+const call = (tool: string): ScriptedReply => ({ calls: [{ tool, args: {} }] });
+
+const stuckIn = (agent: Agent, name: string): Agent => ({
+  ...agent,
+  tools: { ...agent.tools, [name]: { ...(agent.tools[name] as Tool), run: never } },
+});
+
+async function die(on: Stage, agent: Agent): Promise<void> {
+  const { world, kill } = mortal(on.world);
+  await lose(on, agent, world);
+  kill();
+}
+
+/** The replies that a run knows of: its own, and those that it counts as lost. */
+async function knownIn({ world }: Stage, run: string): Promise<{ readonly own: number; readonly lost: number }> {
+  const events = (await timeline(world, { run, after: 0 })) ?? [];
+  const lost = events.map((event) => (event.kind === "ModelCallLost" ? event.calls : 0));
+  return {
+    own: events.filter(({ kind }) => kind === "ModelCallCompleted").length,
+    lost: lost.reduce((sum, calls) => sum + calls, 0),
+  };
+}
+
+test("schedule 70: a process dies in a call whose plan waits for its result; the reply counts as lost, once", async () => {
+  const on = chainedStage();
+  const { agent, asked } = dialled(({ calls }) => (calls.length === 0 ? call("look") : OVER));
+  const { run } = await begin(on.world, agent, {});
+  await die(on, stuckIn(agent, "look"));
+  expect(rowOf(on, run)).toMatchObject({ version: 0, phase: "Preparing", claims: 1 });
+  await playOut(on, agent);
+  expect([rowOf(on, run).status, asked.replies]).toEqual(["completed", 3]);
+  expect(await knownIn(on, run)).toEqual({ own: 2, lost: 1 });
+  expect(await ledger(on.world, run)).toMatchObject([{ tool: "look", status: "succeeded", attempts: 1 }]);
+  // Behind a call that acts outside nobody could tell that the model was asked again: there the plan is committed.
+  const other = chainedStage({ beatsPerInvocation: 2 });
+  const next = dialled(({ calls }) => [call("act"), call("look")][calls.length] ?? OVER);
+  const begun = await begin(other.world, next.agent, {});
+  await die(other, stuckIn(next.agent, "look"));
+  expect(rowOf(other, begun.run)).toMatchObject({ phase: "ExecutingTools" });
+  await playOut(other, next.agent);
+  expect([rowOf(other, begun.run).status, next.asked.replies]).toEqual(["completed", 3]);
+  expect(await knownIn(other, begun.run)).toEqual({ own: 3, lost: 0 });
+});
+
+test("schedule 71: an invocation asks its model once more and dies, and its reply before that waits; neither is forgotten", async () => {
+  const on = chainedStage({ beatsPerInvocation: 3 });
+  const { agent, asked } = dialled(({ calls }, { replies }) => {
+    if (calls.length === 0) return call("look");
+    return replies === 2 ? never() : OVER;
+  });
+  const { run } = await begin(on.world, agent, {});
+  await die(on, agent);
+  expect(asked.replies).toBe(2);
+  await playOut(on, agent);
+  expect(rowOf(on, run).status).toBe("completed");
+  const { own, lost } = await knownIn(on, run);
+  expect([own + lost, lost]).toEqual([asked.replies, 1]);
+});
+
+test("schedule 72: a call kills its process each time; its plan waits no more, and no death costs another reply", async () => {
+  const on = chainedStage();
+  const agent: Agent = { ...actor({ effect: "none", reply: () => (asked.push("asked"), call("act")) }), dial: "auto" };
+  const asked: string[] = [];
+  const { run } = await begin(on.world, agent, {});
+  for (let deaths = 0; deaths < 4; deaths += 1) await dieInTool(on, agent);
+  expect(asked).toHaveLength(2);
+  expect(rowOf(on, run)).toMatchObject({ phase: "ExecutingTools", takeovers: 3 });
+  await step(on, agent);
+  expect((await ledger(on.world, run))?.[0]).toMatchObject({ status: "succeeded", attempts: 4 });
+});
