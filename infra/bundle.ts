@@ -5,7 +5,9 @@
 import { mkdirSync, readFileSync, readdirSync, rmSync, statSync } from "node:fs";
 import { join } from "node:path";
 import { type Metafile, type Plugin, build } from "esbuild";
+import { checkMoney } from "../src/agent/check.ts";
 import { loadAgentFile } from "../src/agent/load.ts";
+import { type Prices, pricedBy } from "../src/agent/prices.ts";
 import { FUNCTIONS, type FunctionName } from "./names.ts";
 
 export { FUNCTIONS, type FunctionName };
@@ -28,11 +30,13 @@ export async function bundleFunctions(of: {
   readonly folder: string;
   /** Absolute paths: those of cairn.config.ts. */
   readonly agentFiles: readonly string[];
+  /** Those of cairn.config.ts. */
+  readonly prices?: Prices;
   /** Other files in the place of functions, for tests: absolute paths. */
   readonly instead?: Instead;
 }): Promise<readonly Bundle[]> {
   rmSync(of.folder, { recursive: true, force: true });
-  const agents = await agentsModule(of.agentFiles);
+  const agents = await agentsModule(of.agentFiles, of.prices ?? {});
   const entryOf = (name: FunctionName): string => of.instead?.[name] ?? join(ROOT, "functions", `${name}.ts`);
   return Promise.all(
     FUNCTIONS.map((name) => bundle(name, { entry: entryOf(name), folder: join(of.folder, name), agents })),
@@ -99,11 +103,13 @@ function startOf(outputs: Metafile["outputs"]): readonly string[] {
 }
 
 /** Named here, so that a function that looks for one agent does not load the others. */
-async function agentsModule(files: readonly string[]): Promise<string> {
+async function agentsModule(files: readonly string[], prices: Prices): Promise<string> {
   const lines: string[] = [];
   const names = new Set<string>();
   for (const file of files) {
-    for (const { name } of await loadAgentFile(file)) {
+    for (const agent of await loadAgentFile(file)) {
+      const { name } = agent;
+      checkMoney(pricedBy(agent, prices));
       if (names.has(name)) throw new Error(`two agents are named ${name}; the second one is in ${file}`);
       names.add(name);
       const [module, quoted] = [JSON.stringify(file), JSON.stringify(name)];
@@ -112,7 +118,7 @@ async function agentsModule(files: readonly string[]): Promise<string> {
       );
     }
   }
-  return `export const agents = {\n${lines.join("\n")}\n};\n`;
+  return `export const prices = ${JSON.stringify(prices)};\nexport const agents = {\n${lines.join("\n")}\n};\n`;
 }
 
 const agentsPlugin = (contents: string): Plugin => ({

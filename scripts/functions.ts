@@ -45,6 +45,7 @@ try {
   for (const { name, startBytes, files, folder: own } of await bundleFunctions({
     folder,
     agentFiles: config?.agents ?? [],
+    prices: config?.prices ?? {},
   })) {
     const kilobytes = startBytes / 1_024;
     const times = Array.from({ length: TIMES }, () => importMs(join(own, "index.mjs")));

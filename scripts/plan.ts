@@ -15,8 +15,8 @@ registerResolution();
 const [folder = ".sst/functions"] = process.argv.slice(2);
 const config = await loadConfig(join(import.meta.dirname, ".."));
 if (config === null) throw new Error("there is no cairn.config.ts here");
-const { agents: agentFiles } = config;
-const bundles = await bundleFunctions({ folder: resolve(folder), agentFiles });
+const { agents: agentFiles, prices = {} } = config;
+const bundles = await bundleFunctions({ folder: resolve(folder), agentFiles, prices });
 const schedules = await schedulesOf({ agentFiles, tenant: DEFAULT_TENANT });
 process.stdout.write(
   `${JSON.stringify(planOf(config, bundles, { schedules, secrets: await secretsOf(agentFiles) }))}\n`,

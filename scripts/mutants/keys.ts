@@ -5,6 +5,8 @@ const CALL_KEY = "src/runner/call-key.ts";
 const UNKNOWN = "src/runner/unknown.ts";
 const OPEN_CALLS = "src/core/open-calls.ts";
 const KEYS_TEST = "test/unit/runner-keys.test.ts";
+const RETRY_TEST = "test/unit/runner-retry.test.ts";
+const TRY_AGAIN = "src/runner/try-again.ts";
 const ALONE_TEST = "test/unit/runner-alone.test.ts";
 
 /** One rule that is no race, killed by a test of that file. */
@@ -86,4 +88,34 @@ export const KEYS: readonly Mutant[] = [
     from: "if (before.some(({ intent }) => intent?.alone === true)) return true;",
     to: "",
   }),
+  without("tries that failed are not counted", RETRY_TEST, {
+    file: TRY_AGAIN,
+    from: "const tries = open.tries + 1;",
+    to: "const tries = 1;",
+  }),
+  without("a call is tried again that its tool gives up", RETRY_TEST, {
+    file: TRY_AGAIN,
+    from: "if (unwilling !== null)",
+    to: 'if (unwilling === "")',
+  }),
+  without("another try takes time that the run does not have", RETRY_TEST, {
+    file: TRY_AGAIN,
+    from: "if (!hasTime(run, agent))",
+    to: "if (hasTime === undefined)",
+  }),
+  without("a later epoch tries a probed call without asking", RETRY_TEST, {
+    file: TRY_AGAIN,
+    from: "const isLate = startsOnce(open) &&",
+    to: "const isLate = open.tries < 0 &&",
+  }),
+  without("a failed call goes out under a fresh key", RETRY_TEST, {
+    file: "src/runner/act.ts",
+    from: 'key: open.intent?.key ?? ""',
+    to: 'key: `${open.intent?.key ?? ""}-${open.tries}`',
+  }),
+  {
+    name: "calls: a probed call is tried again without a release",
+    changes: [{ file: TRY_AGAIN, from: "if (!isLate) run.record(", to: "if (tries < 0) run.record(" }],
+    killedBy: { kind: "simulation", seeds: 400 },
+  },
 ];

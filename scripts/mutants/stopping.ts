@@ -4,6 +4,7 @@ import { type Mutant, off } from "./mutant.ts";
 const CLOSE = "src/runner/close.ts";
 const ASKING = "src/runner/asking.ts";
 const LOOPS = "src/core/topologies/loops.ts";
+const CONTRADICTIONS = "src/core/topologies/contradictions.ts";
 const RECOVERY = "src/core/recovery.ts";
 const WATCHDOG = "src/runner/watchdog.ts";
 
@@ -50,10 +51,30 @@ export const STOPPING: readonly Mutant[] = [
     from: "if (alternates(made, BOUNDS.loopCalls - 1)) return null;",
     to: "",
   }),
+  by("claims", "claims: a fact that changes once is a contradiction", {
+    file: CONTRADICTIONS,
+    from: "at(one[0]) < at(other[0]) && at(other[0]) < at(one[1]) && at(one[1]) < at(other[1])",
+    to: "at(one[0]) < at(other[0])",
+  }),
+  by("claims", "claims: a call that sees the world move contradicts itself", {
+    file: CONTRADICTIONS,
+    from: "one.tool === other.tool && sameValue(one.args, other.args)",
+    to: "one.call === other.call || sameValue(one.result, other.result)",
+  }),
+  by("claims", "claims: what moves on is a contradiction", {
+    file: CONTRADICTIONS,
+    from: "second !== undefined && sameJson(first, second)",
+    to: "second !== undefined",
+  }),
+  by("runner-claims", "claims: the model is told again and again", {
+    file: "src/runner/claims.ts",
+    from: "return wasTold(messages) ?",
+    to: 'return failure.code === "" ?',
+  }),
   by("runner-stops", "stopping: nobody looks for loops", {
     file: "src/runner/think.ts",
-    from: 'agent.loops === "ignore" ? null',
-    to: 'agent.loops !== "never" ? null',
+    from: 'const isWatched = agent.loops !== "ignore";',
+    to: 'const isWatched = agent.loops === "never";',
   }),
   by("runner-stops", "stopping: last words cost what they like", {
     file: CLOSE,

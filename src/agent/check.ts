@@ -8,19 +8,29 @@ import { modelOf } from "./model.ts";
 import { describeTools, isZod } from "./tool-schema.ts";
 
 /** What is checked; an agent of any task fits. */
-type Checked = Pick<Agent, "name" | "task" | "model" | "tools">;
+type Checked = Pick<Agent, "name" | "task" | "model" | "tools" | "budget" | "priceFrom">;
 
 /** Throws `AgentInvalid` with the first thing that is wrong. */
 export function checkAgent(agent: Checked, limits: Limits): void {
   try {
     if (!isZod(agent.task)) throw new AgentInvalid("its task is no zod 4 schema: write task: z.object({ ... })");
     modelOf(agent.model);
+    checkMoney(agent);
     describeTools(agent.tools);
     for (const [name, tool] of Object.entries(agent.tools)) checkTimes(name, tool, limits);
   } catch (error) {
     if (!(error instanceof AgentInvalid)) throw error;
     throw new AgentInvalid(`agent ${agent.name}: ${error.message}`, { cause: error });
   }
+}
+
+/** With the prices of the config: a budget of money that nothing is counted against would never be used up. */
+export function checkMoney({ budget, priceFrom }: Pick<Agent, "budget" | "priceFrom">): void {
+  if (budget.microUsd === null || priceFrom.kind !== "none") return;
+  throw new AgentInvalid(
+    "it has a budget of money and no price, and its model is in no table: write price: { inUsd, outUsd } per million " +
+      "tokens, or prices: { MODEL: { inUsd, outUsd } } in cairn.config.ts",
+  );
 }
 
 function checkTimes(name: string, { timeoutMs, settleMs }: Tool, { beatMs, drainMs }: Limits): void {

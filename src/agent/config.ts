@@ -6,6 +6,7 @@ import { existsSync } from "node:fs";
 import { join, resolve } from "node:path";
 import * as z from "zod";
 import { importFile } from "./import-file.ts";
+import { PRICE, type Prices } from "./prices.ts";
 
 /** Write `export const config = { ... } satisfies Config`. */
 export interface Config {
@@ -19,6 +20,8 @@ export interface Config {
   readonly beatSeconds?: number;
   /** How many beats run at the same time. */
   readonly workers?: number;
+  /** What models cost, by their names: before the list of cairn, after what an agent says itself. */
+  readonly prices?: Prices;
   /** How it is deployed to AWS. */
   readonly deploy?: DeployOptions;
 }
@@ -59,6 +62,16 @@ const schema: z.ZodType<Config> = z.strictObject({
   store: path.exactOptional(),
   beatSeconds: z.number().min(0.5).max(900).exactOptional(),
   workers: z.int().min(1).max(1_000).exactOptional(),
+  prices: z
+    .record(
+      z.string().min(1),
+      z.strictObject({
+        ...PRICE,
+        source: z.string().min(1).exactOptional(),
+        lookedAt: z.iso.date().exactOptional(),
+      }),
+    )
+    .exactOptional(),
   deploy: z
     .strictObject({
       memoryMb: z.int().min(256).max(10_240).exactOptional(),

@@ -17,7 +17,7 @@ import { type Topology, react } from "../core/topologies/react.ts";
 import { type BudgetOptions, budgetFrom, budgetSchema } from "./budget.ts";
 import { type ContextOptions, contextSchema } from "./context.ts";
 import { parseSchedule } from "./firing-times.ts";
-import { type Price, listPriceOf } from "./prices.ts";
+import { PRICE, type Price, type Priced, listPriceOf } from "./prices.ts";
 import { type RetentionOptions, retentionOf } from "./retention.ts";
 import type { Schedule, ScheduleOptions } from "./schedule.ts";
 import { type Saga, type SagaOptions, sagaOf } from "./undo.ts";
@@ -111,7 +111,7 @@ export interface Check<Task = never> {
   holds(view: RunView<Task>): boolean | string | Promise<boolean | string>;
 }
 
-export interface Agent<Task extends z.ZodType = z.ZodType> {
+export interface Agent<Task extends z.ZodType = z.ZodType> extends Priced {
   readonly name: string;
   readonly version: string;
   readonly model: ModelChoice;
@@ -125,7 +125,6 @@ export interface Agent<Task extends z.ZodType = z.ZodType> {
   readonly topology: Topology;
   readonly upgrade: UpgradePolicy;
   readonly budget: Budget;
-  readonly price: Price;
   /** Whether a run that goes in circles is stopped. */
   readonly loops: LoopPolicy;
   readonly dial: Dial;
@@ -160,7 +159,7 @@ interface AgentOptions<Task extends z.ZodType> {
    */
   readonly upgrade?: UpgradePolicy;
   readonly budget?: BudgetOptions;
-  /** Dollars per million tokens; without it that of `prices.ts`, and where that has none no money is counted. */
+  /** Dollars per million tokens; without it that of `cairn.config.ts` or `prices.ts`, and where these have none no money is counted. */
   readonly price?: Price;
   /** `ignore` for an agent that asks the same again and again until something changes. Without it such a run is stopped. */
   readonly loops?: LoopPolicy;
@@ -187,9 +186,6 @@ export class AgentInvalid extends Error {
   override readonly name = "AgentInvalid";
   readonly code = "AgentInvalid";
 }
-
-const FREE: Price = { inUsd: 0, outUsd: 0 };
-const priceSchema = z.strictObject({ inUsd: z.number().nonnegative(), outUsd: z.number().nonnegative() });
 
 export function defineAgent<Task extends z.ZodType>(options: AgentOptions<Task>): Agent<Task> {
   const { name, tools, topology = react({ maxBeats: 40 }) } = options;
@@ -218,14 +214,6 @@ export function defineAgent<Task extends z.ZodType>(options: AgentOptions<Task>)
     !(Number.isSafeInteger(maxBeats) && maxBeats > 0),
     `agent ${name} has maxBeats ${maxBeats}: write a whole number`,
   );
-  const known = options.price ?? listPriceOf(options.model);
-  const price = priceSchema.safeParse(known ?? FREE);
-  refuse(!price.success, `the price of agent ${name}: ${firstIssue(price.error)}`);
-  const isBlind = options.budget?.usd !== undefined && known === null;
-  refuse(
-    isBlind,
-    `agent ${name} has a budget of money and no price, and its model is in no table: write price: { inUsd, outUsd } per million tokens`,
-  );
   const { upgrade = "follow" } = options;
   refuse(upgrade !== "follow" && upgrade !== "pin", `agent ${name} has upgrade ${upgrade}: write "follow" or "pin"`);
   const { loops = "stop", dial = "always", hardIdleMs = null } = options;
@@ -253,7 +241,7 @@ export function defineAgent<Task extends z.ZodType>(options: AgentOptions<Task>)
     topology,
     upgrade,
     budget: budgetFrom(budget.data ?? {}, maxBeats),
-    price: known ?? FREE,
+    ...priceOf(options),
     loops,
     dial,
     hardIdleMs,
@@ -263,6 +251,13 @@ export function defineAgent<Task extends z.ZodType>(options: AgentOptions<Task>)
     saga,
     secrets: secrets.data ?? [],
   };
+}
+
+function priceOf({ name, price, model }: Pick<AgentOptions<z.ZodType>, "name" | "price" | "model">): Priced {
+  if (price === undefined) return listPriceOf(model);
+  const parsed = z.strictObject(PRICE).safeParse(price);
+  refuse(!parsed.success, `the price of agent ${name}: ${firstIssue(parsed.error)}`);
+  return { price, priceFrom: { kind: "agent" } };
 }
 
 function scheduleOf<Task extends z.ZodType>({ name, schedule, task }: AgentOptions<Task>): Schedule | null {

@@ -1,10 +1,22 @@
 /**
  * What a tool may say about its calls beyond how often they may be repeated: which key they go out under, which error
- * tells that they happened, what becomes of one whose outcome stays unknown, and whether it runs beside others.
+ * tells that they happened, which one is worth another try, what becomes of one whose outcome stays unknown, what its
+ * results claim, and whether it runs beside others.
  */
 import type { Effect, OnUnknown } from "../core/event.ts";
-import type { Undo } from "./undo.ts";
 import type { Json } from "../core/json.ts";
+import { BOUNDS } from "../core/limits.ts";
+import type { Undo } from "./undo.ts";
+
+/** Failed calls that are tried again, with the same key, before the model hears of them. Not for unsafe tools. */
+export interface Retry {
+  /** Tries in all, the first one and those without an answer included: 1 to 3. */
+  readonly attempts: number;
+  /** Whether another try may help; without it, after every error. It is never a promise. */
+  readonly when?: (error: unknown) => boolean;
+  /** Milliseconds before the second try, and twice as many before the third; 0 unless told, 10,000 at most. */
+  readonly backoffMs?: number;
+}
 
 export interface ToolRules<Input> {
   /**
@@ -27,6 +39,13 @@ export interface ToolRules<Input> {
   readonly onUnknown: OnUnknown | null;
   /** Whether it may run beside other calls of its reply. If not, it runs alone and in its place. */
   readonly parallel: boolean;
+  /** Null: the model is told of every failure at once. */
+  readonly retry: Retry | null;
+  /**
+   * Facts that a result claims, such as `{ "flight 42 is free": true }`. Where two calls claim other values for one name,
+   * and do so again, their tools contradict each other: the model is told, then the run is stopped.
+   */
+  readonly claims: ((result: Json) => Readonly<Record<string, Json>>) | null;
   /** Compensation: called in reverse order when a run fails, or is cancelled and that is asked for. */
   readonly undo: Undo<Input> | null;
   /**
@@ -43,6 +62,8 @@ export const rulesOf = <Input>(options: Partial<ToolRules<Input>>): ToolRules<In
   onExists: options.onExists ?? null,
   onUnknown: options.onUnknown ?? null,
   parallel: options.parallel ?? true,
+  retry: options.retry ?? null,
+  claims: options.claims ?? null,
   undo: options.undo ?? null,
   redact: options.redact ?? null,
 });
@@ -50,7 +71,7 @@ export const rulesOf = <Input>(options: Partial<ToolRules<Input>>): ToolRules<In
 /** Why the rules do not fit the effect, or null. */
 export function wrongWithRules(
   effect: Effect,
-  { key, onExists, onUnknown, parallel, undo }: Partial<ToolRules<never>>,
+  { key, onExists, onUnknown, parallel, undo, retry }: Partial<ToolRules<never>>,
 ): string | null {
   if (key && effect === "none") return "a tool without an outside effect has no business key";
   if (onExists && effect !== "keyed" && effect !== "probed") {
@@ -62,5 +83,16 @@ export function wrongWithRules(
     return "a probed undo has a probe, and no other undo has one";
   }
   if (onUnknown === "compensate" && !undo) return "onUnknown is compensate, and the tool has no undo";
-  return parallel === undefined || typeof parallel === "boolean" ? null : "parallel is true or false";
+  if (parallel !== undefined && typeof parallel !== "boolean") return "parallel is true or false";
+  return retry ? wrongWithRetry(effect, retry) : null;
+}
+
+const BACKOFF_MS_MAX = 10_000;
+
+function wrongWithRetry(effect: Effect, { attempts, backoffMs = 0 }: Retry): string | null {
+  if (effect === "unsafe") return "an unsafe tool is never tried again by itself, so it has no retry";
+  const isCount = Number.isSafeInteger(attempts) && attempts >= 1 && attempts <= BOUNDS.callTriesMax;
+  if (!isCount) return `retry.attempts is ${attempts}: write 1 to ${BOUNDS.callTriesMax} tries in all`;
+  const isPause = Number.isSafeInteger(backoffMs) && backoffMs >= 0 && backoffMs <= BACKOFF_MS_MAX;
+  return isPause ? null : `retry.backoffMs is ${backoffMs}: write 0 to ${BACKOFF_MS_MAX} milliseconds`;
 }

@@ -33,7 +33,7 @@ export function undoOf(tool: Tool): Tool | null {
   return {
     ...tool,
     ...{ effect, timeoutMs, approval: "never", key: null, onExists: null, onUnknown: "ask", externalId: null },
-    ...{ parallel: true, undo: null },
+    ...{ parallel: true, undo: null, retry: null, claims: null },
     run: (context) => run(context as UndoContext<unknown>),
     probe: probe && ((context) => probe(context as ProbeContext<unknown> & OfCall)),
   };

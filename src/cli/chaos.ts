@@ -20,7 +20,7 @@ import { CliError, EXIT } from "./errors.ts";
 import { readJson, retyped } from "./input.ts";
 import { locateTyped } from "./locate.ts";
 import { renderChaos, renderMarkdown } from "./render-chaos.ts";
-import { settingsOf } from "./settings.ts";
+import { type Settings, settingsOf } from "./settings.ts";
 import { type BeatFlags, type Shell, printDocument } from "./shell.ts";
 import type { WorkerSettings } from "./supervise.ts";
 import { commandLine } from "./words.ts";
@@ -60,7 +60,7 @@ export async function chaos(shell: Shell, of: { readonly agent: string; readonly
     const report = await compareAll({
       ...{ dir, agent, file, limits, strategies, tasks, seed, everyEdge, chaos: said, stop },
       inputOf: (task) => (inputs.length > 0 ? (inputs[(task - 1) % inputs.length] ?? null) : said?.input(task)),
-      starting: startingOf(shell),
+      starting: startingOf(shell, settings.prices),
       onProgress: (what) => {
         if (shell.terminal.isLive) shell.terminal.waitFor(what);
       },
@@ -104,7 +104,7 @@ function beatSecondsFor({ tools }: Agent): number {
 /** Kills fall between calls and never into one, so nothing that was sent is still on its way. */
 const chaosLimits = (limits: Limits): Limits => ({ ...limits, settleMs: Math.min(limits.settleMs, SETTLE_MS) });
 
-function startingOf({ env }: Shell): Starting {
+function startingOf({ env }: Shell, prices: Settings["prices"]): Starting {
   const start = (module: string, settings: WorkerSettings | LoopSettings) => ({
     module: new URL(module, import.meta.url),
     args: [JSON.stringify(settings)],
@@ -113,7 +113,7 @@ function startingOf({ env }: Shell): Starting {
     env: { ...env, CAIRN_HOLD: undefined, NODE_COMPILE_CACHE: getCompileCacheDir() },
   });
   return {
-    worker: (settings) => start("./worker.ts", settings),
+    worker: (settings) => start("./worker.ts", { ...settings, prices }),
     loop: (settings) => start("./loop-worker.ts", settings),
   };
 }

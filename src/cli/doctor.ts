@@ -11,6 +11,7 @@ import { checkAgent } from "../agent/check.ts";
 import { AgentInvalid } from "../agent/define.ts";
 import { registerResolution } from "../agent/resolution.ts";
 import { SECRET_CHARACTERS_MIN } from "../codec/redaction.ts";
+import { pricedBy } from "../agent/prices.ts";
 import { sentenceOf } from "../codec/value.ts";
 import { AGENT_CHECKS, AGENT_RULES, type AgentsCase, type SecretSeen, agentSeen } from "../doctor/agents.ts";
 import { type Judged, judgeAll } from "../doctor/check.ts";
@@ -66,9 +67,10 @@ interface Part {
 }
 
 async function lookAtAgents(settings: Settings): Promise<AgentsCase> {
-  const { agentFiles, exampleFiles, limits } = settings;
+  const { agentFiles, exampleFiles, limits, prices } = settings;
   const { agents, broken } = await readCatalogue([...agentFiles, ...exampleFiles]);
-  const unfit = (agent: (typeof agents)[number]["agent"]): string | null => {
+  const priced = agents.map(({ agent }) => pricedBy(agent, prices));
+  const unfit = (agent: (typeof priced)[number]): string | null => {
     try {
       checkAgent(agent, limits);
       return null;
@@ -79,7 +81,7 @@ async function lookAtAgents(settings: Settings): Promise<AgentsCase> {
   };
   return {
     node: process.version,
-    agents: agents.map(({ agent }) => agentSeen(agent, unfit(agent))),
+    agents: priced.map((agent) => agentSeen(agent, unfit(agent))),
     broken: broken.map(({ why }) => why),
     secrets: await Promise.all(
       agents.flatMap(({ agent }) => (agent.secrets ?? []).map((name) => lookAtSecret(settings, agent.name, name))),

@@ -265,7 +265,7 @@ function recoveryWords({ story, entry, page }: Context<Entry<"RecoveryDecided">>
     case "nudge":
       return `${again} the model is told (${rule}): ${why}`;
     case "again":
-      return `${again} ${callName(story, action.call)} gave no answer: ${why}`;
+      return `${again} ${callName(story, action.call)} ${rule.startsWith("call failed") ? "failed and is tried again" : "gave no answer"}: ${why}`;
     case "probe":
       return `${again} ${callName(story, action.call)} is asked about ${relative(action.at, at)} (${rule}): ${why}`;
     case "hold":

@@ -8,6 +8,7 @@ import { join, resolve } from "node:path";
 import { fileURLToPath } from "node:url";
 import * as z from "zod";
 import { type Config, loadConfig } from "../agent/config.ts";
+import type { Prices } from "../agent/prices.ts";
 import { InvariantViolated } from "../core/invariant.ts";
 import { type Limits, limitsFor } from "../protocol/limits.ts";
 import { CliError, EXIT } from "./errors.ts";
@@ -31,6 +32,8 @@ export interface Settings {
   /** Where secrets are looked for: here, and in the `.env` of the current directory. */
   readonly env: Shell["env"];
   readonly cwd: string;
+  /** Of models, as the config says. */
+  readonly prices: Prices;
   /** How many workers the config asks for, or null. */
   readonly workers: number | null;
   /** A command to type that means the same store. */
@@ -53,7 +56,7 @@ export async function settingsOf(shell: Shell, flags: BeatFlags, beatSeconds = B
     exampleFiles: examples?.agents ?? [],
     hasConfig: config !== null,
     limits: limitsOf(shell, { flags, config, beatSeconds }),
-    ...{ env, cwd, workers: config?.workers ?? null },
+    ...{ env, cwd, prices: config?.prices ?? {}, workers: config?.workers ?? null },
     command: (...words) => commandLine([...words, ...typed("--store", flags.store), ...typed("--world", flags.world)]),
   };
 }

@@ -2,6 +2,7 @@
 import * as z from "zod";
 import { checkAgent } from "../agent/check.ts";
 import type { Agent } from "../agent/define.ts";
+import { pricedBy } from "../agent/prices.ts";
 import { registerResolution } from "../agent/resolution.ts";
 import { DEFAULT_TENANT, isTenant, wrongWithKey } from "../core/ids.ts";
 import type { Json } from "../core/json.ts";
@@ -32,7 +33,7 @@ export async function start(shell: Shell, of: { readonly agent: string; readonly
   shell.terminal.waitFor("loading the agent");
   registerResolution();
   const located = await locateTyped(shell, { name: of.agent, settings });
-  checkAgent(located.agent, settings.limits);
+  checkAgent(pricedBy(located.agent, settings.prices), settings.limits);
   shell.terminal.waitFor(null);
   const opened = await openOrCreate(settings);
   keepFile(opened, located);

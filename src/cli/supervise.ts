@@ -3,6 +3,7 @@ import { getCompileCacheDir } from "node:module";
 import type { ScheduledAgent } from "../adapters/local/firings.ts";
 import { type Supervisor, startSupervisor } from "../adapters/local/supervisor.ts";
 import type { SupervisorEvent } from "../adapters/local/driver.ts";
+import type { Prices } from "../agent/prices.ts";
 import type { Limits } from "../protocol/limits.ts";
 import { CliError, EXIT } from "./errors.ts";
 import { holdsIn } from "./hold.ts";
@@ -16,6 +17,7 @@ export interface WorkerSettings {
   readonly agentFiles: readonly string[];
   /** Where `cairn chaos` wants to hear of everything; absent in earnest. */
   readonly chaos?: string;
+  readonly prices: Prices;
 }
 
 export interface SuperviseOptions {
@@ -30,8 +32,8 @@ export interface SuperviseOptions {
 /** @throws StoreSupervised, StoreUnreachable */
 export function supervise({ shell, opened, workers, schedules = () => [], onEvent }: SuperviseOptions): Supervisor {
   const { store, settings } = opened;
-  const { dir, limits, agentFiles } = settings;
-  const told: WorkerSettings = { dir, limits, agentFiles };
+  const { dir, limits, agentFiles, prices } = settings;
+  const told: WorkerSettings = { dir, limits, agentFiles, prices };
   refuseBadEdge(shell);
   return startSupervisor({
     store,

@@ -13,6 +13,7 @@ import { serveTasks } from "../adapters/local/serve.ts";
 import { localWorld } from "../adapters/local/world.ts";
 import { checkAgent } from "../agent/check.ts";
 import { modelOf } from "../agent/model.ts";
+import { pricedBy } from "../agent/prices.ts";
 import { registerResolution } from "../agent/resolution.ts";
 import { type Rig, readPlan, rigFor } from "../chaos/rig.ts";
 import { sentenceOf } from "../codec/value.ts";
@@ -35,7 +36,7 @@ const settings = JSON.parse(process.argv[2] ?? "") as WorkerSettings;
 // Agents that keep files of their own keep them beside the runs.
 process.env["CAIRN_STORE"] = settings.dir;
 
-function taskRunner({ dir, limits, agentFiles, chaos }: WorkerSettings): RunTask {
+function taskRunner({ dir, limits, agentFiles, prices, chaos }: WorkerSettings): RunTask {
   const store = openStore({ dir, create: false });
   const holds = holdsIn(process.env["CAIRN_HOLD"]);
   let inHand = "";
@@ -49,7 +50,8 @@ function taskRunner({ dir, limits, agentFiles, chaos }: WorkerSettings): RunTask
   let isStale = false;
 
   const load = async (name: string): Promise<LoadedAgent> => {
-    const { agent } = await locateNamed(name, { agentFiles, remembered: agentFileOf(store, name) });
+    const located = await locateNamed(name, { agentFiles, remembered: agentFileOf(store, name) });
+    const agent = pricedBy(located.agent, prices);
     checkAgent(agent, limits);
     const model = modelOf(agent.model, readerIn(world));
     if (rig !== null) return { kind: "agent", agent: rig.agent(agent), model: rig.model(model) };

@@ -27,8 +27,8 @@ export type Trouble =
       /** A summary could stand for a part of what the model is shown, and none was made since its last reply. */
       readonly shortens?: boolean;
     }
-  /** The reply cannot be used as it is, but the model may be told so. */
-  | { readonly kind: "reply"; readonly failure: Failure; readonly say: string };
+  /** The reply cannot be used as it is, or (`conflict`) results contradict each other; the model may be told so. */
+  | { readonly kind: "reply" | "conflict"; readonly failure: Failure; readonly say: string };
 
 export type Action =
   /** Ask the model again, not before `at`. */
@@ -72,6 +72,7 @@ const abort = (_: State, { failure }: Trouble): Action => ({ kind: "abort", fail
 /** Nothing of the agent is started any more, so nothing is undone. */
 const leave = (_: State, { failure }: Trouble): Action => ({ kind: "abort", failure, then: "leave" });
 const stop = (_: State, { failure }: Trouble): Action => ({ kind: "stop", failure, say: farewell(failure) });
+const nudge = (_: State, trouble: Trouble): Action => ({ kind: "nudge", say: "say" in trouble ? trouble.say : "" });
 /** Asking again is asking the same: only a shorter context helps. */
 const isTooLong = (trouble: Trouble): boolean => trouble.kind === "model" && trouble.failure.code === "ContextTooLong";
 
@@ -100,10 +101,11 @@ export const RECOVERY: readonly Rule[] = [
   { name: "budget exhausted", when: (state, { kind }) => kind === "budget" && isBetweenCalls(state), action: stop },
   { name: "budget exhausted, calls are open", when: (_, { kind }) => kind === "budget", action: abort },
   { name: "loop detector", when: (_, { kind }) => kind === "loop", action: stop },
+  { name: "results contradict each other, model is told", when: (_, { kind }) => kind === "conflict", action: nudge },
   {
     name: "reply cannot be used, model is told",
     when: (state, trouble) => trouble.kind === "reply" && state.nudges < BOUNDS.nudgesMax,
-    action: (_, trouble) => ({ kind: "nudge", say: trouble.kind === "reply" ? trouble.say : "" }),
+    action: nudge,
   },
   { name: "nothing else helps", when: () => true, action: abort },
 ];
@@ -119,12 +121,10 @@ const isBetweenCalls = ({ phase, open }: State): boolean => open.length === 0 &&
 
 /** The event that decides what follows. */
 export function decideRecovery(state: State, trouble: Trouble, now: number): EventOf<"RecoveryDecided"> {
-  const rule = RECOVERY.find((each) => each.when(state, trouble)) ?? LAST_RULE;
+  const rule = RECOVERY.find((each) => each.when(state, trouble)) as Rule; // The last one always matches.
   const why = `${trouble.failure.code}: ${trouble.failure.message}`;
   return { kind: "RecoveryDecided", at: now, rule: rule.name, why, action: rule.action(state, trouble, now) };
 }
-
-const LAST_RULE = RECOVERY[RECOVERY.length - 1] as Rule;
 
 const farewell = ({ message }: Failure): string =>
   `You have to stop now: ${message}. No tool can be called any more. ` +

@@ -49,7 +49,7 @@ export interface OpenCall {
   readonly edited: Value | null;
   /** The epoch whose commit released it; only that invocation may start an unsafe call. */
   readonly releasedBy: number | null;
-  /** Tries that ended without an answer. */
+  /** Tries that ended without an answer, or with an error after which its tool wants another one. */
   readonly tries: number;
   /** How often it became unknown, and from when a person can tell that it did not happen. */
   readonly asked: number;

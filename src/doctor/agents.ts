@@ -1,5 +1,6 @@
 /** Agents, as far as they can be known before they run. */
 import type { Agent } from "../agent/define.ts";
+import { priceWords } from "../agent/prices.ts";
 import { type Check, type Verdict, fail, ok, unknown, warn } from "./check.ts";
 
 export interface AgentSeen {
@@ -12,6 +13,8 @@ export interface AgentSeen {
   readonly doneChecks: number;
   /** It says how much money or how many tokens a run may cost. */
   readonly isBounded: boolean;
+  /** What its model costs and who says so, in words; null where nobody does. */
+  readonly price: string | null;
 }
 
 /** A secret that an agent declares, as its world has it. Its value is none of the doctor's business. */
@@ -44,6 +47,7 @@ export const agentSeen = (agent: Agent, unfit: string | null): AgentSeen => ({
   ),
   doneChecks: agent.done.length,
   isBounded: agent.budget.microUsd !== null || agent.budget.tokens !== null,
+  price: agent.priceFrom.kind === "none" ? null : priceWords(agent),
 });
 
 export const AGENT_CHECKS: readonly Check<AgentsCase>[] = [
@@ -104,6 +108,17 @@ export const AGENT_RULES: readonly Check<AgentsCase>[] = [
         why: "no budget of money or tokens",
         mend: "write budget: { usd } with a price, or budget: { tokens }",
       }),
+  },
+  {
+    id: "agents-price",
+    says: "what each model costs is known",
+    needs: ["agents"],
+    judge: ({ agents }) => {
+      const blind = agents.flatMap(({ name, price }) => (price === null ? [name] : []));
+      const mend = "write prices: { MODEL: { inUsd, outUsd } } in cairn.config.ts";
+      if (blind.length > 0) return warn(`${blind.join(", ")}: no price is known, so no money is counted`, mend);
+      return ok(agents.map(({ name, price }) => `${name}: ${price ?? ""}`).join("; "));
+    },
   },
   {
     id: "agents-done",

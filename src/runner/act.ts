@@ -15,6 +15,7 @@ import { redactionIn, secretsFor } from "./secrets.ts";
 import { openCall, timeoutOf, toolFor } from "./tools.ts";
 import type { Next } from "./think.ts";
 import { externalIdOf, readError, recordHappened, recordable } from "./told.ts";
+import { pauseBefore, paused, triedAgain } from "./try-again.ts";
 import { askFromOf, recordUnknown, tellAtOnce } from "./unknown.ts";
 
 interface Runnable {
@@ -38,11 +39,14 @@ export async function perform(run: ActiveRun, agent: Agent, calls: readonly stri
   const runnable = await Promise.all(calls.map((call) => prepared(run, agent, call)));
   const longest = Math.max(...runnable.map(({ tool }) => timeoutOf(run, tool)));
   if (longest > run.leftMs) return noTime(run, runnable);
+  const pauseMs = Math.max(...runnable.map(({ open, tool }) => pauseBefore(open, tool)));
+  // As far as there is time for it: a pause never costs the try.
+  if (!(await paused(run, Math.min(pauseMs, run.leftMs - longest)))) return noTime(run, runnable);
   run.recovered ||= run.replies === 0;
   const tries = await Promise.all(runnable.map(async (each) => ({ ...each, ended: await tryOnce(run, agent, each) })));
   // Set before anything is decided: what counts as quiet for a person's answer depends on it.
   if (tries.some(({ ended }) => ended.kind === "silent" && ended.outlived)) run.outlived = "tool";
-  for (const each of tries) await recordEnd(run, each);
+  for (const each of tries) await recordEnd(run, agent, each);
   return run.outlived === "no" ? "on" : "release";
 }
 
@@ -51,7 +55,8 @@ function noTime(run: ActiveRun, runnable: readonly Runnable[]): Next {
   for (const { open } of runnable) {
     if (!startsOnce(open)) continue;
     const why = "NotStarted: no time was left to start it; it did not happen";
-    recordResult(run, open.call, { outcome: "failed", value: inline(why), evidence: "it was never started" });
+    const evidence = open.tries === 0 ? "it was never started" : "no further try of it was started";
+    recordResult(run, open.call, { outcome: "failed", value: inline(why), evidence });
   }
   return "release";
 }
@@ -85,7 +90,8 @@ function tryOnce(run: ActiveRun, agent: Agent, { open, tool, args, undone }: Run
   return callTool({ tool, context, timeoutMs: timeoutOf(run, tool), graceMs: limits.abortGraceMs, clock });
 }
 
-async function recordEnd(run: ActiveRun, { open, tool, ended }: Runnable & { readonly ended: Try }): Promise<void> {
+async function recordEnd(run: ActiveRun, agent: Agent, of: Runnable & { readonly ended: Try }): Promise<void> {
+  const { open, tool, ended } = of;
   run.commitFirst ||= startsOnce(open);
   if (ended.kind === "silent") return recordSilence(run, open, { tool, why: ended.why });
   if (ended.kind === "threw") {
@@ -95,7 +101,10 @@ async function recordEnd(run: ActiveRun, { open, tool, ended }: Runnable & { rea
       return recordHappened(run, { call: open.call, tool, result, by: "other side", evidence: ended.why });
     }
     if (open.undoes !== undefined) return recordSilence(run, open, { tool, why: ended.why });
-    return recordResult(run, open.call, { outcome: "failed", value: inline(ended.why), evidence: read.evidence });
+    const known = triedAgain(run, agent, { open, tool, error: ended.error, why: ended.why });
+    if (known === null) return;
+    const evidence = bounded(`${read.evidence}${known}`);
+    return recordResult(run, open.call, { outcome: "failed", value: inline(ended.why), evidence });
   }
   if (open.undoes !== undefined) return recordUndone(run, { call: open.call, value: ended.value });
   const parsed = asJson(ended.value);

@@ -4,7 +4,7 @@
  */
 import type { Agent } from "../agent/define.ts";
 import { digestOf } from "../codec/canonical.ts";
-import { type Grant, type Limits, exhausted, extended } from "../core/budget.ts";
+import { type Grant, type Limits, exhausted, extended, shortOf } from "../core/budget.ts";
 import type { Decision, EventOf } from "../core/event.ts";
 import { BUDGET, extensionOf } from "../core/extension.ts";
 import { gateId } from "../protocol/ids.ts";
@@ -23,6 +23,12 @@ export function hasRoom(run: ActiveRun, agent: Agent, calls = 0): boolean {
   if (agent.budget.onExhausted === "ask") run.record(question(run, { over, limits, calls }));
   else run.record(endFor(run, over));
   return false;
+}
+
+/** Whether any time at work is left, where the agent limits it: another try of a call spends nothing else. */
+export function hasTime(run: ActiveRun, agent: Agent): boolean {
+  debitTime(run);
+  return !shortOf(run.state.spent, extended(agent.budget, extensionOf(run.state)), 0).includes("wallMs");
 }
 
 /** Nobody gave more. It belongs into the commit of the denial (schedule 63). */

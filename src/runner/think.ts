@@ -10,6 +10,7 @@ import { ofAttempt, shown } from "../core/window.ts";
 import type { ActiveRun } from "./active-run.ts";
 import { type Heard, ask, debitLostCalls, recordLost } from "./ask.ts";
 import { hasRoom } from "./budget.ts";
+import { conflictIn } from "./claims.ts";
 import { isCrowded, reasonToCompact } from "./crowded.ts";
 import { stretchOf } from "./stretch.ts";
 import { toolNamed } from "./tools.ts";
@@ -21,7 +22,7 @@ export type Next = "on" | "release";
 export async function askModel(run: ActiveRun, agent: Agent, model: Model): Promise<Next> {
   debitLostCalls(run, agent);
   if (!hasRoom(run, agent)) return "on";
-  const trouble = reasonNotToAsk(run, agent);
+  const trouble = await reasonNotToAsk(run, agent);
   if (trouble !== null) {
     run.record(decideRecovery(run.state, trouble, run.now));
     return "on";
@@ -34,10 +35,14 @@ export async function askModel(run: ActiveRun, agent: Agent, model: Model): Prom
   return absorbReply(run, agent, { model, heard, tookMs: Math.max(0, run.now - startedAt) });
 }
 
-/** What comes before its model is asked once more. Loops are looked for in all of the attempt: a summary may hide one. */
-function reasonNotToAsk(run: ActiveRun, agent: Agent): Trouble | null {
-  const loop = agent.loops === "ignore" ? null : loopOf(ofAttempt(run.state));
-  if (loop === null) return reasonToCompact(run, agent);
+/**
+ * What comes before its model is asked once more. Loops and contradictions are looked for in all of the attempt: a summary
+ * may hide one.
+ */
+async function reasonNotToAsk(run: ActiveRun, agent: Agent): Promise<Trouble | null> {
+  const isWatched = agent.loops !== "ignore";
+  const loop = isWatched ? loopOf(ofAttempt(run.state)) : null;
+  if (loop === null) return (isWatched ? await conflictIn(run, agent) : null) ?? reasonToCompact(run, agent);
   const { crack, why } = loop;
   run.record({ kind: "CrackSignalled", at: run.now, crack, why });
   return { kind: "loop", failure: { code: CODES[crack], message: why } };

@@ -15,7 +15,10 @@ const folder = mkdtempSync(join(tmpdir(), "cairn-bundle-"));
 const bundles = new Map<FunctionName, Bundle>();
 
 beforeAll(async () => {
-  for (const bundle of await bundleFunctions({ folder, agentFiles: [TRAVEL] })) bundles.set(bundle.name, bundle);
+  const prices = { "model-of-contract-7": { inUsd: 0.125, outUsd: 2 } };
+  for (const bundle of await bundleFunctions({ folder, agentFiles: [TRAVEL], prices })) {
+    bundles.set(bundle.name, bundle);
+  }
 });
 afterAll(() => rmSync(folder, { recursive: true }));
 
@@ -152,6 +155,22 @@ describe("an agent", () => {
     await expect(bundleFunctions({ folder: join(folder, "twins"), agentFiles })).rejects.toThrow(
       "two agents are named twin",
     );
+  });
+
+  test("with a budget of money is refused where nobody says what its model costs", async () => {
+    const blind = agent("blind").replace("price: { inUsd: 1, outUsd: 1 }", "budget: { usd: 1 }");
+    const agentFiles = [file("blind", blind)];
+    await expect(bundleFunctions({ folder: join(folder, "blind"), agentFiles })).rejects.toThrow(
+      "a budget of money and no price",
+    );
+  });
+
+  test("is charged by the prices of the config in the function that runs beats, and no other holds them", () => {
+    const holding = FUNCTIONS.filter((name) => {
+      const { folder: own, files } = of(name);
+      return files.some((each) => readFileSync(join(own, each), "utf8").includes("model-of-contract-7"));
+    });
+    expect(holding).toEqual(["beat"]);
   });
 
   test("gets the languages of zod if it takes any", async () => {

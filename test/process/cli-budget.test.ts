@@ -9,8 +9,14 @@ const START = ["start", "clerk", "--input", input("note", "note"), "--key", "k",
 test("a run asks for more, is assigned to somebody, gets more, and ends", async () => {
   const at = desk();
   const file = join(at.dir, "clerk.ts");
-  const budget = 'price: { inUsd: 1, outUsd: 1 }, budget: { usd: 0.02, onExhausted: "ask" },';
+  // What its model costs is said by the config, and counted by the process that does its beats.
+  const budget = 'budget: { usd: 0.02, onExhausted: "ask" },';
+  const prices = '"clerk-model": { inUsd: 1, outUsd: 1, source: "contract 7", lookedAt: "2026-11-21" }';
+  const config = `export const config = { agents: ["./clerk.ts"], prices: { ${prices} } };`;
   writeFileSync(file, readFileSync(file, "utf8").replace("price: { inUsd: 1, outUsd: 1 },", budget));
+  const blind = await cairn(at, START);
+  expect([blind.exit, blind.err]).toEqual([2, expect.stringContaining("a budget of money and no price")]);
+  writeFileSync(join(at.dir, "cairn.config.ts"), config);
   const { exit, out } = await cairn(at, START);
   expect([exit, out]).toEqual([4, expect.stringMatching(/\? may it spend more than its budget\? \$0.02 of \$0.02/)]);
   const run = /local-[a-z2-7]{26}/.exec(out)?.[0] ?? "";

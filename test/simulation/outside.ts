@@ -45,6 +45,8 @@ export function outside(options: OutsideOptions): Outside {
   const moods = chance.child("moods");
   // Budgets that are hardly enough, so that some runs end by them.
   const budget = { beats: chance.oneIn(20) ? 3 : 40, takeovers: chance.oneIn(12) ? 2 : 1_000 };
+  // In some histories what throws is tried again with its key, by whoever has the run by then.
+  const retry = chance.child("retrying").oneIn(4) ? { attempts: 3, backoffMs: 20 } : null;
   const moodOf = (): Mood | undefined => (isCalm() ? undefined : MOODS[moods.below(MOODS_ONE_IN)]);
   const agentIn = (here: Process): Agent =>
     defineAgent({
@@ -56,7 +58,7 @@ export function outside(options: OutsideOptions): Outside {
       task: z.object({}),
       model: scriptedModel({ name: "script", reply: (conversation) => reply({ here, script, moodOf }, conversation) }),
       tools: Object.fromEntries(
-        TOOLS.map((name) => [name, toolIn({ ...{ here, services, script }, ...options }, name)]),
+        TOOLS.map((name) => [name, toolIn({ ...{ here, services, script, retry }, ...options }, name)]),
       ),
       done: script.isStrict ? [check("said twice", ({ spent }) => spent.beats > script.steps.length + 1)] : [],
       budget,
@@ -70,10 +72,11 @@ function toolIn(
     readonly here: Process;
     readonly services: Services;
     readonly script: Script;
+    readonly retry: Tool["retry"];
   },
   name: ToolName,
 ) {
-  const { here, services, script, isGated, isOrdered } = of;
+  const { here, services, script, retry, isGated, isOrdered } = of;
   return tool({
     input: INPUT,
     effect: name === "look" ? "none" : name,
@@ -84,6 +87,7 @@ function toolIn(
     parallel: !isOrdered || name === "look" || name === "probed",
     timeoutMs: TIMEOUT_MS,
     settleMs: SETTLE_MS,
+    retry: name === "unsafe" ? null : retry,
     run: async ({ input, key, epoch, signal }: ToolContext<z.output<typeof INPUT>>) => {
       await services.act({ tool: name, key, epoch, signal }, here);
       return `${name} ${input.step}.${input.index}${".".repeat(script.bulk)}`;

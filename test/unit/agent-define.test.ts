@@ -84,7 +84,6 @@ describe("an agent", () => {
       /the retention of agent travel: archive/,
     ],
     ["days under another name", { retention: { days: 7 } as never }, /the retention of agent travel/],
-    ["a budget of money and no price", { budget: { usd: 1 } }, /budget of money and no price/],
     ["half a takeover", { budget: { takeovers: 2.5 } }, /budget of agent .*takeovers/],
     ["a price below nothing", { price: { inUsd: -1, outUsd: 1 } }, /price of agent .*inUsd/],
     ["no number of beats", { topology: { kind: "react", maxBeats: Number.NaN } }, /maxBeats NaN/],

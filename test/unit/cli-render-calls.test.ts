@@ -53,8 +53,10 @@ test("the ledger says whose a key is", () => {
 test("the timeline tells what the other side says by itself, and what follows when nobody says anything", () => {
   const parts = [{ kind: "call", tool: "book", args: inline({ flight: 7 }), provider: null }];
   const answer = { as: "succeeded", value: null, by: "other side", note: null };
+  const failed = { rule: "call failed, its tool says try again", why: "503", action: { kind: "again", call: "c1" } };
   const events = [
     { kind: "ModelCallCompleted", parts },
+    { kind: "RecoveryDecided", ...failed },
     { kind: "ToolOutcomeUnknown", call: "c1", why: "no answer", askFrom: NOW + 12_000, otherwise: "tell" },
     { kind: "RecoveryDecided", rule: "R", why: "nobody said", action: { kind: "tell", call: "c1" } },
     { kind: "ToolResultReconciled", call: "c1", answer, evidence: "409", externalId: "R7" },
@@ -62,6 +64,7 @@ test("the timeline tells what the other side says by itself, and what follows wh
   const entries = events.map((event, index) => ({ version: index, epoch: 1, at: NOW, ...event }) as TimelineEntry);
   expect(tell(UNTOLD, entries, PAGE).lines.map((line) => line.slice("   +0.0s  e1   ".length))).toEqual([
     'beat 1 asks for book (c1) {"flight":7}',
+    "↻ book (c1) failed and is tried again: 503",
     "? book (c1) may have happened or not: no answer; the model is told in 12s, unless a person says before",
     "↻ the model is told that nobody knows of book (c1) (R)",
     "✔ other side says about book (c1): succeeded as R7 (409)",

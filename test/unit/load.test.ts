@@ -27,6 +27,8 @@ async function file(name: string, content: string): Promise<string> {
 const coded = (code: string, message: RegExp) =>
   expect.objectContaining({ code, message: expect.stringMatching(message) as string }) as Error;
 
+const priced = (price: string): string => `export const config = { agents: [], prices: { m: { ${price} } } };`;
+
 describe("the config", () => {
   const configOf = async (name: string, content: string) => {
     await file(`${name}/cairn.config.ts`, content);
@@ -42,6 +44,7 @@ describe("the config", () => {
       interface Config { readonly agents: readonly string[] }
       export const config = {
         agents: ["./a/agent.ts", "/b/agent.ts"], world: "local", store: ".cairn", beatSeconds: 2.5, workers: 4,
+        prices: { "our-own": { inUsd: 0.1, outUsd: 2, source: "contract 7", lookedAt: "2026-11-21" } },
       } satisfies Config & Record<string, unknown>;`;
     expect(await configOf("good", content)).toStrictEqual({
       agents: [join(dir, "good/a/agent.ts"), "/b/agent.ts"],
@@ -49,6 +52,7 @@ describe("the config", () => {
       store: join(dir, "good/.cairn"),
       beatSeconds: 2.5,
       workers: 4,
+      prices: { "our-own": { inUsd: 0.1, outUsd: 2, source: "contract 7", lookedAt: "2026-11-21" } },
     });
     expect(await configOf("small", "export const config = { agents: [] };")).toStrictEqual({ agents: [] });
   });
@@ -65,6 +69,9 @@ describe("the config", () => {
       "export const config = { agents: [], beatSeconds: 0.1 };",
       /\n {2}config\.beatSeconds: .*0\.5/,
     ],
+    ["half a price", priced("inUsd: 1"), /\.prices\.m\.outUsd: /],
+    ["a price below nothing", priced("inUsd: -1, outUsd: 1"), /\n {2}config\.prices\.m\.inUsd: /],
+    ["a price of no day", priced('inUsd: 1, outUsd: 1, lookedAt: "May"'), /\n {2}config\.prices\.m\.lookedAt: /],
     ["half a worker", "export const config = { agents: [], workers: 0.5 };", /\n {2}config\.workers: /],
     ["an error", 'throw new Error("no disk");', /cairn\.config\.ts cannot be loaded: no disk/],
   ])("that holds %s is refused", async (name, content, message) => {

@@ -19,6 +19,7 @@ const loop: Trouble = { kind: "loop", failure: FAILURE };
 const speechless: Trouble = { kind: "speechless", failure: { code: "NoLastWords", message: "it was lost" } };
 const deadline: Trouble = { kind: "deadline", failure: FAILURE };
 const agent: Trouble = { kind: "agent", failure: FAILURE };
+const conflict: Trouble = { kind: "conflict", failure: FAILURE, say: "They contradict each other." };
 const reply: Trouble = { kind: "reply", failure: FAILURE, say: "Call a tool." };
 
 /** For each rule a state and a trouble that it is there for. */
@@ -33,6 +34,7 @@ const CASES: readonly (readonly [rule: string, State, Trouble])[] = [
   ["budget exhausted", state(), budget],
   ["budget exhausted, calls are open", IN_PHASE.ExecutingTools(), budget],
   ["loop detector", state(), loop],
+  ["results contradict each other, model is told", state(), conflict],
   ["reply cannot be used, model is told", state(), reply],
   ["nothing else helps", state(), agent],
 ];

@@ -1,5 +1,6 @@
 /** What a model can do wrong, what a budget stops, and what a definition of done asks for. */
 import { describe, expect, test } from "vitest";
+import { APICallError } from "@ai-sdk/provider";
 import { z } from "zod";
 import type { Agent } from "../../src/agent/define.ts";
 import { type Conversation, type ScriptedReply, check, defineAgent, scriptedModel, tool } from "../../src/index.ts";
@@ -98,6 +99,21 @@ describe("a model that fails", () => {
     const { shown } = await outcomeOf(broken);
     expect(shown).toMatchObject({ status: "failed", failure: { code: "ModelFailed" } });
     expect(shown?.failure?.message).toContain("no such model");
+  });
+
+  test("because the context is too long: the run fails by that name, and asks no more", async () => {
+    let asked = 0;
+    const full = talker(() => {
+      asked += 1;
+      const message = "prompt is too long: 208310 tokens > 200000 maximum";
+      throw new APICallError({ message, url: "http://host", requestBodyValues: {}, statusCode: 400 });
+    });
+    const { shown, events } = await outcomeOf(full);
+    expect(shown).toMatchObject({ status: "failed", failure: { code: "ContextTooLong" } });
+    expect(events.flatMap((event) => (event.kind === "RecoveryDecided" ? [event.rule] : []))).toEqual([
+      "context too long",
+    ]);
+    expect(asked).toBe(1);
   });
 
   test("one that gives no reply in time is asked again later", async () => {

@@ -10,7 +10,7 @@ import { attempt, begin, drive, runnerOf } from "../support/drive.ts";
 import { SETTLE_MS, SKEW_MS, passing, replyOf, rowOf, stage } from "../support/stage.ts";
 import { rulesOf } from "../support/steps.ts";
 
-type Effect = "keyed" | "probed" | "unsafe";
+type Effect = "none" | "keyed" | "probed" | "unsafe";
 
 const lost = (): never => {
   throw new OutcomeUnknown("the answer was lost");
@@ -79,11 +79,11 @@ describe.each(["unsafe", "probed"] as const)("%s", (effect) => {
   });
 });
 
-describe("keyed, after its last try", () => {
+describe.each(["none", "keyed"] as const)("%s, after its last try", (effect) => {
   test.each([null, "tell"] as const)(
     "%s: the model is told at once, and an event names the rule",
     async (onUnknown) => {
-      const { on, reply, run, done } = await unknown({ effect: "keyed", onUnknown });
+      const { on, reply, run, done } = await unknown({ effect, onUnknown });
       expect([reply.route, done.length]).toEqual(["done", 3]);
       const events = (await timeline(on.world, { run, after: 0 })) ?? [];
       const after = events.slice(events.findIndex(({ kind }) => kind === "ToolOutcomeUnknown"));
@@ -96,13 +96,13 @@ describe("keyed, after its last try", () => {
   );
 
   test("ask: a person is asked", async () => {
-    const { on, reply, run } = await unknown({ effect: "keyed", onUnknown: "ask" });
+    const { on, reply, run } = await unknown({ effect, onUnknown: "ask" });
     expect(reply.route).toBe("park");
     expect(await show(on.world, run)).toMatchObject({ status: "blocked", unknown: [{ otherwise: "ask" }] });
   });
 
   test("fail: the run fails, once nothing can land any more", async () => {
-    const { on, runner, reply, run } = await unknown({ effect: "keyed", onUnknown: "fail" });
+    const { on, runner, reply, run } = await unknown({ effect, onUnknown: "fail" });
     expect(reply.route).toBe("wait");
     on.clock.moveTo(rowOf(on, run).wakeAt ?? 0);
     expect((await passing(on, drive(runner, reply))).route).toBe("failed");

@@ -13,7 +13,8 @@ export interface Loop {
   readonly why: string;
 }
 
-interface Made {
+export interface Made {
+  readonly call: string;
   readonly tool: string;
   readonly args: Value;
   readonly outcome: CallOutcome;
@@ -44,7 +45,7 @@ export function loopOf(messages: readonly Message[]): Loop | null {
  * The newest calls since a person spoke, in the order in which they were asked for. Equal ones of one reply count once:
  * they were asked for before any of them had a result.
  */
-function newestCalls(messages: readonly Message[]): readonly Made[] {
+export function newestCalls(messages: readonly Message[]): readonly Made[] {
   const results = new Map<string, Pick<Made, "outcome" | "result"> & { readonly edited: Value | null }>();
   let made: readonly Made[] = [];
   for (const { id, source, parts } of messages.toReversed()) {
@@ -58,7 +59,7 @@ function newestCalls(messages: readonly Message[]): readonly Made[] {
       const settled = part.kind === "call" ? results.get(part.call) : undefined;
       if (part.kind !== "call" || settled === undefined) continue;
       const { outcome, result, edited } = settled;
-      const call: Made = { tool: part.tool, args: edited ?? part.args, outcome, result, reply: id };
+      const call: Made = { call: part.call, tool: part.tool, args: edited ?? part.args, outcome, result, reply: id };
       if (!asked.some((each) => isEqual(each, call))) asked.push(call);
     }
     made = asked.concat(made);
@@ -81,13 +82,13 @@ const isEqual = (one: Made, other: Made): boolean =>
   sameValue(one.args, other.args) &&
   sameValue(one.result, other.result);
 
-function sameValue(one: Value, other: Value): boolean {
+export function sameValue(one: Value, other: Value): boolean {
   if (one.kind === "blob") return other.kind === "blob" && one.sha256 === other.sha256;
   return other.kind === "inline" && sameJson(one.json, other.json);
 }
 
 /** As canonical texts would be equal: the order of names does not count. */
-function sameJson(one: Json, other: Json): boolean {
+export function sameJson(one: Json, other: Json): boolean {
   if (typeof one !== "object" || typeof other !== "object" || one === null || other === null) return one === other;
   if (Array.isArray(one) !== Array.isArray(other)) return false;
   const [left, right] = [one, other] as readonly { readonly [name: string]: Json }[];
