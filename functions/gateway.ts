@@ -7,7 +7,7 @@ import { handle } from "hono/aws-lambda";
 import type { Api } from "../src/api/app.ts";
 import type { Caller } from "../src/api/operations.ts";
 import { DEFAULT_TENANT } from "../src/core/ids.ts";
-import { BOUNDS } from "../src/core/limits.ts";
+import { SIZES } from "../src/codec/limits.ts";
 
 /** What is read here of an event of API Gateway; the rest is passed on. */
 export interface GatewayEvent {
@@ -61,4 +61,4 @@ export function callerOf({ event }: FromGateway): Caller | null {
 
 /** Whoever shares a role differs at the end of its ARN, so what is too long loses its beginning. */
 const actorOf = (arn: string): string =>
-  arn.length <= BOUNDS.nameCharactersMax ? arn : `…${arn.slice(1 - BOUNDS.nameCharactersMax)}`.toWellFormed();
+  arn.length <= SIZES.nameCharactersMax ? arn : `…${arn.slice(1 - SIZES.nameCharactersMax)}`.toWellFormed();

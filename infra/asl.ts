@@ -6,7 +6,7 @@
  * context object at each attempt, so a retry of an entry is told from a new entry (schedule 1), and the epoch in the
  * payload is the one that the previous beat left.
  */
-import { BOUNDS } from "../src/core/limits.ts";
+import { TIMES } from "../src/protocol/limits.ts";
 import { AFTER_BEAT, type ChainState, RETRY_DELAYS_MS, type Route } from "../src/protocol/chain.ts";
 
 export interface Retrier {
@@ -179,7 +179,7 @@ const RETRY: readonly Retrier[] = [
     IntervalSeconds: 1,
     BackoffRate: 2,
     MaxAttempts: 100,
-    MaxDelaySeconds: BOUNDS.waitSecondsMax,
+    MaxDelaySeconds: TIMES.waitSecondsMax,
     JitterStrategy: "FULL",
   },
   AGAIN,

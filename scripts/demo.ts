@@ -10,7 +10,7 @@ import { parseArgs, styleText } from "node:util";
 import { countsOf } from "../agents/travel/services.ts";
 import { openStore } from "../src/adapters/local/database.ts";
 import { localWorld } from "../src/adapters/local/world.ts";
-import { usd } from "../src/core/budget.ts";
+import { usd } from "../src/agent/spending.ts";
 import { limitsFor } from "../src/protocol/limits.ts";
 import type { World } from "../src/ports/world.ts";
 import { type Shown, show, timeline } from "../src/runner/look.ts";

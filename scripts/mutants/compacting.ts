@@ -49,7 +49,7 @@ export const COMPACTING: readonly Mutant[] = [
   }),
   by("unit/runner-compact", "loops are looked for in what is shown", {
     file: "src/runner/think.ts",
-    from: "loopOf(run.state.messages)",
+    from: "loopOf(ofAttempt(run.state))",
     to: "loopOf(run.state.messages.slice(run.state.window?.from ?? 0))",
   }),
   by("unit/runner-compact", "a summary is paid for that stands for next to nothing", {
@@ -64,7 +64,7 @@ export const COMPACTING: readonly Mutant[] = [
   }),
   by("unit/stretch", "open calls are cut away", {
     file: STRETCH,
-    from: "new Set(open.map(({ call }) => call))",
+    from: "new Set([...open, ...undo].map(({ call }) => call))",
     to: "new Set(open.slice(1).map(({ call }) => call))",
   }),
   by("unit/stretch", "words that nobody answered are cut away", {

@@ -17,7 +17,7 @@ export const CONCLUDING: readonly Mutant[] = [
   }),
   off(5, "an end without quiet", {
     file: OUTSTANDING,
-    from: '[quiet ? { kind: "wait", until: view.quietUntil } : { kind: "end" }]',
+    from: '[untilQuiet({ kind: "end" })]',
     to: '[{ kind: "end" }]',
   }),
   off(10, "a duplicate that does not wake", { file: INBOX, from: ' || outcome.kind === "duplicate"', to: "" }),

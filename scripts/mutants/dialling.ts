@@ -2,7 +2,7 @@
 import { type Mutant, off } from "./mutant.ts";
 
 const EDGE = "src/runner/plan-edge.ts";
-const DIAL = "src/core/dial.ts";
+const DIAL = "src/core/topologies/dial.ts";
 
 export const DIALLING: readonly Mutant[] = [
   off(70, "a plan waits where nobody could tell that the model was asked", {

@@ -57,7 +57,7 @@ export const FURTHER: readonly Mutant[] = [
     changes: [
       {
         file: ORPHANS,
-        from: "found.putAt < world.clock.now() - BOUNDS.orphanAgeMs",
+        from: "found.putAt < world.clock.now() - TIMES.orphanAgeMs",
         to: "found.putAt < world.clock.now()",
       },
     ],

@@ -27,7 +27,7 @@ export const SPENDING: readonly Mutant[] = [
   }),
   {
     name: "calls beyond their limit are released",
-    changes: [{ file: "src/core/budget.ts", from: "used.toolCalls + calls > limit", to: "used.toolCalls > limit" }],
+    changes: [{ file: "src/agent/spending.ts", from: "used.toolCalls + calls > limit", to: "used.toolCalls > limit" }],
     killedBy: runner,
   },
   {

@@ -5,11 +5,11 @@
 import type { LanguageModelV4 } from "@ai-sdk/provider";
 import * as z from "zod";
 import type { Budget, Spent } from "../core/budget.ts";
-import type { Dial } from "../core/dial.ts";
+import type { Dial } from "../core/topologies/dial.ts";
 import type { Effect } from "../core/event.ts";
 import { isName } from "../core/ids.ts";
 import type { Json } from "../core/json.ts";
-import { BOUNDS } from "../core/limits.ts";
+import { SIZES } from "../codec/limits.ts";
 import type { CallOutcome } from "../core/message.ts";
 import type { Retention } from "../core/retention.ts";
 import type { UpgradePolicy } from "../core/state.ts";
@@ -194,7 +194,7 @@ export function defineAgent<Task extends z.ZodType>(options: AgentOptions<Task>)
     `an agent's name is 1 to 64 letters, digits, - and _, and not ${JSON.stringify(name)}`,
   );
   refuse(typeof options.version !== "string" || options.version === "", `agent ${name} has no version`);
-  refuse(Object.keys(tools).length > BOUNDS.toolsMax, `agent ${name} has more than ${BOUNDS.toolsMax} tools`);
+  refuse(Object.keys(tools).length > SIZES.toolsMax, `agent ${name} has more than ${SIZES.toolsMax} tools`);
   for (const tool of Object.keys(tools)) {
     refuse(!isName(tool), `a tool's name is 1 to 64 letters, digits, - and _, and not ${JSON.stringify(tool)}`);
   }

@@ -4,7 +4,7 @@
  */
 import { APICallError, EmptyResponseBodyError, InvalidResponseDataError } from "@ai-sdk/provider";
 import { bounded } from "../codec/value.ts";
-import { BOUNDS } from "../core/limits.ts";
+import { TIMES } from "../protocol/limits.ts";
 import type { ModelFailed } from "./model.ts";
 
 /** `secret`: the key that the model is asked with, which a provider may echo; empty when there is none. */
@@ -82,7 +82,7 @@ function retryAfterMs(headers: Readonly<Record<string, string>>): number | null 
   const waits = [numberOf(ms), numberOf(after) * 1_000, Date.parse(after) - Date.parse(date)];
   const wait = waits.find(Number.isFinite);
   if (wait === undefined) return null;
-  return Math.min(Math.max(0, Math.ceil(wait)), BOUNDS.parkSecondsMax * 1_000);
+  return Math.min(Math.max(0, Math.ceil(wait)), TIMES.parkSecondsMax * 1_000);
 }
 
 const numberOf = (text: string): number => (/^\s*\d+(\.\d+)?\s*$/.test(text) ? Number(text) : Number.NaN);

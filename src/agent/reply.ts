@@ -7,19 +7,19 @@ import { canonical } from "../codec/canonical.ts";
 import { asJson } from "../codec/value.ts";
 import { isName } from "../core/ids.ts";
 import type { Json } from "../core/json.ts";
-import { BOUNDS } from "../core/limits.ts";
+import { SIZES } from "../codec/limits.ts";
 import type { ModelFailed, ModelReply, RepliedPart } from "./model.ts";
 
 export function replyOf({ content, finishReason, usage }: LanguageModelV4GenerateResult): ModelReply | ModelFailed {
   const spent = { tokensIn: countOf(usage.inputTokens.total), tokensOut: countOf(usage.outputTokens.total) };
   const bytes = content.reduce((sum, part) => sum + bytesOf(part), 0);
-  if (bytes > BOUNDS.replyBytesMax) {
-    return tooLarge(`your reply has ${bytes} bytes; ${BOUNDS.replyBytesMax} are taken at most`, spent);
+  if (bytes > SIZES.replyBytesMax) {
+    return tooLarge(`your reply has ${bytes} bytes; ${SIZES.replyBytesMax} are taken at most`, spent);
   }
   const parts = content.flatMap(partsOf);
   const calls = parts.filter((part) => part.kind === "call" || part.kind === "badCall").length;
-  if (calls > BOUNDS.callsPerReplyMax) {
-    return tooLarge(`you asked for ${calls} calls at once; ${BOUNDS.callsPerReplyMax} are taken at most`, spent);
+  if (calls > SIZES.callsPerReplyMax) {
+    return tooLarge(`you asked for ${calls} calls at once; ${SIZES.callsPerReplyMax} are taken at most`, spent);
   }
   return {
     kind: "reply",
@@ -52,7 +52,7 @@ function callOf(part: Extract<LanguageModelV4Content, { type: "tool-call" }>): R
 
 /** A provider refuses a transcript with a tool name that it does not like, even one that its model made up. */
 const playable = (tool: string): string =>
-  tool.slice(0, BOUNDS.toolCharactersMax).replace(/[^a-zA-Z0-9_-]/g, "_") || "unnamed";
+  tool.slice(0, SIZES.toolCharactersMax).replace(/[^a-zA-Z0-9_-]/g, "_") || "unnamed";
 
 /** Undefined when the text is no JSON. No text at all is how some providers call a tool without arguments. */
 function argsOf(raw: string): Json | undefined {

@@ -1,6 +1,6 @@
 /** How long the ended runs of an agent are kept, as its author says it. */
 import * as z from "zod";
-import { BOUNDS } from "../core/limits.ts";
+import { TIMES } from "../protocol/limits.ts";
 import { ARCHIVE_TIERS, type ArchiveTier, type Retention } from "../core/retention.ts";
 
 export interface RetentionOptions {
@@ -11,8 +11,8 @@ export interface RetentionOptions {
 const DAY_MS = 24 * 3_600_000;
 const hotDays = z
   .number()
-  .min(BOUNDS.hotMsMin / DAY_MS)
-  .max(BOUNDS.hotMsMax / DAY_MS)
+  .min(TIMES.hotMsMin / DAY_MS)
+  .max(TIMES.hotMsMax / DAY_MS)
   .optional();
 const schema = z.strictObject({ hotDays, archive: z.enum(ARCHIVE_TIERS).nullish() });
 

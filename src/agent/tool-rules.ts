@@ -3,9 +3,9 @@
  * tells that they happened, which one is worth another try, what becomes of one whose outcome stays unknown, what its
  * results claim, and whether it runs beside others.
  */
+import { BOUNDS } from "../core/limits.ts";
 import type { Effect, OnUnknown } from "../core/event.ts";
 import type { Json } from "../core/json.ts";
-import { BOUNDS } from "../core/limits.ts";
 import type { Undo } from "./undo.ts";
 
 /** Failed calls that are tried again, with the same key, before the model hears of them. Not for unsafe tools. */

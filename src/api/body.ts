@@ -1,10 +1,10 @@
 /** The body of a request, before anybody looks into it: bounded while it is read, and in UTF-8. */
 import type { MiddlewareHandler } from "hono";
 import { bodyLimit } from "hono/body-limit";
-import { BOUNDS } from "../core/limits.ts";
+import { SIZES } from "../codec/limits.ts";
 import { badJson, tooLarge } from "./problem.ts";
 
-const MAX = BOUNDS.httpBodyBytesMax;
+const MAX = SIZES.httpBodyBytesMax;
 
 const refuse = (): never => {
   throw tooLarge("the body", MAX);

@@ -8,7 +8,7 @@ import { Unreadable } from "../codec/canonical.ts";
 import { sentenceOf } from "../codec/value.ts";
 import { isName, isRunId } from "../core/ids.ts";
 import type { Json } from "../core/json.ts";
-import { BOUNDS } from "../core/limits.ts";
+import { SIZES } from "../codec/limits.ts";
 import { type Row, hasEnded } from "../protocol/row.ts";
 import type { World } from "../ports/world.ts";
 import { type Shown, showRow } from "../runner/look.ts";
@@ -92,7 +92,7 @@ export function fitting(shown: Shown): z.output<typeof schemas.runDocument> {
   const document = { ...shown, unknown: [...shown.unknown], gates: [...shown.gates] };
   const omitted: string[] = [];
   for (const [pointer, without] of Object.entries(LARGE)) {
-    if (Buffer.byteLength(JSON.stringify(document)) <= BOUNDS.httpBodyBytesMax) break;
+    if (Buffer.byteLength(JSON.stringify(document)) <= SIZES.httpBodyBytesMax) break;
     Object.assign(document, without(shown));
     omitted.push(pointer);
   }
@@ -134,7 +134,7 @@ export async function messageOf(
     case "missing":
       throw runUnknown();
     case "tooLarge":
-      throw tooLarge("the text", BOUNDS.messageBytesMax);
+      throw tooLarge("the text", SIZES.messageBytesMax);
     case "unreadable":
       throw new Unreadable(`run ${row.run} has a format that this cairn does not know`, "UnknownFormat");
   }

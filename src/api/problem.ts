@@ -10,7 +10,7 @@ import { AgentInvalid } from "../agent/define.ts";
 import { Unreadable } from "../codec/canonical.ts";
 import { bounded } from "../codec/value.ts";
 import { InvariantViolated } from "../core/invariant.ts";
-import { BOUNDS } from "../core/limits.ts";
+import { SIZES } from "../codec/limits.ts";
 import { StoreUnreachable } from "../ports/world.ts";
 import type { Issue } from "../runner/start.ts";
 
@@ -163,10 +163,10 @@ export const inputInvalid = (agent: string, errors: readonly Wrong[]): ApiProble
 /** Issues of a part of the body; `within` is where it lies. */
 export function wrongIn(issues: readonly (Issue & { readonly keys?: readonly string[] })[], within: string): Wrong[] {
   const told = issues.flatMap(({ path, message, keys }) => {
-    const paths = keys === undefined ? [path] : keys.slice(0, BOUNDS.issuesMax).map((key) => [...path, key]);
+    const paths = keys === undefined ? [path] : keys.slice(0, SIZES.issuesMax).map((key) => [...path, key]);
     return paths.map((each) => ({ pointer: pointerTo(within, each), detail: bounded(message, WORDS_MAX) }));
   });
-  return told.slice(0, BOUNDS.issuesMax);
+  return told.slice(0, SIZES.issuesMax);
 }
 
 const WORDS_MAX = 200;

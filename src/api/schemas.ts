@@ -3,8 +3,9 @@
  * a test holds every real answer to them. The document of a run is typed by what `cairn show` prints.
  */
 import { z } from "@hono/zod-openapi";
-import type { Json } from "../core/json.ts";
 import { BOUNDS } from "../core/limits.ts";
+import type { Json } from "../core/json.ts";
+import { SIZES } from "../codec/limits.ts";
 import { ARCHIVE_TIERS } from "../core/retention.ts";
 import { PHASE_NAMES, PHASES, type Phase, type Status } from "../core/phases.ts";
 import type { OpenGate, Shown, UnknownCall, WaitsFor } from "../runner/look.ts";
@@ -46,8 +47,8 @@ export const startBody = z
     agent: z.string(),
     input: json
       .refine(
-        (input) => isShallow(input, BOUNDS.inputDepthMax),
-        `it is nested deeper than ${BOUNDS.inputDepthMax} levels`,
+        (input) => isShallow(input, SIZES.inputDepthMax),
+        `it is nested deeper than ${SIZES.inputDepthMax} levels`,
       )
       .default({})
       .openapi({ description: "What the agent is to do, in the shape that it takes." }),
@@ -74,7 +75,7 @@ export const messageHeaders = z.object({
 
 export const messageBody = z
   .strictObject({
-    text: z.string().openapi({ description: `Words for the model, ${BOUNDS.messageBytesMax} bytes at most.` }),
+    text: z.string().openapi({ description: `Words for the model, ${SIZES.messageBytesMax} bytes at most.` }),
     id: key
       .optional()
       .openapi({ description: "The same id twice is one message. Without one each request is its own." }),
@@ -172,7 +173,7 @@ export const runDocument = z
       .array(z.string())
       .optional()
       .openapi({
-        description: `JSON pointers of values that are null here because the document would have more than ${BOUNDS.httpBodyBytesMax} bytes with them. \`cairn show\` has them.`,
+        description: `JSON pointers of values that are null here because the document would have more than ${SIZES.httpBodyBytesMax} bytes with them. \`cairn show\` has them.`,
       }),
   })
   .openapi("Run");

@@ -6,13 +6,13 @@
  */
 import { randomUUID } from "node:crypto";
 import { existsSync, readFileSync, renameSync, writeFileSync } from "node:fs";
+import { BOUNDS } from "../core/limits.ts";
 import type { Agent, Check, RunView, SettledCall } from "../agent/define.ts";
 import type { Model, RepliedPart } from "../agent/model.ts";
 import type { ToolSecrets } from "../agent/secrets.ts";
 import { asJson, sentenceOf } from "../codec/value.ts";
 import { NOTHING_SPENT } from "../core/budget.ts";
 import type { Json } from "../core/json.ts";
-import { BOUNDS } from "../core/limits.ts";
 import { type Message, type Part, inline, text } from "../core/message.ts";
 import type { Rig } from "./rig.ts";
 

@@ -1,6 +1,7 @@
 /** Budgets at the command line: how more is given, what is asked for, and how amounts are read. */
 import { wallMsSchema } from "../agent/budget.ts";
-import { type Grant, type Limits, type Meter, type Spent, shortOf, usd } from "../core/budget.ts";
+import { shortOf, usd } from "../agent/spending.ts";
+import type { Grant, Limits, Meter, Spent } from "../core/budget.ts";
 import type { OpenGate } from "../runner/look.ts";
 import { CliError, EXIT } from "./errors.ts";
 import { commandLine, dollars, duration, grouped } from "./words.ts";

@@ -268,36 +268,10 @@ const collected = (text: string, before: readonly string[] = []): readonly strin
 function usageError({ argv }: Shell, error: CommanderError): CliError {
   const [first = "", ...more] = error.message.replace(/^error: /, "").split("\n");
   const what = error.code === "commander.help" ? "no command was given" : first;
-  const command = argv.find((word) => !word.startsWith("-")) ?? "";
-  const next = commandLine([...(KNOWN.has(command) ? [command] : []), "--help"]);
+  const command = argv.find((word) => !word.startsWith("-"));
+  const isKnown = command !== undefined && error.code !== "commander.unknownCommand";
+  const next = commandLine([...(isKnown ? [command] : []), "--help"]);
   const meant = /Did you mean (.+)\?/.exec(more.join(" "))?.[1];
   const why = meant === undefined ? "the help says what there is" : `did you mean ${meant}?`;
   return new CliError({ code: "Usage", exit: EXIT.usage, what, why, next }, { cause: error });
 }
-
-const KNOWN = new Set([
-  "start",
-  "work",
-  "list",
-  "schedules",
-  "show",
-  "timeline",
-  "ledger",
-  "verify",
-  "watch",
-  "reconcile",
-  "approvals",
-  "approve",
-  "deny",
-  "send",
-  "pause",
-  "resume",
-  "cancel",
-  "assign",
-  "purge",
-  "export",
-  "replay",
-  "audit",
-  "doctor",
-  "chaos",
-]);

@@ -9,7 +9,7 @@ import { modelOf } from "../agent/model.ts";
 import { registerResolution } from "../agent/resolution.ts";
 import { type Archive, readArchive } from "../codec/archive.ts";
 import { Unreadable } from "../codec/canonical.ts";
-import { usd } from "../core/budget.ts";
+import { usd } from "../agent/spending.ts";
 import type { Json } from "../core/json.ts";
 import { PHASES } from "../core/phases.ts";
 import type { State } from "../core/state.ts";

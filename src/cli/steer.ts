@@ -1,6 +1,6 @@
 /** `cairn send|pause|resume|cancel RUN`: talking to a run from outside, and steering it. */
 import { randomUUID } from "node:crypto";
-import { BOUNDS } from "../core/limits.ts";
+import { SIZES } from "../codec/limits.ts";
 import type { Request } from "../protocol/row.ts";
 import { request, send } from "../runner/steer.ts";
 import { CliError, EXIT } from "./errors.ts";
@@ -80,7 +80,7 @@ export function refuseSteering(
 }
 
 function tooLarge(bytes: number): CliError {
-  const why = `a message has ${BOUNDS.messageBytesMax} bytes at most`;
+  const why = `a message has ${SIZES.messageBytesMax} bytes at most`;
   const next = "npx cairn send RUN 'fewer words, or where to find them'";
   return new CliError({ code: "TooLarge", exit: EXIT.usage, what: `the message has ${bytes} bytes`, why, next });
 }

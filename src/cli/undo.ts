@@ -2,7 +2,7 @@
  * `cairn cancel RUN --compensate` and `cairn restart RUN`: what a run did is undone, newest first, before it ends or begins
  * again. A restart is the last resort, so what it costs is shown before anybody asks for it.
  */
-import { usd } from "../core/budget.ts";
+import { usd } from "../agent/spending.ts";
 import { type Effects, askToUndo, effectsOf } from "../runner/compensate.ts";
 import { CliError, EXIT } from "./errors.ts";
 import { type Opened, attendantOf, openExisting } from "./open.ts";

@@ -1,5 +1,5 @@
 /** Numbers, times and values as people read them. Everything here is pure: `now` is always handed in. */
-import { usd } from "../core/budget.ts";
+import { usd } from "../agent/spending.ts";
 import type { Json } from "../core/json.ts";
 import type { Value } from "../core/message.ts";
 

@@ -4,7 +4,7 @@
  */
 import * as z from "zod";
 import type { CommitRecord } from "../core/event.ts";
-import { BOUNDS } from "../core/limits.ts";
+import { SIZES } from "./limits.ts";
 import { isTerminal } from "../core/phases.ts";
 import { FORMAT, type SnapshotPointer } from "../protocol/row.ts";
 import type { State } from "../core/state.ts";
@@ -70,8 +70,8 @@ export function encodeSnapshot(of: {
   const size = Buffer.byteLength(canonical(state), "utf8");
   // What was decided about a run has to be storable: an end, also one that waits for quiet, is written whatever its size.
   const isEnding = isTerminal(state.phase) || state.ending !== null;
-  if (size > BOUNDS.stateBytesMax && !isEnding) {
-    throw new StateTooLarge(`the state has ${size} bytes, ${BOUNDS.stateBytesMax} are allowed`);
+  if (size > SIZES.stateBytesMax && !isEnding) {
+    throw new StateTooLarge(`the state has ${size} bytes, ${SIZES.stateBytesMax} are allowed`);
   }
   const text = canonical({ format: FORMAT, version, previous, sealed, unsealed, commits, state });
   return { digest: sha256(text), bytes: compress(text), segments };

@@ -6,7 +6,7 @@
  * Messages are cut into chunks of about 16 KB; eight neighbouring chunks become one segment, eight of those one
  * larger segment, and so on: the manifest has O(log n) entries and each byte is written O(log n) times.
  */
-import { BOUNDS } from "../core/limits.ts";
+import { SIZES } from "./limits.ts";
 import type { Message } from "../core/message.ts";
 import { canonical, compress, decompress, sha256, Unreadable } from "./canonical.ts";
 import { type SegmentRef, messages as messagesSchema } from "./schema.ts";
@@ -57,7 +57,7 @@ function chunkEnds(messages: readonly Message[]): number[] {
   let bytes = 0;
   for (const [index, message] of messages.entries()) {
     bytes += sizeOf(message);
-    if (bytes < BOUNDS.segmentBytes) continue;
+    if (bytes < SIZES.segmentBytes) continue;
     ends.push(index + 1);
     bytes = 0;
   }
@@ -68,8 +68,8 @@ function chunkEnds(messages: readonly Message[]): number[] {
 function groupSizes(chunks: number): number[] {
   const sizes: number[] = [];
   let size = 1;
-  while (size * BOUNDS.segmentFanIn <= chunks) size *= BOUNDS.segmentFanIn;
-  for (let left = chunks; left > 0; size /= BOUNDS.segmentFanIn) {
+  while (size * SIZES.segmentFanIn <= chunks) size *= SIZES.segmentFanIn;
+  for (let left = chunks; left > 0; size /= SIZES.segmentFanIn) {
     for (; left >= size; left -= size) sizes.push(size);
   }
   return sizes;

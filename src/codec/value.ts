@@ -3,7 +3,7 @@
  * ones become blobs with a preview.
  */
 import type { Json } from "../core/json.ts";
-import { BOUNDS } from "../core/limits.ts";
+import { SIZES } from "./limits.ts";
 import { type Value, inline } from "../core/message.ts";
 import { canonical, compress, decompress, sha256, Unreadable } from "./canonical.ts";
 
@@ -15,8 +15,8 @@ export function asJson(value: unknown): Parsed {
   try {
     const text = JSON.stringify(value, strict);
     if (text === undefined) return { ok: false, why: `${article(value)} is not JSON` };
-    if (text.length > BOUNDS.blobBytesMax) {
-      return { ok: false, why: `it has ${text.length} characters as JSON, ${BOUNDS.blobBytesMax} are kept at most` };
+    if (text.length > SIZES.blobBytesMax) {
+      return { ok: false, why: `it has ${text.length} characters as JSON, ${SIZES.blobBytesMax} are kept at most` };
     }
     return { ok: true, json: JSON.parse(text) as Json };
   } catch (error) {
@@ -57,14 +57,14 @@ export interface Blob {
 /** The value to keep, and the blob to store before it where it is larger than `inlineMax` bytes. */
 export function toValue(
   json: Json,
-  inlineMax: number = BOUNDS.inlineBytesMax,
+  inlineMax: number = SIZES.inlineBytesMax,
 ): { readonly value: Value; readonly blob: Blob | null } {
   const text = canonical(json);
   const bytes = Buffer.byteLength(text, "utf8");
   if (bytes <= inlineMax) return { value: inline(json), blob: null };
   const digest = sha256(text);
   // A character takes four bytes at most, and the preview must not be larger than what it stands for.
-  const preview = Math.min(BOUNDS.previewCharacters, Math.floor(inlineMax / 8));
+  const preview = Math.min(SIZES.previewCharacters, Math.floor(inlineMax / 8));
   const shown = typeof json === "string" ? json : text;
   const value: Value = {
     kind: "blob",
@@ -81,7 +81,7 @@ export const fromBlob = (digest: string, bytes: Uint8Array): Json => JSON.parse(
 
 /** The same as its canonical text. */
 export function blobText(digest: string, bytes: Uint8Array): string {
-  const text = decompress(bytes, 4 * BOUNDS.blobBytesMax).toString("utf8");
+  const text = decompress(bytes, 4 * SIZES.blobBytesMax).toString("utf8");
   if (sha256(text) !== digest) throw new Unreadable(`blob ${digest} has other content than its name says`);
   return text;
 }
@@ -110,5 +110,5 @@ export function sentenceOf(error: unknown): string {
   }
 }
 
-export const bounded = (text: string, charactersMax: number = BOUNDS.errorCharactersMax): string =>
+export const bounded = (text: string, charactersMax: number = SIZES.errorCharactersMax): string =>
   (text.length <= charactersMax ? text : `${text.slice(0, charactersMax)}…`).toWellFormed();

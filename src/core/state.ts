@@ -2,9 +2,9 @@
  * The state of a run: what is expensive to compute again or unsafe to repeat (seed 3), and nothing that comes from
  * configuration. It is a value; only `transition` makes the next one.
  */
-import { type Grant, type Limits, NOTHING_SPENT, type Spent } from "./budget.ts";
+import type { Grant, Limits, Spent } from "./budget.ts";
 import type { Answer, Decision, EventOf, Failure, OnUnknown } from "./event.ts";
-import { type Message, type Value, text } from "./message.ts";
+import type { Message, Value } from "./message.ts";
 import type { Phase } from "./phases.ts";
 import type { Retention } from "./retention.ts";
 
@@ -151,42 +151,4 @@ export interface State {
   readonly window?: EventOf<"Compacted">["window"];
   /** The canonical message list. Its sealed stretches are stored apart and come back before anyone looks. */
   readonly messages: readonly Message[];
-}
-
-/** The state that snapshot 0 holds: a task, and the first user message with its own time and source. */
-export function initialState(of: {
-  run: string;
-  born: string;
-  agent: string;
-  agentVersion: string;
-  task: Value;
-  taskText: string;
-  takeoversMax: number;
-  retention?: Retention | null;
-  upgrade: UpgradePolicy;
-  at: number;
-}): State {
-  const { taskText, retention, upgrade, at, ...given } = of;
-  const message: Message = { id: "m1", at, source: "task", role: "user", parts: [text(taskText)], tokens: 0 };
-  return {
-    ...given,
-    phase: "Preparing",
-    ...(retention ? { retention } : {}),
-    attempt: 1,
-    calls: 0,
-    open: [],
-    children: [],
-    spent: NOTHING_SPENT,
-    modelRetries: 0,
-    nudges: 0,
-    retryAt: null,
-    ending: null,
-    pausedFrom: null,
-    result: null,
-    failure: null,
-    absorbed: [],
-    startedAt: null,
-    ...(upgrade === "pin" ? { upgrades: { ...FOLLOWS, policy: upgrade } } : {}),
-    messages: [message],
-  };
 }

@@ -4,7 +4,7 @@
  * the declarations and the tables that the runner goes by, so it is what would happen.
  */
 import type { Agent, Tool } from "../agent/define.ts";
-import { type Dial, COMMIT_COST, crashRateOf, dialOf } from "../core/dial.ts";
+import { type Dial, COMMIT_COST, crashRateOf, dialOf } from "../core/topologies/dial.ts";
 import type { Effect, OnUnknown } from "../core/event.ts";
 import { RESUME, type ResumeRow } from "../core/ledger.ts";
 import { CRACKS, type CrackRow } from "../core/topologies/cracks.ts";

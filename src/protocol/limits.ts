@@ -3,8 +3,24 @@
  * everywhere are the core's. Times are milliseconds.
  */
 import { ensure } from "../core/invariant.ts";
-import { BOUNDS } from "../core/limits.ts";
 import type { Retention } from "../core/retention.ts";
+
+/** How long things may wait, live and be kept in any world. */
+export const TIMES = {
+  /** A Step Functions Wait state cannot be woken, so it is short; longer waits park. */
+  waitSecondsMax: 60,
+  parkSecondsMax: 30 * 24 * 3600,
+  /** A run that waits for code looks whether it was deployed: soon at first, then ever more rarely. */
+  lookMsMin: 30_000,
+  lookMsMax: 3_600_000,
+  /** An object that no row names is left alone for so long: its row may be about to come. */
+  orphanAgeMs: 24 * 3_600_000,
+  /** No invocation of any function lives longer: what Lambda allows. */
+  invocationMsMax: 15 * 60_000,
+  /** How long an agent may have its ended runs kept: longer than any invocation lives, shorter than objects last. */
+  hotMsMin: 3_600_000,
+  hotMsMax: 90 * 24 * 3_600_000,
+} as const;
 
 /** Bounds of one world: how long one invocation may take and how far clocks may differ. */
 export interface Limits {
@@ -76,13 +92,13 @@ function assertLimits(limits: Limits): void {
   ensure(toolMs + drainMs < beatMs, "tool timeout + drain margin must be less than the beat limit");
   ensure(modelMs + drainMs < beatMs, "model timeout + drain margin must be less than the beat limit");
   ensure(abortGraceMs < drainMs, "the grace after an abort must fit in the drain margin");
-  ensure(limits.idleRunMs <= BOUNDS.parkSecondsMax * 1_000, "a run that waits must be looked at when its park is over");
+  ensure(limits.idleRunMs <= TIMES.parkSecondsMax * 1_000, "a run that waits must be looked at when its park is over");
   ensure(limits.gateMs < limits.idleRunMs, "a gate must expire before its run does");
   ensure(skewMs < 60_000, "clocks that differ by a minute are broken");
-  ensure(BOUNDS.orphanAgeMs > beatMs + skewMs, "no invocation may live until what it put counts as an orphan");
+  ensure(TIMES.orphanAgeMs > beatMs + skewMs, "no invocation may live until what it put counts as an orphan");
   ensure(retentionMs >= 3_600_000, "an ended run must be kept for an hour at least");
   ensure(retentionMs > beatMs + skewMs + settleMs, "retention must outlast the longest lease plus settleMs");
-  ensure(beatMs <= BOUNDS.invocationMsMax, "a beat may not take longer than an invocation may live");
+  ensure(beatMs <= TIMES.invocationMsMax, "a beat may not take longer than an invocation may live");
 }
 
 /** Never less than what an invocation may live, and what it sent may take: whoever tells must not outlive the row. */

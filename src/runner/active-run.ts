@@ -7,7 +7,7 @@ import { type Seal, encodeJournal, encodeSnapshot } from "../codec/snapshot.ts";
 import { Unreadable } from "../codec/canonical.ts";
 import type { CommitRecord, Event } from "../core/event.ts";
 import type { Json } from "../core/json.ts";
-import { BOUNDS } from "../core/limits.ts";
+import { SIZES } from "../codec/limits.ts";
 import type { Value } from "../core/message.ts";
 import { type Command, type View, outstanding } from "../core/outstanding.ts";
 import { PHASES, isTerminal } from "../core/phases.ts";
@@ -209,12 +209,12 @@ export class ActiveRun {
 
   /** The value to record in the transcript; what is large is stored first. */
   keep(json: Json): Promise<Value> {
-    return keepValue(this.world, this.#row, { json, inlineMax: BOUNDS.inlineBytesMax });
+    return keepValue(this.world, this.#row, { json, inlineMax: SIZES.inlineBytesMax });
   }
 
   /** The value to record in the state itself. */
   keepSmall(json: Json): Promise<Value> {
-    return keepValue(this.world, this.#row, { json, inlineMax: BOUNDS.stateValueBytesMax });
+    return keepValue(this.world, this.#row, { json, inlineMax: SIZES.stateValueBytesMax });
   }
 
   /**
@@ -228,7 +228,7 @@ export class ActiveRun {
     const added = this.hasPending ? [{ version, epoch: row.epoch, events: this.#pending }] : [];
     const commits = [...this.#journal, ...added];
     const journal = commits.length > 0 ? encodeJournal(commits) : null;
-    const fits = (journal?.byteLength ?? 0) <= BOUNDS.journalBytesMax;
+    const fits = (journal?.byteLength ?? 0) <= SIZES.journalBytesMax;
     const checkpoint = commits.length > 0 && (options.release || !fits);
     const put = checkpoint ? await this.#put(version, commits) : { snapshot: row.snapshot, seal: this.#seal };
     const { snapshot, seal } = put;

@@ -14,7 +14,7 @@ import { packed } from "../codec/archive-bytes.ts";
 import { blobText, blobsIn } from "../codec/value.ts";
 import type { Event } from "../core/event.ts";
 import { ensure } from "../core/invariant.ts";
-import { BOUNDS } from "../core/limits.ts";
+import { SIZES } from "../codec/limits.ts";
 import type { ArchiveTier } from "../core/retention.ts";
 import type { State } from "../core/state.ts";
 import { type Incarnation, type Row, hasEnded } from "../protocol/row.ts";
@@ -120,9 +120,9 @@ const AT_ONCE = 4;
 /** The first ones that fit; what is left out is said. */
 async function packedBlobs(from: Source, wanted: readonly string[]) {
   const members: Uint8Array[] = [];
-  const leftOut = wanted.slice(BOUNDS.archiveBlobsMax);
-  const candidates = wanted.slice(0, BOUNDS.archiveBlobsMax);
-  let bytesLeft = BOUNDS.archiveBlobBytesMax;
+  const leftOut = wanted.slice(SIZES.archiveBlobsMax);
+  const candidates = wanted.slice(0, SIZES.archiveBlobsMax);
+  let bytesLeft = SIZES.archiveBlobBytesMax;
   for (let at = 0; at < candidates.length; at += AT_ONCE) {
     const some = candidates.slice(at, at + AT_ONCE);
     const found = bytesLeft <= 0 ? [] : await Promise.all(some.map((sha256) => textOf(from, sha256)));

@@ -4,7 +4,7 @@
  */
 import { bounded } from "../codec/value.ts";
 import { assignId } from "../protocol/ids.ts";
-import { BOUNDS } from "../core/limits.ts";
+import { SIZES } from "../codec/limits.ts";
 import type { State } from "../core/state.ts";
 import type { Message } from "../ports/run-table.ts";
 import type { World } from "../ports/world.ts";
@@ -30,7 +30,7 @@ export async function assign(
   const row = await world.table.read(of.run, world.clock.now());
   if (row === null) return { kind: "missing" };
   if (hasEnded(row)) return { kind: "late" };
-  const to = bounded(of.to, BOUNDS.nameCharactersMax);
+  const to = bounded(of.to, SIZES.nameCharactersMax);
   const by = senderOf(of.by);
   const before = await assignmentOf(world, row);
   // Also of a sender that died before it heard so.

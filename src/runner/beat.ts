@@ -5,7 +5,7 @@
 import { Unreadable } from "../codec/canonical.ts";
 import { StateTooLarge } from "../codec/snapshot.ts";
 import type { Attempt, Payload, Reply, Route, TaskResult } from "../protocol/chain.ts";
-import { BOUNDS } from "../core/limits.ts";
+import { TIMES } from "../protocol/limits.ts";
 import { waitsForCode } from "../core/outstanding.ts";
 import { PHASES } from "../core/phases.ts";
 import { type Trouble, decideRecovery, tooManyDeaths } from "../core/recovery.ts";
@@ -174,14 +174,14 @@ async function release(run: ActiveRun, how: LetGo): Promise<BeatResult> {
   if (how.kind === "beat" || outcome === "on") return mayEnd(run, answer(payload, "beat"));
   const seconds = Math.max(1, Math.ceil((until - run.now) / 1_000));
   // A wait cannot be woken: whoever waits for code can be.
-  const route = how.kind === "wait" && !looks && seconds <= BOUNDS.waitSecondsMax ? "wait" : "park";
-  return mayEnd(run, answer(payload, route, Math.min(seconds, BOUNDS.parkSecondsMax)));
+  const route = how.kind === "wait" && !looks && seconds <= TIMES.waitSecondsMax ? "wait" : "park";
+  return mayEnd(run, answer(payload, route, Math.min(seconds, TIMES.parkSecondsMax)));
 }
 
 /** After as long again as it has waited: what is mended at once is seen at once, and a long wait costs next to nothing. */
 function nextLook({ row, state, now }: ActiveRun): number {
   const waited = row.status === PHASES[state.phase].status ? now - row.statusSince : 0;
-  return now + Math.min(BOUNDS.lookMsMax, Math.max(BOUNDS.lookMsMin, waited));
+  return now + Math.min(TIMES.lookMsMax, Math.max(TIMES.lookMsMin, waited));
 }
 
 /** A frozen promise must not thaw inside a later invocation: a process that holds one ends (schedule 28). */

@@ -4,11 +4,12 @@
  */
 import type { Agent } from "../agent/define.ts";
 import { digestOf } from "../codec/canonical.ts";
-import { type Grant, type Limits, exhausted, extended, shortOf } from "../core/budget.ts";
+import { exhausted, extended, shortOf } from "../agent/spending.ts";
+import type { Grant, Limits } from "../core/budget.ts";
 import type { Decision, EventOf } from "../core/event.ts";
 import { BUDGET, extensionOf } from "../core/extension.ts";
 import { gateId } from "../protocol/ids.ts";
-import { BOUNDS } from "../core/limits.ts";
+import { SIZES } from "../codec/limits.ts";
 import { decideRecovery } from "../core/recovery.ts";
 import type { BudgetGate, State } from "../core/state.ts";
 import type { ActiveRun } from "./active-run.ts";
@@ -65,8 +66,8 @@ export function refusalOf(
   const amounts = Object.values(more);
   if (asks === null || as === "deny") return amounts.length === 0 ? null : "it takes no more of a budget";
   if (as === "edit") return "a budget has no arguments; say how much more the run may spend";
-  if (!amounts.every((amount) => Number.isSafeInteger(amount) && amount > 0 && amount <= BOUNDS.grantMax)) {
-    return `what is given is a whole number from 1 to ${BOUNDS.grantMax}`;
+  if (!amounts.every((amount) => Number.isSafeInteger(amount) && amount > 0 && amount <= SIZES.grantMax)) {
+    return `what is given is a whole number from 1 to ${SIZES.grantMax}`;
   }
   const over = exhausted(spent, extended(asks.limits, { granted: more }), asks.calls);
   return over === null ? null : `that is not enough: ${over}`;

@@ -8,7 +8,7 @@ import { canonical } from "../codec/canonical.ts";
 import { bounded, sentenceOf } from "../codec/value.ts";
 import { intentKey } from "../protocol/ids.ts";
 import type { Json } from "../core/json.ts";
-import { BOUNDS } from "../core/limits.ts";
+import { SIZES } from "../codec/limits.ts";
 import type { CallOutcome } from "../core/message.ts";
 import type { OpenCall, State } from "../core/state.ts";
 import type { ActiveRun } from "./active-run.ts";
@@ -59,8 +59,8 @@ function ownKey(
     const made: unknown = key?.(input.parse(structuredClone(args)), { attempt });
     if (made instanceof Promise) made.catch(() => undefined);
     if (typeof made !== "string") return refused(`is not a text but ${made === null ? "null" : typeof made}`);
-    if (made.length > BOUNDS.businessKeyCharactersMax) {
-      return refused(`has ${made.length} characters, ${BOUNDS.businessKeyCharactersMax} are allowed`);
+    if (made.length > SIZES.businessKeyCharactersMax) {
+      return refused(`has ${made.length} characters, ${SIZES.businessKeyCharactersMax} are allowed`);
     }
     return PRINTABLE.test(made) ? { key: made, wrong: null } : refused("must be printable ASCII without spaces");
   } catch (error) {

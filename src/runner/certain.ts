@@ -7,7 +7,7 @@
  * by its own first copy), 8 (another write for the same version could be overtaken by the first), 16 (a park token is
  * compared, not a version). Tests: `test/schedules/writes.test.ts`, `test/unit/certain.test.ts`.
  */
-import { BOUNDS } from "../core/limits.ts";
+import { SIZES } from "../codec/limits.ts";
 import type { Row } from "../protocol/row.ts";
 import type { PutOutcome } from "../ports/object-store.ts";
 import type { Ambiguous } from "../ports/run-table.ts";
@@ -27,7 +27,7 @@ export async function certainly<Outcome extends { readonly kind: string }>(
   mine: (row: Row) => Outcome | null,
 ): Promise<Outcome> {
   let why = "";
-  for (let copy = 0; copy <= BOUNDS.rewritesMax; copy += 1) {
+  for (let copy = 0; copy <= SIZES.rewritesMax; copy += 1) {
     const outcome = await write();
     if (isAmbiguous(outcome)) {
       why = outcome.why;
@@ -38,18 +38,18 @@ export async function certainly<Outcome extends { readonly kind: string }>(
     // A write that succeeds at last is no refusal: its own answer says more than what can be read off the row.
     return lost === null || lost.kind === outcome.kind ? outcome : lost;
   }
-  throw new Undecided(`a write was sent ${BOUNDS.rewritesMax + 1} times without an answer: ${why}`);
+  throw new Undecided(`a write was sent ${SIZES.rewritesMax + 1} times without an answer: ${why}`);
 }
 
 /** Puts an object until it is certain that it is there; whether these bytes or others is the caller's question. */
 export async function certainlyPut(put: () => Promise<PutOutcome>): Promise<"stored" | "exists"> {
   let why = "";
-  for (let copy = 0; copy <= BOUNDS.rewritesMax; copy += 1) {
+  for (let copy = 0; copy <= SIZES.rewritesMax; copy += 1) {
     const outcome = await put();
     if (outcome.kind !== "ambiguous") return outcome.kind;
     why = outcome.why;
   }
-  throw new Undecided(`an object was put ${BOUNDS.rewritesMax + 1} times without an answer: ${why}`);
+  throw new Undecided(`an object was put ${SIZES.rewritesMax + 1} times without an answer: ${why}`);
 }
 
 const isAmbiguous = (outcome: { readonly kind: string }): outcome is Ambiguous => outcome.kind === "ambiguous";

@@ -3,7 +3,7 @@ import { Unreadable } from "../codec/canonical.ts";
 import type { Failure } from "../core/event.ts";
 import { childEndId } from "../protocol/ids.ts";
 import type { Json } from "../core/json.ts";
-import { BOUNDS } from "../core/limits.ts";
+import { SIZES } from "../codec/limits.ts";
 import type { Value } from "../core/message.ts";
 import { hotMsOf } from "../protocol/limits.ts";
 import type { Ending, State } from "../core/state.ts";
@@ -112,7 +112,7 @@ async function tellParent(
   const { row, state, parent } = of;
   const { phase, result, failure } = state;
   const json: Json = result === null ? failure && { ...failure } : await jsonOf(world.objects, row, result);
-  const value = await keepValue(world, parent, { json, inlineMax: BOUNDS.stateValueBytesMax });
+  const value = await keepValue(world, parent, { json, inlineMax: SIZES.stateValueBytesMax });
   const status = phase === "Completed" ? "completed" : phase === "Failed" ? "failed" : "cancelled";
   const body = { kind: "child", child: row.run, status, value } as const;
   const message = { id: childEndId(row.run), sentAt: world.clock.now(), body };

@@ -10,7 +10,7 @@ import { BUDGET, extensionOf, gateNamed } from "../core/extension.ts";
 import { decisionId } from "../protocol/ids.ts";
 import { ensure } from "../core/invariant.ts";
 import type { Json } from "../core/json.ts";
-import { BOUNDS } from "../core/limits.ts";
+import { SIZES } from "../codec/limits.ts";
 import type { Gate, State } from "../core/state.ts";
 import { type Row, hasEnded } from "../protocol/row.ts";
 import type { World } from "../ports/world.ts";
@@ -106,7 +106,7 @@ export async function decide(
   // What runs is what is recorded, and a reference is not what somebody meant to approve.
   if (as === "edit" && redactionIn(world).json(of.args) !== of.args) return { kind: "refused", why: SECRET_IN_EDIT };
   // It stays in the state until its call is settled, and all open calls share that room.
-  const inlineMax = Math.floor(BOUNDS.stateValueBytesMax / Math.max(1, state.open.length));
+  const inlineMax = Math.floor(SIZES.stateValueBytesMax / Math.max(1, state.open.length));
   const args = of.as === "edit" ? await keepValue(world, row, { json: of.args, inlineMax }) : null;
   const note = of.note === null ? null : bounded(of.note);
   const given = Object.keys(more).length === 0 ? {} : { more };

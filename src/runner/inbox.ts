@@ -3,7 +3,7 @@
  * crash between any two neither loses nor doubles one (schedules 10, 27, 43).
  */
 import { bounded } from "../codec/value.ts";
-import { BOUNDS } from "../core/limits.ts";
+import { SIZES } from "../codec/limits.ts";
 import type { Message } from "../ports/run-table.ts";
 import type { World } from "../ports/world.ts";
 import type { ActiveRun } from "./active-run.ts";
@@ -23,12 +23,12 @@ export async function openInbox(run: ActiveRun): Promise<void> {
  * the run neither parks nor ends before all of it is taken.
  */
 export async function absorbInbox(run: ActiveRun): Promise<boolean> {
-  if (run.state.absorbed.length >= BOUNDS.absorbMax) {
+  if (run.state.absorbed.length >= SIZES.absorbMax) {
     await run.commitPending();
     await clearAbsorbed(run);
   }
   const { run: id, born, stirs } = run.row;
-  const limit = run.state.absorbed.length + BOUNDS.absorbMax;
+  const limit = run.state.absorbed.length + SIZES.absorbMax;
   const found = await run.world.table.inbox({ run: id, born, now: run.now, limit });
   for (const { id: message, body } of found) {
     if (run.state.absorbed.includes(message)) continue;
@@ -75,4 +75,4 @@ export async function deliver(
 }
 
 /** How a message names whoever sent it. */
-export const senderOf = (by: string): string => bounded(by, BOUNDS.nameCharactersMax) || "unknown";
+export const senderOf = (by: string): string => bounded(by, SIZES.nameCharactersMax) || "unknown";

@@ -8,7 +8,7 @@ import { bounded, sentenceOf } from "../codec/value.ts";
 import { gateId } from "../protocol/ids.ts";
 import type { Json } from "../core/json.ts";
 import { argsOf } from "../core/ledger.ts";
-import { BOUNDS } from "../core/limits.ts";
+import { SIZES } from "../codec/limits.ts";
 import { type Value, inline } from "../core/message.ts";
 import { waitsItsTurn } from "../core/open-calls.ts";
 import type { OpenCall, State } from "../core/state.ts";
@@ -90,7 +90,7 @@ function recordIntent(run: ActiveRun, { open, tool, args }: Exclude<Judged, { ki
 function openGate(run: ActiveRun, { open, args, ...judged }: Extract<Judged, { kind: "gated" }>): void {
   const { call } = open;
   // All open calls of a run share that room in its state.
-  const reason = bounded(judged.reason, Math.floor(BOUNDS.reasonsCharactersMax / run.state.open.length));
+  const reason = bounded(judged.reason, Math.floor(SIZES.reasonsCharactersMax / run.state.open.length));
   const [planHash, argsHash] = [digestOf(planOf(run.state, call)), digestOf(args)];
   const gate = gateId(run.world.hash, { attempt: run.state.attempt, call, planHash, argsHash });
   const at = run.now;

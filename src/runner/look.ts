@@ -1,7 +1,8 @@
 /** What surfaces show of a run. Everything here is read from the store; nothing is kept beside it. */
 import type { LedgerEntry } from "../codec/archive.ts";
 import { Unreadable } from "../codec/canonical.ts";
-import { type Grant, type Spent, usd } from "../core/budget.ts";
+import { usd } from "../agent/spending.ts";
+import type { Grant, Spent } from "../core/budget.ts";
 import type { Event, OnUnknown } from "../core/event.ts";
 import { BUDGET, extensionOf } from "../core/extension.ts";
 import { decisionId, reconcileId, upgradeId } from "../protocol/ids.ts";

@@ -6,7 +6,7 @@
  * A row may be about to come for what is young, so that is left alone. And a table that belongs to other objects knows
  * none of these runs: with it nothing is deleted at all, or a wrong setting would delete every run.
  */
-import { BOUNDS } from "../core/limits.ts";
+import { TIMES } from "../protocol/limits.ts";
 import type { Invocation } from "../ports/tasks.ts";
 import type { World } from "../ports/world.ts";
 import type { TaskResult } from "../protocol/chain.ts";
@@ -26,7 +26,7 @@ export async function lookForOrphans(world: World, after: string | null): Promis
     const found = await world.objects.next(from);
     if (found === null || !found.key.startsWith(RUNS)) return null;
     const of = incarnationOf(found.key);
-    const isOld = found.putAt < world.clock.now() - BOUNDS.orphanAgeMs;
+    const isOld = found.putAt < world.clock.now() - TIMES.orphanAgeMs;
     if (of !== null && isOld && !(await isStored(world, of))) await world.objects.removeUnder(prefixUnder(of));
     const past = of === null ? found.key : `${prefixUnder(of)}${LAST}`;
     // A key that lies even behind that is stepped over by itself, or this would go round for ever.

@@ -5,7 +5,7 @@
  * and 71). Who finds a death commits first (schedule 72).
  */
 import type { Agent } from "../agent/define.ts";
-import { type Setting, crashRateOf, dialOf } from "../core/dial.ts";
+import { type Setting, crashRateOf, dialOf } from "../core/topologies/dial.ts";
 import type { Event, EventKind } from "../core/event.ts";
 import { waitsItsTurn } from "../core/open-calls.ts";
 import type { OpenCall } from "../core/state.ts";

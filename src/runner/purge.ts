@@ -8,9 +8,8 @@
  * everybody is dead who can have found the end untold.
  */
 import { Unreadable } from "../codec/canonical.ts";
-import { BOUNDS } from "../core/limits.ts";
 import { ARCHIVE_TIERS } from "../core/retention.ts";
-import { hotMsOf } from "../protocol/limits.ts";
+import { TIMES, hotMsOf } from "../protocol/limits.ts";
 import { FORMAT, type Row, hasEnded } from "../protocol/row.ts";
 import type { PurgeOutcome } from "../protocol/row-removal.ts";
 import type { World } from "../ports/world.ts";
@@ -66,7 +65,7 @@ async function removeArchive(world: World, { run, born }: Row): Promise<number |
   const { tiers, retention } = await archivesOf(world, row);
   if (tiers.length === 0) return null;
   const toldAt = Math.max((row.expiresAtSec ?? 0) * 1_000 - hotMsOf(limits, retention), row.statusSince);
-  const from = toldAt + BOUNDS.invocationMsMax + limits.skewMs;
+  const from = toldAt + TIMES.invocationMsMax + limits.skewMs;
   if (clock.now() < from) return from;
   for (const tier of tiers) await objects.removeUnder(archiveKey(row, tier));
   return null;

@@ -6,7 +6,7 @@ import { bounded } from "../codec/value.ts";
 import type { Answer } from "../core/event.ts";
 import { reconcileId } from "../protocol/ids.ts";
 import type { Json } from "../core/json.ts";
-import { BOUNDS } from "../core/limits.ts";
+import { SIZES } from "../codec/limits.ts";
 import type { World } from "../ports/world.ts";
 import type { Row } from "../protocol/row.ts";
 import { keepValue } from "./put.ts";
@@ -56,7 +56,7 @@ export async function reconcile(
   if (of.as !== "succeeded" && of.as !== "compensate" && world.clock.now() < askFrom)
     return { kind: "tooEarly", askFrom };
   const result = of.as === "succeeded" ? of.result : null;
-  const inlineMax = BOUNDS.stateValueBytesMax;
+  const inlineMax = SIZES.stateValueBytesMax;
   const value = result === null ? null : await keepValue(world, row, { json: result, inlineMax });
   const note = of.note === null ? null : bounded(of.note);
   const answer: Answer = { as: of.as, value, by: bounded(of.by), note };

@@ -11,7 +11,7 @@ import { Unreadable } from "../codec/canonical.ts";
 import { encodeSealed } from "../codec/sealed.ts";
 import type { Seal } from "../codec/snapshot.ts";
 import type { CommitRecord } from "../core/event.ts";
-import { BOUNDS } from "../core/limits.ts";
+import { SIZES } from "../codec/limits.ts";
 import type { Row } from "../protocol/row.ts";
 import type { World } from "../ports/world.ts";
 import { alarm } from "./alarm.ts";
@@ -37,7 +37,7 @@ export interface SealOptions {
 
 export async function nextSeal(of: SealOptions): Promise<Sealing> {
   const { sealed, unsealed } = of.seal;
-  const isDue = unsealed > 0 && unsealed % BOUNDS.snapshotsPerSeal === 0;
+  const isDue = unsealed > 0 && unsealed % SIZES.snapshotsPerSeal === 0;
   const commits = isDue ? await unsealedCommits(of) : null;
   if (commits === null) return { seal: { sealed, unsealed: unsealed + 1 }, object: null };
   const from = (sealed?.to ?? 0) + 1;

@@ -7,9 +7,9 @@ import { asJson } from "../codec/value.ts";
 import { secretNamesOf } from "../agent/secrets.ts";
 import { bornFrom, runId } from "../protocol/ids.ts";
 import type { Json } from "../core/json.ts";
-import { BOUNDS } from "../core/limits.ts";
+import { SIZES } from "../codec/limits.ts";
 import type { Creation, Incarnation, Row } from "../protocol/row.ts";
-import { initialState } from "../core/state.ts";
+import { initialState } from "./new-run.ts";
 import type { CreateOutcome } from "../ports/run-table.ts";
 import type { World } from "../ports/world.ts";
 import { keepValue, putSegments, putSnapshot } from "./put.ts";
@@ -89,7 +89,7 @@ async function prepare(
     takeoversMax: agent.budget.takeovers,
     retention: agent.retention,
     upgrade: agent.upgrade,
-    task: await keepValue(world, { run, born }, { json: of.task, inlineMax: BOUNDS.stateValueBytesMax }),
+    task: await keepValue(world, { run, born }, { json: of.task, inlineMax: SIZES.stateValueBytesMax }),
     taskText: typeof of.task === "string" ? of.task : JSON.stringify(of.task),
   });
   const first = { version: 0, previous: null, seal: NOTHING_SEALED, commits: [], state };
@@ -109,7 +109,7 @@ type Task =
 function taskOf(world: World, agent: Agent, input: Json): Task {
   const parsed = agent.task.safeParse(input);
   if (!parsed.success) {
-    const issues = parsed.error.issues.slice(0, BOUNDS.issuesMax);
+    const issues = parsed.error.issues.slice(0, SIZES.issuesMax);
     return { ok: false, why: z.prettifyError({ issues }), issues };
   }
   const task = asJson(parsed.data);
@@ -125,7 +125,7 @@ function secretsIn(world: World, json: Json): z.core.$ZodIssue[] {
     const message =
       `it holds ${reference}, and an input is kept with its run: leave it out, declare it in the agent's secrets, ` +
       "and let the tool that needs it ask for it with secrets.get";
-    if (issues.length < BOUNDS.issuesMax) issues.push({ code: "custom", path: [...path], message, input: undefined });
+    if (issues.length < SIZES.issuesMax) issues.push({ code: "custom", path: [...path], message, input: undefined });
   });
   return issues;
 }

@@ -1,5 +1,5 @@
 /** Steering a run from outside: words for its model, and wishes to pause it, let it go on, or end it. */
-import { BOUNDS } from "../core/limits.ts";
+import { SIZES } from "../codec/limits.ts";
 import type { Incarnation, Request, RequestOutcome } from "../protocol/row.ts";
 import type { World } from "../ports/world.ts";
 import { certainly } from "./certain.ts";
@@ -24,7 +24,7 @@ export async function sendTo(
   of: { readonly text: string; readonly by: string; readonly id: string },
 ): Promise<Sent> {
   const bytes = Buffer.byteLength(of.text, "utf8");
-  if (bytes > BOUNDS.messageBytesMax) return { kind: "tooLarge", bytes };
+  if (bytes > SIZES.messageBytesMax) return { kind: "tooLarge", bytes };
   const by = senderOf(of.by);
   const body = { kind: "user", text: of.text.toWellFormed(), by } as const;
   await knowSecrets(world);
@@ -37,7 +37,7 @@ export async function sendTo(
  * is not replaced in it, since other ids would become the same one.
  */
 function idOf(world: World, id: string): string {
-  const isPlain = id.isWellFormed() && id.length <= BOUNDS.nameCharactersMax && redactionIn(world).text(id) === id;
+  const isPlain = id.isWellFormed() && id.length <= SIZES.nameCharactersMax && redactionIn(world).text(id) === id;
   return isPlain ? id : world.hash(JSON.stringify(id));
 }
 

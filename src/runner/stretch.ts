@@ -4,7 +4,7 @@
  * it can take the question for the summary as well.
  */
 import { canonical } from "../codec/canonical.ts";
-import { BOUNDS } from "../core/limits.ts";
+import { SIZES } from "../codec/limits.ts";
 import { type Message, type Part, wordsOf } from "../core/message.ts";
 import type { State } from "../core/state.ts";
 import { SUMMARY, shown } from "../core/window.ts";
@@ -58,7 +58,7 @@ function endOf({ messages }: State, all: readonly Message[]): number {
   const room = lengthOf(all) * KEPT_SHARE;
   const fits = (from: number): boolean => {
     const kept = all.filter((message) => message.source !== SUMMARY && indexOf(message) >= from);
-    return kept.length <= BOUNDS.keptMessages && lengthOf(kept) <= room;
+    return kept.length <= SIZES.keptMessages && lengthOf(kept) <= room;
   };
   return replies.find(fits) ?? last;
 }

@@ -6,7 +6,7 @@
 import { Unreadable } from "../codec/canonical.ts";
 import { sentenceOf } from "../codec/value.ts";
 import type { Failure } from "../core/event.ts";
-import { BOUNDS } from "../core/limits.ts";
+import { TIMES } from "../protocol/limits.ts";
 import { type Trouble, decideRecovery, tooManyDeaths } from "../core/recovery.ts";
 import { undoOwed } from "../core/saga.ts";
 import type { State } from "../core/state.ts";
@@ -87,7 +87,7 @@ async function sleepsWell(world: World, row: Row): Promise<boolean> {
     if ((await world.chain.wake(row.park.token)).kind === "woken") return true;
   }
   // Without a token nothing sleeps longer than a wait: whoever was to park it may have died before it could.
-  const waitsUntil = isStirred ? 0 : Math.min(row.wakeAt ?? 0, row.lastCheckpointAt + BOUNDS.waitSecondsMax * 1_000);
+  const waitsUntil = isStirred ? 0 : Math.min(row.wakeAt ?? 0, row.lastCheckpointAt + TIMES.waitSecondsMax * 1_000);
   return now < Math.max(row.lastCheckpointAt, waitsUntil) + world.limits.overdueMs;
 }
 

@@ -4,7 +4,7 @@
  */
 import type { Agent, Tool } from "../agent/define.ts";
 import { bounded } from "../codec/value.ts";
-import { exhausted, extended } from "../core/budget.ts";
+import { exhausted, extended } from "../agent/spending.ts";
 import type { Failure } from "../core/event.ts";
 import { extensionOf } from "../core/extension.ts";
 import { ensure } from "../core/invariant.ts";

@@ -1,6 +1,6 @@
 /** Every answer that the document promises is really given, as it is promised; and no other is. */
 import { describe, expect, test } from "vitest";
-import { BOUNDS } from "../../src/core/limits.ts";
+import { SIZES } from "../../src/codec/limits.ts";
 import { StoreUnreachable, type World } from "../../src/ports/world.ts";
 import { type Asking, DOCUMENTED, type Desk, type From, desk } from "../support/api.ts";
 import { drive, runnerOf } from "../support/drive.ts";
@@ -9,7 +9,7 @@ import { rowOf } from "../support/stage.ts";
 const SECRET = "SECRET arn:aws:iam::123456789012:user/root AKIAIOSFODNN7EXAMPLE";
 const NOBODY: From = { caller: null };
 const ABSENT = `local-${"a".repeat(26)}`;
-const LARGE = `"${"x".repeat(BOUNDS.httpBodyBytesMax)}"`;
+const LARGE = `"${"x".repeat(SIZES.httpBodyBytesMax)}"`;
 
 type Request = readonly [request: Asking, from?: From];
 

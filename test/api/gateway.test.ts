@@ -2,7 +2,7 @@
 import { describe, expect, test } from "vitest";
 import { type FromGateway, baseOf, callerOf, gatewayHandler } from "../../functions/gateway.ts";
 import { createApi } from "../../src/api/app.ts";
-import { BOUNDS } from "../../src/core/limits.ts";
+import { SIZES } from "../../src/codec/limits.ts";
 import { transcript } from "../../src/runner/look.ts";
 import { drive, runnerOf } from "../support/drive.ts";
 import { type Recorded, gatewayEvent } from "../support/gateway-event.ts";
@@ -92,6 +92,6 @@ describe("who asks", () => {
       return callerOf({ event })?.actor ?? "";
     });
     expect(actors.map((actor) => actor.slice(-16))).toEqual(["/ann@example.com", "/bob@example.com"]);
-    expect(actors.map((actor) => actor.length)).toEqual([BOUNDS.nameCharactersMax, BOUNDS.nameCharactersMax]);
+    expect(actors.map((actor) => actor.length)).toEqual([SIZES.nameCharactersMax, SIZES.nameCharactersMax]);
   });
 });

@@ -1,8 +1,9 @@
 /** Ids, bodies, headers and paths that nobody means well with: each is refused as what it is, and none is a fault. */
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
-import type { Agent } from "../../src/agent/define.ts";
 import { BOUNDS } from "../../src/core/limits.ts";
+import type { Agent } from "../../src/agent/define.ts";
+import { SIZES } from "../../src/codec/limits.ts";
 import { type Started, startRun } from "../../src/runner/start.ts";
 import { type Answered, type Asking, desk } from "../support/api.ts";
 
@@ -103,10 +104,10 @@ describe("a body", () => {
       422,
       "InputInvalid",
     ],
-    ["that is too large", { body: `"${"x".repeat(BOUNDS.httpBodyBytesMax)}"`, headers: json }, 413, "TooLarge"],
+    ["that is too large", { body: `"${"x".repeat(SIZES.httpBodyBytesMax)}"`, headers: json }, 413, "TooLarge"],
     [
       "longer than it says",
-      { body: `"${"x".repeat(BOUNDS.httpBodyBytesMax)}"`, headers: { ...json, "content-length": "2" } },
+      { body: `"${"x".repeat(SIZES.httpBodyBytesMax)}"`, headers: { ...json, "content-length": "2" } },
       413,
       "TooLarge",
     ],
@@ -126,10 +127,10 @@ describe("a body", () => {
 
   test("is taken as deep and as large as the bounds say", async () => {
     const on = desk();
-    const deep = JSON.parse(nested(BOUNDS.inputDepthMax)) as unknown;
+    const deep = JSON.parse(nested(SIZES.inputDepthMax)) as unknown;
     expect((await on.ask({ path: "/runs", json: { agent: "omnivore", input: deep } })).status).toBe(202);
     const rest = JSON.stringify({ agent: "omnivore", input: "" }).length;
-    const large = "x".repeat(BOUNDS.httpBodyBytesMax - rest);
+    const large = "x".repeat(SIZES.httpBodyBytesMax - rest);
     const { status, body } = await on.ask({ path: "/runs", json: { agent: "omnivore", input: large } });
     expect(status).toBe(202);
     expect((await on.ask({ path: `/runs/${String(body["run"])}` })).body).toMatchObject({ omitted: ["#/task"] });
@@ -157,8 +158,8 @@ describe("a body", () => {
     const agent = (await on.agentOf("traveller")) as Agent;
     const asked = { agent, input: { to: "Rome", nights }, tenant: "local", idempotencyKey: null };
     const { issues, why } = (await startRun(on.world, asked)) as Extract<Started, { readonly kind: "invalid" }>;
-    expect(issues).toHaveLength(BOUNDS.issuesMax);
-    expect(why.match(/nights/g)).toHaveLength(BOUNDS.issuesMax);
+    expect(issues).toHaveLength(SIZES.issuesMax);
+    expect(why.match(/nights/g)).toHaveLength(SIZES.issuesMax);
   });
 });
 

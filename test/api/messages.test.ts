@@ -1,6 +1,6 @@
 /** Words over HTTP: delivered once, never to a run that somebody only believes to know. */
 import { describe, expect, test } from "vitest";
-import { BOUNDS } from "../../src/core/limits.ts";
+import { SIZES } from "../../src/codec/limits.ts";
 import { transcript } from "../../src/runner/look.ts";
 import { type Desk, desk } from "../support/api.ts";
 import { attempt, drive, runnerOf } from "../support/drive.ts";
@@ -60,9 +60,9 @@ describe("a message", () => {
   test("counts in bytes", async () => {
     const on = desk();
     const { run } = await begun(on);
-    const letters = BOUNDS.messageBytesMax / 2;
+    const letters = SIZES.messageBytesMax / 2;
     const tooLong = await say(on, run, { text: "é".repeat(letters + 1) });
-    expect([tooLong.status, tooLong.body]).toMatchObject([413, { code: "TooLarge", bytesMax: BOUNDS.messageBytesMax }]);
+    expect([tooLong.status, tooLong.body]).toMatchObject([413, { code: "TooLarge", bytesMax: SIZES.messageBytesMax }]);
     expect((await say(on, run, { text: "é".repeat(letters) })).status).toBe(202);
   });
 

@@ -1,6 +1,6 @@
 /** Runs over HTTP: started once under a key, and shown as the command line shows them. */
 import { describe, expect, test } from "vitest";
-import { BOUNDS } from "../../src/core/limits.ts";
+import { SIZES } from "../../src/codec/limits.ts";
 import type { Shown } from "../../src/runner/look.ts";
 import { show } from "../../src/runner/look.ts";
 import { fitting } from "../../src/api/operations.ts";
@@ -180,7 +180,7 @@ describe("a run that is looked at", () => {
 });
 
 describe("a document that is larger than an answer may be", () => {
-  const large = "x".repeat(BOUNDS.httpBodyBytesMax);
+  const large = "x".repeat(SIZES.httpBodyBytesMax);
 
   test("is told without its largest parts, and says which", async () => {
     const on = desk();

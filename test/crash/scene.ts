@@ -59,9 +59,9 @@ export function services(of: {
   /** In invocations of so many beats; of several, nothing acts outside. */
   readonly dialled?: number | undefined;
 }): Services {
-  const { now, forgetsKeys = false, stops = false, compacts = false, dialled } = of;
+  const { now, forgetsKeys = false, dialled } = of;
   const deeds: Deed[] = [];
-  let [closings, summaries, replies] = [0, 0, 0];
+  const counts = { closings: 0, summaries: 0, replies: 0 };
   const isDone = (key: string): boolean => deeds.some((deed) => deed.key === key);
   const act = (name: Name, gate: Gate): Tool =>
     tool({
@@ -94,26 +94,7 @@ export function services(of: {
       task: z.object({}),
       model: scriptedModel({
         name: "script",
-        reply: (conversation) => {
-          if (compacts) {
-            const isSummary = isForSummary(conversation);
-            return gate(`model.${isSummary ? "summary" : "reads"}`, async () => {
-              if (isSummary) summaries += 1;
-              return isSummary ? { text: "b is done", tokensIn: 5, tokensOut: 1 } : readingOn(conversation);
-            });
-          }
-          if (dialled !== undefined) {
-            const { length } = conversation.calls;
-            return gate(`model.after ${length}`, async () => {
-              replies += 1;
-              return harmlessReplyTo(length, dialled === 1);
-            });
-          }
-          if (!stops) return gate(`model.turn ${turnOf(conversation)}`, async () => replyTo(conversation));
-          const isClosing = hasToStop(conversation);
-          if (isClosing) closings += 1;
-          return gate(`model.${isClosing ? "closing" : "again"}`, async () => repeatedTo(conversation));
-        },
+        reply: (conversation) => replyIn(of, { conversation, gate, counts }),
       }),
       tools: {
         look: act("look", gate),
@@ -127,7 +108,39 @@ export function services(of: {
       dial: dialled === undefined ? "always" : "auto",
     }) as Agent;
   const deployed = (): string => (deeds.some(({ what }) => what === "d") ? "2" : "1");
-  return { deeds, closings: () => closings, summaries: () => summaries, replies: () => replies, agentIn, deployed };
+  const counted = { closings: () => counts.closings, summaries: () => counts.summaries, replies: () => counts.replies };
+  return { deeds, ...counted, agentIn, deployed };
+}
+
+interface Counts {
+  closings: number;
+  summaries: number;
+  replies: number;
+}
+
+function replyIn(
+  scene: { readonly stops?: boolean; readonly compacts?: boolean; readonly dialled?: number | undefined },
+  of: { readonly conversation: Conversation; readonly gate: Gate; readonly counts: Counts },
+): Promise<ScriptedReply> {
+  const { conversation, gate, counts } = of;
+  if (scene.compacts === true) {
+    const isSummary = isForSummary(conversation);
+    return gate(`model.${isSummary ? "summary" : "reads"}`, async () => {
+      if (isSummary) counts.summaries += 1;
+      return isSummary ? { text: "b is done", tokensIn: 5, tokensOut: 1 } : readingOn(conversation);
+    });
+  }
+  if (scene.dialled !== undefined) {
+    const { length } = conversation.calls;
+    return gate(`model.after ${length}`, async () => {
+      counts.replies += 1;
+      return harmlessReplyTo(length, scene.dialled === 1);
+    });
+  }
+  if (scene.stops !== true) return gate(`model.turn ${turnOf(conversation)}`, async () => replyTo(conversation));
+  const isClosing = hasToStop(conversation);
+  if (isClosing) counts.closings += 1;
+  return gate(`model.${isClosing ? "closing" : "again"}`, async () => repeatedTo(conversation));
 }
 
 /** Replies that asked for calls: speech in between does not count. */

@@ -1,7 +1,7 @@
 /** The bucket's lifecycle fits to what agents may ask for, and to what S3 takes. */
 import { expect, test } from "vitest";
 import { LIFECYCLE_RULES, type LifecycleRule } from "../../infra/retention.ts";
-import { BOUNDS } from "../../src/core/limits.ts";
+import { TIMES } from "../../src/protocol/limits.ts";
 import { ARCHIVES, ARCHIVE_TIERS } from "../../src/core/retention.ts";
 import { RUNS, archiveKey } from "../../src/runner/keys.ts";
 
@@ -21,7 +21,7 @@ test("each archive expires with its tier, whatever its size, and by one rule", (
 
 test("no object of a run goes while the run may still be kept", () => {
   const [days = 0] = expiryOf(`${RUNS}local/x/y/snapshots/0`);
-  expect(days * DAY_MS).toBeGreaterThan(BOUNDS.hotMsMax + 2 * BOUNDS.parkSecondsMax * 1_000);
+  expect(days * DAY_MS).toBeGreaterThan(TIMES.hotMsMax + 2 * TIMES.parkSecondsMax * 1_000);
 });
 
 test("what moves has stayed and will stay for as long as its class is billed", () => {

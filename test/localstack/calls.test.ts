@@ -5,7 +5,7 @@ import { ATTRIBUTES } from "../../src/adapters/aws/attributes.ts";
 import { awsClients } from "../../src/adapters/aws/clients.ts";
 import { type MeteredCall, meter } from "../../src/adapters/aws/meter.ts";
 import { awsWorld } from "../../src/adapters/aws/world.ts";
-import { BOUNDS } from "../../src/core/limits.ts";
+import { SIZES } from "../../src/codec/limits.ts";
 import { limitsFor } from "../../src/protocol/limits.ts";
 import type { Reply } from "../../src/protocol/chain.ts";
 import type { Commit, Row } from "../../src/protocol/row.ts";
@@ -50,7 +50,7 @@ test("a beat is one get, one put and three writes of the row, at the price of a 
     // One unit for an item of 1 KB; the first claim changes its status, and so two entries of the index.
     expect(units).toEqual([beat === 1 ? 3 : 1, 1, 1]);
     const item = await itemOf(payload.run);
-    expect(item[ATTRIBUTES.journal]?.B?.length ?? 0).toBeLessThanOrEqual(BOUNDS.journalBytesMax);
+    expect(item[ATTRIBUTES.journal]?.B?.length ?? 0).toBeLessThanOrEqual(SIZES.journalBytesMax);
   }
 });
 
@@ -82,7 +82,7 @@ test("a takeover is a second write, and so is a guess that was wrong; what this 
 
 test("a row stays small, whatever happens to its run", async () => {
   const { table } = worldOf(deployment.clients);
-  const tenant = "t".repeat(BOUNDS.tenantCharactersMax);
+  const tenant = "t".repeat(SIZES.tenantCharactersMax);
   const digest = "d".repeat(64);
   const [now, run, born] = [1_790_000_000_123, `${tenant}-${"a".repeat(26)}`, "bbbbbbbbbb"];
   const of = { run, born, now };

@@ -8,7 +8,8 @@ import type { Agent } from "../../src/agent/define.ts";
 import { ATTRIBUTES } from "../../src/adapters/aws/attributes.ts";
 import { createApi } from "../../src/api/app.ts";
 import { executionName } from "../../src/protocol/ids.ts";
-import { BOUNDS } from "../../src/core/limits.ts";
+import { SIZES } from "../../src/codec/limits.ts";
+import { TIMES } from "../../src/protocol/limits.ts";
 import type { World } from "../../src/ports/world.ts";
 import type { Payload } from "../../src/protocol/chain.ts";
 import type { Incarnation, Row } from "../../src/protocol/row.ts";
@@ -33,7 +34,7 @@ const HOUR_MS = 3_600_000;
 const talker = actor({ reply: () => OVER });
 const archived = { retention: { hotMs: null, archive: "warm" } } as const;
 /** Says more than a row holds, so that it becomes an object of whoever is told of it. Its runs are archived. */
-const writer = { ...actor({ reply: () => ({ text: "long ".repeat(BOUNDS.stateValueBytesMax) }) }), ...archived };
+const writer = { ...actor({ reply: () => ({ text: "long ".repeat(SIZES.stateValueBytesMax) }) }), ...archived };
 /** Waits for a yes. */
 const asker = actor({ approval: "always" });
 
@@ -196,7 +197,7 @@ async function sweeps(on: Listened): Promise<void> {
   expect(await now(on, spent)).toMatchObject({ chain: 2 });
   expect(await now(on, doomed)).toMatchObject({ phase: "Failed", told: true });
   await on.aside.objects.put(ORPHAN, Buffer.from("x"));
-  const nextDay = on.worldOf("sweep", { laterMs: BOUNDS.orphanAgeMs + HOUR_MS });
+  const nextDay = on.worldOf("sweep", { laterMs: TIMES.orphanAgeMs + HOUR_MS });
   await lookForAllOrphans(nextDay, timeOf(nextDay));
   expect(await on.aside.objects.get(ORPHAN)).toBeNull();
 }
@@ -217,7 +218,7 @@ async function doom(on: Listened): Promise<Row> {
     parent: { run, born },
   });
   const waiting = await driven(on, row, asker);
-  for (let message = 0; message <= BOUNDS.absorbMax; message += 1) await said(on, waiting, String(message));
+  for (let message = 0; message <= SIZES.absorbMax; message += 1) await said(on, waiting, String(message));
   await change(on, waiting, ["takeovers", 1_000]);
   return waiting;
 }

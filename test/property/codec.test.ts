@@ -7,7 +7,7 @@ import { cut } from "../../src/codec/transcript.ts";
 import { asJson, fromBlob, sentenceOf, toValue } from "../../src/codec/value.ts";
 import type { Json } from "../../src/core/json.ts";
 import { type Message, text } from "../../src/core/message.ts";
-import { BOUNDS } from "../../src/core/limits.ts";
+import { SIZES } from "../../src/codec/limits.ts";
 import { json } from "../support/arbitrary.ts";
 
 const SEED = 20_261;
@@ -85,7 +85,7 @@ describe("values", () => {
   test("a large one is a blob that gives it back", () => {
     const large = fc
       .tuple(json, fc.string({ unit: "grapheme" }))
-      .map(([value, word]): Json => [value, `${word} `.repeat(BOUNDS.inlineBytesMax)]);
+      .map(([value, word]): Json => [value, `${word} `.repeat(SIZES.inlineBytesMax)]);
     holds(
       large,
       (value) => {
@@ -100,7 +100,7 @@ describe("values", () => {
   test("whatever is thrown is a bounded sentence that can be stored", () => {
     holds(fc.oneof(fc.anything({ withNullPrototype: true }), hostile), (value) => {
       for (const said of [sentenceOf(value), sentenceOf(new Error(String(JSON.stringify(value))))]) {
-        expect(said.length).toBeLessThanOrEqual(BOUNDS.errorCharactersMax + 1);
+        expect(said.length).toBeLessThanOrEqual(SIZES.errorCharactersMax + 1);
         expect(JSON.parse(canonical(said))).toBe(said);
       }
     });
@@ -131,9 +131,9 @@ describe("the transcript", () => {
       transcript,
       (messages) => {
         const { segments } = cut(messages);
-        const chunksMax = segments.reduce((sum, { ref }) => sum + ref.bytes, 0) / BOUNDS.segmentBytes + 1;
-        const levels = Math.floor(Math.log(chunksMax) / Math.log(BOUNDS.segmentFanIn)) + 1;
-        expect(segments.length).toBeLessThanOrEqual(levels * (BOUNDS.segmentFanIn - 1));
+        const chunksMax = segments.reduce((sum, { ref }) => sum + ref.bytes, 0) / SIZES.segmentBytes + 1;
+        const levels = Math.floor(Math.log(chunksMax) / Math.log(SIZES.segmentFanIn)) + 1;
+        expect(segments.length).toBeLessThanOrEqual(levels * (SIZES.segmentFanIn - 1));
       },
       25,
     );

@@ -10,14 +10,14 @@ import { decodeSegment, encodeSegment } from "../../src/codec/transcript.ts";
 import { canonical } from "../../src/codec/canonical.ts";
 import { type Spent, NOTHING_SPENT, add } from "../../src/core/budget.ts";
 import type { CommitRecord, EventKind } from "../../src/core/event.ts";
-import { BOUNDS } from "../../src/core/limits.ts";
+import { SIZES } from "../../src/codec/limits.ts";
 import { type Command, type View, outstanding } from "../../src/core/outstanding.ts";
 import { PHASE_NAMES, isTerminal } from "../../src/core/phases.ts";
 import type { State } from "../../src/core/state.ts";
 import { fold, foldAll, transition } from "../../src/core/transition.ts";
 import { isLacking } from "../../src/core/upgrades.ts";
-import { type Walk, frozen, walks } from "../support/arbitrary.ts";
-import { EVENT_KINDS, aborted, eventOf, failed, view } from "../support/build.ts";
+import { type Walk, frozen, walks, walksFrom } from "../support/arbitrary.ts";
+import { EVENT_KINDS, aborted, eventOf, failed, heard, newState, view } from "../support/build.ts";
 
 const SEED = 20_260;
 
@@ -267,15 +267,20 @@ test("spent never falls, and is the sum of what was debited", () => {
 
 test("what is stored stays within its limits", () => {
   let sealedMax = 0;
-  holds(({ states }) => {
+  const long = foldAll(
+    newState(),
+    Array.from({ length: 14 }, (_, index) => heard("a long word ".repeat(100), `long-${index}`)),
+  );
+  const law = ({ states }: Walk): void => {
     for (const state of states) {
       const { segments } = encodeSnapshot({ version: 1, previous: null, seal: NOTHING_SEALED, commits: [], state });
       const sealed = segments.reduce((sum, { ref }) => sum + ref.count, 0);
       sealedMax = Math.max(sealedMax, sealed);
       const open = state.messages.slice(sealed).reduce((sum, each) => sum + Buffer.byteLength(canonical(each)), 0);
-      expect(open).toBeLessThan(BOUNDS.segmentBytes);
-      expect(segments.length).toBeLessThan(2 * BOUNDS.segmentFanIn);
+      expect(open).toBeLessThan(SIZES.segmentBytes);
+      expect(segments.length).toBeLessThan(2 * SIZES.segmentFanIn);
     }
-  }, 60);
+  };
+  fc.assert(fc.property(walksFrom(long), law), { seed: SEED, numRuns: 60 });
   expect(sealedMax).toBeGreaterThan(8);
 });

@@ -5,7 +5,7 @@
 import { expect, test } from "vitest";
 import type { Agent } from "../../src/agent/define.ts";
 import { runId } from "../../src/protocol/ids.ts";
-import { BOUNDS } from "../../src/core/limits.ts";
+import { TIMES } from "../../src/protocol/limits.ts";
 import type { Payload } from "../../src/protocol/chain.ts";
 import type { World } from "../../src/ports/world.ts";
 import { archiveKey } from "../../src/runner/keys.ts";
@@ -133,7 +133,7 @@ test("schedule 51: a run is purged with its archive while somebody who found its
   const asked = await purge(on.world, run.run);
   // By then it is killed: it is not frozen for longer than it may live.
   if (asked.kind === "tooEarly")
-    expect(asked.from).toBeGreaterThanOrEqual(began + 1_000 + BOUNDS.invocationMsMax + skewMs);
+    expect(asked.from).toBeGreaterThanOrEqual(began + 1_000 + TIMES.invocationMsMax + skewMs);
   thawed.resolve();
   await late;
   if (asked.kind === "tooEarly") on.clock.moveTo(asked.from);

@@ -1,8 +1,8 @@
 /** Model calls whose replies nobody has: they are counted however they were lost, and last words are asked for once. */
 import { expect, test } from "vitest";
+import { BOUNDS } from "../../src/core/limits.ts";
 import type { ScriptedReply } from "../../src/index.ts";
 import type { EventOf } from "../../src/core/event.ts";
-import { BOUNDS } from "../../src/core/limits.ts";
 import type { World } from "../../src/ports/world.ts";
 import { timeline } from "../../src/runner/look.ts";
 import { request } from "../../src/runner/steer.ts";

@@ -1,7 +1,7 @@
 /** What the sweeper finds and mends, and what it must not touch: ends, zombies, other sweepers, what it cannot read. */
 import { expect, test } from "vitest";
 import type { Agent } from "../../src/agent/define.ts";
-import { BOUNDS } from "../../src/core/limits.ts";
+import { TIMES } from "../../src/protocol/limits.ts";
 import { FORMAT, type Row } from "../../src/protocol/row.ts";
 import type { World } from "../../src/ports/world.ts";
 import { show } from "../../src/runner/look.ts";
@@ -19,7 +19,7 @@ const happened = (world: World, run: string) =>
 /** Nobody holds it, and it did not move for so long that it is due, whatever it waits for. */
 function due(on: Stage, run: string): void {
   const freeAt = Math.max(on.clock.now(), rowOf(on, run).leaseUntil ?? 0);
-  on.clock.moveTo(freeAt + BOUNDS.waitSecondsMax * 1_000 + on.world.limits.overdueMs);
+  on.clock.moveTo(freeAt + TIMES.waitSecondsMax * 1_000 + on.world.limits.overdueMs);
 }
 
 async function blocked(on: Stage): Promise<{ readonly agent: Agent; readonly row: Row }> {

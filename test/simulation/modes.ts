@@ -2,7 +2,7 @@
  * What a history meets. A mode says how hard and for how long; the plan of one history is drawn from its seed. Every
  * mode comes to a point from which nothing more is done to the run: from there on it has to end within a bound.
  */
-import { BOUNDS } from "../../src/core/limits.ts";
+import { TIMES } from "../../src/protocol/limits.ts";
 import { RETRY_DELAYS_MS } from "../../src/protocol/chain.ts";
 import { type Chance, chanceOf } from "./chance.ts";
 
@@ -142,7 +142,7 @@ export function livenessMsOf(of: Pick<Plan, "mode" | "repaired" | "deploys" | "i
   const { mode, repaired, deploys, isGated } = of;
   const rescued = LEASE_MS + ATTEMPTS_MS + RESCUE_MS + LEASE_MS;
   // A sweep that comes too early finds a lease, and leaves the run to the next one.
-  const overdue = OVERDUE_MS + BOUNDS.waitSecondsMax * 1_000;
+  const overdue = OVERDUE_MS + TIMES.waitSecondsMax * 1_000;
   const swept = repaired !== "nothing" ? 2 * (SWEEP_MS + LEASE_MS) + overdue : 0;
   const quiet = LEASE_MS + SETTLE_MS + TIMEOUT_MS;
   const questions =

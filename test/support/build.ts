@@ -8,7 +8,8 @@ import type { View } from "../../src/core/outstanding.ts";
 import { type Phase, isAside } from "../../src/core/phases.ts";
 import type { Action } from "../../src/core/recovery.ts";
 import { type Row, created } from "../../src/protocol/row.ts";
-import { type OpenCall, type State, initialState } from "../../src/core/state.ts";
+import type { OpenCall, State } from "../../src/core/state.ts";
+import { initialState } from "../../src/runner/new-run.ts";
 import { ACCEPTS, foldAll } from "../../src/core/transition.ts";
 
 export const AT = 1_700_000_000_000;

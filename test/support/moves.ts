@@ -23,6 +23,7 @@ import {
 } from "./build.ts";
 
 import { upgraded } from "./upgrade-moves.ts";
+import { textOf } from "./words.ts";
 import { type SagaCommand, isOfSaga, undoEnds, undoEvents, wishes } from "./undo-moves.ts";
 
 export interface Move {
@@ -291,17 +292,6 @@ function answered(call: string, state: State, pick: number): Event {
   const ids = Array.from({ length: state.absorbed.length + 1 }, (_, index) => `reconcile#${call}#${asked}#${index}`);
   const message = ids.find((id) => !state.absorbed.includes(id)) ?? "";
   // Now and then it answers a question that is not open.
-  return {
-    kind: "MessageAbsorbed",
-    at: AT,
-    stage: "taken",
-    message,
-    body: pick % 5 === 0 ? { ...body, asked: 99 } : body,
-  };
+  const said = pick % 5 === 0 ? { ...body, asked: 99 } : body;
+  return { kind: "MessageAbsorbed", at: AT, stage: "taken", message, body: said };
 }
-
-const textOf = (size: number, pick: number): string =>
-  `${pick} äß𝄞 `
-    .repeat(Math.ceil(size / 10))
-    .slice(0, size)
-    .toWellFormed();

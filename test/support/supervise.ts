@@ -6,8 +6,7 @@ import { virtualClock } from "../../src/adapters/memory/clock.ts";
 import { memoryWorld } from "../../src/adapters/memory/world.ts";
 import type { Agent } from "../../src/agent/define.ts";
 import { executionName } from "../../src/protocol/ids.ts";
-import { BOUNDS } from "../../src/core/limits.ts";
-import { type Limits, limitsFor } from "../../src/protocol/limits.ts";
+import { TIMES, type Limits, limitsFor } from "../../src/protocol/limits.ts";
 import type { Incarnation, Row } from "../../src/protocol/row.ts";
 import type { Invocation } from "../../src/ports/tasks.ts";
 import type { TelemetryRecord, World } from "../../src/ports/world.ts";
@@ -23,7 +22,7 @@ export interface Room extends Stage {
 
 export const OVERDUE_MS = 20_000;
 /** As long as a run may wait without a token, and then some. */
-export const UNPARKED_MS = BOUNDS.waitSecondsMax * 1_000 + OVERDUE_MS;
+export const UNPARKED_MS = TIMES.waitSecondsMax * 1_000 + OVERDUE_MS;
 
 export function room(change: Partial<Limits> = {}): Room {
   const clock = virtualClock(AT);

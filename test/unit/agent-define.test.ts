@@ -4,7 +4,7 @@ import { z } from "zod";
 import { AgentInvalid, defineAgent, tool } from "../../src/agent/define.ts";
 import { scriptedModel } from "../../src/agent/scripted.ts";
 import { NOTHING_SPENT } from "../../src/core/budget.ts";
-import { BOUNDS } from "../../src/core/limits.ts";
+import { SIZES } from "../../src/codec/limits.ts";
 
 type Options = Parameters<typeof defineAgent>[0];
 
@@ -60,7 +60,7 @@ describe("an agent", () => {
   const names = (count: number) => Object.fromEntries(Array.from({ length: count }, (_, index) => [`t${index}`, echo]));
 
   test("may have as many tools as models take", () => {
-    expect(Object.keys(defineAgent({ ...valid, tools: names(BOUNDS.toolsMax) }).tools)).toHaveLength(BOUNDS.toolsMax);
+    expect(Object.keys(defineAgent({ ...valid, tools: names(SIZES.toolsMax) }).tools)).toHaveLength(SIZES.toolsMax);
   });
 
   test("says how long its runs are kept in days, from an hour on, and which archive stays", () => {
@@ -112,7 +112,7 @@ describe("an agent", () => {
       /tool pay of agent travel: parallel is true or false/,
     ],
     ["a tool whose name no model takes", { tools: { "book flight": echo } }, /tool's name.*"book flight"/],
-    ["more tools than models take", { tools: names(BOUNDS.toolsMax + 1) }, /more than 128 tools/],
+    ["more tools than models take", { tools: names(SIZES.toolsMax + 1) }, /more than 128 tools/],
     ["a budget below nothing", { budget: { usd: -1 } }, /the budget of agent travel/],
     ["a budget in another currency", { budget: { eur: 1 } as never }, /the budget of agent travel/],
   ])("with %s is refused", (_, change, message) => {

@@ -4,7 +4,8 @@ import { describe, expect, test } from "vitest";
 import type { Agent } from "../../src/agent/define.ts";
 import { type Archive, readArchive } from "../../src/codec/archive.ts";
 import { sha256 } from "../../src/codec/canonical.ts";
-import { BOUNDS } from "../../src/core/limits.ts";
+import { SIZES } from "../../src/codec/limits.ts";
+import { TIMES } from "../../src/protocol/limits.ts";
 import type { Retention } from "../../src/core/retention.ts";
 import type { Row } from "../../src/protocol/row.ts";
 import { cleanUp } from "../../src/runner/clean-up.ts";
@@ -103,7 +104,7 @@ describe("an archive", () => {
     const [count, characters] = [10, 7_500_000];
     const row = await ended(on, keeping(WARM, talkative(count, characters)));
     const { blobs, leftOut, messages } = archiveIn(on, row);
-    const fitting = Math.floor(BOUNDS.archiveBlobBytesMax / (characters + 2));
+    const fitting = Math.floor(SIZES.archiveBlobBytesMax / (characters + 2));
     expect([blobs.size, leftOut.blobs.length]).toEqual([fitting, count - fitting]);
     const text = JSON.stringify(messages);
     for (const digest of leftOut.blobs) expect([blobs.has(digest), text.includes(digest)]).toEqual([false, true]);
@@ -165,7 +166,7 @@ describe("a run", () => {
 
   test("stays for longer than an invocation lives, whatever its agent says", async () => {
     const on = room({ settleMs: 2 * 3_600_000, retentionMs: DAY_MS });
-    const row = await ended(on, keeping({ hotMs: BOUNDS.hotMsMin, archive: null }));
+    const row = await ended(on, keeping({ hotMs: TIMES.hotMsMin, archive: null }));
     expect((row.expiresAtSec ?? 0) * 1_000).toBeGreaterThan(on.clock.now() + on.world.limits.settleMs);
   });
 
@@ -217,7 +218,7 @@ describe("a run", () => {
 describe("when the run is removed, its archive", () => {
   async function keptFor(on: Room): Promise<Row> {
     const row = await ended(on, keeping(WARM));
-    on.clock.moveTo(on.clock.now() + BOUNDS.invocationMsMax + on.world.limits.skewMs + 1_000);
+    on.clock.moveTo(on.clock.now() + TIMES.invocationMsMax + on.world.limits.skewMs + 1_000);
     return row;
   }
 

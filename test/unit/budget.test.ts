@@ -1,7 +1,8 @@
 /** Money and tokens: added up exactly, compared with the limit, shown with the digits that matter. */
 import { describe, expect, test } from "vitest";
 import { microUsdOf } from "../../src/agent/prices.ts";
-import { type Budget, NOTHING_SPENT, add, addGrant, exhausted, extended, usd } from "../../src/core/budget.ts";
+import { exhausted, extended, usd } from "../../src/agent/spending.ts";
+import { type Budget, NOTHING_SPENT, add, addGrant } from "../../src/core/budget.ts";
 
 const NONE = { microUsd: null, tokens: null, toolCalls: null, wallMs: null };
 const FREE: Budget = { ...NONE, beats: 10, takeovers: 3, onExhausted: "stop" };

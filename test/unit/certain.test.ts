@@ -9,7 +9,7 @@ import { memoryWorld } from "../../src/adapters/memory/world.ts";
 import type { Agent } from "../../src/agent/define.ts";
 import type { Payload } from "../../src/protocol/chain.ts";
 import { executionName } from "../../src/protocol/ids.ts";
-import { BOUNDS } from "../../src/core/limits.ts";
+import { SIZES } from "../../src/codec/limits.ts";
 import { limitsFor } from "../../src/protocol/limits.ts";
 import type { Row } from "../../src/protocol/row.ts";
 import { defineAgent, scriptedModel, tool } from "../../src/index.ts";
@@ -166,7 +166,7 @@ describe("without any answer", () => {
     expect(given).toBeInstanceOf(Undecided);
     expect(given).toBeInstanceOf(StoreUnreachable);
     expect(given).toMatchObject({ name: "Undecided", message: expect.stringContaining("HTTP 503") });
-    expect(counted.sent).toBe(BOUNDS.rewritesMax + 1);
+    expect(counted.sent).toBe(SIZES.rewritesMax + 1);
   });
 });
 

@@ -5,7 +5,7 @@ import { StateTooLarge, decodeJournal, decodeSnapshot, encodeJournal } from "../
 import { type Seal, encodeSnapshot, wholeState } from "../../src/codec/snapshot.ts";
 import type { CommitRecord, Event } from "../../src/core/event.ts";
 import type { Json } from "../../src/core/json.ts";
-import { BOUNDS } from "../../src/core/limits.ts";
+import { SIZES } from "../../src/codec/limits.ts";
 import { inline } from "../../src/core/message.ts";
 import { PHASE_NAMES } from "../../src/core/phases.ts";
 import { FORMAT, type SnapshotPointer } from "../../src/protocol/row.ts";
@@ -85,7 +85,7 @@ describe("a snapshot", () => {
 
 describe("a state that is too large", () => {
   /** The task is the one thing of the state that nothing seals. */
-  const large = { ...IN_PHASE.AwaitingLLM(), task: inline("x".repeat(BOUNDS.stateBytesMax)) };
+  const large = { ...IN_PHASE.AwaitingLLM(), task: inline("x".repeat(SIZES.stateBytesMax)) };
 
   test("is not written, and says how large it is", () => {
     expect(() => written(large)).toThrow(StateTooLarge);
@@ -94,9 +94,9 @@ describe("a state that is too large", () => {
   });
 
   test("is measured in bytes, with its tail and without what is sealed", () => {
-    const fits = { ...large, task: inline("ä".repeat(BOUNDS.stateBytesMax / 2 - 600)) };
+    const fits = { ...large, task: inline("ä".repeat(SIZES.stateBytesMax / 2 - 600)) };
     expect(() => written(fits)).not.toThrow();
-    expect(() => written({ ...fits, task: inline("ä".repeat(BOUNDS.stateBytesMax / 2)) })).toThrow(StateTooLarge);
+    expect(() => written({ ...fits, task: inline("ä".repeat(SIZES.stateBytesMax / 2)) })).toThrow(StateTooLarge);
     const long = Array.from({ length: 90 }, (_, index) => [
       replied([calls("look", "x".repeat(900))]),
       resulted(`c${index + 1}`),

@@ -2,7 +2,7 @@
 import { describe, expect, test } from "vitest";
 import { canonical, compress } from "../../src/codec/canonical.ts";
 import { type Segment, cut, decodeSegment, encodeSegment } from "../../src/codec/transcript.ts";
-import { BOUNDS } from "../../src/core/limits.ts";
+import { SIZES } from "../../src/codec/limits.ts";
 import { type Message, text } from "../../src/core/message.ts";
 
 /** Messages of one kilobyte each, so that a chunk has sixteen. */
@@ -35,7 +35,7 @@ describe("cutting", () => {
 
   test("writes the chunk count in digits to the base of the fan-in, largest first", () => {
     const counts = (chunks: number) => cut(transcript(chunks * CHUNK)).segments.map(({ ref }) => ref.count / CHUNK);
-    expect(BOUNDS.segmentFanIn).toBe(8);
+    expect(SIZES.segmentFanIn).toBe(8);
     expect(counts(1)).toEqual([1]);
     expect(counts(7)).toEqual([1, 1, 1, 1, 1, 1, 1]);
     expect(counts(8)).toEqual([8]);

@@ -1,7 +1,7 @@
 /** The dial: what of a step is committed on its own, from what it may do, what it costs and how often processes die. */
 import { describe, expect, test } from "vitest";
 import { z } from "zod";
-import { COMMIT_COST, type StepAtRisk, crashRateOf, dialOf } from "../../src/core/dial.ts";
+import { COMMIT_COST, type StepAtRisk, crashRateOf, dialOf } from "../../src/core/topologies/dial.ts";
 import type { Effect } from "../../src/core/event.ts";
 import { defineAgent, scriptedModel } from "../../src/index.ts";
 import { drive, begin, runnerOf } from "../support/drive.ts";

@@ -1,10 +1,11 @@
 /** Names: their shape, their length, and that no choice of the parts makes two of them equal. */
 import { describe, expect, test } from "vitest";
+import { BOUNDS } from "../../src/core/limits.ts";
 import { isName, isRunId, isTenant } from "../../src/core/ids.ts";
 import { bornFrom, executionName, intentKey } from "../../src/protocol/ids.ts";
 import { wrongWithKey } from "../../src/core/ids.ts";
 import { reconcileId, runId } from "../../src/protocol/ids.ts";
-import { BOUNDS } from "../../src/core/limits.ts";
+import { SIZES } from "../../src/codec/limits.ts";
 import { hash } from "../support/build.ts";
 
 const run = (tenant: string, agent: string, idempotencyKey: string) => runId(hash, { tenant, agent, idempotencyKey });
@@ -56,7 +57,7 @@ describe("a run's id", () => {
 
 describe("the name of an execution", () => {
   test("has at most 80 characters, whatever the tenant and for as long as anyone can count", () => {
-    const longest = executionName(run("a".repeat(BOUNDS.tenantCharactersMax), "travel", "k"), bornFrom(hash("x")), 1e9);
+    const longest = executionName(run("a".repeat(SIZES.tenantCharactersMax), "travel", "k"), bornFrom(hash("x")), 1e9);
     expect(longest.length).toBeLessThanOrEqual(80);
     expect(longest).toMatch(/^[a-z0-9-]+$/);
   });

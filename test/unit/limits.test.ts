@@ -1,8 +1,8 @@
 /** Bounds fit into each other, and a world whose bounds do not is refused before it starts. */
 import { describe, expect, test } from "vitest";
 import { InvariantViolated } from "../../src/core/invariant.ts";
-import { BOUNDS } from "../../src/core/limits.ts";
-import { type Limits, limitsFor } from "../../src/protocol/limits.ts";
+import { SIZES } from "../../src/codec/limits.ts";
+import { TIMES, type Limits, limitsFor } from "../../src/protocol/limits.ts";
 
 const MINUTE = 60_000;
 
@@ -63,15 +63,15 @@ describe("refused", () => {
 
 describe("bounds", () => {
   test("of what is stored contain each other", () => {
-    expect(BOUNDS.journalBytesMax).toBeLessThan(BOUNDS.stateBytesMax);
-    expect(BOUNDS.segmentBytes).toBeLessThan(BOUNDS.stateBytesMax);
-    expect(BOUNDS.inlineBytesMax).toBeLessThan(BOUNDS.blobBytesMax);
-    expect(2 * BOUNDS.previewCharacters).toBeLessThan(BOUNDS.inlineBytesMax);
-    expect(BOUNDS.segmentFanIn).toBeGreaterThan(1);
+    expect(SIZES.journalBytesMax).toBeLessThan(SIZES.stateBytesMax);
+    expect(SIZES.segmentBytes).toBeLessThan(SIZES.stateBytesMax);
+    expect(SIZES.inlineBytesMax).toBeLessThan(SIZES.blobBytesMax);
+    expect(2 * SIZES.previewCharacters).toBeLessThan(SIZES.inlineBytesMax);
+    expect(SIZES.segmentFanIn).toBeGreaterThan(1);
   });
 
   test("of waiting lie within those of parking", () => {
-    expect(BOUNDS.waitSecondsMax).toBeLessThan(BOUNDS.parkSecondsMax);
-    expect(limitsFor(MINUTE).idleRunMs).toBeLessThanOrEqual(BOUNDS.parkSecondsMax * 1_000);
+    expect(TIMES.waitSecondsMax).toBeLessThan(TIMES.parkSecondsMax);
+    expect(limitsFor(MINUTE).idleRunMs).toBeLessThanOrEqual(TIMES.parkSecondsMax * 1_000);
   });
 });

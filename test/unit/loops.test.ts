@@ -1,8 +1,8 @@
 /** What the loop detector takes for a loop, and what it does not. */
 import { describe, expect, test } from "vitest";
+import { BOUNDS } from "../../src/core/limits.ts";
 import type { Event } from "../../src/core/event.ts";
 import type { Json } from "../../src/core/json.ts";
-import { BOUNDS } from "../../src/core/limits.ts";
 import { loopOf } from "../../src/core/topologies/loops.ts";
 import { foldAll } from "../../src/core/transition.ts";
 import { AT, after, calls, heard, intended, invoked, replied, startedEvent } from "../support/build.ts";

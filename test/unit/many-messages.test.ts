@@ -2,7 +2,7 @@
 import { describe, expect, test } from "vitest";
 import { canonical } from "../../src/codec/canonical.ts";
 import { decodeSnapshot } from "../../src/codec/snapshot.ts";
-import { BOUNDS } from "../../src/core/limits.ts";
+import { SIZES } from "../../src/codec/limits.ts";
 import type { Conversation } from "../../src/index.ts";
 import type { SnapshotPointer } from "../../src/protocol/row.ts";
 import { type TimelineEntry, timeline, transcript } from "../../src/runner/look.ts";
@@ -43,13 +43,13 @@ async function mustBeWhole(on: Room, run: string, count = MANY): Promise<void> {
   const heard = ((await transcript(on.world, run)) ?? []).filter(({ source }) => source === "user:ann");
   expect(heard).toHaveLength(count);
   // A commit for each batch, the batch that is cleared with it, and what the run did besides.
-  expect(rowOf(on, run).version).toBeLessThanOrEqual(Math.ceil(count / BOUNDS.absorbMax) + 10);
+  expect(rowOf(on, run).version).toBeLessThanOrEqual(Math.ceil(count / SIZES.absorbMax) + 10);
   const perCommit = Map.groupBy(
     events.filter((event) => event.kind === "MessageAbsorbed" && event.stage === "taken"),
     ({ version }) => version,
   );
-  expect(Math.max(...[...perCommit.values()].map((each) => each.length))).toBeLessThan(2 * BOUNDS.absorbMax);
-  expect(Math.max(...stateSizes(on, run))).toBeLessThan(BOUNDS.stateBytesMax);
+  expect(Math.max(...[...perCommit.values()].map((each) => each.length))).toBeLessThan(2 * SIZES.absorbMax);
+  expect(Math.max(...stateSizes(on, run))).toBeLessThan(SIZES.stateBytesMax);
 }
 
 /** The state of every snapshot that was committed, back to the first one. */

@@ -3,7 +3,8 @@ import { APICallError, type LanguageModelV4 } from "@ai-sdk/provider";
 import { describe, expect, test } from "vitest";
 import { type ModelOutcome, modelOf } from "../../src/agent/model.ts";
 import { scriptedModel } from "../../src/agent/scripted.ts";
-import { BOUNDS } from "../../src/core/limits.ts";
+import { SIZES } from "../../src/codec/limits.ts";
+import { TIMES } from "../../src/protocol/limits.ts";
 import { text } from "../../src/core/message.ts";
 import { type ChatAnswer, startChatServer } from "../support/chat-completions.ts";
 
@@ -77,7 +78,7 @@ describe("may be asked again", () => {
     ["nonsense", { "retry-after": "soon" }, null],
     ["nothing", { "retry-after": "" }, null],
     ["for ever", { "retry-after": "9".repeat(400) }, null],
-    ["a year", { "retry-after": "31536000" }, BOUNDS.parkSecondsMax * 1_000],
+    ["a year", { "retry-after": "31536000" }, TIMES.parkSecondsMax * 1_000],
   ])("retry-after in %s", async (_, headers, retryAfterMs) => {
     expect(await answered(error(429, { headers }))).toMatchObject({ retryable: true, retryAfterMs });
   });
@@ -134,7 +135,7 @@ describe("the message", () => {
 
   test("is bounded, and whole characters", async () => {
     const message = messageOf(await answered(error(400, { message: "😀".repeat(5_000) })));
-    expect(message.length).toBeLessThanOrEqual(BOUNDS.errorCharactersMax + 1);
+    expect(message.length).toBeLessThanOrEqual(SIZES.errorCharactersMax + 1);
     expect(messageOf(await answered(error(400, { message: ".😀\ud800".repeat(5_000) }))).isWellFormed()).toBe(true);
   });
 

@@ -3,7 +3,7 @@ import { describe, expect, test } from "vitest";
 import { z } from "zod";
 import { type Tool, tool } from "../../src/agent/define.ts";
 import { type Model, type ModelOutcome, type ModelReply, modelOf } from "../../src/agent/model.ts";
-import { BOUNDS } from "../../src/core/limits.ts";
+import { SIZES } from "../../src/codec/limits.ts";
 import { type Message, type Part, inline, text } from "../../src/core/message.ts";
 import { type ChatAnswer, type ChatServer, startChatServer } from "../support/chat-completions.ts";
 
@@ -263,18 +263,18 @@ describe("the reply", () => {
 
   test("of as many calls and bytes as are allowed is taken, and of more is refused", async () => {
     const calls = (count: number) => Array.from({ length: count }, () => ({ tool: "t", args: "{}" }));
-    const most = await answered({ kind: "reply", calls: calls(BOUNDS.callsPerReplyMax) });
+    const most = await answered({ kind: "reply", calls: calls(SIZES.callsPerReplyMax) });
     expect(most).toMatchObject({ kind: "reply" });
-    expect(await answered({ kind: "reply", calls: calls(BOUNDS.callsPerReplyMax + 1) })).toStrictEqual({
+    expect(await answered({ kind: "reply", calls: calls(SIZES.callsPerReplyMax + 1) })).toStrictEqual({
       kind: "failed",
       failure: { code: "ReplyTooLarge", message: "you asked for 17 calls at once; 16 are taken at most" },
       retryable: false,
       retryAfterMs: null,
       spent: { tokensIn: expect.any(Number) as number, tokensOut: expect.any(Number) as number },
     });
-    const long = await answered({ kind: "reply", text: "ä".repeat(BOUNDS.replyBytesMax / 2) });
+    const long = await answered({ kind: "reply", text: "ä".repeat(SIZES.replyBytesMax / 2) });
     expect(long).toMatchObject({ kind: "reply" });
-    const longer = await answered({ kind: "reply", text: `${"ä".repeat(BOUNDS.replyBytesMax / 2)}.` });
+    const longer = await answered({ kind: "reply", text: `${"ä".repeat(SIZES.replyBytesMax / 2)}.` });
     expect(longer).toMatchObject({ kind: "failed", failure: { code: "ReplyTooLarge" }, retryable: false });
   });
 

@@ -1,6 +1,6 @@
 /** Ends with a name of their own: no retry comes back to them, and no progress takes them back. */
 import { expect, test } from "vitest";
-import { BOUNDS } from "../../src/core/limits.ts";
+import { SIZES } from "../../src/codec/limits.ts";
 import { show, timeline } from "../../src/runner/look.ts";
 import { begin, mortal } from "../support/drive.ts";
 import { actor, callsThenOver, chainedStage, never, rowOf } from "../support/stage.ts";
@@ -22,7 +22,7 @@ test("a state that outgrew its bound ends its run by that name at once: nothing 
   going.record({ kind: "RunStarted", at: on.clock.now(), agentVersion: "1" });
   // All of one name: they fit into the journal, and not into the state that is stored next.
   const child = `local-${"a".repeat(26)}`;
-  const count = Math.ceil(BOUNDS.stateBytesMax / child.length);
+  const count = Math.ceil(SIZES.stateBytesMax / child.length);
   for (let each = 0; each < count; each += 1) going.record({ kind: "ChildStarted", at: on.clock.now(), child });
   await going.commit({ release: false });
   hear(on, out, null);

@@ -1,7 +1,7 @@
 /** Objects that no row names: found once a day, by one key of each incarnation, and only where it is certain. */
 import { describe, expect, test } from "vitest";
 import { memoryObjectStore, memoryStore } from "../../src/adapters/memory/tables.ts";
-import { BOUNDS } from "../../src/core/limits.ts";
+import { TIMES } from "../../src/protocol/limits.ts";
 import type { TelemetryRecord, World } from "../../src/ports/world.ts";
 import { incarnationOf, prefixUnder, snapshotKey } from "../../src/runner/keys.ts";
 import { lookForOrphans } from "../../src/runner/orphans.ts";
@@ -12,7 +12,7 @@ import { endedRun, readable, verbose } from "../support/remains.ts";
 import { type Stage, rowOf, stage } from "../support/stage.ts";
 
 const keysOf = ({ world }: Stage): readonly string[] => [...world.store.objects.keys()];
-const DAY_MS = BOUNDS.orphanAgeMs;
+const DAY_MS = TIMES.orphanAgeMs;
 
 function pass({ clock }: Stage, ms: number): void {
   clock.moveTo(clock.now() + ms);

@@ -1,7 +1,7 @@
 /** The resume table: what becomes of a call that a crash or a silence left open is computed, never guessed (seed 4). */
 import { describe, expect, test } from "vitest";
-import { RESUME, afterCrash, afterSilence } from "../../src/core/ledger.ts";
 import { BOUNDS } from "../../src/core/limits.ts";
+import { RESUME, afterCrash, afterSilence } from "../../src/core/ledger.ts";
 import type { OpenCall } from "../../src/core/state.ts";
 import { SHA } from "../support/build.ts";
 

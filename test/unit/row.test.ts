@@ -3,7 +3,7 @@
  * played here as decisions over one row, step by step.
  */
 import { describe, expect, test } from "vitest";
-import { BOUNDS } from "../../src/core/limits.ts";
+import { TIMES } from "../../src/protocol/limits.ts";
 import { type Claim, type Commit, type Entry, type Park, type Row, FORMAT } from "../../src/protocol/row.ts";
 import { claimed, committed, hasEnded, isExpired, parked, present, stirred, told } from "../../src/protocol/row.ts";
 import { AT, BORN, RUN, SHA, row } from "../support/build.ts";
@@ -243,7 +243,7 @@ describe("a row is there", () => {
     const ended = row({ expiresAtSec: AT / 1_000 });
     expect(isExpired(ended, AT - 1)).toBe(false);
     expect(isExpired(ended, AT)).toBe(true);
-    expect(isExpired(row(), AT + BOUNDS.parkSecondsMax * 1_000)).toBe(false);
+    expect(isExpired(row(), AT + TIMES.parkSecondsMax * 1_000)).toBe(false);
     expect(present(ended, { ...OF, now: AT - 1 })).toEqual(ended);
     expect(present(ended, OF)).toEqual({ kind: "missing" });
     expect(present(null, OF)).toEqual({ kind: "missing" });

@@ -1,7 +1,7 @@
 /** Business keys: an agent's own names for its deeds. One key is one deed, whoever asks for it and however often. */
 import { describe, expect, test } from "vitest";
 import type { Tool } from "../../src/agent/define.ts";
-import { BOUNDS } from "../../src/core/limits.ts";
+import { SIZES } from "../../src/codec/limits.ts";
 import { OutcomeUnknown } from "../../src/index.ts";
 import { decide } from "../../src/runner/gate.ts";
 import { ledger, show, timeline } from "../../src/runner/look.ts";
@@ -61,7 +61,7 @@ describe("a call is refused before any intent, and the model is told why,", () =
     ["has a space", () => "trip 42", "printable ASCII"],
     ["has a line break", () => "trip\n42", "printable ASCII"],
     ["has other letters", () => "flüg", "printable ASCII"],
-    ["is too long", () => "k".repeat(BOUNDS.businessKeyCharactersMax + 1), "129 characters, 128 are allowed"],
+    ["is too long", () => "k".repeat(SIZES.businessKeyCharactersMax + 1), "129 characters, 128 are allowed"],
     ["is a number", () => 42, "is not a text but number"],
     ["is a promise", () => Promise.reject(new Error("no")), "is not a text but object"],
   ])("where its key %s", async (_, made, why) => {

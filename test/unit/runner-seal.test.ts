@@ -1,7 +1,7 @@
 /** Sealed events: when they are written and by whom, and that nothing of it can hold a run up or be written twice. */
 import { describe, expect, test } from "vitest";
 import { decodeSnapshot } from "../../src/codec/snapshot.ts";
-import { BOUNDS } from "../../src/core/limits.ts";
+import { SIZES } from "../../src/codec/limits.ts";
 import type { Payload } from "../../src/protocol/chain.ts";
 import type { World } from "../../src/ports/world.ts";
 import { CommitCache } from "../../src/runner/history.ts";
@@ -13,7 +13,7 @@ import { attempt, begin, drive, mortal, runnerOf } from "../support/drive.ts";
 import { beats, longActor, recorded } from "../support/history.ts";
 import { type Stage, beforeCommit, callsThenOver, never, rowOf, stage } from "../support/stage.ts";
 
-const PER_SEAL = BOUNDS.snapshotsPerSeal;
+const PER_SEAL = SIZES.snapshotsPerSeal;
 const LONG = longActor({ reply: callsThenOver(1_000) });
 
 /** A run on a stage after that many beats, each of which committed one snapshot. */

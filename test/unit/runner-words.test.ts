@@ -1,6 +1,6 @@
 /** Words for the model that arrive while a run is at work: heard once, in their place, and never lost. */
 import { describe, expect, test } from "vitest";
-import { BOUNDS } from "../../src/core/limits.ts";
+import { SIZES } from "../../src/codec/limits.ts";
 import type { Conversation } from "../../src/index.ts";
 import type { World } from "../../src/ports/world.ts";
 import { show, transcript } from "../../src/runner/look.ts";
@@ -84,7 +84,7 @@ describe("words", () => {
     const on = stage();
     const { agent } = listening({});
     const payload = await begin(on.world, agent, {});
-    const bytes = BOUNDS.messageBytesMax;
+    const bytes = SIZES.messageBytesMax;
     expect(await send(on.world, words(payload.run, "é".repeat(bytes / 2 + 1)))).toEqual({
       kind: "tooLarge",
       bytes: bytes + 2,

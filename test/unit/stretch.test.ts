@@ -1,7 +1,7 @@
 /** Which stretch of a transcript a summary may stand for, and what stays of it. */
 import { describe, expect, test } from "vitest";
 import type { Event } from "../../src/core/event.ts";
-import { BOUNDS } from "../../src/core/limits.ts";
+import { SIZES } from "../../src/codec/limits.ts";
 import type { State } from "../../src/core/state.ts";
 import { foldAll } from "../../src/core/transition.ts";
 import { shown } from "../../src/core/window.ts";
@@ -35,7 +35,7 @@ describe("what stays", () => {
     expect(idsOf(shorter(few))).toEqual(["m1", "m8", "m6", "m7"]);
     const many = after(startedEvent, ...turns(40));
     const kept = idsOf(shorter(many)).length - 2;
-    expect(kept).toBe(BOUNDS.keptMessages);
+    expect(kept).toBe(SIZES.keptMessages);
   });
 
   test("is the last turn also where it is longer than everything before it", () => {

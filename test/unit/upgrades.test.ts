@@ -1,7 +1,7 @@
 /** A run and the code that is deployed: what it waits for, what it costs meanwhile, and what reaches it all the same. */
 import { describe, expect, test } from "vitest";
 import type { Agent } from "../../src/agent/define.ts";
-import { BOUNDS } from "../../src/core/limits.ts";
+import { TIMES } from "../../src/protocol/limits.ts";
 import type { Payload } from "../../src/protocol/chain.ts";
 import { decide } from "../../src/runner/gate.ts";
 import { ledger, show, timeline, transcript } from "../../src/runner/look.ts";
@@ -50,7 +50,7 @@ describe("an agent that cannot be loaded", () => {
       payload = reply;
     }
     expect(waits).toEqual([30, 30, 60, 120, 240, 480, 960, 1_920, 3_600, 3_600, 3_600, 3_600]);
-    expect(Math.max(...waits) * 1_000).toBe(BOUNDS.lookMsMax);
+    expect(Math.max(...waits) * 1_000).toBe(TIMES.lookMsMax);
     expect(deadlines.size).toBe(1);
     expect(await kindsOf(on, payload.run)).toEqual(["hold"]);
     expect(await show(on.world, payload.run)).toMatchObject({

@@ -1,8 +1,8 @@
 /** Values of unknown origin become JSON, or a reason why not; nothing is lost without a word. */
 import { describe, expect, test } from "vitest";
+import { SIZES } from "../../src/codec/limits.ts";
 import { canonical, compress } from "../../src/codec/canonical.ts";
 import { asJson, blobsIn, bounded, fromBlob, sentenceOf, toValue } from "../../src/codec/value.ts";
-import { BOUNDS } from "../../src/core/limits.ts";
 
 function circle(): unknown {
   const value: { self?: unknown } = {};
@@ -49,10 +49,10 @@ describe("refused, with the reason", () => {
   });
 
   test("what is larger than any blob, with both sizes", () => {
-    const text = "x".repeat(BOUNDS.blobBytesMax);
+    const text = "x".repeat(SIZES.blobBytesMax);
     expect(asJson(text)).toEqual({
       ok: false,
-      why: `it has ${BOUNDS.blobBytesMax + 2} characters as JSON, ${BOUNDS.blobBytesMax} are kept at most`,
+      why: `it has ${SIZES.blobBytesMax + 2} characters as JSON, ${SIZES.blobBytesMax} are kept at most`,
     });
     expect(asJson(text.slice(2)).ok).toBe(true);
   });
@@ -91,7 +91,7 @@ describe("taken as JSON sees it", () => {
 });
 
 describe("a value to keep", () => {
-  const { inlineBytesMax, previewCharacters } = BOUNDS;
+  const { inlineBytesMax, previewCharacters } = SIZES;
 
   test("stays inline up to the bound, in bytes", () => {
     const most = "x".repeat(inlineBytesMax - 2);
@@ -138,7 +138,7 @@ describe("a value to keep", () => {
     const { sha256 = "", bytes = new Uint8Array() } = toValue("x".repeat(inlineBytesMax)).blob ?? {};
     expect(() => fromBlob(sha256, compress('"other"'))).toThrow(unreadable);
     expect(() => fromBlob(sha256, bytes.slice(0, -1))).toThrow(unreadable);
-    expect(() => fromBlob(sha256, compress("0".repeat(4 * BOUNDS.blobBytesMax + 1)))).toThrow(unreadable);
+    expect(() => fromBlob(sha256, compress("0".repeat(4 * SIZES.blobBytesMax + 1)))).toThrow(unreadable);
   });
 });
 
@@ -162,9 +162,9 @@ describe("what was thrown, as a sentence", () => {
   });
 
   test("is bounded, and cut between characters", () => {
-    const long = bounded("x".repeat(BOUNDS.errorCharactersMax - 1) + "𝄞".repeat(9));
-    expect(long.length).toBe(BOUNDS.errorCharactersMax + 1);
+    const long = bounded("x".repeat(SIZES.errorCharactersMax - 1) + "𝄞".repeat(9));
+    expect(long.length).toBe(SIZES.errorCharactersMax + 1);
     expect(long.endsWith("\uFFFD…")).toBe(true);
-    expect(bounded("x".repeat(BOUNDS.errorCharactersMax))).not.toContain("…");
+    expect(bounded("x".repeat(SIZES.errorCharactersMax))).not.toContain("…");
   });
 });

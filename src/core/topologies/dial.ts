@@ -3,7 +3,7 @@
  * calls start, and their results before the model hears of them. It decides what a death may cost, never what it may
  * break: a plan waits only where nothing outside is changed (rule 1), and one at a time (schedules 70 to 72).
  */
-import type { Effect } from "./event.ts";
+import type { Effect } from "../event.ts";
 
 /** `always`: every plan is committed before its calls start. */
 export type Dial = "auto" | "always";
