@@ -1,7 +1,6 @@
 /** The public surface: what an agent imports. */
 export {
   AgentInvalid,
-  OutcomeUnknown,
   check,
   defineAgent,
   tool,
@@ -15,6 +14,7 @@ export {
   type Tool,
   type ToolContext,
 } from "./agent/define.ts";
+export { OutcomeUnknown, Rejected } from "./agent/outcome.ts";
 export type { SagaOptions, Undo, UndoContext } from "./agent/undo.ts";
 export { defineChaos, type Chaos, type OutsideEffect } from "./agent/chaos.ts";
 export type { Config } from "./agent/config.ts";

@@ -1,5 +1,6 @@
 /** Services can be told to misbehave, so that demos and tests see what a bad day does to a run. */
 import { setTimeout as wait } from "node:timers/promises";
+import { Rejected } from "cairn";
 import { type Service, openFile } from "./service-file.ts";
 
 /** What goes wrong with the next `times` requests. */
@@ -38,7 +39,7 @@ export async function misbehave(service: Service, at: { moment: Moment; signal: 
     case "fail":
       throw new Error(`the ${service} service is out of order`);
     case "decline":
-      throw new Error(`the ${service} is declined`);
+      throw new Rejected(`the ${service} is declined`);
     case "die":
       process.kill(process.pid, "SIGKILL");
       return;

@@ -37,6 +37,11 @@ export const KEYS: readonly Mutant[] = [
     from: "if (!isNext(call) || call.intent === null) return false;",
     to: "if (call.tries >= 0) return false;",
   }),
+  off(74, "any error says that a call failed", {
+    file: "src/runner/act.ts",
+    from: "run.unanswered.has(open.call) && !isAnswer",
+    to: "run.unanswered.size < 0 && !isAnswer",
+  }),
   without("one key may have other arguments", KEYS_TEST, {
     file: CALL_KEY,
     from: "use.tool !== open.tool || use.argsDigest !== argsDigest",

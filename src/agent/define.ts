@@ -283,14 +283,6 @@ export function tool<Schema extends z.ZodType>(options: ToolOptions<Schema>): To
 
 export const check = <Task>(name: string, holds: Check<Task>["holds"]): Check<Task> => ({ name, holds });
 
-/**
- * What a tool throws when it cannot tell whether its effect happened: a connection that broke after the request left.
- * Any other error says that it did not.
- */
-export class OutcomeUnknown extends Error {
-  override readonly name = "OutcomeUnknown";
-}
-
 const firstIssue = (error: z.ZodError | undefined): string =>
   error?.issues.map(({ path, message }) => `${path.join(".")}: ${message}`)[0] ?? "";
 

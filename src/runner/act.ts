@@ -101,6 +101,10 @@ async function recordEnd(run: ActiveRun, agent: Agent, of: Runnable & { readonly
       return recordHappened(run, { call: open.call, tool, result, by: "other side", evidence: ended.why });
     }
     if (open.undoes !== undefined) return recordSilence(run, open, { tool, why: ended.why });
+    if (run.unanswered.has(open.call) && !isAnswer(open, ended.error)) {
+      const why = bounded(`${ended.why}; an earlier try gave no answer, so that says nothing of the call`);
+      return recordSilence(run, open, { tool, why });
+    }
     const known = triedAgain(run, agent, { open, tool, error: ended.error, why: ended.why });
     if (known === null) return;
     const evidence = bounded(`${read.evidence}${known}`);
@@ -120,6 +124,13 @@ async function recordEnd(run: ActiveRun, agent: Agent, of: Runnable & { readonly
   recordResult(run, open.call, { outcome, value: inline(why), evidence });
 }
 
+/**
+ * Whether the error speaks for all tries of the call. One without an outside effect has nothing to be unsure of, and one
+ * that was probed is known not to have happened before. By name: an agent may have another copy of the class.
+ */
+const isAnswer = ({ intent }: OpenCall, error: unknown): boolean =>
+  intent?.effect !== "keyed" || (error instanceof Error && error.name === "Rejected");
+
 /** That it returned is what counts; what cannot be kept of it is only not told. */
 async function recordUndone(run: ActiveRun, { call, value }: { call: string; value: unknown }): Promise<void> {
   const parsed = asJson(value ?? null);
@@ -133,6 +144,7 @@ function recordSilence(run: ActiveRun, open: OpenCall, of: { tool: Tool; why: st
   const { call } = open;
   const decision = afterSilence(open);
   if (decision === "again") {
+    run.unanswered.add(call);
     const action = { kind: "again", call } as const;
     run.record({ kind: "RecoveryDecided", at, rule: "call ended without an answer", why: of.why, action });
     return;
@@ -163,7 +175,7 @@ export async function recover(run: ActiveRun, agent: Agent, calls: readonly stri
     const at = run.now;
     const decision = afterCrash(open, fits);
     if (decision === "again") {
-      run.inherited.add(call);
+      run.unanswered.add(call);
       run.record({ kind: "ToolInvoked", at, call, epoch: run.row.epoch });
       continue;
     }

@@ -67,8 +67,8 @@ export class ActiveRun {
   replies = 0;
   /** It ran tools that another invocation had released. */
   recovered = false;
-  /** Calls that another invocation had released before: nobody here can say that they never began. */
-  readonly inherited = new Set<string>();
+  /** Calls of which a try may have left that gave no answer, here or before: nobody can say that they never began. */
+  readonly unanswered = new Set<string>();
   /** What was recorded has to be durable before the model hears of it (rule 2). */
   commitFirst = false;
   /** Something outlived its timeout: this process has to end before it does anything else. */

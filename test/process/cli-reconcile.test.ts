@@ -3,17 +3,22 @@ import { type TestContext, describe, expect, it } from "vitest";
 import { type Desk, cairn, cairnRunning, desk, documentOf, input, killHeld, mailsIn, until } from "../support/cli.ts";
 
 /** Long enough to be too early with the first answer, short enough to wait for. */
-const SHORT = { CAIRN_BEAT_SECONDS: "3", CAIRN_LIMITS: '{"settleMs":2000,"skewMs":100}' };
+const short = (settleMs: number) => ({
+  CAIRN_BEAT_SECONDS: "3",
+  CAIRN_LIMITS: JSON.stringify({ settleMs, skewMs: 100 }),
+});
+const SETTLE_MS = 2_000;
 const START = ["start", "clerk", "--input", input("mail"), "--key", "k", "--wait"];
 
 /** Who goes on with an answer has the time of a busy machine: it needs no lease to lapse. */
 const GO_ON = [...START, "--beat-seconds", "60"];
 
 /** A run whose mail has left when its process died. */
-async function blocked({
-  onTestFinished,
-}: TestContext): Promise<{ readonly at: Desk; readonly run: string; readonly said: string }> {
-  const at = desk({ ...SHORT, CAIRN_HOLD: "after:effect:mail" }, onTestFinished);
+async function blocked(
+  { onTestFinished }: TestContext,
+  settleMs = SETTLE_MS,
+): Promise<{ readonly at: Desk; readonly run: string; readonly said: string }> {
+  const at = desk({ ...short(settleMs), CAIRN_HOLD: "after:effect:mail" }, onTestFinished);
   const waiting = cairnRunning(at, START);
   await killHeld(at);
   const { exit, out } = await waiting.ended;
@@ -55,7 +60,8 @@ describe.concurrent("a call whose outcome nobody knows", () => {
   });
 
   it("is not taken as failed before anybody can know that", async (context) => {
-    const { at, run } = await blocked(context);
+    // A busy machine takes its time until somebody has typed the first answer.
+    const { at, run } = await blocked(context, 10_000);
     const words = ["reconcile", run.slice(6, 14), "c1", "--as", "failed"];
     const early = await cairn(at, words);
     expect([early.exit, early.err]).toEqual([4, expect.stringContaining("error TooEarly:")]);

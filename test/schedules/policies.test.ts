@@ -100,3 +100,17 @@ test("schedule 61: the first of two calls that run one after another dies; the s
   expect(keys).toHaveLength(1);
   expect(keys).not.toContain(first);
 });
+
+test("schedule 74: a keyed call lands and its process dies; the next try cannot reach the other side", async () => {
+  const on = chainedStage();
+  const run = (): never => {
+    throw new Error("the connection is refused");
+  };
+  const agent = actor({ effect: "keyed", run });
+  const { run: id } = await begin(on.world, agent, {});
+  const landed = await dieInTool(on, agent);
+  await playOut(on, agent);
+  // Its model is told that nobody knows: told that it failed, it would do it once more under another key.
+  expect(await ledger(on.world, id)).toMatchObject([{ key: landed, status: "unknown" }]);
+  expect(rowOf(on, id).status).toBe("completed");
+});
