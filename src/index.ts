@@ -1,6 +1,5 @@
 /** The public surface: what an agent imports. */
 export {
-  AgentInvalid,
   check,
   defineAgent,
   tool,
@@ -14,6 +13,7 @@ export {
   type Tool,
   type ToolContext,
 } from "./agent/define.ts";
+export { AgentInvalid } from "./agent/invalid.ts";
 export { OutcomeUnknown, Rejected } from "./agent/outcome.ts";
 export type { SagaOptions, Undo, UndoContext } from "./agent/undo.ts";
 export { defineChaos, type Chaos, type OutsideEffect } from "./agent/chaos.ts";

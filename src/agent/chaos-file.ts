@@ -4,7 +4,7 @@
  */
 import * as z from "zod";
 import type { Chaos, OutsideEffect } from "./chaos.ts";
-import { AgentInvalid } from "./define.ts";
+import { AgentInvalid } from "./invalid.ts";
 import { importFile } from "./import-file.ts";
 
 const fn = z.custom<never>((value) => typeof value === "function", "it is no function");

@@ -3,7 +3,8 @@
  * an hour that a tool can never be started.
  */
 import type { Limits } from "../protocol/limits.ts";
-import { type Agent, AgentInvalid, type Tool } from "./define.ts";
+import type { Agent, Tool } from "./define.ts";
+import { AgentInvalid } from "./invalid.ts";
 import { modelOf } from "./model.ts";
 import { describeTools, isZod } from "./tool-schema.ts";
 

@@ -16,6 +16,7 @@ import type { UpgradePolicy } from "../core/state.ts";
 import { type Topology, react } from "../core/topologies/react.ts";
 import { type BudgetOptions, budgetFrom, budgetSchema } from "./budget.ts";
 import { type ContextOptions, contextSchema } from "./context.ts";
+import { AgentInvalid } from "./invalid.ts";
 import { parseSchedule } from "./firing-times.ts";
 import { PRICE, type Price, type Priced, listPriceOf } from "./prices.ts";
 import { type RetentionOptions, retentionOf } from "./retention.ts";
@@ -179,12 +180,6 @@ interface AgentOptions<Task extends z.ZodType> {
   readonly saga?: SagaOptions;
   /** Names of what its tools may ask for, such as `AIRLINE_TOKEN`; no value is ever written. */
   readonly secrets?: readonly string[];
-}
-
-/** An agent that cannot be run, and why. */
-export class AgentInvalid extends Error {
-  override readonly name = "AgentInvalid";
-  readonly code = "AgentInvalid";
 }
 
 export function defineAgent<Task extends z.ZodType>(options: AgentOptions<Task>): Agent<Task> {

@@ -5,7 +5,8 @@
 import { existsSync } from "node:fs";
 import { resolve } from "node:path";
 import { isName } from "../core/ids.ts";
-import { type Agent, AgentInvalid } from "./define.ts";
+import type { Agent } from "./define.ts";
+import { AgentInvalid } from "./invalid.ts";
 import { importFile } from "./import-file.ts";
 
 /** Every agent that the file exports, under whichever name. Throws `AgentInvalid`. */

@@ -5,7 +5,8 @@
 import type { LanguageModelV4FunctionTool } from "@ai-sdk/provider";
 import * as z from "zod";
 import { sentenceOf } from "../codec/value.ts";
-import { AgentInvalid, type Tool } from "./define.ts";
+import type { Tool } from "./define.ts";
+import { AgentInvalid } from "./invalid.ts";
 
 type InputSchema = LanguageModelV4FunctionTool["inputSchema"];
 

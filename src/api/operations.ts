@@ -3,7 +3,8 @@
  * whoever asks: both are said by the id alone, before anything is read.
  */
 import type { z } from "@hono/zod-openapi";
-import { type Agent, AgentInvalid } from "../agent/define.ts";
+import type { Agent } from "../agent/define.ts";
+import { AgentInvalid } from "../agent/invalid.ts";
 import { Unreadable } from "../codec/canonical.ts";
 import { sentenceOf } from "../codec/value.ts";
 import { isName, isRunId } from "../core/ids.ts";

@@ -6,7 +6,7 @@
  */
 import { HTTPException } from "hono/http-exception";
 import type { ContentfulStatusCode } from "hono/utils/http-status";
-import { AgentInvalid } from "../agent/define.ts";
+import { AgentInvalid } from "../agent/invalid.ts";
 import { Unreadable } from "../codec/canonical.ts";
 import { bounded } from "../codec/value.ts";
 import { InvariantViolated } from "../core/invariant.ts";

@@ -5,7 +5,7 @@
 import { mkdirSync } from "node:fs";
 import { join } from "node:path";
 import { setTimeout as elapse } from "node:timers/promises";
-import { AgentInvalid } from "../agent/define.ts";
+import { AgentInvalid } from "../agent/invalid.ts";
 import { rememberAgentFile } from "../adapters/local/agent-files.ts";
 import { openStore } from "../adapters/local/database.ts";
 import { startSupervisor } from "../adapters/local/supervisor.ts";

@@ -8,7 +8,8 @@
 import { join } from "node:path";
 import type { Chaos, OutsideEffect } from "../agent/chaos.ts";
 import { effectsSeen } from "../agent/chaos-file.ts";
-import { type Agent, AgentInvalid } from "../agent/define.ts";
+import type { Agent } from "../agent/define.ts";
+import { AgentInvalid } from "../agent/invalid.ts";
 import { asJson } from "../codec/value.ts";
 import type { Json } from "../core/json.ts";
 import type { Limits } from "../protocol/limits.ts";

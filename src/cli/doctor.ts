@@ -8,7 +8,7 @@ import { inspectStore } from "../adapters/local/inspection.ts";
 import { lookFor } from "../adapters/local/secrets.ts";
 import { StoreInvalid, StoreTooNew } from "../adapters/local/store-errors.ts";
 import { checkAgent } from "../agent/check.ts";
-import { AgentInvalid } from "../agent/define.ts";
+import { AgentInvalid } from "../agent/invalid.ts";
 import { registerResolution } from "../agent/resolution.ts";
 import { SECRET_CHARACTERS_MIN } from "../codec/redaction.ts";
 import { pricedBy } from "../agent/prices.ts";

@@ -5,7 +5,7 @@
  * `{"error":{"code","message","why","next"}}`, so that a program reads one stream and tells by the exit code which
  * document it got. Codes are stable. Exit codes: 1 the run or check failed, 2 usage, 3 not found, 4 refused, 5 store.
  */
-import { AgentInvalid } from "../agent/define.ts";
+import { AgentInvalid } from "../agent/invalid.ts";
 import { ConfigInvalid } from "../agent/config.ts";
 import { StoreInvalid, StoreTooNew } from "../adapters/local/store-errors.ts";
 import { StoreSupervised } from "../adapters/local/processes.ts";

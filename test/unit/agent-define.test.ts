@@ -1,7 +1,8 @@
 /** An agent that cannot end well is refused when it is defined, with a sentence that says why. */
 import { describe, expect, test } from "vitest";
 import { z } from "zod";
-import { AgentInvalid, defineAgent, tool } from "../../src/agent/define.ts";
+import { defineAgent, tool } from "../../src/agent/define.ts";
+import { AgentInvalid } from "../../src/agent/invalid.ts";
 import { scriptedModel } from "../../src/agent/scripted.ts";
 import { NOTHING_SPENT } from "../../src/core/budget.ts";
 import { SIZES } from "../../src/codec/limits.ts";

@@ -1,6 +1,6 @@
 /** Runs whose context gets too long: what their models are asked and shown, what it costs, and when it does not help. */
 import { describe, expect, test } from "vitest";
-import { AgentInvalid } from "../../src/agent/define.ts";
+import { AgentInvalid } from "../../src/agent/invalid.ts";
 import type { Payload } from "../../src/protocol/chain.ts";
 import type { ScriptedReply } from "../../src/index.ts";
 import { decide } from "../../src/runner/gate.ts";

@@ -1,7 +1,7 @@
 /** Probed tools: after a crash or a silence the other side is asked what became of the call, never too early. */
 import { describe, expect, test } from "vitest";
 import { BOUNDS } from "../../src/core/limits.ts";
-import { AgentInvalid } from "../../src/agent/define.ts";
+import { AgentInvalid } from "../../src/agent/invalid.ts";
 import { OutcomeUnknown } from "../../src/index.ts";
 import { ledger, show, transcript } from "../../src/runner/look.ts";
 import { reconcile } from "../../src/runner/reconcile.ts";

@@ -2,7 +2,8 @@
 import { describe, expect, test } from "vitest";
 import type { LanguageModelV4, LanguageModelV4CallOptions } from "@ai-sdk/provider";
 import { z } from "zod";
-import { type Agent, AgentInvalid } from "../../src/agent/define.ts";
+import type { Agent } from "../../src/agent/define.ts";
+import { AgentInvalid } from "../../src/agent/invalid.ts";
 import { type Conversation, type ScriptedReply, check, defineAgent, scriptedModel, tool } from "../../src/index.ts";
 import type { State } from "../../src/core/state.ts";
 import { SegmentCache, load } from "../../src/runner/load.ts";
