@@ -17,8 +17,8 @@ export const CONCLUDING: readonly Mutant[] = [
   }),
   off(5, "an end without quiet", {
     file: OUTSTANDING,
-    from: '[untilQuiet({ kind: "end" })]',
-    to: '[{ kind: "end" }]',
+    from: 'undo === null) return [untilQuiet({ kind: "end" })]',
+    to: 'undo === null) return [{ kind: "end" }]',
   }),
   off(10, "a duplicate that does not wake", { file: INBOX, from: ' || outcome.kind === "duplicate"', to: "" }),
   off(11, "stirs seen by the number of messages", {

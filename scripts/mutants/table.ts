@@ -11,6 +11,7 @@ import { KEYS } from "./keys.ts";
 import { LEAKING } from "./leaking.ts";
 import { NAMED } from "./named.ts";
 import { RECORDED } from "./recorded.ts";
+import { SAGAS } from "./sagas.ts";
 import { SPENDING } from "./spending.ts";
 import { STOPPING } from "./stopping.ts";
 
@@ -27,5 +28,6 @@ export const MUTANTS: readonly Mutant[] = [
   ...LEAKING,
   ...RECORDED,
   ...DIALLING,
+  ...SAGAS,
   ...FURTHER,
 ];

@@ -161,7 +161,7 @@ function messageLine({ story, entry }: Context<Entry<"MessageAbsorbed"> & { read
   if (body.kind === "upgrade") return { says: `${body.by} lets it go on with agent version ${body.to}` };
   if (body.kind === "compensate") {
     return {
-      says: `${body.by} wants what it did undone, ${body.then === "cancel" ? "then it ends" : "then it begins again"}`,
+      says: `${body.by} wants what it did undone, ${body.next === "cancel" ? "then it ends" : "then it begins again"}`,
     };
   }
   if (body.kind === "assign") return { says: `${body.by} assigns it to ${body.to}` };

@@ -20,7 +20,7 @@ export async function cancelAndUndo(
   of: { readonly run: string; readonly flags: StoreFlags },
 ): Promise<number> {
   const { opened, run, effects } = await look(shell, of);
-  await ask(shell, { opened, run, then: "cancel" });
+  await ask(shell, { opened, run, next: "cancel" });
   const says = [`${run} is to end once what it did is undone`, ...wordsOn(effects)];
   return report(shell, { opened, document: { run, want: "cancel", compensate: true, ...factsOf(effects) }, says });
 }
@@ -38,7 +38,7 @@ export async function restartRun(
       next: `${commandLine(shell.argv)} --yes`,
     });
   }
-  await ask(shell, { opened, run, then: "restart" });
+  await ask(shell, { opened, run, next: "restart" });
   const says = [`${run} is to begin again once what it did is undone`, ...wordsOn(effects)];
   return report(shell, { opened, document: { run, want: "restart", ...factsOf(effects) }, says });
 }
@@ -57,10 +57,10 @@ async function look(
 
 async function ask(
   shell: Shell,
-  of: { readonly opened: Opened; readonly run: string; readonly then: "cancel" | "restart" },
+  of: { readonly opened: Opened; readonly run: string; readonly next: "cancel" | "restart" },
 ): Promise<void> {
-  const { opened, run, then } = of;
-  const outcome = await askToUndo(opened.world, { run, then, by: shell.user() });
+  const { opened, run, next } = of;
+  const outcome = await askToUndo(opened.world, { run, next, by: shell.user() });
   if (outcome === "notStarted") {
     const what = `run ${run} has not begun, so it cannot begin again`;
     const [why, next] = ["nobody has claimed it yet", opened.settings.command("work")];
@@ -71,7 +71,7 @@ async function ask(
     const next = opened.settings.command("timeline", run);
     throw new CliError({ code: "Duplicate", exit: EXIT.refused, what, why: "the first one counts", next });
   }
-  refuseSteering(opened, { run, outcome, what: `cannot ${then} any more` });
+  refuseSteering(opened, { run, outcome, what: `cannot ${next} any more` });
 }
 
 const factsOf = ({ spent, undoable, standing }: Effects) => ({

@@ -13,7 +13,7 @@ export const action: z.ZodType<Action> = z.discriminatedUnion("kind", [
   z.object({ kind: z.literal("compact") }),
   z.object({ kind: z.literal("nudge"), say: z.string() }),
   z.object({ kind: z.literal("stop"), failure, say: z.string() }),
-  z.object({ kind: z.literal("abort"), failure, then: z.enum(["end", "leave"]).exactOptional() }),
+  z.object({ kind: z.literal("abort"), failure, next: z.enum(["end", "leave"]).exactOptional() }),
   z.object({ kind: z.literal("compensate") }),
   z.object({ kind: z.literal("undo"), call: name }),
   z.object({ kind: z.literal("restart"), say: z.string() }),

@@ -8,7 +8,7 @@ const name = z.string().min(1);
 
 export const ending: z.ZodType<State["ending"]> = z
   .discriminatedUnion("kind", [
-    z.object({ kind: z.literal("failed"), failure, then: z.enum(["end", "leave"]).exactOptional() }),
+    z.object({ kind: z.literal("failed"), failure, next: z.enum(["end", "leave"]).exactOptional() }),
     z.object({ kind: z.literal("cancelled") }),
   ])
   .nullable();
@@ -17,4 +17,4 @@ export const undo: z.ZodType<readonly Undoable[]> = z.array(z.object({ call: nam
 
 export const saga = z.object({ left: z.array(name) });
 
-export const compensate = z.object({ then: z.enum(["cancel", "restart"]), by: z.string() });
+export const compensate = z.object({ next: z.enum(["cancel", "restart"]), by: z.string() });

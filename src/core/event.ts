@@ -68,7 +68,7 @@ export type MessageBody =
   /** Who is to look at the run. `asked`: the how many-th time that somebody said so. */
   | { readonly kind: "assign"; readonly asked: number; readonly to: string; readonly by: string }
   /** What the run did is to be undone, before it is cancelled or so that it starts again. */
-  | { readonly kind: "compensate"; readonly then: "cancel" | "restart"; readonly by: string }
+  | { readonly kind: "compensate"; readonly next: "cancel" | "restart"; readonly by: string }
   /** Words for the model. */
   | { readonly kind: "user"; readonly text: string; readonly by: string };
 

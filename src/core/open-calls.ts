@@ -70,8 +70,9 @@ export function answered(state: State, body: Exclude<MessageBody, { readonly kin
         (each) => ({ ...each, gate: each.gate && { ...each.gate, decision: body.decision } }),
       );
     case "compensate": {
-      const { then, by } = body;
-      return { ...state, compensate: { then, by } };
+      const { next, by } = body;
+      // Whoever cancelled it and wanted it undone first was told so: a wish to begin again takes nothing of that back.
+      return state.compensate?.next === "cancel" ? state : { ...state, compensate: { next, by } };
     }
     case "upgrade":
       return accepted(state, body);

@@ -79,8 +79,8 @@ export function outstanding(state: State, view: View): readonly Command[] {
   if (view.cancel && state.ending?.kind !== "cancelled") return [{ kind: "cancel" }];
   const pause = view.pause && !view.cancel;
   if (state.phase === "AwaitingAgent") return [{ kind: pause ? "pause" : view.looked ? "awaitAnswer" : "lookAgain" }];
-  if (undo === "compensate") return [{ kind: "compensate" }];
   if (state.phase === "Paused") return [{ kind: pause ? "awaitAnswer" : "resume" }];
+  if (undo === "compensate") return [{ kind: "compensate" }];
   // What this invocation released is run first: nobody else could tell later that it never began.
   if (pause && !state.open.some((call) => isReleasedBy(call, view.epoch))) return [{ kind: "pause" }];
   if (undo === "conclude") return [untilQuiet({ kind: "conclude" })];

@@ -39,8 +39,8 @@ export type Action =
   | { readonly kind: "nudge"; readonly say: string }
   /** Ask the model for its last words, then end the run. */
   | { readonly kind: "stop"; readonly failure: Failure; readonly say: string }
-  /** End the run. What it did is undone before, and it may start again, unless `then` says otherwise. */
-  | { readonly kind: "abort"; readonly failure: Failure; readonly then?: "end" | "leave" }
+  /** End the run. What it did is undone before, and it may start again, unless `next` says otherwise. */
+  | { readonly kind: "abort"; readonly failure: Failure; readonly next?: "end" | "leave" }
   /** Undo what was done, in reverse: nothing else is started from here on. */
   | { readonly kind: "compensate" }
   /** Undo the effect of that call, which is the newest one that stands. */
@@ -70,7 +70,7 @@ interface Rule {
 
 const abort = (_: State, { failure }: Trouble): Action => ({ kind: "abort", failure });
 /** Nothing of the agent is started any more, so nothing is undone. */
-const leave = (_: State, { failure }: Trouble): Action => ({ kind: "abort", failure, then: "leave" });
+const leave = (_: State, { failure }: Trouble): Action => ({ kind: "abort", failure, next: "leave" });
 const stop = (_: State, { failure }: Trouble): Action => ({ kind: "stop", failure, say: farewell(failure) });
 const nudge = (_: State, trouble: Trouble): Action => ({ kind: "nudge", say: "say" in trouble ? trouble.say : "" });
 /** Asking again is asking the same: only a shorter context helps. */

@@ -15,7 +15,7 @@ export type UndoOwed = "compensate" | "undo" | "calls" | "conclude";
 /** Null also for a run that goes on. */
 export function undoOwed(state: State): UndoOwed | null {
   const { ending, saga, open, undo = [] } = state;
-  if (ending === null || (ending.kind === "failed" && ending.then === "leave")) return null;
+  if (ending === null || (ending.kind === "failed" && ending.next === "leave")) return null;
   if (ending.kind === "cancelled" && !asksToUndo(state)) return null;
   if (saga !== undefined)
     return open.length > 0 ? "calls" : undo.length > 0 ? "undo" : ending.kind === "failed" ? "conclude" : null;
@@ -24,9 +24,9 @@ export function undoOwed(state: State): UndoOwed | null {
 }
 
 export const wantsRestart = ({ compensate, phase }: State): boolean =>
-  compensate?.then === "restart" && phase !== "Preparing";
+  compensate?.next === "restart" && phase !== "Preparing";
 
-const asksToUndo = ({ compensate }: State): boolean => compensate?.then === "cancel";
+const asksToUndo = ({ compensate }: State): boolean => compensate?.next === "cancel";
 
 /** Nothing of the plan is started from here on: what was not begun never happens, what was is over. */
 export function compensating(state: State, at: number): State {

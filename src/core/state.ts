@@ -10,10 +10,10 @@ import type { Retention } from "./retention.ts";
 
 /**
  * A decided end. Only a run that is done completes, and that needs no waiting. What a failed run did is undone before, and
- * it may start again then; `then`: it ends after that, or leaves everything as it is.
+ * it may start again then; `next`: it ends after that, or leaves everything as it is.
  */
 export type Ending =
-  | { readonly kind: "failed"; readonly failure: Failure; readonly then?: "end" | "leave" }
+  | { readonly kind: "failed"; readonly failure: Failure; readonly next?: "end" | "leave" }
   | { readonly kind: "cancelled" };
 
 /** A call whose effect can be undone, and from when: what left may still land. Null: its outcome is known. */
@@ -142,7 +142,7 @@ export interface State {
   /** While it is being undone: the calls that somebody said to leave as they are. */
   readonly saga?: { readonly left: readonly string[] };
   /** Somebody wants what was done to be undone: before a cancelled run ends, or so that it starts again. */
-  readonly compensate?: { readonly then: "cancel" | "restart"; readonly by: string };
+  readonly compensate?: { readonly next: "cancel" | "restart"; readonly by: string };
   /** Where this attempt begins in the transcript; absent in the first one. */
   readonly attemptFrom?: number;
   /** Who is to look at the run; absent as long as nobody said so. */

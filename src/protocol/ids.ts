@@ -55,7 +55,7 @@ export const upgradeId = (asked: number): string => `upgrade#${asked}`;
 export const assignId = (asked: number): string => `assign#${asked}`;
 
 /** The message id under which somebody wants the effects of an attempt undone. */
-export const compensateId = (then: "cancel" | "restart", attempt: number): string => `${then}#${attempt}`;
+export const compensateId = (next: "cancel" | "restart", attempt: number): string => `${next}#${attempt}`;
 
 /** One text of many that no choice of the parts can make equal to another. */
 const joined = (...parts: readonly string[]): string => JSON.stringify(parts);

@@ -54,9 +54,17 @@ export async function perform(run: ActiveRun, agent: Agent, calls: readonly stri
 function noTime(run: ActiveRun, runnable: readonly Runnable[]): Next {
   for (const { open } of runnable) {
     if (!startsOnce(open)) continue;
+    const { call, undoes } = open;
+    const evidence = "it was never started";
+    if (undoes !== undefined) {
+      // Taken for over, it would leave its effect as it is, which only a person may say. It is released once more.
+      const answer = { as: "retry", value: null, by: "cairn", note: "no time was left to start it" } as const;
+      run.record({ kind: "ToolResultReconciled", at: run.now, call, answer, evidence });
+      continue;
+    }
     const why = "NotStarted: no time was left to start it; it did not happen";
-    const evidence = open.tries === 0 ? "it was never started" : "no further try of it was started";
-    recordResult(run, open.call, { outcome: "failed", value: inline(why), evidence });
+    const known = open.tries === 0 ? evidence : "no further try of it was started";
+    recordResult(run, call, { outcome: "failed", value: inline(why), evidence: known });
   }
   return "release";
 }

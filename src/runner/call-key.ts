@@ -86,6 +86,10 @@ function wrongWithUse(state: State, { open, tool, argsDigest, key }: Asked & { r
     const whose = other.tool === open.tool ? "the same tool with other arguments" : other.tool;
     return `KeyTaken: the key ${key} of this call is that of call ${other.call} (${whose}), and one key is one deed; nothing was started`;
   }
+  const undone =
+    tool.undo === null ? undefined : uses.find(({ call, outcome }) => outcome !== "failed" && isEarlier(state, call));
+  if (undone !== undefined)
+    return `KeyUsed: call ${undone.call} of an earlier attempt went out under ${key} and was undone; the other side would answer with that, so the key of this tool has to name the attempt; nothing was started`;
   const done = tool.effect === "keyed" ? undefined : uses.find(({ outcome }) => outcome !== "failed");
   if (done === undefined) return null;
   const came = {
@@ -96,6 +100,10 @@ function wrongWithUse(state: State, { open, tool, argsDigest, key }: Asked & { r
   }[done.outcome];
   return `KeyUsed: call ${done.call} is the very same under key ${key}; it ${came}; nothing was started`;
 }
+
+/** Before this attempt everything that can be undone was. */
+const isEarlier = ({ messages, attemptFrom = 0 }: State, call: string): boolean =>
+  messages.slice(0, attemptFrom).some(({ parts }) => parts.some((part) => part.kind === "call" && part.call === call));
 
 function usesOf({ open, messages }: State, key: string): readonly Use[] {
   const isUnder = ({ intent }: OpenCall): boolean => intent?.business === true && intent.key === key;

@@ -1,7 +1,7 @@
 /**
  * Somebody wants what a run did to be undone: before it is cancelled, or so that it begins again. It is a message, so it is
  * told once, kept with who said it, and lost in no crash; the request to end comes after it, so a run that ends has heard
- * it (schedule 70).
+ * it (schedule 75).
  */
 import { compensateId } from "../protocol/ids.ts";
 import type { World } from "../ports/world.ts";
@@ -51,18 +51,20 @@ const HAPPENED: ReadonlySet<string> = new Set(["started", "succeeded", "unknown"
 
 export async function askToUndo(
   world: World,
-  of: { readonly run: string; readonly then: "cancel" | "restart"; readonly by: string },
+  of: { readonly run: string; readonly next: "cancel" | "restart"; readonly by: string },
 ): Promise<Compensated> {
-  const { then } = of;
+  const { next } = of;
   const row = await world.table.read(of.run, world.clock.now());
   if (row === null) return "missing";
   const { state } = await load(world.objects, row, new SegmentCache());
-  if (then === "restart" && state.phase === "Preparing") return "notStarted";
-  const body = { kind: "compensate", then, by: senderOf(of.by) } as const;
-  const message = { id: compensateId(then, state.attempt), sentAt: world.clock.now(), body };
+  if (next === "restart" && state.phase === "Preparing") return "notStarted";
+  // Somebody cancels it, and it does not begin again over that.
+  if (next === "restart" && state.compensate?.next === "cancel") return "late";
+  const body = { kind: "compensate", next, by: senderOf(of.by) } as const;
+  const message = { id: compensateId(next, state.attempt), sentAt: world.clock.now(), body };
   const delivered = await deliver(world, { run: row.run, born: row.born, message });
   if (delivered !== "delivered" && delivered !== "duplicate") return delivered;
-  if (then === "cancel") {
+  if (next === "cancel") {
     const asked = await request(world, { run: row.run, want: "cancel" });
     if (asked === "late" || asked === "missing" || asked === "unreadable") return asked;
   } else if (row.pause) {

@@ -36,6 +36,12 @@ export async function commitEnd(run: ActiveRun, end: End): Promise<Next> {
   // Somebody said something: a run that was done is not done any more, and what it did may have to be undone.
   if (run.state.phase !== phase || run.owed()[0]?.kind !== owed || !isAll) return "on";
   const before = run.mark();
+  // Only now: whoever wants it undone has a say in what was begun, and nobody may be asked about it too early.
+  for (const { call, status } of run.state.open) {
+    if (status !== "started") continue;
+    const why = "the run ended before its outcome was known";
+    run.record({ kind: "ToolOutcomeUnknown", at: run.now, call, why, askFrom: run.now });
+  }
   debitTime(run);
   run.record({ kind: "RunEnded", at: run.now, ...end });
   // With nobody to tell and nothing to put, the end is told by its own commit.
@@ -48,11 +54,6 @@ export async function commitEnd(run: ActiveRun, end: End): Promise<Next> {
 
 /** What was decided, once nobody can act for this run any more. */
 export function commitDecided(run: ActiveRun, ending: Ending): Promise<Next> {
-  for (const { call, status } of run.state.open) {
-    if (status !== "started") continue;
-    const why = "the run ended before its outcome was known";
-    run.record({ kind: "ToolOutcomeUnknown", at: run.now, call, why, askFrom: run.now });
-  }
   return commitEnd(
     run,
     ending.kind === "failed" ? { status: "failed", failure: ending.failure } : { status: "cancelled" },

@@ -68,7 +68,7 @@ export async function reconcile(
   };
   const delivered = await deliver(world, { run: row.run, born: row.born, message });
   if (delivered === "delivered")
-    return (await wentOn(world, { row, call })) ? { kind: "stale", unknown: [] } : { kind: "accepted" };
+    return (await wentOn(world, { row, call, as: of.as })) ? { kind: "stale", unknown: [] } : { kind: "accepted" };
   if (delivered === "duplicate") return { kind: "duplicate", answer: null };
   return { kind: delivered === "late" ? "late" : "missing" };
 }
@@ -77,11 +77,21 @@ export async function reconcile(
  * Schedules 56 and 60: somebody looks at a call, then it goes on, is given up, or the run begins to end, and then their
  * answer is delivered: nobody will apply it any more. A run that did not move in between has the question open.
  */
-async function wentOn(world: World, of: { readonly row: Row; readonly call: string }): Promise<boolean> {
-  const { row, call } = of;
+async function wentOn(
+  world: World,
+  of: { readonly row: Row; readonly call: string; readonly as: Answer["as"] },
+): Promise<boolean> {
+  const { row, call, as } = of;
   const after = await world.table.read(row.run, world.clock.now());
   if (after === null || after.version === row.version) return false;
   const events = (await timeline(world, { run: row.run, after: row.version })) ?? [];
+  // It was heard before its sender looked: what follows, a failure as well, comes of it.
+  const isApplied = events.some(
+    (event) =>
+      (event.kind === "ToolResultReconciled" && event.call === call && event.evidence === undefined) ||
+      (as === "compensate" && event.kind === "RecoveryDecided" && event.action.kind === "compensate"),
+  );
+  if (isApplied) return false;
   return events.some((event: TimelineEntry): boolean => {
     if (event.kind !== "RecoveryDecided") return false;
     const { action } = event;

@@ -23,7 +23,7 @@ export function compensate(run: ActiveRun, agent: Agent): Next {
   const at = run.now;
   if (agent.saga.onFailure === "leave" && !isAsked && ending?.kind === "failed") {
     const why = "the agent wants what it did to be left as it is when it fails";
-    const action = { kind: "abort", failure: ending.failure, then: "leave" } as const;
+    const action = { kind: "abort", failure: ending.failure, next: "leave" } as const;
     run.record({ kind: "RecoveryDecided", at, rule: "effects are left", why, action });
     return "on";
   }
@@ -78,7 +78,7 @@ export function conclude(run: ActiveRun, agent: Agent): Next {
     return "on";
   }
   const told: Failure = { ...failure, message: bounded(`${failure.message}; ${came}`) };
-  const action = { kind: "abort", failure: told, then: "leave" } as const;
+  const action = { kind: "abort", failure: told, next: "leave" } as const;
   run.record({ kind: "RecoveryDecided", at, rule: "ends after it was undone", why: against, action });
   return "on";
 }
@@ -88,7 +88,7 @@ function reasonToEnd(
   { agent, standing }: { readonly agent: Agent; readonly standing: readonly string[] },
 ): string | null {
   const { restarts, leaving } = agent.saga;
-  if (ending?.kind === "failed" && ending.then === "end") return "it failed for good";
+  if (ending?.kind === "failed" && ending.next === "end") return "it failed for good";
   if (stopsFor !== undefined) return "it had to stop";
   if (attempt > restarts) return `attempt ${attempt} was the last one that its agent allows`;
   const over = exhausted(spent, extended(agent.budget, extensionOf({ ending, attempt, spent, ...state })));
@@ -99,7 +99,7 @@ function reasonToEnd(
 }
 
 /** Effects of this attempt that happened, or may have, and were not undone: `tool (call)`. */
-export function standingIn(state: State, tools: Readonly<Record<string, Tool>>): readonly string[] {
+function standingIn(state: State, tools: Readonly<Record<string, Tool>>): readonly string[] {
   const left = state.saga?.left ?? [];
   const results = ofAttempt(state).flatMap(({ parts }) => parts.filter((part) => part.kind === "result"));
   return results.flatMap(({ call, tool, outcome }) => {

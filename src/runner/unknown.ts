@@ -55,7 +55,7 @@ function decisionOn({ call, tool, intent, otherwise }: OpenCall, at: number): Ev
   const failure = { code: "OutcomeUnknown", message: `${why}; look for that key on the other side` };
   if (otherwise === "compensate")
     return { kind: "RecoveryDecided", at, rule: UNDO, why, action: { kind: "abort", failure } };
-  return { kind: "RecoveryDecided", at, rule: FAIL, why, action: { kind: "abort", failure, then: "end" } };
+  return { kind: "RecoveryDecided", at, rule: FAIL, why, action: { kind: "abort", failure, next: "end" } };
 }
 
 /**

@@ -3,11 +3,12 @@ import { violationsOf } from "../simulation/checkers.ts";
 import { eventsOfKind } from "../simulation/replay.ts";
 import { faultsOf } from "./actor.ts";
 import { type Played, play } from "./play.ts";
-import type { Fault, Plan, Zombie } from "./stage.ts";
+import { standing, wrongWithUndos } from "./saga-scene.ts";
+import type { Fault, Plan, Zombie } from "./plan.ts";
 
 /** What a history does to the outside and says in the end, whatever happened on the way. */
 const outcomeOf = ({ result, code, deeds, told }: Played): string =>
-  JSON.stringify([result, code, told, deeds.map(({ tool, what }) => `${tool} ${what}`).toSorted()]);
+  JSON.stringify([result, code, told, standing(deeds).toSorted()]);
 
 export interface Found {
   /** The command that plays it again. */
@@ -22,7 +23,7 @@ export interface Enumerated {
   readonly reached: ReadonlySet<string>;
 }
 
-interface Options extends Pick<Plan, "bend" | "forgetsKeys" | "stops" | "compacts" | "dialled"> {
+interface Options extends Pick<Plan, "bend" | "forgetsKeys" | "stops" | "compacts" | "dialled" | "saga"> {
   /** One violation is enough. */
   readonly stopAtFirst?: boolean;
   /** Of the numbers of others that a zombie lets pass, every one or each of that many. */
@@ -41,7 +42,8 @@ export function wrongWith(history: Played, calm: Played): readonly string[] {
   const asked = closings <= 1 ? [] : [`closings: it was asked ${closings} times for its last words`];
   const { replies, accounted } = history;
   const forgotten = replies <= accounted ? [] : [`replies: it paid for ${replies} and knows of ${accounted}`];
-  return [...violationsOf(history), ...same, ...late, ...asked, ...uncounted(history), ...forgotten];
+  const undone = wrongWithUndos(history.deeds);
+  return [...violationsOf(history), ...undone, ...same, ...late, ...asked, ...uncounted(history), ...forgotten];
 }
 
 /** A summary that was paid for is in the history, or counted as lost. */
@@ -58,6 +60,21 @@ const namedZombie = ({ at, others }: Zombie): string => `--zombie "${at} ${other
 /** Every fault that can meet a point from `from` on. */
 const faultsIn = ({ points }: Played, from = 0): readonly Fault[] =>
   points.flatMap(({ name }, at) => (at < from ? [] : faultsOf(name).map((kind) => ({ at, kind }))));
+
+/** Which scene it is; played so it meets no fault. */
+const sceneOf = ({ stops = false, compacts = false, dialled, saga }: Options): Plan => ({
+  ...{ stops, compacts },
+  ...(dialled === undefined ? {} : { dialled }),
+  ...(saga && { saga }),
+});
+
+const wordsOf = ({ stops, compacts, dialled, saga }: Options): string =>
+  [
+    ...(stops === true ? [" --stops"] : []),
+    ...(compacts === true ? [" --compacts"] : []),
+    ...(dialled === undefined ? [] : [` --dialled ${dialled}`]),
+    ...(saga === undefined ? [] : [` --saga ${saga}`]),
+  ].join("");
 
 /** Exactly one fault: each kind at each point. */
 export async function everyFault(options: Options = {}): Promise<Enumerated> {
@@ -110,10 +127,8 @@ class Sum implements Enumerated {
   readonly #scene: string;
 
   /** Compared with the same scene without any fault, in a sound world. */
-  static async of({ stops = false, compacts = false, dialled }: Options): Promise<Sum> {
-    const which = `${stops ? " --stops" : ""}${compacts ? " --compacts" : ""}`;
-    const words = dialled === undefined ? which : `${which} --dialled ${dialled}`;
-    return new Sum(await play({ stops, compacts, ...(dialled === undefined ? {} : { dialled }) }), words);
+  static async of(options: Options): Promise<Sum> {
+    return new Sum(await play(sceneOf(options)), wordsOf(options));
   }
 
   constructor(calm: Played, scene: string) {

@@ -1,15 +1,16 @@
 /**
- * `npm run crash -- [--pairs [--stride 40]] [--fault "17 crash after"]… [--zombie "9 4"] [--stops | --compacts | --dialled 1]`:
+ * `npm run crash -- [--pairs [--stride 40]] [--fault "17 crash after"]… [--zombie "9 4"] [--stops | --compacts | --dialled 1 | --saga fails]`:
  * plays the histories of the enumerations. `--stops` plays the scene of a run that has to stop, `--compacts` that of one whose
- * context gets too long, `--dialled` that of the dial, in invocations of so many beats. With a fault or a zombie exactly that
- * one, point by point; with `--pairs` all pairs of faults, or each of so many; else all of one fault
+ * context gets too long, `--dialled` that of the dial, in invocations of so many beats, `--saga` (`fails` or `cancelled`) that
+ * of a run that undoes what it did. With a fault or a zombie exactly that one, point by point; with `--pairs` all pairs of
+ * faults, or each of so many; else all of one fault
  * or zombie. Exits 1 if there is a violation.
  */
 import { parseArgs } from "node:util";
 import { FAULTS } from "./actor.ts";
 import { type Enumerated, everyFault, everyZombie, pairsOfFaults, wrongWith } from "./enumerate.ts";
 import { play } from "./play.ts";
-import type { Fault, Plan } from "./stage.ts";
+import type { Fault, Plan } from "./plan.ts";
 
 const { values } = parseArgs({
   options: {
@@ -20,12 +21,14 @@ const { values } = parseArgs({
     stops: { type: "boolean", default: false },
     compacts: { type: "boolean", default: false },
     dialled: { type: "string" },
+    saga: { type: "string" },
   },
 });
 
 const { stops, compacts } = values;
+const saga = (["fails", "cancelled"] as const).find((each) => each === values.saga);
 const scene = {
-  ...{ stops, compacts },
+  ...{ stops, compacts, ...(saga && { saga }) },
   ...(values.dialled === undefined ? {} : { dialled: Math.max(1, Number(values.dialled) || 1) }),
 };
 

@@ -12,7 +12,8 @@ import type { World } from "../../src/ports/world.ts";
 import { show, timeline } from "../../src/runner/look.ts";
 import { type History, watchRows } from "../simulation/history.ts";
 import { type Deed, SETTLE_MS } from "./scene.ts";
-import { BEAT_MS, type Plan, type Point, Stage } from "./stage.ts";
+import type { Plan, Point } from "./plan.ts";
+import { BEAT_MS, Stage } from "./stage.ts";
 
 export interface Played extends History {
   readonly points: readonly Point[];

@@ -42,7 +42,7 @@ export interface Services {
 }
 
 export const SETTLE_MS = 300;
-const TIMEOUT_MS = 400;
+export const TIMEOUT_MS = 400;
 const INPUT = z.object({ what: z.string(), silent: z.boolean() });
 
 /**

@@ -5,12 +5,14 @@ import { modelOf } from "../../src/agent/model.ts";
 import type { Grant } from "../../src/core/budget.ts";
 import { extensionOf } from "../../src/core/extension.ts";
 import { upgradesOf } from "../../src/core/upgrades.ts";
+import type { OpenCall } from "../../src/core/state.ts";
 import type { TaskResult } from "../../src/protocol/chain.ts";
 import type { Incarnation } from "../../src/protocol/row.ts";
 import type { RunTask } from "../../src/ports/tasks.ts";
 import { StoreUnreachable, type World } from "../../src/ports/world.ts";
 import { runTask } from "../../src/runner/chain-tasks.ts";
 import { CommitCache } from "../../src/runner/history.ts";
+import { askToUndo } from "../../src/runner/compensate.ts";
 import { SegmentCache, load } from "../../src/runner/load.ts";
 import { decide } from "../../src/runner/gate.ts";
 import { reconcile } from "../../src/runner/reconcile.ts";
@@ -18,38 +20,10 @@ import { startRun } from "../../src/runner/start.ts";
 import { send } from "../../src/runner/steer.ts";
 import { acceptUpgrade } from "../../src/runner/upgrade.ts";
 import type { History } from "../simulation/history.ts";
-import { Actor, type FaultKind } from "./actor.ts";
+import { Actor } from "./actor.ts";
+import type { Plan, Point } from "./plan.ts";
+import { CANCELLED_AT, sagaServices } from "./saga-scene.ts";
 import { type Gate, type Services, services } from "./scene.ts";
-
-export interface Fault {
-  /** The point that it meets. */
-  readonly at: number;
-  readonly kind: FaultKind;
-}
-
-/** The invocation that reaches point `at` freezes there and is presumed dead; it thaws when others passed `others`. */
-export interface Zombie {
-  readonly at: number;
-  readonly others: number;
-}
-
-export interface Plan {
-  readonly faults?: readonly Fault[];
-  readonly zombie?: Zombie;
-  /** Breaks a rule of the world, for those who want to see a violation. */
-  readonly bend?: (world: MemoryWorld) => MemoryWorld;
-  readonly forgetsKeys?: boolean;
-  /** Other scenes: the run goes in circles and has to stop; its context gets too long. */
-  readonly stops?: boolean;
-  readonly compacts?: boolean;
-  /** The dial is on, in invocations of so many beats. */
-  readonly dialled?: number;
-}
-
-export interface Point {
-  readonly name: string;
-  readonly byProcess: boolean;
-}
 
 export const BEAT_MS = 3_000;
 const AMBIGUOUS: unknown = { kind: "ambiguous", why: "no answer" };
@@ -81,7 +55,8 @@ export class Stage {
   constructor(plan: Plan, of: { readonly clock: VirtualClock; readonly world: MemoryWorld }) {
     this.#plan = plan;
     ({ clock: this.#clock, world: this.world } = of);
-    this.outside = services({ ...plan, now: () => of.clock.now() });
+    const given = { ...plan, now: () => of.clock.now() };
+    this.outside = plan.saga === undefined ? services(given) : sagaServices(given);
   }
 
   isOver(run: string): boolean {
@@ -149,15 +124,30 @@ export class Stage {
    * run has read its inbox for the last time and is about to end.
    */
   async #listen(point: string): Promise<void> {
+    const isMoment = point === CANCELLED_AT || point.startsWith("undo.");
+    if (this.#plan.saga === "cancelled" && isMoment) await this.#cancel();
     if (point === "model.turn 1") await this.#say("one", "one");
     if (point === "model.turn 2") await this.#say("one", "one again");
     if (point === "objects.put" && this.#said.has("one again")) await this.#say("two", "two");
   }
 
+  /** Somebody wants the run to end, and what it did to be undone before. */
+  async #cancel(): Promise<void> {
+    if (this.#said.has("cancel")) return;
+    this.#said.add("cancel");
+    const run = this.#run();
+    const outcome = await this.#outsider((world) => askToUndo(world, { run, next: "cancel", by: "operator" }));
+    this.steered.push({ what: "undo", id: "cancel", outcome, version: this.world.store.rows.get(run)?.version ?? 0 });
+  }
+
+  #run(): string {
+    return [...this.world.store.rows.keys()].find((each) => each !== this.parent.run) as string;
+  }
+
   async #say(id: string, occasion: string): Promise<void> {
     if (this.#said.has(occasion)) return;
     this.#said.add(occasion);
-    const run = [...this.world.store.rows.keys()].find((each) => each !== this.parent.run) as string;
+    const run = this.#run();
     const version = this.world.store.rows.get(run)?.version ?? 0;
     const { kind } = await this.#outsider((world) => send(world, { run, text: `words ${id}`, by: "operator", id }));
     if (occasion !== id) return;
@@ -268,7 +258,9 @@ export class Stage {
     if (asks !== null && asks.decision === null && !this.#said.has(asks.gate)) {
       return this.#approve(run, asks.gate, { toolCalls: 3 });
     }
-    const open = state.open.find((call) => call.status === "unknown" && call.answer === null);
+    // Where a policy says what follows, nobody comes.
+    const asksPerson = ({ otherwise = "ask" }: OpenCall): boolean => otherwise === "ask";
+    const open = state.open.find((call) => call.status === "unknown" && call.answer === null && asksPerson(call));
     if (open?.intent == null || this.#said.has(`${open.call} ${open.asked}`)) return false;
     const { key } = open.intent;
     const as = this.outside.deeds.some((deed) => deed.key === key) ? ("succeeded" as const) : ("retry" as const);

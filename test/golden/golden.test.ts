@@ -19,7 +19,15 @@ import { SegmentCache, load } from "../../src/runner/load.ts";
 import { ledger, show, timeline } from "../../src/runner/look.ts";
 import { verify } from "../../src/runner/verify.ts";
 import { EVENT_KINDS } from "../support/build.ts";
-import { type GoldenArchive, type GoldenPhase, type GoldenRun, folderOf, phaseFilesOf, stateDigest } from "./make.ts";
+import {
+  type GoldenArchive,
+  type GoldenPhase,
+  type GoldenRun,
+  type GoldenSaga,
+  folderOf,
+  phaseFilesOf,
+  stateDigest,
+} from "./make.ts";
 
 const unpacked = (text: string): Uint8Array => Uint8Array.from(Buffer.from(text, "base64"));
 const FORMATS = readdirSync(import.meta.dirname).flatMap((name) => /^format-(\d+)$/.exec(name)?.[1] ?? []);
@@ -30,6 +38,8 @@ const read = (format: string, name: string): unknown =>
 const phasesOf = (format: string) =>
   phaseFilesOf(Number(format)).flatMap((name) => read(format, name) as readonly GoldenPhase[]);
 
+const sagaOf = (format: string) => read(format, "saga.json") as readonly GoldenSaga[];
+
 test("every format up to this one is here", () => {
   expect(FORMATS.map(Number).toSorted((one, other) => one - other)).toEqual(
     Array.from({ length: FORMAT }, (_, index) => index + 1),
@@ -39,14 +49,20 @@ test("every format up to this one is here", () => {
 test("the newest holds every phase and every event there is: a new one needs a file of its own", () => {
   const phases = phasesOf(String(FORMAT));
   expect(phases.map(({ phase }) => phase).toSorted()).toEqual([...PHASE_NAMES].toSorted());
-  const kinds = new Set(phases.flatMap(({ journals }) => journals.map(({ kind }) => kind)));
+  const known = [...phases, ...sagaOf(String(FORMAT))];
+  const kinds = new Set(known.flatMap(({ journals }) => journals.map(({ kind }) => kind)));
   expect([...kinds].toSorted()).toEqual([...EVENT_KINDS].toSorted());
 });
 
 describe.each(FORMATS)("format %s", (format) => {
-  test.each(phasesOf(format))("in $phase", (golden) => {
+  const states = [
+    ...phasesOf(format).map((golden) => ({ at: golden.phase, golden })),
+    ...sagaOf(format).map((golden) => ({ at: golden.moment, golden })),
+  ];
+
+  test.each(states)("in $at", ({ at, golden }) => {
     const { snapshot, segments, journals } = golden;
-    const pointer = { version: 0, key: golden.phase, digest: snapshot.digest };
+    const pointer = { version: 0, key: at, digest: snapshot.digest };
     const { state: stored } = decodeSnapshot(pointer, unpacked(snapshot.bytes));
     const state = wholeState(stored, (ref) => decodeSegment(ref, unpacked(segments[ref.sha256] ?? "")));
     expect(stateDigest(state)).toBe(golden.state);

@@ -1,6 +1,6 @@
 /**
  * `npm run golden`: writes what this format looks like today, for `golden.test.ts` to read for ever: a state of each
- * phase as a snapshot with each event that it accepts as a journal, one whole run with all its rows and objects, and the
+ * phase as a snapshot with each event that it accepts as a journal, moments of a saga likewise, one whole run with all its rows and objects, and the
  * archive of one. Files that are there are kept: what a release has written is never written again, and a phase that came
  * to the format later gets a file of its own. `--replace` is for a format that no
  * release has written yet.
@@ -12,20 +12,29 @@ import { readArchive } from "../../src/codec/archive.ts";
 import { canonical, sha256 } from "../../src/codec/canonical.ts";
 import { encodeJournal, encodeSnapshot } from "../../src/codec/snapshot.ts";
 import { encodeSegment } from "../../src/codec/transcript.ts";
-import type { EventKind } from "../../src/core/event.ts";
+import type { Event, EventKind } from "../../src/core/event.ts";
 import { PHASE_NAMES, type Phase } from "../../src/core/phases.ts";
 import type { State } from "../../src/core/state.ts";
 import { accepts, fold } from "../../src/core/transition.ts";
 import { FORMAT, type Row } from "../../src/protocol/row.ts";
 import { play } from "../crash/play.ts";
 import { EVENT_KINDS, IN_PHASE, eventOf } from "../support/build.ts";
+import { SAGA_MOMENTS } from "./sagas.ts";
 
-export interface GoldenPhase {
-  readonly phase: Phase;
+interface GoldenState {
   readonly snapshot: { readonly digest: string; readonly bytes: string };
   readonly segments: Readonly<Record<string, string>>;
   readonly state: string;
   readonly journals: readonly { readonly kind: EventKind; readonly bytes: string; readonly state: string }[];
+}
+
+export interface GoldenPhase extends GoldenState {
+  readonly phase: Phase;
+}
+
+/** A state in the middle of a saga, which no phase shows by itself. */
+export interface GoldenSaga extends GoldenState {
+  readonly moment: string;
 }
 
 export interface GoldenRun {
@@ -53,25 +62,35 @@ export const phaseFilesOf = (format: number): readonly string[] =>
     .filter((name) => /^phases(-\d+)?\.json$/.test(name))
     .toSorted((one, other) => one.length - other.length || one.localeCompare(other));
 
+function golden(state: State, events: readonly Event[]): GoldenState {
+  const seal = { sealed: null, unsealed: 0 };
+  const { digest, bytes, segments } = encodeSnapshot({ version: 0, previous: null, seal, commits: [], state });
+  return {
+    snapshot: { digest, bytes: packed(bytes) },
+    segments: Object.fromEntries(segments.map((each) => [each.ref.sha256, packed(encodeSegment(each))])),
+    state: stateDigest(state),
+    journals: events.map((event) => {
+      const journal = encodeJournal([{ version: 1, epoch: 1, events: [event] }]);
+      return { kind: event.kind, bytes: packed(journal), state: stateDigest(fold(state, event)) };
+    }),
+  };
+}
+
 function phases(names: readonly Phase[]): readonly GoldenPhase[] {
   return names.map((phase) => {
-    const state = IN_PHASE[phase]();
-    const seal = { sealed: null, unsealed: 0 };
-    const { digest, bytes, segments } = encodeSnapshot({ version: 0, previous: null, seal, commits: [], state });
     const kinds = EVENT_KINDS.filter((kind) => accepts(phase, kind));
     return {
       phase,
-      snapshot: { digest, bytes: packed(bytes) },
-      segments: Object.fromEntries(segments.map((each) => [each.ref.sha256, packed(encodeSegment(each))])),
-      state: stateDigest(state),
-      journals: kinds.map((kind) => {
-        const event = eventOf(kind, phase);
-        const journal = encodeJournal([{ version: 1, epoch: 1, events: [event] }]);
-        return { kind, bytes: packed(journal), state: stateDigest(fold(state, event)) };
-      }),
+      ...golden(
+        IN_PHASE[phase](),
+        kinds.map((kind) => eventOf(kind, phase)),
+      ),
     };
   });
 }
+
+const sagas = (): readonly GoldenSaga[] =>
+  SAGA_MOMENTS.map(({ moment, state, events }) => ({ moment, ...golden(state, events) }));
 
 async function wholeRun(): Promise<GoldenRun> {
   const { rows, world, result } = await play();
@@ -107,6 +126,7 @@ async function main(words: readonly string[]): Promise<void> {
   const fresh = PHASE_NAMES.filter((phase) => !known.has(phase));
   if (fresh.length > 0) write(files.length === 0 ? "phases.json" : `phases-${files.length + 1}.json`, phases(fresh));
   write("run.json", await wholeRun());
+  write("saga.json", sagas());
   write("archive.json", await archive());
 }
 

@@ -198,7 +198,7 @@ describe("control", () => {
     holds(({ strides }) => {
       for (const { before, event } of strides.filter((stride) => stride.before.ending?.kind === "cancelled")) {
         seen += 1;
-        const isUndo = "call" in event && event.call.startsWith("undo-") && before.compensate?.then === "cancel";
+        const isUndo = "call" in event && event.call.startsWith("undo-") && before.compensate?.next === "cancel";
         if (!isUndo) expect(["ToolIntended", "ToolInvoked", "ModelCallCompleted"]).not.toContain(event.kind);
         if (event.kind === "RunEnded") expect(event.status).toBe("cancelled");
         expect(before.result).toBeNull();

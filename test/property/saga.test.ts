@@ -3,6 +3,7 @@ import fc from "fast-check";
 import { expect, test } from "vitest";
 import type { Event } from "../../src/core/event.ts";
 import { argsOf } from "../../src/core/ledger.ts";
+import { outstanding } from "../../src/core/outstanding.ts";
 import { undoOwed } from "../../src/core/saga.ts";
 import { shown } from "../../src/core/window.ts";
 import { fold, foldAll } from "../../src/core/transition.ts";
@@ -12,12 +13,15 @@ import {
   aborted,
   calls,
   heard,
+  held,
   intended,
   invoked,
   lostSight,
   newState,
+  paused,
   replied,
   resulted,
+  view,
 } from "../support/build.ts";
 import { startedEvent } from "../support/build.ts";
 
@@ -112,4 +116,10 @@ test("what was never begun is told so, and what may have happened is undone like
     ["c3", "unknown"],
     ["c4", "failed"],
   ]);
+});
+
+test("a run that is paused before it begins to undo waits until it is resumed: it may lack its agent", () => {
+  const aside = foldAll(FAILED, [held(null), paused]);
+  expect(outstanding(aside, view({ pause: true }))).toEqual([{ kind: "awaitAnswer" }]);
+  expect(outstanding(aside, view())).toEqual([{ kind: "resume" }]);
 });

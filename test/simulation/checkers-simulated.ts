@@ -6,6 +6,7 @@ import { hasEnded } from "../../src/protocol/row.ts";
 import { mistakesIn, violationsOf } from "./checkers.ts";
 import type { Simulated } from "./history.ts";
 import { LIVENESS_STEPS, livenessMsOf } from "./modes.ts";
+import { wrongWithSagas } from "./checkers-sagas.ts";
 import { callsOf } from "./record.ts";
 import { eventsOf, eventsOfKind, finalRow, replay } from "./replay.ts";
 
@@ -18,6 +19,7 @@ const CHECKERS: Readonly<Record<string, Checker>> = {
   damageStops,
   endsForAReason,
   gatesHold,
+  sagas: wrongWithSagas,
 };
 
 /** Everything that is wrong with a history. */
@@ -98,7 +100,9 @@ function cancelStops(history: Simulated): readonly string[] {
   const seen = stored.findIndex(({ row }, index) => row.cancel && row.version > (stored[index - 1]?.row.version ?? 0));
   const first = stored[seen];
   if (first === undefined) return [];
-  const knowing = outside.begun.filter(({ order, epoch }) => order > first.order && epoch >= first.row.epoch);
+  const knowing = outside.begun.filter(
+    ({ order, epoch, undoes }) => undoes === undefined && order > first.order && epoch >= first.row.epoch,
+  );
   const end = stored.find(({ row }) => row.status === "cancelled" || row.status === "failed");
   const late = outside.begun.filter(({ order }) => end !== undefined && order > end.order && !plan.mode.mayDouble);
   return [
@@ -139,7 +143,9 @@ function gatesHold(history: Simulated): readonly string[] {
   for (const [index, { gate, as }] of accepted.entries()) {
     if (accepted.findIndex((other) => other.gate === gate) !== index) violations.push(`${gate} is accepted twice`);
     const counts = decided.get(gate);
-    const isMissed = counts === undefined && replay(history).state.phase === "Completed";
+    const { phase, attempt } = replay(history).state;
+    // What waited at a gate when its attempt failed is never begun.
+    const isMissed = counts === undefined && phase === "Completed" && attempt === 1;
     if (isMissed || (counts !== undefined && counts.as !== as))
       violations.push(`${gate}: ${as} was accepted and does not count`);
   }
@@ -148,7 +154,7 @@ function gatesHold(history: Simulated): readonly string[] {
 
 /** A run fails for a reason that its script or its faults can give it, and for no other. */
 const REASONS =
-  /^(CrashLoop|Abandoned|BudgetExhausted|Runaway|Oscillation|ModelTimedOut|ModelFailed|EmptyReply|NotDone|ContextTooLong)$/;
+  /^(CrashLoop|Abandoned|BudgetExhausted|Runaway|Oscillation|ModelTimedOut|ModelFailed|EmptyReply|NotDone|ContextTooLong|OutcomeUnknown)$/;
 
 function endsForAReason(history: Simulated): readonly string[] {
   const { failure } = replay(history).state;

@@ -151,7 +151,9 @@ function wordsAnswered(history: History): readonly string[] {
 /** A cancel that was acknowledged ends the run, and nothing is released after the commit that saw it. */
 function cancelled(history: History): readonly string[] {
   const { commits, state } = replay(history);
-  const isAsked = history.steered.some(({ what, outcome }) => what === "cancel" && outcome === "requested");
+  const isAsked = history.steered.some(({ what, outcome }) =>
+    what === "undo" ? /^(accepted|duplicate)$/.test(outcome) : what === "cancel" && outcome === "requested",
+  );
   const violations =
     isAsked && state.phase !== "Cancelled" && state.phase !== "Failed"
       ? [`cancelled, and the run is ${state.phase}`]
@@ -161,7 +163,9 @@ function cancelled(history: History): readonly string[] {
   );
   if (seen === undefined) return violations;
   const later = commits.filter(({ version }) => version > seen.version).flatMap(({ events }) => events);
-  const released = later.some(({ kind }) => kind === "ToolInvoked");
+  // What was done is undone where somebody asked for that, and nothing else is released.
+  const mayUndo = state.compensate?.next === "cancel";
+  const released = later.some((event) => event.kind === "ToolInvoked" && !(mayUndo && event.call.startsWith("undo-")));
   return released ? [...violations, "a call was released after the cancel was seen"] : violations;
 }
 
@@ -191,11 +195,12 @@ function recordedHappened(history: History, { mayDouble }: Leave): readonly stri
   const happened = new Set(history.outside.effects.map(({ key }) => key));
   for (const event of eventsOf(history)) {
     if (event.kind === "ToolIntended") keyOf.set(event.call, { key: event.key, effect: event.effect });
-    if (event.kind !== "ToolResultRecorded") continue;
+    if (event.kind !== "ToolResultRecorded" && event.kind !== "ToolCompensated") continue;
     const intent = keyOf.get(event.call);
     if (intent === undefined || intent.effect === "none") continue;
-    if (event.outcome === "succeeded" && !happened.has(intent.key)) violations.push(`${intent.key} never happened`);
-    if (event.outcome === "failed" && intent.effect === "unsafe" && happened.has(intent.key) && !mayDouble) {
+    const outcome = event.kind === "ToolCompensated" ? "succeeded" : event.outcome;
+    if (outcome === "succeeded" && !happened.has(intent.key)) violations.push(`${intent.key} never happened`);
+    if (outcome === "failed" && intent.effect === "unsafe" && happened.has(intent.key) && !mayDouble) {
       violations.push(`${intent.key} failed and happened`);
     }
   }

@@ -9,7 +9,7 @@ import { hasEnded } from "../../src/protocol/row.ts";
 import type { World } from "../../src/ports/world.ts";
 import { decide } from "../../src/runner/gate.ts";
 import { SegmentCache, jsonOf, load } from "../../src/runner/load.ts";
-import { attempts } from "./people.ts";
+import { attempts } from "./attempts.ts";
 import type { Sim } from "./sim.ts";
 
 export interface Decided {

@@ -5,6 +5,7 @@
 import { TIMES } from "../../src/protocol/limits.ts";
 import { RETRY_DELAYS_MS } from "../../src/protocol/chain.ts";
 import { type Chance, chanceOf } from "./chance.ts";
+import { type SagaPlan, sagaPlanOf } from "./saga-plan.ts";
 
 export type ModeName = "faults" | "liveness" | "skewed";
 
@@ -104,6 +105,8 @@ export interface Plan {
   readonly isDialled: boolean;
   /** Whether other versions of the agent are deployed meanwhile, and what a run says to that. */
   readonly deploys: "nothing" | "follow" | "pin";
+  /** Its tools can undo what they did; null: they cannot. */
+  readonly saga: SagaPlan | null;
 }
 
 /** Before that hardly anything has begun. */
@@ -125,6 +128,7 @@ export function planOf(mode: Mode, chance: Chance): Plan {
     isArchived: chance.child("archived").oneIn(4),
     isDialled: chance.child("dial").oneIn(4),
     isOrdered: chance.child("ordered").oneIn(4),
+    saga: sagaPlanOf(chance.child("compensation")),
     deploys: chance.child("deploys").oneIn(5) ? chance.pick(["follow", "pin", "pin"]) : "nothing",
   };
 }
@@ -138,15 +142,18 @@ const ATTEMPTS_MS = RETRY_DELAYS_MS.reduce((sum, delayMs) => sum + delayMs, 0);
  * waits for the lease, and then for quiet and for what may still land. Then what is left of its work takes no time but
  * for the questions to people, one after the other, and waits that are rounded up to whole seconds.
  */
-export function livenessMsOf(of: Pick<Plan, "mode" | "repaired" | "deploys" | "isGated">): number {
-  const { mode, repaired, deploys, isGated } = of;
+export function livenessMsOf(of: Pick<Plan, "mode" | "repaired" | "deploys" | "isGated" | "saga">): number {
+  const { mode, repaired, deploys, isGated, saga } = of;
   const rescued = LEASE_MS + ATTEMPTS_MS + RESCUE_MS + LEASE_MS;
   // A sweep that comes too early finds a lease, and leaves the run to the next one.
   const overdue = OVERDUE_MS + TIMES.waitSecondsMax * 1_000;
   const swept = repaired !== "nothing" ? 2 * (SWEEP_MS + LEASE_MS) + overdue : 0;
   const quiet = LEASE_MS + SETTLE_MS + TIMEOUT_MS;
   const questions =
-    (QUESTIONS_MAX + (deploys === "pin" ? VERSIONS_MAX : 0) + (isGated ? CIRCLES_MAX : 0)) *
+    (QUESTIONS_MAX +
+      (saga === null ? 0 : UNDO_QUESTIONS_MAX) +
+      (deploys === "pin" ? VERSIONS_MAX : 0) +
+      (isGated ? CIRCLES_MAX : 0)) *
     (PERSON_MS + SETTLE_MS + GATE_MS + 2 * ROUNDED_MS);
   // Whoever waits for a moment of another clock waits for the difference as well, at each of these places.
   const skew = 6 * mode.skewMs;
@@ -156,6 +163,8 @@ export function livenessMsOf(of: Pick<Plan, "mode" | "repaired" | "deploys" | "i
 /** A run that goes in circles asks about the same call until three of its results are equal, and denials are others. */
 const CIRCLES_MAX = 12;
 
+/** An undo that nobody knows of, and the gates of the attempts that follow. */
+const UNDO_QUESTIONS_MAX = 24;
 /** Calls of one reply: each may be unknown when all is calm, and one that is permitted again then just happens. */
 const QUESTIONS_MAX = 3;
 const ROUNDED_MS = 1_000;

@@ -11,6 +11,8 @@ import {
 } from "../../src/index.ts";
 import type { Chance } from "./chance.ts";
 import { SETTLE_MS, TIMEOUT_MS } from "./modes.ts";
+import type { SagaPlan } from "./saga-plan.ts";
+import { lateEnough, sagaOfAgent, undoRules } from "./sagas.ts";
 import { type Process, Services, type ServicesOptions, later } from "./services.ts";
 import { type Script, TOOLS, type ToolName, harmlessIn, replyOf, scriptOf } from "./script.ts";
 
@@ -31,6 +33,7 @@ export interface OutsideOptions extends Omit<ServicesOptions, "behaviour"> {
   /** Whether keyed and unsafe calls run alone. */
   readonly isOrdered: boolean;
   readonly upgrade: Agent["upgrade"];
+  readonly saga: SagaPlan | null;
 }
 
 const INPUT = z.object({ step: z.number(), index: z.number() });
@@ -60,7 +63,11 @@ export function outside(options: OutsideOptions): Outside {
       tools: Object.fromEntries(
         TOOLS.map((name) => [name, toolIn({ ...{ here, services, script, retry }, ...options }, name)]),
       ),
-      done: script.isStrict ? [check("said twice", ({ spent }) => spent.beats > script.steps.length + 1)] : [],
+      done: [
+        ...(script.isStrict ? [check("said twice", ({ spent }) => spent.beats > script.steps.length + 1)] : []),
+        ...(options.saga === null ? [] : [lateEnough(options.saga)]),
+      ],
+      ...(options.saga === null ? {} : { saga: sagaOfAgent(options.saga) }),
       budget,
       ...(options.isArchived ? { retention: { archive: "cold" } } : {}),
     }) as Agent;
@@ -68,7 +75,7 @@ export function outside(options: OutsideOptions): Outside {
 }
 
 function toolIn(
-  of: Pick<OutsideOptions, "isGated" | "isOrdered"> & {
+  of: Pick<OutsideOptions, "isGated" | "isOrdered" | "saga"> & {
     readonly here: Process;
     readonly services: Services;
     readonly script: Script;
@@ -76,7 +83,7 @@ function toolIn(
   },
   name: ToolName,
 ) {
-  const { here, services, script, retry, isGated, isOrdered } = of;
+  const { here, services, script, retry, isGated, isOrdered, saga } = of;
   return tool({
     input: INPUT,
     effect: name === "look" ? "none" : name,
@@ -88,6 +95,7 @@ function toolIn(
     timeoutMs: TIMEOUT_MS,
     settleMs: SETTLE_MS,
     retry: name === "unsafe" ? null : retry,
+    ...(saga === null ? {} : undoRules({ plan: saga, name, services, here })),
     run: async ({ input, key, epoch, signal }: ToolContext<z.output<typeof INPUT>>) => {
       await services.act({ tool: name, key, epoch, signal }, here);
       return `${name} ${input.step}.${input.index}${".".repeat(script.bulk)}`;

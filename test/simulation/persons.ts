@@ -13,7 +13,8 @@ import { acceptUpgrade } from "../../src/runner/upgrade.ts";
 import type { Actor } from "./actor.ts";
 import { PERSON_MS, SETTLE_MS } from "./modes.ts";
 import { decideGate } from "./gates.ts";
-import { attempts, steer } from "./people.ts";
+import { attempts } from "./attempts.ts";
+import { steer } from "./people.ts";
 import type { Sim } from "./sim.ts";
 
 export interface Answered {
@@ -82,7 +83,10 @@ async function looked(of: Looking): Promise<Said | null> {
 function seen(sim: Sim, { call, asked, intent }: OpenCall): Said {
   const key = intent?.key ?? "";
   const happened = sim.outside.services.effects.some((effect) => effect.key === key);
-  const as = happened ? "succeeded" : sim.chances.people.pick(["failed", "retry"] as const);
+  // Where it can be undone, some do not care what became of it.
+  const isEnough = intent?.undo === true && sim.chances.people.oneIn(3);
+  const known = happened ? "succeeded" : sim.chances.people.pick(["failed", "retry"] as const);
+  const as = isEnough ? "compensate" : known;
   return { key, question: [call, asked], as };
 }
 
@@ -133,9 +137,11 @@ async function letGoOn(sim: Sim, run: string): Promise<void> {
  * A run that was cancelled comes to its end without anybody, and one whose question was answered takes the answer by
  * itself: nobody comes to wake it a second time.
  */
-function isNeeded({ world }: Sim, row: Row): boolean {
+function isNeeded(sim: Sim, row: Row): boolean {
+  const { world } = sim;
   const { run, born, status, cancel, stirs, stirsSeen } = row;
-  if (cancel) return false;
+  // Unless it undoes what it did before, and somebody has to say what became of that.
+  if (cancel && (sim.plan.saga === null || status === "paused")) return false;
   if (status === "paused") return true;
   const isAnswered = [...world.store.messages.values()].some(
     ({ of, message: { body }, read }) =>

@@ -12,6 +12,7 @@ import { MODES } from "./modes.ts";
 import { MEETS } from "./network.ts";
 import { FAULT_KINDS } from "./record.ts";
 import { replay } from "./replay.ts";
+import { sagaCells } from "./saga-cells.ts";
 import { seenIn } from "./seen.ts";
 import { SHOWN_ELSEWHERE, WITNESSES } from "./witnesses.ts";
 
@@ -55,6 +56,15 @@ const DECISIONS = [
   "decision approve stale",
 ];
 
+const SAGAS = [
+  ...["undone", "begins again", "begins again twice", "left by its agent", "left by a person"].map(
+    (what) => `saga ${what}`,
+  ),
+  ...["by a policy", "by a person", "by a cancel", "by a restart"].map((who) => `saga wanted ${who}`),
+  ...["undo accepted", "undo duplicate", "restart accepted", "restart late"].map((what) => `steer ${what}`),
+  ...["accepted", "duplicate", "stale"].map((outcome) => `answer compensate ${outcome}`),
+];
+
 const ENDS = [
   "Completed",
   "Cancelled",
@@ -75,6 +85,7 @@ export const CELLS: readonly string[] = [
   ...PEOPLE,
   ...DECISIONS,
   ...UPGRADES,
+  ...SAGAS,
   ...ENDS.map((end) => `ends ${end}`),
   ...Object.keys(MODES).map((mode) => `mode ${mode}`),
   ...SCHEDULES,
@@ -101,6 +112,7 @@ export class Reach {
     const witnessed = Object.entries(WITNESSES).filter(([, saw]) => saw(seen));
     const reached = [
       ...history.reached,
+      ...sagaCells(seen),
       `mode ${plan.mode.name}`,
       `ends ${phase}${failure === null ? "" : ` ${failure.code}`}`,
       ...witnessed.map(([number]) => `schedule ${number}`),
@@ -123,7 +135,15 @@ export class Reach {
 
   /** The table in lines: in how many histories, and for the chain, people and schedules the first of them. */
   lines(): readonly string[] {
-    const rest = [...CHAIN, ...PEOPLE, ...DECISIONS, ...UPGRADES, ...ENDS.map((end) => `ends ${end}`), ...SCHEDULES];
+    const rest = [
+      ...CHAIN,
+      ...PEOPLE,
+      ...DECISIONS,
+      ...UPGRADES,
+      ...SAGAS,
+      ...ENDS.map((end) => `ends ${end}`),
+      ...SCHEDULES,
+    ];
     return [
       `operations by faults, in how many of ${this.histories} histories:`,
       ...this.#grid({ columns: FAULT_KINDS, rows: OPERATIONS.map(([operation]) => [operation, operation]) }),

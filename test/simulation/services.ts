@@ -13,6 +13,8 @@ export interface Effect {
   readonly tool: string;
   readonly key: string;
   readonly at: number;
+  /** It is an undo: the key of what it undoes. */
+  readonly undoes?: string;
 }
 
 /** A call by an invocation of that epoch. */
@@ -20,6 +22,7 @@ interface Called {
   readonly tool: string;
   readonly key: string;
   readonly epoch: number;
+  readonly undoes?: string;
 }
 
 /** What of a process a tool can feel. */
@@ -81,9 +84,10 @@ export class Services {
   }
 
   async #tried(called: Called & { readonly signal: AbortSignal }, { clock, pause, note }: Process): Promise<void> {
-    const { tool, key, epoch, signal } = called;
+    const { signal, ...what } = called;
+    const { key, epoch } = what;
     const { behaviour, triesOneIn, hops, isCalm, next } = this.#options;
-    this.begun.push({ tool, key, epoch, order: next() });
+    this.begun.push({ ...what, order: next() });
     const how = isCalm() ? undefined : TRIES[behaviour.below(triesOneIn)];
     note(`calls ${key} of epoch ${epoch}${how === undefined ? "" : ` (${how})`}`);
     for (let hop = 0; hop < hops; hop += 1) await pause();
@@ -93,10 +97,10 @@ export class Services {
     if (how?.startsWith("asleep")) await later(clock, { ms: ASLEEP_MS, signal: null });
     if (how === "on its way") {
       // The request lands by itself, whatever becomes of its sender.
-      this.#options.clock.after(behaviour.below(SETTLE_MS), () => this.#happen(called));
+      this.#options.clock.after(behaviour.below(SETTLE_MS), () => this.#happen(what));
       throw new OutcomeUnknown("the connection broke");
     }
-    this.#happen(called);
+    this.#happen(what);
     await pause();
     if (how === "never returns in time") await later(clock, { ms: LATE_MS, signal: null });
     if (how === "answer lost") throw new OutcomeUnknown("the answer was lost");
@@ -113,14 +117,17 @@ export class Services {
     return happened ? { kind: "happened", result: "as probed" } : { kind: "absent" };
   }
 
-  #happen({ tool, key, epoch }: Called): void {
+  #happen(called: Called): void {
+    const { tool, key, epoch, undoes } = called;
     const { clock, next, note } = this.#options;
     // Keys that are known are answered from memory; that is what makes a tool keyed.
     const isKnown = tool === "keyed" && this.#done.has(key);
-    note(`${isKnown ? "knows already" : "HAPPENS"} ${key} of epoch ${epoch}`);
+    note(
+      `${isKnown ? "knows already" : "HAPPENS"} ${key} of epoch ${epoch}${undoes === undefined ? "" : `, undoes ${undoes}`}`,
+    );
     if (isKnown) return;
     this.#done.add(key);
-    this.effects.push({ tool, key, at: clock.now(), order: next(), epoch });
+    this.effects.push({ ...called, at: clock.now(), order: next() });
   }
 }
 

@@ -83,6 +83,7 @@ function simOf(seed: string, mode: Mode): Sim {
     ...{ plan, clock, world, chainOffsetMs, chances, record },
     outside: outside({
       ...{ chance: chance.child("outside"), clock, isGated, isArchived, isOrdered, isDialled },
+      saga: plan.saga,
       upgrade: plan.deploys === "pin" ? "pin" : "follow",
       tools: mode.mayDouble ? CAREFUL : TOOLS,
       triesOneIn: TRIES_ONE_IN,

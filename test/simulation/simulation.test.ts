@@ -25,6 +25,7 @@ const FREQUENT = [
   /^answer (retry|failed|succeeded) accepted$/,
   /^answer (retry|failed) tooEarly$/,
   /^ends (Completed|Cancelled)$/,
+  /^saga (undone|begins again)$/,
   /^mode /,
   /^schedule (1|2|6|7|11|14|17|20|22|24|27|28|30|33|34|38|39|43|45)$/,
 ];

@@ -66,6 +66,21 @@ export const witnessesEffects: Witnesses = {
         ),
       ),
     ),
+  // Its process is overtaken between two undos.
+  68: ({ calls, events }) =>
+    events("ToolCompensated").some(({ epoch, order }, index, undone) => {
+      const next = undone[index + 1];
+      return (
+        next !== undefined &&
+        overtakings(calls("table.claim")).some((at) => at.order > order && at.epoch > epoch && at.epoch <= next.epoch)
+      );
+    }),
+  // It lands when the commit that calls it unknown is there, and is undone after that.
+  69: ({ history, events, keyOf }) =>
+    events("ToolOutcomeUnknown").some(({ event, order }) => {
+      const late = history.outside.effects.find((effect) => effect.key === keyOf(event.call) && effect.order > order);
+      return late !== undefined && history.outside.effects.some(({ undoes }) => undoes === late.key);
+    }),
   53: ({ events }) => events("RecoveryDecided").some(({ event: { action } }) => action.kind === "hold"),
   // What was accepted is not what the run meets next, and is never used.
   54: ({ events }) =>

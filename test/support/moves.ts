@@ -123,8 +123,8 @@ function decisionsOn(
   const open = state.open.find((each) => each.call === call);
   if (kind === "giveUp") {
     if (open?.otherwise === "tell") return [move(decided({ kind: "tell", call }))];
-    const then = open?.otherwise === "fail" ? ({ then: "end" } as const) : {};
-    return [move(decided({ kind: "abort", failure: FAILURE, ...then }))];
+    const next = open?.otherwise === "fail" ? ({ next: "end" } as const) : {};
+    return [move(decided({ kind: "abort", failure: FAILURE, ...next }))];
   }
   const gate = open?.gate;
   if (!gate) return [];

@@ -11,7 +11,7 @@ export type SagaCommand = Extract<Command, { readonly kind: "compensate" | "undo
 export const isOfSaga = (command: Command): command is SagaCommand =>
   ["compensate", "undo", "conclude", "startOver"].includes(command.kind);
 
-const left = decided({ kind: "abort", failure: FAILURE, then: "leave" });
+const left = decided({ kind: "abort", failure: FAILURE, next: "leave" });
 
 export function undoEvents(command: SagaCommand, state: State, view: View): readonly (readonly Event[])[] {
   switch (command.kind) {
@@ -49,9 +49,9 @@ export const wishes = (state: State): readonly Move[] =>
     : [];
 
 function wantsUndo(state: State, pick: number): Event {
-  const then = pick % 2 === 0 ? "cancel" : "restart";
-  const ids = Array.from({ length: state.absorbed.length + 1 }, (_, index) => `${then}#${state.attempt}#${index}`);
+  const next = pick % 2 === 0 ? "cancel" : "restart";
+  const ids = Array.from({ length: state.absorbed.length + 1 }, (_, index) => `${next}#${state.attempt}#${index}`);
   const message = ids.find((id) => !state.absorbed.includes(id)) ?? "";
-  const body = { kind: "compensate", then, by: "ada" } as const;
+  const body = { kind: "compensate", next, by: "ada" } as const;
   return { kind: "MessageAbsorbed", at: AT, stage: "taken", message, body };
 }

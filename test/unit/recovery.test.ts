@@ -129,7 +129,7 @@ describe("a run that has to stop", () => {
   });
 
   test("whose processes died too often is asked for nothing", () => {
-    const left = { kind: "abort", failure: FAILURE, then: "leave" };
+    const left = { kind: "abort", failure: FAILURE, next: "leave" };
     expect(decideRecovery(state(), deaths, AT).action).toEqual(left);
   });
 });

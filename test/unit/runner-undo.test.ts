@@ -186,8 +186,8 @@ describe("a person", () => {
     expect((await passing(plain.on, drive(plain.runner, plain.reply))).route).toBe("done");
     expect(plain.undone).toEqual([]);
     const it = await blocked();
-    expect(await askToUndo(it.on.world, { run: it.run, then: "cancel", by: "ann" })).toBe("accepted");
-    expect(await askToUndo(it.on.world, { run: it.run, then: "cancel", by: "ann" })).toBe("duplicate");
+    expect(await askToUndo(it.on.world, { run: it.run, next: "cancel", by: "ann" })).toBe("accepted");
+    expect(await askToUndo(it.on.world, { run: it.run, next: "cancel", by: "ann" })).toBe("duplicate");
     const next = await passing(it.on, drive(it.runner, it.reply));
     it.on.clock.moveTo(rowOf(it.on, it.run).wakeAt ?? it.on.clock.now());
     if (next.route !== "done") await passing(it.on, drive(it.runner, next));
@@ -202,12 +202,12 @@ describe("a person", () => {
       standing: [],
       spent: { beats: 2 },
     });
-    expect(await askToUndo(it.on.world, { run: it.run, then: "restart", by: "ann" })).toBe("accepted");
+    expect(await askToUndo(it.on.world, { run: it.run, next: "restart", by: "ann" })).toBe("accepted");
     const next = await passing(it.on, drive(it.runner, it.reply));
     it.on.clock.moveTo(rowOf(it.on, it.run).wakeAt ?? it.on.clock.now());
     if (next.route !== "done") await passing(it.on, drive(it.runner, next));
     expect(await show(it.on.world, it.run)).toMatchObject({ status: "completed" });
     expect(await stateOf(it.on.world, it.run)).toMatchObject({ attempt: 2 });
-    expect(await askToUndo(it.on.world, { run: it.run, then: "restart", by: "ann" })).toBe("late");
+    expect(await askToUndo(it.on.world, { run: it.run, next: "restart", by: "ann" })).toBe("late");
   });
 });

@@ -40,7 +40,7 @@ describe("a run over its budget of takeovers", () => {
       told: true,
     });
     expect((await events(on, run)).map(({ kind }) => kind).slice(-4)).toEqual([
-      ...["RecoveryDecided", "ToolOutcomeUnknown", "MessageAbsorbed", "RunEnded"],
+      ...["RecoveryDecided", "MessageAbsorbed", "ToolOutcomeUnknown", "RunEnded"],
     ]);
     expect((await events(on, run)).at(-1)).toMatchObject({ epoch: 2, failure: { code: "Abandoned" } });
     expect(await ledger(on.world, run)).toMatchObject([{ status: "unknown" }]);

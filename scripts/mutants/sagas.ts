@@ -1,0 +1,109 @@
+/** Rules about runs that undo what they did, each switched off once. */
+import { type Mutant, off } from "./mutant.ts";
+
+const ACT = "src/runner/act.ts";
+const SAGA = "src/core/saga.ts";
+const CALLS = "src/core/open-calls.ts";
+const UNDO = "src/runner/undo.ts";
+
+/** Killed by that test of `test/unit/FILE`. */
+const by = (file: string, test: string, name: string, change: Mutant["changes"][number]): Mutant => ({
+  name: `saga: ${name}`,
+  changes: [change],
+  killedBy: { kind: "tests", file: `test/unit/${file}.test.ts`, test },
+});
+
+export const SAGAS: readonly Mutant[] = [
+  off(
+    68,
+    "undo in forward order",
+    { file: "src/core/outstanding.ts", from: "undo.at(-1) ??", to: "undo[0] ??" },
+    { file: SAGA, from: "state.undo?.at(-1)?.call === call", to: "state.undo?.[0]?.call === call" },
+  ),
+  off(68, "an effect that was undone is undone again", {
+    file: CALLS,
+    from: "filter((each) => each.call !== undoes)",
+    to: "filter((each) => each.call !== undoes || state.messages.length % 2 === 0)",
+  }),
+  off(69, "what may still land is undone at once", {
+    file: "src/core/outstanding.ts",
+    from: "return now < until ?",
+    to: "return until < 0 ?",
+  }),
+  off(69, "what failed when it was tried again never happened", {
+    file: ACT,
+    from: "run.unanswered.has(open.call) && !isAnswer",
+    to: "tries < 0 && asked === 0",
+  }),
+  off(75, "a cancel is requested before the wish to undo is delivered", {
+    file: "src/runner/compensate.ts",
+    from: "  const delivered = await deliver(",
+    to: '  if (next === "cancel") await request(world, { run: row.run, want: "cancel" });\n  const delivered = await deliver(',
+  }),
+  by("runner-saga", "released when somebody cancels", "a person is asked about what is about to be undone", {
+    file: "src/runner/ending.ts",
+    from: "export function commitDecided(run: ActiveRun, ending: Ending): Promise<Next> {\n",
+    to: 'export function commitDecided(run: ActiveRun, ending: Ending): Promise<Next> {\n  for (const { call, status } of run.state.open)\n    if (status === "started") run.record({ kind: "ToolOutcomeUnknown", at: run.now, call, why: "over", askFrom: run.now });\n',
+  }),
+  by("runner-saga", "no time is left", "an undo for which no time is left is over", {
+    file: ACT,
+    from: "    if (undoes !== undefined) {\n",
+    to: "    if (undoes !== undefined && open.tries < 0) {\n",
+  }),
+  off(75, "an end does not hear that somebody wants it undone", {
+    file: "src/runner/ending.ts",
+    from: "run.owed()[0]?.kind !== owed || !isAll",
+    to: "!isAll",
+  }),
+  by("runner-saga", "key of an earlier attempt", "a business key is made without its attempt", {
+    file: "src/runner/call-key.ts",
+    from: "ownKey(tool, { args, attempt })",
+    to: "ownKey(tool, { args, attempt: 1 })",
+  }),
+  by("runner-saga", "kills its process", "it is not bounded by takeovers", {
+    file: "src/runner/beat.ts",
+    from: "(run.state.ending === null || undoOwed(run.state) !== null)",
+    to: "run.state.ending === null",
+  }),
+  by("runner-undo", "undoes what it did", "a restart keeps what can be undone", {
+    file: SAGA,
+    from: 'undo.length > 0 ? "undo"',
+    to: 'undo.length > 1 ? "undo"',
+  }),
+  by("runner-saga", "released when somebody cancels", "a cancel forgets an undo that was released", {
+    file: "src/runner/control.ts",
+    from: "undoes === undefined && status",
+    to: "status",
+  }),
+  by("runner-undo", "leaves everything", "the agent's leave is ignored", {
+    file: UNDO,
+    from: 'agent.saga.onFailure === "leave" && !isAsked',
+    to: 'agent.saga.onFailure === "leave" && isAsked && !isAsked',
+  }),
+  by("runner-saga", "key of an earlier attempt", "the key of an undone deed is used again", {
+    file: "src/runner/call-key.ts",
+    from: "tool.undo === null ?",
+    to: "tool.undo !== undefined ?",
+  }),
+  by("runner-saga", "wants it undone before another", "a later wish to begin again overrides one to be cancelled", {
+    file: CALLS,
+    from: 'state.compensate?.next === "cancel" ? state :',
+    to: 'state.compensate?.by === "" ? state :',
+  }),
+  by("runner-saga", "is applied before", "an answer that was applied at once is called stale", {
+    file: "src/runner/reconcile.ts",
+    from: "if (isApplied) return false;",
+    to: "",
+  }),
+  {
+    name: "saga: a run that is paused begins to undo without its agent",
+    changes: [
+      {
+        file: "src/core/outstanding.ts",
+        from: 'if (state.phase === "Paused") return',
+        to: 'if (state.phase === "Paused" && undo !== "compensate") return',
+      },
+    ],
+    killedBy: { kind: "tests", file: "test/property/saga.test.ts", test: "paused before it begins" },
+  },
+];

@@ -1,0 +1,80 @@
+/** Moments of a run that undoes what it did, each with the events that lead on from it. */
+import type { Event } from "../../src/core/event.ts";
+import { inline } from "../../src/core/message.ts";
+import type { State } from "../../src/core/state.ts";
+import { foldAll } from "../../src/core/transition.ts";
+import {
+  AT,
+  FAILURE,
+  aborted,
+  after,
+  answer,
+  calls,
+  decided,
+  heard,
+  intended,
+  invoked,
+  lostSight,
+  paused,
+  reconciled,
+  replied,
+  resulted,
+  startedEvent,
+  taken,
+} from "../support/build.ts";
+
+interface Moment {
+  readonly moment: string;
+  readonly state: State;
+  readonly events: readonly Event[];
+}
+
+const undoable = (call: string): Event => ({ ...intended(call), undo: true }) as Event;
+
+const asked = (next: "cancel" | "restart"): Event => ({
+  ...{ kind: "MessageAbsorbed", at: AT, stage: "taken", message: `compensate#${next}#1` },
+  body: { kind: "compensate", next, by: "ada" },
+});
+
+const undone = (call: string): Event => ({
+  ...{ kind: "ToolCompensated", at: AT, call, value: inline({ refund: 5 }), evidence: "the undo returned" },
+});
+
+const leftAsIs = decided({ kind: "abort", failure: FAILURE, next: "leave" });
+const undoOf = (call: string): Event => decided({ kind: "undo", call });
+const again = decided({ kind: "restart", say: "Begin again." });
+
+/** Two effects stand, what became of a third is not known, and a person spoke. */
+const acted = after(
+  ...[startedEvent, replied([calls("book"), calls("pay"), calls("mail")])],
+  ...["c1", "c2", "c3"].flatMap((call) => [undoable(call), invoked(call)]),
+  ...[resulted("c1"), heard("not on a Friday"), resulted("c2"), lostSight("c3", AT + 60)],
+);
+const failed = foldAll(acted, [aborted]);
+const begun = foldAll(failed, [decided({ kind: "compensate" })]);
+const atWork = foldAll(begun, [undoOf("c3"), intended("undo-c3"), invoked("undo-c3")]);
+const unknown = foldAll(atWork, [lostSight("undo-c3", AT + 90)]);
+const left = foldAll(unknown, [reconciled("undo-c3", answer("failed"))]);
+const over = ["c2", "c1"].reduce(
+  (state, call) =>
+    foldAll(state, [undoOf(call), intended(`undo-${call}`), invoked(`undo-${call}`), undone(`undo-${call}`)]),
+  left,
+);
+const second = foldAll(over, [again]);
+const cancelled = foldAll(acted, [asked("cancel"), decided({ kind: "cancel" })]);
+
+export const SAGA_MOMENTS: readonly Moment[] = [
+  {
+    moment: "effects stand",
+    state: acted,
+    events: [asked("cancel"), asked("restart"), taken("c3", 1, answer("compensate"))],
+  },
+  { moment: "it has failed", state: failed, events: [decided({ kind: "compensate" }), leftAsIs] },
+  { moment: "before an undo", state: begun, events: [undoOf("c3"), paused, leftAsIs, decided({ kind: "cancel" })] },
+  { moment: "an undo is released", state: atWork, events: [undone("undo-c3"), lostSight("undo-c3", AT + 90), paused] },
+  { moment: "nobody knows of an undo", state: unknown, events: [reconciled("undo-c3", answer("failed")), leftAsIs] },
+  { moment: "between two undos", state: left, events: [undoOf("c2"), asked("cancel")] },
+  { moment: "everything is undone", state: over, events: [again, leftAsIs] },
+  { moment: "the second attempt", state: second, events: [replied([calls("book")]), heard("hurry", "u2"), aborted] },
+  { moment: "cancelled with compensation", state: cancelled, events: [decided({ kind: "compensate" }), leftAsIs] },
+];
