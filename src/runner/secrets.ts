@@ -72,12 +72,12 @@ export async function knowSecrets(world: Knowing, own: readonly string[] = []): 
   all.listedAt = clock.now();
 }
 
-async function lookUp({ secrets, clock }: Knowing, name: string): Promise<SecretLook> {
+async function lookUp({ secrets, clock }: Knowing, name: string, absentMs = ABSENT_MS): Promise<SecretLook> {
   const all = knownOf(secrets);
   const before = all.looks.get(name);
   // A clock may be set back in between.
   const ageMs = before === undefined ? Infinity : Math.abs(clock.now() - before.readAt);
-  if (before !== undefined && ageMs < (before.look.kind === "found" ? FRESH_MS : ABSENT_MS)) return before.look;
+  if (before !== undefined && ageMs < (before.look.kind === "found" ? FRESH_MS : absentMs)) return before.look;
   try {
     const look = await secrets.get(name);
     all.looks.set(name, { look, readAt: clock.now() });
@@ -119,7 +119,8 @@ export const secretsFor = (world: Knowing, { name: agent, secrets = [] }: Declar
       const write = `secrets: [${[...secrets, name].map((each) => JSON.stringify(each)).join(", ")}]`;
       throw new SecretAbsent(`agent ${agent} does not declare the secret ${name}: write ${write} in defineAgent`);
     }
-    const look = await lookUp(world, name);
+    // Somebody may have set it since: whoever needs it looks each time.
+    const look = await lookUp(world, name, 0);
     if (look.kind === "found") return look.value;
     throw new SecretAbsent(
       `the secret ${name} is not set; it was looked for in ${look.where}; to set it: ${look.mend}`,
