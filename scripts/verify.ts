@@ -4,7 +4,7 @@
  * level. Exits 1 if anything failed. `--without-localstack` is for machines that cannot run it, and refused where CI is
  * set.
  */
-import { spawnSync } from "node:child_process";
+import { type ChildProcess, spawn } from "node:child_process";
 import { mkdtempSync, readFileSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { delimiter, join } from "node:path";
@@ -19,65 +19,100 @@ interface Score {
   readonly failed: number;
 }
 
-const LEVELS: readonly (readonly [name: string, run: () => Score])[] = [
-  ["infra platform", () => command("node", "scripts/platform.ts")],
-  ["format", () => command("oxfmt", "--check")],
-  ["lint", () => command("oxlint", "--type-aware")],
-  ["types", () => command("tsc", "--noEmit")],
-  ["types of infra", () => command("tsc", "--noEmit", "-p", "tsconfig.infra.json")],
-  ["infra tests", () => tests("vitest.infra.config.ts")],
-  ["dead code", () => command("knip")],
-  ["diagram", () => command("node", "scripts/diagram.ts", "--check", "README.md")],
-  ["benchmark, small", () => command("node", "bench/beats.ts", "30")],
-  ["benchmark of the dial, small", () => command("node", "bench/dial.ts", "2")],
-  ["crashes and zombies", () => command("node", "test/crash/main.ts")],
-  ["crashes and zombies, stopping", () => command("node", "test/crash/main.ts", "--stops")],
-  ["crashes and zombies, compacting", () => command("node", "test/crash/main.ts", "--compacts")],
-  ["crashes and zombies, dialled", () => command("node", "test/crash/main.ts", "--dialled", "1")],
-  ["pairs of crashes", () => command("node", "test/crash/main.ts", "--pairs", "--stride", "40")],
-  ["simulation, with its reach", () => command("node", "scripts/sim.ts", "--seeds", "10000")],
-  ["mutants", () => command("node", "scripts/mutants.ts")],
-  ["tests", () => tests("vitest.config.ts")],
-  ["tests on LocalStack", () => tests("vitest.localstack.config.ts")],
+type Level = readonly [name: string, run: () => Promise<Score>];
+
+/** What takes one core for minutes runs beside other such work; the rest takes all of them, or is over soon. */
+const STAGES: readonly (readonly (readonly Level[])[])[] = [
+  [
+    [
+      ["infra platform", () => command("node", "scripts/platform.ts")],
+      ["format", () => command("oxfmt", "--check")],
+      ["lint", () => command("oxlint", "--type-aware")],
+      ["types", () => command("tsc", "--noEmit")],
+      ["types of infra", () => command("tsc", "--noEmit", "-p", "tsconfig.infra.json")],
+      ["infra tests", () => tests("vitest.infra.config.ts")],
+      ["dead code", () => command("knip")],
+      ["diagram", () => command("node", "scripts/diagram.ts", "--check", "README.md")],
+      ["benchmark, small", () => command("node", "bench/beats.ts", "30")],
+      ["benchmark of the dial, small", () => command("node", "bench/dial.ts", "2")],
+    ],
+  ],
+  [
+    [
+      ["crashes and zombies", () => command("node", "test/crash/main.ts")],
+      ["crashes and zombies, stopping", () => command("node", "test/crash/main.ts", "--stops")],
+      ["crashes and zombies, compacting", () => command("node", "test/crash/main.ts", "--compacts")],
+      ["crashes and zombies, dialled", () => command("node", "test/crash/main.ts", "--dialled", "1")],
+      ["pairs of crashes", () => command("node", "test/crash/main.ts", "--pairs", "--stride", "40")],
+    ],
+    [["simulation, with its reach", () => command("node", "scripts/sim.ts", "--seeds", "10000")]],
+  ],
+  [
+    [
+      ["mutants", () => command("node", "scripts/mutants.ts")],
+      ["tests", () => tests("vitest.config.ts")],
+      ["tests on LocalStack", () => tests("vitest.localstack.config.ts")],
+    ],
+  ],
 ];
 
 const WITHOUT = "--without-localstack";
 
 /** All of them, unless somebody at a keyboard says otherwise. */
-function chosenLevels(): typeof LEVELS {
-  if (!process.argv.includes(WITHOUT)) return LEVELS;
+function chosenStages(): typeof STAGES {
+  if (!process.argv.includes(WITHOUT)) return STAGES;
   if (process.env["CI"]) throw new Error(`${WITHOUT} is not for CI`);
   console.log(`${WITHOUT}: the real machine and the real functions are not run`);
-  return LEVELS.filter(([name]) => !name.endsWith("LocalStack"));
+  return STAGES.map((lanes) => lanes.map((lane) => lane.filter(([name]) => !name.endsWith("LocalStack"))));
 }
 
-function main(): void {
-  let total: Score = { passed: 0, failed: 0 };
-  for (const [name, run] of chosenLevels()) {
-    const begun = performance.now();
-    const score = run();
-    total = { passed: total.passed + score.passed, failed: total.failed + score.failed };
-    const seconds = ((performance.now() - begun) / 1_000).toFixed(1);
-    console.log(`${score.failed === 0 ? "ok    " : "FAILED"} ${name} (${seconds} s)`);
+async function main(): Promise<void> {
+  const scores: Score[] = [];
+  for (const lanes of chosenStages()) {
+    await Promise.all(
+      lanes.map(async (lane) => {
+        for (const level of lane) scores.push(await played(level));
+      }),
+    );
   }
-  process.exitCode = total.failed === 0 ? 0 : 1;
-  console.log(`${total.passed} passed, ${total.failed} failed`);
+  const passed = scores.reduce((sum, score) => sum + score.passed, 0);
+  const failed = scores.reduce((sum, score) => sum + score.failed, 0);
+  process.exitCode = failed === 0 ? 0 : 1;
+  console.log(`${passed} passed, ${failed} failed`);
+}
+
+async function played([name, run]: Level): Promise<Score> {
+  const begun = performance.now();
+  const score = await run();
+  const seconds = ((performance.now() - begun) / 1_000).toFixed(1);
+  console.log(`${score.failed === 0 ? "ok    " : "FAILED"} ${name} (${seconds} s)`);
+  return score;
 }
 
 /** What the tool says is shown only if it objects. */
-function command(name: string, ...words: readonly string[]): Score {
-  const { status, error, stdout, stderr } = spawnSync(name, words, { cwd: ROOT, env: ENV, encoding: "utf8" });
+async function command(name: string, ...words: readonly string[]): Promise<Score> {
+  const child = spawn(name, words, { cwd: ROOT, env: ENV, stdio: ["ignore", "pipe", "pipe"] });
+  const said: Buffer[] = [];
+  for (const stream of [child.stdout, child.stderr]) stream.on("data", (chunk: Buffer) => void said.push(chunk));
+  const status = await ended(child);
   if (status === 0) return { passed: 1, failed: 0 };
-  console.log(error === undefined ? `${stdout}${stderr}` : error.message);
+  console.log(typeof status === "string" ? status : Buffer.concat(said).toString());
   return { passed: 0, failed: 1 };
 }
 
+/** The exit code, null after a signal, or why it could not be started. */
+const ended = (child: ChildProcess): Promise<number | string | null> =>
+  new Promise((resolve) => {
+    child.on("error", (error) => resolve(error.message));
+    child.on("close", (code) => resolve(code));
+  });
+
 /** The tests report to this terminal and, to be counted, to a file. */
-function tests(config: string): Score {
+async function tests(config: string): Promise<Score> {
   const dir = mkdtempSync(join(tmpdir(), "cairn-verify-"));
   const file = join(dir, "tests.json");
   const words = ["run", `--config=${config}`, "--reporter=default", "--reporter=json", `--outputFile=${file}`];
-  const { status } = spawnSync("vitest", words, { cwd: ROOT, env: ENV, stdio: "inherit" });
+  const status = await ended(spawn("vitest", words, { cwd: ROOT, env: ENV, stdio: "inherit" }));
   const score = scoreIn(file);
   rmSync(dir, { recursive: true });
   // A file that cannot be loaded has no tests that could fail, and an error outside of a test belongs to none.
@@ -93,4 +128,4 @@ function scoreIn(file: string): Score {
   }
 }
 
-main();
+await main();
