@@ -79,6 +79,27 @@ describe("a trip", () => {
     const pauseMs = (next?.timestamp?.getTime() ?? Infinity) - (failed[0]?.timestamp?.getTime() ?? 0);
     expect(pauseMs).toBeLessThan(inject("stacks").beatSeconds * 1_000);
   });
+
+  test("whose card declines is cancelled, newest first, over a SIGKILL between the two, and booked anew", async () => {
+    const before = bookings();
+    const { services } = inject("stacks");
+    setBehaviour(services, "card", { kind: "decline" });
+    setBehaviour(services, "hotel", { kind: "die", moment: "cancelled" });
+    const { out } = await cairn("start", "travel", "--input", JSON.stringify(TRIP), "--wait", "--json");
+    const { run, ...rest } = JSON.parse(out) as { readonly run: string };
+    expect(rest).toMatchObject({ status: "completed", attempt: 2, takeovers: 1 });
+    expect(bookings()).toEqual({
+      airline: { requests: before.airline.requests + 3, bookings: before.airline.bookings + 2, cancelled: 1 },
+      hotel: { requests: before.hotel.requests + 4, bookings: before.hotel.bookings + 2, cancelled: 1 },
+      card: { requests: before.card.requests + 2, bookings: before.card.bookings + 1 },
+      mail: { requests: before.mail.requests + 1, bookings: before.mail.bookings + 1 },
+    });
+    const calls = (await cairn("ledger", run, "--json")).out.trim().split("\n");
+    const told = calls.map((line) => JSON.parse(line) as { readonly call: string; readonly status: string });
+    expect(told.filter(({ call }) => call.startsWith("undo-")).map(({ call }) => call)).toEqual(["undo-c5", "undo-c4"]);
+    expect(told.filter(({ status }) => status === "compensated").map(({ call }) => call)).toEqual(["c4", "c5"]);
+    expect(JSON.parse((await cairn("verify", run, "--json")).out)).toMatchObject({ findings: [] });
+  });
 });
 
 describe.concurrent("a beat", () => {
