@@ -108,7 +108,7 @@ interface Course {
   /** Tasks that are not started yet. */
   readonly waiting: number[];
   /** Tasks under way, and how each stood at the last look. */
-  readonly open: Map<number, { readonly seen: string; readonly waits: boolean }>;
+  readonly open: Map<number, { readonly seen: string; readonly rests: boolean }>;
   readonly answers: Map<number, Answers>;
   /** When something was seen to move for the last time. */
   movedAt: number;
@@ -127,16 +127,16 @@ async function lookAround(world: World, course: Course, { pass, runs, marks, dri
     const waits = mayNeedPerson(row);
     const seen = `${row.epoch} ${row.version} ${row.stirs}`;
     if (seen !== before.seen) course.movedAt = Date.now();
-    course.open.set(task, { seen, waits });
+    course.open.set(task, { seen, rests: waits || sleeps(row) });
     for (const what of waits ? await answer(world, { run, lines: () => linesOf(marks, task) }) : []) {
       const answers = course.answers.get(task) ?? NO_ANSWERS;
       course.answers.set(task, { ...answers, [what]: answers[what] + 1 });
     }
   }
-  const atWork = [...course.open.values()].filter(({ waits }) => !waits).length;
+  const atWork = [...course.open.values()].filter(({ rests }) => !rests).length;
   for (const task of course.waiting.splice(0, AT_ONCE - atWork)) {
     await begin(world, pass, task);
-    course.open.set(task, { seen: "", waits: false });
+    course.open.set(task, { seen: "", rests: false });
   }
 }
 
@@ -148,6 +148,9 @@ function patienceMs({ limits, agent }: Pass): number {
 
 const mayNeedPerson = ({ status, stirs, stirsSeen, owner }: Row): boolean =>
   (status === "blocked" || status === "waiting") && stirs === stirsSeen && owner === null;
+
+/** It has nothing to do before that time, and no process is busy with it. */
+const sleeps = ({ owner, wakeAt }: Row): boolean => owner === null && wakeAt !== null && wakeAt > Date.now();
 
 async function endOf(world: World, run: string): Promise<Pick<Outcome, "end" | "why">> {
   const shown = await show(world, run);

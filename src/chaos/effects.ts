@@ -4,27 +4,49 @@
  */
 import type { OutsideEffect } from "../agent/chaos.ts";
 import { canonical } from "../codec/canonical.ts";
-import type { Line } from "./trace.ts";
+import type { CallLine, Line } from "./trace.ts";
 
 /**
- * Of one task: nothing for tools without an effect; for keyed ones the runs under one key are one effect; for others
- * each run is one. A run that threw says that it did nothing.
+ * Of one task, what stands: nothing for tools without an effect; for keyed ones the runs under one key are one effect; for
+ * others each run is one. A run that threw says that it did nothing, and what was undone stands no longer, whichever
+ * attempt it belongs to.
  */
 export function effectsIn(lines: readonly Line[], task: number): readonly OutsideEffect[] {
-  const runs = new Map<string, { readonly effect: OutsideEffect; readonly isKeyed: boolean; times: number }>();
-  for (const line of lines) {
-    if (line.kind !== "call" || line.effect === "none") continue;
-    const { tool, key, what } = line;
-    const of = `task ${task}: ${canonical(line.args)}`;
-    const name = JSON.stringify([tool, key, of]);
-    const run = runs.get(name) ?? { effect: { tool, id: key, of }, isKeyed: line.effect === "keyed", times: 0 };
-    runs.set(name, run);
-    if (what === "begun") run.times += 1;
-    else if (what === "threw") run.times -= 1;
-  }
-  return [...runs.values()].flatMap(({ effect, isKeyed, times }) =>
-    Array.from({ length: isKeyed ? Math.min(1, times) : times }, () => effect),
+  const calls = lines.filter((line) => line.kind === "call");
+  const acting = calls.filter(({ effect, undoes }) => undoes !== undefined || effect !== "none");
+  // A call, and whatever undid it.
+  const deeds = Map.groupBy(acting, ({ tool, key, undoes = key, args }) =>
+    JSON.stringify([tool, undoes, canonical(args)]),
   );
+  return [...deeds.values()].flatMap((deed) => effectsOf(deed, task));
+}
+
+function effectsOf(deed: readonly CallLine[], task: number): readonly OutsideEffect[] {
+  return deed.slice(0, 1).flatMap(({ tool, key, undoes = key, args }) => {
+    const of = `task ${task}: ${canonical(args)}`;
+    const undone = deed.findIndex((line) => line.undoes !== undefined && line.what === "returned");
+    const runs = deed.filter((line) => line.undoes === undefined);
+    const early = runs.filter((line) => deed.indexOf(line) < undone);
+    const late = runs.filter((line) => deed.indexOf(line) > undone);
+    const standing = Math.max(0, timesIn(early) - 1) + timesIn(late);
+    const undos = timesIn(deed.filter((line) => line.undoes !== undefined));
+    return [
+      ...Array.from({ length: standing }, () => ({ tool, id: undoes, of })),
+      // One undo is as it should be, and how many attempts are undone is no matter of what stands.
+      ...Array.from({ length: undos > 1 ? undos : 0 }, () => ({ tool: `undo of ${tool}`, id: undoes, of })),
+    ];
+  });
+}
+
+/** How often it was done: once per key for what is keyed. */
+function timesIn(lines: readonly CallLine[]): number {
+  const keys = Map.groupBy(lines, ({ key }) => key);
+  return [...keys.values()].reduce((sum, runs) => {
+    const count = (what: CallLine["what"]): number => runs.filter((run) => run.what === what).length;
+    const times = Math.max(0, count("begun") - count("threw"));
+    if (runs[0]?.effect === "none") return sum;
+    return sum + (runs[0]?.effect === "keyed" ? Math.min(1, times) : times);
+  }, 0);
 }
 
 /** What happened too often, or not as often as it should have. */

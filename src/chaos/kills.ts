@@ -4,7 +4,7 @@
  */
 
 /** The agent's own moments are those of its model and its tools; the others belong to a strategy. */
-type MomentName = "model" | "effect" | "save" | "claim" | "intent" | "put" | "release";
+type MomentName = "model" | "effect" | "undo" | "save" | "claim" | "intent" | "put" | "release";
 
 export interface Moment {
   readonly when: "before" | "after";

@@ -1,14 +1,15 @@
 /**
- * The tasks as plain loops, a process for each. A process that is held at its moment is killed with SIGKILL. The loop
- * that saves is started again and reads what it saved; of the other nothing is left.
+ * The tasks as plain loops, in processes that live on from task to task as the workers of cairn do. One that is held at its
+ * moment is killed with SIGKILL. The loop that saves is begun again in another one, which reads what was saved; of the other
+ * nothing is left.
  */
 import { type ChildProcess, fork } from "node:child_process";
-import { once } from "node:events";
 import { mkdirSync } from "node:fs";
 import { join } from "node:path";
+import type { WorkerOptions } from "../adapters/local/workers.ts";
 import type { End } from "./plain-loop.ts";
 import { Killer, writePlan } from "./rig.ts";
-import { AT_ONCE, LOOK_MS, type LoopSettings, NO_ANSWERS } from "./strategy.ts";
+import { AT_ONCE, LOOK_MS, type LoopTask, NO_ANSWERS } from "./strategy.ts";
 import type { Outcome, Pass, Starting } from "./strategy.ts";
 import { linesOf } from "./trace.ts";
 
@@ -31,9 +32,10 @@ export async function plainPass(
   const outcomes: Outcome[] = [];
   const waiting = [...pass.tasks.keys()];
   const work = async (): Promise<void> => {
+    const ask = asking(pass, { starting: of.starting, marks, children });
     for (let task = waiting.shift(); task !== undefined; task = waiting.shift()) {
       pass.stop.throwIfAborted();
-      outcomes.push(await oneTask(pass, { ...of, task, marks, killer, children }));
+      outcomes.push(await oneTask(pass, { ...of, task, marks, killer, ask }));
       pass.onProgress(outcomes.length);
     }
   };
@@ -46,40 +48,61 @@ export async function plainPass(
   return outcomes.toSorted((one, other) => one.task - other.task);
 }
 
+/** What a process says of a task. Null: it died. */
+type Ask = (task: LoopTask) => Promise<LoopSaid | null>;
+
 interface OneTask {
   readonly saves: boolean;
-  readonly starting: Starting;
   readonly task: number;
   readonly marks: string;
   readonly killer: Killer;
-  readonly children: Set<ChildProcess>;
+  readonly ask: Ask;
 }
 
-async function oneTask(pass: Pass, of: OneTask): Promise<Outcome> {
-  const { saves, task, marks, killer } = of;
-  const file = saves ? join(marks, `state-${task}.json`) : null;
-  const input = pass.tasks.get(task) ?? null;
-  const settings: LoopSettings = { marks, task, input, agentFile: pass.file, agent: pass.agent.name, file };
-  let said = await runOnce(pass, { ...of, settings });
+async function oneTask(pass: Pass, { saves, task, marks, killer, ask }: OneTask): Promise<Outcome> {
+  const asked = {
+    task,
+    input: pass.tasks.get(task) ?? null,
+    file: saves ? join(marks, `state-${task}.json`) : null,
+  };
+  let said = await ask(asked);
   const killed = killer.killedAt.get(task) ?? null;
-  if (said === null && killed !== null && saves) said = await runOnce(pass, { ...of, settings });
+  if (said === null && killed !== null && saves) said = await ask(asked);
   const end = said?.kind === "ended" ? said.end : null;
   const why = said?.kind === "broken" ? said.why : said === null ? "its process was killed" : null;
   return { task, run: null, end, why, killed, lines: linesOf(marks, task), answers: NO_ANSWERS };
 }
 
-/** One process, up to its end. Null: it died. */
-async function runOnce(pass: Pass, of: OneTask & { readonly settings: LoopSettings }): Promise<LoopSaid | null> {
-  const { module, args, execArgv, env } = of.starting.loop(of.settings);
-  const child = fork(module, [...args], {
+/** One process at a time, and another one after it died. */
+function asking(
+  pass: Pass,
+  of: { readonly starting: Starting; readonly marks: string; readonly children: Set<ChildProcess> },
+): Ask {
+  const { starting, marks, children } = of;
+  let live: ChildProcess | null = null;
+  return async (task) => {
+    live ??= begin(pass, starting.loop({ marks, agentFile: pass.file, agent: pass.agent.name }));
+    const child = live;
+    children.add(child);
+    const { promise, resolve } = Promise.withResolvers<LoopSaid | null>();
+    const hear = (said: LoopSaid): void => resolve(said);
+    const miss = (): void => resolve(null);
+    child.once("message", hear).once("close", miss);
+    // Whether it could be sent is told by its end.
+    child.send(task, () => {});
+    const said = await promise;
+    child.off("message", hear).off("close", miss);
+    if (said === null) {
+      children.delete(child);
+      live = null;
+    }
+    return said;
+  };
+}
+
+const begin = (pass: Pass, { module, args, execArgv, env }: WorkerOptions): ChildProcess =>
+  fork(module, [...args], {
     execArgv: [...execArgv],
     env: { ...env, ...pass.chaos?.env(pass.dir), CAIRN_STORE: pass.dir },
     stdio: ["ignore", 2, 2, "ipc"],
   });
-  of.children.add(child);
-  let said: LoopSaid | null = null;
-  child.on("message", (message: LoopSaid) => (said = message));
-  await once(child, "close");
-  of.children.delete(child);
-  return said;
-}

@@ -5,7 +5,7 @@
  */
 import { existsSync, linkSync, readFileSync, readdirSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import type { Agent, Tool } from "../agent/define.ts";
+import type { Agent, Tool, ToolContext } from "../agent/define.ts";
 import type { Model } from "../agent/model.ts";
 import { asJson } from "../codec/value.ts";
 import type { Json } from "../core/json.ts";
@@ -47,7 +47,7 @@ export function rigFor(of: { readonly dir: string; readonly plan: Plan; taskInHa
     const isMeant = kill?.when === when && kill.name === name && kill.nth === nth;
     if (isMeant && leaveMark(dir, task)) await new Promise<never>(() => void setInterval(() => {}, FOR_EVER_MS));
   };
-  const note = (line: Omit<CallLine, "kind" | "at" | "pid">): void => {
+  const note: Note = (line) => {
     const task = of.taskInHand();
     if (task !== null) append(dir, task, { kind: "call", ...line });
   };
@@ -68,27 +68,45 @@ export function rigFor(of: { readonly dir: string; readonly plan: Plan; taskInHa
 
 const FOR_EVER_MS = 60_000;
 
+type Note = (line: Omit<CallLine, "kind" | "at" | "pid">) => void;
+
 /** Inside of the edges: a process that is killed before a tool's run has not called it. */
-function agentNoted(agent: Agent, note: (line: Omit<CallLine, "kind" | "at" | "pid">) => void): Agent {
-  const noted = (name: string, tool: Tool): Tool => ({
-    ...tool,
-    run: async (context) => {
-      const args = jsonOf(context.input);
-      const call = { tool: name, effect: tool.effect, key: context.key, args };
-      note({ ...call, what: "begun", result: null });
-      try {
-        const result: unknown = await tool.run(context);
-        note({ ...call, what: "returned", result: jsonOf(result) });
-        return result;
-      } catch (error) {
-        const isUnsure = context.signal.aborted || (error instanceof Error && error.name === "OutcomeUnknown");
-        note({ ...call, what: isUnsure ? "unsure" : "threw", result: null });
-        throw error;
-      }
-    },
-  });
-  const tools = Object.entries(agent.tools).map(([name, tool]) => [name, noted(name, tool)] as const);
+function agentNoted(agent: Agent, note: Note): Agent {
+  const tools = Object.entries(agent.tools).map(([name, tool]) => [name, toolNoted(name, tool, note)] as const);
   return { ...agent, tools: Object.fromEntries(tools) };
+}
+
+function toolNoted(name: string, tool: Tool, note: Note): Tool {
+  const { effect, undo } = tool;
+  return {
+    ...tool,
+    run: (context) => noted(context, { tool: name, effect }, { note, run: async () => tool.run(context) }),
+    undo: undo && {
+      ...undo,
+      run: (context) => {
+        const call = { tool: name, effect: undo.effect, undoes: context.of.key };
+        return noted(context, call, { note, run: async () => undo.run(context) });
+      },
+    },
+  };
+}
+
+async function noted(
+  { input, key, signal }: Pick<ToolContext<unknown>, "input" | "key" | "signal">,
+  call: Pick<CallLine, "tool" | "effect" | "undoes">,
+  { note, run }: { readonly note: Note; readonly run: () => Promise<unknown> },
+): Promise<unknown> {
+  const made = { ...call, key, args: jsonOf(input) };
+  note({ ...made, what: "begun", result: null });
+  try {
+    const result = await run();
+    note({ ...made, what: "returned", result: jsonOf(result) });
+    return result;
+  } catch (error) {
+    const isUnsure = signal.aborted || (error instanceof Error && error.name === "OutcomeUnknown");
+    note({ ...made, what: isUnsure ? "unsure" : "threw", result: null });
+    throw error;
+  }
 }
 
 function jsonOf(value: unknown): Json {

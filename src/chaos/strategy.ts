@@ -39,13 +39,17 @@ export interface Starting {
   readonly loop: (of: LoopSettings) => WorkerOptions;
 }
 
-/** What the process of a loop is told; it travels as JSON. */
+/** What the process of a loop is started with; it travels as JSON. */
 export interface LoopSettings {
   readonly marks: string;
-  readonly task: number;
-  readonly input: Json;
   readonly agentFile: string;
   readonly agent: string;
+}
+
+/** What it is asked to do next: as a worker of cairn it lives on from task to task. */
+export interface LoopTask {
+  readonly task: number;
+  readonly input: Json;
   /** Where it saves, or null. */
   readonly file: string | null;
 }

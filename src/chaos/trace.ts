@@ -20,7 +20,7 @@ export interface Passed extends Pick<Moment, "when" | "name"> {
   readonly pid: number;
 }
 
-/** A tool was run. `unsure`: it cannot tell; `threw`: it says that nothing happened. */
+/** A tool was run, or its undo. `unsure`: it cannot tell; `threw`: it says that nothing happened. */
 export interface CallLine {
   readonly kind: "call";
   readonly at: number;
@@ -29,6 +29,8 @@ export interface CallLine {
   readonly tool: string;
   readonly effect: Effect;
   readonly key: string;
+  /** The key of the call that this one undoes; absent where it undoes none. */
+  readonly undoes?: string;
   readonly args: Json;
   /** What it returned; else null. */
   readonly result: Json;

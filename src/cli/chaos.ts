@@ -94,6 +94,7 @@ function strategiesIn(shell: Shell, text: string): readonly Strategy[] {
 /** A killed run may have to wait until its dead process could not act any more; that must not take minutes. */
 const BEAT_SECONDS = 10;
 const SETTLE_MS = 1_000;
+const SKEW_MS = 100;
 
 /** Long enough for the slowest tool: a call must fit in two thirds of a short beat, and in all but 15 s of a long one. */
 function beatSecondsFor({ tools }: Agent): number {
@@ -101,8 +102,12 @@ function beatSecondsFor({ tools }: Agent): number {
   return Math.max(BEAT_SECONDS, Math.min(900, Math.ceil(Math.min(2 * slowest, slowest + 15))));
 }
 
-/** Kills fall between calls and never into one, so nothing that was sent is still on its way. */
-const chaosLimits = (limits: Limits): Limits => ({ ...limits, settleMs: Math.min(limits.settleMs, SETTLE_MS) });
+/** Kills fall between calls and never into one, so nothing that was sent is still on its way; and here is one clock. */
+const chaosLimits = ({ settleMs, skewMs, ...limits }: Limits): Limits => ({
+  ...limits,
+  settleMs: Math.min(settleMs, SETTLE_MS),
+  skewMs: Math.min(skewMs, SKEW_MS),
+});
 
 function startingOf({ env }: Shell, prices: Settings["prices"]): Starting {
   const start = (module: string, settings: WorkerSettings | LoopSettings) => ({

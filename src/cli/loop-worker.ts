@@ -1,39 +1,64 @@
-/** The process of a plain loop, which `cairn chaos` measures cairn against: one task, and no life beyond it. */
+/**
+ * The process of plain loops, which `cairn chaos` measures cairn against: one task after the other, as a worker of cairn, and
+ * no life beyond the one who counts. Secrets come from where a worker has them.
+ */
 import { join } from "node:path";
+import { systemClock } from "../adapters/local/clock.ts";
 import { lookFor } from "../adapters/local/secrets.ts";
 import { loadAgentFile } from "../agent/load.ts";
 import { modelOf } from "../agent/model.ts";
 import { registerResolution } from "../agent/resolution.ts";
 import type { LoopSaid } from "../chaos/plain.ts";
-import type { LoopSettings } from "../chaos/strategy.ts";
-import { plainLoop } from "../chaos/plain-loop.ts";
+import type { LoopSettings, LoopTask } from "../chaos/strategy.ts";
+import { type PlainLoop, plainLoop } from "../chaos/plain-loop.ts";
 import { readPlan, rigFor } from "../chaos/rig.ts";
 import { append } from "../chaos/trace.ts";
 import { sentenceOf } from "../codec/value.ts";
 import type { Json } from "../core/json.ts";
+import type { Secrets } from "../ports/secrets.ts";
+import { readerIn, secretsFor } from "../runner/secrets.ts";
 
 // It must not outlive whoever counts its effects.
 process.on("disconnect", () => process.exit(1));
 registerResolution();
 
-async function run({ marks, task, input, agentFile, agent: name, file }: LoopSettings): Promise<LoopSaid> {
+const { marks, agentFile, agent: name } = JSON.parse(process.argv[2] ?? "") as LoopSettings;
+let inHand: number | null = null;
+
+const secrets: Secrets = {
+  get: async (name) => lookFor(name, { env: process.env, file: join(process.cwd(), ".env") }),
+  // Nothing is written here that they would have to be kept out of.
+  declare: async () => {},
+  declared: async () => [],
+};
+
+async function prepared(): Promise<Omit<PlainLoop, "task" | "file">> {
   const agent = (await loadAgentFile(agentFile)).find((each) => each.name === name);
-  if (agent === undefined) return { kind: "broken", why: `${agentFile} exports no agent named ${name}` };
-  const rig = rigFor({ dir: marks, plan: readPlan(marks), taskInHand: () => task });
-  const model = modelOf(agent.model, async (name) => secretNamed(name));
+  if (agent === undefined) throw new Error(`${agentFile} exports no agent named ${name}`);
+  const world = { secrets, clock: systemClock };
+  const rig = rigFor({ dir: marks, plan: readPlan(marks), taskInHand: () => inHand });
+  const model = rig.model(modelOf(agent.model, readerIn(world)));
+  return { agent: rig.agent(agent), model, rig, secrets: secretsFor(world, agent) };
+}
+
+/** Once: Node does not import a broken module twice. */
+let loaded: ReturnType<typeof prepared> | null = null;
+
+async function run({ task, input, file }: LoopTask): Promise<LoopSaid> {
+  loaded ??= prepared();
+  const { agent, ...loop } = await loaded;
   const parsed = agent.task.parse(input) as Json;
-  const secrets = { get: async (name: string) => secretNamed(name) ?? "" };
-  const loop = { agent: rig.agent(agent), model: rig.model(model), task: parsed, rig, file, secrets };
+  inHand = task;
   append(marks, task, { kind: "begun" });
-  return { kind: "ended", end: await plainLoop(loop) };
+  return { kind: "ended", end: await plainLoop({ ...loop, agent, task: parsed, file }) };
 }
 
-function secretNamed(name: string): string | null {
-  const look = lookFor(name, { env: process.env, file: join(process.cwd(), ".env") });
-  return look.kind === "found" ? look.value : null;
-}
-
-const said = await run(JSON.parse(process.argv[2] ?? "") as LoopSettings).catch((error: unknown): LoopSaid => {
-  return { kind: "broken", why: sentenceOf(error) };
+process.on("message", (task: LoopTask) => {
+  const why = (error: unknown): LoopSaid => ({ kind: "broken", why: sentenceOf(error) });
+  void run(task).then(say, (error: unknown) => say(why(error)));
 });
-process.send?.(said, undefined, undefined, () => process.exit(0));
+
+function say(said: LoopSaid): void {
+  inHand = null;
+  process.send?.(said);
+}

@@ -5,13 +5,13 @@
 import type { Agent, Tool } from "../agent/define.ts";
 import type { World } from "../ports/world.ts";
 
-const EDGE_NAMES = ["claim", "intent", "effect", "put", "release"] as const;
+const EDGE_NAMES = ["claim", "intent", "effect", "undo", "put", "release"] as const;
 
 export interface Edge {
   readonly when: "before" | "after";
-  /** The claim; commit A; a tool's run; the snapshot's PUT; the commit that releases. */
+  /** The claim; commit A; a tool's run; the undo of one; the snapshot's PUT; the commit that releases. */
   readonly name: (typeof EDGE_NAMES)[number];
-  /** Which one: the tool of an effect, the epoch that a claim follows, the version that a put or commit makes. */
+  /** Which one: the tool of an effect or undo, the epoch that a claim follows, the version that a put or commit makes. */
   readonly at: string;
 }
 
@@ -59,11 +59,20 @@ export function worldWithEdges(world: World, onEdge: OnEdge): World {
 }
 
 export function agentWithEdges(agent: Agent, onEdge: OnEdge): Agent {
-  const tools = Object.entries(agent.tools).map(([name, tool]): [string, Tool] => [
-    name,
-    { ...tool, run: (context) => around(onEdge, { name: "effect", at: name }, async () => tool.run(context)) },
-  ]);
+  const tools = Object.entries(agent.tools).map(([name, tool]) => [name, toolWithEdges(tool, name, onEdge)] as const);
   return { ...agent, tools: Object.fromEntries(tools) };
+}
+
+function toolWithEdges(tool: Tool, at: string, onEdge: OnEdge): Tool {
+  const { undo } = tool;
+  return {
+    ...tool,
+    run: (context) => around(onEdge, { name: "effect", at }, async () => tool.run(context)),
+    undo: undo && {
+      ...undo,
+      run: (context) => around(onEdge, { name: "undo", at }, async () => undo.run(context)),
+    },
+  };
 }
 
 async function around<T>(onEdge: OnEdge, edge: Omit<Edge, "when">, work: () => Promise<T>): Promise<T> {
