@@ -14,3 +14,6 @@ export const wholeNumber =
     if (Number.isSafeInteger(number) && number >= min && number <= max) return number;
     throw new InvalidArgumentError(`It is a whole number from ${min} to ${max}.`);
   };
+
+/** What `--beat-seconds` says of itself. */
+export const BEAT = "how long one beat may take, 0.5 to 900 (CAIRN_BEAT_SECONDS, then the config's, then 60)";

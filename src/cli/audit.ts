@@ -3,12 +3,13 @@ import { registerResolution } from "../agent/resolution.ts";
 import { audit } from "../doctor/audit.ts";
 import { EXIT } from "./errors.ts";
 import { locateTyped } from "./locate.ts";
-import { renderAudit } from "./render-audit.ts";
+import { renderAudit, renderAuditMarkdown } from "./render-audit.ts";
 import { settingsOf } from "./settings.ts";
 import { type BeatFlags, type Shell, printLines } from "./shell.ts";
 
 export interface AuditFlags extends BeatFlags {
   readonly strict?: true;
+  readonly markdown?: true;
 }
 
 export async function auditAgent(
@@ -26,6 +27,7 @@ export async function auditAgent(
   const found = audit(agent, settings.limits);
   terminal.waitFor(null);
   if (shell.json) printLines(shell, [...found.tools, ...found.cracks, ...found.missing]);
+  else if (flags.markdown === true) terminal.out(renderAuditMarkdown(found));
   else terminal.out(renderAudit(found, { agent, paint: terminal.paintOut }));
   return flags.strict === true && found.missing.length > 0 ? EXIT.failed : EXIT.done;
 }

@@ -2,20 +2,17 @@
 import { Command, CommanderError, Option } from "commander";
 import { PHASE_NAMES, PHASES } from "../core/phases.ts";
 import { CliError, EXIT, asCliError, errorDocument, renderError } from "./errors.ts";
-import { doctor } from "./doctor.ts";
-import { auditAgent } from "./audit.ts";
 import { assignRun } from "./assign.ts";
-import { type Into, wholeNumber } from "./arguments.ts";
-import { type ChaosFlags, chaos } from "./chaos.ts";
+import { BEAT, type Into, wholeNumber } from "./arguments.ts";
 import { type DecisionFlags, decideGate, listApprovals } from "./approve.ts";
 import { GRANT_OPTIONS } from "./budget.ts";
 import { list, showLedger, showRun, showTimeline, verifyRun, watch } from "./look.ts";
+import { addChecking } from "./program-checking.ts";
 import { addRecorded } from "./program-recorded.ts";
 import { purgeRun } from "./purge.ts";
 import { reconcileCall } from "./reconcile.ts";
 import { showSchedules } from "./schedules.ts";
 import { cancelAndUndo, restartRun } from "./undo.ts";
-import { STRATEGIES } from "../chaos/strategy.ts";
 import { type Shell, printDocument } from "./shell.ts";
 import { start } from "./start.ts";
 import { sendWords, steerRun } from "./steer.ts";
@@ -85,8 +82,6 @@ Exit codes: 0 done, 1 the run or check failed, 2 usage, 3 not found, 4 refused o
 
 Begin with:
   npx cairn start travel --input '{"from":"Berlin","to":"Lisbon"}' --wait`;
-
-const BEAT = "how long one beat may take, 0.5 to 900 (CAIRN_BEAT_SECONDS, then the config's, then 60)";
 
 function addRunning(program: Command, { shell, ends }: Into): void {
   program.commandsGroup("Runs:");
@@ -223,46 +218,6 @@ function addLooking(program: Command, { shell, ends }: Into): void {
       .action((run: string, _, command: Command) => ends(look(shell, { run, flags: command.optsWithGlobals() })));
   }
 }
-
-function addChecking(program: Command, { shell, ends }: Into): void {
-  program.commandsGroup("Checking:");
-  program
-    .command("audit <agent>")
-    .description("what a death in the middle of each tool leads to, and what its agent says nothing about")
-    .option("--strict", "exit 1 where something is missing")
-    .option("--beat-seconds <seconds>", BEAT)
-    .action((agent: string, _, command: Command) =>
-      ends(auditAgent(shell, { agent, flags: command.optsWithGlobals() })),
-    );
-  program
-    .command("doctor")
-    .description("whether all that runs need is there and right, and how to mend what is not")
-    .option("--production", "also what a deployment in earnest needs: what it lacks fails")
-    .option("--beat-seconds <seconds>", BEAT)
-    .action((_, command: Command) =>
-      ends(doctor(shell, { flags: command.optsWithGlobals(), version: program.version() ?? "" })),
-    );
-  addChaos(program, { shell, ends });
-}
-
-function addChaos(program: Command, { shell, ends }: Into): void {
-  program
-    .command("chaos <agent>")
-    .description("kill an agent's processes in the middle of its tasks, beside two plain loops, and compare")
-    .option("--tasks <n>", "how many tasks", wholeNumber(1, 1_000), 30)
-    .option("--seed <text>", "the same seed kills at the same moments", "1")
-    .option("--every-edge", "a task for each edge of the protocol, instead of random beats")
-    .option("--input <json>", "a task: JSON, @file, or -; several take turns", collected)
-    .option("--strategies <names>", "which columns", STRATEGIES.join(","))
-    .option("--beat-seconds <seconds>", "how long one beat may take, 0.5 to 900 (10, or what the slowest tool needs)")
-    .option("--keep", "leave the stores, also where all is well")
-    .option("--markdown", "the table as Markdown")
-    .action((agent: string, _, command: Command) =>
-      ends(chaos(shell, { agent, flags: command.optsWithGlobals<ChaosFlags>() })),
-    );
-}
-
-const collected = (text: string, before: readonly string[] = []): readonly string[] => [...before, text];
 
 /** What commander found, in the form of every other error. */
 function usageError({ argv }: Shell, error: CommanderError): CliError {

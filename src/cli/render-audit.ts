@@ -14,7 +14,7 @@ export function renderAudit(
     `${" ".repeat(WHAT_COLUMNS + 4)}${paint("dim", "→")} ${mend}`,
   ]);
   return [
-    `${paint("bold", name)} ${version}${paint("dim", `  ${topology.kind}, ${count(tools.length, "tool")}`)}`,
+    `${paint("bold", name)}, version ${version}${paint("dim", `  ${topology.kind}, ${count(tools.length, "tool")}`)}`,
     "",
     ...table(COLUMNS, tools.map(rowOf), paint),
     ...section(
@@ -31,6 +31,18 @@ export function renderAudit(
     "",
     ...(flagged.length > 0 ? [paint("bold", "missing"), ...flagged] : [paint("green", "nothing is missing")]),
   ].join("\n");
+}
+
+/** The tools alone, for a page. */
+export function renderAuditMarkdown({ tools }: Audit): string {
+  const head = ["tool", "effect", "idempotent", "key", "probe", "undo", "after a death in the middle of it"];
+  const rows = tools.map((of) => {
+    const flags = [of.idempotent, of.key ?? false, of.probe, of.undo].map((is) =>
+      typeof is === "string" ? is : is ? "yes" : "no",
+    );
+    return [of.tool, of.effect, ...flags, `${of.recovery.inWords}${of.decisionPoint ? " (decision point)" : ""}`];
+  });
+  return [head, head.map(() => "---"), ...rows].map((cells) => `| ${cells.join(" | ")} |`).join("\n");
 }
 
 const WHAT_COLUMNS = 9;

@@ -127,7 +127,7 @@ export function renderGate(run: string, gate: OpenGate, of: Style & { readonly c
     "",
     title,
     ...pairs([...facts, ["until", until]], paint),
-    ...ways.map(({ type, means }) => `  ${paint("bold", type.padEnd(width))}  ${paint("dim", means)}`),
+    ...ways.map(({ type, means }) => `  ${paint("bold", type.padEnd(width))}  ${paint("dim", `# ${means}`)}`),
   ].join("\n");
 }
 
@@ -155,7 +155,7 @@ function renderBudget(run: string, gate: OpenGate, of: Style & { readonly comman
       ],
       paint,
     ),
-    ...ways.map(({ type, means }) => `  ${paint("bold", type.padEnd(width))}  ${paint("dim", means)}`),
+    ...ways.map(({ type, means }) => `  ${paint("bold", type.padEnd(width))}  ${paint("dim", `# ${means}`)}`),
   ].join("\n");
 }
 
@@ -184,7 +184,7 @@ function renderUnknown(run: string, call: UnknownCall, of: Style & { readonly co
     "look for that key on the other side, then type one of these:",
     ...answers.map(({ type, means, waits }) => {
       const when = waits && call.askFrom > now ? paint("yellow", from) : "";
-      return `  ${paint("bold", type)}${" ".repeat(width - type.length)}  ${paint("dim", means)}${when}`;
+      return `  ${paint("bold", type)}${" ".repeat(width - type.length)}  ${paint("dim", `# ${means}`)}${when}`;
     }),
   ].join("\n");
 }

@@ -109,13 +109,10 @@ function lineOf(context: Context): Line | null {
   switch (entry.kind) {
     case "RunStarted":
       return { says: `started with agent version ${entry.agentVersion}` };
-    case "AgentChanged":
-      return {
-        says: paint(
-          "yellow",
-          `goes on with agent version ${entry.to}, it was ${entry.from}${entry.by === undefined ? "" : `, as ${entry.by} wants`}`,
-        ),
-      };
+    case "AgentChanged": {
+      const by = entry.by === undefined ? "" : `, as ${entry.by} wants`;
+      return { says: paint("yellow", `goes on with agent version ${entry.to}, it was ${entry.from}${by}`) };
+    }
     case "ModelCallCompleted":
       return beatLine({ ...context, entry });
     case "ModelCallLost": {
@@ -160,9 +157,8 @@ function messageLine({ story, entry }: Context<Entry<"MessageAbsorbed"> & { read
   if (body.kind === "decision") return { says: `a decision by ${body.decision.by} was taken in` };
   if (body.kind === "upgrade") return { says: `${body.by} lets it go on with agent version ${body.to}` };
   if (body.kind === "compensate") {
-    return {
-      says: `${body.by} wants what it did undone, ${body.next === "cancel" ? "then it ends" : "then it begins again"}`,
-    };
+    const then = body.next === "cancel" ? "it ends" : "it begins again";
+    return { says: `${body.by} wants what it did undone, then ${then}` };
   }
   if (body.kind === "assign") return { says: `${body.by} assigns it to ${body.to}` };
   return { says: `an answer about ${callName(story, body.call)} was taken in` };
@@ -202,7 +198,7 @@ type CallEntry = Entry<
 
 function callLine({ story, entry, page }: Context<CallEntry>): Line | null {
   const { paint } = page;
-  const call = callName(story, entry.call);
+  const call = callName(story, entry.kind === "ToolCompensated" ? entry.call.replace("undo-", "") : entry.call);
   const release = story.releases.get(entry.call);
   switch (entry.kind) {
     case "ApprovalRequested":
@@ -223,7 +219,10 @@ function callLine({ story, entry, page }: Context<CallEntry>): Line | null {
       const mark = entry.outcome === "succeeded" ? paint("green", "✔") : paint("red", "✖");
       const name = entry.externalId === null ? "" : ` as ${entry.externalId}`;
       const took = release === undefined ? "" : ` in ${duration(entry.at - release.last)}`;
-      return { says: `${mark} ${call} ${entry.outcome}${name}${paint("dim", took)}`, shows: entry.value };
+      const says = `${mark} ${call} ${entry.outcome}${name}${paint("dim", took)}`;
+      if (entry.outcome === "succeeded") return { says, shows: entry.value };
+      // An error says what to do, which may be at its end.
+      return { says: `${says}: ${shortValue(entry.value, WORDS_MAX)}` };
     }
     case "ToolCompensated":
       return { says: `${paint("green", "↶")} ${call} is undone`, shows: entry.value };
@@ -279,7 +278,7 @@ function recoveryWords({ story, entry, page }: Context<Entry<"RecoveryDecided">>
     case "undo":
       return `${again} ${callName(story, action.call)} is undone next`;
     case "restart":
-      return paint("yellow", `${again} begins again from its task (${rule}): ${why}`);
+      return paint("yellow", `${again} begins again from its task: ${why}`);
     case "cancel":
       return paint("yellow", `${again} the run is to end: ${why}`);
     case "stop":

@@ -21,7 +21,7 @@ export function waits(run: Shown, of: Style & { readonly command: Command }): st
   return [
     "",
     title,
-    ...ways.map(({ type, means }) => `  ${paint("bold", type.padEnd(width))}  ${paint("dim", means)}`),
+    ...ways.map(({ type, means }) => `  ${paint("bold", type.padEnd(width))}  ${paint("dim", `# ${means}`)}`),
   ];
 }
 

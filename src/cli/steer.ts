@@ -28,6 +28,12 @@ export async function sendWords(
   return EXIT.done;
 }
 
+const REFUSED: { readonly [W in Request["want"]]: string } = {
+  pause: "cannot be paused any more",
+  resume: "cannot go on any more",
+  cancel: "cannot be cancelled any more",
+};
+
 const WISHES: { readonly [W in Request["want"]]: string } = {
   pause: "is to pause after the beat that is under way",
   resume: "is to go on",
@@ -42,7 +48,7 @@ export async function steerRun(
   const opened = await openExisting(shell, of.flags);
   const run = await resolveRun(opened.world, { text: of.run, command: opened.settings.command });
   const outcome = await request(opened.world, { run, want });
-  refuseSteering(opened, { run, outcome, what: `cannot ${want} any more` });
+  refuseSteering(opened, { run, outcome, what: REFUSED[want] });
   report(shell, { opened, document: { run, want, requested: true }, says: `${run} ${WISHES[want]}` });
   return EXIT.done;
 }
@@ -74,7 +80,7 @@ export function refuseSteering(
       exit: EXIT.refused,
       what: `run ${run} ${what}`,
       why,
-      next: command("show", run),
+      next: command("timeline", run),
     });
   }
 }

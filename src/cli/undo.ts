@@ -3,13 +3,14 @@
  * again. A restart is the last resort, so what it costs is shown before anybody asks for it.
  */
 import { usd } from "../agent/spending.ts";
+import { hasEnded } from "../protocol/row.ts";
 import { type Effects, askToUndo, effectsOf } from "../runner/compensate.ts";
 import { CliError, EXIT } from "./errors.ts";
 import { type Opened, attendantOf, openExisting } from "./open.ts";
 import { resolveRun, runGone } from "./runs.ts";
 import { type Shell, type StoreFlags, printDocument } from "./shell.ts";
 import { refuseSteering } from "./steer.ts";
-import { commandLine } from "./words.ts";
+import { commandLine, count } from "./words.ts";
 
 export interface RestartFlags extends StoreFlags {
   readonly yes?: boolean;
@@ -29,7 +30,9 @@ export async function restartRun(
   shell: Shell,
   of: { readonly run: string; readonly flags: RestartFlags },
 ): Promise<number> {
-  const { opened, run, effects } = await look(shell, of);
+  const { opened, run, effects, isOver } = await look(shell, of);
+  // Nobody is asked to confirm what cannot be had.
+  if (isOver) refuseSteering(opened, { run, outcome: "late", what: REFUSED.restart });
   if (of.flags.yes !== true) {
     throw new CliError({
       ...{ code: "NotConfirmed", exit: EXIT.usage, facts: factsOf(effects) },
@@ -46,14 +49,20 @@ export async function restartRun(
 async function look(
   shell: Shell,
   of: { readonly run: string; readonly flags: StoreFlags },
-): Promise<{ readonly opened: Opened; readonly run: string; readonly effects: Effects }> {
+): Promise<{ readonly opened: Opened; readonly run: string; readonly effects: Effects; readonly isOver: boolean }> {
   const opened = await openExisting(shell, of.flags);
   const { command } = opened.settings;
   const run = await resolveRun(opened.world, { text: of.run, command });
   const effects = await effectsOf(opened.world, run);
-  if (effects === null) throw runGone(run, command("list"));
-  return { opened, run, effects };
+  const row = await opened.world.table.read(run, opened.world.clock.now());
+  if (effects === null || row === null) throw runGone(run, command("list"));
+  return { opened, run, effects, isOver: hasEnded(row) };
 }
+
+const REFUSED = {
+  cancel: "cannot be cancelled any more",
+  restart: "cannot begin again any more",
+} as const;
 
 async function ask(
   shell: Shell,
@@ -71,7 +80,7 @@ async function ask(
     const next = opened.settings.command("timeline", run);
     throw new CliError({ code: "Duplicate", exit: EXIT.refused, what, why: "the first one counts", next });
   }
-  refuseSteering(opened, { run, outcome, what: `cannot ${next} any more` });
+  refuseSteering(opened, { run, outcome, what: REFUSED[next] });
 }
 
 const factsOf = ({ spent, undoable, standing }: Effects) => ({
@@ -82,7 +91,7 @@ const factsOf = ({ spent, undoable, standing }: Effects) => ({
 function wordsOn({ spent, undoable, standing }: Effects): readonly string[] {
   const { microUsd, beats } = spent;
   return [
-    `so far it took ${beats} beats and $${usd(microUsd)}, and that stays spent`,
+    `so far it took ${count(beats, "beat")} and $${usd(microUsd)}, and that stays spent`,
     undoable.length === 0
       ? "nothing is to be undone"
       : `to be undone, newest first: ${undoable.toReversed().join(", ")}`,

@@ -1,6 +1,6 @@
 /**
  * The phase table: one truth. The transition check, the idle predicate, statuses and labels, the chain, the diagram
- * in the README and the test that walks every (phase, event) pair are derived from it; nothing else lists phases.
+ * in the docs and the test that walks every (phase, event) pair are derived from it; nothing else lists phases.
  *
  * Source: seed 0 (eight active phases and one transient, two of them idle), `docs/protocol.md`.
  */

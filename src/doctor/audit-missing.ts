@@ -30,7 +30,7 @@ const LOOKS: { readonly [W in Missing["what"]]: Look } = {
   decision: (_, { tools }) =>
     about(
       namesOf(tools, ({ decisionPoint }) => decisionPoint),
-      (names) => `no key, no probe, no undo: ${names} is your resume-vs-restart decision point`,
+      (names) => `no key, no probe, no undo: a death in ${names} is your resume-vs-restart decision point`,
       'make it keyed or probed, give it an undo, or say what follows: onUnknown: "tell" or "fail"',
     ),
   approval: (_, { tools }) =>

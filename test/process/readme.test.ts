@@ -1,11 +1,12 @@
 /** The README tells the truth: its agent runs as it stands, and every file that it points to is there. */
 import { execFileSync } from "node:child_process";
-import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { existsSync, mkdtempSync, readFileSync, readdirSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { expect, onTestFinished, test } from "vitest";
 
 const ROOT = join(import.meta.dirname, "..", "..");
+const LINES_MAX = 350;
 const readme = readFileSync(join(ROOT, "README.md"), "utf8");
 
 test("the agent of the README has at most 30 lines and does what it says", () => {
@@ -23,11 +24,29 @@ test("the agent of the README has at most 30 lines and does what it says", () =>
   expect(JSON.parse(out)).toMatchObject({ status: "completed", result: "The letter is on its way." });
 });
 
+test("it is a front door: it fits on a few pages, and every command in it is one", () => {
+  expect(readme.trimEnd().split("\n").length).toBeLessThanOrEqual(LINES_MAX);
+  const help = execFileSync(process.execPath, [join(ROOT, "src/cli/main.ts"), "--help"], {
+    cwd: ROOT,
+    encoding: "utf8",
+  });
+  const known = new Set([...help.matchAll(/^  ([a-z]+) .*/gm)].map(([, name]) => name));
+  const shown = [...readme.matchAll(/npx cairn ([a-z]+)/g)].map(([, name]) => name);
+  expect(shown.length).toBeGreaterThan(15);
+  expect(shown.filter((name) => !known.has(name))).toEqual([]);
+  const { scripts } = JSON.parse(readFileSync(join(ROOT, "package.json"), "utf8")) as {
+    scripts: Record<string, string>;
+  };
+  const scripted = [...readme.matchAll(/npm run (?:--silent )?([a-z:]+)/g)].map(([, name = ""]) => name);
+  expect(scripted.filter((name) => scripts[name] === undefined)).toEqual([]);
+});
+
 test("every file that README and docs point to is there", () => {
-  for (const file of ["README.md", "docs/adr/README.md", "docs/failure-modes.md", "docs/glossary.md"]) {
+  const docs = readdirSync(join(ROOT, "docs"), { recursive: true, encoding: "utf8" });
+  for (const file of ["README.md", ...docs.filter((name) => name.endsWith(".md")).map((name) => `docs/${name}`)]) {
     const text = readFileSync(join(ROOT, file), "utf8");
     const links = [...text.matchAll(/\]\(([^)#:]+)\)/g)].map(([, link = ""]) => join(ROOT, file, "..", link));
-    expect(links.filter((link) => !existsSync(link))).toEqual([]);
+    expect([file, ...links.filter((link) => !existsSync(link))]).toEqual([file]);
   }
   expect(readme).toContain("](docs/failure-modes.md)");
 });

@@ -80,6 +80,9 @@ describe.concurrent("travel", () => {
     });
     const late = await cairn(at, ["cancel", run, "--compensate"]);
     expect([late.exit, late.err]).toEqual([4, expect.stringContaining("error Late:")]);
+    // Nobody is asked to confirm what cannot be had.
+    const over = await cairn(at, ["restart", run]);
+    expect([over.exit, over.err]).toEqual([4, expect.stringContaining("cannot begin again any more")]);
     expect(await documentOf(at, ["show", run])).toMatchObject({ status: "completed", attempt: 2 });
   });
 });

@@ -111,7 +111,7 @@ test("every crack of a topology has a metric, and an alarm of the name that the 
 test("it reads well", () => {
   expect(renderAudit(audit(careful, LIMITS), { agent: careful, paint: plain })).toBe(
     `
-careful 2  react, 4 tools
+careful, version 2  react, 4 tools
 
 TOOL  EFFECT  IDEMPOTENT  KEY         PROBE  UNDO  APPROVAL  TIMEOUT  SETTLE
 look  none    Y           N           N      N     never         30s       -
@@ -136,7 +136,7 @@ oscillation    two calls take turns, six in a row, with the same results → ala
 prematureStop  its model says that it is done while a check of done fails → alarm not-done
 
 missing
-! decision   no key, no probe, no undo: fire is your resume-vs-restart decision point
+! decision   no key, no probe, no undo: a death in fire is your resume-vs-restart decision point
              → make it keyed or probed, give it an undo, or say what follows: onUnknown: "tell" or "fail"`.trimStart(),
   );
 });

@@ -46,9 +46,9 @@ task     {"to":"Lisbon"}
 arguments  {"usd":266}
 key        K6
 look for that key on the other side, then type one of these:
-  npx cairn reconcile ${RUN} c6 --as succeeded  it happened (--result JSON hands over what it returned)
-  npx cairn reconcile ${RUN} c6 --as failed     it did not happen, the model is told, from 20:00:12 on (in 12s)
-  npx cairn reconcile ${RUN} c6 --as retry      it did not happen, run it now, from 20:00:12 on (in 12s)
+  npx cairn reconcile ${RUN} c6 --as succeeded  # it happened (--result JSON hands over what it returned)
+  npx cairn reconcile ${RUN} c6 --as failed     # it did not happen, the model is told, from 20:00:12 on (in 12s)
+  npx cairn reconcile ${RUN} c6 --as retry      # it did not happen, run it now, from 20:00:12 on (in 12s)
 `.trim(),
     );
   });
