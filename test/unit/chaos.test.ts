@@ -21,6 +21,7 @@ const MOMENTS = [
   ...around("put"),
   ...around("model"),
   ...around("effect", "pay"),
+  ...around("undo", "mail"),
   ...around("model"),
 ];
 
@@ -66,6 +67,12 @@ const call = (what: CallLine["what"], change: Partial<CallLine> = {}): CallLine 
   ...change,
 });
 const begun = (change: Partial<CallLine> = {}): CallLine => call("begun", change);
+const undo = (what: CallLine["what"], change: Partial<CallLine> = {}): CallLine =>
+  call(what, { key: "u1", undoes: "k1", ...change });
+const undone = (change: Partial<CallLine> = {}): readonly CallLine[] => [
+  undo("begun", change),
+  undo("returned", change),
+];
 const ids = (effects: readonly OutsideEffect[]): readonly string[] => effects.map(({ id }) => id);
 
 describe("effects, from the log of calls", () => {
@@ -78,8 +85,34 @@ describe("effects, from the log of calls", () => {
     ["what threw did not happen", [begun(), call("threw")], []],
     ["what threw once happened the other time", [begun(), call("threw"), begun(), call("returned")], ["k1"]],
     ["who cannot tell is counted", [begun({ effect: "unsafe" }), call("unsure", { effect: "unsafe" })], ["k1"]],
+    ["what was undone stands no longer", [begun(), ...undone()], []],
+    ["nor does what was tried more than once under its key", [begun(), begun(), ...undone()], []],
+    [
+      "of two that were not keyed one is undone",
+      [begun({ effect: "unsafe" }), begun({ effect: "unsafe" }), ...undone()],
+      ["k1"],
+    ],
+    ["an undo that has not come back may not have happened", [begun(), undo("begun")], ["k1"]],
+    ["nor one that threw", [begun(), undo("begun"), undo("threw")], ["k1"]],
+    ["what happens after its undo stands", [begun(), ...undone(), begun()], ["k1"]],
+    ["undone twice under one key is undone once", [begun(), ...undone(), ...undone()], []],
+    ["an undo without an effect is told of in no case", [begun(), ...undone({ effect: "none" }), ...undone()], []],
+    ["the next attempt has keys of its own", [begun(), ...undone(), begun({ key: "k2" })], ["k2"]],
+    ["an undo of what never happened undoes nothing", [...undone(), begun({ key: "k2" })], ["k2"]],
   ])("%s", (_, lines, expected) => {
     expect(ids(effectsIn(lines, 1))).toEqual(expected);
+  });
+
+  it.each<[says: string, again: Partial<CallLine>]>([
+    ["under another key", { key: "u2" }],
+    ["without a key", { effect: "unsafe" }],
+  ])("undone twice %s is a duplicate, and an attempt that is undone as well is none", (_, again) => {
+    const due = effectsIn([begun(), ...undone(again), begun({ key: "k2" })], 1);
+    const attempt = [begun({ key: "k0" }), ...undone({ key: "u0", undoes: "k0" })];
+    const lines = [...attempt, begun(), ...undone(again), begun({ key: "k2" })];
+    expect(compareEffects(due, effectsIn(lines, 1))).toEqual({ duplicates: [], missing: [] });
+    const twice = effectsIn([...lines, ...undone({ ...again, key: again.effect ? "u1" : "u3" })], 1);
+    expect(compareEffects(due, twice).duplicates).toMatchObject([{ tool: "undo of pay", times: 1 }]);
   });
 
   it("a fresh key for the same arguments of one task is a duplicate; another task is not", () => {
@@ -117,6 +150,7 @@ describe("what an operator sees of a call", () => {
     ["it came back", [begun(), call("returned", { result: "ok" })], "happened"],
     ["it threw", [begun(), call("threw")], "absent"],
     ["it left, and that is all", [begun()], undefined],
+    ["it was undone, which is another question", [begun(), ...undone()], undefined],
     ["it threw once, and left once more", [begun(), call("threw"), begun()], undefined],
   ])("%s", (_, lines, kind) => {
     expect(truthOf(lines, unknown)?.kind).toBe(kind);
