@@ -33,7 +33,7 @@ export const SAGAS: readonly Mutant[] = [
   off(69, "what failed when it was tried again never happened", {
     file: ACT,
     from: "run.unanswered.has(open.call) && !isAnswer",
-    to: "tries < 0 && asked === 0",
+    to: "run.unanswered.size < 0 && !isAnswer",
   }),
   off(75, "a cancel is requested before the wish to undo is delivered", {
     file: "src/runner/compensate.ts",
