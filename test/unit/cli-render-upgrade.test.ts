@@ -39,8 +39,8 @@ test.each([
   [
     { kind: "upgrade", from: "1", to: "2", accepted: false },
     `? it is pinned to agent version 1, and version 2 is deployed
-  npx cairn resume ${RUN} --upgrade  go on with version 2
-  npx cairn resume ${RUN}            look again now; by itself it looks in 12s`,
+  npx cairn resume ${RUN} --upgrade  # go on with version 2
+  npx cairn resume ${RUN}            # look again now; by itself it looks in 12s`,
   ],
   [
     { kind: "upgrade", from: "1", to: "2", accepted: true },
@@ -50,12 +50,12 @@ accepted  the next beat takes it in`,
   [
     { kind: "agent", why: "there is no agent file" },
     `? its agent cannot be loaded: there is no agent file
-  npx cairn resume ${RUN}  look again now; by itself it looks in 12s`,
+  npx cairn resume ${RUN}  # look again now; by itself it looks in 12s`,
   ],
   [
     { kind: "tools", tools: ["pay"] },
     `? its agent has no pay any more that can go on; it goes on by itself once one is deployed
-  npx cairn resume ${RUN}  look again now; by itself it looks in 12s`,
+  npx cairn resume ${RUN}  # look again now; by itself it looks in 12s`,
   ],
 ] as const)("a run that waits for code says which, and what to type: %j", (waitsFor, says) => {
   const text = renderRun({ ...waiting, waitsFor }, { ...PAGE, command });
