@@ -34,7 +34,7 @@ export const COMPACTING: readonly Mutant[] = [
   }),
   by("unit/runner-compact", "a summary is not debited", {
     file: COMPACT,
-    from: "  debit(run, agent, { tokensIn, tokensOut, model });\n  return wrong",
+    from: "  debitReply(run, agent, { tokensIn, tokensOut, model, isBeat: false });\n  return wrong",
     to: "  return wrong",
   }),
   by("unit/runner-compact", "a summary that does not help is taken", {

@@ -92,6 +92,18 @@ export function recordLost(run: ActiveRun, agent: Agent, lost: { calls: number; 
   run.record({ kind: "BudgetDebited", at, debit, for: "lost model calls, estimated" });
 }
 
+/** A reply that came is paid for, whatever becomes of it; `isBeat`: it plans what is done next, so it counts as one. */
+export function debitReply(
+  run: ActiveRun,
+  agent: Agent,
+  of: Pick<Spent, "tokensIn" | "tokensOut"> & { readonly model: Model; readonly isBeat: boolean },
+): void {
+  const { tokensIn, tokensOut, model, isBeat } = of;
+  const microUsd = microUsdOf(agent.price, tokensIn, tokensOut);
+  const debit = { tokensIn, tokensOut, microUsd, ...(isBeat ? { beats: 1 } : {}) };
+  run.record({ kind: "BudgetDebited", at: run.now, debit, for: model.name });
+}
+
 /** What so many calls with this transcript are taken to cost. */
 export function estimatedCost(state: State, agent: Agent, calls = 1): Partial<Spent> {
   const { tokensIn, tokensOut } = estimate(state);

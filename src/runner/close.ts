@@ -5,16 +5,15 @@
  */
 import type { Agent } from "../agent/define.ts";
 import type { Model, RepliedPart } from "../agent/model.ts";
-import { microUsdOf } from "../agent/prices.ts";
 import { requestDigests } from "../agent/request.ts";
 import { exhausted, extended } from "../agent/spending.ts";
-import { type Spent, add } from "../core/budget.ts";
+import { add } from "../core/budget.ts";
 import type { ReplyPart } from "../core/event.ts";
 import { extensionOf } from "../core/extension.ts";
 import { decideRecovery } from "../core/recovery.ts";
 import { shown } from "../core/window.ts";
 import type { ActiveRun } from "./active-run.ts";
-import { ask, debitLostCalls, estimatedCost, recordLost } from "./ask.ts";
+import { ask, debitLostCalls, debitReply, estimatedCost, recordLost } from "./ask.ts";
 import type { Next } from "./think.ts";
 
 export async function closeRun(run: ActiveRun, agent: Agent, model: Model): Promise<Next> {
@@ -34,7 +33,7 @@ export async function closeRun(run: ActiveRun, agent: Agent, model: Model): Prom
     return run.outlived === "no" && heard.by !== "drain" ? "on" : "release";
   }
   if (heard.kind === "failed") {
-    if (heard.spent !== undefined) debit(run, agent, { ...heard.spent, model });
+    if (heard.spent !== undefined) debitReply(run, agent, { ...heard.spent, model, isBeat: false });
     return speechless(run, `${heard.failure.code}: ${heard.failure.message}`);
   }
   const { finish, tokensIn, tokensOut } = heard;
@@ -52,15 +51,9 @@ export async function closeRun(run: ActiveRun, agent: Agent, model: Model): Prom
     tookMs,
     request: requestDigests(agent, shown(run.state)),
   });
-  debit(run, agent, { tokensIn, tokensOut, model });
+  // Nothing is planned any more, so a run whose beats are used up has last words.
+  debitReply(run, agent, { tokensIn, tokensOut, model, isBeat: false });
   return "on";
-}
-
-/** It is no beat: nothing is planned any more. So a run whose beats are used up has last words. */
-function debit(run: ActiveRun, agent: Agent, of: Pick<Spent, "tokensIn" | "tokensOut"> & { model: Model }): void {
-  const { tokensIn, tokensOut, model } = of;
-  const microUsd = microUsdOf(agent.price, tokensIn, tokensOut);
-  run.record({ kind: "BudgetDebited", at: run.now, debit: { tokensIn, tokensOut, microUsd }, for: model.name });
 }
 
 function unaffordable(run: ActiveRun, agent: Agent): string | null {

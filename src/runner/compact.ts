@@ -6,13 +6,11 @@
  */
 import type { Agent } from "../agent/define.ts";
 import type { Model } from "../agent/model.ts";
-import { microUsdOf } from "../agent/prices.ts";
 import { canonical, sha256 } from "../codec/canonical.ts";
-import type { Spent } from "../core/budget.ts";
 import { type Message, text, wordsOf } from "../core/message.ts";
 import { decideRecovery } from "../core/recovery.ts";
 import type { ActiveRun } from "./active-run.ts";
-import { type Heard, ask, debitLostCalls } from "./ask.ts";
+import { type Heard, ask, debitLostCalls, debitReply } from "./ask.ts";
 import { hasRoom } from "./budget.ts";
 import { type Stretch, stretchOf } from "./stretch.ts";
 import { type Next, absorbSilence } from "./think.ts";
@@ -52,7 +50,7 @@ function absorbSummary(
   const { model, stretch, heard } = of;
   if (heard.kind === "failed") {
     const { failure, retryable, retryAfterMs, spent } = heard;
-    if (spent !== undefined) debit(run, agent, { ...spent, model });
+    if (spent !== undefined) debitReply(run, agent, { ...spent, model, isBeat: false });
     if (spent !== undefined) return stillTooLong(run, failure.message);
     run.record(decideRecovery(run.state, { kind: "model", failure, retryable, retryAfterMs }, run.now));
     return "on";
@@ -61,7 +59,8 @@ function absorbSummary(
   const words = wordsOf(heard.parts.filter((part) => part.kind === "text")).trim();
   const wrong = wrongWith(words, stretch);
   if (wrong === null) recordSummary(run, { words, stretch, tokens: tokensOut });
-  debit(run, agent, { tokensIn, tokensOut, model });
+  // Nothing is planned by it.
+  debitReply(run, agent, { tokensIn, tokensOut, model, isBeat: false });
   return wrong === null ? "on" : stillTooLong(run, wrong);
 }
 
@@ -85,13 +84,6 @@ function recordSummary(
   const why = `${shows} characters were shown, ${stretch.replaces} of them in its place`;
   run.record({ kind: "Compacted", at: run.now, summary, tokens, window, replaced, why });
   run.commitFirst = true;
-}
-
-/** It is no beat: nothing is planned by it. */
-function debit(run: ActiveRun, agent: Agent, of: Pick<Spent, "tokensIn" | "tokensOut"> & { model: Model }): void {
-  const { tokensIn, tokensOut, model } = of;
-  const microUsd = microUsdOf(agent.price, tokensIn, tokensOut);
-  run.record({ kind: "BudgetDebited", at: run.now, debit: { tokensIn, tokensOut, microUsd }, for: model.name });
 }
 
 function stillTooLong(run: ActiveRun, why: string): Next {

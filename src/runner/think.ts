@@ -1,14 +1,13 @@
 /** The plan edge: one call to the model, its reply and its cost. */
 import type { Agent } from "../agent/define.ts";
 import type { Model, ModelFailed, RepliedPart } from "../agent/model.ts";
-import { microUsdOf } from "../agent/prices.ts";
 import { requestDigests } from "../agent/request.ts";
 import type { ReplyPart } from "../core/event.ts";
 import { type Loop, loopOf } from "../core/topologies/loops.ts";
 import { type Trouble, decideRecovery } from "../core/recovery.ts";
 import { ofAttempt, shown } from "../core/window.ts";
 import type { ActiveRun } from "./active-run.ts";
-import { type Heard, ask, debitLostCalls, recordLost } from "./ask.ts";
+import { type Heard, ask, debitLostCalls, debitReply, recordLost } from "./ask.ts";
 import { hasRoom } from "./budget.ts";
 import { conflictIn } from "./claims.ts";
 import { isCrowded, reasonToCompact } from "./crowded.ts";
@@ -69,8 +68,7 @@ async function absorbReply(
   const request = requestDigests(agent, shown(run.state));
   const told = { model: model.name, parts, finish, tokensIn, tokensOut, tookMs, request, ...crowded };
   run.record({ kind: "ModelCallCompleted", at, ...told });
-  const microUsd = microUsdOf(agent.price, tokensIn, tokensOut);
-  run.record({ kind: "BudgetDebited", at, debit: { tokensIn, tokensOut, microUsd, beats: 1 }, for: model.name });
+  debitReply(run, agent, { tokensIn, tokensOut, model, isBeat: true });
   if (run.state.phase === "AwaitingLLM") {
     const failure = { code: "EmptyReply", message: "the model answered with neither words nor calls" };
     const say = "Your last reply was empty. Call a tool, or answer in words if you are done.";
@@ -107,9 +105,8 @@ function recordFailure(
     return;
   }
   // It came and was paid for; the model is told what is wrong with it.
-  const microUsd = microUsdOf(agent.price, spent.tokensIn, spent.tokensOut);
   run.replies += 1;
-  run.record({ kind: "BudgetDebited", at, debit: { ...spent, microUsd, beats: 1 }, for: model.name });
+  debitReply(run, agent, { ...spent, model, isBeat: true });
   const say = `Your last reply was not taken: ${failure.message}.`;
   run.record(decideRecovery(run.state, { kind: "reply", failure, say }, at));
 }
