@@ -235,16 +235,6 @@ describe("no files load each other in a circle", () => {
   });
 });
 
-test.each([
-  ["core", 1_800],
-  ["protocol", 900],
-])("%s stays small enough to be read in one sitting", (room, linesMax) => {
-  const files = sources.filter(({ path }) => path.startsWith(`src/${room}/`) && path.split("/").length === 3);
-  const total = files.reduce((sum, { text }) => sum + text.split("\n").length - 1, 0);
-  expect(total).toBeGreaterThan(linesMax / 4);
-  expect(total).toBeLessThanOrEqual(linesMax);
-});
-
 describe("nothing of the machine it was written on is in the checkout", () => {
   // A tilde stands in what offends, so that this file does not offend itself.
   const whole = (text: string): string => text.replaceAll("~", "");
