@@ -30,7 +30,7 @@ export async function handler(task: Sweep, context: LambdaContext): Promise<Resc
       case "renew":
         return renew(world, task.payload);
       case "rescue":
-        return rescue(world, task.payload, own);
+        return rescue(world, task, own);
     }
   });
   if (result.kind !== "rescue") return null;

@@ -6,12 +6,7 @@
  */
 import type { LanguageModelV4 } from "@ai-sdk/provider";
 import * as z from "zod";
-
-/** Prices in dollars per million tokens. */
-export interface Price {
-  readonly inUsd: number;
-  readonly outUsd: number;
-}
+import { NO_PRICE, type Price } from "../core/price.ts";
 
 export const PRICE = { inUsd: z.number().nonnegative(), outUsd: z.number().nonnegative() };
 
@@ -31,11 +26,6 @@ type PriceFrom =
   | { readonly kind: "agent" }
   | { readonly kind: "none" }
   | { readonly kind: "config" | "table"; readonly source: string | null; readonly lookedAt: string | null };
-
-/** A dollar per million tokens is a micro-dollar per token. Rounded up: a budget is not missed by rounding. */
-export function microUsdOf(price: Price, tokensIn: number, tokensOut: number): number {
-  return Math.ceil(price.inUsd * tokensIn + price.outUsd * tokensOut);
-}
 
 interface ListPrice extends Price {
   /** As the provider's API takes it, without the date of a release. */
@@ -61,7 +51,7 @@ export interface Priced {
   readonly priceFrom: PriceFrom;
 }
 
-const UNKNOWN: Priced = { price: { inUsd: 0, outUsd: 0 }, priceFrom: { kind: "none" } };
+const UNKNOWN: Priced = { price: NO_PRICE, priceFrom: { kind: "none" } };
 
 /** Of the table; nothing is counted where nobody looked it up. */
 export function listPriceOf(model: string | LanguageModelV4): Priced {

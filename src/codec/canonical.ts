@@ -30,12 +30,12 @@ export function compress(content: string | Uint8Array): Uint8Array {
   return brotliCompressSync(bytes, { params });
 }
 
-/** Throws `Unreadable` when the bytes are no such thing or come to more than `bytesMax`. */
-export function decompress(bytes: Uint8Array, bytesMax: number): Buffer {
+/** Throws `Unreadable`, which names `what`, when the bytes are no such thing or come to more than `bytesMax`. */
+export function decompress(bytes: Uint8Array, { what, bytesMax }: { what: string; bytesMax: number }): Buffer {
   try {
     return brotliDecompressSync(bytes, { maxOutputLength: bytesMax });
   } catch (error) {
-    throw new Unreadable(`cannot be decompressed: ${error instanceof Error ? error.message : String(error)}`);
+    throw new Unreadable(`${what} cannot be decompressed: ${error instanceof Error ? error.message : String(error)}`);
   }
 }
 

@@ -2,6 +2,7 @@
 import * as z from "zod";
 import type { Grant, Limits, Spent } from "../core/budget.ts";
 import type { Decision } from "../core/event.ts";
+import type { Price } from "../core/price.ts";
 import type { Extension } from "../core/state.ts";
 
 const count = z.int().nonnegative();
@@ -18,6 +19,8 @@ export const debit: z.ZodType<Partial<Spent>> = z.object({
 export const grant: z.ZodType<Grant> = z.object({
   ...{ beats: some, microUsd: some, tokens: some, wallMs: some, toolCalls: some },
 });
+
+export const price: z.ZodType<Price> = z.object({ inUsd: z.number().nonnegative(), outUsd: z.number().nonnegative() });
 
 const limits: z.ZodType<Limits> = z.object({
   ...{ beats: limit, microUsd: limit, tokens: limit, wallMs: limit, toolCalls: limit },

@@ -19,7 +19,7 @@ import { PHASE_NAMES, type Phase } from "../core/phases.ts";
 import { ARCHIVE_TIERS, type Retention } from "../core/retention.ts";
 import type { SnapshotPointer } from "../protocol/row.ts";
 import type { OpenCall, State } from "../core/state.ts";
-import { asksFor, assigned, debit, extensionWith, grant, spent } from "./schema-budget.ts";
+import { asksFor, assigned, debit, extensionWith, grant, price, spent } from "./schema-budget.ts";
 import { action, crackSignalled, failure } from "./schema-recovery.ts";
 import { compensate, ending, saga, undo } from "./schema-saga.ts";
 import { upgrades } from "./schema-upgrades.ts";
@@ -111,6 +111,7 @@ const kinds: { readonly [K in EventKind]: z.ZodType<EventOf<K>> } = {
     from: z.string(),
     to: z.string(),
     by: z.string().exactOptional(),
+    price: price.exactOptional(),
   }),
   ModelCallCompleted: z.object({
     kind: z.literal("ModelCallCompleted"),
@@ -124,7 +125,10 @@ const kinds: { readonly [K in EventKind]: z.ZodType<EventOf<K>> } = {
     crowded,
     request: z.object({ instructions: z.string(), tools: z.array(z.string()), messages: z.string() }).exactOptional(),
   }),
-  ModelCallLost: z.object({ kind: z.literal("ModelCallLost"), at, calls: count, why: z.string() }),
+  ModelCallLost: z.object({
+    ...{ kind: z.literal("ModelCallLost"), at, calls: count, why: z.string() },
+    closing: z.literal(true).exactOptional(),
+  }),
   BudgetDebited: z.object({ kind: z.literal("BudgetDebited"), at, debit, for: z.string() }),
   Compacted: compacted,
   ToolIntended: z.object({ kind: z.literal("ToolIntended"), at, call: name, ...intentShape }),
@@ -254,6 +258,7 @@ export const storedState: z.ZodType<StoredState> = z.object({
   task: value,
   phase,
   takeoversMax: count,
+  price: price.exactOptional(),
   retention: retention.exactOptional(),
   attempt: count,
   calls: count,
@@ -264,6 +269,7 @@ export const storedState: z.ZodType<StoredState> = z.object({
   nudges: count,
   retryAt: at.nullable(),
   stopsFor: failure.exactOptional(),
+  closingCallLost: z.literal(true).exactOptional(),
   ending,
   pausedFrom: phase.nullable(),
   result: value.nullable(),

@@ -86,7 +86,8 @@ export function storedForm(of: State): { readonly state: StoredState; readonly s
 
 /** Throws `Unreadable` where the bytes are not what the pointer names, or are of a format that is not known. */
 export function decodeSnapshot(pointer: SnapshotPointer, bytes: Uint8Array): Snapshot {
-  const text = decompress(bytes, SNAPSHOT_BYTES_MAX).toString("utf8");
+  const bounds = { what: `snapshot ${pointer.key}`, bytesMax: SNAPSHOT_BYTES_MAX };
+  const text = decompress(bytes, bounds).toString("utf8");
   if (sha256(text) !== pointer.digest) {
     throw new Unreadable(`snapshot ${pointer.key} has other content than its pointer says`, "DigestMismatch");
   }
@@ -120,7 +121,8 @@ export const encodeJournal = (commits: readonly CommitRecord[]): Uint8Array => c
 
 export function decodeJournal(bytes: Uint8Array | null): readonly CommitRecord[] {
   if (bytes === null) return [];
-  const found = commitRecords.safeParse(parsed(decompress(bytes, SNAPSHOT_BYTES_MAX).toString("utf8")));
+  const bounds = { what: "the journal", bytesMax: SNAPSHOT_BYTES_MAX };
+  const found = commitRecords.safeParse(parsed(decompress(bytes, bounds).toString("utf8")));
   if (!found.success) throw new Unreadable(`the journal: ${z.prettifyError(found.error)}`);
   return found.data;
 }

@@ -41,7 +41,7 @@ export const encodeSegment = (segment: Segment): Uint8Array => compress(canonica
 
 /** The members of a segment; throws `Unreadable` when the bytes are not what the manifest names. */
 export function decodeSegment(ref: SegmentRef, bytes: Uint8Array): Segment {
-  const text = decompress(bytes, ref.bytes).toString("utf8");
+  const text = decompress(bytes, { what: `segment ${ref.sha256}`, bytesMax: ref.bytes }).toString("utf8");
   if (sha256(text) !== ref.sha256) throw new Unreadable(`segment ${ref.sha256} has other content than its name says`);
   const members = messagesSchema.safeParse(JSON.parse(text));
   if (!members.success) throw new Unreadable(`segment ${ref.sha256}: ${members.error.message}`);

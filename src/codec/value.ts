@@ -81,7 +81,7 @@ export const fromBlob = (digest: string, bytes: Uint8Array): Json => JSON.parse(
 
 /** The same as its canonical text. */
 export function blobText(digest: string, bytes: Uint8Array): string {
-  const text = decompress(bytes, 4 * SIZES.blobBytesMax).toString("utf8");
+  const text = decompress(bytes, { what: `blob ${digest}`, bytesMax: 4 * SIZES.blobBytesMax }).toString("utf8");
   if (sha256(text) !== digest) throw new Unreadable(`blob ${digest} has other content than its name says`);
   return text;
 }

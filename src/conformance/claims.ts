@@ -140,6 +140,64 @@ export const claimCases: readonly Case<RunTableWorld>[] = [
     },
   },
   {
+    name: "a claim is a mark where the last commit said that the model may be called, and a commit says what is left of it",
+    run: async (world) => {
+      const mine = subject(world);
+      const { table } = world;
+      const first = await mine.granted();
+      mustEqual([first.asks, first.will], [1, 1], "the mark of a first claim");
+      const second = await rowOf(() => table.claim(mine.claim({ retry: 1_000, owner: "second" })), "granted");
+      mustEqual(second.asks, 2, "a mark of each claim");
+      const waiting = mine.commit(second, { asks: 1, will: 0 });
+      const row = await rowOf(() => table.commit(waiting), "committed");
+      mustEqual([row.asks, row.will], [1, 0], "what a commit leaves");
+      const third = await rowOf(() => table.claim(mine.claim({ retry: 2_000, owner: "third" })), "granted");
+      mustEqual(third.asks, 1, "a claim without a mark");
+      const released = await rowOf(() => table.commit(mine.commit(third, { release: true, will: 1 })), "committed");
+      mustEqual([released.asks, released.claims], [0, 0], "a release that accounts for everything");
+    },
+  },
+  {
+    name: "a claim over an owner counts a death only with evidence about the attempt that claimed it",
+    run: async (world) => {
+      const mine = subject(world);
+      const { table } = world;
+      await mine.created();
+      await rowOf(() => table.claim(mine.claim({ retry: 3 })), "granted");
+      const blind = await rowOf(() => table.claim(mine.claim({ retry: 1_000, owner: "second" })), "granted");
+      mustEqual([blind.deaths, blind.takeovers], [0, 1], "a takeover without evidence");
+      const stale = await rowOf(() => table.claim(mine.claim({ retry: 2_000, owner: "third", died: 0 })), "granted");
+      mustEqual(stale.deaths, 0, "evidence about an attempt that was overtaken before");
+      const sure = await rowOf(
+        () => table.claim(mine.claim({ retry: 3_001, owner: "fourth", died: 2_000 })),
+        "granted",
+      );
+      mustEqual(sure.deaths, 1, "evidence about the attempt that held the run");
+      const near = await rowOf(() => table.claim(mine.claim({ retry: 4_000, owner: "fifth", died: 3_000 })), "granted");
+      mustEqual(near.deaths, 2, "evidence about an attempt of the same group");
+      const idle = await rowOf(() => table.commit(mine.commit(near)), "committed");
+      mustEqual(idle.deaths, 2, "a commit without progress");
+      const done = await rowOf(() => table.commit(mine.commit(idle, { isProgress: true })), "committed");
+      mustEqual(done.deaths, 0, "a commit that holds progress");
+    },
+  },
+  {
+    name: "a release in an outage names the store, keeps the last checkpoint, and a commit clears it",
+    run: async (world) => {
+      const mine = subject(world);
+      const { table } = world;
+      const held = await mine.granted();
+      const outage = { store: "the objects", since: NOW };
+      const away = mine.commit(held, { release: true, outage, lastCheckpointAt: held.lastCheckpointAt, now: NOW + 9 });
+      const row = await rowOf(() => table.commit(away), "committed");
+      mustEqual([row.outage, row.lastCheckpointAt], [outage, held.lastCheckpointAt], "outage and checkpoint");
+      const again = await rowOf(() => table.claim(mine.claim({ epoch: row.epoch, owner: "second" })), "granted");
+      mustEqual(again.outage, outage, "what a claim leaves of it");
+      const back = await rowOf(() => table.commit(mine.commit(again)), "committed");
+      mustEqual(back.outage, null, "after a commit");
+    },
+  },
+  {
     name: "a duplicate execution is refused (schedule 2)",
     run: async (world) => {
       const mine = subject(world);

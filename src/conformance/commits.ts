@@ -15,9 +15,9 @@ export const commitCases: readonly Case<RunTableWorld>[] = [
       const spent = { ...held.spent, ...SPENT };
       const snapshot = { version: 1, key: "snapshots/1", digest: "digest of snapshot 1" };
       const stored = { snapshot, spent, agentVersion: "2", status: "blocked" } as const;
-      const change = { ...stored, wakeAt: NOW + 7, now: NOW + 5, deadline: NOW + 9_000_000 };
+      const change = { ...stored, wakeAt: NOW + 7, now: NOW + 5, lastCheckpointAt: NOW + 5, deadline: NOW + 9_000_000 };
       const row = await rowOf(() => world.table.commit(mine.commit(held, change)), "committed");
-      mustEqual([row.version, row.epoch, row.claims], [1, 1, 0], "version, epoch, claims");
+      mustEqual([row.version, row.epoch, row.claims], [1, 1, 1], "version, epoch, claims");
       mustEqual([row.owner, row.leaseUntil], [held.owner, held.leaseUntil], "the owner that goes on");
       mustEqual([row.snapshot, row.spent, row.agentVersion], [snapshot, spent, "2"], "what it stored");
       mustEqual([row.wakeAt, row.deadline, row.lastCheckpointAt], [NOW + 7, NOW + 9_000_000, NOW + 5], "its times");

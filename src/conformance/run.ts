@@ -1,7 +1,8 @@
 /** What the cases of RunTable share: one run in a tenant of its own, and complete requests that a case changes. */
 import { NOTHING_SPENT } from "../core/budget.ts";
 import type { HandOver } from "../protocol/row-hand-over.ts";
-import type { Claim, Commit, Creation, Of, Park, Request, Row } from "../protocol/row.ts";
+import type { Commit, Creation, Of, Park, Request, Row } from "../protocol/row.ts";
+import type { Claim } from "../protocol/row-claim.ts";
 import type { Delivery, Message, RunTable } from "../ports/run-table.ts";
 import { rowOf } from "./case.ts";
 
@@ -47,7 +48,17 @@ export function subject({ table, tenant }: Pick<RunTableWorld, "table" | "tenant
     ...{ epoch: row.epoch, version: row.version, commitId: `commit ${row.version + 1}`, agentVersion: "1" },
     ...{ journal: Uint8Array.of(1, 2, 3), snapshot: row.snapshot, spent: NOTHING_SPENT, status: "running" },
     ...{ phase: "AwaitingLLM", stirsSeen: row.stirs, wakeAt: null, deadline: row.deadline },
-    ...{ lostCalls: 0, release: false, raiseQuiet: false, unlessStirred: false, nextChain: false },
+    ...{
+      asks: 0,
+      will: 0,
+      isProgress: false,
+      outage: null,
+      lastCheckpointAt: NOW,
+      release: false,
+      raiseQuiet: false,
+      unlessStirred: false,
+      nextChain: false,
+    },
     expiresAtSec: null,
     ...change,
   });
@@ -56,7 +67,7 @@ export function subject({ table, tenant }: Pick<RunTableWorld, "table" | "tenant
     const entry = { execution: execution(row.chain), epoch: row.epoch, retry };
     return { ...of, chain: row.chain, epoch: row.epoch, entry, token: "token", ...rest };
   };
-  const handOver = (change: Partial<HandOver> = {}): HandOver => ({ ...of, chain: 1, afterDeath: true, ...change });
+  const handOver = (change: Partial<HandOver> = {}): HandOver => ({ ...of, chain: 1, ...change });
   const request = (want: Request["want"], change: Partial<Of> = {}): Request => ({ ...of, want, ...change });
   const delivery = (message: Message, change: Partial<Delivery> = {}): Delivery => ({
     ...of,

@@ -71,7 +71,7 @@ export const handOverCases: readonly Case<RunTableWorld>[] = [
     run: async (world) => {
       const mine = subject(world);
       await mine.released();
-      const row = await rowOf(() => world.table.handOver(mine.handOver({ afterDeath: false })), "handed");
+      const row = await rowOf(() => world.table.handOver(mine.handOver()), "handed");
       mustEqual([row.chain, row.epoch, row.owner, row.chainClaims], [2, 2, null, 0], "the row of the next chain");
       mustEqual([row.takeovers, row.quietUntil, row.version], [0, 0, 1], "what a hand-over without a death leaves");
       await mustBe(() => world.table.claim(mine.claim({ epoch: 2 })), "superseded");
@@ -97,6 +97,20 @@ export const handOverCases: readonly Case<RunTableWorld>[] = [
       mustEqual([row.takeovers, row.deadline], [1, held.deadline], "takeovers and deadline");
       await mustBe(() => world.table.commit(mine.commit(held)), "fenced");
       mustEqual(await mine.stored(), row, "the stored row");
+    },
+  },
+  {
+    name: "handOver counts a death only with evidence about the attempt that held the run",
+    run: async (world) => {
+      const mine = subject(world);
+      const held = await mine.granted();
+      const dead = { ...(held.entry ?? { execution: "", epoch: 0 }), retry: 0 };
+      const late = mine.handOver({ now: NOW + LEASE_MS, dead });
+      const row = await rowOf(() => world.table.handOver(late), "handed");
+      mustEqual([row.deaths, row.takeovers], [1, 1], "deaths and takeovers");
+      const free = mine.handOver({ chain: 2, now: NOW + LEASE_MS, dead });
+      const next = await rowOf(() => world.table.handOver(free), "handed");
+      mustEqual([next.deaths, next.takeovers], [1, 1], "of a run that no owner held");
     },
   },
   {
@@ -158,7 +172,7 @@ export const handOverCases: readonly Case<RunTableWorld>[] = [
       const handed = (await Promise.all(all)).filter(({ kind }) => kind === "handed");
       must(handed.length <= 1, "two hand-overs were told `handed`");
       const row = (await mine.stored()) as Row;
-      mustEqual([row.chain, row.epoch, row.takeovers], [2, 2, 1], "chain, epoch and takeovers");
+      mustEqual([row.chain, row.epoch, row.takeovers], [2, 2, 0], "chain, epoch and takeovers");
     },
   },
 ];

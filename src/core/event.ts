@@ -4,6 +4,7 @@
 import type { Grant, Limits, Spent } from "./budget.ts";
 import type { Json } from "./json.ts";
 import type { Value } from "./message.ts";
+import type { Price } from "./price.ts";
 import type { Action } from "./recovery.ts";
 
 /** How often a call may be repeated (see `ledger.ts`). */
@@ -81,7 +82,7 @@ export interface Failure {
 interface Bodies {
   RunStarted: { readonly agentVersion: string };
   /** `by`: who accepted it, where the run was pinned to the version before. */
-  AgentChanged: { readonly from: string; readonly to: string; readonly by?: string };
+  AgentChanged: { readonly from: string; readonly to: string; readonly by?: string; readonly price?: Price };
   ModelCallCompleted: {
     readonly model: string;
     readonly parts: readonly ReplyPart[];
@@ -94,8 +95,13 @@ interface Bodies {
     /** What was asked, by digests (`agent/request.ts`). Absent: nobody kept them yet. */
     readonly request?: { readonly instructions: string; readonly tools: readonly string[]; readonly messages: string };
   };
-  /** Calls to the model whose replies nobody has: their process died, or the deadline cut them off. */
-  ModelCallLost: { readonly calls: number; readonly why: string };
+  /** Model calls that may have been made and whose replies are lost: their process died, or the deadline cut them off. */
+  ModelCallLost: {
+    readonly calls: number;
+    readonly why: string;
+    /** It may have been the closing call of the run, which is made once. */
+    readonly closing?: true;
+  };
   BudgetDebited: { readonly debit: Partial<Spent>; readonly for: string };
   /** From here on the model is shown what `lead` names in place of the messages before `from`, which stay where they are. */
   Compacted: {

@@ -110,9 +110,9 @@ export const RECOVERY: readonly Rule[] = [
   { name: "nothing else helps", when: () => true, action: abort },
 ];
 
-/** Recovery has cost more deaths than its budget allows; `code` says who found it so. */
-export function tooManyDeaths(code: string, of: { readonly takeovers: number; readonly max: number }): Trouble {
-  const message = `${of.takeovers} processes died while they held this run, ${of.max} are allowed`;
+/** Recovery has cost more deaths than its budget allows; `code` says whether a beat or the sweeper found it so. */
+export function tooManyDeaths(code: string, of: { readonly deaths: number; readonly max: number }): Trouble {
+  const message = `${of.deaths} processes died one after the other while they held this run, ${of.max} are allowed`;
   return { kind: "deaths", failure: { code, message } };
 }
 

@@ -6,6 +6,7 @@ import type { Grant, Limits, Spent } from "./budget.ts";
 import type { Answer, Decision, EventOf, Failure, OnUnknown } from "./event.ts";
 import type { Message, Value } from "./message.ts";
 import type { Phase } from "./phases.ts";
+import type { Price } from "./price.ts";
 import type { Retention } from "./retention.ts";
 
 /**
@@ -107,6 +108,8 @@ export interface State {
   readonly phase: Phase;
   /** How many deaths recovery may cost; here because a beat that is over it loads no agent. */
   readonly takeoversMax: number;
+  /** What its model charges, as the agent of its version says; absent where no price is known. */
+  readonly price?: Price;
   /** Here for the same reason: whoever tells the end has no agent. Absent: the world's default, and no archive. */
   readonly retention?: Retention;
   /** Raised by a restart from scratch; part of every derived key. */
@@ -124,6 +127,8 @@ export interface State {
   readonly retryAt: number | null;
   /** Why the run has to stop; absent before ForceStop. What it ends with, whatever becomes of its last words. */
   readonly stopsFor?: Failure;
+  /** A closing call may have been made whose reply was lost: it is not made again. */
+  readonly closingCallLost?: true;
   /** What the run will end with, decided and not yet committed: a failed end waits for quiet. */
   readonly ending: Ending | null;
   /** The phase to go back to; null unless the run is paused or waits for its agent. */

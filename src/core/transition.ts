@@ -33,7 +33,7 @@ export const ACCEPTS: { readonly [K in EventKind]: "live" | readonly Phase[] } =
   RunStarted: ["Preparing"],
   AgentChanged: "live",
   ModelCallCompleted: ["AwaitingLLM", "RetryingLLM", "ForceStop"],
-  ModelCallLost: ["AwaitingLLM", "RetryingLLM", "Compacting", "ForceStop"],
+  ModelCallLost: "live",
   BudgetDebited: "live",
   Compacted: ["Compacting"],
   ToolIntended: ["ExecutingTools"],
@@ -93,7 +93,7 @@ const handlers: Handlers = {
     startedAt: event.at,
   }),
 
-  AgentChanged: (state, { to }) => changedTo(state, to),
+  AgentChanged: changedTo,
 
   ModelCallCompleted: (state, event) => {
     if (state.phase === "ForceStop") return closed(state, event);
@@ -112,7 +112,7 @@ const handlers: Handlers = {
     return { ...replied, phase: spoken ? "Reflecting" : "AwaitingLLM" };
   },
 
-  ModelCallLost: (state) => state,
+  ModelCallLost: (state, { closing }) => (closing === undefined ? state : { ...state, closingCallLost: closing }),
 
   BudgetDebited: (state, event) => ({ ...state, spent: add(state.spent, event.debit) }),
 

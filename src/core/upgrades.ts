@@ -2,7 +2,7 @@
  * How a run and the versions of its agent stand, as changes of its state. A run that waits for code keeps the phase that
  * it goes back to, as a paused one does; used by `transition.ts`, which says which event makes which change.
  */
-import type { MessageBody } from "./event.ts";
+import type { EventOf, MessageBody } from "./event.ts";
 import { FOLLOWS, type Lack, type State, type Upgrades } from "./state.ts";
 
 export const upgradesOf = ({ upgrades }: State): Upgrades => upgrades ?? FOLLOWS;
@@ -23,9 +23,9 @@ export function accepted(state: State, body: Extract<MessageBody, { readonly kin
   return isAsked ? { ...state, upgrades: { ...upgrades, accepted: { to: body.to, by: body.by } } } : state;
 }
 
-/** The run goes on under that version. Being let go on with it counts once. */
-export function changedTo(state: State, to: string): State {
-  const changed = { ...state, agentVersion: to };
+/** The run goes on under that version, and is charged as it says. Being let go on with it counts once. */
+export function changedTo(state: State, { to, price }: Pick<EventOf<"AgentChanged">, "to" | "price">): State {
+  const changed = { ...state, agentVersion: to, ...(price === undefined ? {} : { price }) };
   const upgrades = upgradesOf(state);
   const spent = upgrades.accepted?.to === to ? { ...changed, upgrades: { ...upgrades, accepted: null } } : changed;
   return state.phase === "AwaitingAgent" ? goneBack(spent) : spent;

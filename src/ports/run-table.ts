@@ -16,8 +16,6 @@ import type { MessageBody } from "../core/event.ts";
 import type { Status } from "../core/phases.ts";
 import type {
   Changed,
-  Claim,
-  ClaimOutcome,
   Commit,
   CommitOutcome,
   Creation,
@@ -30,6 +28,7 @@ import type {
   RequestOutcome,
   Row,
 } from "../protocol/row.ts";
+import type { Claim, ClaimOutcome } from "../protocol/row-claim.ts";
 import type { HandOver, HandOverOutcome } from "../protocol/row-hand-over.ts";
 import type { Turn, TurnOutcome } from "../protocol/turn.ts";
 import type { PurgeOutcome } from "../protocol/row-removal.ts";
@@ -37,6 +36,8 @@ import type { PurgeOutcome } from "../protocol/row-removal.ts";
 export interface Ambiguous {
   readonly kind: "ambiguous";
   readonly why: string;
+  /** The store has too much to do and asks for patience: sending the write again makes sense after a pause. */
+  readonly isBusy?: true;
 }
 
 export interface Message {

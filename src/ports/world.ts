@@ -50,4 +50,14 @@ export interface World {
 export class StoreUnreachable extends Error {
   override readonly name: string = "StoreUnreachable";
   readonly code = "StoreUnreachable";
+  /** Which one, in words: `the table runs`. */
+  readonly store: string;
+
+  constructor(
+    message: string,
+    { store = "the store", cause }: { readonly store?: string; readonly cause?: unknown } = {},
+  ) {
+    super(message, cause === undefined ? undefined : { cause });
+    this.store = store;
+  }
 }

@@ -3,7 +3,7 @@
  * it, and the Step Functions definition is generated from it.
  */
 import type { FiringOutcome } from "./firing.ts";
-import type { Entry } from "./row.ts";
+import type { Entry } from "./entry.ts";
 
 /** What a chain carries from state to state; never the state of the run. */
 export interface Payload {
@@ -23,8 +23,15 @@ export interface Reply extends Payload {
   readonly seconds: number;
 }
 
-/** One attempt, as the chain's context tells it; the retry count is read anew at each attempt. */
-export type Attempt = Entry;
+/** One attempt of an entry, as the chain's context tells it; the retry number is read anew at each attempt. */
+export interface Attempt extends Entry {
+  /**
+   * The retry of this entry whose process is *known* to have died (an exit, a timeout, an error that no store caused), or
+   * null. A store that did not answer, a throttle and a lost connection are no evidence of a death. Absent in executions
+   * that began before it was told.
+   */
+  readonly died?: number | null;
+}
 
 export type ChainState = "Beat" | "Wait" | "Park" | "Renew" | "Backoff" | "Rescue" | "End";
 
@@ -39,8 +46,18 @@ export const AFTER_BEAT: { readonly [R in Route]: ChainState } = {
   superseded: "End",
 };
 
-/** Attempts of a beat after the first; then the run is handed over. A retry takes over at once. */
+/** Attempts of a task after the first, for every task but a beat; then Rescue looks after the run. */
 export const RETRY_DELAYS_MS: readonly number[] = [0, 1_000, 2_000, 4_000];
+
+/**
+ * Attempts of one entry of Beat before the run is handed to its next execution: the history of an execution has a bound.
+ * An entry that no process claimed is no death, so the hand-over counts none, and the run goes on.
+ */
+export const ENTRY_ATTEMPTS_MAX = 100;
+
+/** Before the attempt that follows so many failures of one entry: at once, then 1, 2, 4 seconds and so on. */
+export const beatDelayMs = (failures: number, msMax: number): number =>
+  failures <= 1 ? 0 : Math.min(msMax, 1_000 * 2 ** (failures - 2));
 
 /**
  * What a chain asks an invocation to do, and what it hears back. Each task runs in one process from start to end and is
@@ -52,8 +69,8 @@ export type Task =
   | { readonly kind: "park"; readonly payload: Payload; readonly attempt: Attempt; readonly token: string }
   /** Start the execution that the run has moved to. */
   | { readonly kind: "renew"; readonly payload: Payload }
-  /** Hand over a run whose beats died too often. */
-  | { readonly kind: "rescue"; readonly payload: Payload }
+  /** Hand over a run whose entry failed too often. `dead`: the attempt whose process is known to have died, or null. */
+  | { readonly kind: "rescue"; readonly payload: Payload; readonly dead?: Entry | null }
   /** Look for runs that nobody drives. */
   | { readonly kind: "sweep" }
   /** The row of that incarnation was removed: delete what it leaves behind. */

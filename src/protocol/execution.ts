@@ -6,8 +6,11 @@
  * next supervisor therefore counts on from the attempt that was out. If it sent the same number again, the claim of
  * that attempt would be refused by its own dead predecessor, for ever.
  */
-import { AFTER_BEAT, type ChainState, type Payload, RETRY_DELAYS_MS, type Task, type TaskResult } from "./chain.ts";
+import { AFTER_BEAT, type ChainState, type Payload, type Task, type TaskResult } from "./chain.ts";
+import { ENTRY_ATTEMPTS_MAX, RETRY_DELAYS_MS, beatDelayMs } from "./chain.ts";
+import { RETRY_GROUP } from "./entry.ts";
 import { unreachable } from "../core/invariant.ts";
+import type { Limits } from "./limits.ts";
 
 export interface Execution {
   readonly name: string;
@@ -18,8 +21,10 @@ export interface Execution {
    * goes on to the next state. `ended`: over.
    */
   readonly stage: "due" | "trying" | "waiting" | "ended";
-  /** Which attempt of this entry of its state is out or next; 0 at every new entry. */
+  /** Which attempt of this entry of its state is out or next: 0 at every new entry, `RETRY_GROUP` more after each failure. */
   readonly retry: number;
+  /** The attempt of this entry whose process is known to have died last; null when there is none. */
+  readonly died: number | null;
   /** Attempts ever sent. An answer to any but the last one comes too late and changes nothing. */
   readonly attempt: number;
   /** Epoch milliseconds; null when no time will move it. */
@@ -55,6 +60,7 @@ export function begun(execution: Execution, token: string): Execution {
     state,
     stage: "trying",
     retry: execution.stage === "waiting" ? 0 : execution.retry,
+    died: execution.stage === "waiting" && state === "Beat" ? null : execution.died,
     attempt: execution.attempt + 1,
     readyAt: null,
     token: state === "Park" ? token : null,
@@ -62,11 +68,12 @@ export function begun(execution: Execution, token: string): Execution {
 }
 
 /** What a begun execution asks a worker to do. */
-export function taskOf({ name, payload, state, retry, token }: Execution): Task {
-  const attempt = { execution: name, epoch: payload.epoch, retry };
-  if (state === "Park") return { kind: "park", payload, attempt, token: token ?? "" };
+export function taskOf({ name, payload, state, retry, died, token }: Execution): Task {
+  const entry = { execution: name, epoch: payload.epoch };
+  if (state === "Park") return { kind: "park", payload, attempt: { ...entry, retry, died: null }, token: token ?? "" };
   if (state === "Renew") return { kind: "renew", payload };
-  return state === "Rescue" ? { kind: "rescue", payload } : { kind: "beat", payload, attempt };
+  if (state === "Beat") return { kind: "beat", payload, attempt: { ...entry, retry, died } };
+  return { kind: "rescue", payload, dead: died === null ? null : { ...entry, retry: died } };
 }
 
 export function answered(execution: Execution, of: { readonly answer: Answer; readonly now: number }): Execution {
@@ -80,7 +87,7 @@ export function answered(execution: Execution, of: { readonly answer: Answer; re
       return ended(execution);
     case "rescue":
       if (answer.until === null) return ended(execution);
-      return { ...execution, ...entry(Math.max(answer.until, now + RESCUE_PAUSE_MS)) };
+      return { ...execution, ...entry(Math.max(answer.until, now + RESCUE_PAUSE_MS)), died: execution.died };
     // No task of an execution.
     case "sweep":
     case "cleanUp":
@@ -103,21 +110,36 @@ function afterBeat(
   return state === "Wait" ? { ...moved, stage: "waiting", readyAt: of.now + seconds * 1_000 } : moved;
 }
 
+export interface Failure {
+  readonly now: number;
+  readonly limits: Pick<Limits, "rescueMs" | "backoffMsMax">;
+  /** It died with its supervisor, so nothing is gained by a pause. */
+  readonly atOnce: boolean;
+  /** Its process is known to have died. False where a store did not answer, or where no process could be started. */
+  readonly isDeath: boolean;
+}
+
 /**
- * An attempt is over without an answer. `atOnce`: it died with its supervisor, so nothing is gained by a pause.
- * Schedule 24: after the last retry the chain does not enter Beat anew, where retry 0 would be refused by the attempt
- * that died last; Rescue hands the run over.
+ * An attempt is over without an answer. Schedule 24: after the last retry the chain does not enter Beat anew, where retry
+ * 0 would be refused by the attempt that died last; Rescue hands the run over.
  */
-export function failed(
-  execution: Execution,
-  of: { readonly now: number; readonly rescueMs: number; readonly atOnce: boolean },
-): Execution {
-  const { now, rescueMs, atOnce } = of;
-  const delayMs = RETRY_DELAYS_MS[execution.retry];
-  if (delayMs === undefined) {
-    return { ...execution, ...entry(now + rescueMs), state: "Backoff", stage: "waiting" };
+export function failed(execution: Execution, of: Failure): Execution {
+  const { now, limits, atOnce, isDeath } = of;
+  const { state } = execution;
+  const failures = Math.floor(execution.retry / RETRY_GROUP) + 1;
+  // What is known of a beat's process is told to the Rescue of its run, and not overwritten by what becomes of that.
+  const died = isDeath && state === "Beat" ? execution.retry : execution.died;
+  const delayMs = state === "Beat" ? beatDelayMs(failures, limits.backoffMsMax) : RETRY_DELAYS_MS[failures - 1];
+  if (delayMs === undefined || failures >= ENTRY_ATTEMPTS_MAX) {
+    return { ...execution, ...entry(now + limits.rescueMs), died, state: "Backoff", stage: "waiting" };
   }
-  return { ...execution, stage: "due", retry: execution.retry + 1, readyAt: atOnce ? now : now + delayMs };
+  return {
+    ...execution,
+    stage: "due",
+    retry: failures * RETRY_GROUP,
+    died,
+    readyAt: atOnce ? now : now + delayMs,
+  };
 }
 
 /**
@@ -133,9 +155,10 @@ function ended(execution: Execution): Execution {
 }
 
 /** What every entry of a state begins with. */
-const entry = (readyAt: number): Pick<Execution, "stage" | "retry" | "readyAt" | "token"> => ({
+const entry = (readyAt: number): Pick<Execution, "stage" | "retry" | "died" | "readyAt" | "token"> => ({
   stage: "due",
   retry: 0,
+  died: null,
   readyAt,
   token: null,
 });

@@ -44,8 +44,10 @@ export interface Limits {
   readonly retentionMs: number;
   /** Model replies of one invocation: more of them cost fewer claims and snapshots, and lose no effect. */
   readonly beatsPerInvocation: number;
-  /** How long a chain waits before it hands over a run whose beats keep dying. */
+  /** How long a chain waits before it hands over a run whose attempts keep failing. */
   readonly rescueMs: number;
+  /** The longest pause between two attempts of one entry, and of a run that waits for a store that does not answer. */
+  readonly backoffMsMax: number;
   /**
    * Claims of one execution before its run moves to the next one: an execution's history has a bound. Not 1 in earnest:
    * a run that waits would move on instead.
@@ -73,6 +75,7 @@ export function limitsFor(beatMs: number, change: Partial<Limits> = {}): Limits 
     retentionMs: 24 * 3_600_000,
     beatsPerInvocation: 1,
     rescueMs: 60_000,
+    backoffMsMax: 300_000,
     chainClaimsMax: 1_200,
     overdueMs: 60_000,
     gateMs: 24 * 3_600_000,

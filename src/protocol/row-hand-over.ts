@@ -1,13 +1,16 @@
 /**
- * Handing a run to the next execution of its chain: by its own last beat, by Rescue, or by the sweeper. Whoever does it
- * holds no lease, so this is where a dead owner's quiet is kept for whoever comes next.
+ * Handing a run to the next execution of its chain: by its own last beat, by Rescue, or by the sweeper. Rescue and sweeper
+ * hold no lease, so the time until which a lost owner's effects may still land is kept here for the next claim.
  */
+import type { Entry } from "./entry.ts";
 import { type Changed, type Of, type Refused, type Row, hasEnded } from "./row.ts";
+import { deathsAfter } from "./row-claim.ts";
 
 export interface HandOver extends Of {
   /** The execution that is over. */
   readonly chain: number;
-  readonly afterDeath: boolean;
+  /** The attempt of that execution whose process is known to have died; null or absent without such evidence. */
+  readonly dead?: Entry | null;
 }
 
 export type HandOverOutcome =
@@ -32,7 +35,8 @@ export function handedOver(row: Row, handOver: HandOver): HandOverOutcome {
       park: null,
       chainClaims: 0,
       quietUntil: Math.max(row.quietUntil, lease ?? 0),
-      takeovers: row.takeovers + (handOver.afterDeath ? 1 : 0),
+      takeovers: row.takeovers + (row.owner === null ? 0 : 1),
+      deaths: deathsAfter(row, handOver.dead ?? null),
     },
   };
 }

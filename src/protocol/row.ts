@@ -2,22 +2,15 @@
  * The run row: the one mutable object of a run. Every operation on it is a pure decision, `(row, request) → outcome`,
  * which a world applies in one atomic conditional write. The embedded and in-memory worlds run these functions inside
  * a transaction; DynamoDB has the same conditions as expressions, and the conformance suite holds all of them to one
- * behaviour. Handing a run over is in `row-hand-over.ts`. Times are epoch milliseconds except `expiresAtSec`.
+ * behaviour. Claims are in `row-claim.ts`, hand-overs in `row-hand-over.ts`. Times are epoch milliseconds except `expiresAtSec`.
  */
 import type { Spent } from "../core/budget.ts";
 import { NOTHING_SPENT } from "../core/budget.ts";
 import type { Phase, Status } from "../core/phases.ts";
+import { type Entry, sameEntry } from "./entry.ts";
 
 /** The version of row, journal and snapshot that this code reads and writes. */
 export const FORMAT = 1;
-
-/** One attempt of one state entry of an execution: the unit that a chain retries. */
-export interface Entry {
-  readonly execution: string;
-  /** The epoch in its payload. */
-  readonly epoch: number;
-  readonly retry: number;
-}
 
 export interface SnapshotPointer {
   readonly version: number;
@@ -56,9 +49,21 @@ export interface Row extends Incarnation {
   readonly snapshot: SnapshotPointer;
   /** Commits since that snapshot, encoded; null when there are none. */
   readonly journal: Uint8Array | null;
-  /** Claims since the last commit, and lost model calls that it left undebited. */
+  /** Invocations that hold the run or died with it since it was last released: whose time at work no commit has debited. */
   readonly claims: number;
+  /** Claims and hand-overs that found an owner, ever. A statistic: a store that was away adds to it as a death does. */
   readonly takeovers: number;
+  /** Processes that are known to have died with this run since its last commit that held progress. */
+  readonly deaths: number;
+  /**
+   * Model calls that may have left and are in no debit, and marks under which one may leave. A model call leaves only under
+   * a mark of its own epoch, and a commit lowers this only by what it debits itself or knows never left.
+   */
+  readonly asks: number;
+  /** 1 if the invocation that claims the run next may call its model before it commits: its claim is its mark. */
+  readonly will: 0 | 1;
+  /** The store that did not answer when the run was last released, and since when; null once a commit followed. */
+  readonly outage: Outage | null;
   readonly stirs: number;
   readonly stirsSeen: number;
   /** Asked for, not necessarily done. */
@@ -75,6 +80,21 @@ export interface Row extends Incarnation {
   readonly deadline: number;
   readonly spent: Spent;
   readonly expiresAtSec: number | null;
+}
+
+/** What a row has that was made before these were counted. */
+export const UNCOUNTED: Pick<Row, "deaths" | "asks" | "will" | "outage"> = {
+  deaths: 0,
+  asks: 0,
+  will: 0,
+  outage: null,
+};
+
+export interface Outage {
+  /** Such as `the objects`. */
+  readonly store: string;
+  /** Epoch milliseconds. */
+  readonly since: number;
 }
 
 /** What the caller of any operation on an existing run names: this incarnation and the time by its own clock. */
@@ -114,6 +134,10 @@ export function created(creation: Creation): Row {
     journal: null,
     claims: 0,
     takeovers: 0,
+    deaths: 0,
+    asks: 0,
+    will: 1,
+    outage: null,
     stirs: 0,
     stirsSeen: 0,
     cancel: false,
@@ -143,52 +167,6 @@ export function present(row: Row | null, of: Of): Row | Refused {
   return row.format === FORMAT ? row : { kind: "unreadable", row };
 }
 
-export interface Claim extends Of {
-  readonly chain: number;
-  readonly entry: Entry;
-  /** A random name of this invocation. */
-  readonly owner: string;
-  readonly leaseUntil: number;
-}
-
-/** `overtook`: the owner that had not released the run, or null. */
-export type ClaimOutcome =
-  | (Changed<"granted"> & { readonly overtook: string | null })
-  | Changed<"superseded">
-  | Changed<"terminal">
-  | Refused;
-
-/**
- * Schedule 1: attempt 0 of a beat is frozen before its claim; attempt 1 does the beat and releases; 0 thaws. It is
- * refused: the epoch in its payload is over, and its retry is not above the one that claimed its entry.
- */
-export function claimed(row: Row, claim: Claim): ClaimOutcome {
-  if (hasEnded(row)) return { kind: "terminal", row };
-  const { entry } = claim;
-  const next = row.epoch === entry.epoch;
-  const retried = sameEntry(row.entry, entry) && (row.entry?.retry ?? 0) < entry.retry;
-  if (row.chain !== claim.chain || !(next || retried)) return { kind: "superseded", row };
-  const overtaken = row.owner !== null;
-  return {
-    kind: "granted",
-    overtook: row.owner,
-    row: {
-      ...row,
-      epoch: row.epoch + 1,
-      owner: claim.owner,
-      leaseUntil: claim.leaseUntil,
-      entry,
-      claims: row.claims + 1,
-      ...(row.status === "queued" ? { status: "running", statusSince: claim.now } : {}),
-      chainClaims: row.chainClaims + 1,
-      park: null,
-      // Schedules 3 to 5: whoever lost the run may still act inside its lease, lapsed or not by our clock.
-      quietUntil: overtaken ? Math.max(row.quietUntil, row.leaseUntil ?? 0) : row.quietUntil,
-      takeovers: row.takeovers + (overtaken ? 1 : 0),
-    },
-  };
-}
-
 export interface Commit extends Of {
   readonly epoch: number;
   /** The version that this commit follows. */
@@ -203,8 +181,14 @@ export interface Commit extends Of {
   readonly stirsSeen: number;
   readonly wakeAt: number | null;
   readonly deadline: number;
-  /** Model calls of dead invocations that are not debited yet; the next commit may do it. */
-  readonly lostCalls: number;
+  /** What is left of `Row.asks` after this commit: a mark of this epoch that is ahead, or a call that it could not debit. */
+  readonly asks: number;
+  readonly will: 0 | 1;
+  /** It holds a reply, a settled call or a compensation, and the run is not in a crash loop. */
+  readonly isProgress: boolean;
+  readonly outage: Outage | null;
+  /** When the run last made something durable: now, or what the row says where this commit only gives the run back. */
+  readonly lastCheckpointAt: number;
   /** The invocation is over: the run has no owner from here on. */
   readonly release: boolean;
   /** A call outlived its timeout: nobody may conclude anything before this invocation's own lease is over. */
@@ -223,15 +207,17 @@ export function committed(row: Row, commit: Commit): CommitOutcome {
   if (row.epoch !== commit.epoch || row.version !== commit.version) return { kind: "fenced", row };
   if (commit.unlessStirred && row.stirs !== commit.stirsSeen) return { kind: "stirred", row };
   const { now, agentVersion, journal, snapshot, spent, status, phase, stirsSeen, wakeAt, deadline, commitId } = commit;
+  const { asks, will, outage, lastCheckpointAt } = commit;
   return {
     kind: "committed",
     row: {
       ...row,
       ...{ agentVersion, journal, snapshot, spent, status, phase, stirsSeen, wakeAt, deadline, commitId },
+      ...{ asks, will, outage, lastCheckpointAt },
       version: row.version + 1,
-      claims: commit.lostCalls,
+      claims: commit.release ? 0 : 1,
+      deaths: commit.isProgress ? 0 : row.deaths,
       statusSince: status === row.status ? row.statusSince : now,
-      lastCheckpointAt: now,
       ...(commit.release ? { owner: null, leaseUntil: null } : {}),
       ...(commit.nextChain ? { chain: row.chain + 1, epoch: row.epoch + 1, chainClaims: 0 } : {}),
       ...(commit.expiresAtSec === null ? {} : { told: true, expiresAtSec: commit.expiresAtSec }),
@@ -282,6 +268,3 @@ export function requested(row: Row, { want }: Request): RequestOutcome {
 export function told(row: Row, expiresAtSec: number): Row {
   return hasEnded(row) && !row.told ? { ...row, told: true, expiresAtSec } : row;
 }
-
-const sameEntry = (one: Entry | null, other: Entry): boolean =>
-  one !== null && one.execution === other.execution && one.epoch === other.epoch;

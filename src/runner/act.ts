@@ -86,6 +86,7 @@ export async function undoneBy(run: ActiveRun, { undoes }: OpenCall): Promise<Ru
 }
 
 function tryOnce(run: ActiveRun, agent: Agent, { open, tool, args, undone }: Runnable): Promise<Try> {
+  run.begun.add(open.call);
   const { clock, limits, telemetry } = run.world;
   const { run: id, epoch } = run.row;
   const log = (line: string): void => {

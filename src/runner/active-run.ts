@@ -3,39 +3,34 @@
  * make that durable. Payload first, pointer last: a snapshot is stored before the row names it, so a crash leaves an
  * orphan and never a dangling pointer.
  */
-import { type Seal, encodeJournal, encodeSnapshot } from "../codec/snapshot.ts";
+import { type Seal, encodeJournal } from "../codec/snapshot.ts";
 import { Unreadable } from "../codec/canonical.ts";
 import type { CommitRecord, Event } from "../core/event.ts";
 import type { Json } from "../core/json.ts";
 import { SIZES } from "../codec/limits.ts";
 import type { Value } from "../core/message.ts";
 import { type Command, type View, outstanding } from "../core/outstanding.ts";
-import { PHASES, isTerminal } from "../core/phases.ts";
-import type { CommitOutcome, Row, SnapshotPointer } from "../protocol/row.ts";
+import { isTerminal } from "../core/phases.ts";
+import type { Price } from "../core/price.ts";
+import type { Commit, CommitOutcome, Row } from "../protocol/row.ts";
 import type { State } from "../core/state.ts";
 import { fold } from "../core/transition.ts";
 import type { Invocation } from "../ports/tasks.ts";
 import type { World } from "../ports/world.ts";
-import { goesOnAsking, mayAsk } from "./asking.ts";
-import { certainly, certainlyPut } from "./certain.ts";
+import { certainly, patient } from "./certain.ts";
+import { type ObjectCaches, storeSnapshot } from "./checkpoint.ts";
+import { type CommitOptions, commitRequest, isCost } from "./commit-request.ts";
 import { noteEvent, noteStatus } from "./facts.ts";
 import type { CommitCache } from "./history.ts";
-import { snapshotKey } from "./keys.ts";
 import { type Loaded, type SegmentCache, jsonOf } from "./load.ts";
-import { keepValue, putSegments, putSnapshot } from "./put.ts";
-import { nextSeal } from "./seal.ts";
+import { keepValue } from "./put.ts";
 import { redactionIn } from "./secrets.ts";
-import { type UndebitedTime, deathsFound, debitTime, unseenMs } from "./time-at-work.ts";
+import { type UndebitedTime, debitTime, undebitedTime } from "./time-at-work.ts";
+import { type UnaccountedCalls, debitOthers, unaccountedIn } from "./unaccounted-model-calls.ts";
 
-/** Somebody else has the run: nothing more is written and nothing more is started. */
+/** Another epoch has the run: nothing more is written and nothing more is started. */
 export class Fenced extends Error {
   override readonly name = "Fenced";
-}
-
-/** A snapshot that is stored, and what it says of its history. */
-interface Put {
-  readonly snapshot: SnapshotPointer;
-  readonly seal: Seal;
 }
 
 /** What was decided and not yet committed. */
@@ -43,21 +38,7 @@ interface Mark {
   readonly state: State;
   readonly pending: readonly Event[];
   readonly time: UndebitedTime;
-}
-
-export interface CommitOptions {
-  /** The invocation ends with this commit. */
-  readonly release: boolean;
-  /** Until when the run waits, for people and the sweeper. */
-  readonly wakeAt?: number | null;
-  /** Until when it may wait at all; counted from the commit unless told. */
-  readonly deadline?: number;
-  /** Refuse if a message came since the inbox was read. */
-  readonly unlessStirred?: boolean;
-  /** The run moves to the next execution of its chain. */
-  readonly nextChain?: boolean;
-  /** Nobody has to be told of this end. */
-  readonly expiresAtSec?: number | null;
+  readonly modelCalls: UnaccountedCalls;
 }
 
 export class ActiveRun {
@@ -67,8 +48,10 @@ export class ActiveRun {
   replies = 0;
   /** It ran tools that another invocation had released. */
   recovered = false;
-  /** Calls of which a try may have left that gave no answer, here or before: nobody can say that they never began. */
+  /** Calls of which a try may have left that gave no answer, here or before: none of them is known not to have begun. */
   readonly unanswered = new Set<string>();
+  /** Calls that this invocation began. */
+  readonly begun = new Set<string>();
   /** What was recorded has to be durable before the model hears of it (rule 2). */
   commitFirst = false;
   /** Something outlived its timeout: this process has to end before it does anything else. */
@@ -77,13 +60,16 @@ export class ActiveRun {
   looked = false;
   /** An agent of the run limits its time at work: what it spends is debited from here on. */
   countsTime = false;
+  /** What its model charges, as soon as this invocation has met its agent. */
+  price: Price | null = null;
   time: UndebitedTime;
-  /** Model calls of dead invocations whose cost is not debited yet. */
-  lostCalls: number;
+  modelCalls: UnaccountedCalls;
   /** When the run had waited long enough, as the claim found it: this invocation's own commits move it on. */
   readonly waitsUntil: number;
   /** The row's `stirs` as it was before the inbox was last read. */
   stirsRead: number;
+  /** Commits that this invocation sent, whatever became of them. */
+  readonly sent = new Set<string>();
   #row: Row;
   #state: State;
   #committed: State;
@@ -91,9 +77,7 @@ export class ActiveRun {
   #journal: readonly CommitRecord[];
   /** What the row's snapshot says of its history. */
   #seal: Seal;
-  readonly #stored: Set<string>;
-  readonly #segments: SegmentCache;
-  readonly #commits: CommitCache;
+  readonly #caches: ObjectCaches;
   readonly #versionAtClaim: number;
   #puts = 0;
 
@@ -105,10 +89,9 @@ export class ActiveRun {
     commits: CommitCache;
     /** When it began to claim the run; now, unless told. */
     since?: number;
-    /** Its claim found an owner. */
-    overtook?: boolean;
   }) {
     const { row, state, snapshot, journal, stored } = options.loaded;
+    const { segments, commits } = options;
     this.world = options.world;
     this.invocation = options.invocation;
     this.stirsRead = row.stirsSeen;
@@ -117,19 +100,11 @@ export class ActiveRun {
     this.#state = state;
     this.#committed = state;
     this.#journal = journal;
-    this.#stored = new Set(stored);
     this.#seal = { sealed: snapshot.sealed, unsealed: snapshot.unsealed };
-    this.#segments = options.segments;
-    this.#commits = options.commits;
-    this.#commits.add(row.snapshot.digest, snapshot);
-    // Whoever claimed since the last commit found the run where it is now; if the model is next, they may have asked.
-    const asks = mayAsk(this.#state.pausedFrom ?? this.#state.phase, this.owed()[0]);
-    // The last claim is this invocation's own, unless it was handed the run and owns nothing.
-    const own = row.owner === null ? 0 : 1;
-    this.lostCalls = asks ? row.claims - own : 0;
-    const since = options.since ?? this.now;
-    const dead = deathsFound(row, { own, overtook: options.overtook === true });
-    this.time = { since, unseenMs: unseenMs(row, { dead, now: since, limits: this.world.limits }) };
+    this.#caches = { stored: new Set(stored), segments, commits };
+    commits.add(row.snapshot.digest, snapshot);
+    this.modelCalls = unaccountedIn(row);
+    this.time = undebitedTime(row, { since: options.since ?? this.now, limits: this.world.limits });
     this.#versionAtClaim = row.version;
   }
 
@@ -187,20 +162,23 @@ export class ActiveRun {
   }
 
   mark(): Mark {
-    return { state: this.#state, pending: this.#pending, time: this.time };
+    return { state: this.#state, pending: this.#pending, time: this.time, modelCalls: this.modelCalls };
   }
 
-  restore(mark: Mark): void {
-    this.#state = mark.state;
-    this.#pending = mark.pending;
-    this.time = mark.time;
+  restore({ state, pending, time, modelCalls }: Mark): void {
+    this.#state = state;
+    this.#pending = pending;
+    this.time = time;
+    this.modelCalls = modelCalls;
   }
 
-  /** Forgets whatever is not committed, but for what it cost. */
-  rewind(): void {
-    const debits = this.#pending.filter((event) => event.kind === "BudgetDebited");
-    this.restore({ state: this.#committed, pending: [], time: this.time });
-    for (const debit of debits) this.record(debit);
+  /** Forgets what is not committed, but for what it cost: replies that are dropped count as lost, at what they cost. */
+  rewind(why: string): void {
+    const dropped = this.#pending.filter(({ kind }) => kind === "ModelCallCompleted" || kind === "Compacted").length;
+    const costs = this.#pending.filter(isCost);
+    this.restore({ ...this.mark(), state: this.#committed, pending: [] });
+    if (dropped > 0) this.record({ kind: "ModelCallLost", at: this.now, calls: dropped, why });
+    for (const cost of costs) this.record(cost);
   }
 
   json(value: Value): Promise<Json> {
@@ -219,44 +197,23 @@ export class ActiveRun {
 
   /**
    * Makes everything decided so far durable under this epoch. Throws `Fenced` where another epoch has the run, and
-   * `StateTooLarge` before anything is written.
+   * `StateTooLarge` before anything is written. `tooLarge`: what would have to go into the journal does not fit there.
    */
-  async commit(options: CommitOptions): Promise<"committed" | "stirred"> {
+  async commit(options: CommitOptions): Promise<"committed" | "stirred" | "tooLarge"> {
+    if (!isTerminal(this.#state.phase)) this.#account();
     const row = this.#row;
     const version = row.version + 1;
-    if (this.hasPending && !isTerminal(this.#state.phase)) debitTime(this);
     const added = this.hasPending ? [{ version, epoch: row.epoch, events: this.#pending }] : [];
     const commits = [...this.#journal, ...added];
     const journal = commits.length > 0 ? encodeJournal(commits) : null;
     const fits = (journal?.byteLength ?? 0) <= SIZES.journalBytesMax;
-    const checkpoint = commits.length > 0 && (options.release || !fits);
-    const put = checkpoint ? await this.#put(version, commits) : { snapshot: row.snapshot, seal: this.#seal };
-    const { snapshot, seal } = put;
-    const phase = this.#state.phase;
-    const commit = {
-      ...{ run: row.run, born: row.born, now: this.now, epoch: row.epoch, version: row.version, snapshot, phase },
-      ...{ wakeAt: null, unlessStirred: false, nextChain: false, expiresAtSec: null },
-      deadline: this.now + this.world.limits.idleRunMs,
-      ...options,
-      commitId: this.world.random.hex().slice(0, 16),
-      agentVersion: this.#state.agentVersion,
-      journal: checkpoint ? null : journal,
-      spent: this.#state.spent,
-      status: PHASES[phase].status,
-      stirsSeen: this.stirsRead,
-      lostCalls: this.lostCalls + (goesOnAsking(this.#state, options) ? 1 : 0),
-      raiseQuiet: this.outlived === "tool",
-    };
-    const epochAfter = commit.epoch + (commit.nextChain ? 1 : 0);
-    const outcome = await certainly<CommitOutcome>(
-      () => this.world.table.commit(commit),
-      (found) => {
-        // Schedule 47: it landed, and somebody else has claimed since. Going on with that row would be going on under the
-        // other one's epoch, so it stays fenced.
-        const isMine = found.commitId === commit.commitId && found.epoch === epochAfter;
-        return isMine ? { kind: "committed", row: found } : null;
-      },
-    );
+    if (!fits && options.outage !== undefined) return "tooLarge";
+    const checkpoint = commits.length > 0 && options.outage === undefined && (options.release || !fits);
+    const { snapshot, seal } = checkpoint
+      ? await this.#store(version, commits)
+      : { snapshot: row.snapshot, seal: this.#seal };
+    const request = commitRequest(this, options, { snapshot, journal: checkpoint ? null : journal });
+    const outcome = await this.#send(request);
     if (outcome.kind === "missing") throw new Fenced("the run is gone");
     if (outcome.kind === "fenced") throw new Fenced(`epoch ${row.epoch} is over, epoch ${outcome.row.epoch} has it`);
     if (outcome.kind === "unreadable") throw new Unreadable(`run ${row.run} has format ${outcome.row.format} now`);
@@ -266,9 +223,13 @@ export class ActiveRun {
     this.#committed = this.#state;
     this.#pending = [];
     this.commitFirst = false;
+    this.modelCalls = {
+      others: 0,
+      own: this.modelCalls.own === "left" ? "left" : request.asks > 0 ? "marked" : "none",
+    };
     this.#journal = checkpoint ? [] : commits;
     this.#seal = seal;
-    if (checkpoint) this.#commits.add(snapshot.digest, { previous: row.snapshot, commits });
+    if (checkpoint) this.#caches.commits.add(snapshot.digest, { previous: row.snapshot, commits });
     return "committed";
   }
 
@@ -277,24 +238,34 @@ export class ActiveRun {
     await this.commit({ release: false });
   }
 
-  /** Stores the snapshot of this version, and before it whatever it names and nobody stored yet. */
-  async #put(version: number, commits: readonly CommitRecord[]): Promise<Put> {
-    const { objects } = this.world;
-    const row = this.#row;
-    const known = { world: this.world, row, seal: this.#seal, cache: this.#commits };
-    const { seal, object } = await nextSeal({ ...known, leftMs: () => this.leftMs });
-    const content = { version, previous: row.snapshot, seal, commits, state: this.#state };
-    const { digest, bytes, segments } = encodeSnapshot(content);
-    if (object !== null) await certainlyPut(() => objects.put(object.key, object.bytes));
-    const unknown = segments.filter(({ ref }) => !this.#stored.has(ref.sha256));
-    await putSegments(objects, row, unknown);
-    for (const segment of unknown) {
-      this.#stored.add(segment.ref.sha256);
-      this.#segments.add(segment);
-    }
+  /** In every commit: what invocations before this one cost, and with its events what this one spent at work. */
+  #account(): void {
+    debitOthers(this);
+    if (this.hasPending) debitTime(this);
+  }
+
+  #send(commit: Commit): Promise<CommitOutcome> {
+    const { clock, random, limits } = this.world;
+    const epochAfter = commit.epoch + (commit.nextChain ? 1 : 0);
+    this.sent.add(commit.commitId);
+    return certainly<CommitOutcome>(
+      () => this.world.table.commit(commit),
+      (found) => {
+        // Schedule 47: it landed, and another epoch has claimed since. Going on with that row would be going on under
+        // the other one's epoch, so it stays fenced.
+        const isMine = found.commitId === commit.commitId && found.epoch === epochAfter;
+        return isMine ? { kind: "committed", row: found } : null;
+      },
+      patient({ clock, random, until: this.invocation.deadline - limits.drainMs / 4 }),
+    );
+  }
+
+  #store(version: number, commits: readonly CommitRecord[]): ReturnType<typeof storeSnapshot> {
     this.#puts += 1;
-    const key = snapshotKey(row, { version, epoch: row.epoch, put: this.#puts });
-    await putSnapshot(objects, { key, bytes });
-    return { snapshot: { version, key, digest }, seal };
+    return storeSnapshot(this.world, {
+      ...{ row: this.#row, seal: this.#seal, version, commits, state: this.#state, put: this.#puts },
+      caches: this.#caches,
+      leftMs: () => this.leftMs,
+    });
   }
 }

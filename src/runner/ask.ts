@@ -1,15 +1,14 @@
-/** One call to the model, watched over and cut off in time; and what a call has cost whose reply nobody has. */
+/** One call to the model, watched over and cut off in time; and what its reply has cost. */
 import type { Agent } from "../agent/define.ts";
 import type { Model, ModelOutcome } from "../agent/model.ts";
-import { canonical } from "../codec/canonical.ts";
-import { microUsdOf } from "../agent/prices.ts";
+import { microUsdOf } from "../core/price.ts";
 import type { Spent } from "../core/budget.ts";
 import type { Message } from "../core/message.ts";
 import { PHASES } from "../core/phases.ts";
-import type { State } from "../core/state.ts";
 import { shown } from "../core/window.ts";
 import type { ActiveRun } from "./active-run.ts";
 import { within } from "./call-tool.ts";
+import { callLeaves, callSettled } from "./unaccounted-model-calls.ts";
 import { watch } from "./watchdog.ts";
 
 export type Heard =
@@ -17,11 +16,10 @@ export type Heard =
   /** Nothing came, and whoever waited stopped waiting. */
   | { readonly kind: "silent"; readonly by: "drain" | "timeout" | "watchdog"; readonly why: string };
 
-/** What a lost reply is taken to have cost beyond its prompt. */
-const LOST_REPLY_TOKENS = 500;
-const CHARACTERS_PER_TOKEN = 4;
-
-/** Asks until the time is up or the process is asked to come to an end; a reply that comes later is lost. */
+/**
+ * Asks until the time is up or the process is asked to come to an end; a reply that comes later is lost. The call leaves
+ * under a mark of this epoch, and the caller records what it cost.
+ */
 export async function ask(
   run: ActiveRun,
   agent: Agent,
@@ -36,6 +34,7 @@ export async function ask(
   const unwatch = watched(run, { endsInMs: timeoutMs, hardMs: agent.hardIdleMs, onHard: () => idle.abort() });
   const signal = AbortSignal.any([stop.signal, idle.signal, run.invocation.drain]);
   const { instructions, tools } = agent;
+  callLeaves(run);
   const asked = model.ask({ instructions, tools, mayCall, messages, signal });
   const stopped = new Promise<null>((resolve) => {
     signal.addEventListener("abort", () => resolve(null), { once: true });
@@ -43,11 +42,11 @@ export async function ask(
   });
   try {
     const first = await Promise.race([asked, stopped]);
-    if (first !== null && first.kind !== "aborted") return first;
+    if (first !== null && first.kind !== "aborted") return heard(run, first);
     // One last look: a reply that is there already is not thrown away.
     const last = await within(asked, limits.abortGraceMs, clock);
     if (last === null) run.outlived = "code";
-    if (last !== null && last.kind !== "aborted") return last;
+    if (last !== null && last.kind !== "aborted") return heard(run, last);
   } finally {
     forget();
     unwatch();
@@ -56,6 +55,12 @@ export async function ask(
   // A clock may be set back in between.
   const why = `no reply within ${Math.max(0, run.now - begun)} ms`;
   return { kind: "silent", by: idle.signal.aborted ? "watchdog" : "timeout", why };
+}
+
+/** A call that failed before there was a reply has cost nothing. */
+function heard(run: ActiveRun, outcome: Exclude<ModelOutcome, { readonly kind: "aborted" }>): Heard {
+  if (outcome.kind === "failed" && outcome.spent === undefined) callSettled(run);
+  return outcome;
 }
 
 /** A retry whose time has come waits for its model as a first question does. */
@@ -74,24 +79,6 @@ function watched(
   });
 }
 
-/**
- * Claims since the last commit found the model being asked: that many replies may be paid for and lost. They are
- * debited at their estimate before the next call is judged affordable, so recovery itself is bounded. Says how many.
- */
-export function debitLostCalls(run: ActiveRun, agent: Agent): number {
-  const calls = run.lostCalls;
-  run.lostCalls = 0;
-  if (calls > 0) recordLost(run, agent, { calls, why: "its process ended before the reply was kept" });
-  return calls;
-}
-
-export function recordLost(run: ActiveRun, agent: Agent, lost: { calls: number; why: string }): void {
-  const at = run.now;
-  run.record({ kind: "ModelCallLost", at, ...lost });
-  const debit = estimatedCost(run.state, agent, lost.calls);
-  run.record({ kind: "BudgetDebited", at, debit, for: "lost model calls, estimated" });
-}
-
 /** A reply that came is paid for, whatever becomes of it; `isBeat`: it plans what is done next, so it counts as one. */
 export function debitReply(
   run: ActiveRun,
@@ -102,16 +89,5 @@ export function debitReply(
   const microUsd = microUsdOf(agent.price, tokensIn, tokensOut);
   const debit = { tokensIn, tokensOut, microUsd, ...(isBeat ? { beats: 1 } : {}) };
   run.record({ kind: "BudgetDebited", at: run.now, debit, for: model.name });
-}
-
-/** What so many calls with this transcript are taken to cost. */
-export function estimatedCost(state: State, agent: Agent, calls = 1): Partial<Spent> {
-  const { tokensIn, tokensOut } = estimate(state);
-  const microUsd = microUsdOf(agent.price, tokensIn, tokensOut) * calls;
-  return { tokensIn: tokensIn * calls, tokensOut: tokensOut * calls, microUsd };
-}
-
-function estimate(state: State): { tokensIn: number; tokensOut: number } {
-  const characters = shown(state).reduce((sum, message) => sum + canonical(message.parts).length, 0);
-  return { tokensIn: Math.ceil(characters / CHARACTERS_PER_TOKEN), tokensOut: LOST_REPLY_TOKENS };
+  callSettled(run);
 }

@@ -10,15 +10,17 @@ import { waitsForCode } from "../core/outstanding.ts";
 import { PHASES } from "../core/phases.ts";
 import { type Trouble, decideRecovery, tooManyDeaths } from "../core/recovery.ts";
 import { undoOwed } from "../core/saga.ts";
-import type { ClaimOutcome, Row } from "../protocol/row.ts";
+import { type Row, hasEnded } from "../protocol/row.ts";
+import type { ClaimOutcome } from "../protocol/row-claim.ts";
 import type { Invocation } from "../ports/tasks.ts";
-import type { World } from "../ports/world.ts";
+import { StoreUnreachable, type World } from "../ports/world.ts";
 import { ActiveRun, Fenced } from "./active-run.ts";
 import { alarm } from "./alarm.ts";
-import { certainly } from "./certain.ts";
+import { certainly, patient } from "./certain.ts";
 import { commitDecided, tellEnd } from "./ending.ts";
 import { noteClaim } from "./facts.ts";
 import { openInbox } from "./inbox.ts";
+import { letGo, letGoUnloaded } from "./let-go.ts";
 import { load } from "./load.ts";
 import { knowSecrets } from "./secrets.ts";
 import { type Runner, step } from "./step.ts";
@@ -56,24 +58,46 @@ export async function beat(
   try {
     const loaded = await load(world.objects, claimed.row, runner.segments);
     const { segments, commits } = runner;
-    const overtook = claimed.overtook !== null;
-    run = new ActiveRun({ world, invocation, loaded, segments, commits, since, overtook });
+    run = new ActiveRun({ world, invocation, loaded, segments, commits, since });
     // Without its agent a run may still end and be answered; before it meets the agent this is asked again.
     await knowSecrets(world).catch(() => undefined);
     if (claimed.overtook !== null) recordTakeover(run, claimed.overtook);
     return await drive(runner, run);
   } catch (error) {
-    const lost = refusedBy(error, world, payload);
-    if (lost === null) throw error;
+    const lost = await lostTo(error, { world, payload, row: claimed.row, run });
     // Also one that lost the run may hold a promise that outlived its timeout.
     return run === null ? lost : mayEnd(run, lost);
   }
 }
 
-/** What an invocation says that may not commit any more; null for an error that nobody expects. */
-function refusedBy(error: unknown, world: World, payload: Payload): Answered | null {
+/**
+ * What an invocation answers that cannot go on. A store that does not answer ends no run: the run is given back, and its
+ * chain waits. Any other error is rethrown, and so is this one where the table does not answer either: then the owner stays,
+ * and the chain tries the entry again.
+ */
+async function lostTo(
+  error: unknown,
+  of: { readonly world: World; readonly payload: Payload; readonly row: Row; readonly run: ActiveRun | null },
+): Promise<Answered> {
+  const { world, payload, row, run } = of;
   if (error instanceof Fenced) return answer(payload, "superseded");
-  return error instanceof Unreadable ? unreadable(world, payload, `${error.code}: ${error.message}`) : null;
+  if (error instanceof Unreadable) return unreadable(world, payload, `${error.code}: ${error.message}`);
+  // An end that is committed is only told again.
+  if (!(error instanceof StoreUnreachable) || hasEnded(run?.row ?? row)) throw error;
+  try {
+    return waits(world, await (run === null ? letGoUnloaded(world, row, error) : letGo(run, error)));
+  } catch (refused) {
+    if (refused instanceof Fenced) return answer(payload, "superseded");
+    throw refused;
+  }
+}
+
+/** A wait cannot be woken, so it is short. A run with an unread message would be woken at once if it parked. */
+function waits({ clock }: World, row: Row): Answered {
+  const seconds = Math.max(1, Math.ceil(((row.wakeAt ?? 0) - clock.now()) / 1_000));
+  const mayPark = seconds > TIMES.waitSecondsMax && row.stirs === row.stirsSeen;
+  if (mayPark) return answer(payloadOf(row), "park", seconds);
+  return answer(payloadOf(row), "wait", Math.min(seconds, TIMES.waitSecondsMax));
 }
 
 function claim(
@@ -84,18 +108,21 @@ function claim(
   const owner = world.random.hex().slice(0, 16);
   const leaseUntil = invocation.deadline + world.limits.skewMs;
   const { run, born, chain } = payload;
+  const { died = null, ...entry } = attempt;
+  const { clock, random, limits, table } = world;
   return certainly<ClaimOutcome>(
-    () => world.table.claim({ run, born, chain, entry: attempt, owner, leaseUntil, now: world.clock.now() }),
+    () => table.claim({ run, born, chain, entry, died, owner, leaseUntil, now: clock.now() }),
     (row) => (row.owner === owner ? { kind: "granted", row, overtook: null } : null),
+    patient({ clock, random, until: invocation.deadline - limits.drainMs }),
   );
 }
 
 /** Does what is owed, one command at a time, until the run has ended or this invocation has to let go of it. */
 async function drive(runner: Runner, run: ActiveRun): Promise<BeatResult> {
-  const { takeovers } = run.row;
+  const { deaths } = run.row;
   // Also a run that undoes what it did: an undo that kills its process does so each time.
-  if (takeovers > run.state.takeoversMax && (run.state.ending === null || undoOwed(run.state) !== null)) {
-    const trouble = tooManyDeaths("CrashLoop", { takeovers, max: run.state.takeoversMax });
+  if (deaths > run.state.takeoversMax && (run.state.ending === null || undoOwed(run.state) !== null)) {
+    const trouble = tooManyDeaths("CrashLoop", { deaths, max: run.state.takeoversMax });
     run.record(decideRecovery(run.state, trouble, run.now));
   }
   await openInbox(run);
@@ -143,7 +170,7 @@ async function guarded<T>(run: ActiveRun, work: () => Promise<T>): Promise<T | "
     return await work();
   } catch (error) {
     if (!(error instanceof StateTooLarge)) throw error;
-    run.rewind();
+    run.rewind("the state grew too large for it");
     const failure = { code: error.code, message: error.message };
     run.record(decideRecovery(run.state, { kind: "agent", failure }, run.now));
     return "on";

@@ -23,7 +23,7 @@ export function runTask(runner: Runner): RunTask {
       case "renew":
         return renew(runner.world, task.payload);
       case "rescue":
-        return rescue(runner.world, task.payload, invocation);
+        return rescue(runner.world, task, invocation);
       case "sweep":
         return sweep(runner.world, invocation);
       case "cleanUp":

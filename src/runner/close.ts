@@ -13,11 +13,13 @@ import { extensionOf } from "../core/extension.ts";
 import { decideRecovery } from "../core/recovery.ts";
 import { shown } from "../core/window.ts";
 import type { ActiveRun } from "./active-run.ts";
-import { ask, debitLostCalls, debitReply, estimatedCost, recordLost } from "./ask.ts";
-import type { Next } from "./think.ts";
+import { ask, debitReply } from "./ask.ts";
+import { type Next, marksFirst } from "./think.ts";
+import { debitOthers, estimatedCost, ownCallLost } from "./unaccounted-model-calls.ts";
 
 export async function closeRun(run: ActiveRun, agent: Agent, model: Model): Promise<Next> {
-  if (debitLostCalls(run, agent) > 0) return speechless(run, "its process ended while it asked for them");
+  debitOthers(run);
+  if (run.state.closingCallLost) return speechless(run, "its process ended while it asked for them");
   if (run.hasPending) {
     await run.commitPending();
     return "on";
@@ -25,10 +27,11 @@ export async function closeRun(run: ActiveRun, agent: Agent, model: Model): Prom
   if (run.leftMs < run.world.limits.modelMs && run.moved) return "release";
   const over = unaffordable(run, agent);
   if (over !== null) return speechless(run, `they cannot be afforded: with them ${over}`);
+  if (await marksFirst(run)) return "on";
   const startedAt = run.now;
   const heard = await ask(run, agent, { model, mayCall: false });
   if (heard.kind === "silent") {
-    recordLost(run, agent, { calls: 1, why: heard.why });
+    ownCallLost(run, heard.why);
     speechless(run, heard.why);
     return run.outlived === "no" && heard.by !== "drain" ? "on" : "release";
   }
@@ -57,7 +60,7 @@ export async function closeRun(run: ActiveRun, agent: Agent, model: Model): Prom
 }
 
 function unaffordable(run: ActiveRun, agent: Agent): string | null {
-  const after = add(run.state.spent, estimatedCost(run.state, agent));
+  const after = add(run.state.spent, estimatedCost(run.state, agent.price));
   return exhausted(after, { ...extended(agent.budget, extensionOf(run.state)), beats: null });
 }
 

@@ -10,13 +10,14 @@ import { canonical, sha256 } from "../codec/canonical.ts";
 import { type Message, text, wordsOf } from "../core/message.ts";
 import { decideRecovery } from "../core/recovery.ts";
 import type { ActiveRun } from "./active-run.ts";
-import { type Heard, ask, debitLostCalls, debitReply } from "./ask.ts";
+import { type Heard, ask, debitReply } from "./ask.ts";
 import { hasRoom } from "./budget.ts";
 import { type Stretch, stretchOf } from "./stretch.ts";
-import { type Next, absorbSilence } from "./think.ts";
+import { type Next, absorbSilence, marksFirst } from "./think.ts";
+import { debitOthers } from "./unaccounted-model-calls.ts";
 
 export async function compactContext(run: ActiveRun, agent: Agent, model: Model): Promise<Next> {
-  debitLostCalls(run, agent);
+  debitOthers(run);
   if (run.hasPending) {
     await run.commitPending();
     return "on";
@@ -25,9 +26,10 @@ export async function compactContext(run: ActiveRun, agent: Agent, model: Model)
   if (run.leftMs < run.world.limits.modelMs && run.moved) return "release";
   const stretch = stretchOf(run.state);
   if (stretch === null) return stillTooLong(run, "nothing is left that a summary could stand for");
+  if (await marksFirst(run)) return "on";
   const messages = [...stretch.read, questionAt(run.now)];
   const heard = await ask(run, agent, { model, mayCall: false, messages });
-  if (heard.kind === "silent") return absorbSilence(run, agent, heard);
+  if (heard.kind === "silent") return absorbSilence(run, heard);
   return absorbSummary(run, agent, { model, stretch, heard });
 }
 

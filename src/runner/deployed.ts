@@ -58,13 +58,13 @@ function waitFor(run: ActiveRun, { to, what, rule, why: found }: Hold): void {
 }
 
 /** The first beat under another version says so; one that has not started yet says it with its start. */
-function goOn(run: ActiveRun, { version: to }: Agent): void {
+function goOn(run: ActiveRun, { version: to, price }: Agent): void {
   const { agentVersion: from, startedAt, phase } = run.state;
   const { policy, accepted } = upgradesOf(run.state);
   const at = run.now;
   if (from !== to && (startedAt !== null || policy === "pin")) {
     const by = accepted?.to === to ? { by: accepted.by } : {};
-    run.record({ kind: "AgentChanged", at, from, to, ...by });
+    run.record({ kind: "AgentChanged", at, from, to, price, ...by });
   } else if (phase === "AwaitingAgent") {
     run.record({ kind: "RunResumed", at });
   }

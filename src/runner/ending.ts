@@ -19,6 +19,7 @@ import { SegmentCache, jsonOf, load } from "./load.ts";
 import { request } from "./steer.ts";
 import type { Next } from "./think.ts";
 import { debitTime } from "./time-at-work.ts";
+import { debitOthers } from "./unaccounted-model-calls.ts";
 
 type End =
   | { readonly status: "completed"; readonly result: Value }
@@ -42,6 +43,7 @@ export async function commitEnd(run: ActiveRun, end: End): Promise<Next> {
     const why = "the run ended before its outcome was known";
     run.record({ kind: "ToolOutcomeUnknown", at: run.now, call, why, askFrom: run.now });
   }
+  debitOthers(run);
   debitTime(run);
   run.record({ kind: "RunEnded", at: run.now, ...end });
   // With nobody to tell and nothing to put, the end is told by its own commit.

@@ -10,14 +10,10 @@ import { certainly } from "./certain.ts";
  * Row first, then start: the start is a function of the row, so it can be repeated. Where the named execution is over
  * and the run is not, its name is spent: the run is handed to the next one (schedule 20).
  */
-export async function startExecution(
-  world: World,
-  { run, born, chain, epoch }: Row,
-  { afterDeath }: Pick<HandOver, "afterDeath">,
-): Promise<void> {
+export async function startExecution(world: World, { run, born, chain, epoch }: Row): Promise<void> {
   const started = await start(world, { run, born, chain, epoch });
   if (started.kind === "started" || started.running) return;
-  const outcome = await handOver(world, { run, born, chain, afterDeath });
+  const outcome = await handOver(world, { run, born, chain });
   if (outcome.kind !== "handed") return;
   const { row } = outcome;
   await start(world, { run, born, chain: row.chain, epoch: row.epoch });

@@ -4,7 +4,8 @@
  */
 import type { Event } from "../core/event.ts";
 import type { Phase } from "../core/phases.ts";
-import type { ClaimOutcome, Row } from "../protocol/row.ts";
+import type { Row } from "../protocol/row.ts";
+import type { ClaimOutcome } from "../protocol/row-claim.ts";
 import type { TelemetryRecord, World } from "../ports/world.ts";
 
 type Telling = Pick<World, "clock" | "telemetry">;

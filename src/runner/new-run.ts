@@ -1,6 +1,7 @@
 /** The state that a run begins with. */
 import { NOTHING_SPENT } from "../core/budget.ts";
 import { type Message, type Value, text } from "../core/message.ts";
+import type { Price } from "../core/price.ts";
 import type { Retention } from "../core/retention.ts";
 import { FOLLOWS, type State, type UpgradePolicy } from "../core/state.ts";
 
@@ -13,6 +14,7 @@ export function initialState(of: {
   task: Value;
   taskText: string;
   takeoversMax: number;
+  price?: Price;
   retention?: Retention | null;
   upgrade: UpgradePolicy;
   at: number;

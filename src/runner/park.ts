@@ -27,7 +27,7 @@ export async function park(
 export async function renew(world: World, { run, born, chain }: Payload): Promise<TaskResult> {
   const row = await world.table.read(run, world.clock.now());
   if (row !== null && row.born === born && row.chain === chain && !hasEnded(row)) {
-    await startExecution(world, row, { afterDeath: true });
+    await startExecution(world, row);
   }
   return { kind: "renew" };
 }

@@ -10,7 +10,7 @@ import type { Event, EventKind } from "../core/event.ts";
 import { waitsItsTurn } from "../core/open-calls.ts";
 import type { OpenCall } from "../core/state.ts";
 import type { ActiveRun } from "./active-run.ts";
-import { ASKING } from "./asking.ts";
+import { ASKING } from "../core/model-calls.ts";
 
 /** What a reply and its calls record where nothing went wrong and nobody decided anything. */
 const CALM: ReadonlySet<EventKind> = new Set([

@@ -64,7 +64,7 @@ export async function startRun(
     (row) => (row.born === creation.born ? { kind: "created", row } : null),
   );
   if (outcome.kind !== "created") return resumeStart(world, { row: outcome.row, inputDigest });
-  await startExecution(world, outcome.row, { afterDeath: false });
+  await startExecution(world, outcome.row);
   return { kind: "started", row: outcome.row };
 }
 
@@ -72,7 +72,7 @@ export async function startRun(
 async function resumeStart(world: World, of: { row: Row; inputDigest: string }): Promise<Started> {
   const { row, inputDigest } = of;
   if (row.inputDigest !== inputDigest) return { kind: "conflict", row };
-  if (row.status === "queued") await startExecution(world, row, { afterDeath: false });
+  if (row.status === "queued") await startExecution(world, row);
   return { kind: "exists", row };
 }
 
@@ -87,6 +87,7 @@ async function prepare(
   const state = initialState({
     ...{ run, born, agent: agent.name, agentVersion: agent.version, at: now },
     takeoversMax: agent.budget.takeovers,
+    price: agent.price,
     retention: agent.retention,
     upgrade: agent.upgrade,
     task: await keepValue(world, { run, born }, { json: of.task, inlineMax: SIZES.stateValueBytesMax }),

@@ -118,6 +118,7 @@ async function stepOfAgent(runner: Runner, run: ActiveRun, command: AgentStep): 
   const met = meetAgent(run, await withSecrets(run.world, await runner.agentOf(run.row.agent)));
   if (met === null) return "on";
   const { agent, model } = met;
+  run.price = agent.price;
   run.countsTime ||= (agent.budget.wallMs ?? null) !== null;
   switch (command.kind) {
     case "lookAgain":

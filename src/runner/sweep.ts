@@ -10,7 +10,7 @@ import { TIMES } from "../protocol/limits.ts";
 import { type Trouble, decideRecovery, tooManyDeaths } from "../core/recovery.ts";
 import { undoOwed } from "../core/saga.ts";
 import type { State } from "../core/state.ts";
-import type { Payload, TaskResult } from "../protocol/chain.ts";
+import type { Payload, Task, TaskResult } from "../protocol/chain.ts";
 import { FORMAT, type Row, hasEnded } from "../protocol/row.ts";
 import type { Invocation } from "../ports/tasks.ts";
 import { StoreUnreachable, type World } from "../ports/world.ts";
@@ -60,15 +60,15 @@ async function sweepOne(world: World, invocation: Invocation, row: Row): Promise
   if (hasEnded(row)) return tellEnd(world, row);
   if (await sleepsWell(world, row)) {
     // A start may have died between the row and its execution, and can be repeated at any time.
-    return row.status === "queued" ? startExecution(world, row, { afterDeath: false }) : undefined;
+    return row.status === "queued" ? startExecution(world, row) : undefined;
   }
   const state = await stateOf(world, row);
   if (state === null) return;
   if (beyondHelp(row, { state, now: world.clock.now() }) === null) {
-    return startExecution(world, row, { afterDeath: true });
+    return startExecution(world, row);
   }
   const { run, born, chain } = row;
-  const outcome = await handOver(world, { run, born, chain, afterDeath: false });
+  const outcome = await handOver(world, { run, born, chain });
   if (outcome.kind !== "handed") return;
   const trouble = beyondHelp(outcome.row, { state, now: world.clock.now() });
   // Otherwise the next sweep finds it so: somebody spoke meanwhile, or whoever was overtaken may still act.
@@ -107,9 +107,9 @@ const stateOf = (world: World, row: Row): Promise<State | null> =>
 
 /** Why no beat will bring it to an end: its processes die over and over, or nothing was committed for too long. */
 function beyondHelp(row: Row, of: { readonly state: State; readonly now: number }): Trouble | null {
-  const { takeovers, deadline } = row;
+  const { deaths, deadline } = row;
   const { takeoversMax } = of.state;
-  if (takeovers > takeoversMax) return tooManyDeaths("Abandoned", { takeovers, max: takeoversMax });
+  if (deaths > takeoversMax) return tooManyDeaths("Abandoned", { deaths, max: takeoversMax });
   if (of.now < deadline) return null;
   const failure: Failure = { code: "Expired", message: "nothing was committed for as long as a run may wait" };
   return { kind: "deadline", failure };
@@ -151,10 +151,14 @@ async function end(
  * Schedule 24: five attempts of a beat died. Its successor begins with a fresh epoch; a beat that enters again with
  * the stale one would be refused by its own dead attempt.
  */
-export async function rescue(world: World, payload: Payload, invocation: Invocation): Promise<TaskResult> {
+export async function rescue(
+  world: World,
+  { payload, dead = null }: Pick<Extract<Task, { readonly kind: "rescue" }>, "payload" | "dead">,
+  invocation: Invocation,
+): Promise<TaskResult> {
   const { run, born, chain } = payload;
   if (await wakesParked(world, payload)) return { kind: "rescue", until: null };
-  const outcome = await handOver(world, { run, born, chain, afterDeath: true });
+  const outcome = await handOver(world, { run, born, chain, dead });
   if (outcome.kind === "held") return { kind: "rescue", until: outcome.until };
   if (outcome.kind === "handed" || outcome.kind === "lost") {
     const { row } = outcome;
@@ -184,5 +188,5 @@ async function goOn(
   const state = of.isMine ? await stateOf(world, row) : null;
   const trouble = state === null ? null : beyondHelp(row, { state, now: world.clock.now() });
   if (trouble !== null && (await end(world, { ...of, trouble }))) return;
-  await startExecution(world, row, { afterDeath: true });
+  await startExecution(world, row);
 }

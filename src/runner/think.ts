@@ -7,19 +7,20 @@ import { type Loop, loopOf } from "../core/topologies/loops.ts";
 import { type Trouble, decideRecovery } from "../core/recovery.ts";
 import { ofAttempt, shown } from "../core/window.ts";
 import type { ActiveRun } from "./active-run.ts";
-import { type Heard, ask, debitLostCalls, debitReply, recordLost } from "./ask.ts";
+import { type Heard, ask, debitReply } from "./ask.ts";
 import { hasRoom } from "./budget.ts";
 import { conflictIn } from "./claims.ts";
 import { isCrowded, reasonToCompact } from "./crowded.ts";
 import { stretchOf } from "./stretch.ts";
 import { toolNamed } from "./tools.ts";
 import { recordable } from "./told.ts";
+import { debitOthers, ownCallLost } from "./unaccounted-model-calls.ts";
 
 /** What a step leads to: go on in this invocation, or release the run and let the chain begin the next one. */
 export type Next = "on" | "release";
 
 export async function askModel(run: ActiveRun, agent: Agent, model: Model): Promise<Next> {
-  debitLostCalls(run, agent);
+  debitOthers(run);
   if (!hasRoom(run, agent)) return "on";
   const trouble = await reasonNotToAsk(run, agent);
   if (trouble !== null) {
@@ -28,10 +29,21 @@ export async function askModel(run: ActiveRun, agent: Agent, model: Model): Prom
   }
   const { modelMs } = run.world.limits;
   if (run.leftMs < modelMs && run.moved) return "release";
+  if (await marksFirst(run)) return "on";
   const startedAt = run.now;
   const heard = await ask(run, agent, { model, mayCall: true });
   // A clock may be set back in between; a negative time could be written and never be read again.
   return absorbReply(run, agent, { model, heard, tookMs: Math.max(0, run.now - startedAt) });
+}
+
+/**
+ * Where no mark of this epoch is left, a commit makes one before the call leaves. The commit may bring news, such as a
+ * cancel, so everything is decided again.
+ */
+export async function marksFirst(run: ActiveRun): Promise<boolean> {
+  if (run.modelCalls.own === "marked") return false;
+  await run.commitPending();
+  return true;
 }
 
 /**
@@ -55,13 +67,13 @@ async function absorbReply(
   asked: { model: Model; heard: Heard; tookMs: number },
 ): Promise<Next> {
   const { model, heard, tookMs } = asked;
-  if (heard.kind === "silent") return absorbSilence(run, agent, heard);
+  if (heard.kind === "silent") return absorbSilence(run, heard);
   if (heard.kind === "failed") {
     recordFailure(run, agent, { model, failed: heard });
     return "on";
   }
   const { finish, tokensIn, tokensOut } = heard;
-  const parts = await Promise.all(heard.parts.map((part) => keepPart(run, agent, part)));
+  const parts = await keptParts(run, agent, { model, heard });
   const at = run.now;
   run.replies += 1;
   const crowded = isCrowded(agent, tokensIn) ? { crowded: true as const } : {};
@@ -77,12 +89,8 @@ async function absorbReply(
   return "on";
 }
 
-export function absorbSilence(
-  run: ActiveRun,
-  agent: Agent,
-  { by, why }: Extract<Heard, { readonly kind: "silent" }>,
-): Next {
-  recordLost(run, agent, { calls: 1, why });
+export function absorbSilence(run: ActiveRun, { by, why }: Extract<Heard, { readonly kind: "silent" }>): Next {
+  ownCallLost(run, why);
   if (by === "drain") return "release";
   const trouble: Trouble =
     by === "watchdog"
@@ -109,6 +117,21 @@ function recordFailure(
   debitReply(run, agent, { ...spent, model, isBeat: true });
   const say = `Your last reply was not taken: ${failure.message}.`;
   run.record(decideRecovery(run.state, { kind: "reply", failure, say }, at));
+}
+
+/** A reply that no store takes is lost, and what it cost is known. */
+async function keptParts(
+  run: ActiveRun,
+  agent: Agent,
+  { model, heard }: { readonly model: Model; readonly heard: Extract<Heard, { readonly kind: "reply" }> },
+): Promise<readonly ReplyPart[]> {
+  try {
+    return await Promise.all(heard.parts.map((part) => keepPart(run, agent, part)));
+  } catch (error) {
+    run.record({ kind: "ModelCallLost", at: run.now, calls: 1, why: "its reply could not be stored" });
+    debitReply(run, agent, { ...heard, model, isBeat: true });
+    throw error;
+  }
 }
 
 async function keepPart(run: ActiveRun, agent: Agent, part: RepliedPart): Promise<ReplyPart> {

@@ -13,17 +13,13 @@ export interface UndebitedTime {
   readonly unseenMs: number;
 }
 
-/**
- * How many invocations died since time was last debited, as a claim finds it. A death after a commit of its own has left no
- * claim behind, and a claim that a commit left behind for a lost model call is no death: whoever found an owner knows. The
- * first claim of an execution finds none, whoever died before the hand-over; there the claims are all there is.
- */
-export function deathsFound(
-  { claims, chainClaims }: Row,
-  { own, overtook }: { readonly own: number; readonly overtook: boolean },
-): number {
-  if (overtook) return Math.max(1, claims - own);
-  return chainClaims > 1 ? 0 : claims - own;
+/** As a claim or a hand-over finds it: each invocation that the row counts, but this one, died with the run. */
+export function undebitedTime(
+  row: Row,
+  { since, limits }: { readonly since: number; readonly limits: Pick<Limits, "beatMs" | "skewMs"> },
+): UndebitedTime {
+  const dead = row.claims - (row.owner === null ? 0 : 1);
+  return { since, unseenMs: unseenMs(row, { dead, now: since, limits }) };
 }
 
 /**
@@ -32,7 +28,7 @@ export function deathsFound(
  * spent, never more than their leases, and nothing for the time in which the run was parked before them. Schedule 62:
  * a process that dies over and over would be at work for ever and spend nothing.
  */
-export function unseenMs(
+function unseenMs(
   row: Row,
   of: { readonly dead: number; readonly now: number; readonly limits: Pick<Limits, "beatMs" | "skewMs"> },
 ): number {

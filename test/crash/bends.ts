@@ -52,7 +52,7 @@ export const endWithoutStirs = bending(({ table }) => ({
   commit: (commit) => table.commit({ ...commit, unlessStirred: false }),
 }));
 
-/** Schedule 67: whoever commits and then asks its model has not asked. */
-export const commitWithoutClaim = bending(({ table }) => ({
-  commit: (commit) => table.commit({ ...commit, lostCalls: 0 }),
+/** Schedule 67: whoever commits and then calls its model leaves without a mark. */
+export const commitWithoutMark = bending(({ table }) => ({
+  commit: (commit) => table.commit({ ...commit, asks: 0 }),
 }));

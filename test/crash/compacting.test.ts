@@ -4,7 +4,7 @@
  */
 import { expect, test } from "vitest";
 import { eventsOfKind } from "../simulation/replay.ts";
-import { commitWithoutClaim } from "./bends.ts";
+import { commitWithoutMark } from "./bends.ts";
 import { everyFault, everyZombie, wrongWith } from "./enumerate.ts";
 import { play } from "./play.ts";
 
@@ -29,8 +29,8 @@ test("nor does a zombie that comes back at any moment", async () => {
   expect(histories).toBeGreaterThan(30);
 });
 
-test("without its rule it finds a violation: a commit after which somebody may ask leaves a claim behind", async () => {
-  const { found } = await everyFault({ compacts: true, bend: commitWithoutClaim, stopAtFirst: true });
+test("without its rule it finds a violation: a commit after which somebody may ask leaves a mark", async () => {
+  const { found } = await everyFault({ compacts: true, bend: commitWithoutMark, stopAtFirst: true });
   expect(found[0]?.again).toMatch(/^npm run crash -- --fault "\d+ [a-z ]+" --compacts$/);
   expect(found[0]?.violations).toEqual([expect.stringMatching(/^summaries: 2 were asked for, 1 kept and 0 lost$/)]);
 });

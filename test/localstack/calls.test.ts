@@ -108,7 +108,18 @@ test("a row stays small, whatever happens to its run", async () => {
       spent: { tokensIn: 12_345_678, tokensOut: 1_234_567, microUsd: 123_456_789, beats: 1_234, toolCalls: 12_345 },
     },
     ...{ status: "blocked", phase: "AwaitingReconcile", stirsSeen: 2, wakeAt: now + 5, deadline: now + 1_000 },
-    ...{ lostCalls: 0, release: true, raiseQuiet: true, nextChain: false, expiresAtSec: null, unlessStirred: false },
+    ...{
+      asks: 0,
+      will: 0,
+      isProgress: false,
+      outage: { store: "the bucket cairn-production-objects", since: now },
+      lastCheckpointAt: now,
+      release: true,
+      raiseQuiet: true,
+      nextChain: false,
+      expiresAtSec: null,
+      unlessStirred: false,
+    },
   };
   for (const want of ["pause", "cancel"] as const) await measured(table.request({ ...of, want }));
   const free = await measured(table.commit(commit));

@@ -161,7 +161,7 @@ const OPERATIONS: readonly Operation[] = [
     meets: "UpdateItem",
     before: firstBeat,
     act: async ({ run, born }) => {
-      const outcome = await handOver(world, { run, born, chain: 1, afterDeath: true });
+      const outcome = await handOver(world, { run, born, chain: 1 });
       expect(outcome).toMatchObject({ kind: expect.stringMatching(/^(handed|lost)$/), row: { chain: 2 } });
     },
     holds: (row) => expect(row).toMatchObject({ chain: 2, epoch: 2, takeovers: 1, owner: null }),

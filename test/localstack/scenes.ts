@@ -187,7 +187,7 @@ async function sweeps(on: Listened): Promise<void> {
   await renew(on.worldOf("sweep"), payloadOf(renewed));
   const rescued = await started(on.aside, { agent: talker, key: "rescued" });
   const world = on.worldOf("sweep", { laterMs: HOUR_MS });
-  await rescue(world, payloadOf(rescued), timeOf(world));
+  await rescue(world, { payload: payloadOf(rescued) }, timeOf(world));
   await started(dying(on.aside), { agent: talker, key: "queued" });
   const spent = await started(on.aside, { agent: talker, key: "spent" });
   await spend(on, spent);

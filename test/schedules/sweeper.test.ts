@@ -89,7 +89,7 @@ const LEFT_ALONE: Readonly<Record<string, (on: Stage) => Promise<{ readonly agen
     const { run, born } = row;
     const now = on.clock.now();
     stop(on, row);
-    await on.world.table.handOver({ run, born, now, chain: 1, afterDeath: false });
+    await on.world.table.handOver({ run, born, now, chain: 1 });
     due(on, run);
     return { agent, run };
   },

@@ -1,4 +1,5 @@
 /** Witnesses of who may drive a run: claims, tokens, executions, hand-overs. */
+import { RETRY_GROUP } from "../../src/protocol/entry.ts";
 import { hasEnded } from "../../src/protocol/row.ts";
 import type { Call } from "./record.ts";
 import type { Witnesses } from "./seen.ts";
@@ -48,11 +49,12 @@ export const witnessesClaims: Witnesses = {
         ),
     ),
   24: ({ calls }) =>
-    calls("table.handOver").some(({ of: [{ afterDeath }], outcome }) => afterDeath && outcome?.kind === "handed"),
+    calls("table.claim").some(
+      ({ of: [{ entry }], outcome }) => entry.retry >= RETRY_GROUP && outcome?.kind === "granted",
+    ),
   25: ({ calls }) =>
     calls("table.handOver").some(
-      ({ of: [{ afterDeath, chain }], outcome, order }) =>
-        afterDeath &&
+      ({ of: [{ chain }], outcome, order }) =>
         outcome?.kind === "handed" &&
         !calls("table.claim").some(
           (claim) => claim.of[0].chain === chain && claim.outcome?.kind === "granted" && claim.order < order,

@@ -12,6 +12,7 @@ import type { MemoryWorld } from "../../src/adapters/memory/world.ts";
 import type { Agent } from "../../src/agent/define.ts";
 import { modelOf } from "../../src/agent/model.ts";
 import type { Payload, Reply, TaskResult } from "../../src/protocol/chain.ts";
+import { RETRY_GROUP } from "../../src/protocol/entry.ts";
 import { executionName } from "../../src/protocol/ids.ts";
 import type { Json } from "../../src/core/json.ts";
 import { type Limits, limitsFor } from "../../src/protocol/limits.ts";
@@ -57,14 +58,15 @@ export async function begin(world: World, agent: Agent, input: Json): Promise<Pa
   return { run, born, chain: 1, epoch: 0 };
 }
 
-/** One attempt of a beat. */
-export function attempt(runner: Runner, payload: Payload, retry = 0): Promise<TaskResult> {
+/** One attempt of a beat; `tries` of the same entry came before it, and the process of each is known to have died. */
+export function attempt(runner: Runner, payload: Payload, tries = 0): Promise<TaskResult> {
   const execution = executionName(payload.run, payload.born, payload.chain);
   const invocation = {
     deadline: runner.world.clock.now() + runner.world.limits.beatMs,
     drain: new AbortController().signal,
   };
-  return beat(runner, { payload, attempt: { execution, epoch: payload.epoch, retry } }, invocation);
+  const [retry, died] = [tries * RETRY_GROUP, tries === 0 ? null : (tries - 1) * RETRY_GROUP];
+  return beat(runner, { payload, attempt: { execution, epoch: payload.epoch, retry, died } }, invocation);
 }
 
 /** Beat after beat until the chain would wait, park or end; the last reply. */

@@ -7,7 +7,7 @@ import * as keys from "../../src/adapters/aws/keys.ts";
 import { removedIncarnation } from "../../src/adapters/aws/schema.ts";
 import { Unreadable } from "../../src/codec/canonical.ts";
 import { decodeJournal } from "../../src/codec/snapshot.ts";
-import { FORMAT, type Row, created } from "../../src/protocol/row.ts";
+import { FORMAT, UNCOUNTED, type Row, created } from "../../src/protocol/row.ts";
 import { sealedKey, segmentKey, snapshotKey } from "../../src/runner/keys.ts";
 import { executionName } from "../../src/protocol/ids.ts";
 
@@ -37,7 +37,15 @@ describe("a row as an item", () => {
     );
   });
 
-  const needed = Object.keys(newItem(rowWith())).filter((name) => name !== "run" && name !== ATTRIBUTES.alive);
+  test("has nothing unaccounted where it was made before that was counted", () => {
+    const { [ATTRIBUTES.asks]: _, [ATTRIBUTES.will]: __, ...rest } = newItem(rowWith());
+    expect(rowOf(rest)).toEqual({ ...rowWith(), ...UNCOUNTED });
+    const outage = { [ATTRIBUTES.outageStore]: { S: "the bucket b" }, [ATTRIBUTES.outageSince]: { N: "7" } };
+    expect(rowOf({ ...rest, ...outage })).toMatchObject({ outage: { store: "the bucket b", since: 7 } });
+  });
+
+  const LATER: readonly string[] = [ATTRIBUTES.alive, ATTRIBUTES.asks, ATTRIBUTES.will];
+  const needed = Object.keys(newItem(rowWith())).filter((name) => name !== "run" && !LATER.includes(name));
   test.each(needed.filter((name) => name !== "item"))("is unreadable without %s", (name) => {
     const { [name]: _, ...rest } = newItem(rowWith());
     expect(rowOf(rest).format).not.toBe(FORMAT);

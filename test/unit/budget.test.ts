@@ -1,6 +1,6 @@
 /** Money and tokens: added up exactly, compared with the limit, shown with the digits that matter. */
 import { describe, expect, test } from "vitest";
-import { microUsdOf } from "../../src/agent/prices.ts";
+import { microUsdOf } from "../../src/core/price.ts";
 import { exhausted, extended, usd } from "../../src/agent/spending.ts";
 import { type Budget, NOTHING_SPENT, add, addGrant } from "../../src/core/budget.ts";
 

@@ -139,7 +139,7 @@ test.each(FATES)("a hand-over, %s: the successor is started, once (schedule 39)"
   const runner = runnerOf({ ...unreliable.world, chain: { ...world.chain, start } }, agent);
   const invocation = { deadline: world.clock.now() + 1_000, drain: new AbortController().signal };
   expect(await runTask(runner)({ kind: "rescue", payload }, invocation)).toEqual({ kind: "rescue", until: null });
-  expect(await rowOf(world, payload)).toMatchObject({ chain: 2, takeovers: 1 });
+  expect(await rowOf(world, payload)).toMatchObject({ chain: 2, takeovers: 0 });
   expect(new Set(started)).toEqual(new Set([executionName(payload.run, payload.born, 2)]));
 });
 

@@ -12,13 +12,22 @@ import {
   supervisorOf,
   takeSupervision,
 } from "../../src/adapters/local/processes.ts";
-import { type Payload, type Reply, RETRY_DELAYS_MS, type Route } from "../../src/protocol/chain.ts";
+import {
+  type Payload,
+  type Reply,
+  type Route,
+  ENTRY_ATTEMPTS_MAX,
+  RETRY_DELAYS_MS,
+  beatDelayMs,
+} from "../../src/protocol/chain.ts";
+import { RETRY_GROUP } from "../../src/protocol/entry.ts";
 import type { Clock } from "../../src/ports/world.ts";
 import { NOW, open, temporaryDir, temporaryStore } from "../process/fixtures/store.ts";
 
 const PAYLOAD: Payload = { run: "local-run", born: "born", chain: 1, epoch: 4 };
 const NAME = "local-run-born-1";
 const RESCUE_MS = 60_000;
+const LIMITS = { rescueMs: RESCUE_MS, backoffMsMax: 300_000 };
 
 const reply = (route: Route, change: Partial<Reply> = {}): Answer => ({
   kind: "beat",
@@ -45,7 +54,7 @@ const answer = (executions: Executions, of: { attempt: Execution; answer: Answer
   executions.settle(of.attempt, (found) => answered(found, { answer: of.answer, now: of.now ?? NOW }));
 
 const fail = (executions: Executions, attempt: Execution, now = NOW) =>
-  executions.settle(attempt, (found) => failed(found, { now, rescueMs: RESCUE_MS, atOnce: false }));
+  executions.settle(attempt, (found) => failed(found, { now, limits: LIMITS, atOnce: false, isDeath: true }));
 
 describe("start", () => {
   it("starts a name once, ever, and says whether it is still going", async () => {
@@ -74,7 +83,7 @@ describe("after a beat", () => {
     expect(taskOf(next)).toEqual({
       kind: "beat",
       payload: { ...PAYLOAD, epoch: 5 },
-      attempt: { execution: NAME, epoch: 5, retry: 0 },
+      attempt: { execution: NAME, epoch: 5, retry: 0, died: null },
     });
   });
 
@@ -111,7 +120,7 @@ describe("park", () => {
     expect(taskOf(attempt)).toEqual({
       kind: "park",
       payload: { ...PAYLOAD, epoch: 5 },
-      attempt: { execution: NAME, epoch: 5, retry: 0 },
+      attempt: { execution: NAME, epoch: 5, retry: 0, died: null },
       token: tokenOf(attempt),
     });
     answer(executions, { attempt, answer: { kind: "park" }, now: NOW });
@@ -149,7 +158,7 @@ describe("park", () => {
     const { executions, attempt } = parkedIn(store);
     fail(executions, attempt);
     const second = begin(executions, NOW);
-    expect(taskOf(second)).toMatchObject({ kind: "park", attempt: { retry: 1 } });
+    expect(taskOf(second)).toMatchObject({ kind: "park", attempt: { retry: 1_000 } });
     expect(second.token).not.toBe(attempt.token);
     const chain = sqliteChain(store, at(NOW));
     expect(await chain.wake(tokenOf(attempt))).toEqual({ kind: "awake" });
@@ -160,52 +169,83 @@ describe("park", () => {
 });
 
 describe("attempts that die", () => {
-  it("are followed by higher retries of the same entry, then by a rescue (schedule 24)", () => {
+  it("are followed by higher retries of the same entry after growing pauses, then by a rescue (schedule 24)", () => {
     const executions = startedIn(temporaryStore());
     let now = NOW;
-    RETRY_DELAYS_MS.forEach((delayMs, retry) => {
+    for (let failures = 1; failures < ENTRY_ATTEMPTS_MAX; failures += 1) {
       const attempt = begin(executions, now);
-      expect(attempt).toMatchObject({ state: "Beat", retry, payload: PAYLOAD });
-      expect(fail(executions, attempt, now)).toMatchObject({ retry: retry + 1, readyAt: now + delayMs });
-      now += delayMs;
-    });
-    const last = fail(executions, begin(executions, now), now);
-    expect(last).toMatchObject({ state: "Backoff", readyAt: now + RESCUE_MS });
+      expect(attempt).toMatchObject({ state: "Beat", retry: (failures - 1) * RETRY_GROUP, payload: PAYLOAD });
+      const readyAt = now + beatDelayMs(failures, LIMITS.backoffMsMax);
+      expect(fail(executions, attempt, now)).toMatchObject({ retry: failures * RETRY_GROUP, readyAt });
+      now = readyAt;
+    }
+    const last = begin(executions, now);
+    expect(fail(executions, last, now)).toMatchObject({ state: "Backoff", readyAt: now + RESCUE_MS });
     expect(executions.firstReady(now + RESCUE_MS - 1)).toBeNull();
     now += RESCUE_MS;
     const rescue = begin(executions, now);
-    expect(taskOf(rescue)).toEqual({ kind: "rescue", payload: PAYLOAD });
+    const dead = { execution: NAME, epoch: PAYLOAD.epoch, retry: last.retry };
+    expect(taskOf(rescue)).toEqual({ kind: "rescue", payload: PAYLOAD, dead });
     // The run is held by a lease that lives.
     answer(executions, { attempt: rescue, answer: { kind: "rescue", until: now + 1_000 }, now });
     expect(executions.firstReady(now + 999)).toBeNull();
     const again = begin(executions, now + 1_000);
     expect(again).toMatchObject({ state: "Rescue", retry: 0 });
+    expect(taskOf(again)).toMatchObject({ dead });
     const ended = answer(executions, { attempt: again, answer: { kind: "rescue", until: null }, now });
-    expect(ended?.state).toBe("End");
+    expect(ended).toMatchObject({ state: "End" });
   });
+
+  it("pause for 0, 1, 2, 4 seconds and so on, up to a bound", () => {
+    expect([1, 2, 3, 4, 9, 10, 11, 99].map((failures) => beatDelayMs(failures, 300_000) / 1_000)).toEqual([
+      ...[0, 1, 2, 4, 128, 256, 300, 300],
+    ]);
+  });
+
+  it("say which attempt is known to have died, and keep that over failures that are no evidence of it", () => {
+    const executions = startedIn(temporaryStore());
+    let now = NOW;
+    const next = (isDeath: boolean) => {
+      const attempt = begin(executions, now);
+      const moved = executions.settle(attempt, (found) =>
+        failed(found, { now, limits: LIMITS, atOnce: false, isDeath }),
+      );
+      now = moved?.readyAt ?? now;
+      return moved?.died;
+    };
+    expect([next(false), next(true), next(false), next(true)]).toEqual([null, 1_000, 1_000, 3_000]);
+    const attempt = begin(executions, now);
+    expect(taskOf(attempt)).toMatchObject({ attempt: { retry: 4_000, died: 3_000 } });
+    answer(executions, { attempt, answer: reply("beat"), now });
+    expect(taskOf(begin(executions, now))).toMatchObject({ attempt: { retry: 0, died: null } });
+  });
+
+  /** Park is tried a few times, and Rescue looks after its run then. */
+  const exhaust = (executions: Executions, from: number): Execution | null => {
+    let [moved, now]: [Execution | null, number] = [null, from];
+    for (let attempt = 0; attempt <= RETRY_DELAYS_MS.length; attempt += 1) {
+      moved = fail(executions, begin(executions, now), now);
+      now = moved?.readyAt ?? now;
+    }
+    return moved;
+  };
+  const parkedOut = (executions: Executions): Execution | null => {
+    answer(executions, { attempt: begin(executions, NOW), answer: reply("park") });
+    return exhaust(executions, NOW);
+  };
 
   it("a rescue that dies too often backs off and is tried anew (schedule 38)", () => {
     const executions = startedIn(temporaryStore());
-    let now = NOW;
-    const exhaust = (): Execution | null => {
-      let moved: Execution | null = null;
-      for (let attempt = 0; attempt <= RETRY_DELAYS_MS.length; attempt += 1) {
-        moved = fail(executions, begin(executions, now), now);
-        now = moved?.readyAt ?? now;
-      }
-      return moved;
-    };
-    expect(exhaust()).toMatchObject({ state: "Backoff", retry: 0 });
-    expect(exhaust()).toMatchObject({ state: "Backoff", retry: 0 });
-    expect(begin(executions, now)).toMatchObject({ state: "Rescue", retry: 0 });
+    const first = parkedOut(executions);
+    expect(first).toMatchObject({ state: "Backoff", retry: 0 });
+    const second = exhaust(executions, first?.readyAt ?? 0);
+    expect(second).toMatchObject({ state: "Backoff", retry: 0, died: null });
+    expect(begin(executions, second?.readyAt ?? 0)).toMatchObject({ state: "Rescue", retry: 0 });
   });
 
   it("a rescue that names the past does not go round without a pause", () => {
     const executions = startedIn(temporaryStore());
-    let now = NOW;
-    for (let count = 0; count <= RETRY_DELAYS_MS.length; count += 1) {
-      now = fail(executions, begin(executions, now), now)?.readyAt ?? now;
-    }
+    const now = parkedOut(executions)?.readyAt ?? 0;
     const moved = answer(executions, { attempt: begin(executions, now), answer: { kind: "rescue", until: 0 }, now });
     expect(moved?.readyAt).toBeGreaterThan(now);
   });
@@ -215,21 +255,21 @@ describe("attempts that die", () => {
     const executions = startedIn(open(dir));
     fail(executions, begin(executions, NOW));
     fail(executions, begin(executions, NOW));
-    expect(begin(executions, NOW + 1_000).retry).toBe(2);
+    expect(begin(executions, NOW + 1_000).retry).toBe(2_000);
 
     // The supervisor dies; whatever comes next sees what is on the disk and nothing else.
     const next = executionsOf(open(dir));
-    const recover = () => next.recover({ now: NOW + 1_001, rescueMs: RESCUE_MS });
+    const recover = () => next.recover({ now: NOW + 1_001, limits: LIMITS });
     recover();
     recover();
-    expect(begin(next, NOW + 1_001)).toMatchObject({ state: "Beat", retry: 3, payload: PAYLOAD });
+    expect(begin(next, NOW + 1_001)).toMatchObject({ state: "Beat", retry: 3_000, died: 2_000, payload: PAYLOAD });
   });
 
   it("do not disturb what was not out when the supervisor died", () => {
     const executions = startedIn(temporaryStore());
     fail(executions, begin(executions, NOW));
-    executions.recover({ now: NOW, rescueMs: RESCUE_MS });
-    expect(begin(executions, NOW).retry).toBe(1);
+    executions.recover({ now: NOW, limits: LIMITS });
+    expect(begin(executions, NOW).retry).toBe(1_000);
   });
 });
 

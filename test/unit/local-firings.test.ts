@@ -28,7 +28,7 @@ interface Bench {
 
 const STARTED: FiringOutcome = { kind: "started", run: "lane-x" };
 const answer = (outcome: FiringOutcome): TaskEnd => ({ kind: "answered", answer: { kind: "firing", outcome } });
-const DIED: TaskEnd = { kind: "failed", how: "SIGKILL", error: null };
+const DIED: TaskEnd = { kind: "failed", how: "SIGKILL", error: null, isDrained: false };
 
 const scheduleOf = (every: string, agent = "clerk"): ScheduledAgent => ({
   ...{ agent, tenant: "local" },
@@ -108,7 +108,7 @@ describe("a supervisor", () => {
   test("repeats what failed, and tells it, until a newer time takes its place", () => {
     const { look, events } = bench(scheduleOf("rate(1 hour)"));
     look(NOON, true)?.end(DIED);
-    expect(events).toEqual([{ kind: "firingFailed", agent: "clerk", at: NOON, how: "SIGKILL", error: null }]);
+    expect(events).toEqual([{ kind: "firingFailed", agent: "clerk", at: NOON, how: "SIGKILL", error: null, isDrained: false }]);
     expect(look(NOON + 59_999)).toBeNull();
     const again = look(NOON + 60_000, true);
     expect(again).toMatchObject({ at: NOON, watched: false });

@@ -192,7 +192,7 @@ describe("to renew", () => {
     await renew(on, reply);
     close(on, rowOf(on, run));
     await renew(on, reply);
-    expect(rowOf(on, run)).toMatchObject({ chain: 3, takeovers: 1 });
+    expect(rowOf(on, run)).toMatchObject({ chain: 3, takeovers: 0 });
     expect(await supervise(on, { agent, run, until: isTold })).toMatchObject({ status: "completed" });
   });
 

@@ -11,8 +11,11 @@ import { runnerOf } from "../support/drive.ts";
 import { type Room, change, invocation, isTold, nameOf, room, supervise } from "../support/supervise.ts";
 import { actor, never, rowOf } from "../support/stage.ts";
 
-const rescue = (on: Room, payload: Payload, world: World = on.world): Promise<TaskResult> =>
-  runTask(runnerOf(world, actor({})))({ kind: "rescue", payload }, invocation(on));
+/** Of a chain that knows that the process of the entry's first attempt died. */
+const rescue = (on: Room, payload: Payload, world: World = on.world): Promise<TaskResult> => {
+  const dead = { execution: nameOf(payload), epoch: payload.epoch, retry: 0 };
+  return runTask(runnerOf(world, actor({})))({ kind: "rescue", payload, dead }, invocation(on));
+};
 
 const failureOf = async (on: Room, run: string) => (await show(on.world, run))?.failure?.code;
 
@@ -73,12 +76,12 @@ describe("a rescue", () => {
     expect(on.world.chain.executions.size).toBe(2);
   });
 
-  test("schedule 25: past the bound ends the run itself, since no beat of it might live to do so", async () => {
+  test("past the bound ends the run itself, since no beat of it might live to do so", async () => {
     const on = room();
     const { row, run, payload } = await lapsed(on, "unsafe");
-    change(on, row, { takeovers: 10, quietUntil: 0 });
+    change(on, row, { deaths: 10, quietUntil: 0 });
     expect(await rescue(on, payload)).toEqual({ kind: "rescue", until: null });
-    expect(rowOf(on, run)).toMatchObject({ status: "failed", takeovers: 11, told: true, owner: null });
+    expect(rowOf(on, run)).toMatchObject({ status: "failed", deaths: 11, told: true, owner: null });
     expect(await failureOf(on, run)).toBe("Abandoned");
     const kinds = ((await timeline(on.world, { run, after: 0 })) ?? []).map(({ kind }) => kind);
     expect(kinds).toContain("ToolOutcomeUnknown");
@@ -90,22 +93,23 @@ describe("a rescue", () => {
     const on = room();
     const { row, run, payload } = await lapsed(on);
     const quietUntil = on.clock.now() + 5_000;
-    change(on, row, { takeovers: 10, quietUntil });
+    change(on, row, { deaths: 10, quietUntil });
     const called: string[] = [];
     const agent = actor({ run: () => called.push("tool"), reply: () => (called.push("model"), { text: "over" }) });
     await rescue(on, payload);
-    expect(rowOf(on, run)).toMatchObject({ status: "running", chain: 2, takeovers: 11 });
+    expect(rowOf(on, run)).toMatchObject({ status: "running", chain: 2, deaths: 11 });
     const ended = await supervise(on, { agent, run, until: isTold });
     expect(on.clock.now()).toBeGreaterThanOrEqual(quietUntil);
     expect([ended.status, await failureOf(on, run), called]).toEqual(["failed", "CrashLoop", []]);
   });
 
-  test("of a run that nobody claims, because its processes die before they do, comes to an end", async () => {
+  test("hands a run on and counts no death when its processes die before they claim it", async () => {
     const on = room();
-    const { run, payload } = await lapsed(on);
-    change(on, { run }, { status: "queued", owner: null, leaseUntil: null, takeovers: 0 });
-    for (let chain = 1; !rowOf(on, run).told && chain < 30; chain += 1) await rescue(on, { ...payload, chain });
-    expect(rowOf(on, run)).toMatchObject({ status: "failed", takeovers: 11, chain: 12 });
+    const { run, payload, agent } = await lapsed(on);
+    change(on, { run }, { status: "queued", owner: null, leaseUntil: null });
+    for (let chain = 1; chain < 30; chain += 1) await rescue(on, { ...payload, chain });
+    expect(rowOf(on, run)).toMatchObject({ status: "queued", deaths: 0, takeovers: 0, chain: 30 });
+    expect(await supervise(on, { agent, run, until: isTold })).toMatchObject({ status: "completed" });
   });
 
   test("of a run that cannot be read raises an alarm and starts the successor, which will say the same", async () => {
@@ -143,7 +147,7 @@ describe("a rescue that dies at any of its calls is tried again", () => {
     await everyCrash(async (crash) => {
       const on = room();
       const { run, row, payload, agent } = await lapsed(on, "unsafe");
-      change(on, row, { takeovers: 10, quietUntil: 0 });
+      change(on, row, { deaths: 10, quietUntil: 0 });
       const isAlive = await twice(on, payload, crash);
       if (!rowOf(on, run).told) await supervise(on, { agent, run, until: isTold });
       expect(rowOf(on, run)).toMatchObject({ status: "failed", told: true });

@@ -1,6 +1,7 @@
 /** What is asked of a run from outside: what each wish leaves in its row, and that nothing goes round for ever for it. */
 import { describe, expect, test } from "vitest";
-import { type Commit, type Row, claimed, committed, parked, requested } from "../../src/protocol/row.ts";
+import { type Commit, type Row, committed, parked, requested } from "../../src/protocol/row.ts";
+import { claimed } from "../../src/protocol/row-claim.ts";
 import { AT, BORN, RUN, row } from "../support/build.ts";
 
 const OF = { run: RUN, born: BORN, now: AT };
@@ -21,7 +22,11 @@ const commitOf = (before: Row, change: Partial<Commit> = {}): Commit => {
       wakeAt: null,
       nextChain: false,
       expiresAtSec: null,
-      lostCalls: 0,
+      asks: 0,
+      will: 0,
+      isProgress: false,
+      outage: null,
+      lastCheckpointAt: OF.now,
       release: true,
       raiseQuiet: false,
       unlessStirred: false,

@@ -1,6 +1,7 @@
 /** Handing a run to the next execution: only what nobody drives any more, and never without saying how long to wait. */
 import { describe, expect, test } from "vitest";
-import { type Row, claimed } from "../../src/protocol/row.ts";
+import { type Row } from "../../src/protocol/row.ts";
+import { claimed } from "../../src/protocol/row-claim.ts";
 import { type HandOver, handedOver } from "../../src/protocol/row-hand-over.ts";
 import { AT, BORN, RUN, row } from "../support/build.ts";
 
@@ -11,14 +12,14 @@ const held = (change: Partial<Row> = {}): Row =>
   row({ epoch: 1, owner: "A", leaseUntil: LEASE, entry, chainClaims: 9, claims: 2, ...change });
 
 const handOver = (change: Partial<HandOver> = {}): HandOver => ({
-  ...{ run: RUN, born: BORN, now: LEASE, chain: 1, afterDeath: true },
+  ...{ run: RUN, born: BORN, now: LEASE, chain: 1 },
   ...change,
 });
 
 describe("a hand-over", () => {
   test("begins the next chain with a fresh epoch, nobody's, and keeps what was counted of the run", () => {
     const parkedRow = held({ owner: null, leaseUntil: null, park: { token: "t", entry } });
-    expect(handedOver(parkedRow, handOver({ afterDeath: false }))).toEqual({
+    expect(handedOver(parkedRow, handOver())).toEqual({
       kind: "handed",
       row: { ...parkedRow, chain: 2, epoch: 2, park: null, chainClaims: 0 },
     });
@@ -29,9 +30,13 @@ describe("a hand-over", () => {
     expect(handedOver(held(), handOver({ now: LEASE })).kind).toBe("handed");
   });
 
-  test("after a death counts a takeover, otherwise none", () => {
-    expect(handedOver(held(), handOver())).toMatchObject({ row: { takeovers: 1 } });
-    expect(handedOver(held(), handOver({ afterDeath: false }))).toMatchObject({ row: { takeovers: 0 } });
+  test("over an owner counts a takeover, and a death only with evidence about its attempt", () => {
+    expect(handedOver(held(), handOver())).toMatchObject({ row: { takeovers: 1, deaths: 0 } });
+    expect(handedOver(held(), handOver({ dead: entry }))).toMatchObject({ row: { takeovers: 1, deaths: 1 } });
+    const other = { ...entry, retry: 1_000 };
+    expect(handedOver(held(), handOver({ dead: other }))).toMatchObject({ row: { deaths: 0 } });
+    const free = held({ owner: null, leaseUntil: null });
+    expect(handedOver(free, handOver({ dead: entry }))).toMatchObject({ row: { takeovers: 0, deaths: 0 } });
   });
 
   test("schedule 33: over an owner raises quiet to its lease, and never lowers it", () => {

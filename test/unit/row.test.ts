@@ -4,8 +4,11 @@
  */
 import { describe, expect, test } from "vitest";
 import { TIMES } from "../../src/protocol/limits.ts";
-import { type Claim, type Commit, type Entry, type Park, type Row, FORMAT } from "../../src/protocol/row.ts";
-import { claimed, committed, hasEnded, isExpired, parked, present, stirred, told } from "../../src/protocol/row.ts";
+import { type Commit, type Park, type Row, FORMAT } from "../../src/protocol/row.ts";
+import { type Entry } from "../../src/protocol/entry.ts";
+import { type Claim } from "../../src/protocol/row-claim.ts";
+import { committed, hasEnded, isExpired, parked, present, stirred, told } from "../../src/protocol/row.ts";
+import { claimed } from "../../src/protocol/row-claim.ts";
 import { AT, BORN, RUN, SHA, row } from "../support/build.ts";
 
 const OF = { run: RUN, born: BORN, now: AT };
@@ -33,7 +36,17 @@ const commit = (change: Partial<Commit> = {}): Commit => ({
     wakeAt: null,
   },
   ...{ snapshot: { version: 1, key: "s1", digest: SHA }, status: "running", phase: "AwaitingLLM", stirsSeen: 0 },
-  ...{ deadline: AT + 9, lostCalls: 0, release: false, raiseQuiet: false, unlessStirred: false },
+  ...{
+    deadline: AT + 9,
+    asks: 0,
+    will: 0,
+    isProgress: false,
+    outage: null,
+    lastCheckpointAt: OF.now,
+    release: false,
+    raiseQuiet: false,
+    unlessStirred: false,
+  },
   ...change,
 });
 
@@ -58,7 +71,7 @@ describe("a claim", () => {
       kind: "granted",
       overtook: null,
       row: row({
-        ...{ epoch: 1, owner: "A", leaseUntil: LEASE, entry: entry(0), claims: 1, chainClaims: 1 },
+        ...{ epoch: 1, owner: "A", leaseUntil: LEASE, entry: entry(0), claims: 1, chainClaims: 1, asks: 1 },
         ...{ status: "running", statusSince: claim().now },
       }),
     });
@@ -117,12 +130,12 @@ describe("a commit", () => {
   test("adds one version, replaces what is known and leaves the rest", () => {
     const journal = new Uint8Array([1]);
     const spent = { ...row().spent, beats: 1 };
-    const outcome = committed(owned(), commit({ now: AT + 7, journal, spent, stirsSeen: 0, wakeAt: AT + 99 }));
+    const outcome = committed(owned(), commit({ now: AT + 7, lastCheckpointAt: AT + 7, journal, spent, stirsSeen: 0, wakeAt: AT + 99 }));
     expect(outcome).toEqual({
       kind: "committed",
       row: {
         ...owned(),
-        ...{ version: 1, commitId: "x1", journal, spent, claims: 0, status: "running", phase: "AwaitingLLM" },
+        ...{ version: 1, commitId: "x1", journal, spent, claims: 1, asks: 0, will: 0, status: "running", phase: "AwaitingLLM" },
         ...{ snapshot: { version: 1, key: "s1", digest: SHA }, wakeAt: AT + 99, deadline: AT + 9 },
         ...{ lastCheckpointAt: AT + 7 },
       },
@@ -139,8 +152,13 @@ describe("a commit", () => {
     expect(committed(waiting, again)).toMatchObject({ row: { statusSince: AT + 5 } });
   });
 
-  test("leaves model calls undebited that it does not debit", () => {
-    expect(committed(owned(), commit({ lostCalls: 2 }))).toMatchObject({ row: { claims: 2 } });
+  test("leaves model calls unaccounted that it does not debit, and marks where the next claim may make one", () => {
+    expect(committed(owned(), commit({ asks: 2, will: 1 }))).toMatchObject({ row: { asks: 2, will: 1 } });
+  });
+
+  test("counts its own invocation at work until it releases the run", () => {
+    expect(committed(owned(), commit())).toMatchObject({ row: { claims: 1 } });
+    expect(committed(owned(), commit({ release: true }))).toMatchObject({ row: { claims: 0 } });
   });
 
   test("of another epoch or another version is fenced and changes nothing", () => {

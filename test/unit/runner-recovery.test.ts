@@ -4,6 +4,7 @@ import { z } from "zod";
 import type { Agent } from "../../src/agent/define.ts";
 import { defineAgent, scriptedModel, tool } from "../../src/index.ts";
 import type { World } from "../../src/ports/world.ts";
+import { executionName } from "../../src/protocol/ids.ts";
 import { runTask } from "../../src/runner/chain-tasks.ts";
 import { ledger, show, timeline, transcript } from "../../src/runner/look.ts";
 import { reconcile } from "../../src/runner/reconcile.ts";
@@ -158,7 +159,9 @@ describe("epochs", () => {
       void attempt(runnerOf(mortals.world, agent), payload);
       await expect.poll(async () => (await world.table.read(payload.run, Date.now()))?.owner).not.toBeNull();
       mortals.kill();
-      const rescue = { kind: "rescue", payload } as const;
+      const { run, born, epoch } = payload;
+      const dead = { execution: executionName(run, born, chain), epoch, retry: 0 };
+      const rescue = { kind: "rescue", payload, dead } as const;
       const held = await task(rescue, invocation);
       if (held.kind !== "rescue" || held.until === null) throw new Error("a live lease was taken");
       const until = held.until;
@@ -167,10 +170,10 @@ describe("epochs", () => {
       // Schedule 39: the same rescue once more starts the same successor and no other.
       expect(await task(rescue, invocation)).toEqual({ kind: "rescue", until: null });
       const row = await world.table.read(payload.run, Date.now());
-      expect(row).toMatchObject({ chain: chain + 1, takeovers: chain, owner: null });
+      expect(row).toMatchObject({ chain: chain + 1, takeovers: chain, deaths: chain, owner: null });
       payload = { ...payload, chain: chain + 1, epoch: row?.epoch ?? 0 };
     }
-    // Its bound is reached: the rescue itself ended it, since no beat of it might live to do so (schedule 25).
+    // Its bound is reached: the rescue itself ended it, since no beat of it might live to do so .
     const reply = await drive(runnerOf(world, agent), payload);
     expect(reply.route).toBe("failed");
     expect(await show(world, payload.run)).toMatchObject({ status: "failed", failure: { code: "Abandoned" } });

@@ -167,6 +167,7 @@ test("the sweeper ends a run whose undo has cost too many deaths, and leaves wha
     await rest();
   }
   expect(await rulesOf(on.world, run)).toContain("effects are undone");
+  on.world.store.rows.set(run, { ...rowOf(on, run), deaths: 1 });
   stop(on, rowOf(on, run));
   on.clock.moveTo((rowOf(on, run).leaseUntil ?? 0) + on.world.limits.overdueMs);
   for (let count = 0; count < 3; count += 1) {

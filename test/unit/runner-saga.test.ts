@@ -1,5 +1,6 @@
 /** Sagas where something else happens at the same moment: deaths, cancels, answers, and too little time. */
 import { expect, test } from "vitest";
+import { type Entry, RETRY_GROUP } from "../../src/protocol/entry.ts";
 import type { z } from "zod";
 import type { Agent, Tool } from "../../src/agent/define.ts";
 import type { Undo } from "../../src/agent/undo.ts";
@@ -33,10 +34,17 @@ async function driven(on: Stage, of: { readonly agent: Agent; readonly run: stri
   throw new Error("it waits for ever");
 }
 
+const triesIn = ({ retry }: Entry): number => Math.floor(retry / RETRY_GROUP);
+
 /** One attempt, whose process is killed as soon as nothing goes on any more. */
 async function killed(on: Stage, of: { readonly agent: Agent; readonly run: string }): Promise<void> {
   const { world, kill } = mortal(on.world);
-  attempt(runnerOf(world, of.agent), payloadOf(on, of.run)).catch(() => undefined);
+  const { owner, entry } = rowOf(on, of.run);
+  const payload = payloadOf(on, of.run);
+  // The next try of the entry whose process was killed, or a first one.
+  const next = owner === null || entry === null ? null : entry;
+  const [from, tries] = next === null ? [payload, 0] : [{ ...payload, epoch: next.epoch }, triesIn(next) + 1];
+  attempt(runnerOf(world, of.agent), from, tries).catch(() => undefined);
   await rest();
   kill();
 }

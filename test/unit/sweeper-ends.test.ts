@@ -21,8 +21,8 @@ import { BEAT_MS, beforeCommit, rowOf } from "../support/stage.ts";
 const words = (run: string, id = "w1") => ({ run, text: "take the train", by: "ann", id });
 const events = async (on: Room, run: string) => (await timeline(on.world, { run, after: 0 })) ?? [];
 
-describe("a run over its budget of takeovers", () => {
-  const over = { takeovers: 11 } as const;
+describe("a run over its budget of deaths", () => {
+  const over = { deaths: 11 } as const;
 
   test("is handed over once more and ended there: the inbox is absorbed, and what was open is unknown", async () => {
     const on = room();
@@ -108,14 +108,14 @@ describe("a run over its budget of takeovers", () => {
     expect((await events(on, run)).filter(({ kind }) => kind === "ToolOutcomeUnknown")).toHaveLength(1);
   });
 
-  test("counts no claim that was never made: what its row says of lost calls is true", async () => {
+  test("leaves no model call unaccounted in its row", async () => {
     const on = room();
     const { row, run } = await between(on);
     close(on, row);
     change(on, row, over);
     wait(on);
     await sweep(on);
-    expect(rowOf(on, run)).toMatchObject({ status: "failed", claims: 0 });
+    expect(rowOf(on, run)).toMatchObject({ status: "failed", claims: 0, asks: 0, will: 0 });
   });
 });
 

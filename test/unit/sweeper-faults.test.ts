@@ -97,7 +97,7 @@ describe("a run beyond help, to whom somebody spoke", () => {
   }
 
   test("ends once as Abandoned, and each of its messages is absorbed once", async () => {
-    const crashes = await everyCrash(async (crash) => play(await scene(() => ({ takeovers: 11 })), crash));
+    const crashes = await everyCrash(async (crash) => play(await scene(() => ({ deaths: 11 })), crash));
     expect(crashes).toBeGreaterThan(15);
   });
 

@@ -8,7 +8,7 @@ import { setBehaviour } from "../../agents/travel/behaviour.ts";
 import { model, price } from "../../agents/travel/model.ts";
 import { countsOf } from "../../agents/travel/services.ts";
 import { promptOf } from "../../src/agent/prompt.ts";
-import { microUsdOf } from "../../src/agent/prices.ts";
+import { microUsdOf } from "../../src/core/price.ts";
 import { NOTHING_SPENT } from "../../src/core/budget.ts";
 import type { Json } from "../../src/core/json.ts";
 import { type CallOutcome, type Message, type Part, inline, text } from "../../src/core/message.ts";

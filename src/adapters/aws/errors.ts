@@ -85,14 +85,14 @@ export function undecided(error: unknown, store: Store): Ambiguous {
   const status = statusOf(error);
   const isRefused = status !== null && status >= 300 && status < 500 && !isLost(error);
   if (!isBusy(error) && (isRefused || causeOf(error) !== null)) throw unreachable(error, store);
-  return { kind: "ambiguous", why: `${store}: ${wordsOf(error)}` };
+  return { kind: "ambiguous", why: `${store}: ${wordsOf(error)}`, ...(isBusy(error) ? { isBusy: true } : {}) };
 }
 
 /** Why a read, or a write that was certainly not applied, did not succeed, and what to do about it. */
 function unreachable(error: unknown, store: Store): StoreUnreachable {
   if (error instanceof StoreUnreachable) return error;
   const { why, words, next } = explained(error);
-  return new StoreUnreachable(`${store} cannot be used: ${why} (${words}); ${next}`, { cause: error });
+  return new StoreUnreachable(`${store} cannot be used: ${why} (${words}); ${next}`, { store, cause: error });
 }
 
 /** Why a request failed, in our words and in the service's, and what to do about it. */

@@ -39,6 +39,14 @@ export const plusOne = (attribute: Attribute): Change => ({
   ...fragment(`#${attribute} = #${attribute} + :one`, { ":one": number(1) }),
 });
 
+/** Adds another attribute to one; what is absent counts as 0. */
+export const plus = (attribute: Attribute, other: Attribute): Change => ({
+  kind: "set",
+  ...fragment(`#${attribute} = if_not_exists(#${attribute}, :zero) + if_not_exists(#${other}, :zero)`, {
+    ":zero": number(0),
+  }),
+});
+
 export const copy = (attribute: Attribute, from: Attribute): Change => ({
   kind: "set",
   ...fragment(`#${attribute} = #${from}`),

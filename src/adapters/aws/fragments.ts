@@ -3,7 +3,8 @@
  * conformance suite holds the two to one behaviour.
  */
 import type { Status } from "../../core/phases.ts";
-import { type Entry, FORMAT, type Incarnation, type Of } from "../../protocol/row.ts";
+import type { Entry } from "../../protocol/entry.ts";
+import { FORMAT, type Incarnation, type Of } from "../../protocol/row.ts";
 import type { Attribute } from "./attributes.ts";
 import { type Fragment, all, either, fragment, number, text } from "./expression.ts";
 import { shortExecution, tenantOf, tenantStatus } from "./keys.ts";

@@ -5,7 +5,8 @@
 import type { AttributeValue } from "@aws-sdk/client-dynamodb";
 import type { Spent } from "../../core/budget.ts";
 import { type Phase, type Status, PHASES, PHASE_NAMES } from "../../core/phases.ts";
-import type { Entry, Incarnation, Row } from "../../protocol/row.ts";
+import type { Entry } from "../../protocol/entry.ts";
+import { type Incarnation, type Row, UNCOUNTED } from "../../protocol/row.ts";
 import { ATTRIBUTES, type Attribute } from "./attributes.ts";
 import { number, text } from "./expression.ts";
 import * as keys from "./keys.ts";
@@ -57,6 +58,8 @@ export function newItem(row: Row): Record<string, AttributeValue> {
       snapshotDigest: text(row.snapshot.digest),
       claims: number(row.claims),
       takeovers: number(row.takeovers),
+      asks: number(row.asks),
+      will: number(row.will),
       stirs: number(row.stirs),
       stirsSeen: number(row.stirsSeen),
       tenantStatus: text(keys.tenantStatus(row.tenant, row.status)),
@@ -95,6 +98,7 @@ export function rowOf(item: Item): Row {
     journal: read.has("journal") ? read.bytes("journal") : null,
     claims: read.number("claims"),
     takeovers: read.number("takeovers"),
+    ...read.accounts(),
     stirs: read.number("stirs"),
     stirsSeen: read.number("stirsSeen"),
     cancel: read.has("cancel"),
@@ -154,6 +158,19 @@ class Reader {
   snapshot(of: Incarnation): Row["snapshot"] {
     const key = keys.longKey(of, this.text("snapshotKey"));
     return { version: this.number("snapshotVersion"), key, digest: this.text("snapshotDigest") };
+  }
+
+  /** A row that was made before these were counted has none of them. */
+  accounts(): Pick<Row, "deaths" | "asks" | "will" | "outage"> {
+    return {
+      ...UNCOUNTED,
+      ...(this.has("deaths") && { deaths: this.number("deaths") }),
+      ...(this.has("asks") && { asks: this.number("asks") }),
+      ...(this.has("will") && { will: this.number("will") === 0 ? 0 : 1 }),
+      ...(this.has("outageStore") && {
+        outage: { store: this.text("outageStore"), since: this.number("outageSince") },
+      }),
+    };
   }
 
   status(): Status {

@@ -5,11 +5,13 @@
  * row as it is assumed to be, and its condition says what it assumed: a wrong guess is refused, and the row that the
  * refusal returns makes the next one. No guess can make a write land that the operation itself would refuse.
  */
-import type { Claim, Commit, Of, Park, Request, Row } from "../../protocol/row.ts";
+import type { Commit, Of, Park, Request, Row } from "../../protocol/row.ts";
+import { type Claim, deadOf, deathsAfter } from "../../protocol/row-claim.ts";
 import type { HandOver } from "../../protocol/row-hand-over.ts";
+import type { Entry } from "../../protocol/entry.ts";
 import type { Attribute } from "./attributes.ts";
 import * as is from "./fragments.ts";
-import { type Change, type Fragment, all, copy, either, flag, number, plusOne, remove } from "./expression.ts";
+import { type Change, type Fragment, all, copy, either, flag, number, plus, plusOne, remove } from "./expression.ts";
 import { set, setOrRemove, text } from "./expression.ts";
 import { spentValue } from "./item.ts";
 import { shortExecution, shortKey, sinceOf, tenantOf, tenantStatus } from "./keys.ts";
@@ -43,8 +45,8 @@ export function claimWrite(claim: Claim, assumed: Row | null): Write {
       ...[set("entryEpoch", number(entry.epoch)), set("entryRetry", number(entry.retry))],
       ...(isQueued ? statusSet(run, { status: "running", now }) : []),
       ...remove(...PARK),
-      ...quietOver(assumed),
-      ...(assumed?.owner == null ? [] : [plusOne("takeovers")]),
+      plus("asks", "will"),
+      ...overOwner(assumed, deadOf(claim)),
     ],
   };
 }
@@ -61,10 +63,15 @@ const ownersEpoch = (epoch: number): Fragment => ({
   values: { ":ownersEpoch": number(epoch) },
 });
 
-/** Nothing lowers it. */
-function quietOver(assumed: Row | null): readonly Change[] {
+/** What a claim and a hand-over leave of the owner that they find. Nothing lowers `quietUntil`. */
+function overOwner(assumed: Row | null, dead: Entry | null): readonly Change[] {
   if (assumed === null || assumed.owner === null) return [];
-  return [set("quietUntil", number(Math.max(assumed.quietUntil, assumed.leaseUntil ?? 0)))];
+  const deaths = deathsAfter(assumed, dead);
+  return [
+    set("quietUntil", number(Math.max(assumed.quietUntil, assumed.leaseUntil ?? 0))),
+    plusOne("takeovers"),
+    ...(deaths === assumed.deaths ? [] : [set("deaths", number(deaths))]),
+  ];
 }
 
 const statusSet = (run: string, to: { readonly status: Row["status"]; readonly now: number }): readonly Change[] => [
@@ -97,7 +104,11 @@ export function commitWrite(commit: Commit, assumed: Row | null): Write {
 
 /** What a commit writes whatever the row was. */
 const content = (commit: Commit): readonly Change[] => [
-  ...[plusOne("version"), set("commitId", text(commit.commitId)), set("claims", number(commit.lostCalls))],
+  ...[plusOne("version"), set("commitId", text(commit.commitId)), set("claims", number(commit.release ? 0 : 1))],
+  ...[set("asks", number(commit.asks)), set("will", number(commit.will))],
+  ...(commit.isProgress ? remove("deaths") : []),
+  ...setOrRemove("outageStore", commit.outage === null ? null : text(commit.outage.store)),
+  ...setOrRemove("outageSince", commit.outage === null ? null : number(commit.outage.since)),
   ...setOrRemove("journal", commit.journal === null ? null : { B: commit.journal }),
   set("snapshotVersion", number(commit.snapshot.version)),
   set("snapshotKey", text(shortKey(commit, commit.snapshot.key))),
@@ -105,7 +116,7 @@ const content = (commit: Commit): readonly Change[] => [
   ...[set("agentVersion", text(commit.agentVersion)), set("spent", spentValue(commit.spent))],
   ...[set("phase", text(commit.phase)), set("stirsSeen", number(commit.stirsSeen))],
   ...setOrRemove("wakeAt", commit.wakeAt === null ? null : number(commit.wakeAt)),
-  ...[set("deadline", number(commit.deadline)), set("lastCheckpointAt", number(commit.now))],
+  ...[set("deadline", number(commit.deadline)), set("lastCheckpointAt", number(commit.lastCheckpointAt))],
 ];
 
 const toldSet = (expiresAtSec: number): readonly Change[] => [
@@ -153,8 +164,7 @@ export function handOverWrite(handOver: HandOver, assumed: Row | null): Write {
     changes: [
       ...[plusOne("chain"), plusOne("epoch"), set("chainClaims", number(0))],
       ...remove(...LEASE, ...PARK),
-      ...quietOver(assumed),
-      ...(handOver.afterDeath ? [plusOne("takeovers")] : []),
+      ...overOwner(assumed, handOver.dead ?? null),
     ],
   };
 }

@@ -11,7 +11,6 @@ import {
   type Of,
   type Refused,
   type Row,
-  claimed,
   committed,
   created,
   isExpired,
@@ -20,6 +19,7 @@ import {
   requested,
   told,
 } from "../../protocol/row.ts";
+import { claimed } from "../../protocol/row-claim.ts";
 import { handedOver } from "../../protocol/row-hand-over.ts";
 import { type PurgeOutcome, placed, purged } from "../../protocol/row-removal.ts";
 import type { Ambiguous, CreateOutcome, RunTable } from "../../ports/run-table.ts";

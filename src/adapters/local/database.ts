@@ -50,6 +50,7 @@ export function openStore({ dir, create }: { readonly dir: string; readonly crea
       return db;
     };
     const rows = connect("FULL");
+    addColumns(rows);
     const objects = connect("NORMAL");
     const found = rows.prepare("SELECT value FROM meta WHERE name = 'store'").get() as { value: string };
     return { dir, id: found.value, rows, objects, close: () => closeAll(opened) };
@@ -160,6 +161,16 @@ function configure(db: DatabaseSync, of: { readonly file: string; readonly synch
   db.exec(`PRAGMA synchronous = ${of.synchronous}`);
 }
 
+/** A store that an earlier version of this code made lacks a column; two processes may open it at once. */
+function addColumns(db: DatabaseSync): void {
+  const hasDied = (): boolean =>
+    db.prepare("SELECT 1 FROM pragma_table_info('executions') WHERE name = 'died'").get() !== undefined;
+  if (hasDied()) return;
+  db.exec("BEGIN IMMEDIATE");
+  if (!hasDied()) db.exec("ALTER TABLE executions ADD COLUMN died INTEGER");
+  db.exec("COMMIT");
+}
+
 function notOurs(file: string, why: string): StoreInvalid {
   return new StoreInvalid(`${file} is no store of cairn: ${why}; it was left as it is, use another directory`);
 }
@@ -224,7 +235,7 @@ CREATE INDEX runsByExpiry ON runs (expiresAtSec) WHERE expiresAtSec IS NOT NULL;
 CREATE TABLE objects (key TEXT PRIMARY KEY, bytes BLOB NOT NULL, putAt INTEGER NOT NULL) STRICT;
 CREATE TABLE executions (
   name TEXT PRIMARY KEY, payload TEXT NOT NULL, state TEXT NOT NULL, stage TEXT NOT NULL, retry INTEGER NOT NULL,
-  attempt INTEGER NOT NULL, readyAt INTEGER, seconds INTEGER NOT NULL, token TEXT UNIQUE
+  died INTEGER, attempt INTEGER NOT NULL, readyAt INTEGER, seconds INTEGER NOT NULL, token TEXT UNIQUE
 ) STRICT;
 CREATE INDEX executionsReady ON executions (readyAt) WHERE readyAt IS NOT NULL;
 CREATE INDEX executionsTrying ON executions (stage) WHERE stage = 'trying';

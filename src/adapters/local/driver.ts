@@ -73,7 +73,7 @@ export type SupervisorEvent =
 
 export interface DriverOptions {
   readonly store: Store;
-  readonly limits: Pick<Limits, "beatMs" | "rescueMs">;
+  readonly limits: Pick<Limits, "beatMs" | "rescueMs" | "backoffMsMax">;
   readonly worker: WorkerOptions;
   readonly workers: number;
   readonly schedules: () => readonly ScheduledAgent[];
@@ -84,7 +84,7 @@ export interface DriverOptions {
 }
 
 export interface Driver {
-  /** Does what there is to do now, without waiting for any of it. Throws mistakes of ours only. */
+  /** Does what there is to do now, without waiting for any of it. Throws mistakes of ours, and `WorkersUnbootable`. */
   readonly work: () => void;
   /** Sends nothing more; resolves when no child is left. */
   readonly drain: (graceMs: number) => Promise<void>;
@@ -112,7 +112,7 @@ export function createDriver(options: DriverOptions): Driver {
 
   const recover = (): boolean => {
     if (!left.areGone()) return false;
-    executions.recover({ now: clock.now(), rescueMs: limits.rescueMs });
+    executions.recover({ now: clock.now(), limits });
     return true;
   };
   const dispatch = (): void => {
@@ -162,7 +162,7 @@ function attemptsOf(
     const moved = of.executions.settle(execution, (found) =>
       end.kind === "answered"
         ? answered(found, { answer: end.answer, now })
-        : failed(found, { now, rescueMs: limits.rescueMs, atOnce: false }),
+        : failed(found, { now, limits, atOnce: false, isDeath: isDeath(end) }),
     );
     if (moved === null) return;
     const { name, payload, state, readyAt } = moved;
@@ -182,6 +182,10 @@ function attemptsOf(
     },
   };
 }
+
+/** A store that did not answer is no death of the process that asked it, and neither is the end of its supervisor. */
+const isDeath = ({ error, isDrained }: Extract<TaskEnd, { readonly kind: "failed" }>): boolean =>
+  !isDrained && error?.name !== "StoreUnreachable" && error?.name !== "Undecided";
 
 function eventOf(attempted: Attempted, end: TaskEnd): SupervisorEvent {
   if (end.kind === "failed") return { ...attempted, kind: "attemptFailed", how: end.how, error: end.error };
@@ -204,6 +208,11 @@ function poolOf(options: DriverOptions, of: { readonly children: Children; reado
       of.backlog.keep(() => of.children.remove(child));
       onEvent({ kind: "workerGone", pid: child.pid, how });
     },
+    // Thrown by the next `work`, behind what is to be stored first: it stops the supervisor.
+    onUnbootable: (error) =>
+      of.backlog.keep(() => {
+        throw error;
+      }),
   });
 }
 

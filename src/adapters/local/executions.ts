@@ -6,7 +6,7 @@ import { randomBytes } from "node:crypto";
 import type { DatabaseSync } from "node:sqlite";
 import type { Payload } from "../../protocol/chain.ts";
 import { type Store, atomically, reaching } from "./database.ts";
-import { type Execution, begun, failed, started, woken } from "../../protocol/execution.ts";
+import { type Execution, type Failure, begun, failed, started, woken } from "../../protocol/execution.ts";
 
 export interface Executions {
   /** The one that was started under that name before, or null if this call started it. */
@@ -20,7 +20,7 @@ export interface Executions {
   /** Moves it by what became of its attempt; null if that attempt is not the one that is out. */
   settle(attempted: Execution, step: (execution: Execution) => Execution): Execution | null;
   /** The attempts that were out when the last supervisor died are dead: their successors may leave at once. */
-  recover(of: { readonly now: number; readonly rescueMs: number }): void;
+  recover(of: Pick<Failure, "now" | "limits">): void;
 }
 
 export function executionsOf(store: Store): Executions {
@@ -53,7 +53,7 @@ export function executionsOf(store: Store): Executions {
       }),
     recover: (of) =>
       atomically(store, () => {
-        for (const execution of table.trying()) table.update(failed(execution, { ...of, atOnce: true }));
+        for (const execution of table.trying()) table.update(failed(execution, { ...of, atOnce: true, isDeath: true }));
       }),
   };
 }
@@ -63,7 +63,7 @@ type Found = Omit<Execution, "payload"> & { readonly payload: string };
 const executionOf = (found: Found): Execution => ({ ...found, payload: JSON.parse(found.payload) as Payload });
 
 function tableOf(db: DatabaseSync) {
-  const columns = "name, payload, state, stage, retry, attempt, readyAt, seconds, token";
+  const columns = "name, payload, state, stage, retry, died, attempt, readyAt, seconds, token";
   const select = (where: string) => db.prepare(`SELECT ${columns} FROM executions WHERE ${where}`);
   const byName = select("name = ?");
   const byToken = select("token = ?");
@@ -71,11 +71,11 @@ function tableOf(db: DatabaseSync) {
   const firstReady = db.prepare("SELECT name FROM executions WHERE readyAt <= ? ORDER BY readyAt, rowid LIMIT 1");
   const insert = db.prepare(
     `INSERT INTO executions (${columns})
-     VALUES (:name, :payload, :state, :stage, :retry, :attempt, :readyAt, :seconds, :token)`,
+     VALUES (:name, :payload, :state, :stage, :retry, :died, :attempt, :readyAt, :seconds, :token)`,
   );
   const update = db.prepare(
-    `UPDATE executions SET payload = :payload, state = :state, stage = :stage, retry = :retry, attempt = :attempt,
-     readyAt = :readyAt, seconds = :seconds, token = :token WHERE name = :name`,
+    `UPDATE executions SET payload = :payload, state = :state, stage = :stage, retry = :retry, died = :died,
+     attempt = :attempt, readyAt = :readyAt, seconds = :seconds, token = :token WHERE name = :name`,
   );
   const written = (execution: Execution) => ({ ...execution, payload: JSON.stringify(execution.payload) });
   const foundOrNull = (found: unknown): Execution | null => (found === undefined ? null : executionOf(found as Found));

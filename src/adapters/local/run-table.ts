@@ -10,7 +10,7 @@ import {
   type Of,
   type Refused,
   type Row,
-  claimed,
+  UNCOUNTED,
   committed,
   hasEnded,
   isExpired,
@@ -20,6 +20,7 @@ import {
   stirred,
   told,
 } from "../../protocol/row.ts";
+import { claimed } from "../../protocol/row-claim.ts";
 import { handedOver } from "../../protocol/row-hand-over.ts";
 import { type Turn, turnLeft, turnTaken } from "../../protocol/turn.ts";
 import { type PurgeOutcome, placed, purged } from "../../protocol/row-removal.ts";
@@ -119,6 +120,7 @@ interface Found {
 }
 
 const rowOf = (found: Found): Row => ({
+  ...UNCOUNTED,
   ...(JSON.parse(found.row) as Omit<Row, "journal">),
   journal: found.journal,
 });

@@ -23,7 +23,8 @@ export interface WorkerOptions {
 /** What became of a task. `how` says what ended its process; `error` is what the task threw, if it could say. */
 export type TaskEnd =
   | { readonly kind: "answered"; readonly answer: Answer }
-  | { readonly kind: "failed"; readonly how: string; readonly error: TaskError | null };
+  /** `isDrained`: the supervisor ended its process to come to an end itself. */
+  | { readonly kind: "failed"; readonly how: string; readonly error: TaskError | null; readonly isDrained: boolean };
 
 export interface PoolOptions {
   readonly worker: WorkerOptions;
@@ -33,6 +34,8 @@ export interface PoolOptions {
   /** Makes a child known to the store. A child that it throws for gets nothing to do. */
   readonly onSpawned: (child: ProcessIdentity) => void;
   readonly onGone: (child: ProcessIdentity, how: string) => void;
+  /** Called once for each worker from the fifth in a row on that ended before it was ready. */
+  readonly onUnbootable: (error: WorkersUnbootable) => void;
 }
 
 /** Why a worker is about to be gone, and what its task threw. */
@@ -67,6 +70,14 @@ export class WorkerUnavailable extends Error {
   readonly code = "WorkerUnavailable";
 }
 
+/** Worker after worker ends before it is ready: its module cannot be loaded, and trying again does not mend that. */
+export class WorkersUnbootable extends Error {
+  override readonly name = "WorkersUnbootable";
+  readonly code = "WorkersUnbootable";
+}
+
+/** Workers in a row that may end before they are ready. */
+const BOOT_FAILURES_MAX = 5;
 /** How long a child may take to load its module. */
 const BOOT_MS = 30_000;
 /** How long a killed one may take to be gone: on a machine with more to do than cores, longer than one thinks. */
@@ -87,19 +98,24 @@ export function createPool(options: PoolOptions): Pool {
   const pool = new Set<Worker>();
   const empty = Promise.withResolvers<void>();
   let draining = false;
+  let bootFailures = 0;
 
   const idle = (): readonly Worker[] => [...pool].filter((worker) => worker.work === null && worker.leaving === null);
   const spawn = (): Worker => {
     const worker = spawnWorker(options);
     pool.add(worker);
     worker.child.on("message", (message: FromChild) => {
+      if (message.kind === "ready") bootFailures = 0;
       hear(worker, { message, options });
       if (draining && worker.work === null) leave(worker, DRAINED);
     });
     // `close` and not `exit`: what it said last is heard before.
     worker.child.on("close", (code, signal) => {
       pool.delete(worker);
-      bury(worker, { how: signal === null ? `exit code ${code}` : signal, options });
+      const how = signal === null ? `exit code ${code}` : signal;
+      if (!worker.isReady) bootFailures += 1;
+      bury(worker, { how, options });
+      if (bootFailures >= BOOT_FAILURES_MAX && !draining) options.onUnbootable(unbootable(worker, how));
       if (draining && pool.size === 0) empty.resolve();
     });
     return worker;
@@ -129,6 +145,14 @@ export function createPool(options: PoolOptions): Pool {
       for (const take of takeBack) take();
     },
   };
+}
+
+function unbootable({ leaving }: Worker, how: string): WorkersUnbootable {
+  return new WorkersUnbootable(
+    `${BOOT_FAILURES_MAX} workers in a row ended before they were ready; the last one: ${leaving?.how ?? how}. ` +
+      "What it printed is above. No run has failed: mend the cause (a missing file, a missing flag of Node, a package " +
+      "that is not installed), then start the supervisor again",
+  );
 }
 
 function spawnWorker(options: PoolOptions): Worker {
@@ -213,7 +237,10 @@ function bury(worker: Worker, of: { readonly how: string; readonly options: Pool
   worker.leaving = end;
   of.options.onGone(identity, end.how);
   const answer = leaving?.answer;
-  work?.onEnd(answer === undefined ? { kind: "failed", how: end.how, error: end.error } : { kind: "answered", answer });
+  const isDrained = end === DRAINED;
+  work?.onEnd(
+    answer === undefined ? { kind: "failed", how: end.how, error: end.error, isDrained } : { kind: "answered", answer },
+  );
 }
 
 /** A message that cannot be sent is no news: that worker's exit is on its way. */

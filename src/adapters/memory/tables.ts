@@ -7,7 +7,6 @@ import {
   type Of,
   type Refused,
   type Row,
-  claimed,
   committed,
   hasEnded,
   isExpired,
@@ -17,6 +16,7 @@ import {
   stirred,
   told,
 } from "../../protocol/row.ts";
+import { claimed } from "../../protocol/row-claim.ts";
 import { handedOver } from "../../protocol/row-hand-over.ts";
 import { type Turn, turnLeft, turnTaken } from "../../protocol/turn.ts";
 import { placed, purged } from "../../protocol/row-removal.ts";

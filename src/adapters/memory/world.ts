@@ -21,8 +21,11 @@ export interface MemoryChain extends Chain {
   next(): number | null;
   /** An attempt leaves: what it is to do. */
   begin(name: string): { readonly task: Task; readonly attempt: number };
-  /** What became of that attempt; an answer to an older one changes nothing. */
-  end(name: string, attempt: number, answer: Answer | null): void;
+  /**
+   * What became of that attempt; an answer to an older one changes nothing. Null: it gave none. `isDeath`: its process is
+   * known to have died, unless told otherwise.
+   */
+  end(name: string, attempt: number, answer: Answer | null, isDeath?: boolean): void;
 }
 
 export interface MemoryWorld extends World {
@@ -89,13 +92,13 @@ function memoryChain(of: { readonly clock: Clock; readonly random: Random; reado
       executions.set(name, execution);
       return { task: taskOf(execution), attempt: execution.attempt };
     },
-    end: (name, attempt, answer) => {
+    end: (name, attempt, answer, isDeath = true) => {
       const execution = found(name);
       if (execution.stage !== "trying" || execution.attempt !== attempt) return;
       const now = clock.now();
       const next =
         answer === null
-          ? failed(execution, { now, rescueMs: limits.rescueMs, atOnce: false })
+          ? failed(execution, { now, limits, atOnce: false, isDeath })
           : answered(execution, { answer, now });
       executions.set(name, next);
     },

@@ -1,0 +1,68 @@
+/**
+ * Claiming a run: the one way in which an invocation gets hold of it, and the one place where a death is counted.
+ */
+import { type Entry, sameEntry, sameGroup } from "./entry.ts";
+import { type Changed, type Of, type Refused, type Row, hasEnded } from "./row.ts";
+
+export interface Claim extends Of {
+  readonly chain: number;
+  readonly entry: Entry;
+  /** The retry of this entry whose process is known to have died; null or absent without such evidence. */
+  readonly died?: number | null;
+  /** A random name of this invocation. */
+  readonly owner: string;
+  readonly leaseUntil: number;
+}
+
+/** `overtook`: the owner that had not released the run, or null. */
+export type ClaimOutcome =
+  | (Changed<"granted"> & { readonly overtook: string | null })
+  | Changed<"superseded">
+  | Changed<"terminal">
+  | Refused;
+
+/**
+ * Schedule 1: attempt 0 of a beat is frozen before its claim; attempt 1 does the beat and releases; 0 thaws. It is
+ * refused: the epoch in its payload is over, and its retry is not above the one that claimed its entry.
+ */
+export function claimed(row: Row, claim: Claim): ClaimOutcome {
+  if (hasEnded(row)) return { kind: "terminal", row };
+  const { entry } = claim;
+  const next = row.epoch === entry.epoch;
+  const retried = sameEntry(row.entry, entry) && (row.entry?.retry ?? 0) < entry.retry;
+  if (row.chain !== claim.chain || !(next || retried)) return { kind: "superseded", row };
+  const overtaken = row.owner !== null;
+  return {
+    kind: "granted",
+    overtook: row.owner,
+    row: {
+      ...row,
+      epoch: row.epoch + 1,
+      owner: claim.owner,
+      leaseUntil: claim.leaseUntil,
+      entry,
+      claims: row.claims + 1,
+      asks: row.asks + row.will,
+      ...(row.status === "queued" ? { status: "running", statusSince: claim.now } : {}),
+      chainClaims: row.chainClaims + 1,
+      park: null,
+      // Schedules 3 to 5: the owner that lost the run may still act inside its lease, lapsed or not by our clock.
+      quietUntil: overtaken ? Math.max(row.quietUntil, row.leaseUntil ?? 0) : row.quietUntil,
+      takeovers: row.takeovers + (overtaken ? 1 : 0),
+      deaths: deathsAfter(row, deadOf(claim)),
+    },
+  };
+}
+
+/** The attempt of the claim's own entry whose process is known to have died. */
+export const deadOf = ({ entry, died = null }: Pick<Claim, "entry" | "died">): Entry | null =>
+  died === null ? null : { ...entry, retry: died };
+
+/**
+ * A death is counted once, and only with evidence: the run has an owner, and the attempt that claimed it is the one whose
+ * process is known to have died. An owner that a store outage left behind, and an entry that no process claimed, are none.
+ */
+export function deathsAfter(row: Row, dead: Entry | null): number {
+  const isDead = row.owner !== null && dead !== null && sameGroup(row.entry, dead);
+  return row.deaths + (isDead ? 1 : 0);
+}
