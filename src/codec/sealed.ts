@@ -41,7 +41,7 @@ export function encodeSealed(of: SealedEvents): EncodedSealed {
 
 /** Throws `Unreadable` where the bytes are not what the reference names, or are of a format that is not known. */
 export function decodeSealed(ref: SealedRef, bytes: Uint8Array): SealedEvents {
-  const text = decompress(bytes, { what: `sealed events ${ref.from} to ${ref.to}`, bytesMax: ref.bytes }).toString("utf8");
+  const text = decompress(bytes, { what: `sealed events ${ref.key}`, bytesMax: ref.bytes }).toString("utf8");
   if (sha256(text) !== ref.digest) {
     throw new Unreadable(`sealed events ${ref.key} have other content than their reference says`, "DigestMismatch");
   }

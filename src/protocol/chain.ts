@@ -49,12 +49,6 @@ export const AFTER_BEAT: { readonly [R in Route]: ChainState } = {
 /** Attempts of a task after the first, for every task but a beat; then Rescue looks after the run. */
 export const RETRY_DELAYS_MS: readonly number[] = [0, 1_000, 2_000, 4_000];
 
-/**
- * Attempts of one entry of Beat before the run is handed to its next execution: the history of an execution has a bound.
- * An entry that no process claimed is no death, so the hand-over counts none, and the run goes on.
- */
-export const ENTRY_ATTEMPTS_MAX = 100;
-
 /** Before the attempt that follows so many failures of one entry: at once, then 1, 2, 4 seconds and so on. */
 export const beatDelayMs = (failures: number, msMax: number): number =>
   failures <= 1 ? 0 : Math.min(msMax, 1_000 * 2 ** (failures - 2));

@@ -7,7 +7,7 @@
  * that attempt would be refused by its own dead predecessor, for ever.
  */
 import { AFTER_BEAT, type ChainState, type Payload, type Task, type TaskResult } from "./chain.ts";
-import { ENTRY_ATTEMPTS_MAX, RETRY_DELAYS_MS, beatDelayMs } from "./chain.ts";
+import { RETRY_DELAYS_MS, beatDelayMs } from "./chain.ts";
 import { RETRY_GROUP } from "./entry.ts";
 import { unreachable } from "../core/invariant.ts";
 import type { Limits } from "./limits.ts";
@@ -21,7 +21,7 @@ export interface Execution {
    * goes on to the next state. `ended`: over.
    */
   readonly stage: "due" | "trying" | "waiting" | "ended";
-  /** Which attempt of this entry of its state is out or next: 0 at every new entry, `RETRY_GROUP` more after each failure. */
+  /** Which attempt of this entry of its state is out or next: 0 at every new entry; a beat's counts by `RETRY_GROUP`. */
   readonly retry: number;
   /** The attempt of this entry whose process is known to have died last; null when there is none. */
   readonly died: number | null;
@@ -112,7 +112,7 @@ function afterBeat(
 
 export interface Failure {
   readonly now: number;
-  readonly limits: Pick<Limits, "rescueMs" | "backoffMsMax">;
+  readonly limits: Pick<Limits, "rescueMs" | "entryAttemptsMax" | "backoffMsMax">;
   /** It died with its supervisor, so nothing is gained by a pause. */
   readonly atOnce: boolean;
   /** Its process is known to have died. False where a store did not answer, or where no process could be started. */
@@ -126,17 +126,19 @@ export interface Failure {
 export function failed(execution: Execution, of: Failure): Execution {
   const { now, limits, atOnce, isDeath } = of;
   const { state } = execution;
-  const failures = Math.floor(execution.retry / RETRY_GROUP) + 1;
+  // What a service retries by itself counts by one, and what the chain catches by a group.
+  const each = state === "Beat" ? RETRY_GROUP : 1;
+  const failures = Math.floor(execution.retry / each) + 1;
   // What is known of a beat's process is told to the Rescue of its run, and not overwritten by what becomes of that.
   const died = isDeath && state === "Beat" ? execution.retry : execution.died;
   const delayMs = state === "Beat" ? beatDelayMs(failures, limits.backoffMsMax) : RETRY_DELAYS_MS[failures - 1];
-  if (delayMs === undefined || failures >= ENTRY_ATTEMPTS_MAX) {
+  if (delayMs === undefined || failures >= limits.entryAttemptsMax) {
     return { ...execution, ...entry(now + limits.rescueMs), died, state: "Backoff", stage: "waiting" };
   }
   return {
     ...execution,
     stage: "due",
-    retry: failures * RETRY_GROUP,
+    retry: failures * each,
     died,
     readyAt: atOnce ? now : now + delayMs,
   };

@@ -46,6 +46,11 @@ export interface Limits {
   readonly beatsPerInvocation: number;
   /** How long a chain waits before it hands over a run whose attempts keep failing. */
   readonly rescueMs: number;
+  /**
+   * Attempts of one entry of Beat before the run is handed to its next execution, since the history of an execution has a
+   * bound. An entry that no process claimed is no death: the run goes on, and only its deadline ends it.
+   */
+  readonly entryAttemptsMax: number;
   /** The longest pause between two attempts of one entry, and of a run that waits for a store that does not answer. */
   readonly backoffMsMax: number;
   /**
@@ -75,6 +80,7 @@ export function limitsFor(beatMs: number, change: Partial<Limits> = {}): Limits 
     retentionMs: 24 * 3_600_000,
     beatsPerInvocation: 1,
     rescueMs: 60_000,
+    entryAttemptsMax: 100,
     backoffMsMax: 300_000,
     chainClaimsMax: 1_200,
     overdueMs: 60_000,

@@ -50,6 +50,8 @@ export class ActiveRun {
   recovered = false;
   /** Calls of which a try may have left that gave no answer, here or before: none of them is known not to have begun. */
   readonly unanswered = new Set<string>();
+  /** What is pending was decided on the condition that no message came since the inbox was read. */
+  isConditional = false;
   /** Calls that this invocation began. */
   readonly begun = new Set<string>();
   /** What was recorded has to be durable before the model hears of it (rule 2). */
@@ -172,11 +174,15 @@ export class ActiveRun {
     this.modelCalls = modelCalls;
   }
 
-  /** Forgets what is not committed, but for what it cost: replies that are dropped count as lost, at what they cost. */
+  /**
+   * Forgets what is not committed, but for what it cost: replies that are dropped count as lost, at what they cost. What was
+   * read of the inbox is read again.
+   */
   rewind(why: string): void {
     const dropped = this.#pending.filter(({ kind }) => kind === "ModelCallCompleted" || kind === "Compacted").length;
     const costs = this.#pending.filter(isCost);
     this.restore({ ...this.mark(), state: this.#committed, pending: [] });
+    this.stirsRead = this.#row.stirsSeen;
     if (dropped > 0) this.record({ kind: "ModelCallLost", at: this.now, calls: dropped, why });
     for (const cost of costs) this.record(cost);
   }
@@ -201,6 +207,7 @@ export class ActiveRun {
    */
   async commit(options: CommitOptions): Promise<"committed" | "stirred" | "tooLarge"> {
     if (!isTerminal(this.#state.phase)) this.#account();
+    this.isConditional = options.unlessStirred === true;
     const row = this.#row;
     const version = row.version + 1;
     const added = this.hasPending ? [{ version, epoch: row.epoch, events: this.#pending }] : [];
@@ -218,6 +225,7 @@ export class ActiveRun {
     if (outcome.kind === "fenced") throw new Fenced(`epoch ${row.epoch} is over, epoch ${outcome.row.epoch} has it`);
     if (outcome.kind === "unreadable") throw new Unreadable(`run ${row.run} has format ${outcome.row.format} now`);
     this.#row = outcome.row;
+    this.isConditional = false;
     if (outcome.kind === "stirred") return "stirred";
     noteStatus(this.world, { from: row, to: outcome.row, code: this.#state.failure?.code ?? null });
     this.#committed = this.#state;

@@ -199,12 +199,12 @@ export class Stage {
     const actor = this.#idle();
     const { task, attempt } = chain.begin(name);
     const takeBack = this.#clock.after(BEAT_MS, () => actor.die());
-    const end = (answer: TaskResult | null): void => {
+    const end = (answer: TaskResult | null, isDeath = true): void => {
       takeBack();
       actor.isBusy = false;
       if (answer?.kind === "exit") actor.die();
       const heard = answer?.kind === "exit" ? ({ kind: "beat", reply: answer.reply } as const) : answer;
-      chain.end(name, attempt, heard);
+      chain.end(name, attempt, heard, isDeath);
     };
     this.#attempts.set(actor, { name, attempt });
     actor.isBusy = true;
@@ -217,6 +217,7 @@ export class Stage {
       },
       (error: unknown) => {
         this.#expect(error);
+        end(null, !(error instanceof StoreUnreachable));
         actor.die();
       },
     );
@@ -242,7 +243,7 @@ export class Stage {
 
   #presumeDead(actor: Actor): void {
     const out = this.#attempts.get(actor);
-    if (out !== undefined) this.world.chain.end(out.name, out.attempt, null);
+    if (out !== undefined) this.world.chain.end(out.name, out.attempt, null, false);
   }
 
   /** A person looks at the outside world and says what became of the first call that is unknown. */

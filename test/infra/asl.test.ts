@@ -210,7 +210,12 @@ describe("the same chain as the one that the other worlds run", () => {
 
   function moved(chain: Execution, of: { answer: Answer; fails: boolean; wakes: boolean }): Execution {
     const settled = of.fails
-      ? failed(chain, { now: 0, limits: { rescueMs: 60_000, backoffMsMax: 300_000 }, atOnce: false, isDeath: true })
+      ? failed(chain, {
+          now: 0,
+          limits: { rescueMs: 60_000, entryAttemptsMax: 100, backoffMsMax: 300_000 },
+          atOnce: false,
+          isDeath: true,
+        })
       : answered(chain, { answer: of.answer, now: 0 });
     const next = of.wakes && chain.state === "Park" && !of.fails ? woken(settled, 0) : settled;
     return next.stage === "ended" ? next : begun(next, "token");

@@ -18,6 +18,8 @@ const CHECKERS: Readonly<Record<string, Checker>> = {
   cancelStops,
   damageStops,
   endsForAReason,
+  callsAccounted,
+  deathsAreReal,
   gatesHold,
   sagas: wrongWithSagas,
 };
@@ -150,6 +152,38 @@ function gatesHold(history: Simulated): readonly string[] {
       violations.push(`${gate}: ${as} was accepted and does not count`);
   }
   return violations;
+}
+
+/**
+ * Every model call that was paid for is in a debit: at what it cost, or as lost at an estimate. And none is debited that was
+ * never made, but where an invocation was overtaken: it may have made one.
+ */
+function callsAccounted(history: Simulated): readonly string[] {
+  const { paid } = history;
+  const { asks, takeovers } = finalRow(history);
+  const accounted = accountedIn(history);
+  return [
+    ...(paid <= accounted ? [] : [`${paid} model calls were paid for, and ${accounted} are debited`]),
+    ...(accounted <= paid + takeovers ? [] : [`${accounted} model calls are debited, and ${paid} were paid for`]),
+    ...(asks === 0 ? [] : [`its row ends with ${asks} model calls that no debit accounts for`]),
+  ];
+}
+
+function accountedIn(history: Simulated): number {
+  const events = eventsOf(history);
+  return events.reduce((sum, event, index) => {
+    if (event.kind !== "BudgetDebited" || event.debit.tokensIn === undefined) return sum;
+    const before = events[index - 1];
+    const isEstimated = event.for === "lost model calls, estimated";
+    return sum + (isEstimated && before?.kind === "ModelCallLost" ? before.calls : 1);
+  }, 0);
+}
+
+/** A death is counted only where a process died that had the run: an outage never is. */
+function deathsAreReal(history: Simulated): readonly string[] {
+  const most = Math.max(...history.stored.map(({ row }) => row.deaths));
+  const { deaths } = history.record;
+  return most <= deaths ? [] : [`${most} deaths were counted, and ${deaths} processes died`];
 }
 
 /** A run fails for a reason that its script or its faults can give it, and for no other. */

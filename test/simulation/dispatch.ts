@@ -15,6 +15,9 @@ import { type Sim, isCalm, strike } from "./sim.ts";
 
 type Perform = (task: Task) => Promise<TaskResult>;
 
+/** What the chain hears of a task: its result, that its process died, or nothing of which it could tell that. */
+type Heard = TaskResult | "died" | "no answer";
+
 /** What each process does with a task; its memory lives as long as the process. */
 const performs = new WeakMap<Actor, Perform>();
 
@@ -55,10 +58,10 @@ function versionNow(sim: Sim): string {
   return String(sim.deployed);
 }
 
-/** Gives a task to a process; `onEnd` hears once what came of it, or null where the process died. */
+/** Gives a task to a process; `onEnd` hears once what came of it. */
 function give(
   sim: Sim,
-  of: { readonly task: Task; readonly name: string; readonly onEnd: (result: TaskResult | null) => void },
+  of: { readonly task: Task; readonly name: string; readonly onEnd: (heard: Heard) => void },
 ): Actor {
   const { task, name, onEnd } = of;
   const { record, clock, chances } = sim;
@@ -68,14 +71,14 @@ function give(
   actor.phase = null;
   actor.isBusy = true;
   let isOver = false;
-  const end = (result: TaskResult | null): void => {
+  const end = (heard: Heard): void => {
     if (isOver) return;
     isOver = true;
     takeBack();
     actor.isBusy = false;
-    record.note(actor.name, `task ${actor.task} of ${name}: ${result === null ? "no answer" : wordsOf(result)}`);
-    onEnd(result);
-    if (result?.kind !== "exit") return;
+    record.note(actor.name, `task ${actor.task} of ${name}: ${typeof heard === "string" ? heard : wordsOf(heard)}`);
+    onEnd(heard);
+    if (typeof heard === "string" || heard.kind !== "exit") return;
     record.exits += 1;
     actor.die();
   };
@@ -84,7 +87,7 @@ function give(
     record.note(actor.name, "killed at its deadline");
     actor.die();
   });
-  actor.whenDead(() => end(null));
+  actor.whenDead(() => end("died"));
   record.note(
     actor.name,
     `task ${actor.task} of ${name}: ${task.kind} ${"attempt" in task ? `#${task.attempt.retry}` : ""}`,
@@ -96,6 +99,7 @@ function give(
     (error: unknown) => {
       // The store gave no answer: the process is not used again. Anything else is a mistake.
       if (!(error instanceof StoreUnreachable)) record.mistake(actor.name, error);
+      else end("no answer");
       actor.die();
     },
   );
@@ -114,11 +118,13 @@ export function dispatch(sim: Sim, name: string): void {
   // Where the one that is heard was refused by the other, only a sweeper goes on with the run.
   const isTwice = sim.plan.repaired === "losses" && mayStrike(sim);
   const heardFirst = !isTwice || sim.chances.scheduler.oneIn(2);
-  const heard = (result: TaskResult | null): void => {
+  const heard = (told: Heard): void => {
+    const result = typeof told === "string" ? null : told;
     // Where a process can answer and end, the chain goes on from its answer.
     const answer = result?.kind === "exit" ? ({ kind: "beat", reply: result.reply } as const) : result;
+    if (told === "died" && task.kind === "beat") sim.record.deaths += 1;
     const before = chain.executions.get(name);
-    chain.end(name, attempt, answer);
+    chain.end(name, attempt, answer, told === "died");
     const after = chain.executions.get(name);
     if (after === undefined || after === before) return;
     if (answer === null && after.state === "Backoff") sim.record.reached.add(`chain ${task.kind} out of attempts`);
@@ -126,11 +132,12 @@ export function dispatch(sim: Sim, name: string): void {
   };
   const unheard = (): void => undefined;
   const actor = give(sim, { task, name: shortOf(name), onEnd: heardFirst ? heard : unheard });
-  if (heardFirst) actor.giveUpOn = () => heard(null);
+  // It may well be alive: that the chain lost its connection is no evidence.
+  if (heardFirst) actor.giveUpOn = () => heard("no answer");
   if (!isTwice) return;
   strike(sim, `task ${task.kind} sent twice`);
   const other = give(sim, { task, name: shortOf(name), onEnd: heardFirst ? unheard : heard });
-  if (!heardFirst) other.giveUpOn = () => heard(null);
+  if (!heardFirst) other.giveUpOn = () => heard("no answer");
 }
 
 const shortOf = (name: string): string => `x${name.slice(name.lastIndexOf("-") + 1)}`;
@@ -164,8 +171,8 @@ export function sweepIfDue(sim: Sim): void {
     give(sim, {
       task: { kind: "sweep" },
       name: "sweeper",
-      onEnd: (result) => {
-        if (result === null) record.reached.add("sweep died");
+      onEnd: (heard) => {
+        if (typeof heard === "string") record.reached.add("sweep died");
       },
     });
   }

@@ -35,6 +35,8 @@ export interface Simulated extends History {
   readonly seed: string;
   readonly plan: Plan;
   readonly outside: Pick<Services, "effects" | "begun">;
+  /** Model calls that were paid for. */
+  readonly paid: number;
   readonly answers: readonly Placed<Answered>[];
   readonly decisions: readonly Decided[];
   readonly record: Recorder;
@@ -61,7 +63,7 @@ export function historyOf(sim: Sim, of: Pick<Simulated, "seed" | "calm" | "ended
     steps: record.step,
     reached: record.reached,
   };
-  return { ...of, ...seen, plan, record, stored: record.rows, faults, decisions: sim.decisions };
+  return { ...of, ...seen, plan, record, stored: record.rows, faults, decisions: sim.decisions, paid: outside.paid() };
 }
 
 /** Tells of every row as it is stored, by wrapping the map that holds them. */

@@ -30,6 +30,10 @@ export const KILL_LATE_MS = 50;
 /** What the world believes of its clocks: they differ by less than this, a late kill included. */
 export const SKEW_MS = 200;
 export const RESCUE_MS = 1_000;
+/** Attempts of one entry before its run is handed over: few enough for a history to come to that. */
+export const ATTEMPTS_MAX = 5;
+/** The longest pause between two attempts of one entry, and of a run that waits for a store. */
+export const BACKOFF_MS = 4_000;
 export const SETTLE_MS = 300;
 export const TIMEOUT_MS = 400;
 /** How often the sweeper comes. */
@@ -40,8 +44,9 @@ export const PERSON_MS = 4_000;
 export const OVERDUE_MS = 5_000;
 /** A gate expires after this time: some people come too late. */
 export const GATE_MS = 3_000;
-/** The longest time for which the store is away. */
+/** The longest time for which a store is away; now and then it is away for longer. */
 export const OUTAGE_MS = 12_000;
+export const LONG_OUTAGE_MS = 180_000;
 
 const WITHIN_MARGIN_MS = SKEW_MS - KILL_LATE_MS;
 
@@ -145,6 +150,8 @@ const ATTEMPTS_MS = RETRY_DELAYS_MS.reduce((sum, delayMs) => sum + delayMs, 0);
 export function livenessMsOf(of: Pick<Plan, "mode" | "repaired" | "deploys" | "isGated" | "saga">): number {
   const { mode, repaired, deploys, isGated, saga } = of;
   const rescued = LEASE_MS + ATTEMPTS_MS + RESCUE_MS + LEASE_MS;
+  // It had just begun to wait when the last fault was over; whatever it waits for then, the waits are rounded up.
+  const backsOff = 2 * (BACKOFF_MS + ROUNDED_MS);
   // A sweep that comes too early finds a lease, and leaves the run to the next one.
   const overdue = OVERDUE_MS + TIMES.waitSecondsMax * 1_000;
   const swept = repaired !== "nothing" ? 2 * (SWEEP_MS + LEASE_MS) + overdue : 0;
@@ -157,7 +164,7 @@ export function livenessMsOf(of: Pick<Plan, "mode" | "repaired" | "deploys" | "i
     (PERSON_MS + SETTLE_MS + GATE_MS + 2 * ROUNDED_MS);
   // Whoever waits for a moment of another clock waits for the difference as well, at each of these places.
   const skew = 6 * mode.skewMs;
-  return rescued + swept + quiet + questions + skew;
+  return rescued + backsOff + swept + quiet + questions + skew;
 }
 
 /** A run that goes in circles asks about the same call until three of its results are equal, and denials are others. */

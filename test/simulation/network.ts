@@ -5,9 +5,9 @@
 import type { World } from "../../src/ports/world.ts";
 import { StoreUnreachable } from "../../src/ports/world.ts";
 import type { Actor } from "./actor.ts";
-import { BEAT_MS, OUTAGE_MS } from "./modes.ts";
+import { BEAT_MS, LONG_OUTAGE_MS, OUTAGE_MS } from "./modes.ts";
 import type { Call, FaultKind, Operation } from "./record.ts";
-import { type Sim, isCalm, strike } from "./sim.ts";
+import { type Outage, STORES, type Sim, isCalm, strike } from "./sim.ts";
 
 const ANY = ["crash before", "crash after", "unavailable", "answer late"] as const;
 /** Only a conditional write may answer that nobody knows. */
@@ -44,6 +44,10 @@ export const MEETS: { readonly [O in Operation]: readonly FaultKind[] } = {
   "chain.start": ANY,
   "chain.wake": ANY,
 };
+
+const CONDITIONALS: ReadonlySet<Operation> = new Set(
+  (Object.keys(MEETS) as Operation[]).filter((operation) => MEETS[operation] === CONDITIONAL),
+);
 
 /** How many of the next calls meet the same silence. */
 const CALLS_AWAY = 8;
@@ -116,15 +120,19 @@ async function sent(request: Request): Promise<unknown> {
   if (fault === "lands late") launch(request, log);
   if (fault !== null && !ARRIVES.has(fault)) log(fault, null);
   if (fault === "crash before") return crash(actor);
-  if (fault === "unavailable") throw new StoreUnreachable("the store does not answer");
-  if (fault === "not applied" || fault === "throttled" || fault === "lands late") return AMBIGUOUS;
+  if (fault === "unavailable") throw new StoreUnreachable("the store does not answer", { store: request.operation });
+  if (fault === "throttled") return { ...AMBIGUOUS, isBusy: true };
+  if (fault === "not applied" || fault === "lands late") return AMBIGUOUS;
   const outcome = await request.send();
   log(fault, outcome);
   if (request.operation === "table.claim") noticePhase(actor, outcome);
   if (fault === "crash after") return crash(actor);
   if (fault === "answer late") await new Promise<void>((go) => actor.clock.after(lateMs(sim), go));
   await actor.pause();
-  return fault === "answer lost" ? AMBIGUOUS : outcome;
+  if (fault !== "answer lost") return outcome;
+  // Of a call that is no conditional write nothing can be told but that its answer did not come.
+  if (!CONDITIONALS.has(request.operation)) throw new StoreUnreachable("no answer", { store: request.operation });
+  return AMBIGUOUS;
 }
 
 /** Faults that meet the answer and not the request. */
@@ -176,7 +184,7 @@ function faultOf({ sim, actor, operation, of }: Request): FaultKind | null {
   if (away !== null) return away;
   const wrong = operation === "objects.get" ? sim.damaged.get(String(of[0])) : undefined;
   if (wrong !== undefined) return wrong.how;
-  const { chances, plan, outage, clock } = sim;
+  const { chances, plan, outage, clock, record } = sim;
   // People are many in a storm: the faults are meant for the run as well.
   if (!chances.network.oneIn(actor.isPerson ? 2 * plan.oneIn : plan.oneIn)) return null;
   const fault = chances.network.pick(
@@ -184,8 +192,11 @@ function faultOf({ sim, actor, operation, of }: Request): FaultKind | null {
   );
   strike(sim, `${operation} ${fault}`);
   if ((fault === "throttled" || fault === "unavailable") && outage === null) {
-    const until = chances.network.oneIn(3) ? clock.now() + chances.network.below(OUTAGE_MS) : clock.now();
-    sim.outage = { flavour: fault, until, callsLeft: chances.network.below(CALLS_AWAY) };
+    const until = chances.network.oneIn(3) ? clock.now() + outageMs(sim) : clock.now();
+    const flavour = fault === "unavailable" && chances.network.oneIn(3) ? "unheard" : fault;
+    const store = chances.network.oneIn(2) ? storeOf(operation) : chances.network.pick(STORES);
+    sim.outage = { store, flavour, until, callsLeft: chances.network.below(CALLS_AWAY) };
+    record.reached.add(`outage of ${store} ${flavour}`);
   }
   return fault;
 }
@@ -201,9 +212,17 @@ function silence(sim: Sim, operation: Operation): FaultKind | null {
     sim.outage = null;
     return null;
   }
+  if (outage.store !== "everything" && outage.store !== storeOf(operation)) return null;
   outage.callsLeft -= 1;
-  const meets = MEETS[operation];
-  const fault = meets.includes(outage.flavour) ? outage.flavour : "unavailable";
+  if (outage.flavour === "unheard") return "answer lost";
+  const fault = MEETS[operation].includes(outage.flavour) ? outage.flavour : "unavailable";
   record.reached.add(`${operation} ${fault}`);
   return fault;
+}
+
+const storeOf = (operation: Operation): Outage["store"] => operation.split(".")[0] as Outage["store"];
+
+/** Most outages are over soon; some last for longer than several leases. */
+function outageMs({ chances }: Sim): number {
+  return chances.network.below(chances.network.oneIn(4) ? LONG_OUTAGE_MS : OUTAGE_MS);
 }

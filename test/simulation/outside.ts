@@ -18,6 +18,8 @@ import { type Script, TOOLS, type ToolName, harmlessIn, replyOf, scriptOf } from
 
 export interface Outside {
   readonly services: Services;
+  /** Model calls that were paid for, whatever became of their replies. */
+  readonly paid: () => number;
   /** The agent as one process has it: its tools wait and stop with that process. */
   agentIn(here: Process): Agent;
 }
@@ -50,6 +52,10 @@ export function outside(options: OutsideOptions): Outside {
   const budget = { beats: chance.oneIn(20) ? 3 : 40, takeovers: chance.oneIn(12) ? 2 : 1_000 };
   // In some histories what throws is tried again with its key, by whoever has the run by then.
   const retry = chance.child("retrying").oneIn(4) ? { attempts: 3, backoffMs: 20 } : null;
+  let paid = 0;
+  const pay = (): void => {
+    paid += 1;
+  };
   const moodOf = (): Mood | undefined => (isCalm() ? undefined : MOODS[moods.below(MOODS_ONE_IN)]);
   const agentIn = (here: Process): Agent =>
     defineAgent({
@@ -59,7 +65,10 @@ export function outside(options: OutsideOptions): Outside {
       dial: options.isDialled ? "auto" : "always",
       instructions: "",
       task: z.object({}),
-      model: scriptedModel({ name: "script", reply: (conversation) => reply({ here, script, moodOf }, conversation) }),
+      model: scriptedModel({
+        name: "script",
+        reply: (conversation) => reply({ here, script, moodOf, pay }, conversation),
+      }),
       tools: Object.fromEntries(
         TOOLS.map((name) => [name, toolIn({ ...{ here, services, script, retry }, ...options }, name)]),
       ),
@@ -71,7 +80,7 @@ export function outside(options: OutsideOptions): Outside {
       budget,
       ...(options.isArchived ? { retention: { archive: "cold" } } : {}),
     }) as Agent;
-  return { services, agentIn };
+  return { services, agentIn, paid: () => paid };
 }
 
 function toolIn(
@@ -111,14 +120,22 @@ const MOODS_ONE_IN = 30;
 const HANGS_MS = 2_000;
 
 async function reply(
-  of: { readonly here: Process; readonly script: Script; readonly moodOf: () => Mood | undefined },
+  of: {
+    readonly here: Process;
+    readonly script: Script;
+    readonly moodOf: () => Mood | undefined;
+    /** The provider has begun to answer. */
+    readonly pay: () => void;
+  },
   conversation: Conversation,
 ): Promise<ScriptedReply> {
-  const { here, script, moodOf } = of;
+  const { here, script, moodOf, pay } = of;
   await here.pause();
   const mood = moodOf();
   if (mood !== undefined) here.note(`the model ${mood}`);
   if (mood === "is away") throw Object.assign(new Error("connection reset"), { code: "ECONNRESET" });
+  const said = mood === "says nothing" ? { tokensIn: 1, tokensOut: 0 } : replyOf(script, conversation);
+  pay();
   if (mood === "hangs") await later(here.clock, { ms: HANGS_MS, signal: null });
-  return mood === "says nothing" ? { tokensIn: 1, tokensOut: 0 } : replyOf(script, conversation);
+  return said;
 }

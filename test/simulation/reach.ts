@@ -12,6 +12,7 @@ import { MODES } from "./modes.ts";
 import { MEETS } from "./network.ts";
 import { FAULT_KINDS } from "./record.ts";
 import { replay } from "./replay.ts";
+import { STORES } from "./sim.ts";
 import { sagaCells } from "./saga-cells.ts";
 import { seenIn } from "./seen.ts";
 import { SHOWN_ELSEWHERE, WITNESSES } from "./witnesses.ts";
@@ -35,6 +36,10 @@ const CHAIN = [
   ...["chain beat out of attempts", "chain park out of attempts", "chain rescue out of attempts"],
   ...["two sweepers", "sweep died"],
 ];
+
+const OUTAGES = STORES.flatMap((store) =>
+  ["unavailable", "unheard", "throttled"].map((flavour) => `outage of ${store} ${flavour}`),
+);
 
 const PEOPLE = [
   ...["delivered", "duplicate", "late", "unheard"].map((outcome) => `steer send ${outcome}`),
@@ -82,6 +87,7 @@ export const CELLS: readonly string[] = [
   ...OPERATIONS.flatMap(([operation, faults]) => faults.map((fault) => `${operation} ${fault}`)),
   ...PHASE_NAMES.flatMap((phase) => STRUCK.map((what) => `phase ${phase} ${what}`)),
   ...CHAIN,
+  ...OUTAGES,
   ...PEOPLE,
   ...DECISIONS,
   ...UPGRADES,
@@ -137,6 +143,7 @@ export class Reach {
   lines(): readonly string[] {
     const rest = [
       ...CHAIN,
+      ...OUTAGES,
       ...PEOPLE,
       ...DECISIONS,
       ...UPGRADES,

@@ -73,6 +73,8 @@ export class Recorder {
   step = 0;
   /** Invocations that asked for the end of their process. */
   exits = 0;
+  /** Processes that died with a beat in their hands, as the chain heard. */
+  deaths = 0;
   #order = 0;
   readonly #now: () => number;
 

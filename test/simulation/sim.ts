@@ -24,9 +24,14 @@ export interface Flight {
   readonly land: () => Promise<void>;
 }
 
-/** The store is away for everybody, for so many calls and until then. */
+/** Which ports answer nothing. */
+export const STORES = ["table", "objects", "chain", "everything"] as const;
+
+/** Stores are away for every process and person, for so many calls and until then. */
 export interface Outage {
-  readonly flavour: "unavailable" | "throttled";
+  readonly store: (typeof STORES)[number];
+  /** `unheard`: requests arrive and are applied, and their answers are lost. */
+  readonly flavour: "unavailable" | "throttled" | "unheard";
   readonly until: number;
   callsLeft: number;
 }

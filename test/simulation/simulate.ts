@@ -13,6 +13,8 @@ import { STARTED_TWICE, copyExecution, dispatch, sweepIfDue } from "./dispatch.t
 import { type Simulated, historyOf, watchRows } from "./history.ts";
 import {
   type Mode,
+  ATTEMPTS_MAX,
+  BACKOFF_MS,
   BEAT_MS,
   GATE_MS,
   LIVENESS_STEPS,
@@ -74,7 +76,15 @@ function simOf(seed: string, mode: Mode): Sim {
   const record = new Recorder(() => clock.now());
   const chainOffsetMs = offsetIn({ plan, chances });
   const { beatsPerInvocation, chainClaimsMax, isGated, isArchived, isOrdered, isDialled } = plan;
-  const bounds = { settleMs: SETTLE_MS, skewMs: SKEW_MS, rescueMs: RESCUE_MS, gateMs: GATE_MS, overdueMs: OVERDUE_MS };
+  const bounds = {
+    settleMs: SETTLE_MS,
+    skewMs: SKEW_MS,
+    rescueMs: RESCUE_MS,
+    entryAttemptsMax: ATTEMPTS_MAX,
+    backoffMsMax: BACKOFF_MS,
+    gateMs: GATE_MS,
+    overdueMs: OVERDUE_MS,
+  };
   const change = { ...bounds, beatsPerInvocation, chainClaimsMax };
   const limits = limitsFor(BEAT_MS, change);
   const world = memoryWorld({ clock: offBy(clock, chainOffsetMs), limits, random: seededRandom(seed) });

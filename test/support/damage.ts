@@ -82,7 +82,9 @@ export class Copy {
   /** The newest snapshot with other content, and a row that vouches for it. */
   forge(to: (document: Snapshot) => object): void {
     const { key } = this.row.snapshot;
-    const document = JSON.parse(decompress(this.object(key), 1e7).toString("utf8")) as Snapshot;
+    const document = JSON.parse(
+      decompress(this.object(key), { what: "it", bytesMax: 1e7 }).toString("utf8"),
+    ) as Snapshot;
     const text = canonical(to(document));
     this.store.objects.set(key, compress(text));
     this.change({ snapshot: { ...this.row.snapshot, digest: sha256(text) } });

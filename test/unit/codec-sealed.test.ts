@@ -23,7 +23,10 @@ function written(of: SealedEvents): { readonly ref: SealedRef; readonly bytes: U
 /** A document of other content under a reference that fits it. */
 function forged(change: (document: Record<string, unknown>) => unknown): () => unknown {
   const { ref, bytes } = written(events);
-  const document = JSON.parse(decompress(bytes, 1e6).toString("utf8")) as Record<string, unknown>;
+  const document = JSON.parse(decompress(bytes, { what: "it", bytesMax: 1e6 }).toString("utf8")) as Record<
+    string,
+    unknown
+  >;
   const text = canonical(change(document));
   return () => decodeSealed({ ...ref, digest: sha256(text), bytes: Buffer.byteLength(text) }, compress(text));
 }

@@ -26,7 +26,10 @@ function written(state: State): { readonly pointer: SnapshotPointer; readonly by
 /** A document of other content under a pointer that fits it. */
 function forged(change: (document: Record<string, unknown>) => unknown): () => unknown {
   const { bytes } = written(newState());
-  const document = JSON.parse(decompress(bytes, 1e6).toString("utf8")) as Record<string, unknown>;
+  const document = JSON.parse(decompress(bytes, { what: "it", bytesMax: 1e6 }).toString("utf8")) as Record<
+    string,
+    unknown
+  >;
   const text = canonical(change(document));
   return () => decodeSnapshot({ version: 4, key: "here", digest: sha256(text) }, compress(text));
 }

@@ -50,13 +50,13 @@ describe("compression", () => {
   const text = "the same words again and again, ".repeat(100);
 
   test("gives back text and bytes, and makes them smaller", () => {
-    expect(decompress(compress(text), text.length).toString("utf8")).toBe(text);
+    expect(decompress(compress(text), { what: "it", bytesMax: text.length }).toString("utf8")).toBe(text);
     expect(compress(text).byteLength).toBeLessThan(text.length / 10);
-    expect(decompress(compress(""), 1).byteLength).toBe(0);
+    expect(decompress(compress(""), { what: "it", bytesMax: 1 }).byteLength).toBe(0);
   });
 
   test("gives no more than its bound, so a small object cannot fill the memory", () => {
-    expect(() => decompress(compress(text), text.length - 1)).toThrow(Unreadable);
+    expect(() => decompress(compress(text), { what: "it", bytesMax: text.length - 1 })).toThrow(Unreadable);
   });
 
   test.each([
@@ -64,7 +64,7 @@ describe("compression", () => {
     ["nothing", new Uint8Array()],
     ["the first half", compress("x".repeat(9_999)).slice(0, 8)],
   ])("of %s is unreadable", (_, bytes) => {
-    expect(() => decompress(bytes, 99_999)).toThrow(
+    expect(() => decompress(bytes, { what: "it", bytesMax: 99_999 })).toThrow(
       expect.objectContaining({ name: "Unreadable", code: "Unreadable" }),
     );
   });

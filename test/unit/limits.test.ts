@@ -17,7 +17,16 @@ describe("limits for a beat", () => {
 
   test("of a minute are these", () => {
     expect(limitsFor(MINUTE)).toEqual({
-      ...{ beatMs: MINUTE, drainMs: 5_000, backoffMsMax: 300_000, skewMs: 1_000, toolMs: 30_000, abortGraceMs: 250, modelMs: 45_000 },
+      ...{
+        beatMs: MINUTE,
+        drainMs: 5_000,
+        entryAttemptsMax: 100,
+        backoffMsMax: 300_000,
+        skewMs: 1_000,
+        toolMs: 30_000,
+        abortGraceMs: 250,
+        modelMs: 45_000,
+      },
       ...{
         settleMs: 30_000,
         idleRunMs: 2_592_000_000,

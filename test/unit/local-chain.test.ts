@@ -12,14 +12,7 @@ import {
   supervisorOf,
   takeSupervision,
 } from "../../src/adapters/local/processes.ts";
-import {
-  type Payload,
-  type Reply,
-  type Route,
-  ENTRY_ATTEMPTS_MAX,
-  RETRY_DELAYS_MS,
-  beatDelayMs,
-} from "../../src/protocol/chain.ts";
+import { type Payload, type Reply, type Route, RETRY_DELAYS_MS, beatDelayMs } from "../../src/protocol/chain.ts";
 import { RETRY_GROUP } from "../../src/protocol/entry.ts";
 import type { Clock } from "../../src/ports/world.ts";
 import { NOW, open, temporaryDir, temporaryStore } from "../process/fixtures/store.ts";
@@ -27,7 +20,7 @@ import { NOW, open, temporaryDir, temporaryStore } from "../process/fixtures/sto
 const PAYLOAD: Payload = { run: "local-run", born: "born", chain: 1, epoch: 4 };
 const NAME = "local-run-born-1";
 const RESCUE_MS = 60_000;
-const LIMITS = { rescueMs: RESCUE_MS, backoffMsMax: 300_000 };
+const LIMITS = { rescueMs: RESCUE_MS, entryAttemptsMax: 100, backoffMsMax: 300_000 };
 
 const reply = (route: Route, change: Partial<Reply> = {}): Answer => ({
   kind: "beat",
@@ -158,7 +151,7 @@ describe("park", () => {
     const { executions, attempt } = parkedIn(store);
     fail(executions, attempt);
     const second = begin(executions, NOW);
-    expect(taskOf(second)).toMatchObject({ kind: "park", attempt: { retry: 1_000 } });
+    expect(taskOf(second)).toMatchObject({ kind: "park", attempt: { retry: 1 } });
     expect(second.token).not.toBe(attempt.token);
     const chain = sqliteChain(store, at(NOW));
     expect(await chain.wake(tokenOf(attempt))).toEqual({ kind: "awake" });
@@ -172,7 +165,7 @@ describe("attempts that die", () => {
   it("are followed by higher retries of the same entry after growing pauses, then by a rescue (schedule 24)", () => {
     const executions = startedIn(temporaryStore());
     let now = NOW;
-    for (let failures = 1; failures < ENTRY_ATTEMPTS_MAX; failures += 1) {
+    for (let failures = 1; failures < LIMITS.entryAttemptsMax; failures += 1) {
       const attempt = begin(executions, now);
       expect(attempt).toMatchObject({ state: "Beat", retry: (failures - 1) * RETRY_GROUP, payload: PAYLOAD });
       const readyAt = now + beatDelayMs(failures, LIMITS.backoffMsMax);

@@ -119,7 +119,10 @@ describe("commit", () => {
     const table = await createdTable();
     const granted = row(await table.claim(claim()), "granted");
     const journal = Uint8Array.from({ length: 256 }, (_, index) => index);
-    const committed = row(await table.commit(commit(granted, { journal, now: NOW + 7, lastCheckpointAt: NOW + 7 })), "committed");
+    const committed = row(
+      await table.commit(commit(granted, { journal, now: NOW + 7, lastCheckpointAt: NOW + 7 })),
+      "committed",
+    );
     expect(committed).toMatchObject({
       version: 1,
       owner: null,

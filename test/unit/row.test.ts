@@ -130,12 +130,25 @@ describe("a commit", () => {
   test("adds one version, replaces what is known and leaves the rest", () => {
     const journal = new Uint8Array([1]);
     const spent = { ...row().spent, beats: 1 };
-    const outcome = committed(owned(), commit({ now: AT + 7, lastCheckpointAt: AT + 7, journal, spent, stirsSeen: 0, wakeAt: AT + 99 }));
+    const outcome = committed(
+      owned(),
+      commit({ now: AT + 7, lastCheckpointAt: AT + 7, journal, spent, stirsSeen: 0, wakeAt: AT + 99 }),
+    );
     expect(outcome).toEqual({
       kind: "committed",
       row: {
         ...owned(),
-        ...{ version: 1, commitId: "x1", journal, spent, claims: 1, asks: 0, will: 0, status: "running", phase: "AwaitingLLM" },
+        ...{
+          version: 1,
+          commitId: "x1",
+          journal,
+          spent,
+          claims: 1,
+          asks: 0,
+          will: 0,
+          status: "running",
+          phase: "AwaitingLLM",
+        },
         ...{ snapshot: { version: 1, key: "s1", digest: SHA }, wakeAt: AT + 99, deadline: AT + 9 },
         ...{ lastCheckpointAt: AT + 7 },
       },

@@ -138,7 +138,7 @@ describe("a running run", () => {
     await on.world.table.handOver({ ...row, now: on.clock.now() });
     wait(on);
     await sweep(on);
-    expect(rowOf(on, run)).toMatchObject({ chain: 2, takeovers: 0 });
+    expect(rowOf(on, run)).toMatchObject({ chain: 2, takeovers: 1 });
     expect(stageOf(on, nameOf({ ...row, chain: 2 }))).toBe("due");
   });
 });

@@ -238,7 +238,9 @@ describe("a journal", () => {
   test("that is damaged, or does not follow from its snapshot, is found", async () => {
     const damaged = copy();
     damaged.change({ journal: new Uint8Array([9, 9]) });
-    expect(await damaged.findings()).toEqual([expect.stringMatching(/^the journal: cannot be decompressed/)]);
+    expect(await damaged.findings()).toEqual([
+      expect.stringMatching(/^the journal: the journal cannot be decompressed/),
+    ]);
     const strange = copy();
     const version = strange.row.version;
     strange.change({ journal: encodeJournal([{ version, epoch: 67, events: [resulted("c99")] }]) });

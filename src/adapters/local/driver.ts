@@ -73,7 +73,7 @@ export type SupervisorEvent =
 
 export interface DriverOptions {
   readonly store: Store;
-  readonly limits: Pick<Limits, "beatMs" | "rescueMs" | "backoffMsMax">;
+  readonly limits: Pick<Limits, "beatMs" | "rescueMs" | "entryAttemptsMax" | "backoffMsMax">;
   readonly worker: WorkerOptions;
   readonly workers: number;
   readonly schedules: () => readonly ScheduledAgent[];

@@ -19,7 +19,7 @@ export interface Executions {
   begin(name: string, now: number): Execution | null;
   /** Moves it by what became of its attempt; null if that attempt is not the one that is out. */
   settle(attempted: Execution, step: (execution: Execution) => Execution): Execution | null;
-  /** The attempts that were out when the last supervisor died are dead: their successors may leave at once. */
+  /** The attempts that were out when the last supervisor died are dead. Their successors, and all that paused, may leave at once. */
   recover(of: Pick<Failure, "now" | "limits">): void;
 }
 
@@ -54,6 +54,8 @@ export function executionsOf(store: Store): Executions {
     recover: (of) =>
       atomically(store, () => {
         for (const execution of table.trying()) table.update(failed(execution, { ...of, atOnce: true, isDeath: true }));
+        // What kept attempts from succeeding may be mended: a new supervisor does not wait for the rest of a pause.
+        for (const execution of table.backingOff()) table.update({ ...execution, readyAt: of.now });
       }),
   };
 }
@@ -68,6 +70,7 @@ function tableOf(db: DatabaseSync) {
   const byName = select("name = ?");
   const byToken = select("token = ?");
   const trying = select("stage = 'trying'");
+  const backingOff = select("stage = 'due' AND retry > 0");
   const firstReady = db.prepare("SELECT name FROM executions WHERE readyAt <= ? ORDER BY readyAt, rowid LIMIT 1");
   const insert = db.prepare(
     `INSERT INTO executions (${columns})
@@ -84,6 +87,7 @@ function tableOf(db: DatabaseSync) {
     byName: (name: string) => foundOrNull(byName.get(name)),
     byToken: (token: string) => foundOrNull(byToken.get(token)),
     trying: (): readonly Execution[] => (trying.all() as unknown as readonly Found[]).map(executionOf),
+    backingOff: (): readonly Execution[] => (backingOff.all() as unknown as readonly Found[]).map(executionOf),
     firstReady: (now: number): string | null => (firstReady.get(now) as { name: string } | undefined)?.name ?? null,
     insert: (execution: Execution): void => {
       insert.run(written(execution));

@@ -17,7 +17,7 @@ import type { WorkerOptions } from "./workers.ts";
 
 export interface SupervisorOptions {
   readonly store: Store;
-  readonly limits: Pick<Limits, "beatMs" | "rescueMs" | "backoffMsMax">;
+  readonly limits: Pick<Limits, "beatMs" | "rescueMs" | "entryAttemptsMax" | "backoffMsMax">;
   readonly worker: WorkerOptions;
   /** Children at once, 4 unless told. */
   readonly workers?: number;
