@@ -137,6 +137,10 @@ const shown = {
   statusSince: at,
   lastCheckpointAt: at.openapi({ description: "When its last checkpoint was written, epoch milliseconds." }),
   wakeAt: at.nullable(),
+  storeOutage: z
+    .object({ store: z.string(), since: at })
+    .nullable()
+    .openapi({ description: "The store that did not answer when the run was last given back, and since when." }),
   spent: z.object({ usd: z.number(), tokensIn: count, tokensOut: count }),
   label: z.string().openapi({ description: "What it waits for, in words." }),
   task: json,

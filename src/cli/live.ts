@@ -1,7 +1,6 @@
 /** A run on the screen while it happens: its timeline line by line, and at the end what became of it. */
-import { PHASES } from "../core/phases.ts";
 import type { Row } from "../protocol/row.ts";
-import type { Shown, TimelineEntry } from "../runner/look.ts";
+import { type Shown, type TimelineEntry, labelOfRow } from "../runner/look.ts";
 import type { Opened } from "./open.ts";
 import { renderRun } from "./render-run.ts";
 import { type Story, UNTOLD, tell } from "./render-timeline.ts";
@@ -27,9 +26,8 @@ export function liveView(shell: Shell, { settings, world }: Pick<Opened, "settin
       for (const line of told.lines) print(line);
     },
     onLook: (row, isAttended) => {
-      const label = row.status === "queued" ? "waiting for its first beat" : PHASES[row.phase].label;
       const hint = isAttended ? "" : `; nobody works on it, run \`${settings.command("work")}\``;
-      terminal.waitFor(`${label}${hint}`);
+      terminal.waitFor(`${labelOfRow(row)}${hint}`);
     },
     end: (shown) => {
       terminal.waitFor(null);

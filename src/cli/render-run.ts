@@ -39,7 +39,9 @@ export function renderList(runs: readonly Summary[], { now, paint }: Style): str
   const rows = runs.map((run): Cell[] => [
     nameOf.get(run.run) ?? run.run,
     run.agent,
-    { text: run.status, ink: INKS[run.status] },
+    run.storeOutage === null
+      ? { text: run.status, ink: INKS[run.status] }
+      : { text: `${run.status}, store unavailable`, ink: "yellow" },
     String(run.beats),
     run.takeovers === 0 ? "0" : { text: String(run.takeovers), ink: "yellow" },
     spentOf(run),

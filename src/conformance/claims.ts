@@ -187,14 +187,19 @@ export const claimCases: readonly Case<RunTableWorld>[] = [
       const mine = subject(world);
       const { table } = world;
       const held = await mine.granted();
-      const outage = { store: "the objects", since: NOW };
-      const away = mine.commit(held, { release: true, outage, lastCheckpointAt: held.lastCheckpointAt, now: NOW + 9 });
+      const storeOutage = { store: "the objects", since: NOW };
+      const away = mine.commit(held, {
+        release: true,
+        storeOutage,
+        lastCheckpointAt: held.lastCheckpointAt,
+        now: NOW + 9,
+      });
       const row = await rowOf(() => table.commit(away), "committed");
-      mustEqual([row.outage, row.lastCheckpointAt], [outage, held.lastCheckpointAt], "outage and checkpoint");
+      mustEqual([row.storeOutage, row.lastCheckpointAt], [storeOutage, held.lastCheckpointAt], "outage and checkpoint");
       const again = await rowOf(() => table.claim(mine.claim({ epoch: row.epoch, owner: "second" })), "granted");
-      mustEqual(again.outage, outage, "what a claim leaves of it");
+      mustEqual(again.storeOutage, storeOutage, "what a claim leaves of it");
       const back = await rowOf(() => table.commit(mine.commit(again)), "committed");
-      mustEqual(back.outage, null, "after a commit");
+      mustEqual(back.storeOutage, null, "after a commit");
     },
   },
   {

@@ -52,7 +52,7 @@ export function subject({ table, tenant }: Pick<RunTableWorld, "table" | "tenant
       asks: 0,
       will: 0,
       isProgress: false,
-      outage: null,
+      storeOutage: null,
       lastCheckpointAt: NOW,
       release: false,
       raiseQuiet: false,

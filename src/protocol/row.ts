@@ -63,7 +63,7 @@ export interface Row extends Incarnation {
   /** 1 if the invocation that claims the run next may call its model before it commits: its claim is its mark. */
   readonly will: 0 | 1;
   /** The store that did not answer when the run was last released, and since when; null once a commit followed. */
-  readonly outage: Outage | null;
+  readonly storeOutage: StoreOutage | null;
   readonly stirs: number;
   readonly stirsSeen: number;
   /** Asked for, not necessarily done. */
@@ -83,14 +83,14 @@ export interface Row extends Incarnation {
 }
 
 /** What a row has that was made before these were counted. */
-export const UNCOUNTED: Pick<Row, "deaths" | "asks" | "will" | "outage"> = {
+export const UNCOUNTED: Pick<Row, "deaths" | "asks" | "will" | "storeOutage"> = {
   deaths: 0,
   asks: 0,
   will: 0,
-  outage: null,
+  storeOutage: null,
 };
 
-export interface Outage {
+export interface StoreOutage {
   /** Such as `the objects`. */
   readonly store: string;
   /** Epoch milliseconds. */
@@ -137,7 +137,7 @@ export function created(creation: Creation): Row {
     deaths: 0,
     asks: 0,
     will: 1,
-    outage: null,
+    storeOutage: null,
     stirs: 0,
     stirsSeen: 0,
     cancel: false,
@@ -186,7 +186,7 @@ export interface Commit extends Of {
   readonly will: 0 | 1;
   /** It holds a reply, a settled call or a compensation, and the run is not in a crash loop. */
   readonly isProgress: boolean;
-  readonly outage: Outage | null;
+  readonly storeOutage: StoreOutage | null;
   /** When the run last made something durable: now, or what the row says where this commit only gives the run back. */
   readonly lastCheckpointAt: number;
   /** The invocation is over: the run has no owner from here on. */
@@ -207,13 +207,13 @@ export function committed(row: Row, commit: Commit): CommitOutcome {
   if (row.epoch !== commit.epoch || row.version !== commit.version) return { kind: "fenced", row };
   if (commit.unlessStirred && row.stirs !== commit.stirsSeen) return { kind: "stirred", row };
   const { now, agentVersion, journal, snapshot, spent, status, phase, stirsSeen, wakeAt, deadline, commitId } = commit;
-  const { asks, will, outage, lastCheckpointAt } = commit;
+  const { asks, will, storeOutage, lastCheckpointAt } = commit;
   return {
     kind: "committed",
     row: {
       ...row,
       ...{ agentVersion, journal, snapshot, spent, status, phase, stirsSeen, wakeAt, deadline, commitId },
-      ...{ asks, will, outage, lastCheckpointAt },
+      ...{ asks, will, storeOutage, lastCheckpointAt },
       version: row.version + 1,
       claims: commit.release ? 0 : 1,
       deaths: commit.isProgress ? 0 : row.deaths,

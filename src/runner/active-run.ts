@@ -214,8 +214,8 @@ export class ActiveRun {
     const commits = [...this.#journal, ...added];
     const journal = commits.length > 0 ? encodeJournal(commits) : null;
     const fits = (journal?.byteLength ?? 0) <= SIZES.journalBytesMax;
-    if (!fits && options.outage !== undefined) return "tooLarge";
-    const checkpoint = commits.length > 0 && options.outage === undefined && (options.release || !fits);
+    if (!fits && options.storeOutage !== undefined) return "tooLarge";
+    const checkpoint = commits.length > 0 && options.storeOutage === undefined && (options.release || !fits);
     const { snapshot, seal } = checkpoint
       ? await this.#store(version, commits)
       : { snapshot: row.snapshot, seal: this.#seal };

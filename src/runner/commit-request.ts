@@ -2,7 +2,7 @@
 import type { Event, EventKind } from "../core/event.ts";
 import { mayCallModel } from "../core/model-calls.ts";
 import { PHASES, isTerminal } from "../core/phases.ts";
-import type { Commit, Outage } from "../protocol/row.ts";
+import type { Commit, StoreOutage } from "../protocol/row.ts";
 import type { ActiveRun } from "./active-run.ts";
 
 export interface CommitOptions {
@@ -19,7 +19,7 @@ export interface CommitOptions {
   /** This end needs no notification. */
   readonly expiresAtSec?: number | null;
   /** A store does not answer: what was decided goes into the journal, and no object is stored. */
-  readonly outage?: Outage;
+  readonly storeOutage?: StoreOutage;
 }
 
 /** What a process that dies over and over never comes to: it ends the count of deaths. */
@@ -55,8 +55,8 @@ export function commitRequest(
     asks: (run.modelCalls.own === "left" ? 1 : 0) + (isAhead ? 1 : 0),
     will: mayCallModel(state) ? 1 : 0,
     isProgress: run.pending.some(({ kind }) => PROGRESS.has(kind)),
-    outage: options.outage ?? null,
-    lastCheckpointAt: options.outage !== undefined && !run.hasPending ? row.lastCheckpointAt : now,
+    storeOutage: options.storeOutage ?? null,
+    lastCheckpointAt: options.storeOutage !== undefined && !run.hasPending ? row.lastCheckpointAt : now,
     raiseQuiet: run.outlived === "tool",
   };
 }

@@ -8,11 +8,19 @@ import { certainly } from "./certain.ts";
 
 /**
  * Row first, then start: the start is a function of the row, so it can be repeated. Where the named execution is over
- * and the run is not, its name is spent: the run is handed to the next one (schedule 20).
+ * and the run is not, its name is spent: the run is handed to the next one (schedule 20). `going`: it was started before, and
+ * has not ended.
  */
-export async function startExecution(world: World, { run, born, chain, epoch }: Row): Promise<void> {
+export async function startExecution(world: World, row: Row): Promise<"going" | "begun"> {
+  const { run, born, chain, epoch } = row;
   const started = await start(world, { run, born, chain, epoch });
-  if (started.kind === "started" || started.running) return;
+  if (started.kind === "exists" && started.running) return "going";
+  if (started.kind === "exists") await moveOn(world, row);
+  return "begun";
+}
+
+/** Hands the run to the next execution, and starts that. */
+export async function moveOn(world: World, { run, born, chain }: Row): Promise<void> {
   const outcome = await handOver(world, { run, born, chain });
   if (outcome.kind !== "handed") return;
   const { row } = outcome;

@@ -9,7 +9,7 @@
  * It is the last write of an epoch: nothing starts or commits after it was sent. Tests: `test/schedules/outages.test.ts`.
  */
 import { startsOnce } from "../core/ledger.ts";
-import type { Commit, CommitOutcome, Outage, Row } from "../protocol/row.ts";
+import type { Commit, CommitOutcome, StoreOutage, Row } from "../protocol/row.ts";
 import { type StoreUnreachable, type World } from "../ports/world.ts";
 import { type ActiveRun, Fenced } from "./active-run.ts";
 import { alarm } from "./alarm.ts";
@@ -17,7 +17,7 @@ import { certainly, unitFrom } from "./certain.ts";
 
 /** What every release in an outage says. */
 interface Waiting {
-  readonly outage: Outage;
+  readonly storeOutage: StoreOutage;
   readonly wakeAt: number;
 }
 
@@ -106,10 +106,10 @@ function permitAgain(run: ActiveRun): void {
 /** The longer the store has been away, the longer the run waits, with jitter: many runs wait for the same store. */
 function waitingFor({ clock, random, limits, ...world }: World, row: Row, error: StoreUnreachable): Waiting {
   const now = clock.now();
-  const outage = { store: error.store, since: row.outage?.since ?? now };
+  const storeOutage = { store: error.store, since: row.storeOutage?.since ?? now };
   alarm({ ...world, clock }, row.run, { what: "StoreUnavailable", why: error.message });
-  const most = Math.min(limits.backoffMsMax, Math.max(WAIT_MS_MIN, (now - outage.since) / 2));
-  return { outage, wakeAt: now + Math.ceil((most * (1 + unitFrom(random.hex()))) / 2) };
+  const most = Math.min(limits.backoffMsMax, Math.max(WAIT_MS_MIN, (now - storeOutage.since) / 2));
+  return { storeOutage, wakeAt: now + Math.ceil((most * (1 + unitFrom(random.hex()))) / 2) };
 }
 
 const WAIT_MS_MIN = 2_000;

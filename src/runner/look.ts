@@ -10,13 +10,13 @@ import type { Json } from "../core/json.ts";
 import { argsOf } from "../core/ledger.ts";
 import type { Message } from "../core/message.ts";
 import { lacksTool } from "../core/outstanding.ts";
-import { PHASES, type Phase, type Status } from "../core/phases.ts";
+import { PHASES, type Phase, type Status, isTerminal } from "../core/phases.ts";
 import { undoOwed } from "../core/saga.ts";
 import type { BudgetGate, State } from "../core/state.ts";
 import { upgradesOf } from "../core/upgrades.ts";
-import { type Row, hasEnded } from "../protocol/row.ts";
+import { type Row, type StoreOutage, hasEnded } from "../protocol/row.ts";
 import type { ArchiveTier } from "../core/retention.ts";
-import type { World } from "../ports/world.ts";
+import { StoreUnreachable, type World } from "../ports/world.ts";
 import { archiveOf } from "./archive.ts";
 import { assignedIn } from "./assign.ts";
 import { CallLedger } from "./call-ledger.ts";
@@ -43,6 +43,8 @@ export interface Summary {
   readonly statusSince: number;
   readonly lastCheckpointAt: number;
   readonly wakeAt: number | null;
+  /** The store that did not answer when the run was last given back; null once a checkpoint followed. */
+  readonly storeOutage: StoreOutage | null;
   readonly spent: { readonly usd: number; readonly tokensIn: number; readonly tokensOut: number };
 }
 
@@ -124,7 +126,7 @@ export function summaryOf(row: Row, now: number): Summary {
   const inProgress = !hasEnded(row);
   return {
     ...{ run, agent, status, phase, inProgress, resumable: inProgress && !held, version, epoch, beats, takeovers },
-    ...{ createdAt, statusSince, lastCheckpointAt, wakeAt: row.wakeAt, spent },
+    ...{ createdAt, statusSince, lastCheckpointAt, wakeAt: row.wakeAt, storeOutage: row.storeOutage, spent },
   };
 }
 
@@ -142,12 +144,20 @@ export async function showRow(world: World, row: Row): Promise<Shown | null> {
   try {
     return await shownOf(world, await load(world.objects, row, new SegmentCache()));
   } catch (error) {
+    if (error instanceof StoreUnreachable) throw unshown(row, error);
     if (!(error instanceof Unreadable)) throw error;
     const left = await world.table.read(row.run, world.clock.now());
     if (left?.born === row.born) throw error;
     return null;
   }
 }
+
+/** The table still answers: what its row says is told with the store that does not. */
+const unshown = (row: Row, { message, store, cause }: StoreUnreachable): StoreUnreachable =>
+  new StoreUnreachable(`run ${row.run} is ${row.status}, ${labelOfRow(row)}, and cannot be shown whole: ${message}`, {
+    store,
+    cause,
+  });
 
 async function shownOf(world: World, { row, state }: Loaded): Promise<Shown> {
   const json = (value: Parameters<typeof jsonOf>[2]): Promise<Json> => jsonOf(world.objects, row, value);
@@ -202,10 +212,16 @@ async function shownOf(world: World, { row, state }: Loaded): Promise<Shown> {
   };
 }
 
-function labelOf({ status, phase }: Row, state: State): string {
+function labelOf(row: Row, state: State): string {
+  const label = labelOfRow(row);
+  return undoOwed(state) === null || row.storeOutage !== null ? label : `${label}, to undo what it did`;
+}
+
+/** What the run waits for, as far as its row says it. */
+export function labelOfRow({ status, phase, storeOutage }: Row): string {
   if (status === "queued") return "waiting for its first beat";
-  const { label } = PHASES[phase];
-  return undoOwed(state) === null ? label : `${label}, to undo what it did`;
+  if (storeOutage === null || isTerminal(phase)) return PHASES[phase].label;
+  return `waiting: store unavailable (${storeOutage.store})`;
 }
 
 /** What it asks for stands where a call has its arguments. */

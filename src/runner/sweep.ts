@@ -14,10 +14,12 @@ import type { Payload, Task, TaskResult } from "../protocol/chain.ts";
 import { FORMAT, type Row, hasEnded } from "../protocol/row.ts";
 import type { Invocation } from "../ports/tasks.ts";
 import { StoreUnreachable, type World } from "../ports/world.ts";
+import type { TurnOutcome } from "../protocol/turn.ts";
 import { ActiveRun, Fenced } from "./active-run.ts";
 import { alarm } from "./alarm.ts";
+import { certainly, patient } from "./certain.ts";
 import { commitDecided, tellEnd } from "./ending.ts";
-import { handOver, startExecution } from "./executions.ts";
+import { handOver, moveOn, startExecution } from "./executions.ts";
 import { noteSwept } from "./facts.ts";
 import { CommitCache } from "./history.ts";
 import { SegmentCache, load } from "./load.ts";
@@ -25,22 +27,34 @@ import { inTurn } from "./turns.ts";
 
 const SWEEP_PAGE = 100;
 
-export async function sweep(world: World, invocation: Invocation): Promise<TaskResult> {
+export interface SweepOptions {
+  /** Names the code that is deployed; runs that back off are tried at once under another one. Null: it is not known. */
+  readonly deployment?: string | null;
+}
+
+export async function sweep(world: World, invocation: Invocation, options: SweepOptions = {}): Promise<TaskResult> {
   let judged: number | null = null;
+  const { deployment = null } = options;
+  const isNew = deployment !== null && (await world.table.cursorOf(DEPLOYMENT)) !== deployment;
+  let [isWhole, isOver] = [false, false];
   await inTurn(world, invocation, {
     name: "sweep",
     next: async (after, hasTime) => {
       judged ??= 0;
+      isWhole ||= after === null;
       const page = await world.table.alive({ limit: SWEEP_PAGE, after, now: world.clock.now() });
       for (const [index, row] of page.rows.entries()) {
         // Without time for the rest of a page the next sweep begins with it: what was done of it is not due any more.
         if (index > 0 && !hasTime()) return after;
-        await guarded(world, row, () => sweepOne(world, invocation, row));
+        await guarded(world, row, () => sweepOne(world, { invocation, row, isNew }));
         judged += 1;
       }
+      isOver = page.next === null;
       return page.next;
     },
   });
+  // Only after every run was looked at in one go: what a sweep of the code before has passed over is looked at again.
+  if (isNew && isWhole && isOver) await remember(world, invocation, deployment);
   if (judged !== null) noteSwept(world, judged);
   return { kind: "sweep" };
 }
@@ -55,17 +69,38 @@ async function guarded(world: World, row: Row, judge: () => Promise<void>): Prom
   }
 }
 
-async function sweepOne(world: World, invocation: Invocation, row: Row): Promise<void> {
+const DEPLOYMENT = "deployment";
+
+async function remember(world: World, invocation: Invocation, deployment: string): Promise<void> {
+  const { clock, random } = world;
+  const now = clock.now();
+  const turn = { name: DEPLOYMENT, owner: random.hex().slice(0, 16), until: now, cursor: deployment, now };
+  await certainly<TurnOutcome>(
+    () => world.table.takeTurn(turn),
+    () => null,
+    patient({ clock, random, until: invocation.deadline - world.limits.drainMs }),
+  );
+}
+
+async function sweepOne(
+  world: World,
+  { invocation, row, isNew }: { readonly invocation: Invocation; readonly row: Row; readonly isNew: boolean },
+): Promise<void> {
   if (row.format !== FORMAT) return alarm(world, row.run, { what: "Unreadable", why: `it has format ${row.format}` });
   if (hasEnded(row)) return tellEnd(world, row);
   if (await sleepsWell(world, row)) {
     // A start may have died between the row and its execution, and can be repeated at any time.
-    return row.status === "queued" ? startExecution(world, row) : undefined;
+    if (row.status === "queued") await startExecution(world, row);
+    return;
   }
   const state = await stateOf(world, row);
   if (state === null) return;
   if (beyondHelp(row, { state, now: world.clock.now() }) === null) {
-    return startExecution(world, row);
+    const execution = await startExecution(world, row);
+    // Schedule 100: its execution pauses between attempts that fail, and a pause cannot be woken. A message, a cancel or
+    // another deployment is worth an attempt at once; the old execution is refused when its pause is over.
+    if (execution === "going" && (isNew || row.stirs !== row.stirsSeen)) await moveOn(world, row);
+    return;
   }
   const { run, born, chain } = row;
   const outcome = await handOver(world, { run, born, chain });

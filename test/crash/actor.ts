@@ -13,9 +13,12 @@ const CRASHES: readonly FaultKind[] = ["crash before", "crash after"];
 const CONDITIONAL = /^(table\.(create|claim|commit|park|deliver|request|handOver|tell|takeTurn|purge)|objects\.put)$/;
 const PORT = /^(table|objects|chain)\./;
 
+/** A write whose answer can be lost. */
+export const isConditional = (point: string): boolean => CONDITIONAL.test(point);
+
 /** Which faults can meet a call of that name. */
 export function faultsOf(point: string): readonly FaultKind[] {
-  if (CONDITIONAL.test(point)) return FAULTS;
+  if (isConditional(point)) return FAULTS;
   return PORT.test(point) ? [...CRASHES, "unavailable"] : CRASHES;
 }
 

@@ -4,7 +4,7 @@ import { eventsOfKind } from "../simulation/replay.ts";
 import { faultsOf } from "./actor.ts";
 import { type Played, play } from "./play.ts";
 import { standing, wrongWithUndos } from "./saga-scene.ts";
-import type { Fault, Plan, Zombie } from "./plan.ts";
+import { AWAY, AWAY_MS, type Fault, type Outage, type Plan, type Zombie } from "./plan.ts";
 
 /** What a history does to the outside and says in the end, whatever happened on the way. */
 const outcomeOf = ({ result, code, deeds, told }: Played): string =>
@@ -30,20 +30,34 @@ interface Options extends Pick<Plan, "bend" | "forgetsKeys" | "stops" | "compact
   readonly stride?: number;
 }
 
-/** With a fault or two a run is at its end within this time: nobody waits for a month for a token that is dead. */
+/** With a fault or two a run is at its end within this time: it never waits for a month for a token that is dead. */
 const TOOK_MS_MAX = 60_000;
+/** After an outage a run is tried again within the longest pause. */
+const PAUSE_MS_MAX = 300_000;
 
 /** What is wrong with a history, next to one that met no fault. */
 export function wrongWith(history: Played, calm: Played): readonly string[] {
   const [expected, outcome] = [outcomeOf(calm), outcomeOf(history)];
   const same = outcome === expected ? [] : [`outcome: ${outcome} instead of ${expected}`];
-  const late = history.tookMs <= TOOK_MS_MAX ? [] : [`late: the run took ${history.tookMs} ms`];
+  const tookMsMax = TOOK_MS_MAX + (history.isOutage ? AWAY_MS + PAUSE_MS_MAX : 0);
+  const late = history.tookMs <= tookMsMax ? [] : [`late: the run took ${history.tookMs} ms`];
   const { closings } = history;
   const asked = closings <= 1 ? [] : [`closings: it was asked ${closings} times for its last words`];
   const { replies, accounted } = history;
   const forgotten = replies <= accounted ? [] : [`replies: it paid for ${replies} and knows of ${accounted}`];
   const undone = wrongWithUndos(history.deeds);
-  return [...violationsOf(history), ...undone, ...same, ...late, ...asked, ...uncounted(history), ...forgotten];
+  const died =
+    history.rows.some(({ deaths }) => deaths > 0) && history.isOutage ? ["deaths: an outage counts as one"] : [];
+  return [
+    ...violationsOf(history),
+    ...died,
+    ...undone,
+    ...same,
+    ...late,
+    ...asked,
+    ...uncounted(history),
+    ...forgotten,
+  ];
 }
 
 /** A summary that was paid for is in the history, or counted as lost. */
@@ -55,6 +69,7 @@ function uncounted(history: Played): readonly string[] {
 }
 
 const namedFault = ({ at, kind }: Fault): string => `--fault "${at} ${kind}"`;
+const namedOutage = ({ at, store, loses }: Outage): string => `--outage "${at} ${store} ${loses}"`;
 const namedZombie = ({ at, others }: Zombie): string => `--zombie "${at} ${others}"`;
 
 /** Every fault that can meet a point from `from` on. */
@@ -85,6 +100,27 @@ export async function everyFault(options: Options = {}): Promise<Enumerated> {
   }
   return sum;
 }
+
+/** Stores are away for an hour from each point on; with a stride, from each of so many. */
+export async function everyOutage(options: Options = {}): Promise<Enumerated> {
+  const { stride = 1 } = options;
+  const sum = await Sum.of(options);
+  const calm = await play(options);
+  const points = calm.points.flatMap(({ byProcess }, at) => (byProcess ? [at] : []));
+  for (const [store, loses, first] of AWAYS) {
+    for (const at of points.filter((_, index) => index % stride === first % stride)) {
+      if (sum.isEnough(options)) return sum;
+      const outage: Outage = { at, store, loses };
+      sum.add(namedOutage(outage), await play({ ...options, outage }));
+    }
+  }
+  return sum;
+}
+
+/** Each kind of outage begins at other points, so that a stride leaves out no point for all of them. */
+const AWAYS = AWAY.flatMap((store, index) =>
+  (["requests", "answers"] as const).map((loses, other) => [store, loses, 2 * index + other] as const),
+);
 
 /** Two faults: after the first one, each kind at each later point of that history; every `stride`-th of them. */
 export async function pairsOfFaults(stride: number): Promise<Enumerated> {

@@ -1,5 +1,5 @@
 /**
- * `npm run crash -- [--pairs [--stride 40]] [--fault "17 crash after"]… [--zombie "9 4"] [--stops | --compacts | --dialled 1 | --saga fails]`:
+ * `npm run crash -- [--pairs [--stride 40] | --outages [--stride 7]] [--outage "17 objects requests"] [--fault "17 crash after"]… [--zombie "9 4"] [--stops | --compacts | --dialled 1 | --saga fails]`:
  * plays the histories of the enumerations. `--stops` plays the scene of a run that has to stop, `--compacts` that of one whose
  * context gets too long, `--dialled` that of the dial, in invocations of so many beats, `--saga` (`fails` or `cancelled`) that
  * of a run that undoes what it did. With a fault or a zombie exactly that one, point by point; with `--pairs` all pairs of
@@ -8,9 +8,9 @@
  */
 import { parseArgs } from "node:util";
 import { FAULTS } from "./actor.ts";
-import { type Enumerated, everyFault, everyZombie, pairsOfFaults, wrongWith } from "./enumerate.ts";
+import { type Enumerated, everyFault, everyOutage, everyZombie, pairsOfFaults, wrongWith } from "./enumerate.ts";
 import { play } from "./play.ts";
-import type { Fault, Plan } from "./plan.ts";
+import { AWAY, type Fault, type Outage, type Plan } from "./plan.ts";
 
 const { values } = parseArgs({
   options: {
@@ -18,6 +18,8 @@ const { values } = parseArgs({
     stride: { type: "string", default: "1" },
     fault: { type: "string", multiple: true, default: [] },
     zombie: { type: "string" },
+    outages: { type: "boolean", default: false },
+    outage: { type: "string" },
     stops: { type: "boolean", default: false },
     compacts: { type: "boolean", default: false },
     dialled: { type: "string" },
@@ -39,10 +41,19 @@ function faultOf(text: string): Fault {
   return { at: Number(at), kind };
 }
 
+function outageOf(text: string): Outage {
+  const [, at, name, loses] = /^(\d+) (\w+) (requests|answers)$/.exec(text) ?? [];
+  const store = AWAY.find((each) => each === name);
+  if (at === undefined || store === undefined)
+    throw new Error(`no outage is called ${text}; e.g. "17 objects requests"`);
+  return { at: Number(at), store, loses: loses === "answers" ? "answers" : "requests" };
+}
+
 async function playOne(): Promise<readonly string[]> {
   const [at, others] = (values.zombie ?? "").split(" ").map(Number);
   const zombie: Plan = at === undefined || others === undefined ? {} : { zombie: { at, others } };
-  const history = await play({ faults: values.fault.map(faultOf), ...zombie, ...scene });
+  const outage = values.outage === undefined ? {} : { outage: outageOf(values.outage) };
+  const history = await play({ faults: values.fault.map(faultOf), ...zombie, ...outage, ...scene });
   for (const [index, { name, byProcess }] of history.points.entries()) {
     console.log(`${String(index).padStart(4)} ${byProcess ? "process" : "outside"} ${name}`);
   }
@@ -50,9 +61,12 @@ async function playOne(): Promise<readonly string[]> {
 }
 
 async function playAll(): Promise<readonly string[]> {
+  const stride = Math.max(1, Number(values.stride) || 1);
   const parts: readonly (() => Promise<Enumerated>)[] = values.pairs
-    ? [() => pairsOfFaults(Math.max(1, Number(values.stride) || 1))]
-    : [() => everyFault(scene), () => everyZombie(scene)];
+    ? [() => pairsOfFaults(stride)]
+    : values.outages
+      ? [() => everyOutage({ ...scene, stride })]
+      : [() => everyFault(scene), () => everyZombie(scene)];
   const violations: string[] = [];
   for (const part of parts) {
     const begun = performance.now();
@@ -63,7 +77,8 @@ async function playAll(): Promise<readonly string[]> {
   return violations;
 }
 
-const violations = values.fault.length > 0 || values.zombie !== undefined ? await playOne() : await playAll();
+const isOne = values.fault.length > 0 || values.zombie !== undefined || values.outage !== undefined;
+const violations = isOne ? await playOne() : await playAll();
 for (const each of violations) console.log(each);
 console.log(`${violations.length} broke a guarantee`);
 process.exitCode = violations.length === 0 ? 0 : 1;

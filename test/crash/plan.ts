@@ -14,7 +14,21 @@ export interface Zombie {
   readonly others: number;
 }
 
+/** What does not answer the processes of a scene, from the moment that they reach point `at`. */
+export interface Outage {
+  readonly at: number;
+  readonly store: (typeof AWAY)[number];
+  /** Whether requests are lost, or arrive and are applied and their answers are lost. */
+  readonly loses: "requests" | "answers";
+}
+
+export const AWAY = ["table", "objects", "everything"] as const;
+
+/** For so long, by the clock of the scene. */
+export const AWAY_MS = 3_600_000;
+
 export interface Plan {
+  readonly outage?: Outage;
   readonly faults?: readonly Fault[];
   readonly zombie?: Zombie;
   /** Breaks a rule of the world, for those who want to see a violation. */

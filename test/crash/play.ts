@@ -34,12 +34,16 @@ export interface Played extends History {
   readonly decisions: readonly string[];
   /** By the clock of the scene. */
   readonly tookMs: number;
+  /** A store was away for long. */
+  readonly isOutage: boolean;
   /** Whether the zombie came back while others were still at work. */
   readonly thawed: boolean;
 }
 
 const START = 1_700_000_000_000;
 const STEPS_MAX = 300;
+/** While everything is away a chain that cannot even park goes round every few seconds. */
+const STEPS_AWAY_MAX = 5_000;
 
 export async function play(plan: Plan = {}): Promise<Played> {
   const clock = virtualClock(START);
@@ -51,7 +55,8 @@ export async function play(plan: Plan = {}): Promise<Played> {
   const stage = new Stage(plan, { clock, world: plan.bend?.(plain) ?? plain });
   const run = await stage.start();
   let steps = 0;
-  for (; !stage.isOver(run) && steps < STEPS_MAX; steps += 1) {
+  const stepsMax = plan.outage === undefined ? STEPS_MAX : STEPS_AWAY_MAX;
+  for (; !stage.isOver(run) && steps < stepsMax; steps += 1) {
     if (!stage.dispatch() && !(await stage.askPerson(run))) stage.passTime();
     await stage.rest();
   }
@@ -76,7 +81,17 @@ export async function play(plan: Plan = {}): Promise<Played> {
   const mine = rows.filter((row) => row.run === run);
   const seen = { world, run, rows: mine, answers, steered, steps, reached, points };
   const outside_ = { effects: outside.deeds };
-  return { ...seen, outside: outside_, deeds: outside.deeds, ...ended, tookMs, thawed, told, decisions };
+  return {
+    ...seen,
+    outside: outside_,
+    deeds: outside.deeds,
+    ...ended,
+    tookMs,
+    isOutage: plan.outage !== undefined,
+    thawed,
+    told,
+    decisions,
+  };
 }
 
 async function accountedIn(world: World, run: string): Promise<number> {

@@ -21,6 +21,7 @@ import { send } from "../../src/runner/steer.ts";
 import { acceptUpgrade } from "../../src/runner/upgrade.ts";
 import type { History } from "../simulation/history.ts";
 import { Actor } from "./actor.ts";
+import { Away } from "./away.ts";
 import type { Plan, Point } from "./plan.ts";
 import { CANCELLED_AT, sagaServices } from "./saga-scene.ts";
 import { type Gate, type Services, services } from "./scene.ts";
@@ -41,6 +42,7 @@ export class Stage {
   parent: Incarnation = { run: "", born: "" };
   readonly #plan: Plan;
   readonly #clock: VirtualClock;
+  readonly #away: Away;
   readonly #said = new Set<string>();
   #process: Actor | null = null;
   readonly #attempts = new Map<Actor, { readonly name: string; readonly attempt: number }>();
@@ -55,6 +57,7 @@ export class Stage {
   constructor(plan: Plan, of: { readonly clock: VirtualClock; readonly world: MemoryWorld }) {
     this.#plan = plan;
     ({ clock: this.#clock, world: this.world } = of);
+    this.#away = new Away(plan.outage, () => of.clock.now());
     const given = { ...plan, now: () => of.clock.now() };
     this.outside = plan.saga === undefined ? services(given) : sagaServices(given);
   }
@@ -85,6 +88,10 @@ export class Stage {
       if (fault !== null) this.reached.add(`${point} ${fault}`);
       if (fault === "crash before") actor.die();
       await actor.awake();
+      if (actor.isProcess && this.#away.meets(point, at)) {
+        this.reached.add(`${point} away`);
+        return this.#away.answer(point, act);
+      }
       if (fault === "unavailable") throw new StoreUnreachable("the store does not answer");
       if (fault === "not applied") return AMBIGUOUS as Awaited<ReturnType<typeof act>>;
       const outcome = await act().then(
@@ -183,8 +190,7 @@ export class Stage {
     const chain = { ...this.world.chain, start: async () => ({ kind: "started" }) as const };
     const boss = await startRun({ ...this.world, chain }, { ...asked, idempotencyKey: "boss" });
     if (boss.kind !== "started") throw new Error(`not started: ${boss.kind}`);
-    const { run, born } = boss.row;
-    this.parent = { run, born };
+    this.parent = { run: boss.row.run, born: boss.row.born };
     const of = { ...asked, idempotencyKey: "scene", parent: this.parent };
     const started = await this.#outsider((world) => startRun(world, of));
     if (started.kind !== "started" && started.kind !== "exists") throw new Error(`not started: ${started.kind}`);
@@ -260,16 +266,16 @@ export class Stage {
       return this.#approve(run, asks.gate, { toolCalls: 3 });
     }
     // Where a policy says what follows, nobody comes.
-    const asksPerson = ({ otherwise = "ask" }: OpenCall): boolean => otherwise === "ask";
-    const open = state.open.find((call) => call.status === "unknown" && call.answer === null && asksPerson(call));
+    const isAsked = (each: OpenCall): boolean => each.status === "unknown" && (each.otherwise ?? "ask") === "ask";
+    const open = state.open.find((each) => each.answer === null && isAsked(each));
     if (open?.intent == null || this.#said.has(`${open.call} ${open.asked}`)) return false;
     const { key } = open.intent;
     const as = this.outside.deeds.some((deed) => deed.key === key) ? ("succeeded" as const) : ("retry" as const);
     const said = { run, call: open.call, asked: open.asked, as, result: null, by: "person", note: null };
     const outcome = await this.#outsider((world) => reconcile(world, said));
     this.answers.push({ key, question: [open.call, open.asked], as, outcome: outcome.kind });
-    if (outcome.kind === "tooEarly") this.#clock.moveTo(outcome.askFrom);
-    else this.#said.add(`${open.call} ${open.asked}`);
+    if (outcome.kind !== "tooEarly") this.#said.add(`${open.call} ${open.asked}`);
+    else this.#clock.moveTo(outcome.askFrom);
     return true;
   }
 

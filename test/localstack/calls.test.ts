@@ -112,7 +112,7 @@ test("a row stays small, whatever happens to its run", async () => {
       asks: 0,
       will: 0,
       isProgress: false,
-      outage: { store: "the bucket cairn-production-objects", since: now },
+      storeOutage: { store: "the bucket cairn-production-objects", since: now },
       lastCheckpointAt: now,
       release: true,
       raiseQuiet: true,

@@ -40,12 +40,12 @@ describe("a row as an item", () => {
   test("has nothing unaccounted where it was made before that was counted", () => {
     const { [ATTRIBUTES.asks]: _, [ATTRIBUTES.will]: __, ...rest } = newItem(rowWith());
     expect(rowOf(rest)).toEqual({ ...rowWith(), ...UNCOUNTED });
-    const outage = { [ATTRIBUTES.outageStore]: { S: "the bucket b" }, [ATTRIBUTES.outageSince]: { N: "7" } };
-    expect(rowOf({ ...rest, ...outage })).toMatchObject({ outage: { store: "the bucket b", since: 7 } });
+    const storeOutage = { [ATTRIBUTES.outageStore]: { S: "the bucket b" }, [ATTRIBUTES.outageSince]: { N: "7" } };
+    expect(rowOf({ ...rest, ...storeOutage })).toMatchObject({ storeOutage: { store: "the bucket b", since: 7 } });
   });
 
-  const LATER: readonly string[] = [ATTRIBUTES.alive, ATTRIBUTES.asks, ATTRIBUTES.will];
-  const needed = Object.keys(newItem(rowWith())).filter((name) => name !== "run" && !LATER.includes(name));
+  const LATER = new Set<string>([ATTRIBUTES.alive, ATTRIBUTES.asks, ATTRIBUTES.will]);
+  const needed = Object.keys(newItem(rowWith())).filter((name) => name !== "run" && !LATER.has(name));
   test.each(needed.filter((name) => name !== "item"))("is unreadable without %s", (name) => {
     const { [name]: _, ...rest } = newItem(rowWith());
     expect(rowOf(rest).format).not.toBe(FORMAT);

@@ -24,6 +24,7 @@ const blocked: Shown = {
     beats: 6,
     takeovers: 1,
     wakeAt: null,
+    storeOutage: null,
     messages: 13,
     attempt: 1,
   },

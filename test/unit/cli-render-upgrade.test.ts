@@ -13,6 +13,7 @@ const command = (...words: readonly string[]): string => commandLine(words);
 
 const waiting: Shown = {
   ...{ run: RUN, agent: "travel", status: "blocked", phase: "AwaitingAgent", inProgress: true, resumable: true },
+  storeOutage: null,
   ...{
     version: 12,
     epoch: 9,

@@ -20,6 +20,7 @@ const KNOWN = { answered: false, toolGone: false, business: false, otherwise: "a
 
 const blocked: Shown = {
   ...{ run: RUN, agent: "travel", status: "blocked", phase: "AwaitingReconcile", inProgress: true, resumable: true },
+  storeOutage: null,
   ...{ version: 12, epoch: 9, beats: 6, takeovers: 1, wakeAt: NOW + 1e9, messages: 13, attempt: 1 },
   ...{ createdAt: NOW - 125_000, startedAt: NOW - 124_000, statusSince: NOW - 5_000, lastCheckpointAt: NOW - 5_000 },
   spent: { usd: 0.17, tokensIn: 17_000, tokensOut: 120 },

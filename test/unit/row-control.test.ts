@@ -25,7 +25,7 @@ const commitOf = (before: Row, change: Partial<Commit> = {}): Commit => {
       asks: 0,
       will: 0,
       isProgress: false,
-      outage: null,
+      storeOutage: null,
       lastCheckpointAt: OF.now,
       release: true,
       raiseQuiet: false,

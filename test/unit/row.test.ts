@@ -41,7 +41,7 @@ const commit = (change: Partial<Commit> = {}): Commit => ({
     asks: 0,
     will: 0,
     isProgress: false,
-    outage: null,
+    storeOutage: null,
     lastCheckpointAt: OF.now,
     release: false,
     raiseQuiet: false,

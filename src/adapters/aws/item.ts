@@ -161,14 +161,14 @@ class Reader {
   }
 
   /** A row that was made before these were counted has none of them. */
-  accounts(): Pick<Row, "deaths" | "asks" | "will" | "outage"> {
+  accounts(): Pick<Row, "deaths" | "asks" | "will" | "storeOutage"> {
     return {
       ...UNCOUNTED,
       ...(this.has("deaths") && { deaths: this.number("deaths") }),
       ...(this.has("asks") && { asks: this.number("asks") }),
       ...(this.has("will") && { will: this.number("will") === 0 ? 0 : 1 }),
       ...(this.has("outageStore") && {
-        outage: { store: this.text("outageStore"), since: this.number("outageSince") },
+        storeOutage: { store: this.text("outageStore"), since: this.number("outageSince") },
       }),
     };
   }
