@@ -64,8 +64,10 @@ test("a parked run that was stirred is woken or handed over, and hears what was 
     await on.world.table.request({ ...row, now: on.clock.now(), want: "resume" });
     wait(on, UNPARKED_MS);
     const isAlive = await sweptAfter({ on, run }, crash);
-    expect(live(on)).toEqual([nameOf(rowOf(on, run))]);
+    // An execution that nobody has heard of for so long may be backing off: the sweep has passed it over.
+    expect(live(on)).toContain(nameOf(rowOf(on, run)));
     expect(await supervise(on, { agent, run, until: isTold })).toMatchObject({ status: "completed" });
+    expect(live(on)).not.toContain(nameOf(rowOf(on, run)));
     return isAlive;
   });
 });
