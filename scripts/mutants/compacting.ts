@@ -22,11 +22,16 @@ export const COMPACTING: readonly Mutant[] = [
     from: "run.commitFirst = true;",
     to: "",
   }),
-  off(73, "a process that dies while it asks for a summary has asked for nothing", {
-    file: "src/runner/asking.ts",
-    from: '  "Compacting",\n',
-    to: "",
-  }),
+  off(
+    73,
+    "a process that dies while it asks for a summary has asked for nothing",
+    {
+      file: "src/runner/commit-request.ts",
+      from: "will: mayCallModel(state) ? 1 : 0",
+      to: 'will: mayCallModel(state) && phase !== "Compacting" ? 1 : 0',
+    },
+    { file: "src/runner/unaccounted-model-calls.ts", from: 'own === 0 ? "none"', to: 'own < 0 ? "none"' },
+  ),
   by("unit/runner-compact", "a context is made shorter again and again", {
     file: STRETCH,
     from: "if (isCompacted(messages)) return null;",

@@ -11,7 +11,7 @@ const BEAT = "src/runner/beat.ts";
 export const CONCLUDING: readonly Mutant[] = [
   off(3, "a probe without quiet", { file: OUTSTANDING, from: "!quiet && view.now >= (call.probeAt ?? 0)", to: "true" }),
   off(4, "a takeover that keeps no quiet", {
-    file: ROW,
+    file: "src/protocol/row-claim.ts",
     from: "overtaken ? Math.max(row.quietUntil, row.leaseUntil ?? 0)",
     to: "false ? 0",
   }),
@@ -78,8 +78,8 @@ export const CONCLUDING: readonly Mutant[] = [
     to: "row.quietUntil",
   }),
   off(34, "a call that outlives its timeout keeps no quiet", {
-    file: "src/runner/active-run.ts",
-    from: 'raiseQuiet: this.outlived === "tool"',
+    file: "src/runner/commit-request.ts",
+    from: 'raiseQuiet: run.outlived === "tool"',
     to: "raiseQuiet: false",
   }),
   off(35, "any answer at any time", {

@@ -27,7 +27,7 @@ export const DIALLING: readonly Mutant[] = [
   },
   {
     name: "a lost reply of a plan that waited costs nothing",
-    changes: [{ file: "src/runner/think.ts", from: "  debitLostCalls(run, agent);\n", to: "" }],
+    changes: [{ file: "src/runner/unaccounted-model-calls.ts", from: "others: asks - own,", to: "others: 0," }],
     killedBy: { kind: "tests", file: "test/crash/dial.test.ts" },
   },
   {

@@ -6,13 +6,14 @@ const ACTIVE_RUN = "src/runner/active-run.ts";
 const BEAT = "src/runner/beat.ts";
 const SWEEP = "src/runner/sweep.ts";
 const EXECUTION = "src/protocol/execution.ts";
+const CLAIM = "src/protocol/row-claim.ts";
 const HAND_OVER = "src/protocol/row-hand-over.ts";
 const ENDING = "src/runner/ending.ts";
 
 export const DRIVING: readonly Mutant[] = [
-  off(1, "a claim by any epoch of the chain", { file: ROW, from: " || !(next || retried)", to: "" }),
+  off(1, "a claim by any epoch of the chain", { file: CLAIM, from: " || !(next || retried)", to: "" }),
   off(2, "an entry without the name of its execution", {
-    file: ROW,
+    file: "src/protocol/entry.ts",
     from: "one.execution === other.execution && ",
     to: "",
   }),
@@ -57,18 +58,18 @@ export const DRIVING: readonly Mutant[] = [
   }),
   off(20, "a queued run is not started", {
     file: SWEEP,
-    from: "startExecution(world, row, { afterDeath: false })",
-    to: "undefined",
+    from: 'if (row.status === "queued") await startExecution(world, row);',
+    to: "",
   }),
   off(20, "a run that nobody drives is not started", {
     file: SWEEP,
-    from: "return startExecution(world, row, { afterDeath: true })",
-    to: "return undefined",
+    from: "const execution = await startExecution(world, row);",
+    to: 'const execution: string = "going";',
   }),
   off(20, "a spent name is not followed by the next", {
     file: "src/runner/executions.ts",
-    from: 'started.kind === "started" || started.running',
-    to: "started",
+    from: 'if (started.kind === "exists") await moveOn(world, row);',
+    to: "",
   }),
   off(20, "an end that nobody heard of is not told", {
     file: SWEEP,
@@ -86,7 +87,11 @@ export const DRIVING: readonly Mutant[] = [
     from: 'state: "Backoff", stage: "waiting"',
     to: 'stage: "due"',
   }),
-  off(25, "hand-overs that do not count", { file: HAND_OVER, from: "(handOver.afterDeath ? 1 : 0)", to: "0" }),
+  off(25, "a death without a claim counts", {
+    file: CLAIM,
+    from: "row.owner !== null && dead !== null && sameGroup(row.entry, dead)",
+    to: "dead !== null",
+  }),
   off(25, "a hand-over that moves the deadline", {
     file: HAND_OVER,
     from: "owner: null,",
@@ -94,8 +99,8 @@ export const DRIVING: readonly Mutant[] = [
   }),
   off(26, "a claim over the budget goes on", {
     file: BEAT,
-    from: "takeovers > run.state.takeoversMax &&",
-    to: "takeovers > 99 &&",
+    from: "deaths > run.state.takeoversMax &&",
+    to: "deaths > 99 &&",
   }),
   off(31, "a row of any version", { file: ROW, from: "row.format === FORMAT ? row :", to: "true ? row :" }),
   off(31, "a beat that dies of what it cannot read", {
@@ -116,8 +121,8 @@ export const DRIVING: readonly Mutant[] = [
   off(37, "a refused claim is not looked at", { file: BEAT, from: "row.owner === owner ?", to: 'row.owner === "" ?' }),
   off(38, "an execution that ends with its park or rescue", {
     file: EXECUTION,
-    from: "if (delayMs === undefined) {",
-    to: 'if (delayMs === undefined && execution.state !== "Beat") return ended(execution);\n  if (delayMs === undefined) {',
+    from: "if (delayMs === undefined || ",
+    to: "if (delayMs === undefined) return ended(execution);\n  if (",
   }),
   off(39, "a lost hand-over starts nobody", {
     file: SWEEP,

@@ -13,7 +13,7 @@ export const FURTHER: readonly Mutant[] = [
     name: "sealed events named before they are stored",
     changes: [
       {
-        file: ACTIVE_RUN,
+        file: "src/runner/checkpoint.ts",
         from: "await certainlyPut(() => objects.put(object.key, object.bytes));",
         to: "void certainlyPut(() => objects.put(object.key, object.bytes));",
       },

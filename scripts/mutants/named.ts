@@ -19,7 +19,7 @@ export const NAMED: readonly Mutant[] = [
     name: "lease time as fence",
     changes: [
       {
-        file: ROW,
+        file: "src/protocol/row-claim.ts",
         from: "const overtaken = row.owner !== null;",
         to: 'const overtaken = row.owner !== null;\n  if (overtaken && claim.now < (row.leaseUntil ?? 0)) return { kind: "superseded", row };',
       },
@@ -41,7 +41,7 @@ export const NAMED: readonly Mutant[] = [
     name: "pointer before payload",
     changes: [
       {
-        file: "src/runner/active-run.ts",
+        file: "src/runner/checkpoint.ts",
         from: "await putSnapshot(objects, { key, bytes });",
         to: "void putSnapshot(objects, { key, bytes }).catch(() => undefined);",
       },
@@ -66,7 +66,7 @@ export const NAMED: readonly Mutant[] = [
   },
   {
     name: "budget outside the commit",
-    changes: [{ file: "src/runner/active-run.ts", from: "spent: this.#state.spent", to: "spent: row.spent" }],
+    changes: [{ file: "src/runner/commit-request.ts", from: "spent: state.spent", to: "spent: row.spent" }],
     killedBy: SIMULATION,
   },
   {

@@ -47,7 +47,13 @@ export const SPENDING: readonly Mutant[] = [
   },
   {
     name: "lost replies cost nothing",
-    changes: [{ file: "src/runner/think.ts", from: "  debitLostCalls(run, agent);\n", to: "" }],
+    changes: [
+      {
+        file: "src/runner/unaccounted-model-calls.ts",
+        from: "microUsdOf(price, tokensIn, tokensOut) * calls",
+        to: "0",
+      },
+    ],
     killedBy: { kind: "tests", file: "test/unit/runner-model.test.ts" },
   },
 ];

@@ -2,7 +2,8 @@
 import { type Mutant, off } from "./mutant.ts";
 
 const CLOSE = "src/runner/close.ts";
-const ASKING = "src/runner/asking.ts";
+const ACTIVE_RUN = "src/runner/active-run.ts";
+const REQUEST = "src/runner/commit-request.ts";
 const LOOPS = "src/core/topologies/loops.ts";
 const CONTRADICTIONS = "src/core/topologies/contradictions.ts";
 const RECOVERY = "src/core/recovery.ts";
@@ -23,19 +24,20 @@ export const STOPPING: readonly Mutant[] = [
   }),
   off(65, "last words that may have been asked for are asked for again", {
     file: CLOSE,
-    from: "if (debitLostCalls(run, agent) > 0)",
-    to: "if (debitLostCalls(run, agent) < 0)",
+    from: "if (run.state.closingCallLost)",
+    to: "if (run.state.closingCallLost && run.leftMs < 0)",
   }),
   off(66, "a pause forgets what was asked", {
-    file: ASKING,
-    from: "ASKING.has(phase) && ",
-    to: 'next?.kind !== "pause" && next?.kind !== "resume" && ASKING.has(phase) && ',
+    file: ACTIVE_RUN,
+    from: "if (!isTerminal(this.#state.phase)) this.#account();",
+    to: "if (!isTerminal(this.#state.phase) && this.#state.pausedFrom === null) this.#account();",
   }),
-  off(67, "an invocation that goes on after its commit asks for nothing", {
-    file: ASKING,
-    from: "!release && ending",
-    to: '!release && phase === "ForceStop" && ending',
-  }),
+  off(
+    67,
+    "an invocation that goes on after its commit asks for nothing",
+    { file: REQUEST, from: "(isAhead ? 1 : 0)", to: "0" },
+    { file: ACTIVE_RUN, from: 'request.asks > 0 ? "marked"', to: 'request.asks >= 0 ? "marked"' },
+  ),
   by("loops", "loops: a poll that makes progress is one", {
     file: LOOPS,
     from: "sameValue(one.args, other.args) &&\n  sameValue(one.result, other.result)",
