@@ -12,25 +12,19 @@ const by = (file: string, name: string, change: Mutant["changes"][number]): Muta
 });
 
 export const COMPACTING: readonly Mutant[] = [
-  off(73, "a summary is asked for before it is durable that it is", {
-    file: COMPACT,
-    from: "if (run.hasPending) {",
-    to: "if (run.hasPending && run.leftMs < 0) {",
-  }),
-  off(73, "the model is asked on before its summary is durable", {
-    file: COMPACT,
-    from: "run.commitFirst = true;",
-    to: "",
-  }),
   off(
     73,
-    "a process that dies while it asks for a summary has asked for nothing",
+    "an invocation asks on with its summary, and no mark says so",
     {
-      file: "src/runner/commit-request.ts",
-      from: "will: mayCallModel(state) ? 1 : 0",
-      to: 'will: mayCallModel(state) && phase !== "Compacting" ? 1 : 0',
+      file: "src/runner/think.ts",
+      from: 'if (run.modelCalls.own === "marked") return false;',
+      to: "if (run.now > 0) return false;",
     },
-    { file: "src/runner/unaccounted-model-calls.ts", from: 'own === 0 ? "none"', to: 'own < 0 ? "none"' },
+    {
+      file: "src/runner/unaccounted-model-calls.ts",
+      from: 'ensure(run.modelCalls.own === "marked",',
+      to: "ensure(run.now > 0,",
+    },
   ),
   by("unit/runner-compact", "a context is made shorter again and again", {
     file: STRETCH,

@@ -28,7 +28,7 @@ export const DIALLING: readonly Mutant[] = [
   {
     name: "a lost reply of a plan that waited costs nothing",
     changes: [{ file: "src/runner/unaccounted-model-calls.ts", from: "others: asks - own,", to: "others: 0," }],
-    killedBy: { kind: "tests", file: "test/crash/dial.test.ts" },
+    killedBy: { kind: "simulation", seeds: 400 },
   },
   {
     name: "the dial does not weigh what a reply costs",

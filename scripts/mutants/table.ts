@@ -10,6 +10,7 @@ import type { Mutant } from "./mutant.ts";
 import { KEYS } from "./keys.ts";
 import { LEAKING } from "./leaking.ts";
 import { NAMED } from "./named.ts";
+import { OUTAGES } from "./outages.ts";
 import { RECORDED } from "./recorded.ts";
 import { SAGAS } from "./sagas.ts";
 import { SPENDING } from "./spending.ts";
@@ -26,6 +27,7 @@ export const MUTANTS: readonly Mutant[] = [
   ...STOPPING,
   ...COMPACTING,
   ...LEAKING,
+  ...OUTAGES,
   ...RECORDED,
   ...DIALLING,
   ...SAGAS,

@@ -8,6 +8,7 @@
 import { AgentInvalid } from "../agent/invalid.ts";
 import { ConfigInvalid } from "../agent/config.ts";
 import { StoreInvalid, StoreTooNew } from "../adapters/local/store-errors.ts";
+import { WorkersUnbootable } from "../adapters/local/workers.ts";
 import { StoreSupervised } from "../adapters/local/processes.ts";
 import { Unreadable } from "../codec/canonical.ts";
 import { InvariantViolated } from "../core/invariant.ts";
@@ -62,6 +63,10 @@ function troubleOf(error: unknown, argv: readonly string[]): Trouble {
     const { pid, since } = error;
     const facts = since === null ? { pid } : { pid, since };
     return { code: error.code, exit: EXIT.refused, ...clausesOf(error.message), next: `kill ${pid}`, facts };
+  }
+  if (error instanceof WorkersUnbootable) {
+    const [what, why] = [error.message, error.why];
+    return { code: error.code, exit: EXIT.failed, what, why, next: again };
   }
   if (error instanceof Unreadable) {
     const why = `nothing was changed; what is stored cannot be read or verified (${error.code})`;

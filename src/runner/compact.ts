@@ -1,8 +1,7 @@
 /**
  * A context that is too long is made shorter: the model is asked for a summary of its older part, and is shown that
- * instead from there on. That it is asked is durable before, so whoever finds the run there, and claims that nobody
- * accounted for, knows what may have been paid for; and the summary is durable before the model is asked on, or a crash
- * would lose two calls and count one (schedule 73). A summary that does not help ends the run and is not asked for again.
+ * instead from there on. It is asked for under a mark, and so is the model with it: the commit that makes the second mark
+ * keeps the summary (schedule 73). A summary that does not help ends the run and is not asked for again.
  */
 import type { Agent } from "../agent/define.ts";
 import type { Model } from "../agent/model.ts";
@@ -18,10 +17,6 @@ import { debitOthers } from "./unaccounted-model-calls.ts";
 
 export async function compactContext(run: ActiveRun, agent: Agent, model: Model): Promise<Next> {
   debitOthers(run);
-  if (run.hasPending) {
-    await run.commitPending();
-    return "on";
-  }
   if (!hasRoom(run, agent)) return "on";
   if (run.leftMs < run.world.limits.modelMs && run.moved) return "release";
   const stretch = stretchOf(run.state);
@@ -85,7 +80,6 @@ function recordSummary(
   const window = { from, lead: [`m${messages.length + 1}`, ...stays] };
   const why = `${shows} characters were shown, ${stretch.replaces} of them in its place`;
   run.record({ kind: "Compacted", at: run.now, summary, tokens, window, replaced, why });
-  run.commitFirst = true;
 }
 
 function stillTooLong(run: ActiveRun, why: string): Next {

@@ -1,6 +1,7 @@
 /** Supervisors that are killed, drained, refused, or cut off from their store. */
 import { once } from "node:events";
 import { describe, expect, it, onTestFinished } from "vitest";
+import { RETRY_GROUP } from "../../src/protocol/entry.ts";
 import type { SupervisorEvent } from "../../src/adapters/local/driver.ts";
 import { isAlive, killIfAlive } from "../../src/adapters/local/process-identity.ts";
 import { StoreSupervised, childrenOf, supervisorOf } from "../../src/adapters/local/processes.ts";
@@ -31,7 +32,7 @@ describe("supervisors", () => {
     await of.ended("held-a");
     expect(of.noted("held-a").map(({ epoch, retry }) => [epoch, retry])).toEqual([
       [0, 0],
-      [0, 1],
+      [0, RETRY_GROUP],
     ]);
     expect(childrenOf(of.store).all().every(isAlive)).toBe(true);
   });
@@ -60,7 +61,7 @@ describe("supervisors", () => {
     expect(of.events).toContainEqual({ kind: "orphanKilled", pid: orphan.pid });
     // It leaves the store once it is seen dead, and only then comes the first child.
     expect(knownAtSpawn.flat()).not.toContain(orphan.pid);
-    expect(of.noted("stuck-a").map(({ retry }) => retry)).toEqual([0, 1]);
+    expect(of.noted("stuck-a").map(({ retry }) => retry)).toEqual([0, RETRY_GROUP]);
   });
 
   it("that are frozen keep the store, and no child of theirs outlives its deadline meanwhile", async () => {
@@ -77,7 +78,7 @@ describe("supervisors", () => {
     await of.ended("frozen-a");
     expect(of.noted("frozen-a").map(({ epoch, retry }) => [epoch, retry])).toEqual([
       [0, 0],
-      [0, 1],
+      [0, RETRY_GROUP],
     ]);
   });
 
@@ -105,7 +106,7 @@ describe("supervisors", () => {
     await of.ended("held-a");
     expect(of.noted("frozen-a").map(({ epoch, retry }) => [epoch, retry])).toEqual([
       [0, 0],
-      [0, 1],
+      [0, RETRY_GROUP],
     ]);
     // This one saw the signal, came to an end and answered: its next beat follows.
     expect(of.noted("held-a").map(({ epoch, retry }) => [epoch, retry])).toEqual([

@@ -7,6 +7,7 @@ import { systemClock } from "../../src/adapters/local/clock.ts";
 import type { SupervisorEvent } from "../../src/adapters/local/driver.ts";
 import { identityOf, isAlive } from "../../src/adapters/local/process-identity.ts";
 import { childrenOf, supervisorOf } from "../../src/adapters/local/processes.ts";
+import { RETRY_GROUP } from "../../src/protocol/entry.ts";
 import { limitsFor } from "../../src/protocol/limits.ts";
 import { fastClock } from "./fixtures/clock.ts";
 import { type Noted, eventsOf, scene, until } from "./fixtures/scene.ts";
@@ -85,7 +86,7 @@ describe("an attempt that dies", () => {
     const begun = of.noted(run);
     expect(begun.map(({ epoch, retry }) => ({ epoch, retry }))).toEqual([
       { epoch: 0, retry: 0 },
-      { epoch: 0, retry: 1 },
+      { epoch: 0, retry: RETRY_GROUP },
     ]);
     expect(begun[0]?.pid).not.toBe(begun[1]?.pid);
     expect(eventsOf(of.events, "attemptFailed")).toEqual([
@@ -122,17 +123,18 @@ describe("an attempt that dies", () => {
     });
   });
 
-  it("five times leads to a rescue, which waits for the lease and then ends the execution", async () => {
+  it("as often as an entry may be tried leads to a rescue, which waits for the lease and then ends the execution", async () => {
     const of = scene();
     await of.start("mortal-a");
-    of.supervise({ clock: fastClock(10), limits: limitsFor(300_000, { rescueMs: 2_000 }), workers: 1 });
+    const limits = limitsFor(300_000, { rescueMs: 2_000, entryAttemptsMax: 5 });
+    of.supervise({ clock: fastClock(10), limits, workers: 1 });
     await of.ended("mortal-a");
     expect(of.noted("mortal-a").map(({ kind, retry }) => `${kind} ${retry ?? ""}`.trim())).toEqual([
       "beat 0",
-      "beat 1",
-      "beat 2",
-      "beat 3",
-      "beat 4",
+      "beat 1000",
+      "beat 2000",
+      "beat 3000",
+      "beat 4000",
       "rescue",
       "rescue",
     ]);
@@ -143,8 +145,26 @@ describe("an attempt that dies", () => {
     await of.start("stuck-a");
     of.supervise({ limits: limitsFor(500) });
     await of.ended("stuck-a");
-    expect(of.noted("stuck-a").map(({ retry }) => retry)).toEqual([0, 1]);
+    expect(of.noted("stuck-a").map(({ retry }) => retry)).toEqual([0, RETRY_GROUP]);
     expect(eventsOf(of.events, "attemptFailed")).toMatchObject([{ how: "killed at its deadline" }]);
+  });
+});
+
+describe("workers that cannot be started", () => {
+  it("stop the supervisor after five in a row; no attempt counts as a death, and the next supervisor goes on", async () => {
+    const of = scene();
+    await of.start("beats-a");
+    const module = new URL("./fixtures/unbootable-worker.ts", import.meta.url);
+    const broken = of.supervise({ worker: { module, args: [], execArgv: [], env: {} }, clock: fastClock(10) });
+    await expect(broken.stopped).rejects.toMatchObject({ code: "WorkersUnbootable" });
+    const ended = eventsOf(of.events, "workerGone");
+    expect(ended.length).toBeGreaterThanOrEqual(5);
+    expect(ended.every(({ how }) => how === "exit code 1")).toBe(true);
+    expect(supervisorOf(of.store)).toBeNull();
+    of.supervise();
+    await of.ended("beats-a");
+    const [first] = of.noted("beats-a");
+    expect(first).toMatchObject({ epoch: 0, died: null });
   });
 });
 

@@ -53,4 +53,15 @@ export const SHOWN_ELSEWHERE: Readonly<Record<number, string>> = {
   74: "test/schedules/policies.test.ts",
   // Debits do not say which replies were lost, nor how many a model gave.
   71: "test/schedules/dial.test.ts",
+  // One answer that is lost among many, or a deployment; the checkers of accounts and deaths see what would follow.
+  97: "test/schedules/outages.test.ts",
+  98: "test/schedules/outages.test.ts",
+  99: "test/schedules/outages.test.ts",
+  100: "test/schedules/outages.test.ts",
+  101: "test/schedules/outages.test.ts",
+  102: "test/schedules/outages.test.ts",
+  103: "test/schedules/outages.test.ts",
+  104: "test/schedules/outages.test.ts",
+  105: "test/schedules/outages.test.ts",
+  106: "test/schedules/outages.test.ts",
 };

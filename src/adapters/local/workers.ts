@@ -74,6 +74,9 @@ export class WorkerUnavailable extends Error {
 export class WorkersUnbootable extends Error {
   override readonly name = "WorkersUnbootable";
   readonly code = "WorkersUnbootable";
+  readonly why =
+    "what they printed is above. No run has failed: mend the cause (a missing file, a missing flag of Node, a package " +
+    "that is not installed), then start the supervisor again";
 }
 
 /** Workers in a row that may end before they are ready. */
@@ -113,7 +116,8 @@ export function createPool(options: PoolOptions): Pool {
     worker.child.on("close", (code, signal) => {
       pool.delete(worker);
       const how = signal === null ? `exit code ${code}` : signal;
-      if (!worker.isReady) bootFailures += 1;
+      // One that somebody else killed says nothing of its module.
+      if (!worker.isReady && (signal === null || worker.leaving !== null)) bootFailures += 1;
       bury(worker, { how, options });
       if (bootFailures >= BOOT_FAILURES_MAX && !draining) options.onUnbootable(unbootable(worker, how));
       if (draining && pool.size === 0) empty.resolve();
@@ -149,9 +153,7 @@ export function createPool(options: PoolOptions): Pool {
 
 function unbootable({ leaving }: Worker, how: string): WorkersUnbootable {
   return new WorkersUnbootable(
-    `${BOOT_FAILURES_MAX} workers in a row ended before they were ready; the last one: ${leaving?.how ?? how}. ` +
-      "What it printed is above. No run has failed: mend the cause (a missing file, a missing flag of Node, a package " +
-      "that is not installed), then start the supervisor again",
+    `${BOOT_FAILURES_MAX} workers in a row ended before they were ready; the last one: ${leaving?.how ?? how}`,
   );
 }
 

@@ -1,0 +1,111 @@
+/** A store that does not answer: what a release keeps, who counts as dead, and what a model call has cost. */
+import { type Mutant, off } from "./mutant.ts";
+
+const LET_GO = "src/runner/let-go.ts";
+const CLAIM = "src/protocol/row-claim.ts";
+const ROW = "src/protocol/row.ts";
+const SWEEP = "src/runner/sweep.ts";
+const CALLS = "src/runner/unaccounted-model-calls.ts";
+const SIMULATION = { kind: "simulation", seeds: 400 } as const;
+
+export const OUTAGES: readonly Mutant[] = [
+  off(97, "a release, or any commit, for whatever version the row has", {
+    file: ROW,
+    from: "row.epoch !== commit.epoch || row.version !== commit.version",
+    to: "row.epoch !== commit.epoch",
+  }),
+  off(98, "a commit that landed is not looked for", {
+    file: LET_GO,
+    from: "run.sent.has(found.commitId)",
+    to: 'run.sent.has("")',
+  }),
+  off(99, "what was decided on a condition is given back with it", {
+    file: LET_GO,
+    from: "if (run.isConditional) run.rewind",
+    to: "if (run.isConditional && run.leftMs < -1e9) run.rewind",
+  }),
+  off(100, "a run that backs off hears no message before its pause is over", {
+    file: SWEEP,
+    from: "(isNew || row.stirs !== row.stirsSeen)",
+    to: "isNew",
+  }),
+  off(100, "a run that backs off is not tried at once by another deployment", {
+    file: SWEEP,
+    from: "(isNew || row.stirs !== row.stirsSeen)",
+    to: "row.stirs !== row.stirsSeen",
+  }),
+  off(101, "each owner that is found counts as dead", {
+    file: CLAIM,
+    from: "row.owner !== null && dead !== null && sameGroup(row.entry, dead)",
+    to: "row.owner !== null",
+  }),
+  off(102, "the death of any attempt of the entry is that of the owner", {
+    file: CLAIM,
+    from: "sameGroup(row.entry, dead)",
+    to: "sameEntry(row.entry, dead)",
+  }),
+  off(
+    103,
+    "a model is called without a mark",
+    {
+      file: "src/runner/think.ts",
+      from: 'if (run.modelCalls.own === "marked") return false;',
+      to: "if (run.now > 0) return false;",
+    },
+    { file: CALLS, from: 'ensure(run.modelCalls.own === "marked",', to: "ensure(run.now > 0," },
+  ),
+  off(104, "an invocation that could not load its run has called its model", {
+    file: LET_GO,
+    from: "asks: row.asks - row.will",
+    to: "asks: row.asks",
+  }),
+  off(105, "what was released and never begun may have happened", {
+    file: LET_GO,
+    from: "    permitAgain(run);\n",
+    to: "",
+  }),
+  off(106, "deaths add up over all beats", {
+    file: ROW,
+    from: "deaths: commit.isProgress ? 0 : row.deaths",
+    to: "deaths: row.deaths",
+  }),
+  {
+    name: "a claim is no mark",
+    changes: [{ file: CLAIM, from: "asks: row.asks + row.will", to: "asks: row.asks" }],
+    killedBy: SIMULATION,
+  },
+  {
+    name: "an end forgets the calls of the dead",
+    changes: [
+      {
+        file: CALLS,
+        from: "if (others === 0) return 0;",
+        to: "if (others === 0 || run.state.ending !== null) return 0;",
+      },
+    ],
+    killedBy: SIMULATION,
+  },
+  {
+    name: "a mark is taken back although the call left",
+    changes: [{ file: CALLS, from: 'run.modelCalls = { ...run.modelCalls, own: "left" };', to: "" }],
+    killedBy: SIMULATION,
+  },
+  {
+    name: "what was dropped of the inbox counts as read",
+    changes: [
+      {
+        file: "src/runner/active-run.ts",
+        from: "    this.stirsRead = this.#row.stirsSeen;\n    if (dropped",
+        to: "    if (dropped",
+      },
+    ],
+    killedBy: SIMULATION,
+  },
+  {
+    name: "a run is given back under whatever epoch it has",
+    changes: [
+      { file: LET_GO, from: "found?.epoch === row.epoch && found.version", to: "found !== null && found.version" },
+    ],
+    killedBy: SIMULATION,
+  },
+];

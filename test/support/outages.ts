@@ -1,0 +1,70 @@
+/** Stores that do not answer, as one process meets them. */
+import { SIZES } from "../../src/codec/limits.ts";
+import type { Agent } from "../../src/agent/define.ts";
+import type { TaskResult } from "../../src/protocol/chain.ts";
+import type { Commit } from "../../src/protocol/row.ts";
+import { StoreUnreachable, type World } from "../../src/ports/world.ts";
+import { type Stage, passing } from "./stage.ts";
+import { leave, meeting, perform } from "./steps.ts";
+
+/** A store that can be away. */
+export interface Outage {
+  readonly world: World;
+  isAway: boolean;
+}
+
+/** No call of that store is answered while it is away, and none is applied. */
+export function outageOf(world: World, store: "table" | "objects"): Outage {
+  const outage = { isAway: false, world };
+  const guarded = new Proxy(world[store], {
+    get: (target, name) => {
+      const call: unknown = Reflect.get(target, name);
+      if (typeof call !== "function") return call;
+      return async (...of: unknown[]): Promise<unknown> => {
+        if (outage.isAway) throw new StoreUnreachable(`the ${store} does not answer`, { store: `the ${store}` });
+        return Reflect.apply(call, target, of) as unknown;
+      };
+    },
+  });
+  outage.world = { ...world, [store]: guarded };
+  return outage;
+}
+
+/** Every copy of the first such commit stays under way: it lands when the test says so, and until then nobody hears of it. */
+export function underWay(
+  world: World,
+  of: {
+    readonly when: (commit: Commit) => boolean;
+    /** Right before the next write, whatever it is. */
+    readonly then?: (land: () => Promise<{ readonly kind: string }>) => Promise<unknown>;
+  },
+): { readonly world: World; readonly land: () => Promise<{ readonly kind: string }> } {
+  const sent: Commit[] = [];
+  const land = async (): Promise<{ readonly kind: string }> => world.table.commit(sent[0] as Commit);
+  let isDone = false;
+  const mine = meeting(world, "commit", (call) => async (commit) => {
+    const isCopy = sent.length === 0 ? of.when(commit) : commit.commitId === sent[0]?.commitId;
+    if (isCopy && sent.length <= SIZES.rewritesMax) {
+      sent.push(commit);
+      return { kind: "ambiguous", why: "no answer" };
+    }
+    if (sent.length > 0 && !isDone) {
+      isDone = true;
+      await of.then?.(land);
+    }
+    return call(commit);
+  });
+  return { world: mine, land };
+}
+
+/** An attempt leaves. Where a store does not answer it, it is heard of, and its process is alive. */
+export async function struggle(on: Stage, agent: Agent, world: World): Promise<TaskResult | null> {
+  const out = leave(on);
+  const result = await passing(on, perform(out.task, { world, agent })).catch((error: unknown) => {
+    if (!(error instanceof StoreUnreachable)) throw error;
+    return null;
+  });
+  const heard = result?.kind === "exit" ? ({ kind: "beat", reply: result.reply } as const) : result;
+  on.world.chain.end(out.name, out.attempt, heard, false);
+  return result;
+}
