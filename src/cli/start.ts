@@ -33,11 +33,12 @@ export async function start(shell: Shell, of: { readonly agent: string; readonly
   shell.terminal.waitFor("loading the agent");
   registerResolution();
   const located = await locateTyped(shell, { name: of.agent, settings });
-  checkAgent(pricedBy(located.agent, settings.prices), settings.limits);
+  const agent = pricedBy(located.agent, settings.prices);
+  checkAgent(agent, settings.limits);
   shell.terminal.waitFor(null);
   const opened = await openOrCreate(settings);
   keepFile(opened, located);
-  const started = await startOrRefuse(shell, opened, { agent: located.agent, input, flags });
+  const started = await startOrRefuse(shell, opened, { agent, input, flags });
   if (flags.wait !== true) return report(shell, opened, started);
   if (!shell.json) shell.terminal.out(headline(shell, opened, started));
   return waitForRun(shell, { opened, run: started.row.run });

@@ -27,7 +27,7 @@ export interface Budget extends Limits {
   readonly beats: number;
   /** Whether an exhausted budget ends the run, or a person is asked for more. */
   readonly onExhausted: "stop" | "ask";
-  /** Claims that found an owner, and hand-overs after a death: what recovery itself may cost. */
+  /** Processes that may die in a row while they hold the run, without progress in between. */
   readonly takeovers: number;
 }
 
