@@ -117,7 +117,8 @@ function ofRuns(names: Names): readonly Watch[] {
 /** Of what the runner records as an alarm. */
 const WHY: Readonly<Record<keyof typeof ALARMS, (names: Names) => Why>> = {
   Unreadable: (names) => ({
-    means: "A row, a snapshot or a journal cannot be read or verified; its run is left as it is until it can be",
+    means:
+      "A row is damaged, or a snapshot or a journal cannot be read or verified; its run is left as it is until it can be, and every other run goes on",
     todo: `${alarms(names, "beat", "Unreadable")} names the run (also in the log of the function sweep); ${typed("npx cairn verify RUN --world aws")} says what is damaged`,
   }),
   HistoryUnreadable: (names) => ({
@@ -142,7 +143,8 @@ const WHY: Readonly<Record<keyof typeof ALARMS, (names: Names) => Why>> = {
     todo: `${alarms(names, "start", "FiringUncertain")} names agent and time; start the run by hand if it is missed`,
   }),
   SweepFailed: (names) => ({
-    means: "The sweeper could not judge a run, and looks at it again with each sweep",
+    means:
+      "The sweeper could not judge a run, since a store did not answer for it or its judgement failed; it went on to the others, and looks at this one again with the next sweep",
     todo: `${alarms(names, "sweep", "SweepFailed")} names the run and the error`,
   }),
   StoresDiffer: (names) => ({

@@ -14,6 +14,7 @@ import { OUTAGES } from "./outages.ts";
 import { RECORDED } from "./recorded.ts";
 import { SAGAS } from "./sagas.ts";
 import { SPENDING } from "./spending.ts";
+import { STARVING } from "./starving.ts";
 import { STOPPING } from "./stopping.ts";
 
 export const MUTANTS: readonly Mutant[] = [
@@ -31,5 +32,6 @@ export const MUTANTS: readonly Mutant[] = [
   ...RECORDED,
   ...DIALLING,
   ...SAGAS,
+  ...STARVING,
   ...FURTHER,
 ];

@@ -1,4 +1,5 @@
 /** `cairn approvals`, `approve` and `deny`: a person decides about calls that wait at a gate, and about more budget. */
+import { Unreadable } from "../codec/canonical.ts";
 import type { Grant } from "../core/budget.ts";
 import { BUDGET } from "../core/extension.ts";
 import type { Json } from "../core/json.ts";
@@ -55,9 +56,14 @@ export async function listApprovals(shell: Shell, flags: StoreFlags & { readonly
   do {
     const query = { tenant: flags.tenant, status: null, limit: PAGE, after, now: world.clock.now() };
     const page = await world.table.list(query);
+    for (const { run } of page.damaged) {
+      shell.terminal.err(
+        `the row of ${run} is damaged, so it is not known whether it waits: ${settings.command("verify", run)}`,
+      );
+    }
     for (const { run, agent, status } of page.rows) {
       if (!MAY_WAIT.has(status)) continue;
-      const { gates = [], assigned = null } = (await show(world, run)) ?? {};
+      const { gates = [], assigned = null } = (await readable(shell, run, () => show(world, run))) ?? {};
       for (const gate of gates) if (!gate.decided) open.push({ run, agent, assigned, gate });
     }
     after = page.next;
@@ -74,6 +80,17 @@ export async function listApprovals(shell: Shell, flags: StoreFlags & { readonly
     out(`${run}  ${agent}${assigned === null ? "" : `, assigned to ${assigned.to}`}${renderGate(run, gate, style)}\n`);
   }
   return EXIT.done;
+}
+
+/** One run that cannot be read must not hide what waits in the others. */
+async function readable<T>({ terminal }: Shell, run: string, look: () => Promise<T>): Promise<T | null> {
+  try {
+    return await look();
+  } catch (error) {
+    if (!(error instanceof Unreadable)) throw error;
+    terminal.err(`run ${run} cannot be read (${error.code}), so it is not known whether it waits: ${error.message}`);
+    return null;
+  }
 }
 
 const PAGE = 100;

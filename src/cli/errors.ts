@@ -11,6 +11,7 @@ import { StoreInvalid, StoreTooNew } from "../adapters/local/store-errors.ts";
 import { WorkersUnbootable } from "../adapters/local/workers.ts";
 import { StoreSupervised } from "../adapters/local/processes.ts";
 import { Unreadable } from "../codec/canonical.ts";
+import { RowDamaged } from "../codec/row.ts";
 import { InvariantViolated } from "../core/invariant.ts";
 import { StoreUnreachable } from "../ports/world.ts";
 import type { Paint } from "./paint.ts";
@@ -68,6 +69,11 @@ function troubleOf(error: unknown, argv: readonly string[]): Trouble {
     const [what, why] = [error.message, error.why];
     return { code: error.code, exit: EXIT.failed, what, why, next: again };
   }
+  if (error instanceof RowDamaged) {
+    const why = "nothing was changed, and no invocation goes on with it; every other run does";
+    const next = commandLine(["verify", error.run, ...storeOf(argv)]);
+    return { code: error.code, exit: EXIT.store, what: error.message, why, next, facts: { run: error.run } };
+  }
   if (error instanceof Unreadable) {
     const why = `nothing was changed; what is stored cannot be read or verified (${error.code})`;
     return { code: error.code, exit: EXIT.store, what: error.message, why, next: again };
@@ -97,6 +103,10 @@ function clausesOf(message: string): { readonly what: string; readonly why: stri
   } = /^(?<what>.*?)(?:: (?<why>.*?))?(?:; (?<advice>.*))?$/s.exec(message)?.groups ?? {};
   return { what, why: [why ?? "", advice].filter((clause) => clause !== "").join("; ") || message };
 }
+
+/** The words of a command that say which store it is for. */
+const storeOf = (argv: readonly string[]): string[] =>
+  argv.filter((word, index) => /^--(store|world)(=|$)/.test(word) || /^--(store|world)$/.test(argv[index - 1] ?? ""));
 
 /** The same command for another store. */
 function withStore(argv: readonly string[], dir: string): string[] {

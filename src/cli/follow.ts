@@ -5,7 +5,7 @@
 import { setTimeout as elapse } from "node:timers/promises";
 import { type Row, hasEnded } from "../protocol/row.ts";
 import type { World } from "../ports/world.ts";
-import { type Shown, type TimelineEntry, show, timeline } from "../runner/look.ts";
+import { type Shown, type TimelineEntry, readableTimeline, show } from "../runner/look.ts";
 import { EXIT } from "./errors.ts";
 
 export interface FollowOptions {
@@ -14,6 +14,8 @@ export interface FollowOptions {
   readonly lookEveryMs: number;
   /** Whole commits, in order, each once. */
   readonly onEntries: (entries: readonly TimelineEntry[]) => void;
+  /** Older history than what was told cannot be read, and the run may need none of it; once at most. */
+  readonly onLost: (why: string) => void;
   /** At every look at a run that goes on. */
   readonly onLook: (row: Row) => void;
 }
@@ -25,13 +27,19 @@ export interface FollowEnd {
 }
 
 export async function follow(world: World, options: FollowOptions): Promise<FollowEnd> {
-  const { run, stop, lookEveryMs, onEntries, onLook } = options;
+  const { run, stop, lookEveryMs, onEntries, onLost, onLook } = options;
   let told = 0;
+  let isLost = false;
   for (;;) {
     const row = await world.table.read(run, world.clock.now());
     if (row === null) return { kind: "ended", shown: null };
     if (row.version > told) {
-      const entries = (await timeline(world, { run, after: told })) ?? [];
+      const { entries, lost } = await readableTimeline(world, { row, after: told });
+      // What was purged meanwhile is gone, and not damaged.
+      if (lost !== null && (await world.table.read(run, world.clock.now()))?.born !== row.born)
+        return { kind: "ended", shown: null };
+      if (lost !== null && !isLost) onLost(lost);
+      isLost ||= lost !== null;
       told = Math.max(row.version, entries.at(-1)?.version ?? 0);
       onEntries(entries);
     }

@@ -8,6 +8,8 @@ import type { Shell } from "./shell.ts";
 
 export interface Live {
   readonly onEntries: (entries: readonly TimelineEntry[]) => void;
+  /** Why the older history of that run cannot be shown. */
+  readonly onLost: (run: string, why: string) => void;
   /** What is being waited for, and whether anybody works on it. */
   readonly onLook: (row: Row, isAttended: boolean) => void;
   /** For people: the run as `show` has it. */
@@ -24,6 +26,10 @@ export function liveView(shell: Shell, { settings, world }: Pick<Opened, "settin
       const told = tell(story, entries, { paint, width: terminal.width });
       story = told.story;
       for (const line of told.lines) print(line);
+    },
+    onLost: (run, why) => {
+      const what = `the older history of ${run} is damaged, and what can be read of it is shown: ${why}`;
+      terminal.err(terminal.paintErr("yellow", `${what}; see \`${settings.command("verify", run)}\``));
     },
     onLook: (row, isAttended) => {
       const hint = isAttended ? "" : `; nobody works on it, run \`${settings.command("work")}\``;

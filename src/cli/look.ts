@@ -1,6 +1,7 @@
 /** Commands that look: `list`, `show`, `timeline`, `ledger`, `verify`, `watch`. They read the store and change nothing. */
 import { DEFAULT_TENANT } from "../core/ids.ts";
 import type { Status } from "../core/phases.ts";
+import type { Damaged } from "../ports/run-table.ts";
 import type { World } from "../ports/world.ts";
 import { type Summary, ledger, show, summaryOf, timeline } from "../runner/look.ts";
 import { verify } from "../runner/verify.ts";
@@ -9,7 +10,7 @@ import { exitOf, follow } from "./follow.ts";
 import { liveView } from "./live.ts";
 import { type Opened, attendantOf, openExisting } from "./open.ts";
 import type { Style } from "./paint.ts";
-import { renderLedger, renderList, renderRun, renderVerified } from "./render-run.ts";
+import { renderDamaged, renderLedger, renderList, renderRun, renderVerified } from "./render-run.ts";
 import { UNTOLD, tell } from "./render-timeline.ts";
 import { resolveRun, runGone } from "./runs.ts";
 import { type Shell, type StoreFlags, printDocument, printLines } from "./shell.ts";
@@ -29,10 +30,13 @@ export interface RunOf {
 
 export async function list(shell: Shell, flags: ListFlags): Promise<number> {
   const opened = await openExisting(shell, flags);
-  const { runs, more } = await newest(opened.world, flags);
-  if (shell.json) printLines(shell, runs);
-  else if (runs.length > 0) shell.terminal.out(renderList(runs, styleOf(shell, opened)));
-  else shell.terminal.out(`no such runs; start one: ${opened.settings.command("start", "AGENT")}`);
+  const { runs, damaged, more } = await newest(opened.world, flags);
+  const { command } = opened.settings;
+  const style = styleOf(shell, opened);
+  if (shell.json) printLines(shell, [...runs, ...damaged.map(({ run, why }) => ({ run, damaged: why }))]);
+  else if (runs.length > 0) shell.terminal.out(renderList(runs, style));
+  else if (damaged.length === 0) shell.terminal.out(`no such runs; start one: ${command("start", "AGENT")}`);
+  for (const each of shell.json ? [] : damaged) shell.terminal.out(renderDamaged(each, { ...style, command }));
   if (more) shell.terminal.err(`there are more; see them with --limit ${flags.limit * 10}`);
   return EXIT.done;
 }
@@ -45,17 +49,20 @@ async function newest(
     tenant = DEFAULT_TENANT,
     limit,
   }: Omit<ListFlags, "status"> & { readonly status?: Status | null },
-): Promise<{ readonly runs: readonly Summary[]; readonly more: boolean }> {
+): Promise<{ readonly runs: readonly Summary[]; readonly damaged: readonly Damaged[]; readonly more: boolean }> {
   const runs: Summary[] = [];
+  // Also where only some runs are asked for: which status or agent these have is not known.
+  const damaged: Damaged[] = [];
   let after: string | null = null;
   do {
     const now = world.clock.now();
     const page = await world.table.list({ tenant, status, limit: limit + 1, after, now });
     const fitting = page.rows.filter((row) => agent === undefined || row.agent === agent);
     runs.push(...fitting.map((row) => summaryOf(row, now)));
+    damaged.push(...page.damaged);
     after = page.next;
   } while (after !== null && runs.length <= limit);
-  return { runs: runs.slice(0, limit), more: runs.length > limit };
+  return { runs: runs.slice(0, limit), damaged, more: runs.length > limit };
 }
 
 export async function showRun(shell: Shell, of: RunOf): Promise<number> {
@@ -107,6 +114,7 @@ export async function watch(shell: Shell, of: RunOf): Promise<number> {
   const end = await follow(opened.world, {
     ...{ run, stop, lookEveryMs: opened.lookEveryMs },
     onEntries: (entries) => (shell.json ? printLines(shell, entries) : live.onEntries(entries)),
+    onLost: (why) => live.onLost(run, why),
     onLook: (row) => live.onLook(row, attendantOf(opened) !== null),
   });
   live.end(present(opened, { run, found: end.shown }));

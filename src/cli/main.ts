@@ -41,6 +41,7 @@ const shell: Shell = {
   terminal: createTerminal({ stdout, stderr }),
   user,
   readStdin,
+  ask: process.stdin.isTTY && process.stdout.isTTY && !argv.includes("--json") ? ask : null,
   stopSignal,
 };
 const code = await runCommand(shell, version());
@@ -64,6 +65,18 @@ function ownStdout(): Output {
 function readStdin(): Promise<string> {
   if (process.stdin.isTTY) stderr.write("type the input as JSON, then end it with ctrl-d\n");
   return textOf(process.stdin);
+}
+
+/** The question goes to stderr, as everything that is no result; where the person ends their input the answer is empty. */
+async function ask(question: string): Promise<string> {
+  const { createInterface } = await import("node:readline/promises");
+  const lines = createInterface({ input: process.stdin, output: process.stderr });
+  const closed = new Promise<string>((resolve) => lines.once("close", () => resolve("")));
+  try {
+    return await Promise.race([lines.question(question), closed]);
+  } finally {
+    lines.close();
+  }
 }
 
 function version(): string {

@@ -76,7 +76,7 @@ function programOf({ terminal }: Shell, version: string): Command {
 }
 
 const HELP = `
-A run may be typed by any beginning that only it has, such as the first characters after its tenant.
+A run may be typed by any beginning that only it has: at least 6 characters, its tenant not counted.
 Exit codes: 0 done, 1 the run or check failed, 2 usage, 3 not found, 4 refused or a person is needed, 5 store;
 130 and 143 where a command that waits was interrupted.
 
@@ -185,6 +185,7 @@ function addSteering(program: Command, { shell, ends }: Into): void {
     .command("purge <run>")
     .description("remove an ended run with everything that it left behind, before its time")
     .option("--keep-archive", "its archive stays, if it has one, for as long as its tier says")
+    .option("--yes", "do it without asking; needed where there is no terminal to ask at")
     .action((run: string, _, command: Command) => ends(purgeRun(shell, { run, flags: command.optsWithGlobals() })));
 }
 

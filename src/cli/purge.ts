@@ -1,15 +1,16 @@
 /** `cairn purge RUN`: removes an ended run with everything that it left behind, its archive too, before its time. */
 import { removalsOf } from "../adapters/local/removals.ts";
-import type { Row } from "../protocol/row.ts";
+import { type Row, hasEnded } from "../protocol/row.ts";
 import { purge } from "../runner/purge.ts";
 import { CliError, EXIT } from "./errors.ts";
 import { type Opened, attendantOf, openExisting } from "./open.ts";
 import { resolveRun, runGone, runUnreadable } from "./runs.ts";
 import { type Shell, type StoreFlags, printDocument } from "./shell.ts";
-import { count, relative, timeOfDay } from "./words.ts";
+import { commandLine, count, relative, timeOfDay } from "./words.ts";
 
 export interface PurgeFlags extends StoreFlags {
   readonly keepArchive?: boolean;
+  readonly yes?: boolean;
 }
 
 export async function purgeRun(
@@ -21,9 +22,14 @@ export async function purgeRun(
   const { command } = settings;
   const run = await resolveRun(world, { text, command });
   const { keepArchive = false } = flags;
+  const found = await world.table.read(run, world.clock.now());
+  if (found === null) throw runGone(run, command("list"));
+  // A person is not asked to confirm what cannot be had.
+  if (!hasEnded(found)) throw stillLive(opened, found);
+  if (flags.yes !== true) await confirm(shell, opened, found);
   const outcome = await purge(world, run, { keepArchive });
   if (outcome.kind === "missing") throw runGone(run, command("list"));
-  if (outcome.kind === "unreadable") throw runUnreadable(run, command("show", run));
+  if (outcome.kind === "unreadable") throw runUnreadable(run, command("verify", run));
   if (outcome.kind === "live") throw stillLive(opened, outcome.row);
   if (outcome.kind === "tooEarly") throw tooEarly(opened, { run, from: outcome.from });
   const { row } = outcome;
@@ -39,6 +45,22 @@ export async function purgeRun(
   return EXIT.done;
 }
 
+/** What is removed does not come back, so it is removed by a person who saw its name, or by a command that says `--yes`. */
+async function confirm({ ask, terminal, argv }: Shell, { world }: Opened, row: Row): Promise<void> {
+  const { run, agent, status, statusSince } = row;
+  const what = `${run}  ${agent}: ${status} ${relative(statusSince, world.clock.now())}`;
+  const answer =
+    ask === null ? null : await ask(`remove ${terminal.paintErr("bold", what)}, ${contentOf(row)}? type yes: `);
+  if (answer?.trim().toLowerCase() === "yes") return;
+  const isAsked = answer !== null;
+  throw new CliError({
+    ...{ code: "NotConfirmed", exit: EXIT.usage, facts: { run } },
+    what: isAsked ? `nothing was removed: the answer was not yes` : `a purge removes ${what}, for good`,
+    why: isAsked ? "a purge cannot be taken back" : "there is no terminal to ask at, and a purge cannot be taken back",
+    next: commandLine([...argv, "--yes"]),
+  });
+}
+
 const contentOf = ({ version }: Row): string =>
   `with the snapshots and the transcript of ${count(version, "checkpoint")}, its ledger and its messages`;
 
@@ -52,7 +74,7 @@ function tooEarly(
     ...{ code: "TooEarly", exit: EXIT.refused, facts: { from } },
     what: `the archive of run ${run} cannot be removed yet`,
     why: `until ${timeOfDay(from, now)} (${relative(from, now)}) somebody may still put it; the run without it can go at once`,
-    next: settings.command("purge", run, "--keep-archive"),
+    next: settings.command("purge", run, "--keep-archive", "--yes"),
   });
 }
 

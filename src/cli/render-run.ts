@@ -2,6 +2,7 @@
 import { BUDGET } from "../core/extension.ts";
 import type { Json } from "../core/json.ts";
 import type { Status } from "../core/phases.ts";
+import type { Damaged } from "../ports/run-table.ts";
 import type { LedgerEntry, OpenGate, Shown, Summary, UnknownCall } from "../runner/look.ts";
 import type { Verified } from "../runner/verify.ts";
 import { askedFor, grantWords } from "./budget.ts";
@@ -53,6 +54,13 @@ export function renderList(runs: readonly Summary[], { now, paint }: Style): str
 
 /** Makes a command to type for the store that was asked. */
 export type Command = (...words: readonly string[]) => string;
+
+/** A run of a list whose row cannot be decoded: a line of its own, since nothing of the row is known. */
+export const renderDamaged = (
+  { run, why }: Damaged,
+  of: Pick<Style, "paint"> & { readonly command: Command },
+): string =>
+  `${of.paint("bold", run)}  ${of.paint("red", "damaged")}: ${why}; see ${of.paint("bold", of.command("verify", run))}`;
 
 export function renderRun(run: Shown, of: Style & { readonly command: Command }): string {
   const { paint } = of;
@@ -247,7 +255,7 @@ export function renderVerified(verified: Verified, { paint }: Pick<Style, "paint
   const right = "all right: everything is there, and each follows from the one before";
   const verdict = findings.length === 0 ? paint("green", right) : paint("red", `${count(findings.length, "finding")}:`);
   return [
-    `${paint("bold", run)}  ${agent}`,
+    `${paint("bold", run)}${agent === null ? "" : `  ${agent}`}`,
     paint("dim", `looked at ${counts.join(", ")}`),
     verdict,
     ...findings.map(({ where, what }) => `${paint("red", "✖")} ${where}: ${what}`),

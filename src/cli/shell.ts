@@ -12,6 +12,8 @@ export interface Shell {
   /** The person at the keyboard, for the record. */
   readonly user: () => string;
   readonly readStdin: () => Promise<string>;
+  /** Asks the person at the terminal, and resolves with what they type; null where no person could answer. */
+  readonly ask: ((question: string) => Promise<string>) | null;
   /** Fires at SIGINT, SIGTERM or SIGHUP, with its name as reason; a second signal ends the process at once. */
   readonly stopSignal: () => AbortSignal;
 }

@@ -72,7 +72,7 @@ export function refuseSteering(
   const { run, outcome, what } = of;
   const { command } = opened.settings;
   if (outcome === "missing") throw runGone(run, command("list"));
-  if (outcome === "unreadable") throw runUnreadable(run, command("show", run));
+  if (outcome === "unreadable") throw runUnreadable(run, command("verify", run));
   if (outcome === "late") {
     const why = "it has ended; its timeline shows how";
     throw new CliError({

@@ -25,6 +25,7 @@ export async function waitForRun(
   try {
     const end = await follow(world, {
       ...{ run, stop, lookEveryMs: opened.lookEveryMs, onEntries: live.onEntries },
+      onLost: (why) => live.onLost(run, why),
       onLook: (row) => {
         supervision.attend();
         live.onLook(row, true);

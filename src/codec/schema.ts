@@ -86,7 +86,7 @@ const decision: z.ZodType<Decision> = z.object({
   note: z.string().nullable(),
 });
 
-const messageBodySchema: z.ZodType<MessageBody> = z.discriminatedUnion("kind", [
+export const messageBody: z.ZodType<MessageBody> = z.discriminatedUnion("kind", [
   z.object({ kind: z.literal("decision"), gate: name, decision }),
   z.object({ kind: z.literal("child"), child: name, status: z.enum(["completed", "failed", "cancelled"]), value }),
   z.object({ kind: z.literal("reconcile"), call: name, asked: count, answer }),
@@ -181,7 +181,7 @@ const kinds: { readonly [K in EventKind]: z.ZodType<EventOf<K>> } = {
       at,
       stage: z.literal("taken"),
       message: name,
-      body: messageBodySchema,
+      body: messageBody,
     }),
     z.object({ kind: z.literal("MessageAbsorbed"), at, stage: z.literal("cleared"), message: name }),
   ]),

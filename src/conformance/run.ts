@@ -12,6 +12,8 @@ export interface RunTableWorld {
   readonly tenant: string;
   /** Stores another format in that row, past the port: what a newer version of cairn would have written. */
   readonly setFormat: (run: string, format: number) => Promise<void>;
+  /** Damages that row, past the port, so that it cannot be decoded any more. */
+  readonly damage: (run: string) => Promise<void>;
   /** Removes rows whose time is over at `now` as the world does by itself; here it must have happened on return. */
   readonly expire: (now: number) => Promise<void>;
   /** The incarnations of that run whose removal the world has told; a world that tells late waits for it here. */

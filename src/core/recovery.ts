@@ -111,9 +111,14 @@ export const RECOVERY: readonly Rule[] = [
 ];
 
 /** Recovery has cost more deaths than its budget allows; `code` says whether a beat or the sweeper found it so. */
-export function tooManyDeaths(code: string, of: { readonly deaths: number; readonly max: number }): Trouble {
-  const message = `${of.deaths} processes died one after the other while they held this run, ${of.max} are allowed`;
-  return { kind: "deaths", failure: { code, message } };
+export function tooManyDeaths(
+  code: string,
+  of: { readonly deaths: number; readonly max: number; readonly cause: string | null },
+): Trouble {
+  const { deaths, max, cause } = of;
+  const message = `${deaths} processes died one after the other while they held this run, ${max} are allowed`;
+  const last = cause === null ? "" : `; the last one ended with: ${cause}`;
+  return { kind: "deaths", failure: { code, message: `${message}${last}` } };
 }
 
 /** Last words are asked for where the model would be asked for more; among calls that are not made there are none. */

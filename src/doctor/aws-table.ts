@@ -2,7 +2,7 @@
 import type { IndexSeen } from "../adapters/aws/table-inspection.ts";
 import { TABLE } from "../adapters/aws/schema.ts";
 import type { AwsCase } from "./aws-account.ts";
-import { type Check, type Verdict, fail, ok, warn } from "./check.ts";
+import { type Check, type Verdict, fail, judgeDamaged, ok, warn } from "./check.ts";
 import { judgeLook, judgeSeen } from "./looked.ts";
 
 const gone = (of: AwsCase): Verdict =>
@@ -111,6 +111,16 @@ export const TABLE_CHECKS: readonly Check<AwsCase>[] = [
       judgeSeen(of.aws.table, ({ isProtected }) => {
         const mend = about(of, "update-table --table-name TABLE --deletion-protection-enabled");
         return isProtected ? ok("deletion protection is on") : warn("deletion protection is off", mend);
+      }),
+  },
+  {
+    id: "table-rows",
+    says: "the rows of live runs can be decoded",
+    needs: ["table"],
+    judge: (of) =>
+      judgeSeen(of.aws.liveRows, ({ looked, damaged, isAll }) => {
+        const seen = isAll ? "each of them was decoded" : `the first ${looked} were decoded; the sweeper looks at all`;
+        return judgeDamaged(damaged, { seen, verify: (run) => `npx cairn verify ${run} --world aws` });
       }),
   },
   {

@@ -69,3 +69,17 @@ export function judgeGap(gapMs: number, of: { readonly skewMs: number; readonly 
   if (gap > skewMs) return fail(why, mend);
   return gap > skewMs / 2 ? warn(why, mend) : ok(`no difference to ${whose} above ${Math.round(skewMs / 2)} ms`);
 }
+
+const DAMAGED_NAMED = 5;
+
+/** Rows that cannot be decoded, each by its run. `seen`: what is told where there are none; `verify`: what to type about one. */
+export function judgeDamaged(
+  damaged: readonly { readonly run: string; readonly why: string }[],
+  { seen, verify }: { readonly seen: string; readonly verify: (run: string) => string },
+): Verdict {
+  const [first] = damaged;
+  if (first === undefined) return ok(seen);
+  const named = damaged.slice(0, DAMAGED_NAMED).map(({ run, why }) => `${run}: ${why}`);
+  const more = damaged.length > named.length ? [`and ${damaged.length - named.length} more`] : [];
+  return fail([...named, ...more].join("; "), verify(first.run));
+}

@@ -1,7 +1,7 @@
 /** The embedded world: the machine that it is on, its store, and whether anybody works on its runs. */
 import type { StoreSeen } from "../adapters/local/inspection.ts";
 import type { Limits } from "../protocol/limits.ts";
-import { type Check, type Verdict, fail, judgeGap, ok, unknown, warn } from "./check.ts";
+import { type Check, type Verdict, fail, judgeGap, judgeDamaged, ok, unknown, warn } from "./check.ts";
 
 /** A store that cannot be opened, and one that is not there yet. */
 export type StoreLook =
@@ -65,6 +65,12 @@ export const LOCAL_CHECKS: readonly Check<LocalCase>[] = [
       }),
   },
   {
+    id: "rows",
+    says: "the row of every run can be decoded",
+    needs: ["store"],
+    judge: (of) => judgeStore(of, ({ damaged }) => judgeRows(damaged, of)),
+  },
+  {
     id: "disk",
     says: "there is room on its disk",
     needs: ["store"],
@@ -92,6 +98,11 @@ export const LOCAL_CHECKS: readonly Check<LocalCase>[] = [
     judge: (of) => judgeStore(of, (store) => judgeWork(store, of)),
   },
 ];
+
+function judgeRows(damaged: StoreSeen["damaged"], { command }: LocalCase): Verdict {
+  if (damaged === null) return unknown("the file is too damaged to be searched", "mend the file first");
+  return judgeDamaged(damaged, { seen: "each of them was decoded", verify: (run) => command("verify", run) });
+}
 
 function judgeWork({ supervisor, runs }: StoreSeen, { command }: LocalCase): Verdict {
   const { live, overdue } = runs;

@@ -7,10 +7,13 @@
  *   `runner/certain.ts` handles it. A world whose writes cannot be ambiguous never returns it.
  * - Reads are consistent. A row past its expiry is absent for every operation, deleted or not.
  * - A row of a format that this code does not know is `unreadable`: nothing touches it.
+ * - A damaged row is one that cannot be decoded. Every operation on its run answers `unreadable`, whichever incarnation it
+ *   names; `read` rejects with `RowDamaged` (`codec/row.ts`); pages name it and go on. No operation takes it for
+ *   expired; the store's own time to live may remove it where that still tells which incarnation it was.
  * - Whenever a row is removed, by expiry, by `purge` or by `create` over an expired one, the world tells that its
  *   incarnation is to be cleaned up (`cleanUp` of `protocol/chain.ts`): at least once, perhaps late, never before the
  *   row is gone. Its inbox, seen and audit items stay until then.
- * - An operation rejects only with `StoreUnreachable`.
+ * - Otherwise an operation rejects only with `StoreUnreachable`; `inbox` also as it says.
  */
 import type { MessageBody } from "../core/event.ts";
 import type { Status } from "../core/phases.ts";
@@ -54,7 +57,12 @@ export interface Delivery extends Of {
   readonly deadline: number;
 }
 
-export type CreateOutcome = Changed<"created"> | Changed<"exists"> | Changed<"conflict"> | Ambiguous;
+export type CreateOutcome =
+  | Changed<"created">
+  | Changed<"exists">
+  | Changed<"conflict">
+  | Extract<Refused, { readonly kind: "unreadable" }>
+  | Ambiguous;
 export type DeliverOutcome =
   | Changed<"delivered">
   /** It was counted before. */
@@ -64,9 +72,19 @@ export type DeliverOutcome =
   | Refused
   | Ambiguous;
 
+/** A row that cannot be decoded. `why` never quotes what is stored. */
+export interface Damaged {
+  readonly run: string;
+  readonly why: string;
+}
+
 /** One page, newest first; `next` is the cursor of the following page or null. */
 export interface Page {
   readonly rows: readonly Row[];
+  /** For each of `rows` the cursor behind it, for a reader that stops in the middle. */
+  readonly behind: readonly string[];
+  /** Rows that have their place on this page and cannot be decoded. */
+  readonly damaged: readonly Damaged[];
   readonly next: string | null;
 }
 
@@ -86,7 +104,10 @@ export interface RunTable {
   purge(of: Of): Promise<PurgeOutcome | Ambiguous>;
   /** The row as it was left, judged at `now`: at 0 nothing has expired, and whatever is not deleted is there. */
   read(run: string, now: number): Promise<Row | null>;
-  /** The first `limit` messages that are not removed, in order of absorption. */
+  /**
+   * The first `limit` messages that are not removed, in order of absorption. Rejects with `MessageDamaged` where one of them
+   * cannot be decoded: nothing is committed over a message that was acknowledged and cannot be read.
+   */
   inbox(of: Of & { readonly limit: number }): Promise<readonly Message[]>;
   /** Removes inbox items, not what was seen; resolves once that is durable. */
   clearInbox(of: Of & { readonly ids: readonly string[] }): Promise<void>;

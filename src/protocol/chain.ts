@@ -31,6 +31,8 @@ export interface Attempt extends Entry {
    * that began before it was told.
    */
   readonly died?: number | null;
+  /** How that process ended, for people; absent where the chain did not see it. */
+  readonly cause?: string;
 }
 
 export type ChainState = "Beat" | "Wait" | "Park" | "Renew" | "Backoff" | "Rescue" | "End";
@@ -63,8 +65,11 @@ export type Task =
   | { readonly kind: "park"; readonly payload: Payload; readonly attempt: Attempt; readonly token: string }
   /** Start the execution that the run has moved to. */
   | { readonly kind: "renew"; readonly payload: Payload }
-  /** Hand over a run whose entry failed too often. `dead`: the attempt whose process is known to have died, or null. */
-  | { readonly kind: "rescue"; readonly payload: Payload; readonly dead?: Entry | null }
+  /**
+   * Hand over a run whose entry failed too often. `dead`: the attempt whose process is known to have died, or null; `cause`:
+   * how that process ended, for people.
+   */
+  | { readonly kind: "rescue"; readonly payload: Payload; readonly dead?: Entry | null; readonly cause?: string }
   /** Look for runs that nobody drives. */
   | { readonly kind: "sweep" }
   /** The row of that incarnation was removed: delete what it leaves behind. */

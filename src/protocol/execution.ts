@@ -25,6 +25,8 @@ export interface Execution {
   readonly retry: number;
   /** The attempt of this entry whose process is known to have died last; null when there is none. */
   readonly died: number | null;
+  /** How the process of that attempt ended, for people, without secrets; null where that is not known. */
+  readonly cause: string | null;
   /** Attempts ever sent. An answer to any but the last one comes too late and changes nothing. */
   readonly attempt: number;
   /** Epoch milliseconds; null when no time will move it. */
@@ -60,7 +62,7 @@ export function begun(execution: Execution, token: string): Execution {
     state,
     stage: "trying",
     retry: execution.stage === "waiting" ? 0 : execution.retry,
-    died: execution.stage === "waiting" && state === "Beat" ? null : execution.died,
+    ...(execution.stage === "waiting" && state === "Beat" ? NO_DEATH : {}),
     attempt: execution.attempt + 1,
     readyAt: null,
     token: state === "Park" ? token : null,
@@ -68,12 +70,13 @@ export function begun(execution: Execution, token: string): Execution {
 }
 
 /** What a begun execution asks a worker to do. */
-export function taskOf({ name, payload, state, retry, died, token }: Execution): Task {
+export function taskOf({ name, payload, state, retry, died, token, ...execution }: Execution): Task {
   const entry = { execution: name, epoch: payload.epoch };
+  const cause = execution.cause === null ? {} : { cause: execution.cause };
   if (state === "Park") return { kind: "park", payload, attempt: { ...entry, retry, died: null }, token: token ?? "" };
   if (state === "Renew") return { kind: "renew", payload };
-  if (state === "Beat") return { kind: "beat", payload, attempt: { ...entry, retry, died } };
-  return { kind: "rescue", payload, dead: died === null ? null : { ...entry, retry: died } };
+  if (state === "Beat") return { kind: "beat", payload, attempt: { ...entry, retry, died, ...cause } };
+  return { kind: "rescue", payload, dead: died === null ? null : { ...entry, retry: died }, ...cause };
 }
 
 export function answered(execution: Execution, of: { readonly answer: Answer; readonly now: number }): Execution {
@@ -87,7 +90,7 @@ export function answered(execution: Execution, of: { readonly answer: Answer; re
       return ended(execution);
     case "rescue":
       if (answer.until === null) return ended(execution);
-      return { ...execution, ...entry(Math.max(answer.until, now + RESCUE_PAUSE_MS)), died: execution.died };
+      return { ...execution, ...entry(Math.max(answer.until, now + RESCUE_PAUSE_MS)), ...deathOf(execution) };
     // No task of an execution.
     case "sweep":
     case "cleanUp":
@@ -117,29 +120,37 @@ export interface Failure {
   readonly atOnce: boolean;
   /** Its process is known to have died. False where a store did not answer, or where no process could be started. */
   readonly isDeath: boolean;
+  /** How it ended, for people, without secrets; absent where that is not known. */
+  readonly cause?: string | null;
 }
+
+type Death = Pick<Execution, "died" | "cause">;
+
+const NO_DEATH: Death = { died: null, cause: null };
+
+const deathOf = ({ died, cause }: Execution): Death => ({ died, cause });
 
 /**
  * An attempt is over without an answer. Schedule 24: after the last retry the chain does not enter Beat anew, where retry
  * 0 would be refused by the attempt that died last; Rescue hands the run over.
  */
 export function failed(execution: Execution, of: Failure): Execution {
-  const { now, limits, atOnce, isDeath } = of;
+  const { now, limits, atOnce, isDeath, cause = null } = of;
   const { state } = execution;
   // What a service retries by itself counts by one, and what the chain catches by a group.
   const each = state === "Beat" ? RETRY_GROUP : 1;
   const failures = Math.floor(execution.retry / each) + 1;
   // What is known of a beat's process is told to the Rescue of its run, and not overwritten by what becomes of that.
-  const died = isDeath && state === "Beat" ? execution.retry : execution.died;
+  const death = isDeath && state === "Beat" ? { died: execution.retry, cause } : deathOf(execution);
   const delayMs = state === "Beat" ? beatDelayMs(failures, limits.backoffMsMax) : RETRY_DELAYS_MS[failures - 1];
   if (delayMs === undefined || failures >= limits.entryAttemptsMax) {
-    return { ...execution, ...entry(now + limits.rescueMs), died, state: "Backoff", stage: "waiting" };
+    return { ...execution, ...entry(now + limits.rescueMs), ...death, state: "Backoff", stage: "waiting" };
   }
   return {
     ...execution,
     stage: "due",
     retry: failures * each,
-    died,
+    ...death,
     readyAt: atOnce ? now : now + delayMs,
   };
 }
@@ -157,10 +168,10 @@ function ended(execution: Execution): Execution {
 }
 
 /** What every entry of a state begins with. */
-const entry = (readyAt: number): Pick<Execution, "stage" | "retry" | "died" | "readyAt" | "token"> => ({
+const entry = (readyAt: number): Pick<Execution, "stage" | "retry" | "died" | "cause" | "readyAt" | "token"> => ({
   stage: "due",
   retry: 0,
-  died: null,
+  ...NO_DEATH,
   readyAt,
   token: null,
 });

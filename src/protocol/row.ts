@@ -103,7 +103,8 @@ export interface Of extends Incarnation {
 }
 
 export type Changed<K extends string> = { readonly kind: K; readonly row: Row };
-export type Refused = { readonly kind: "missing" } | Changed<"unreadable">;
+/** `unreadable`: the row is damaged, or another version of cairn wrote it; `why` says which. */
+export type Refused = { readonly kind: "missing" } | { readonly kind: "unreadable"; readonly why: string };
 
 export interface Creation extends Incarnation {
   readonly parent: Incarnation | null;
@@ -164,7 +165,7 @@ export const hasEnded = (row: Row): boolean =>
 /** What every condition says besides its own: the row exists, is mine, is not expired, and I know its format. */
 export function present(row: Row | null, of: Of): Row | Refused {
   if (row === null || row.born !== of.born || isExpired(row, of.now)) return { kind: "missing" };
-  return row.format === FORMAT ? row : { kind: "unreadable", row };
+  return row.format === FORMAT ? row : { kind: "unreadable", why: `it has format ${row.format}` };
 }
 
 export interface Commit extends Of {

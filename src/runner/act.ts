@@ -16,7 +16,7 @@ import { openCall, timeoutOf, toolFor } from "./tools.ts";
 import type { Next } from "./think.ts";
 import { externalIdOf, readError, recordHappened, recordable } from "./told.ts";
 import { pauseBefore, paused, triedAgain } from "./try-again.ts";
-import { askFromOf, recordUnknown, tellAtOnce } from "./unknown.ts";
+import { askFromAfter, askFromOf, recordUnknown, tellAtOnce } from "./unknown.ts";
 
 interface Runnable {
   readonly open: OpenCall;
@@ -190,14 +190,14 @@ export async function recover(run: ActiveRun, agent: Agent, calls: readonly stri
     }
     const died = "its process ended after the call was released and before its outcome was recorded";
     if (decision === "probe") {
-      const action = { kind: "probe", call, at: askFromOf(run, tool), tried: false } as const;
+      const action = { kind: "probe", call, at: askFromAfter(run, { open, tool }), tried: false } as const;
       run.record({ kind: "RecoveryDecided", at, rule: "call was open when its process ended", why: died, action });
       continue;
     }
     // Without its tool an unsafe call is where it would be with it: somebody has to say what became of it.
     const isGone = !fits && open.intent?.effect !== "unsafe";
     if (isGone) recordGone(run, { open, tool });
-    else recordUnknown(run, { call, tool, why: died });
+    else recordUnknown(run, { call, tool, why: died, askFrom: askFromAfter(run, { open, tool }) });
   }
   return "on";
 }

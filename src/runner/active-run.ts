@@ -1,7 +1,6 @@
 /**
- * A run in the hands of one invocation: the committed row, the state with what was decided since, and the one way to
- * make that durable. Payload first, pointer last: a snapshot is stored before the row names it, so a crash leaves an
- * orphan and never a dangling pointer.
+ * A run in the hands of one invocation: the committed row, the state with what was decided since, and the one way to make
+ * that durable. Payload first, pointer last: a crash leaves an object that no row names, and never the other way round.
  */
 import { type Seal, encodeJournal } from "../codec/snapshot.ts";
 import { Unreadable } from "../codec/canonical.ts";
@@ -223,7 +222,7 @@ export class ActiveRun {
     const outcome = await this.#send(request);
     if (outcome.kind === "missing") throw new Fenced("the run is gone");
     if (outcome.kind === "fenced") throw new Fenced(`epoch ${row.epoch} is over, epoch ${outcome.row.epoch} has it`);
-    if (outcome.kind === "unreadable") throw new Unreadable(`run ${row.run} has format ${outcome.row.format} now`);
+    if (outcome.kind === "unreadable") throw new Unreadable(`run ${row.run}: ${outcome.why}`);
     this.#row = outcome.row;
     this.isConditional = false;
     if (outcome.kind === "stirred") return "stirred";

@@ -48,7 +48,7 @@ export async function beat(
     case "superseded":
       return superseded(payload, claimed.row);
     case "unreadable":
-      return unreadable(world, payload, `it has format ${claimed.row.format}`);
+      return unreadable(world, payload, claimed.why);
     case "terminal":
       return ended(world, payload, claimed.row);
     case "granted":
@@ -62,7 +62,7 @@ export async function beat(
     // Without its agent a run may still end and be answered; before it meets the agent this is asked again.
     await knowSecrets(world).catch(() => undefined);
     if (claimed.overtook !== null) recordTakeover(run, claimed.overtook);
-    return await drive(runner, run);
+    return await drive(runner, run, task.attempt.cause ?? null);
   } catch (error) {
     const lost = await lostTo(error, { world, payload, row: claimed.row, run });
     // Also one that lost the run may hold a promise that outlived its timeout.
@@ -117,12 +117,15 @@ function claim(
   );
 }
 
-/** Does what is owed, one command at a time, until the run has ended or this invocation has to let go of it. */
-async function drive(runner: Runner, run: ActiveRun): Promise<BeatResult> {
+/**
+ * Does what is owed, one command at a time, until the run has ended or this invocation has to let go of it. `cause`: how the
+ * last process ended that is known to have died.
+ */
+async function drive(runner: Runner, run: ActiveRun, cause: string | null): Promise<BeatResult> {
   const { deaths } = run.row;
   // Also a run that undoes what it did: an undo that kills its process does so each time.
   if (deaths > run.state.takeoversMax && (run.state.ending === null || undoOwed(run.state) !== null)) {
-    const trouble = tooManyDeaths("CrashLoop", { deaths, max: run.state.takeoversMax });
+    const trouble = tooManyDeaths("CrashLoop", { deaths, max: run.state.takeoversMax, cause });
     run.record(decideRecovery(run.state, trouble, run.now));
   }
   await openInbox(run);

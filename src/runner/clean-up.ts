@@ -5,8 +5,10 @@
  * Schedule 19: the row expires, the same key starts the run again, then the old clean-up arrives. It deletes below the
  * prefix of its own `born` only, and the new run has another one.
  */
+import { RowDamaged } from "../codec/row.ts";
 import type { Incarnation } from "../protocol/row.ts";
 import type { World } from "../ports/world.ts";
+import { findRow } from "./damage.ts";
 import { prefixUnder } from "./keys.ts";
 
 /** Nobody is started or woken by it. */
@@ -23,7 +25,11 @@ export async function cleanUp(world: Cleaned, { run, born }: Incarnation): Promi
   await world.table.forget({ run, born });
 }
 
-/** Whether the table holds a row of that very incarnation, expired or not: at 0 nothing has expired. */
+/**
+ * Whether the table holds a row of that very incarnation, expired or not: at 0 nothing has expired. A damaged row may be the
+ * one, and what belongs to it is what mends it.
+ */
 export async function isStored(world: Pick<World, "table">, { run, born }: Incarnation): Promise<boolean> {
-  return (await world.table.read(run, 0))?.born === born;
+  const found = await findRow(world, run, 0);
+  return found instanceof RowDamaged || found?.born === born;
 }

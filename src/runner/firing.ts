@@ -21,6 +21,7 @@
 import * as z from "zod";
 import type { Agent } from "../agent/define.ts";
 import { type Schedule, firingKey } from "../agent/schedule.ts";
+import { RowDamaged } from "../codec/row.ts";
 import { runId } from "../protocol/ids.ts";
 import { CERTAIN_MS, type FiringOutcome, type LastFiring, judged } from "../protocol/firing.ts";
 import { hasEnded } from "../protocol/row.ts";
@@ -30,6 +31,7 @@ import type { Invocation } from "../ports/tasks.ts";
 import type { World } from "../ports/world.ts";
 import { alarm } from "./alarm.ts";
 import { certainly } from "./certain.ts";
+import { findRow } from "./damage.ts";
 import { startRun } from "./start.ts";
 
 export interface FiringOf {
@@ -129,7 +131,7 @@ async function decide(world: World, of: Deciding): Promise<FiringOutcome> {
 async function finished(world: World, of: Deciding, last: LastFiring): Promise<LastFiring> {
   const isCertain = world.clock.now() - last.decidedAt < CERTAIN_MS;
   if (isCertain) await start(world, of, last.at);
-  else if ((await world.table.read(last.run ?? "", world.clock.now())) === null) {
+  else if ((await findRow(world, last.run ?? "", world.clock.now())) === null) {
     const why = `nobody can tell any more whether the firing of ${firingKey(of.agent.name, last.at)} started it`;
     alarm(world, last.run ?? "", { what: "FiringUncertain", why });
   }
@@ -141,10 +143,17 @@ async function finished(world: World, of: Deciding, last: LastFiring): Promise<L
 async function start(world: World, of: Deciding, at: number): Promise<FiringOutcome> {
   const { agent, tenant, schedule } = of;
   const idempotencyKey = firingKey(agent.name, at);
-  const started = await startRun(world, { agent, tenant, input: schedule.input, idempotencyKey });
+  const started = await startRun(world, { agent, tenant, input: schedule.input, idempotencyKey }).catch(asDamaged);
+  // It was started, or there would be no row to be damaged; the next firing must not wait until somebody mends it.
+  if (started instanceof RowDamaged) return { kind: "exists", run: started.run };
   if (started.kind === "invalid") throw new Error(`the schedule of ${agent.name}: input: ${started.why}`);
   // Under this key another input is that of another version of the agent, which was there first.
   return { kind: started.kind === "started" ? "started" : "exists", run: started.row.run };
+}
+
+function asDamaged(error: unknown): RowDamaged {
+  if (error instanceof RowDamaged) return error;
+  throw error;
 }
 
 const runOf = (world: World, { agent, tenant }: FiringOf, at: number): string =>
@@ -152,8 +161,9 @@ const runOf = (world: World, { agent, tenant }: FiringOf, at: number): string =>
 
 async function aliveRun(world: World, last: LastFiring | null): Promise<string | null> {
   if (last === null || last.run === null) return null;
-  const row = await world.table.read(last.run, world.clock.now());
-  return row === null || hasEnded(row) ? null : last.run;
+  const row = await findRow(world, last.run, world.clock.now());
+  // No invocation can go on with a run whose row is damaged: it must not keep its schedule waiting for ever.
+  return row === null || row instanceof RowDamaged || hasEnded(row) ? null : last.run;
 }
 
 function tellSkipped(world: World, { agent, at }: FiringOf, run: string): void {

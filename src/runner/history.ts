@@ -3,6 +3,7 @@
  * newest seal on the sealed events, each of which holds the commits of many snapshots. A thousand beats are tens of
  * reads.
  */
+import { Unreadable } from "../codec/canonical.ts";
 import { type Snapshot, assertFormat, decodeJournal } from "../codec/snapshot.ts";
 import type { CommitRecord } from "../core/event.ts";
 import type { SnapshotPointer } from "../protocol/row.ts";
@@ -40,9 +41,29 @@ const CACHE_BYTES_MAX = 16 * 1024 * 1024;
 
 /** Every commit after version `after`, in order; nothing is read further back than that. */
 export async function commitsAfter(from: Source, after: number): Promise<readonly CommitRecord[]> {
+  const { commits, lost } = await commitsReadable(from, after);
+  if (lost !== null) throw lost;
+  return commits;
+}
+
+export interface Readable {
+  /** In order, up to the last one. */
+  readonly commits: readonly CommitRecord[];
+  /** Why nothing before them could be read; null where it was read back to the version that was asked for. */
+  readonly lost: Unreadable | null;
+}
+
+/** The commits after version `after`, from the newest back to the first one that cannot be read. */
+export async function commitsReadable(from: Source, after: number): Promise<Readable> {
   const stretches: (readonly CommitRecord[])[] = [];
-  for await (const stretch of stretchesBack(from, after)) stretches.push(stretch);
-  return inOrder(stretches).filter(({ version }) => version > after);
+  let lost: Unreadable | null = null;
+  try {
+    for await (const stretch of stretchesBack(from, after)) stretches.push(stretch);
+  } catch (error) {
+    if (!(error instanceof Unreadable)) throw error;
+    lost = error;
+  }
+  return { commits: inOrder(stretches).filter(({ version }) => version > after), lost };
 }
 
 /**

@@ -3,7 +3,7 @@ import type { LedgerEntry } from "../codec/archive.ts";
 import { Unreadable } from "../codec/canonical.ts";
 import { usd } from "../agent/spending.ts";
 import type { Grant, Spent } from "../core/budget.ts";
-import type { Event, OnUnknown } from "../core/event.ts";
+import type { CommitRecord, Event, OnUnknown } from "../core/event.ts";
 import { BUDGET, extensionOf } from "../core/extension.ts";
 import { decisionId, reconcileId, upgradeId } from "../protocol/ids.ts";
 import type { Json } from "../core/json.ts";
@@ -20,7 +20,7 @@ import { StoreUnreachable, type World } from "../ports/world.ts";
 import { archiveOf } from "./archive.ts";
 import { assignedIn } from "./assign.ts";
 import { CallLedger } from "./call-ledger.ts";
-import { commitsAfter } from "./history.ts";
+import { commitsAfter, commitsReadable } from "./history.ts";
 import { type Loaded, SegmentCache, jsonOf, load } from "./load.ts";
 
 export type { LedgerEntry };
@@ -254,9 +254,20 @@ export async function timeline(
 ): Promise<readonly TimelineEntry[] | null> {
   const row = await world.table.read(of.run, world.clock.now());
   if (row === null) return null;
-  const commits = await commitsAfter({ objects: world.objects, row }, of.after);
-  return commits.flatMap(({ version, epoch, events }) => events.map((event) => ({ version, epoch, ...event })));
+  return entriesOf(await commitsAfter({ objects: world.objects, row }, of.after));
 }
+
+/** The same of that row, from its end back to the first commit that cannot be read; `lost` says why no further, or is null. */
+export async function readableTimeline(
+  world: World,
+  of: { readonly row: Row; readonly after: number },
+): Promise<{ readonly entries: readonly TimelineEntry[]; readonly lost: string | null }> {
+  const { commits, lost } = await commitsReadable({ objects: world.objects, row: of.row }, of.after);
+  return { entries: entriesOf(commits), lost: lost?.message ?? null };
+}
+
+const entriesOf = (commits: readonly CommitRecord[]): readonly TimelineEntry[] =>
+  commits.flatMap(({ version, epoch, events }) => events.map((event) => ({ version, epoch, ...event })));
 
 /** One entry per call that a model ever asked for, folded from the events. */
 export async function ledger(world: World, run: string): Promise<readonly LedgerEntry[] | null> {

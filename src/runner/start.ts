@@ -1,7 +1,7 @@
 /** Starting a run: snapshot 0, then the row, then its execution; each step can be repeated. */
 import * as z from "zod";
 import type { Agent } from "../agent/define.ts";
-import { digestOf } from "../codec/canonical.ts";
+import { Unreadable, digestOf } from "../codec/canonical.ts";
 import { NOTHING_SEALED, encodeSnapshot } from "../codec/snapshot.ts";
 import { asJson } from "../codec/value.ts";
 import { secretNamesOf } from "../agent/secrets.ts";
@@ -63,6 +63,7 @@ export async function startRun(
     () => world.table.create(creation),
     (row) => (row.born === creation.born ? { kind: "created", row } : null),
   );
+  if (outcome.kind === "unreadable") throw new Unreadable(`run ${run}: ${outcome.why}`, "RowDamaged");
   if (outcome.kind !== "created") return resumeStart(world, { row: outcome.row, inputDigest });
   await startExecution(world, outcome.row);
   return { kind: "started", row: outcome.row };

@@ -1,8 +1,10 @@
 /** Steering a run from outside: words for its model, and wishes to pause it, let it go on, or end it. */
 import { SIZES } from "../codec/limits.ts";
+import { RowDamaged } from "../codec/row.ts";
 import type { Incarnation, Request, RequestOutcome } from "../protocol/row.ts";
 import type { World } from "../ports/world.ts";
 import { certainly } from "./certain.ts";
+import { findRow } from "./damage.ts";
 import { type Delivered, deliver, senderOf } from "./inbox.ts";
 import { knowSecrets, redactionIn } from "./secrets.ts";
 
@@ -46,8 +48,9 @@ export async function request(
   world: World,
   of: { readonly run: string; readonly want: Request["want"] },
 ): Promise<RequestOutcome["kind"]> {
-  const row = await world.table.read(of.run, world.clock.now());
+  const row = await findRow(world, of.run, world.clock.now());
   if (row === null) return "missing";
+  if (row instanceof RowDamaged) return "unreadable";
   const { run, born } = row;
   const asked = { run, born, want: of.want };
   const outcome = await certainly<RequestOutcome>(

@@ -3,6 +3,7 @@ import type { Agent } from "../agent/define.ts";
 import type { Model } from "../agent/model.ts";
 import { ensure } from "../core/invariant.ts";
 import type { Command } from "../core/outstanding.ts";
+import { RowDamaged } from "../codec/row.ts";
 import { hasEnded } from "../protocol/row.ts";
 import type { World } from "../ports/world.ts";
 import { perform, recover } from "./act.ts";
@@ -10,6 +11,7 @@ import type { ActiveRun } from "./active-run.ts";
 import { closeRun } from "./close.ts";
 import { compactContext } from "./compact.ts";
 import { cancel, pause, resume } from "./control.ts";
+import { findRow } from "./damage.ts";
 import { lookForTools, meetAgent } from "./deployed.ts";
 import { commitDecided } from "./ending.ts";
 import { applyDecision, expireGate } from "./gate.ts";
@@ -152,7 +154,9 @@ async function stepOfAgent(runner: Runner, run: ActiveRun, command: AgentStep): 
 /** Schedule 44: a parent is cancelled after it made this child and before anybody could ask the child to stop. */
 async function isOrphan({ world, row }: ActiveRun): Promise<boolean> {
   if (row.parent === null) return false;
-  const parent = await world.table.read(row.parent.run, world.clock.now());
+  const parent = await findRow(world, row.parent.run, world.clock.now());
+  // Nothing is known of a parent whose row is damaged, and its child goes on.
+  if (parent instanceof RowDamaged) return false;
   return parent === null || parent.born !== row.parent.born || hasEnded(parent);
 }
 

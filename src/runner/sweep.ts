@@ -26,27 +26,40 @@ import { SegmentCache, load } from "./load.ts";
 import { inTurn } from "./turns.ts";
 
 const SWEEP_PAGE = 100;
+/** Runs in a row for which a store did not answer, before the sweep takes it to be away for all of them. */
+const UNANSWERED_MAX = 5;
 
 export interface SweepOptions {
   /** Names the code that is deployed; runs that back off are tried at once under another one. Null: it is not known. */
   readonly deployment?: string | null;
 }
 
+/**
+ * Schedule 85: one run whose execution cannot be described, or whose row cannot be decoded, is told as an alarm and passed
+ * over; the next sweep meets it again. If a store is away for all runs, each would wait for it: then the sweep ends.
+ */
 export async function sweep(world: World, invocation: Invocation, options: SweepOptions = {}): Promise<TaskResult> {
   let judged: number | null = null;
   const { deployment = null } = options;
   const isNew = deployment !== null && (await world.table.cursorOf(DEPLOYMENT)) !== deployment;
   let [isWhole, isOver] = [false, false];
+  let unanswered = 0;
   await inTurn(world, invocation, {
     name: "sweep",
-    next: async (after, hasTime) => {
+    next: async (after, { hasTime, reached }) => {
       judged ??= 0;
       isWhole ||= after === null;
       const page = await world.table.alive({ limit: SWEEP_PAGE, after, now: world.clock.now() });
+      for (const { run, why } of page.damaged)
+        alarm(world, run, { what: "Unreadable", why: `its row is damaged: ${why}` });
+      let behind = after;
       for (const [index, row] of page.rows.entries()) {
-        // Without time for the rest of a page the next sweep begins with it: what was done of it is not due any more.
-        if (index > 0 && !hasTime()) return after;
-        await guarded(world, row, () => sweepOne(world, { invocation, row, isNew }));
+        if (index > 0 && !hasTime()) return behind;
+        behind = page.behind[index] ?? null;
+        reached(behind);
+        const lost = await guarded(world, row, () => sweepOne(world, { invocation, row, isNew }));
+        unanswered = lost === null ? 0 : unanswered + 1;
+        if (lost !== null && unanswered >= UNANSWERED_MAX) throw lost;
         judged += 1;
       }
       isOver = page.next === null;
@@ -59,13 +72,14 @@ export async function sweep(world: World, invocation: Invocation, options: Sweep
   return { kind: "sweep" };
 }
 
-/** One run that cannot be judged must not keep the sweep from all that follow it. */
-async function guarded(world: World, row: Row, judge: () => Promise<void>): Promise<void> {
+/** One run that cannot be judged must not keep the sweep from all that follow it. The store that did not answer, or null. */
+async function guarded(world: World, row: Row, judge: () => Promise<void>): Promise<StoreUnreachable | null> {
   try {
     await judge();
+    return null;
   } catch (error) {
-    if (error instanceof StoreUnreachable) throw error;
     alarm(world, row.run, { what: "SweepFailed", why: sentenceOf(error) });
+    return error instanceof StoreUnreachable ? error : null;
   }
 }
 
@@ -127,7 +141,7 @@ async function sleepsWell(world: World, row: Row): Promise<boolean> {
 }
 
 /** What cannot be read is left alone, with its alarm, until it can be read again. */
-async function readable<T>(world: World, { run }: Row, read: () => Promise<T>): Promise<T | null> {
+async function readable<T>(world: World, { run }: Pick<Row, "run">, read: () => Promise<T>): Promise<T | null> {
   try {
     return await read();
   } catch (error) {
@@ -141,10 +155,14 @@ const stateOf = (world: World, row: Row): Promise<State | null> =>
   readable(world, row, async () => (await load(world.objects, row, new SegmentCache())).state);
 
 /** Why no beat will bring it to an end: its processes die over and over, or nothing was committed for too long. */
-function beyondHelp(row: Row, of: { readonly state: State; readonly now: number }): Trouble | null {
+function beyondHelp(
+  row: Row,
+  of: { readonly state: State; readonly now: number; readonly cause?: string | null },
+): Trouble | null {
   const { deaths, deadline } = row;
+  const { cause = null } = of;
   const { takeoversMax } = of.state;
-  if (deaths > takeoversMax) return tooManyDeaths("Abandoned", { deaths, max: takeoversMax });
+  if (deaths > takeoversMax) return tooManyDeaths("Abandoned", { deaths, max: takeoversMax, cause });
   if (of.now < deadline) return null;
   const failure: Failure = { code: "Expired", message: "nothing was committed for as long as a run may wait" };
   return { kind: "deadline", failure };
@@ -188,18 +206,21 @@ async function end(
  */
 export async function rescue(
   world: World,
-  { payload, dead = null }: Pick<Extract<Task, { readonly kind: "rescue" }>, "payload" | "dead">,
+  { payload, dead = null, cause }: Omit<Extract<Task, { readonly kind: "rescue" }>, "kind">,
   invocation: Invocation,
 ): Promise<TaskResult> {
   const { run, born, chain } = payload;
-  if (await wakesParked(world, payload)) return { kind: "rescue", until: null };
+  // Of a row that cannot be read nobody can tell; the sweeper finds the run once it is mended.
+  if ((await readable(world, payload, () => wakesParked(world, payload))) ?? true)
+    return { kind: "rescue", until: null };
   const outcome = await handOver(world, { run, born, chain, dead });
   if (outcome.kind === "held") return { kind: "rescue", until: outcome.until };
   if (outcome.kind === "handed" || outcome.kind === "lost") {
     const { row } = outcome;
     if (hasEnded(row)) await tellEnd(world, row);
     // Schedule 39: a hand-over whose answer was lost shows the successor, which may never have been started.
-    else if (row.chain > chain) await goOn(world, { invocation, row, isMine: outcome.kind === "handed" });
+    else if (row.chain > chain)
+      await goOn(world, { invocation, row, isMine: outcome.kind === "handed", cause: cause ?? null });
   }
   return { kind: "rescue", until: null };
 }
@@ -217,11 +238,16 @@ async function wakesParked(world: World, { run, born, chain }: Payload): Promise
 /** Schedule 25: beats that die before they claim would be rescued for ever; past the bound the run is ended here. */
 async function goOn(
   world: World,
-  of: { readonly invocation: Invocation; readonly row: Row; readonly isMine: boolean },
+  of: {
+    readonly invocation: Invocation;
+    readonly row: Row;
+    readonly isMine: boolean;
+    readonly cause: string | null;
+  },
 ): Promise<void> {
-  const { row } = of;
+  const { row, cause } = of;
   const state = of.isMine ? await stateOf(world, row) : null;
-  const trouble = state === null ? null : beyondHelp(row, { state, now: world.clock.now() });
+  const trouble = state === null ? null : beyondHelp(row, { state, now: world.clock.now(), cause });
   if (trouble !== null && (await end(world, { ...of, trouble }))) return;
   await startExecution(world, row);
 }

@@ -11,14 +11,15 @@ import { absorbInbox } from "./inbox.ts";
 import { openCall } from "./tools.ts";
 import type { Next } from "./think.ts";
 
-/** The outcome of the call is unknown from now on. */
+/** The outcome of the call is unknown from now on. `askFrom`: where it is not a call of this invocation. */
 export function recordUnknown(
   run: ActiveRun,
-  { call, tool, why }: { readonly call: string; readonly tool: Tool | null; readonly why: string },
+  of: { readonly call: string; readonly tool: Tool | null; readonly why: string; readonly askFrom?: number },
 ): void {
+  const { call, tool, why, askFrom = askFromOf(run, tool) } = of;
   const otherwise = tool?.onUnknown ?? "ask";
   const follows = otherwise === "ask" ? {} : { otherwise };
-  run.record({ kind: "ToolOutcomeUnknown", at: run.now, call, why, askFrom: askFromOf(run, tool), ...follows });
+  run.record({ kind: "ToolOutcomeUnknown", at: run.now, call, why, askFrom, ...follows });
 }
 
 /** After the last try of a call that may be repeated: what is on its way has our key, and the model waits for nothing. */
@@ -68,4 +69,21 @@ export function askFromOf(run: ActiveRun, tool: Tool | null): number {
   const quiet = run.outlived === "tool" ? Math.max(quietUntil, leaseUntil ?? 0) : quietUntil;
   const { skewMs, settleMs } = run.world.limits;
   return Math.max(quiet, run.now + skewMs) + (tool?.settleMs ?? settleMs);
+}
+
+/**
+ * The same for a call that another invocation released and that has no recorded end. `claims` counts the invocations that
+ * held the run since it was last given back, this one included. Each of the others lost it without giving it back, and quiet
+ * holds its lease (schedules 3, 33): nothing that it or any invocation before it sent left after that (22). So where one of
+ * them released the call, settle time counts from quiet: a run that is found an hour later is asked about at once. Only what
+ * this invocation sends is counted from now (48).
+ *
+ * In every other case the row does not tell the lease of the invocation that released the call: the run was given back
+ * without a record of its end (86), or handed over in between, and quiet may be an older lease. Then settle time counts from
+ * now, which is never too early.
+ */
+export function askFromAfter(run: ActiveRun, { open, tool }: { open: OpenCall; tool: Tool | null }): number {
+  const { epoch, claims, quietUntil } = run.row;
+  const isOfLost = open.releasedBy !== null && open.releasedBy > epoch - claims;
+  return isOfLost ? quietUntil + (tool?.settleMs ?? run.world.limits.settleMs) : askFromOf(run, tool);
 }

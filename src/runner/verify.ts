@@ -4,6 +4,7 @@
  * finds damage, not forgery: nothing but the row vouches for the newest snapshot and the journal.
  */
 import { canonical, digestOf } from "../codec/canonical.ts";
+import { RowDamaged } from "../codec/row.ts";
 import { type Seal, type Snapshot, assertFormat, decodeJournal, storedForm } from "../codec/snapshot.ts";
 import type { CommitRecord } from "../core/event.ts";
 import { PHASES } from "../core/phases.ts";
@@ -11,11 +12,13 @@ import type { State } from "../core/state.ts";
 import { foldAll } from "../core/transition.ts";
 import type { SnapshotPointer } from "../protocol/row.ts";
 import type { World } from "../ports/world.ts";
+import { findRow } from "./damage.ts";
 import { type Counts, type Finding, Inspection, sealedName } from "./inspection.ts";
 
 export interface Verified extends Counts {
   readonly run: string;
-  readonly agent: string;
+  /** Null where its row is damaged. */
+  readonly agent: string | null;
   /** None: everything is as it was written. */
   readonly findings: readonly Finding[];
   /** What the run stands on can be read: it can be shown, and goes on if it has not ended. */
@@ -32,8 +35,9 @@ export interface VerifyOptions {
 
 /** Null when there is no such run. Rejects only where the store cannot be reached. */
 export async function verify(world: World, of: VerifyOptions): Promise<Verified | null> {
-  const row = await world.table.read(of.run, world.clock.now());
+  const row = await findRow(world, of.run, world.clock.now());
   if (row === null) return null;
+  if (row instanceof RowDamaged) return withoutRow(row);
   const inspection = new Inspection(world.objects, row);
   const isKnown = await inspection.attempt("the row", () => {
     assertFormat(row.format, `run ${row.run}`);
@@ -42,9 +46,21 @@ export async function verify(world: World, of: VerifyOptions): Promise<Verified 
   const state = isKnown === null ? null : await inspect(inspection, of);
   const { findings, counts } = inspection;
   // A run whose time came meanwhile is cleaned up, not damaged.
-  if (findings.length > 0 && (await world.table.read(of.run, world.clock.now()))?.born !== row.born) return null;
+  const left = findings.length === 0 ? row : await findRow(world, of.run, world.clock.now());
+  if (left instanceof RowDamaged) return withoutRow(left);
+  if (left?.born !== row.born) return null;
   const readable = state !== null;
   return { run: row.run, agent: row.agent, ...counts, findings, readable, advice: adviceOn(findings, readable) };
+}
+
+/** Only the row says where its objects lie and what they have to be: without it nothing else can be looked at. */
+function withoutRow({ run, why }: RowDamaged): Verified {
+  const counts = { snapshots: 0, commits: 0, sealed: 0, segments: 0, blobs: 0 };
+  const findings = [{ where: "the row", what: why }];
+  const advice =
+    "no invocation goes on with the run, and nothing is written over it: bring back its row from a backup of the store, " +
+    "and verify again";
+  return { run, agent: null, ...counts, findings, readable: false, advice };
 }
 
 function adviceOn(findings: readonly Finding[], isReadable: boolean): string | null {

@@ -35,6 +35,7 @@ export function memoryTableWorld(bend: (table: RunTable, store: MemoryStore) => 
     setFormat: async (run: string, format: number) => {
       store.rows.set(run, { ...(store.rows.get(run) as Row), format });
     },
+    damage: async (run: string) => void store.rows.set(run, {} as Row),
     expire: async (now: number) => store.expire(now),
     removedOf: async (run: string) => store.removed.filter((each) => each.run === run).map(({ born }) => born),
   };
@@ -67,6 +68,7 @@ export const local: Worlds = {
       table: sqliteRunTable(store),
       tenant: TENANT,
       setFormat: async (run, format) => patch(store, run, format),
+      damage: async (run) => void store.rows.prepare("UPDATE runs SET row = '{' WHERE run = ?").run(run),
       expire: async (now) => {
         while (removalsOf(store).expire(now, 2));
       },

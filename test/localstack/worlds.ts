@@ -30,6 +30,7 @@ export function worldsOf(deployment: () => Deployment): Worlds {
         table: world.table,
         tenant,
         setFormat: (run, format) => setFormat(of, run, format),
+        damage: (run) => damage(of, run),
         expire: (now) => expire(of, tenant, now),
         removedOf: (run) => of.stream.removedOf(run),
       };
@@ -65,6 +66,18 @@ async function setFormat({ clients, table }: Deployment, run: string, format: nu
       UpdateExpression: "SET #format = :format",
       ExpressionAttributeNames: { "#format": ATTRIBUTES.format },
       ExpressionAttributeValues: { ":format": { N: String(format) } },
+    }),
+  );
+}
+
+/** The item loses an attribute that no operation's condition names. */
+async function damage({ clients, table }: Deployment, run: string): Promise<void> {
+  await clients.table.repeating.send(
+    new UpdateItemCommand({
+      TableName: table,
+      Key: { run: { S: run }, item: { S: "row" } },
+      UpdateExpression: "REMOVE #agent",
+      ExpressionAttributeNames: { "#agent": ATTRIBUTES.agent },
     }),
   );
 }

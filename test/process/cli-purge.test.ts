@@ -27,7 +27,7 @@ it("removes an ended run at once, without anybody at work, and says what went", 
   const other = await queued(at, "note");
   expect(traces(at, run)).toBeGreaterThan(3);
   const before = traces(at, other);
-  const { exit, out } = await cairn(at, ["purge", run.slice(0, 14)]);
+  const { exit, out } = await cairn(at, ["purge", run.slice(0, 14), "--yes"]);
   expect([exit, out]).toEqual([
     0,
     expect.stringMatching(new RegExp(`^removed ${run} {2}clerk: completed .*checkpoint`)),
@@ -42,10 +42,20 @@ it("removes an ended run at once, without anybody at work, and says what went", 
 it("says the same to programs", async () => {
   const at = desk();
   const run = String((await ended(at))["run"]);
-  expect(await documentOf(at, ["purge", run])).toEqual({
+  expect(await documentOf(at, ["purge", run, "--yes"])).toEqual({
     ...{ run, agent: "clerk", status: "completed", version: expect.any(Number), purged: true },
   });
-  expect(await documentOf(at, ["purge", run])).toMatchObject({ error: { code: "RunUnknown" } });
+  expect(await documentOf(at, ["purge", run, "--yes"])).toMatchObject({ error: { code: "RunUnknown" } });
+});
+
+it("removes nothing unasked where there is no terminal, and says what to type", async () => {
+  const at = desk();
+  const run = String((await ended(at))["run"]);
+  const before = traces(at, run);
+  const unasked = await cairn(at, ["purge", run], { stdin: "yes\n" });
+  expect([unasked.exit, unasked.out]).toEqual([2, ""]);
+  expect(unasked.err).toMatch(/error NotConfirmed: .*\nwhy: there is no terminal .*\nnext: npx cairn purge .* --yes/);
+  expect(traces(at, run)).toBe(before);
 });
 
 it("refuses a run that goes on, and says what to type", async () => {
@@ -79,10 +89,13 @@ it("says where the archive of a run lies, refuses to remove it while it may stil
     key: expect.stringMatching(`^archive/warm/local/${run}/[a-z2-7]{10}.jsonl.gz$`),
   });
   expect(Number(keptUntil)).toBeGreaterThan(Date.now() + 6 * 24 * 3_600_000);
-  const early = await cairn(at, ["purge", run]);
-  expect([early.exit, early.err]).toEqual([4, expect.stringContaining(`next: npx cairn purge ${run} --keep-archive`)]);
+  const early = await cairn(at, ["purge", run, "--yes"]);
+  expect([early.exit, early.err]).toEqual([
+    4,
+    expect.stringContaining(`next: npx cairn purge ${run} --keep-archive --yes`),
+  ]);
   expect(early.err).toMatch(/error TooEarly: the archive of run .* cannot be removed yet/);
-  const { exit, out } = await cairn(at, ["purge", run, "--keep-archive"]);
+  const { exit, out } = await cairn(at, ["purge", run, "--keep-archive", "--yes"]);
   expect([exit, out]).toEqual([0, expect.stringMatching(/; if it has an archive, that stays\n?$/)]);
   const store = openStore({ dir: at.store, create: false });
   const keys = store.rows.prepare("SELECT key FROM objects").all();
@@ -102,6 +115,6 @@ it("removes the archive with its run as soon as nobody can put it any more", asy
   const row = "json_set(row, '$.statusSince', ?, '$.expiresAtSec', ?)";
   store.rows.prepare(`UPDATE runs SET row = ${row} WHERE run = ?`).run(since - hourMs, expires - hourMs / 1_000, run);
   store.close();
-  const { exit } = await cairn(at, ["purge", run]);
+  const { exit } = await cairn(at, ["purge", run, "--yes"]);
   expect([exit, traces(at, run)]).toEqual([0, 0]);
 });

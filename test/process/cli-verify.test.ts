@@ -4,10 +4,11 @@ import { DatabaseSync } from "node:sqlite";
 import { expect, it } from "vitest";
 import { type Desk, cairn, desk, input } from "../support/cli.ts";
 
-/** Takes the first snapshot of the store away, and gives its key. */
-function loseSnapshot({ store }: Desk): string {
+/** Takes the oldest snapshot away that is not before that version, and gives its key. */
+function loseSnapshot({ store }: Desk, version = 0): string {
   const file = new DatabaseSync(join(store, "cairn.sqlite"));
-  const found = file.prepare("SELECT key FROM objects WHERE key LIKE '%/snapshots/00000000-%'").get();
+  const keys = file.prepare("SELECT key FROM objects WHERE key LIKE '%/snapshots/%' ORDER BY putAt, key").all();
+  const found = keys.find(({ key }) => Number(/snapshots\/(\d+)-/.exec(String(key))?.[1]) >= version);
   const key = String(found?.["key"]);
   file.prepare("DELETE FROM objects WHERE key = ?").run(key);
   file.close();
@@ -38,4 +39,33 @@ it("says whether everything is as it was written, and ends with 1 where it is no
   expect(told.exit).toBe(1);
   const findings = [{ where: "snapshot 0", what: `snapshot ${key} is missing` }];
   expect(JSON.parse(told.out)).toMatchObject({ run, findings });
+});
+
+it("waits for a run whose older history is damaged, says so once, and ends as the run did", async () => {
+  const at = desk({ CAIRN_BEAT_SECONDS: "10" });
+  const words = (...steps: readonly string[]) => ["start", "clerk", "--input", input(...steps), "--key", steps.join()];
+  const done = ["note", "note"];
+  expect((await cairn(at, [...words(...done), "--wait"])).exit).toBe(0);
+  const key = loseSnapshot(at, 1);
+  const [said, told, watched] = await Promise.all([
+    cairn(at, [...words(...done), "--wait"]),
+    cairn(at, [...words(...done), "--wait", "--json"]),
+    cairn(at, ["watch", (JSON.parse((await cairn(at, ["list", "--json"])).out) as { run: string }).run]),
+  ]);
+  expect([said.exit, told.exit, watched.exit]).toEqual([0, 0, 0]);
+  expect(JSON.parse(told.out)).toMatchObject({ status: "completed" });
+  for (const { err } of [said, told, watched]) {
+    const lines = err.split("\n").filter((line) => line.includes("older history"));
+    expect(lines).toEqual([expect.stringMatching(/is damaged.*npx cairn verify local-/)]);
+    expect(lines[0]).toContain(`snapshot ${key} is missing`);
+  }
+  // What came after the damage is shown.
+  expect(said.out).toMatch(/completed/);
+  // The exit code is that of the end: this one fails.
+  const hopeless = ["note", "note", "despair"];
+  const other = desk({ CAIRN_BEAT_SECONDS: "10" });
+  expect((await cairn(other, [...words(...hopeless), "--wait"])).exit).toBe(1);
+  loseSnapshot(other, 1);
+  const again = await cairn(other, [...words(...hopeless), "--wait"]);
+  expect([again.exit, again.err]).toEqual([1, expect.stringContaining("older history")]);
 });

@@ -236,3 +236,17 @@ test("schedule 48: a call ends without an answer, and its settle time is judged 
   on.clock.moveTo(startedAt + SETTLE_MS);
   expect(effects).toHaveLength(1);
 });
+
+test("schedule 86: A's run is given back while A is in its tool, B finds it and would be told *absent*; A's request lands", async () => {
+  const { on, effects, land, agent, run, a } = await overtaken("probed");
+  // As a release does that commits no event. An older lease is long over.
+  on.clock.moveTo(on.clock.now() + SETTLE_MS + SKEW_MS);
+  const quietUntil = on.clock.now() - SETTLE_MS;
+  on.world.store.rows.set(run, { ...rowOf(on, run), owner: null, leaseUntil: null, claims: 0, quietUntil });
+  const foundAt = on.clock.now();
+  expect(await replyOf(step(on, agent))).toMatchObject({ route: "wait" });
+  on.clock.after(foundAt + SETTLE_MS - 1 - on.clock.now(), () => land(a.key));
+  await playOut(on, agent);
+  expect(effects).toEqual([a.key]);
+  expect(rowOf(on, run).status).toBe("completed");
+});

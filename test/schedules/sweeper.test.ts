@@ -3,7 +3,7 @@ import { expect, test } from "vitest";
 import type { Agent } from "../../src/agent/define.ts";
 import { TIMES } from "../../src/protocol/limits.ts";
 import { FORMAT, type Row } from "../../src/protocol/row.ts";
-import type { World } from "../../src/ports/world.ts";
+import { StoreUnreachable, type World } from "../../src/ports/world.ts";
 import { show } from "../../src/runner/look.ts";
 import { reconcile } from "../../src/runner/reconcile.ts";
 import { begin } from "../support/drive.ts";
@@ -140,6 +140,47 @@ test("schedule 31: a row of another version, or one whose snapshot cannot be rea
   await sweep(world);
   await playOut(on, agent);
   expect(rowOf(on, run)).toMatchObject({ status: "completed", chain: 2 });
+});
+
+test("schedule 85: one run cannot be judged, and every sweep that meets it first goes on to all others", async () => {
+  const on = stageOfRuns();
+  const agent = actor({});
+  // Pages begin with the newest: a row that is damaged, one whose execution cannot be described, and the others.
+  const others = [await start(on.world, { agent, key: "a" }), await start(on.world, { agent, key: "b" })];
+  const mute = await start(on.world, { agent, key: "c" });
+  const damaged = await start(on.world, { agent, key: "d" });
+  const rows = [...others, mute, damaged];
+  for (const [index, row] of rows.entries()) {
+    stop(on, row);
+    on.world.store.rows.set(row.run, { ...row, statusSince: row.statusSince + index });
+  }
+  due(on, mute.run);
+  on.world.store.rows.set(damaged.run, {} as Row);
+  const alarms: string[] = [];
+  const telemetry: World["telemetry"] = {
+    record: ({ level, what, run }) => void (level === "alarm" ? alarms.push(`${what} ${run}`) : null),
+  };
+  const begin: World["chain"]["start"] = async (name, payload) => {
+    if (payload.run === mute.run) throw new StoreUnreachable("the executions cannot be described");
+    return on.world.chain.start(name, payload);
+  };
+  const world = { ...on.world, telemetry, chain: { ...on.world.chain, start: begin } };
+  await sweep(world);
+  expect(others.map(({ run }) => rowOf(on, run).chain)).toEqual([2, 2]);
+  expect(alarms).toEqual([`Unreadable ${damaged.run}`, `SweepFailed ${mute.run}`]);
+  // Where the executions are away for more runs in a row than are passed over, the next sweep begins behind those.
+  const asked: string[] = [];
+  const away: World["chain"]["start"] = async (_, { run }) => {
+    asked.push(run);
+    throw new StoreUnreachable("the executions are away");
+  };
+  for (const key of "efghij") stop(on, await start(on.world, { agent, key }));
+  due(on, mute.run);
+  const without = { ...on.world, chain: { ...on.world.chain, start: away } };
+  await expect(sweep(without)).rejects.toThrow("the executions are away");
+  expect(asked).toHaveLength(5);
+  await sweep(without);
+  expect([asked.length, new Set(asked).size]).toEqual([9, 9]);
 });
 
 test("schedule 36: a zombie claims after a rescue has looked, and can act when the run would be abandoned", async () => {

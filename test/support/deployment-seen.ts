@@ -74,6 +74,7 @@ export const HEALTHY: AwsSeen = {
   backups: saw({ isEnabled: true }),
   tableStore: saw({ id: "one" }),
   sweepTurn: saw({ until: AT - 60_000 }),
+  liveRows: saw({ looked: 7, damaged: [], isAll: true }),
   bucket: saw({ region: "eu-west-1" }),
   bucketStore: saw({ id: "one" }),
   publicAccess: saw({ open: [] }),

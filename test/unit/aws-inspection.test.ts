@@ -30,6 +30,7 @@ const ANSWERS: Answers = {
   DescribeTimeToLive: { TimeToLiveDescription: { TimeToLiveStatus: "ENABLED", AttributeName: "expiresAtSec" } },
   DescribeContinuousBackups: {},
   GetItem: {},
+  Query: {},
   HeadBucket: { BucketRegion: "eu-west-1" },
   GetObject: named("NoSuchKey"),
   GetPublicAccessBlock: { PublicAccessBlockConfiguration: { BlockPublicAcls: true, BlockPublicPolicy: true } },
@@ -98,6 +99,7 @@ describe("a deployment", () => {
       table: { seen: { stream: { arn: "stream-1" }, billing: "PROVISIONED", isProtected: false, indexes: [] } },
       backups: { seen: { isEnabled: false } },
       ...{ tableStore: { seen: { id: null } }, sweepTurn: { kind: "missing" } },
+      liveRows: { seen: { looked: 0, damaged: [], isAll: true } },
       publicAccess: { seen: { open: ["IgnorePublicAcls", "RestrictPublicBuckets"] } },
       ...{ encryption: { kind: "missing" }, policy: { kind: "missing" } },
       lifecycle: { seen: { rules: [{ prefix: "runs/", isEnabled: true, expiresDays: 3 }] } },
@@ -134,9 +136,9 @@ describe("a deployment", () => {
   test("is only read, unless the probe is asked for", async () => {
     const asked: string[] = [];
     await inspect(ANSWERS, { asked });
-    expect(asked.filter((name) => !/^(Describe|Get|List|Head)/.test(name))).toEqual([]);
+    expect(asked.filter((name) => !/^(Describe|Get|List|Head|Query)/.test(name))).toEqual([]);
     await inspect(ANSWERS, { asked, probe: true });
-    expect(asked.filter((name) => !/^(Describe|Get|List|Head)/.test(name))).toEqual(["PutObject"]);
+    expect(asked.filter((name) => !/^(Describe|Get|List|Head|Query)/.test(name))).toEqual(["PutObject"]);
   });
 
   test.each([

@@ -6,6 +6,7 @@ import { newItem, rowOf } from "../../src/adapters/aws/item.ts";
 import * as keys from "../../src/adapters/aws/keys.ts";
 import { removedIncarnation } from "../../src/adapters/aws/schema.ts";
 import { Unreadable } from "../../src/codec/canonical.ts";
+import { RowDamaged } from "../../src/codec/row.ts";
 import { decodeJournal } from "../../src/codec/snapshot.ts";
 import { FORMAT, UNCOUNTED, type Row, created } from "../../src/protocol/row.ts";
 import { sealedKey, segmentKey, snapshotKey } from "../../src/runner/keys.ts";
@@ -46,13 +47,13 @@ describe("a row as an item", () => {
 
   const LATER = new Set<string>([ATTRIBUTES.alive, ATTRIBUTES.asks, ATTRIBUTES.will]);
   const needed = Object.keys(newItem(rowWith())).filter((name) => name !== "run" && !LATER.has(name));
-  test.each(needed.filter((name) => name !== "item"))("is unreadable without %s", (name) => {
+  test.each(needed.filter((name) => name !== "item"))("is damaged without %s", (name) => {
     const { [name]: _, ...rest } = newItem(rowWith());
-    expect(rowOf(rest).format).not.toBe(FORMAT);
-    expect(rowOf({ ...rest, [name]: { NULL: true } }).format).not.toBe(FORMAT);
+    for (const item of [rest, { ...rest, [name]: { NULL: true } }])
+      expect(rowOf(item)).toMatchObject({ code: "RowDamaged", why: expect.stringContaining(`attribute ${name} (`) });
   });
 
-  test("is unreadable with a status, a phase or a number that is none", () => {
+  test("is damaged with a status, a phase or a number that is none", () => {
     const item = newItem(rowWith());
     for (const change of [
       { [ATTRIBUTES.tenantStatus]: { S: "acme#constructor" } },
@@ -60,9 +61,18 @@ describe("a row as an item", () => {
       { [ATTRIBUTES.epoch]: { N: "many" } },
       { [ATTRIBUTES.spent]: { L: [{ N: "1" }] } },
       { [ATTRIBUTES.parkExecution]: { S: "-1" } },
+      { [ATTRIBUTES.since]: { S: "lately" } },
+      { [ATTRIBUTES.expiresAtSec]: { S: "1" } },
     ]) {
-      expect(rowOf({ ...item, ...change }).format).not.toBe(FORMAT);
+      expect(rowOf({ ...item, ...change })).toBeInstanceOf(RowDamaged);
     }
+  });
+
+  test("of a later version is that, and not damaged, whatever else it holds", () => {
+    const { [ATTRIBUTES.agent]: _, ...rest } = newItem(rowWith());
+    const later = { ...rest, [ATTRIBUTES.format]: { N: String(FORMAT + 1) } };
+    expect(rowOf(later)).toMatchObject({ why: `it has format ${FORMAT + 1}` });
+    expect(rowOf({ ...newItem(rowWith()), [ATTRIBUTES.format]: { N: "7" } })).toMatchObject({ format: 7 });
   });
 
   test("that was read without its journal cannot be loaded", () => {

@@ -4,34 +4,9 @@ import { join } from "node:path";
 import { DatabaseSync } from "node:sqlite";
 import { gunzipSync } from "node:zlib";
 import { expect, test } from "vitest";
-import { plain } from "../../src/cli/paint.ts";
-import { runCommand } from "../../src/cli/program.ts";
-import type { Shell } from "../../src/cli/shell.ts";
 import { bench, begin, drive, runnerOf } from "../support/drive.ts";
 import { actor, callsThenOver } from "../support/stage.ts";
-
-interface Said {
-  readonly exit: number;
-  readonly out: string;
-  readonly err: string;
-}
-
-/** What somebody types in that folder, which is a store too. */
-async function typed(dir: string, ...words: readonly string[]): Promise<Said> {
-  const said = { out: "", err: "" };
-  const shell: Shell = {
-    argv: [...words, "--store", dir],
-    ...{ env: {}, cwd: dir, json: words.includes("--json"), user: () => "ada" },
-    readStdin: async () => "",
-    stopSignal: () => new AbortController().signal,
-    terminal: {
-      out: (text) => void (said.out += `${text}\n`),
-      err: (text) => void (said.err += `${text}\n`),
-      ...{ waitFor: () => undefined, paintOut: plain, paintErr: plain, width: 160, isLive: false },
-    },
-  };
-  return { exit: await runCommand(shell, "0"), ...said };
-}
+import { type Said, typed } from "../support/typed.ts";
 
 async function documentOf(dir: string, ...words: readonly string[]): Promise<Record<string, unknown>> {
   return JSON.parse((await typed(dir, ...words, "--json")).out) as Record<string, unknown>;

@@ -126,8 +126,8 @@ describe("a run", () => {
     }
     const [one, , other] = runs;
     expect(await Promise.all([find(one ?? ""), find("local-aaaaaaaab"), find("AAAAAAAAB")])).toEqual([one, one, one]);
-    expect(await find("other-z")).toBe(other);
-    await expect(find("aaaa")).rejects.toMatchObject({
+    expect(await find("other-zzzzzz")).toBe(other);
+    await expect(find("aaaaaa")).rejects.toMatchObject({
       trouble: { code: "RunAmbiguous", why: "type more of the one that is meant: local-aaaaaaaab, local-aaaaaaaac" },
     });
     for (const nobody of ["zz", "", "local-b", "third-a", "--"]) {

@@ -86,6 +86,9 @@ const SAMPLES: readonly Sample[] = [
   ["table-backups", "unknown", /some:Action/, { backups: DENIED }],
   ["table-protection", "warn", /is off/, bent("table", { isProtected: false })],
   ["table-protection", "unknown", /needs table/, { table: MISSING }],
+  ["table-rows", "fail", /^acme-a: no epoch$/, bent("liveRows", { damaged: [{ run: "acme-a", why: "no epoch" }] })],
+  ["table-rows", "ok", /the first 500 were decoded/, bent("liveRows", { looked: 500, isAll: false })],
+  ["table-rows", "unknown", /some:Action/, { liveRows: DENIED }],
   ["table-billing", "warn", /PROVISIONED/, bent("table", { billing: "PROVISIONED" })],
   ["table-billing", "unknown", /needs table/, { table: MISSING }],
   ["bucket", "fail", /no bucket store/, { bucket: MISSING }],
@@ -201,7 +204,7 @@ test("what is missing is told once: what needs it is unknown, and all else is ju
   const judged = judge({ table: MISSING });
   expect(judged.filter(({ status }) => status === "fail").map(({ id }) => id)).toEqual(["table"]);
   expect(judged.filter(({ status }) => status === "unknown").map(({ id }) => id)).toEqual([
-    ...["table-keys", "table-indexes", "table-ttl", "table-stream", "table-backups", "table-protection"],
+    ...["table-keys", "table-indexes", "table-ttl", "table-stream", "table-backups", "table-protection", "table-rows"],
     ...["table-billing", "stores", "stream-followed", "stream-failures", "sweeper-ran"],
   ]);
 });

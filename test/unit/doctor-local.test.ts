@@ -17,7 +17,7 @@ const NOW = 1_000_000_000_000;
 const GIB = 1024 ** 3;
 
 const WELL: StoreSeen = {
-  ...{ dir: "/store", id: "one", journalMode: "wal", refuses: null, faults: [], freeBytes: 9 * GIB },
+  ...{ dir: "/store", id: "one", journalMode: "wal", refuses: null, faults: [], damaged: [], freeBytes: 9 * GIB },
   ...{ supervisor: 7, runs: { live: 2, overdue: 0 }, latestAt: NOW - 5 },
 };
 
@@ -26,6 +26,8 @@ const judgeStore = (look: StoreLook): readonly Judged[] =>
     seen: { look, limits: limitsFor(60_000), now: NOW, command: (...words) => `npx cairn ${words.join(" ")}` },
     production: false,
   });
+
+const damagedRow = (letter: string) => ({ run: `local-${letter}`, why: "no row" });
 
 const found = (judged: readonly Judged[], id: string) => judged.find((each) => each.id === id);
 
@@ -38,6 +40,9 @@ describe("the embedded world", () => {
     ["store", "fail", /journal mode is delete/, { journalMode: "delete" }],
     ["store-writable", "fail", /read-only/, { refuses: "it is read-only" }],
     ["store-whole", "fail", /row 3 missing/, { faults: ["row 3 missing"] }],
+    ["rows", "fail", /^local-a: no row; local-b: no row$/, { damaged: ["a", "b"].map(damagedRow) }],
+    ["rows", "fail", /local-e: no row; and 2 more$/, { damaged: [..."abcdefg"].map(damagedRow) }],
+    ["rows", "unknown", /too damaged/, { damaged: null }],
     ["disk", "warn", /0\.5 GiB/, { freeBytes: GIB / 2 }],
     ["disk", "fail", /0\.0 GiB/, { freeBytes: 1_000 }],
     ["clock", "warn", /600 ms behind/, { latestAt: NOW + 600 }],

@@ -2,7 +2,7 @@
 import { describe, expect, it } from "vitest";
 import { sqliteRunTable } from "../../src/adapters/local/run-table.ts";
 import type { Row } from "../../src/protocol/row.ts";
-import type { RunTable } from "../../src/ports/run-table.ts";
+import type { Page, RunTable } from "../../src/ports/run-table.ts";
 import { StoreUnreachable } from "../../src/ports/world.ts";
 import {
   NOW,
@@ -85,7 +85,7 @@ describe("conditions of every operation", () => {
       expect(await operation(table, told, NOW + 60_000)).toEqual({ kind: "missing" });
     }
     const query = { tenant: "local", status: null, limit: 10, after: null, now: NOW + 60_000 };
-    expect(await table.list(query)).toEqual({ rows: [], next: null });
+    expect(await table.list(query)).toEqual({ rows: [], behind: [], damaged: [], next: null });
     expect((await table.list({ ...query, now: NOW })).rows).toHaveLength(1);
   });
 
@@ -102,7 +102,7 @@ describe("conditions of every operation", () => {
     const made = row(await table.create(creation()), "created");
     store.rows.exec("UPDATE runs SET row = json_set(row, '$.format', 99)");
     for (const operation of operations) {
-      expect(await operation(table, made, NOW)).toEqual({ kind: "unreadable", row: { ...made, format: 99 } });
+      expect(await operation(table, made, NOW)).toEqual({ kind: "unreadable", why: "it has format 99" });
     }
     expect(await table.read(RUN, NOW)).toEqual({ ...made, format: 99 });
   });
@@ -120,7 +120,7 @@ describe("list and alive", () => {
     return table;
   }
 
-  async function pages(turn: (after: string | null) => ReturnType<RunTable["alive"]>): Promise<readonly string[][]> {
+  async function pages(turn: (after: string | null) => Promise<Page>): Promise<readonly string[][]> {
     const seen: string[][] = [];
     let after: string | null = null;
     do {
@@ -168,7 +168,7 @@ describe("list and alive", () => {
     const table = await tableOfMany();
     for (const after of ["", "rubbish", "'; --", Buffer.from('{"a":1}').toString("base64url"), "x".repeat(10_000)]) {
       const page = await table.list({ tenant: "local", status: null, limit: 10, after, now: NOW });
-      expect(page).toEqual({ rows: [], next: null });
+      expect(page).toEqual({ rows: [], behind: [], damaged: [], next: null });
     }
   });
 });

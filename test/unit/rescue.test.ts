@@ -12,9 +12,10 @@ import { type Room, change, invocation, isTold, nameOf, room, supervise } from "
 import { actor, never, rowOf } from "../support/stage.ts";
 
 /** Of a chain that knows that the process of the entry's first attempt died. */
-const rescue = (on: Room, payload: Payload, world: World = on.world): Promise<TaskResult> => {
+const rescue = (on: Room, payload: Payload, world: World = on.world, cause?: string): Promise<TaskResult> => {
   const dead = { execution: nameOf(payload), epoch: payload.epoch, retry: 0 };
-  return runTask(runnerOf(world, actor({})))({ kind: "rescue", payload, dead }, invocation(on));
+  const known = cause === undefined ? {} : { cause };
+  return runTask(runnerOf(world, actor({})))({ kind: "rescue", payload, dead, ...known }, invocation(on));
 };
 
 const failureOf = async (on: Room, run: string) => (await show(on.world, run))?.failure?.code;
@@ -80,9 +81,12 @@ describe("a rescue", () => {
     const on = room();
     const { row, run, payload } = await lapsed(on, "unsafe");
     change(on, row, { deaths: 10, quietUntil: 0 });
-    expect(await rescue(on, payload)).toEqual({ kind: "rescue", until: null });
+    expect(await rescue(on, payload, on.world, "SIGKILL")).toEqual({ kind: "rescue", until: null });
     expect(rowOf(on, run)).toMatchObject({ status: "failed", deaths: 11, told: true, owner: null });
-    expect(await failureOf(on, run)).toBe("Abandoned");
+    const { failure } = (await show(on.world, run)) ?? {};
+    const message =
+      "11 processes died one after the other while they held this run, 10 are allowed; the last one ended with: SIGKILL";
+    expect(failure).toEqual({ code: "Abandoned", message });
     const kinds = ((await timeline(on.world, { run, after: 0 })) ?? []).map(({ kind }) => kind);
     expect(kinds).toContain("ToolOutcomeUnknown");
     // Nothing was started for it.

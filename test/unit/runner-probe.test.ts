@@ -206,3 +206,41 @@ test("schedule 18: an answer that is sent again does not answer the question tha
   expect(await drive(runner, payload)).toMatchObject({ route: "done" });
   expect(runs).toBe(2);
 });
+
+describe("a run that is found long after its process died", () => {
+  const LATER_MS = 3_600_000;
+
+  test("probes at once: what the dead process sent has landed since its lease", async () => {
+    const on = stage();
+    const { payload, leaseUntil, probes, keys, key, runner } = await crashed(on, {});
+    on.clock.moveTo(leaseUntil + LATER_MS);
+    expect(await passing(on, attempt(runner, payload, 1))).toMatchObject({ kind: "beat", reply: { route: "beat" } });
+    expect([probes, keys]).toEqual([[key], [key]]);
+  });
+
+  test("takes at once that an unsafe call did not happen", async () => {
+    const on = stage();
+    const agent = actor({ effect: "unsafe" });
+    const payload = await begin(on.world, agent, {});
+    const leaseUntil = on.clock.now() + LEASE_MS;
+    await dieInTool(on, { payload, agent });
+    on.clock.moveTo(leaseUntil + LATER_MS);
+    expect(await replyOf(attempt(runnerOf(on.world, agent), payload, 1))).toMatchObject({ route: "park" });
+    expect(await show(on.world, payload.run)).toMatchObject({ unknown: [{ askFrom: leaseUntil + SETTLE_MS }] });
+    const answer = { run: payload.run, call: "c1", as: "failed", result: null, by: "ann", note: null } as const;
+    expect(await reconcile(on.world, answer)).toEqual({ kind: "accepted" });
+  });
+
+  test.each([
+    ["was given back, so that no lease says when the request left", { owner: null, leaseUntil: null, claims: 0 }],
+    ["was handed over after the call was released", { owner: null, leaseUntil: null, epoch: 2 }],
+  ])("waits from now on where it %s", async (_, to) => {
+    const on = stage();
+    const { payload, leaseUntil, probes, runner } = await crashed(on, {});
+    on.clock.moveTo(leaseUntil + LATER_MS);
+    on.world.store.rows.set(payload.run, { ...rowOf(on, payload.run), ...to });
+    expect((await replyOf(attempt(runner, payload, 1))).route).toBe("wait");
+    const from = on.clock.now() + SKEW_MS + SETTLE_MS;
+    expect([rowOf(on, payload.run).wakeAt, probes]).toEqual([from, []]);
+  });
+});

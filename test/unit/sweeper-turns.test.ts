@@ -38,7 +38,7 @@ describe("a sweep", () => {
     expect(on.world.chain.executions.size).toBe(230);
   });
 
-  test("stops before its time is over, also in the middle of a page, and the next one goes on with that page", async () => {
+  test("stops before its time is over, also in the middle of a page, and the next one goes on with the next run", async () => {
     const on = room();
     const runs = await queued(on, 230);
     const { started, world } = slow(on, 15);
@@ -50,10 +50,8 @@ describe("a sweep", () => {
     expect(started).toEqual(runs.slice(0, Math.ceil(room1 / 15)));
     expect(started.length).toBeGreaterThan(100);
     expect(started.length).toBeLessThan(200);
-    const first = started.splice(0).length;
     await sweep(on, world);
-    expect(started.slice(0, 130)).toEqual(runs.slice(100, 230));
-    expect(first).toBeGreaterThan(100);
+    expect(started).toEqual(runs);
     // From the beginning again: the last one came to the end.
     started.splice(0);
     await sweep(on, world);
@@ -106,6 +104,9 @@ describe("schedule 46: of two sweeps at once", () => {
     await sweep(on);
     expect(on.world.chain.executions.size).toBe(0);
     on.clock.moveTo(until);
+    // It goes on behind the run that the first one hangs at, and the one after it begins with that run again.
+    await sweep(on);
+    expect(on.world.chain.executions.size).toBe(1);
     await sweep(on);
     expect(on.world.chain.executions.size).toBe(2);
   });

@@ -62,7 +62,14 @@ export async function inspectAws(of: {
 const unasked = untried("credentials");
 
 const NOTHING: TableLooks & BucketLooks & MachineLooks = {
-  ...{ table: unasked, timeToLive: unasked, backups: unasked, tableStore: unasked, sweepTurn: unasked },
+  ...{
+    table: unasked,
+    timeToLive: unasked,
+    backups: unasked,
+    tableStore: unasked,
+    sweepTurn: unasked,
+    liveRows: unasked,
+  },
   ...{ bucket: unasked, bucketStore: unasked, publicAccess: unasked, encryption: unasked, policy: unasked },
   ...{ lifecycle: unasked, putOnce: unasked },
   ...{

@@ -1,20 +1,18 @@
 /**
- * A run row as an item of DynamoDB, and back. An item that lacks something, or holds it in another shape, is unreadable
- * as one of an unknown format is: nothing may be decided from a guess (schedule 31).
+ * A run row as an item of DynamoDB, and back. An item that lacks an attribute, or holds it in another shape, is a damaged
+ * row: nothing may be decided from a guess (schedule 31).
  */
 import type { AttributeValue } from "@aws-sdk/client-dynamodb";
 import type { Spent } from "../../core/budget.ts";
 import { type Phase, type Status, PHASES, PHASE_NAMES } from "../../core/phases.ts";
+import { type Found, RowDamaged } from "../../codec/row.ts";
 import type { Entry } from "../../protocol/entry.ts";
-import { type Incarnation, type Row, UNCOUNTED } from "../../protocol/row.ts";
+import { FORMAT, type Incarnation, type Row, UNCOUNTED } from "../../protocol/row.ts";
 import { ATTRIBUTES, type Attribute } from "./attributes.ts";
 import { number, text } from "./expression.ts";
 import * as keys from "./keys.ts";
 
 export type Item = Readonly<Record<string, AttributeValue>>;
-
-/** No format that anybody writes: an item that cannot be read. */
-const UNREADABLE = 0;
 
 /** Attributes by their meaning, as an item; null is absent. */
 export function itemOf(
@@ -73,7 +71,7 @@ export function newItem(row: Row): Record<string, AttributeValue> {
   };
 }
 
-export function rowOf(item: Item): Row {
+export function rowOf(item: Item): Found {
   const read = new Reader(item);
   const of = { run: read.text("run"), born: read.text("born") };
   const format = read.number("format");
@@ -105,7 +103,7 @@ export function rowOf(item: Item): Row {
     pause: read.has("pause"),
     status: read.status(),
     phase: read.phase(),
-    statusSince: keys.timeOf(read.text("since")),
+    statusSince: read.since(),
     lastCheckpointAt: read.number("lastCheckpointAt"),
     wakeAt: read.has("wakeAt") ? read.number("wakeAt") : null,
     park: read.park(of),
@@ -114,15 +112,22 @@ export function rowOf(item: Item): Row {
     spent: read.spent(),
     expiresAtSec: read.has("expiresAtSec") ? read.number("expiresAtSec") : null,
   };
-  return { ...row, format: read.isSound ? format : UNREADABLE };
+  if (read.faulty === null) return { ...row, format };
+  // An item of a later version may have another shape.
+  const isLater = format !== FORMAT && read.faulty !== "format";
+  return new RowDamaged(of.run, isLater ? `it has format ${format}` : faultOf(read.faulty));
 }
+
+const faultOf = (attribute: Attribute): string =>
+  `its attribute ${ATTRIBUTES[attribute]} (${attribute}) is missing or has a value that it cannot have`;
 
 const STATUSES: ReadonlySet<string> = new Set(["queued", ...PHASE_NAMES.map((phase) => PHASES[phase].status)]);
 
 /** Reads typed values; one that is not there as it should be is replaced by an empty one, and remembered. */
 class Reader {
   readonly #item: Item;
-  isSound = true;
+  /** The first attribute that could not be read; null: all of them could. */
+  faulty: Attribute | null = null;
 
   constructor(item: Item) {
     this.#item = item;
@@ -133,15 +138,15 @@ class Reader {
   }
 
   text(attribute: Attribute): string {
-    return this.#sound(this.#item[ATTRIBUTES[attribute]]?.S, "");
+    return this.#sound(attribute, this.#item[ATTRIBUTES[attribute]]?.S, "");
   }
 
   number(attribute: Attribute): number {
-    return this.#numberOf(this.#item[ATTRIBUTES[attribute]]);
+    return this.#numberOf(attribute, this.#item[ATTRIBUTES[attribute]]);
   }
 
   bytes(attribute: Attribute): Uint8Array {
-    return this.#sound(this.#item[ATTRIBUTES[attribute]]?.B, new Uint8Array());
+    return this.#sound(attribute, this.#item[ATTRIBUTES[attribute]]?.B, new Uint8Array());
   }
 
   entry(of: Incarnation, [execution, epoch, retry]: readonly [Attribute, Attribute, Attribute]): Entry | null {
@@ -175,17 +180,22 @@ class Reader {
 
   status(): Status {
     const status = keys.statusOf(this.text("tenantStatus"));
-    return this.#sound(STATUSES.has(status) ? (status as Status) : undefined, "running");
+    return this.#sound("tenantStatus", STATUSES.has(status) ? (status as Status) : undefined, "running");
+  }
+
+  since(): number {
+    const since = keys.timeOf(this.text("since"));
+    return this.#sound("since", Number.isFinite(since) ? since : undefined, 0);
   }
 
   phase(): Phase {
     const phase = this.text("phase");
-    return this.#sound(Object.hasOwn(PHASES, phase) ? (phase as Phase) : undefined, "Preparing");
+    return this.#sound("phase", Object.hasOwn(PHASES, phase) ? (phase as Phase) : undefined, "Preparing");
   }
 
   spent(): Spent {
     const [tokensIn, tokensOut, microUsd, beats, toolCalls, wallMs] = this.#item[ATTRIBUTES.spent]?.L ?? [];
-    const of = (value: AttributeValue | undefined): number => this.#numberOf(value);
+    const of = (value: AttributeValue | undefined): number => this.#numberOf("spent", value);
     return {
       ...{ tokensIn: of(tokensIn), tokensOut: of(tokensOut), microUsd: of(microUsd) },
       ...{ beats: of(beats), toolCalls: of(toolCalls) },
@@ -193,13 +203,13 @@ class Reader {
     };
   }
 
-  #numberOf(value: AttributeValue | undefined): number {
+  #numberOf(attribute: Attribute, value: AttributeValue | undefined): number {
     const found = Number(value?.N);
-    return this.#sound(Number.isFinite(found) ? found : undefined, 0);
+    return this.#sound(attribute, Number.isFinite(found) ? found : undefined, 0);
   }
 
-  #sound<T>(value: T | undefined, empty: T): T {
-    if (value === undefined) this.isSound = false;
+  #sound<T>(attribute: Attribute, value: T | undefined, empty: T): T {
+    if (value === undefined) this.faulty ??= attribute;
     return value ?? empty;
   }
 }

@@ -2,9 +2,9 @@
  * Messages of a run: an inbox item each until it was absorbed, and a `seen` item for as long as the run exists, so that a
  * sender's late retry stays a duplicate (schedule 27). The inbox is in the order of its keys: time of sending, then id.
  */
-import type { MessageBody } from "../../core/event.ts";
 import { isRunId } from "../../core/ids.ts";
-import { type Incarnation, type Of, type Row, hasEnded, present } from "../../protocol/row.ts";
+import { decodeBody, presentIn } from "../../codec/row.ts";
+import { type Incarnation, type Of, type Row, hasEnded } from "../../protocol/row.ts";
 import type { Ambiguous, DeliverOutcome, Delivery, Message } from "../../ports/run-table.ts";
 import { ATTRIBUTES } from "./attributes.ts";
 import type { Dynamo, Part } from "./dynamo.ts";
@@ -32,7 +32,7 @@ export async function deliver(dynamo: Dynamo, delivery: Delivery): Promise<Deliv
     const [seen, refused] = outcome.items;
     // The row's part may be fit, and then nothing came back of it.
     if (seen !== undefined) return withRow(dynamo, delivery, "duplicate");
-    const row = present(refused == null ? null : rowOf(refused), delivery);
+    const row = presentIn(refused == null ? null : rowOf(refused), delivery);
     if ("kind" in row) return row;
     if (hasEnded(row)) return { kind: "late", row };
     assumed = row;
@@ -68,7 +68,7 @@ async function withRow(
   kind: "delivered" | "duplicate",
 ): Promise<Exclude<DeliverOutcome, Ambiguous>> {
   const item = await dynamo.get(keyOf(delivery.run, ROW_ITEM));
-  const row = present(item === null ? null : rowOf(item), delivery);
+  const row = presentIn(item === null ? null : rowOf(item), delivery);
   return "kind" in row ? row : { kind, row };
 }
 
@@ -84,11 +84,11 @@ const below = (of: Incarnation, kind: Parameters<typeof itemsOf>[0]): Fragment =
     ":items": text(itemsOf(kind, of)),
   });
 
-const messageOf = (item: Item): Message => ({
-  id: item[ATTRIBUTES.id]?.S ?? "",
-  sentAt: Number(item[ATTRIBUTES.sentAt]?.N),
-  body: JSON.parse(item[ATTRIBUTES.body]?.S ?? "null") as MessageBody,
-});
+function messageOf(item: Item): Message {
+  const id = item[ATTRIBUTES.id]?.S ?? "";
+  const sentAt = Number(item[ATTRIBUTES.sentAt]?.N);
+  return { id, sentAt, body: decodeBody(item[ATTRIBUTES.body]?.S ?? "", id) };
+}
 
 /** The row is none of these items, and those of another incarnation have other keys (schedule 19). */
 export async function forget(dynamo: Dynamo, of: Incarnation): Promise<void> {

@@ -6,6 +6,7 @@
  */
 import { isTenant } from "../../core/ids.ts";
 import type { Status } from "../../core/phases.ts";
+import { RowDamaged, parted } from "../../codec/row.ts";
 import { type Row, hasEnded, isExpired } from "../../protocol/row.ts";
 import type { Page, RunTable } from "../../ports/run-table.ts";
 import { ATTRIBUTES, type Attribute } from "./attributes.ts";
@@ -25,7 +26,7 @@ const STATUSES: { readonly [S in Status]: S } = {
   cancelled: "cancelled",
 };
 
-const NOTHING: Page = { rows: [], next: null };
+const NOTHING: Page = { rows: [], damaged: [], behind: [], next: null };
 
 /** Behind every `since`, and before every run. */
 const AFTER_ALL = "~";
@@ -48,9 +49,8 @@ export async function list(dynamo: Dynamo, query: Parameters<RunTable["list"]>[0
   );
   const found = pages.flat().map((item) => ({ run: textOf(item, "run"), position: textOf(item, "since") }));
   const inOrder = found.toSorted((one, other) => (one.position < other.position ? 1 : -1));
-  const { rows, next } = await pageOf(dynamo, { found: inOrder, limit, only: LISTED });
   const isMeant = (row: Row): boolean => !isExpired(row, now) && (status === null || row.status === status);
-  return { rows: rows.filter(isMeant), next };
+  return pageOf(dynamo, { found: inOrder, limit, only: LISTED, isMeant });
 }
 
 /** Shard after shard; whole rows, since the sweeper loads what it finds. */
@@ -66,8 +66,8 @@ export async function alive(dynamo: Dynamo, query: Parameters<RunTable["alive"]>
     found.push(...items.map((item) => ({ run: textOf(item, "run"), position: `${shard}/${textOf(item, "run")}` })));
     run = BEFORE_ALL;
   }
-  const { rows, next } = await pageOf(dynamo, { found, limit, only: null });
-  return { rows: rows.filter((row) => !isExpired(row, now) && !(hasEnded(row) && row.told)), next };
+  const isMeant = (row: Row): boolean => !isExpired(row, now) && !(hasEnded(row) && row.told);
+  return pageOf(dynamo, { found, limit, only: null, isMeant });
 }
 
 /** A run that an index names, and where it stands there. */
@@ -78,7 +78,12 @@ interface Found {
 
 async function pageOf(
   dynamo: Dynamo,
-  of: { readonly found: readonly Found[]; readonly limit: number; readonly only: readonly Attribute[] | null },
+  of: {
+    readonly found: readonly Found[];
+    readonly limit: number;
+    readonly only: readonly Attribute[] | null;
+    readonly isMeant: (row: Row) => boolean;
+  },
 ): Promise<Page> {
   const page = of.found.slice(0, of.limit);
   const runs = [...new Set(page.map(({ run }) => run))];
@@ -86,10 +91,15 @@ async function pageOf(
     runs.map((run) => keyOf(run, ROW_ITEM)),
     of.only,
   );
-  const rows = new Map(items.map((item) => [textOf(item, "run"), rowOf(of.only === null ? item : unloadable(item))]));
+  const stored = new Map(items.map((item) => [textOf(item, "run"), rowOf(of.only === null ? item : unloadable(item))]));
+  const decoded = runs.flatMap((run) => stored.get(run) ?? []);
+  const meant = decoded.filter((each) => each instanceof RowDamaged || of.isMeant(each));
+  const { rows, damaged } = parted(meant);
+  const positions = new Map(page.map(({ run, position }) => [run, position]));
   const last = page.at(-1);
   return {
-    rows: runs.flatMap((run) => rows.get(run) ?? []),
+    ...{ rows, damaged },
+    behind: rows.map(({ run }) => toCursor(positions.get(run) ?? "")),
     next: of.found.length > of.limit && last !== undefined ? toCursor(last.position) : null,
   };
 }

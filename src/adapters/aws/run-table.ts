@@ -15,13 +15,13 @@ import {
   created,
   isExpired,
   parked,
-  present,
   requested,
   told,
 } from "../../protocol/row.ts";
 import { claimed } from "../../protocol/row-claim.ts";
 import { handedOver } from "../../protocol/row-hand-over.ts";
 import { type PurgeOutcome, placed, purged } from "../../protocol/row-removal.ts";
+import { RowDamaged, presentIn, refusedFor, undamaged } from "../../codec/row.ts";
 import type { Ambiguous, CreateOutcome, RunTable } from "../../ports/run-table.ts";
 import type { Clock } from "../../ports/world.ts";
 import type { Pair } from "./clients.ts";
@@ -129,12 +129,15 @@ class Rows {
     for (let guess = 0; guess < GUESSES_MAX; guess += 1) {
       const outcome = await this.#dynamo.update(keyOf(of.run, ROW_ITEM), write(assumed));
       if (outcome.kind === "ambiguous") return outcome;
-      const row = outcome.item === null ? null : this.#noted(rowOf(outcome.item));
+      const found = outcome.item === null ? null : rowOf(outcome.item);
+      // Its condition may have named nothing that is damaged: then it was written, and changes nothing of what follows.
+      if (found instanceof RowDamaged) return refusedFor(found);
+      const row = found === null ? null : this.#noted(found);
       if (outcome.kind === "written") {
         ensure(row !== null, `a write of ${of.run} returned no row`);
         return done(row, assumed);
       }
-      const before = present(row, of);
+      const before = presentIn(row, of);
       if ("kind" in before) return before;
       const decision = decide(before);
       if (decision.row === undefined || decision.row === before) return decision;
@@ -154,7 +157,7 @@ class Rows {
 
 async function readRow(dynamo: Dynamo, run: string): Promise<Row | null> {
   const item = isRunId(run) ? await dynamo.get(keyOf(run, ROW_ITEM)) : null;
-  return item === null ? null : rowOf(item);
+  return undamaged(item === null ? null : rowOf(item));
 }
 
 /**
@@ -168,8 +171,10 @@ async function create(dynamo: Dynamo, creation: Creation): Promise<CreateOutcome
     const item = newItem(created(creation));
     const put = await dynamo.put(item, is.absent);
     if (put.kind === "ambiguous") return put;
-    if (put.kind === "written") return { kind: "created", row: rowOf(item) };
-    const outcome = placed(put.item === null ? null : rowOf(put.item), creation);
+    if (put.kind === "written") return { kind: "created", row: undamaged(rowOf(item)) };
+    const found = put.item === null ? null : rowOf(put.item);
+    if (found instanceof RowDamaged) return refusedFor(found);
+    const outcome = placed(found, creation);
     if (outcome.kind !== "created") return outcome;
     if (outcome.over === null) continue;
     const removed = await dynamo.remove(keyOf(run, ROW_ITEM), is.mine(outcome.over));
@@ -183,7 +188,7 @@ async function purge(dynamo: Dynamo, of: Of): Promise<PurgeOutcome | Ambiguous> 
   for (let guess = 0; guess < GUESSES_MAX; guess += 1) {
     const removed = await dynamo.remove(keyOf(of.run, ROW_ITEM), all(is.present(of), is.ended(of), is.told));
     if (removed.kind === "ambiguous") return removed;
-    const row = present(removed.item === null ? null : rowOf(removed.item), of);
+    const row = presentIn(removed.item === null ? null : rowOf(removed.item), of);
     if ("kind" in row) return row;
     if (removed.kind === "written") return { kind: "purged", row };
     const outcome = purged(row);

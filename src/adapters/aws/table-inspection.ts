@@ -7,11 +7,13 @@ import {
   type DynamoDBClient,
   type KeySchemaElement,
 } from "@aws-sdk/client-dynamodb";
+import type { Damaged } from "../../ports/run-table.ts";
 import { ATTRIBUTES } from "./attributes.ts";
 import type { Pair } from "./clients.ts";
 import { systemClock } from "./clock.ts";
 import { Dynamo } from "./dynamo.ts";
 import { type Look, look } from "./looks.ts";
+import { alive } from "./pages.ts";
 import { tableStoreId } from "./store-id.ts";
 import { turnKey } from "./turns.ts";
 
@@ -47,7 +49,19 @@ export interface TableLooks {
   readonly tableStore: Look<{ readonly id: string | null }>;
   /** The last turn of the sweeper: when it ended, or has to end. */
   readonly sweepTurn: Look<{ readonly until: number }>;
+  readonly liveRows: Look<LiveRowsSeen>;
 }
+
+/** Rows of runs that have not ended, up to a bound: each is a read that costs money. */
+export interface LiveRowsSeen {
+  readonly looked: number;
+  readonly damaged: readonly Damaged[];
+  /** There are no more. */
+  readonly isAll: boolean;
+}
+
+const ROWS_PAGE = 100;
+const ROWS_MAX = 500;
 
 export async function inspectTable(of: {
   readonly clients: Pair<DynamoDBClient>;
@@ -56,7 +70,7 @@ export async function inspectTable(of: {
   const { clients, name: TableName } = of;
   const client = clients.repeating;
   const dynamo = new Dynamo({ clients, table: TableName, clock: systemClock });
-  const [table, timeToLive, backups, tableStore, sweepTurn] = await Promise.all([
+  const [table, timeToLive, backups, tableStore, sweepTurn, liveRows] = await Promise.all([
     look("dynamodb:DescribeTable", async () => seenOf(await client.send(new DescribeTableCommand({ TableName })))),
     look("dynamodb:DescribeTimeToLive", async () => {
       const { TimeToLiveDescription: found } = await client.send(new DescribeTimeToLiveCommand({ TableName }));
@@ -72,8 +86,22 @@ export async function inspectTable(of: {
       const until = (await dynamo.get(turnKey("sweep")))?.[ATTRIBUTES.leaseUntil]?.N;
       return until === undefined ? null : { until: Number(until) };
     }),
+    look("dynamodb:Query and dynamodb:BatchGetItem", () => lookAtLiveRows(dynamo)),
   ]);
-  return { table, timeToLive, backups, tableStore, sweepTurn };
+  return { table, timeToLive, backups, tableStore, sweepTurn, liveRows };
+}
+
+async function lookAtLiveRows(dynamo: Dynamo): Promise<LiveRowsSeen> {
+  const damaged: Damaged[] = [];
+  let looked = 0;
+  let after: string | null = null;
+  do {
+    const page = await alive(dynamo, { limit: ROWS_PAGE, after, now: systemClock.now() });
+    damaged.push(...page.damaged.map(({ run, why }) => ({ run, why })));
+    looked += page.rows.length + page.damaged.length;
+    after = page.next;
+  } while (after !== null && looked < ROWS_MAX);
+  return { looked, damaged, isAll: after === null };
 }
 
 function seenOf({ Table: table }: DescribeTableCommandOutput): TableSeen | null {

@@ -161,13 +161,16 @@ function configure(db: DatabaseSync, of: { readonly file: string; readonly synch
   db.exec(`PRAGMA synchronous = ${of.synchronous}`);
 }
 
-/** A store that an earlier version of this code made lacks a column; two processes may open it at once. */
+/** A store that an earlier version of this code made lacks columns; two processes may open it at once. */
 function addColumns(db: DatabaseSync): void {
-  const hasDied = (): boolean =>
-    db.prepare("SELECT 1 FROM pragma_table_info('executions') WHERE name = 'died'").get() !== undefined;
-  if (hasDied()) return;
+  const columns = db.prepare("SELECT name FROM pragma_table_info('executions')");
+  const lacking = () => {
+    const names = new Set(columns.all().map(({ name }) => name));
+    return ["died INTEGER", "cause TEXT"].filter((column) => !names.has(column.split(" ")[0] ?? ""));
+  };
+  if (lacking().length === 0) return;
   db.exec("BEGIN IMMEDIATE");
-  if (!hasDied()) db.exec("ALTER TABLE executions ADD COLUMN died INTEGER");
+  for (const column of lacking()) db.exec(`ALTER TABLE executions ADD COLUMN ${column}`);
   db.exec("COMMIT");
 }
 
@@ -235,7 +238,7 @@ CREATE INDEX runsByExpiry ON runs (expiresAtSec) WHERE expiresAtSec IS NOT NULL;
 CREATE TABLE objects (key TEXT PRIMARY KEY, bytes BLOB NOT NULL, putAt INTEGER NOT NULL) STRICT;
 CREATE TABLE executions (
   name TEXT PRIMARY KEY, payload TEXT NOT NULL, state TEXT NOT NULL, stage TEXT NOT NULL, retry INTEGER NOT NULL,
-  died INTEGER, attempt INTEGER NOT NULL, readyAt INTEGER, seconds INTEGER NOT NULL, token TEXT UNIQUE
+  died INTEGER, cause TEXT, attempt INTEGER NOT NULL, readyAt INTEGER, seconds INTEGER NOT NULL, token TEXT UNIQUE
 ) STRICT;
 CREATE INDEX executionsReady ON executions (readyAt) WHERE readyAt IS NOT NULL;
 CREATE INDEX executionsTrying ON executions (stage) WHERE stage = 'trying';

@@ -8,6 +8,7 @@
  * It looks for what is ready instead of keeping timers and watching for changes: a wake, a start and the end of a wait
  * are found by the same read, whichever process wrote them, and none can be missed.
  */
+import { bounded } from "../../codec/value.ts";
 import type { ChainState, Route } from "../../protocol/chain.ts";
 import type { Limits } from "../../protocol/limits.ts";
 import type { Clock } from "../../ports/world.ts";
@@ -162,7 +163,7 @@ function attemptsOf(
     const moved = of.executions.settle(execution, (found) =>
       end.kind === "answered"
         ? answered(found, { answer: end.answer, now })
-        : failed(found, { now, limits, atOnce: false, isDeath: isDeath(end) }),
+        : failed(found, { now, limits, atOnce: false, isDeath: isDeath(end), cause: causeOf(end) }),
     );
     if (moved === null) return;
     const { name, payload, state, readyAt } = moved;
@@ -186,6 +187,12 @@ function attemptsOf(
 /** A store that did not answer is no death of the process that asked it, and neither is the end of its supervisor. */
 const isDeath = ({ error, isDrained }: Extract<TaskEnd, { readonly kind: "failed" }>): boolean =>
   !isDrained && error?.name !== "StoreUnreachable" && error?.name !== "Undecided";
+
+/** For people: what ended the process, or what its task threw; its worker has taken the secrets out of that. */
+const causeOf = ({ how, error }: Extract<TaskEnd, { readonly kind: "failed" }>): string =>
+  bounded(error === null ? how : `${error.name}: ${error.message}`, CAUSE_CHARACTERS_MAX);
+
+const CAUSE_CHARACTERS_MAX = 300;
 
 function eventOf(attempted: Attempted, end: TaskEnd): SupervisorEvent {
   if (end.kind === "failed") return { ...attempted, kind: "attemptFailed", how: end.how, error: end.error };

@@ -3,7 +3,8 @@
  * `execution.ts`, durable before it returns: an attempt is only sent once the store knows its number.
  */
 import { randomBytes } from "node:crypto";
-import type { DatabaseSync } from "node:sqlite";
+import type { DatabaseSync, StatementSync } from "node:sqlite";
+import { decodePayload } from "../../codec/row.ts";
 import type { Payload } from "../../protocol/chain.ts";
 import { type Store, atomically, reaching } from "./database.ts";
 import { type Execution, type Failure, begun, failed, started, woken } from "../../protocol/execution.ts";
@@ -35,8 +36,9 @@ export function executionsOf(store: Store): Executions {
     wake: (token, now) =>
       atomically(store, () => {
         const found = table.byToken(token);
-        if (found !== null) table.update(woken(found, now));
-        return found !== null;
+        if (found === null || isOver(found)) return false;
+        table.update(woken(found, now));
+        return true;
       }),
     firstReady: (now) => reaching(store, () => table.firstReady(now)),
     begin: (name, now) =>
@@ -53,7 +55,8 @@ export function executionsOf(store: Store): Executions {
       }),
     recover: (of) =>
       atomically(store, () => {
-        for (const execution of table.trying()) table.update(failed(execution, { ...of, atOnce: true, isDeath: true }));
+        const death = { ...of, atOnce: true, isDeath: true, cause: "it ended with its supervisor" };
+        for (const execution of table.trying()) table.update(failed(execution, death));
         // What kept attempts from succeeding may be mended: a new supervisor does not wait for the rest of a pause.
         for (const execution of table.backingOff()) table.update({ ...execution, readyAt: of.now });
       }),
@@ -62,10 +65,12 @@ export function executionsOf(store: Store): Executions {
 
 type Found = Omit<Execution, "payload"> & { readonly payload: string };
 
-const executionOf = (found: Found): Execution => ({ ...found, payload: JSON.parse(found.payload) as Payload });
+const OVER = { state: "End", stage: "ended", readyAt: null, token: null } as const;
+const isOver = ({ stage }: Execution): boolean => stage === OVER.stage;
+const UNKNOWN: Payload = { run: "", born: "", chain: 0, epoch: 0 };
 
 function tableOf(db: DatabaseSync) {
-  const columns = "name, payload, state, stage, retry, died, attempt, readyAt, seconds, token";
+  const columns = "name, payload, state, stage, retry, died, cause, attempt, readyAt, seconds, token";
   const select = (where: string) => db.prepare(`SELECT ${columns} FROM executions WHERE ${where}`);
   const byName = select("name = ?");
   const byToken = select("token = ?");
@@ -74,20 +79,32 @@ function tableOf(db: DatabaseSync) {
   const firstReady = db.prepare("SELECT name FROM executions WHERE readyAt <= ? ORDER BY readyAt, rowid LIMIT 1");
   const insert = db.prepare(
     `INSERT INTO executions (${columns})
-     VALUES (:name, :payload, :state, :stage, :retry, :died, :attempt, :readyAt, :seconds, :token)`,
+     VALUES (:name, :payload, :state, :stage, :retry, :died, :cause, :attempt, :readyAt, :seconds, :token)`,
   );
   const update = db.prepare(
-    `UPDATE executions SET payload = :payload, state = :state, stage = :stage, retry = :retry, died = :died,
+    `UPDATE executions SET payload = :payload, state = :state, stage = :stage, retry = :retry, died = :died, cause = :cause,
      attempt = :attempt, readyAt = :readyAt, seconds = :seconds, token = :token WHERE name = :name`,
   );
+  const endDamaged = db.prepare(
+    `UPDATE executions SET state = 'End', stage = 'ended', readyAt = NULL, token = NULL WHERE name = ?`,
+  );
+  /** One that is damaged is over: the sweeper hands its run to the next execution, and no other one waits for it. */
+  const executionOf = (found: Found): Execution => {
+    const payload = decodePayload(found.payload);
+    if (payload !== null) return { ...found, payload };
+    endDamaged.run(found.name);
+    return { ...found, payload: UNKNOWN, ...OVER };
+  };
   const written = (execution: Execution) => ({ ...execution, payload: JSON.stringify(execution.payload) });
+  const allOf = (select: StatementSync): readonly Execution[] =>
+    (select.all() as unknown as readonly Found[]).map(executionOf).filter((each) => !isOver(each));
   const foundOrNull = (found: unknown): Execution | null => (found === undefined ? null : executionOf(found as Found));
 
   return {
     byName: (name: string) => foundOrNull(byName.get(name)),
     byToken: (token: string) => foundOrNull(byToken.get(token)),
-    trying: (): readonly Execution[] => (trying.all() as unknown as readonly Found[]).map(executionOf),
-    backingOff: (): readonly Execution[] => (backingOff.all() as unknown as readonly Found[]).map(executionOf),
+    trying: (): readonly Execution[] => allOf(trying),
+    backingOff: (): readonly Execution[] => allOf(backingOff),
     firstReady: (now: number): string | null => (firstReady.get(now) as { name: string } | undefined)?.name ?? null,
     insert: (execution: Execution): void => {
       insert.run(written(execution));

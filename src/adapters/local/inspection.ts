@@ -3,9 +3,12 @@
  * takes it back.
  */
 import { statfsSync } from "node:fs";
+import { RowDamaged } from "../../codec/row.ts";
+import type { Damaged } from "../../ports/run-table.ts";
 import { StoreUnreachable } from "../../ports/world.ts";
 import { type Store, reaching } from "./database.ts";
 import { supervisorOf } from "./processes.ts";
+import { type Stored, rowOf } from "./run-table.ts";
 import { asStoreError } from "./store-errors.ts";
 
 export interface StoreSeen {
@@ -16,6 +19,8 @@ export interface StoreSeen {
   readonly refuses: string | null;
   /** What SQLite found wrong in the file; none: it is whole. */
   readonly faults: readonly string[];
+  /** Runs whose row cannot be decoded; null: the file is too damaged to be searched for them. */
+  readonly damaged: readonly Damaged[] | null;
   readonly freeBytes: number;
   /** The pid of the one that works on it, or null. */
   readonly supervisor: number | null;
@@ -32,6 +37,7 @@ export function inspectStore(store: Store, of: { readonly overdueBefore: number 
     journalMode: String(one(store, "PRAGMA journal_mode")),
     refuses: refusalOf(store),
     faults: faultsOf(store),
+    damaged: damagedIn(store),
     freeBytes: freeBytes(dir),
     supervisor: supervisorOf(store)?.pid ?? null,
     runs: {
@@ -80,5 +86,24 @@ function faultsOf(store: Store): readonly string[] {
   } catch (error) {
     if (!(error instanceof StoreUnreachable)) throw error;
     return [error.message];
+  }
+}
+
+/** Also rows that no list shows: those of ended runs whose time is over stay while they cannot be decoded. */
+function damagedIn(store: Store): readonly Damaged[] | null {
+  const search = (): readonly Damaged[] => {
+    const rows = store.rows.prepare("SELECT run, row, NULL AS journal FROM runs").iterate();
+    const found: Damaged[] = [];
+    for (const row of rows as Iterable<unknown> as Iterable<Stored & { readonly run: string }>) {
+      const decoded = rowOf(row, row.run);
+      if (decoded instanceof RowDamaged) found.push({ run: decoded.run, why: decoded.why });
+    }
+    return found;
+  };
+  try {
+    return reaching(store, search);
+  } catch (error) {
+    if (!(error instanceof StoreUnreachable)) throw error;
+    return null;
   }
 }

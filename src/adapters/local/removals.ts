@@ -39,8 +39,12 @@ const ARCHIVES_AT_ONCE = 20;
 export function removalsOf(store: Store): Removals {
   const { rows: db } = store;
   const remove = rowRemover(db);
+  // A row that does not say which incarnation it is stays: the clean-up after it could not be told what to remove.
   const expired = db.prepare(
-    `SELECT run, row ->> '$.born' AS born FROM runs WHERE expiresAtSec <= ? ORDER BY expiresAtSec LIMIT ?`,
+    `SELECT run, born FROM (
+       SELECT run, expiresAtSec, CASE WHEN json_valid(row) THEN row ->> '$.born' END AS born FROM runs
+       WHERE expiresAtSec <= ?
+     ) WHERE typeof(born) = 'text' ORDER BY expiresAtSec LIMIT ?`,
   );
   const firstDue = db.prepare("SELECT run, born FROM removed WHERE dueAt <= ? ORDER BY dueAt, removedAt LIMIT 1");
   const postpone = db.prepare("UPDATE removed SET dueAt = ? WHERE run = ? AND born = ?");

@@ -15,7 +15,6 @@ import {
   hasEnded,
   isExpired,
   parked,
-  present,
   requested,
   stirred,
   told,
@@ -24,6 +23,16 @@ import { claimed } from "../../protocol/row-claim.ts";
 import { handedOver } from "../../protocol/row-hand-over.ts";
 import { type Turn, turnLeft, turnTaken } from "../../protocol/turn.ts";
 import { type PurgeOutcome, placed, purged } from "../../protocol/row-removal.ts";
+import {
+  type Found,
+  RowDamaged,
+  decodeBody,
+  decodeRow,
+  parted,
+  presentIn,
+  refusedFor,
+  undamaged,
+} from "../../codec/row.ts";
 import type { CreateOutcome, DeliverOutcome, Delivery, Message, Page, RunTable } from "../../ports/run-table.ts";
 import { type Store, atomically, reaching } from "./database.ts";
 import { rowRemover } from "./removals.ts";
@@ -40,7 +49,7 @@ export function sqliteRunTable(store: Store): RunTable {
     decision: (row: Row) => O,
   ): O | Refused =>
     atomically(store, () => {
-      const before = present(rows.find(of.run), of);
+      const before = presentIn(rows.find(of.run), of);
       if ("kind" in before) return before;
       const outcome = decision(before);
       if (outcome.row !== undefined && outcome.row !== before) rows.update(before, outcome.row);
@@ -58,11 +67,11 @@ export function sqliteRunTable(store: Store): RunTable {
     tell: async (of) => decide(of, (row) => ({ kind: "told" as const, row: told(row, of.expiresAtSec) })),
     purge: async (of) => atomically(store, () => purge(of, rows)),
     read: async (run, now) => {
-      const row = reaching(store, () => rows.find(run));
+      const row = undamaged(reaching(store, () => rows.find(run)));
       return row === null || isExpired(row, now) ? null : row;
     },
     inbox: async (of) =>
-      reaching(store, () => ("kind" in present(rows.find(of.run), of) ? [] : messages.unread(of, of.limit))),
+      reaching(store, () => ("kind" in presentIn(rows.find(of.run), of) ? [] : messages.unread(of, of.limit))),
     clearInbox: async (of) =>
       atomically(store, () => {
         for (const id of of.ids) messages.clear(of, id);
@@ -86,7 +95,9 @@ type Rows = ReturnType<typeof rowsOf>;
 type Messages = ReturnType<typeof messagesOf>;
 
 function create(creation: Creation, rows: Rows): CreateOutcome {
-  const outcome = placed(rows.find(creation.run), creation);
+  const found = rows.find(creation.run);
+  if (found instanceof RowDamaged) return refusedFor(found);
+  const outcome = placed(found, creation);
   const { kind, row } = outcome;
   if (outcome.kind === "created") {
     if (outcome.over !== null) rows.remove(outcome.over, creation.now);
@@ -96,7 +107,7 @@ function create(creation: Creation, rows: Rows): CreateOutcome {
 }
 
 function purge(of: Of, rows: Rows): PurgeOutcome {
-  const before = present(rows.find(of.run), of);
+  const before = presentIn(rows.find(of.run), of);
   if ("kind" in before) return before;
   const outcome = purged(before);
   if (outcome.kind === "purged") rows.remove(before, of.now);
@@ -114,16 +125,21 @@ function deliver(row: Row, of: { readonly delivery: Delivery; readonly messages:
   return { kind: "delivered", row: stirred(row, delivery.deadline) };
 }
 
-interface Found {
+export interface Stored {
   readonly row: string;
   readonly journal: Uint8Array | null;
 }
 
-const rowOf = (found: Found): Row => ({
-  ...UNCOUNTED,
-  ...(JSON.parse(found.row) as Omit<Row, "journal">),
-  journal: found.journal,
-});
+/** `run`: the key that it was found under. */
+export function rowOf({ row, journal }: Stored, run: string): Found {
+  try {
+    const fields: unknown = JSON.parse(row);
+    return decodeRow(typeof fields === "object" ? { ...UNCOUNTED, ...fields, journal } : fields, run);
+  } catch (error) {
+    if (!(error instanceof SyntaxError)) throw error;
+    return new RowDamaged(run, "it is no JSON");
+  }
+}
 
 function rowsOf(db: DatabaseSync) {
   const select = db.prepare("SELECT row, journal FROM runs WHERE run = ?");
@@ -146,9 +162,9 @@ function rowsOf(db: DatabaseSync) {
   });
 
   return {
-    find: (run: string): Row | null => {
-      const found = select.get(run) as Found | undefined;
-      return found === undefined ? null : rowOf(found);
+    find: (run: string): Found | null => {
+      const stored = select.get(run) as Stored | undefined;
+      return stored === undefined ? null : rowOf(stored, run);
     },
     insert: (row: Row): void => {
       insert.run({ ...written(row), ...indexed(row), tenant: row.tenant });
@@ -184,7 +200,7 @@ function messagesOf(db: DatabaseSync) {
     },
     unread: ({ run, born }: Incarnation, limit: number): readonly Message[] => {
       const found = select.all(run, born, limit) as unknown as readonly { id: string; sentAt: number; body: string }[];
-      return found.map(({ id, sentAt, body }) => ({ id, sentAt, body: JSON.parse(body) as Message["body"] }));
+      return found.map(({ id, sentAt, body }) => ({ id, sentAt, body: decodeBody(body, id) }));
     },
     clear: ({ run, born }: Incarnation, id: string): void => {
       clear.run(run, born, id);
@@ -215,13 +231,16 @@ interface Position {
   readonly run: string;
 }
 
+/** A row on a page, with its place: also a row that cannot be decoded has one. */
+type Placed = Stored & Position;
+
 /** Before everything: pages go from the newest to the oldest. */
 const START: Position = { since: Number.MAX_SAFE_INTEGER, run: "" };
 
 function pagesOf(db: DatabaseSync) {
   const page = (where: string): StatementSync =>
     db.prepare(
-      `SELECT row, journal FROM runs
+      `SELECT row, journal, run, statusSince AS since FROM runs
        WHERE ${where} AND (statusSince, run) < (:since, :from) AND (expiresAtSec IS NULL OR expiresAtSec * 1000 > :now)
        ORDER BY statusSince DESC, run DESC LIMIT :limit`,
     );
@@ -233,23 +252,26 @@ function pagesOf(db: DatabaseSync) {
   const turn = ({ limit, after, now }: Query, select: StatementSync, which: Record<string, string>): Page => {
     const { since, run: from } = after === null ? START : positionOf(after);
     // One more than asked for tells whether another page follows.
-    const found = select.all({ ...which, since, from, now, limit: limit + 1 }) as unknown as readonly Found[];
-    const rows = found.slice(0, limit).map(rowOf);
-    const last = rows.at(-1);
-    return { rows, next: found.length > limit && last !== undefined ? cursorOf(last) : null };
+    const found = select.all({ ...which, since, from, now, limit: limit + 1 }) as unknown as readonly Placed[];
+    const page = found.slice(0, limit);
+    const last = page.at(-1);
+    const next = found.length > limit && last !== undefined ? cursorOf(last) : null;
+    const decoded = page.map((each) => rowOf(each, each.run));
+    const behind = page.filter((_, index) => !(decoded[index] instanceof RowDamaged)).map(cursorOf);
+    return { ...parted(decoded), behind, next };
   };
 
   return {
-    list: (query: Parameters<RunTable["list"]>[0]): Page => {
+    list: (query: Parameters<RunTable["list"]>[0]) => {
       const { tenant, status } = query;
       return status === null ? turn(query, all, { tenant }) : turn(query, ofStatus, { tenant, status });
     },
-    alive: (query: Query): Page => turn(query, alive, {}),
+    alive: (query: Query) => turn(query, alive, {}),
   };
 }
 
-const cursorOf = (row: Row): string =>
-  Buffer.from(JSON.stringify([row.statusSince, row.run] satisfies [number, string])).toString("base64url");
+const cursorOf = ({ since, run }: Position): string =>
+  Buffer.from(JSON.stringify([since, run] satisfies [number, string])).toString("base64url");
 
 /** Nothing follows a cursor that is none of ours: it comes from outside, so it is an empty page and no error. */
 function positionOf(cursor: string): Position {

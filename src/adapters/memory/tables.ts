@@ -11,15 +11,16 @@ import {
   hasEnded,
   isExpired,
   parked,
-  present,
   requested,
   stirred,
   told,
 } from "../../protocol/row.ts";
 import { claimed } from "../../protocol/row-claim.ts";
+import type { Status } from "../../core/phases.ts";
 import { handedOver } from "../../protocol/row-hand-over.ts";
 import { type Turn, turnLeft, turnTaken } from "../../protocol/turn.ts";
 import { placed, purged } from "../../protocol/row-removal.ts";
+import { type Found, RowDamaged, decodeRow, parted, presentIn, refusedFor, undamaged } from "../../codec/row.ts";
 import type { Clock } from "../../ports/world.ts";
 import type { ObjectStore } from "../../ports/object-store.ts";
 import type { Message, Page, RunTable } from "../../ports/run-table.ts";
@@ -44,7 +45,10 @@ export function memoryStore(id = "in memory"): MemoryStore {
   const rows = new Map<string, Row>();
   const removed: Incarnation[] = [];
   const expire = (now: number): void => {
-    for (const row of [...rows.values()].filter((row) => isExpired(row, now))) remove({ rows, removed }, row);
+    for (const run of [...rows.keys()]) {
+      const found = findIn(rows, run);
+      if (found !== null && !(found instanceof RowDamaged) && isExpired(found, now)) remove({ rows, removed }, found);
+    }
   };
   return { id, rows, messages: new Map(), objects: new Map(), turns: new Map(), putAt: new Map(), removed, expire };
 }
@@ -54,13 +58,25 @@ function remove({ rows, removed }: Pick<MemoryStore, "rows" | "removed">, { run,
   removed.push({ run, born });
 }
 
+const isListed = (found: Found, { tenant, status }: { readonly tenant: string; readonly status: Status | null }) =>
+  found instanceof RowDamaged
+    ? found.run.startsWith(`${tenant}-`)
+    : found.tenant === tenant && (status === null || found.status === status);
+
+/** A test may have stored what is no row. */
+function findIn(rows: ReadonlyMap<string, Row>, run: string): Found | null {
+  const stored = rows.get(run);
+  return stored === undefined ? null : decodeRow(stored, run);
+}
+
 export function memoryRunTable(store: MemoryStore): RunTable {
   const { rows, messages, turns } = store;
+  const find = (run: string): Found | null => findIn(rows, run);
   const decide = <O extends Refused | { readonly kind: string; readonly row: Row }>(
     of: Of,
     decision: (row: Row) => O,
   ): O | Refused => {
-    const before = present(rows.get(of.run) ?? null, of);
+    const before = presentIn(find(of.run), of);
     if ("kind" in before) return before;
     const outcome = decision(before);
     if ("row" in outcome) rows.set(of.run, outcome.row);
@@ -68,7 +84,9 @@ export function memoryRunTable(store: MemoryStore): RunTable {
   };
   return {
     create: async (creation) => {
-      const outcome = placed(rows.get(creation.run) ?? null, creation);
+      const found = find(creation.run);
+      if (found instanceof RowDamaged) return refusedFor(found);
+      const outcome = placed(found, creation);
       if (outcome.kind === "created") {
         if (outcome.over !== null) remove(store, outcome.over);
         rows.set(creation.run, structuredClone(outcome.row));
@@ -92,15 +110,15 @@ export function memoryRunTable(store: MemoryStore): RunTable {
     handOver: async (handOver) => decide(handOver, (row) => handedOver(row, handOver)),
     tell: async (of) => decide(of, (row) => ({ kind: "told" as const, row: told(row, of.expiresAtSec) })),
     purge: async (of) => {
-      const before = present(rows.get(of.run) ?? null, of);
+      const before = presentIn(find(of.run), of);
       if ("kind" in before) return before;
       const outcome = purged(before);
       if (outcome.kind === "purged") remove(store, before);
       return structuredClone(outcome);
     },
     read: async (run, now) => {
-      const row = rows.get(run);
-      return row === undefined || isExpired(row, now) ? null : structuredClone(row);
+      const row = undamaged(find(run));
+      return row === null || isExpired(row, now) ? null : structuredClone(row);
     },
     ...inboxOf(store),
     takeTurn: async (turn) => {
@@ -112,9 +130,10 @@ export function memoryRunTable(store: MemoryStore): RunTable {
     cursorOf: async (name) => turns.get(name)?.cursor ?? null,
     list: async (query) => {
       const { tenant, status } = query;
-      return pageOf(rows, query, (row) => row.tenant === tenant && (status === null || row.status === status));
+      return pageOf(rows, query, (found) => isListed(found, { tenant, status }));
     },
-    alive: async (query) => pageOf(rows, query, (row) => !(hasEnded(row) && row.told)),
+    alive: async (query) =>
+      pageOf(rows, query, (found) => found instanceof RowDamaged || !(hasEnded(found) && found.told)),
     storeId: async () => store.id,
   };
 }
@@ -124,7 +143,7 @@ const idOf = ({ run, born }: Incarnation, id: string): string => JSON.stringify(
 function inboxOf({ rows, messages }: MemoryStore): Pick<RunTable, "inbox" | "clearInbox" | "forget"> {
   return {
     inbox: async (of) => {
-      if ("kind" in present(rows.get(of.run) ?? null, of)) return [];
+      if ("kind" in presentIn(findIn(rows, of.run), of)) return [];
       const mine = [...messages.values()].filter((each) => !each.read && sameIncarnation(each.of, of));
       const found = mine.map(({ message }) => message);
       const sorted = found.toSorted((one, other) => one.sentAt - other.sentAt || compare(one.id, other.id));
@@ -171,22 +190,31 @@ export function memoryObjectStore({ id, objects, putAt }: MemoryStore, clock: Pi
 /** As stores order texts: JavaScript compares UTF-16 units, which puts some characters elsewhere. */
 const byBytes = (one: string, other: string): number => Buffer.compare(Buffer.from(one), Buffer.from(other));
 
-/** Newest first; the cursor is where the page before ended, whatever became of the run that was there. */
+/**
+ * Newest first; the cursor is where the page before ended, whatever became of the run that was there. Damaged rows come
+ * last, and are on the pages of every status: neither their time nor their status is known.
+ */
 function pageOf(
   rows: ReadonlyMap<string, Row>,
   query: { readonly limit: number; readonly after: string | null; readonly now: number },
-  wanted: (row: Row) => boolean,
+  wanted: (found: Found) => boolean,
 ): Page {
   const [since, from] = query.after === null ? [Infinity, ""] : (JSON.parse(query.after) as [number, string]);
-  const left = [...rows.values()]
-    .filter((row) => !isExpired(row, query.now) && wanted(row))
-    .filter((row) => row.statusSince < since || (row.statusSince === since && row.run < from))
-    .toSorted((one, other) => other.statusSince - one.statusSince || compare(other.run, one.run));
+  const left = [...rows.keys()]
+    .flatMap((run) => findIn(rows, run) ?? [])
+    .filter((found) => wanted(found) && (found instanceof RowDamaged || !isExpired(found, query.now)))
+    .filter((found) => sinceOf(found) < since || (sinceOf(found) === since && found.run < from))
+    .toSorted((one, other) => sinceOf(other) - sinceOf(one) || compare(other.run, one.run));
   const page = left.slice(0, query.limit);
   const last = page.at(-1);
-  const next = last !== undefined && query.limit < left.length ? JSON.stringify([last.statusSince, last.run]) : null;
-  return { rows: structuredClone(page), next };
+  const { rows: sound, damaged } = parted(page);
+  const next = last !== undefined && query.limit < left.length ? cursorOf(last) : null;
+  return { rows: structuredClone(sound), damaged, behind: sound.map(cursorOf), next };
 }
+
+const sinceOf = (found: Found): number => (found instanceof RowDamaged ? -1 : found.statusSince);
+
+const cursorOf = (found: Found): string => JSON.stringify([sinceOf(found), found.run]);
 
 const sameIncarnation = (one: Incarnation, other: Incarnation): boolean =>
   one.run === other.run && one.born === other.born;

@@ -1,0 +1,34 @@
+/** The command line inside of the test's own process: what a person types in a folder that is a store too. */
+import { plain } from "../../src/cli/paint.ts";
+import { runCommand } from "../../src/cli/program.ts";
+import type { Shell } from "../../src/cli/shell.ts";
+
+export interface Said {
+  readonly exit: number;
+  readonly out: string;
+  readonly err: string;
+}
+
+/** `person` answers what a command asks at the terminal; null: there is no terminal. */
+export async function typedAt(
+  of: { readonly dir: string; readonly person: Shell["ask"] },
+  ...words: readonly string[]
+): Promise<Said> {
+  const said = { out: "", err: "" };
+  const shell: Shell = {
+    argv: [...words, "--store", of.dir],
+    ...{ env: {}, cwd: of.dir, json: words.includes("--json"), user: () => "ada" },
+    readStdin: async () => "",
+    ask: of.person,
+    stopSignal: () => new AbortController().signal,
+    terminal: {
+      out: (text) => void (said.out += `${text}\n`),
+      err: (text) => void (said.err += `${text}\n`),
+      ...{ waitFor: () => undefined, paintOut: plain, paintErr: plain, width: 160, isLive: false },
+    },
+  };
+  return { exit: await runCommand(shell, "0"), ...said };
+}
+
+export const typed = (dir: string, ...words: readonly string[]): Promise<Said> =>
+  typedAt({ dir, person: null }, ...words);
