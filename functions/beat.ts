@@ -1,4 +1,5 @@
 /** One beat of a run, for the state Beat of the machine. */
+import type { MachineInput } from "../src/adapters/aws/machine-input.ts";
 import { awsWorld } from "../src/adapters/aws/world.ts";
 import type { Reply, Task } from "../src/protocol/chain.ts";
 import { beat } from "../src/runner/beat.ts";
@@ -7,6 +8,7 @@ import { SegmentCache } from "../src/runner/load.ts";
 import type { Runner } from "../src/runner/step.ts";
 import { agentOf } from "./agents.ts";
 import { type LambdaContext, invocation } from "./invocation.ts";
+import { answerBeat } from "./machine.ts";
 import { secretsOf } from "./secrets.ts";
 import { settingsOf } from "./settings.ts";
 
@@ -16,7 +18,9 @@ const runner: Runner = { world, agentOf: agentOf(world), ...caches };
 
 type Beat = Extract<Task, { readonly kind: "beat" }>;
 
-export async function handler(task: Beat, context: LambdaContext): Promise<Reply> {
-  const { reply } = await invocation(world.limits, context, (own) => beat(runner, task, own));
-  return reply;
+/** Throws every route that does not lead to the next beat. */
+export async function handler(task: Beat, context: LambdaContext): Promise<MachineInput | Reply> {
+  const { run } = task.payload;
+  const { reply } = await invocation({ world, context, run }, (own) => beat(runner, task, own));
+  return answerBeat(task, reply);
 }

@@ -1,12 +1,20 @@
 /** The life of one invocation. */
 import { systemClock } from "../src/adapters/aws/clock.ts";
-import type { Limits } from "../src/protocol/limits.ts";
 import type { Invocation } from "../src/ports/tasks.ts";
+import { StoreUnreachable, type World } from "../src/ports/world.ts";
 import type { TaskResult } from "../src/protocol/chain.ts";
+import { alarm } from "../src/runner/alarm.ts";
 
 /** What a function reads of the context that Lambda hands it. */
 export interface LambdaContext {
   readonly getRemainingTimeInMillis: () => number;
+}
+
+export interface Circumstances {
+  readonly world: Pick<World, "limits" | "clock" | "telemetry" | "secrets">;
+  readonly context: LambdaContext;
+  /** The one that the task is about, if it is about one. */
+  readonly run?: string;
 }
 
 /**
@@ -15,12 +23,14 @@ export interface LambdaContext {
  *
  * Schedule 28: something of the task outlived its time. Lambda freezes a process between invocations, so it would go on
  * within a later one. The process ends before it answers: the retry of the entry finds the commit and goes on.
+ *
+ * A task that fails because a store does not answer raises an alarm, which needs no store.
  */
 export async function invocation<Result extends TaskResult>(
-  { drainMs }: Limits,
-  context: LambdaContext,
+  { world, context, run = "" }: Circumstances,
   task: (invocation: Invocation) => Promise<Result>,
 ): Promise<Exclude<Result, { readonly kind: "exit" }>> {
+  const { drainMs } = world.limits;
   const leftMs = context.getRemainingTimeInMillis();
   const drain = new AbortController();
   const forget = systemClock.after(Math.max(0, leftMs - drainMs), () => drain.abort());
@@ -28,6 +38,9 @@ export async function invocation<Result extends TaskResult>(
     const result = await task({ deadline: systemClock.now() + leftMs, drain: drain.signal });
     if (result.kind === "exit") process.exit(1);
     return result as Exclude<Result, { readonly kind: "exit" }>;
+  } catch (error) {
+    if (error instanceof StoreUnreachable) alarm(world, run, { what: "StoreUnavailable", why: error.message });
+    throw error;
   } finally {
     forget();
   }

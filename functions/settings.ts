@@ -31,6 +31,9 @@ export const bucketName = (): string => named("CAIRN_BUCKET");
 
 export const machineArn = (): string => named("CAIRN_MACHINE");
 
+/** Changes with each deployment of other code. */
+export const deployment = (): string => named("CAIRN_DEPLOYMENT");
+
 /** A deployment is known by its table. */
 export const telemetryOf = (service: string): Telemetry => lambdaTelemetry({ deployment: tableName(), service });
 

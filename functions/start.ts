@@ -26,7 +26,7 @@ export async function handler(firing: Firing, context: LambdaContext): Promise<F
   const agent = await definedAgent(name);
   if (agent === null) throw new Error(`this deployment has no agent named ${name}`);
   const at = scheduledTime(firing.scheduledTime);
-  const { outcome } = await invocation(world.limits, context, (own) =>
+  const { outcome } = await invocation({ world, context }, (own) =>
     fireInTime(world, own, { agent, tenant, at, watched: true }),
   );
   return outcome;

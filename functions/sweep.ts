@@ -8,11 +8,13 @@ import { lookForAllOrphans } from "../src/runner/orphans.ts";
 import { renew } from "../src/runner/park.ts";
 import { rescue, sweep } from "../src/runner/sweep.ts";
 import { type LambdaContext, invocation } from "./invocation.ts";
-import { settingsOf } from "./settings.ts";
+import { type AskedRescue, readRescue } from "./machine.ts";
+import { deployment, settingsOf } from "./settings.ts";
 
 const world = awsWorld(settingsOf("sweep"));
+const options = { deployment: deployment() };
 
-type Sweep = Extract<Task, { readonly kind: "sweep" | "orphans" | "rescue" | "renew" }>;
+type Sweep = Extract<Task, { readonly kind: "sweep" | "orphans" | "renew" }> | AskedRescue;
 
 /** What the machine goes on from after a rescue: `wait` while an owner holds the run, for so many seconds. */
 export interface Rescued {
@@ -21,16 +23,17 @@ export interface Rescued {
 }
 
 export async function handler(task: Sweep, context: LambdaContext): Promise<Rescued | null> {
-  const result = await invocation(world.limits, context, (own) => {
+  const run = "payload" in task ? task.payload.run : "";
+  const result = await invocation({ world, context, run }, (own) => {
     switch (task.kind) {
       case "sweep":
-        return sweep(world, own);
+        return sweep(world, own, options);
       case "orphans":
         return lookForAllOrphans(world, own);
       case "renew":
         return renew(world, task.payload);
       case "rescue":
-        return rescue(world, task, own);
+        return rescue(world, readRescue(task), own);
     }
   });
   if (result.kind !== "rescue") return null;

@@ -2,12 +2,18 @@
  * The chain of `src/protocol/chain.ts` as a Step Functions Standard machine (Amazon States Language, JSONPath). Its states
  * have the names of the chain's, and which state follows which route is read from there.
  *
- * What goes from state to state is the payload and nothing else. The execution's name and the retry count come from the
- * context object at each attempt, so a retry of an entry is told from a new entry (schedule 1), and the epoch in the
- * payload is the one that the previous beat left.
+ * A beat is one state transition: Beat follows Beat. Every other route is an error that the function throws, and that is
+ * caught by its name (`machine-input.ts`). What is left is a failure. The execution's name and the retry count come from
+ * the context object at each attempt, so a retry of an entry is told from a new entry (schedule 1).
+ *
+ * A failure of Beat is caught, and not retried by Step Functions, since a retrier hides which error it was. The machine
+ * counts the tries itself, by groups (`entry.ts`), keeps what is known of a death, pauses, and enters Beat again with a
+ * number that no attempt of this entry had before (schedule 24).
  */
+import { INPUT_MARK, routeErrorName } from "../src/adapters/aws/machine-input.ts";
 import { TIMES } from "../src/protocol/limits.ts";
-import { AFTER_BEAT, type ChainState, RETRY_DELAYS_MS, type Route } from "../src/protocol/chain.ts";
+import { AFTER_BEAT, type ChainState, RETRY_DELAYS_MS } from "../src/protocol/chain.ts";
+import { RETRY_GROUP } from "../src/protocol/entry.ts";
 
 export interface Retrier {
   readonly ErrorEquals: readonly string[];
@@ -20,7 +26,7 @@ export interface Retrier {
 
 export interface Catcher {
   readonly ErrorEquals: readonly string[];
-  readonly ResultPath: null;
+  readonly ResultPath: string | null;
   readonly Next: StateName;
 }
 
@@ -38,9 +44,20 @@ export interface TaskState {
   readonly Next: StateName;
 }
 
+export type PassState = { readonly Type: "Pass"; readonly Next: StateName } & (
+  | { readonly Parameters: Template; readonly OutputPath?: string }
+  | { readonly Result: number; readonly ResultPath: string }
+);
+
+export type Rule = { readonly Variable: string; readonly Next: StateName } & (
+  | { readonly StringEquals: string }
+  | { readonly NumericGreaterThan: number }
+  | { readonly NumericGreaterThanEquals: number }
+);
+
 export interface ChoiceState {
   readonly Type: "Choice";
-  readonly Choices: readonly { readonly Variable: string; readonly StringEquals: string; readonly Next: StateName }[];
+  readonly Choices: readonly Rule[];
   readonly Default: StateName;
 }
 
@@ -49,10 +66,16 @@ export type WaitState = { readonly Type: "Wait"; readonly Next: StateName } & (
   | { readonly SecondsPath: string }
 );
 
-export type MachineState = TaskState | ChoiceState | WaitState | { readonly Type: "Succeed" };
+export type MachineState = TaskState | PassState | ChoiceState | WaitState | { readonly Type: "Succeed" };
 
-/** Besides those of the chain: the choices after a beat and after a rescue, and the wait for an owner's lease. */
-export type StateName = ChainState | "Route" | "Rescued" | "Hold";
+/** States to which a beat leads by an error that has an input for them. */
+type Informed = "Wait" | "Park" | "Renew";
+
+/**
+ * Besides those of the chain. `Read…` reads the input of a route. `Unanswered` and `Died` count a failed try of a beat,
+ * `Again` decides what follows, `Cap` bounds the pause. `Rescued` decides after a rescue, `Hold` waits for an owner's lease.
+ */
+export type StateName = ChainState | `Read${Informed}` | Failing;
 
 export interface Definition {
   readonly Comment: string;
@@ -61,97 +84,162 @@ export interface Definition {
   readonly States: { readonly [S in StateName]: MachineState };
 }
 
-type Template = { readonly [field: string]: string | Template };
+type Template = { readonly [field: string]: string | null | Template };
 
-export interface MachineOptions {
+export interface MachineOptions extends MachineTimes {
   /** Names or ARNs of the functions. */
   readonly functions: { readonly beat: string; readonly park: string; readonly sweep: string };
+}
+
+export interface MachineTimes {
   /** How long Lambda lets each of them live. */
   readonly beatSeconds: number;
   readonly sweepSeconds: number;
-  /** How long a run whose beats keep dying is left alone before it is handed over. */
+  /** How long a run whose beats keep failing is left alone before it is handed over. */
   readonly rescueSeconds: number;
+  /** Tries of one entry of Beat before that: `RETRY_GROUP` for each failure. */
+  readonly triesMax: number;
+  /** A pause between two attempts is drawn between so many seconds, at most, and twice as many. */
+  readonly backoffSeconds: number;
 }
 
 /** A task outlasts its function: or a function that still works would be taken for dead. */
 export const TASK_MARGIN_SECONDS = 30;
 
 export function definitionOf(options: MachineOptions): Definition {
-  const { functions, beatSeconds, sweepSeconds, rescueSeconds } = options;
-  const sweepTask = (kind: "renew" | "rescue") => ({
-    Type: "Task" as const,
-    Resource: INVOKE,
-    Parameters: { FunctionName: functions.sweep, Payload: { kind, payload: PAYLOAD } },
-    TimeoutSeconds: sweepSeconds + TASK_MARGIN_SECONDS,
-    Retry: RETRY,
-    Catch: CATCH,
-  });
   return {
     Comment: "One run of cairn: beat after beat until it has ended, or moves on to its next execution.",
     QueryLanguage: "JSONPath",
     StartAt: "Beat",
-    States: {
-      Beat: {
-        Type: "Task",
-        Resource: INVOKE,
-        Parameters: { FunctionName: functions.beat, Payload: { kind: "beat", payload: PAYLOAD, attempt: ATTEMPT } },
-        TimeoutSeconds: beatSeconds + TASK_MARGIN_SECONDS,
-        OutputPath: "$.Payload",
-        Retry: RETRY,
-        Catch: CATCH,
-        Next: "Route",
-      },
-      Route: { Type: "Choice", Choices: ROUTES.map(branchOf), Default: "Backoff" },
-      Wait: { Type: "Wait", SecondsPath: "$.seconds", Next: "Beat" },
-      Park: {
-        Type: "Task",
-        Resource: `${INVOKE}.waitForTaskToken`,
-        Parameters: {
-          FunctionName: functions.park,
-          Payload: { kind: "park", payload: PAYLOAD, attempt: ATTEMPT, "token.$": "$$.Task.Token" },
-        },
-        TimeoutSecondsPath: "$.seconds",
-        ResultPath: null,
-        // That its time is over is no failure: it is what leads to the next beat when nobody woke it.
-        Retry: [{ ErrorEquals: ["States.Timeout"], MaxAttempts: 0 }, ...RETRY],
-        Catch: [{ ErrorEquals: ["States.Timeout"], ResultPath: null, Next: "Beat" }, ...CATCH],
-        Next: "Beat",
-      },
-      Renew: { ...sweepTask("renew"), ResultPath: null, Next: "End" },
-      Backoff: { Type: "Wait", Seconds: rescueSeconds, Next: "Rescue" },
-      Rescue: {
-        ...sweepTask("rescue"),
-        ResultSelector: { "route.$": "$.Payload.route", "seconds.$": "$.Payload.seconds" },
-        ResultPath: "$.rescue",
-        Next: "Rescued",
-      },
-      Rescued: {
-        Type: "Choice",
-        Choices: [{ Variable: "$.rescue.route", StringEquals: "wait", Next: "Hold" }],
-        Default: "End",
-      },
-      Hold: { Type: "Wait", SecondsPath: "$.rescue.seconds", Next: "Rescue" },
-      End: { Type: "Succeed" },
-    },
+    States: { ...routesOf(options), ...failuresOf(options) },
   };
 }
+
+type States<Names extends StateName> = { readonly [S in Names]: MachineState };
+type Failing = "Unanswered" | "Died" | "Again" | "Cap" | "Pause" | "Backoff" | "Rescue" | "Rescued" | "Hold";
+
+/** A beat, and where its routes lead. */
+function routesOf(options: MachineOptions): States<Exclude<StateName, Failing>> {
+  const { functions, beatSeconds } = options;
+  return {
+    Beat: {
+      Type: "Task",
+      Resource: INVOKE,
+      Parameters: { FunctionName: functions.beat, Payload: { kind: "beat", payload: PAYLOAD, attempt: ATTEMPT } },
+      TimeoutSeconds: beatSeconds + TASK_MARGIN_SECONDS,
+      OutputPath: "$.Payload",
+      Retry: [TURNED_AWAY],
+      Catch: BEAT_CATCH,
+      Next: "Beat",
+    },
+    ReadWait: reading("Wait"),
+    Wait: { Type: "Wait", SecondsPath: "$.seconds", Next: "Beat" },
+    ReadPark: reading("Park"),
+    Park: {
+      Type: "Task",
+      Resource: `${INVOKE}.waitForTaskToken`,
+      Parameters: {
+        FunctionName: functions.park,
+        Payload: { kind: "park", payload: PAYLOAD, attempt: PARK_ATTEMPT, "token.$": "$$.Task.Token" },
+      },
+      TimeoutSecondsPath: "$.seconds",
+      ResultPath: null,
+      // That its time is over is no failure: it leads to the next beat when nothing woke it.
+      Retry: [{ ErrorEquals: ["States.Timeout"], MaxAttempts: 0 }, ...RETRY],
+      Catch: [{ ErrorEquals: ["States.Timeout"], ResultPath: null, Next: "Beat" }, ...CATCH],
+      Next: "Beat",
+    },
+    ReadRenew: reading("Renew"),
+    Renew: { ...sweepTask(options, { kind: "renew", payload: PAYLOAD }), ResultPath: null, Next: "End" },
+    End: { Type: "Succeed" },
+  };
+}
+
+/** What follows a beat that failed, and a task that failed as often as it may. */
+function failuresOf(options: MachineOptions): States<Failing> {
+  const { rescueSeconds, triesMax, backoffSeconds } = options;
+  return {
+    Unanswered: counting("$.died"),
+    Died: counting("$.tries"),
+    Again: {
+      Type: "Choice",
+      Choices: [
+        { Variable: "$.tries", NumericGreaterThanEquals: triesMax, Next: "Backoff" },
+        { Variable: "$.backoff", NumericGreaterThan: backoffSeconds, Next: "Cap" },
+      ],
+      Default: "Pause",
+    },
+    Cap: { Type: "Pass", Result: backoffSeconds, ResultPath: "$.backoff", Next: "Pause" },
+    Pause: { Type: "Wait", SecondsPath: "$.seconds", Next: "Beat" },
+    Backoff: { Type: "Wait", Seconds: rescueSeconds, Next: "Rescue" },
+    Rescue: {
+      ...sweepTask(options, { kind: "rescue", payload: PAYLOAD, dead: DEAD }),
+      ResultSelector: { "route.$": "$.Payload.route", "seconds.$": "$.Payload.seconds" },
+      ResultPath: "$.rescue",
+      Next: "Rescued",
+    },
+    Rescued: {
+      Type: "Choice",
+      Choices: [{ Variable: "$.rescue.route", StringEquals: "wait", Next: "Hold" }],
+      Default: "End",
+    },
+    Hold: { Type: "Wait", SecondsPath: "$.rescue.seconds", Next: "Rescue" },
+  };
+}
+
+const sweepTask = ({ functions, sweepSeconds }: MachineOptions, Payload: Template) => ({
+  Type: "Task" as const,
+  Resource: INVOKE,
+  Parameters: { FunctionName: functions.sweep, Payload },
+  TimeoutSeconds: sweepSeconds + TASK_MARGIN_SECONDS,
+  Retry: RETRY,
+  Catch: CATCH,
+});
 
 const INVOKE = "arn:aws:states:::lambda:invoke";
 
 const PAYLOAD: Template = { "run.$": "$.run", "born.$": "$.born", "chain.$": "$.chain", "epoch.$": "$.epoch" };
 
-const ATTEMPT: Template = {
-  "execution.$": "$$.Execution.Name",
-  "epoch.$": "$.epoch",
-  "retry.$": "$$.State.RetryCount",
-};
+const ENTRY: Template = { "execution.$": "$$.Execution.Name", "epoch.$": "$.epoch" };
 
-const ROUTES = Object.keys(AFTER_BEAT) as readonly Route[];
+/** Within a group of tries the retries count that Step Functions makes by itself. */
+const ATTEMPT: Template = { ...ENTRY, "retry.$": "States.MathAdd($.tries, $$.State.RetryCount)", "died.$": "$.died" };
 
-const branchOf = (route: Route) => ({ Variable: "$.route", StringEquals: route, Next: AFTER_BEAT[route] });
+const PARK_ATTEMPT: Template = { ...ENTRY, "retry.$": "$$.State.RetryCount", died: null };
 
-/** Lambda turned the call away, or never answered it. Whole names: `Lambda.*` would match nothing. */
-const TURNED_AWAY = [
+/** Its retry is null where no process is known to have died. */
+const DEAD: Template = { ...ENTRY, "retry.$": "$.died" };
+
+/** What a beat that throws says, in the words of Lambda, which are JSON. */
+const CAUSE = "$.caught.Cause";
+
+/** The input of a state lies in the cause between two marks. */
+const reading = (Next: Informed): PassState => ({
+  Type: "Pass",
+  Parameters: {
+    "input.$": `States.StringToJson(States.Base64Decode(States.ArrayGetItem(States.StringSplit(${CAUSE}, '${INPUT_MARK}'), 1)))`,
+  },
+  OutputPath: "$.input",
+  Next,
+});
+
+/** A failed try is counted. The pause after it is drawn between the backoff and twice the backoff, which is the next one. */
+const counting = (died: string): PassState => ({
+  Type: "Pass",
+  Parameters: {
+    ...PAYLOAD,
+    "tries.$": `States.MathAdd($.tries, ${RETRY_GROUP})`,
+    "died.$": died,
+    "seconds.$": "States.MathRandom($.backoff, States.MathAdd($.backoff, $.backoff))",
+    "backoff.$": "States.MathAdd($.backoff, $.backoff)",
+  },
+  Next: "Again",
+});
+
+/**
+ * Lambda turned the call away, or its answer was lost: no evidence of a death. Whole names: `Lambda.*` would match nothing.
+ */
+const TURNED_AWAY_ERRORS = [
   "Lambda.TooManyRequestsException",
   "Lambda.EC2ThrottledException",
   "Lambda.ServiceException",
@@ -159,6 +247,18 @@ const TURNED_AWAY = [
   "Lambda.SdkClientException",
   "Lambda.ClientExecutionTimeoutException",
 ];
+
+/** A beat that met a store that does not answer throws one of them. Its process lives, and may serve the next beat. */
+const UNANSWERED_ERRORS = ["StoreUnreachable", "Undecided", ...TURNED_AWAY_ERRORS];
+
+const TURNED_AWAY: Retrier = {
+  ErrorEquals: TURNED_AWAY_ERRORS,
+  IntervalSeconds: 1,
+  BackoffRate: 2,
+  MaxAttempts: 100,
+  MaxDelaySeconds: TIMES.waitSecondsMax,
+  JitterStrategy: "FULL",
+};
 
 const [FIRST_MS = 0] = RETRY_DELAYS_MS;
 const LAST_MS = RETRY_DELAYS_MS.at(-1) ?? 0;
@@ -173,17 +273,22 @@ const AGAIN: Retrier = {
   MaxAttempts: RETRY_DELAYS_MS.length,
 };
 
-const RETRY: readonly Retrier[] = [
-  {
-    ErrorEquals: TURNED_AWAY,
-    IntervalSeconds: 1,
-    BackoffRate: 2,
-    MaxAttempts: 100,
-    MaxDelaySeconds: TIMES.waitSecondsMax,
-    JitterStrategy: "FULL",
-  },
-  AGAIN,
-];
+/** Of every task but a beat. */
+const RETRY: readonly Retrier[] = [TURNED_AWAY, AGAIN];
 
-/** Schedules 24 and 38: never back into Beat, where the stale epoch would be refused by its own dead attempt. */
+/** Schedule 38. */
 const CATCH: readonly Catcher[] = [{ ErrorEquals: ["States.ALL"], ResultPath: null, Next: "Backoff" }];
+
+const routeCatcher = (state: ChainState): Catcher => {
+  const ErrorEquals = [routeErrorName(state)];
+  if (state === "End") return { ErrorEquals, ResultPath: null, Next: "End" };
+  return { ErrorEquals, ResultPath: "$.caught", Next: `Read${state as Informed}` };
+};
+
+const THROWN_STATES = [...new Set(Object.values(AFTER_BEAT))].filter((state) => state !== "Beat");
+
+const BEAT_CATCH: readonly Catcher[] = [
+  ...THROWN_STATES.map(routeCatcher),
+  { ErrorEquals: UNANSWERED_ERRORS, ResultPath: null, Next: "Unanswered" },
+  { ErrorEquals: ["States.ALL"], ResultPath: null, Next: "Died" },
+];

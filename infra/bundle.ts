@@ -2,6 +2,7 @@
  * The functions as Lambda runs them: one folder each, as ES modules, with all that they need and nothing else. What a
  * function loads only on use (its agents and what speaks to models) lies in files of its own beside it.
  */
+import { createHash } from "node:crypto";
 import { mkdirSync, readFileSync, readdirSync, rmSync, statSync } from "node:fs";
 import { join } from "node:path";
 import { type Metafile, type Plugin, build } from "esbuild";
@@ -19,6 +20,8 @@ export interface Bundle {
   /** What is read when Lambda starts the process. */
   readonly startBytes: number;
   readonly files: readonly string[];
+  /** Of names and contents of its files. */
+  readonly digest: string;
   /** The source files in what is read then, and in all of it, from the root of the checkout. */
   readonly startSources: readonly string[];
   readonly sources: readonly string[];
@@ -61,7 +64,13 @@ async function bundle(
   const start = startOf(outputs);
   const sources = { startSources: sourcesIn(outputs, start), sources: sourcesIn(outputs, Object.keys(outputs)) };
   const startBytes = start.reduce((sum, file) => sum + statSync(join(ROOT, file)).size, 0);
-  return { name, folder, startBytes, files, ...sources };
+  return { name, folder, startBytes, files, digest: digestOf(folder, files), ...sources };
+}
+
+function digestOf(folder: string, files: readonly string[]): string {
+  const hash = createHash("sha256");
+  for (const file of files.toSorted()) hash.update(`${file}\n`).update(readFileSync(join(folder, file)));
+  return hash.digest("hex");
 }
 
 async function built({ entry, folder, plugins }: Wanted & { readonly plugins: Plugin[] }): Promise<Metafile> {

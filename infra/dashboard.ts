@@ -3,7 +3,7 @@ import { ALARMS } from "../src/adapters/aws/metrics.ts";
 import { TABLE } from "../src/adapters/aws/schema.ts";
 import { FUNCTIONS, type Names } from "./names.ts";
 import { type Series, ofCairn, ofFunction, ofIndex, ofLetters, ofMachine, ofTable } from "./series.ts";
-import type { Watch } from "./watches.ts";
+import { MAY_FAIL, type Watch } from "./watches.ts";
 
 /** As CloudWatch takes it. */
 export interface Dashboard {
@@ -66,7 +66,9 @@ function curvesOf(names: Names): readonly Curves[] {
   const cairn = (metric: Parameters<typeof ofCairn>[1]) => [metric, ofCairn(names, metric)] as const;
   const beat = (stat: "p50" | "p99") => [stat, ofFunction(names, "beat", ["Duration", stat])] as const;
   const throttles = FUNCTIONS.map((fn) => [fn, ofFunction(names, fn, ["Throttles", "Sum"])] as const);
-  const errors = FUNCTIONS.map((fn) => [fn, ofFunction(names, fn, ["Errors", "Sum"])] as const);
+  const errors = FUNCTIONS.filter((fn) => !MAY_FAIL.has(fn)).map(
+    (fn) => [fn, ofFunction(names, fn, ["Errors", "Sum"])] as const,
+  );
   const indexes = TABLE.indexes.map(
     ({ name }) => [`writes of ${name}`, ofIndex(names, name, "WriteThrottleEvents")] as const,
   );

@@ -5,7 +5,7 @@
 import type { FunctionName, Names } from "./names.ts";
 import type { Plan } from "./plan.ts";
 
-type Variable = (typeof OUTSIDE)[number];
+type Variable = (typeof OUTSIDE)[number] | "CAIRN_DEPLOYMENT";
 
 const WORLD = ["CAIRN_TABLE", "CAIRN_BUCKET", "CAIRN_MACHINE", "CAIRN_BEAT_SECONDS", "CAIRN_LIMITS"] as const;
 /** Of those that write what comes from outside, and have to know which secrets to keep out. */
@@ -16,7 +16,7 @@ export const READ: Readonly<Record<FunctionName, readonly Variable[]>> = {
   beat: OUTSIDE,
   park: ["CAIRN_TABLE", "CAIRN_MACHINE"],
   start: OUTSIDE,
-  sweep: WORLD,
+  sweep: [...WORLD, "CAIRN_DEPLOYMENT"],
   cleanup: ["CAIRN_TABLE", "CAIRN_BUCKET"],
   api: OUTSIDE,
 };
@@ -35,6 +35,7 @@ export function environmentOf(
     CAIRN_BEAT_SECONDS: String(plan.beatSeconds),
     CAIRN_LIMITS: JSON.stringify(plan.limits),
     CAIRN_PARAMETERS: JSON.stringify(plan.secrets),
+    CAIRN_DEPLOYMENT: plan.deployment,
   };
   return {
     ...Object.fromEntries(READ[fn].map((name) => [name, values[name]])),

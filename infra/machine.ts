@@ -1,7 +1,7 @@
 /** The state machine: the definition that the chain's own table makes, under a fixed name. */
 import { definitionOf } from "./asl.ts";
 import type { Functions } from "./functions.ts";
-import { rescueSecondsOf, secondsOf } from "./plan.ts";
+import { machineTimesOf } from "./plan.ts";
 import type { Site } from "./site.ts";
 
 export function createMachine({ names, plan }: Site, functions: Functions): aws.sfn.StateMachine {
@@ -22,9 +22,7 @@ export function createMachine({ names, plan }: Site, functions: Functions): aws.
     JSON.stringify(
       definitionOf({
         functions: { beat: beatArn, park: parkArn, sweep: sweepArn },
-        beatSeconds: secondsOf("beat", plan),
-        sweepSeconds: secondsOf("sweep", plan),
-        rescueSeconds: rescueSecondsOf(plan),
+        ...machineTimesOf(plan),
       }),
     ),
   );

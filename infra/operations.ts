@@ -11,7 +11,7 @@ export function operationsTable(): string {
   const rows = new Map<string, Watch[]>();
   for (const watch of watchesOf(ANY, planOf({}, []))) {
     const todo = watch.name.endsWith("-errors") ? watch.todo.replaceAll(/PREFIX-\w+/g, "PREFIX-FUNCTION") : watch.todo;
-    const text = `${watch.means} | ${todo}`;
+    const text = [watch.means, todo].map((cell) => cell.replaceAll("|", "\\|")).join(" | ");
     rows.set(text, [...(rows.get(text) ?? []), watch]);
   }
   const lines = [...rows].map(

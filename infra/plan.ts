@@ -3,14 +3,19 @@
  * bundles that were made of the functions, and the schedules of the agents. Plain values: they are made by another process
  * (`scripts/plan.ts`), since whoever describes resources cannot load agents.
  */
+import { createHash } from "node:crypto";
 import type { Config, DeployOptions } from "../src/agent/config.ts";
+import { RETRY_GROUP } from "../src/protocol/entry.ts";
 import { type Limits, limitsFor } from "../src/protocol/limits.ts";
+import type { MachineTimes } from "./asl.ts";
 import type { Bundle } from "./bundle.ts";
 import type { DeployedSchedule } from "./schedules.ts";
 
 export interface Plan {
   /** Where each function's files lie, by its name; absolute. */
   readonly folders: Readonly<Record<string, string>>;
+  /** Of the code in them: another one after each change of it. */
+  readonly deployment: string;
   readonly schedules: readonly DeployedSchedule[];
   /** Names of all secrets that the agents may come to know. */
   readonly secrets: readonly string[];
@@ -32,21 +37,31 @@ export const SECONDS = { park: 30, start: 60, sweep: 120, cleanup: 60, api: 29 }
 export const secondsOf = (fn: keyof typeof SECONDS | "beat", { beatSeconds }: Pick<Plan, "beatSeconds">): number =>
   fn === "beat" ? beatSeconds : SECONDS[fn];
 
-/** How long the machine leaves a run alone whose beats keep dying. */
-export const rescueSecondsOf = ({ beatSeconds, limits }: Pick<Plan, "beatSeconds" | "limits">): number =>
-  Math.ceil(limitsFor(beatSeconds * 1_000, limits).rescueMs / 1_000);
+/** What the definition of the machine says about time, from the limits of its world. */
+export function machineTimesOf({ beatSeconds, limits }: Pick<Plan, "beatSeconds" | "limits">): MachineTimes {
+  const { rescueMs, entryAttemptsMax, backoffMsMax } = limitsFor(beatSeconds * 1_000, limits);
+  return {
+    beatSeconds: secondsOf("beat", { beatSeconds }),
+    sweepSeconds: SECONDS.sweep,
+    rescueSeconds: Math.ceil(rescueMs / 1_000),
+    triesMax: entryAttemptsMax * RETRY_GROUP,
+    // A pause is drawn up to twice as long.
+    backoffSeconds: Math.max(1, Math.floor(backoffMsMax / 2_000)),
+  };
+}
 
 const BEAT_SECONDS = 60;
 
 export function planOf(
   { beatSeconds = BEAT_SECONDS, deploy = {} }: Pick<Config, "beatSeconds" | "deploy">,
-  bundles: readonly Pick<Bundle, "name" | "folder">[],
+  bundles: readonly Pick<Bundle, "name" | "folder" | "digest">[],
   of: { readonly schedules?: readonly DeployedSchedule[]; readonly secrets?: readonly string[] } = {},
 ): Plan {
   if (!Number.isInteger(beatSeconds)) throw new Error(`beatSeconds is ${beatSeconds}: Lambda takes whole seconds`);
   const { memoryMb = 512, logRetention = "1 month", sweepMinutes = 5, env = {}, beatsPerInvocation } = deploy;
   return {
     folders: Object.fromEntries(bundles.map(({ name, folder }) => [name, folder])),
+    deployment: deploymentOf(bundles),
     ...{ schedules: of.schedules ?? [], secrets: of.secrets ?? [], beatSeconds },
     limits: beatsPerInvocation === undefined ? {} : { beatsPerInvocation },
     options: {
@@ -55,4 +70,10 @@ export function planOf(
       alarmEmail: deploy.alarmEmail ?? null,
     },
   };
+}
+
+/** A digest of all bundles. */
+function deploymentOf(bundles: readonly Pick<Bundle, "name" | "digest">[]): string {
+  const digests = bundles.map(({ name, digest }) => `${name} ${digest}`).toSorted();
+  return createHash("sha256").update(digests.join("\n")).digest("hex").slice(0, 16);
 }

@@ -4,10 +4,11 @@
  *
  * Where nothing goes wrong most of these metrics have no values, so silence is fine, but for the sweeper's.
  */
-import { ALARMS, type MetricName } from "../src/adapters/aws/metrics.ts";
+import { ALARMS } from "../src/adapters/aws/metrics.ts";
 import { TABLE } from "../src/adapters/aws/schema.ts";
 import { CRACKS } from "../src/core/topologies/cracks.ts";
 import { FUNCTIONS, type FunctionName, type Names } from "./names.ts";
+import { DIED, ERRORS, OF_BEAT, alarms, log, tail, typed } from "./log-queries.ts";
 import type { Plan } from "./plan.ts";
 import { type Series, ofCairn, ofFunction, ofIndex, ofLetters, ofMachine, ofTable } from "./series.ts";
 
@@ -142,6 +143,11 @@ const WHY: Readonly<Record<keyof typeof ALARMS, (names: Names) => Why>> = {
       "A firing of a schedule died an hour ago or more, and its run is not there: it may have been started and purged",
     todo: `${alarms(names, "start", "FiringUncertain")} names agent and time; start the run by hand if it is missed`,
   }),
+  StoreUnavailable: (names) => ({
+    means:
+      "Table, bucket or machine did not answer, even when asked again: runs wait and go on by themselves, and none fails for it",
+    todo: `${alarms(names, "beat", "StoreUnavailable")} names the store and its error (also in the log of the function sweep); ${typed("npx cairn doctor --world aws")} says what is wrong with it; then look at the AWS Health Dashboard, and at the key and the policies of the store`,
+  }),
   SweepFailed: (names) => ({
     means:
       "The sweeper could not judge a run, since a store did not answer for it or its judgement failed; it went on to the others, and looks at this one again with the next sweep",
@@ -163,7 +169,7 @@ const WHY: Readonly<Record<keyof typeof ALARMS, (names: Names) => Why>> = {
   }),
   OtherAlarm: (names) => ({
     means: "Something was recorded as an alarm that has no metric of its own",
-    todo: `${tail(names, "beat", ERRORS)}; likewise the logs of the other functions`,
+    todo: `${tail(names, "beat", OF_BEAT)}; likewise the logs of the other functions`,
   }),
 };
 
@@ -181,8 +187,8 @@ function silentSweeper(names: Names, { options }: Plan): Watch {
   });
 }
 
-/** A beat that fails is taken over, and that is watched by its share. */
-const MAY_FAIL: ReadonlySet<FunctionName> = new Set(["beat"]);
+/** A beat that fails is taken over, and that is watched by its share. Lambda also counts each route that it throws. */
+export const MAY_FAIL: ReadonlySet<FunctionName> = new Set(["beat"]);
 
 function ofFunctions(names: Names): readonly Watch[] {
   const throttled: Why = {
@@ -270,21 +276,6 @@ function ofEvents(names: Names): readonly Watch[] {
     }),
   ];
 }
-
-/** A command, as it stands in a text. */
-const typed = (command: string): string => `\`${command}\``;
-
-const log = ({ logGroup }: Names, fn: FunctionName): string => typed(`aws logs tail ${logGroup(fn)} --since 1d`);
-
-const tail = ({ logGroup }: Names, fn: FunctionName, pattern: string): string =>
-  typed(`aws logs tail ${logGroup(fn)} --since 1h --filter-pattern '${pattern}'`);
-
-/** What Lambda says of an invocation that it ended, or that ended its process. */
-const DIED = '{ $.type = "platform.report" && $.record.status != "success" }';
-const ERRORS = '{ $.level = "ERROR" }';
-
-const alarms = (names: Names, fn: FunctionName, what: MetricName): string =>
-  tail(names, fn, `{ $.message = "${what}" }`);
 
 /** `CrashLoop` is `crash-loop`. */
 const kebab = (name: string): string => name.replaceAll(/(?<=[a-z])[A-Z]/g, "-$&").toLowerCase();

@@ -4,14 +4,18 @@
  * model and the time in which a function waits for it are not in it. Exits 1 where a bound of the project is passed.
  */
 import { workload } from "../bench/workload.ts";
+import { type MachineState, definitionOf } from "../infra/asl.ts";
+import { machineTimesOf, planOf } from "../infra/plan.ts";
 import { installPlatform } from "../infra/platform.ts";
 import { deploy } from "../localstack/deploy.ts";
 import { environmentOf } from "../localstack/environment.ts";
 import { down, up } from "../localstack/up.ts";
 import { awsClients } from "../src/adapters/aws/clients.ts";
 import { type MeteredCall, meter } from "../src/adapters/aws/meter.ts";
+import { routeErrorName } from "../src/adapters/aws/machine-input.ts";
 import { awsWorld } from "../src/adapters/aws/world.ts";
 import { modelOf } from "../src/agent/model.ts";
+import { AFTER_BEAT, type Route } from "../src/protocol/chain.ts";
 import { executionName } from "../src/protocol/ids.ts";
 import { limitsFor } from "../src/protocol/limits.ts";
 import type { World } from "../src/ports/world.ts";
@@ -22,8 +26,24 @@ import { startRun } from "../src/runner/start.ts";
 import type { Runner } from "../src/runner/step.ts";
 import { MEMORY_GB, OWN_MS, PRICES, WAIT_MS } from "./prices.ts";
 
-/** Beat and Route; the machine is billed for each state that it enters. */
-const TRANSITIONS = 2;
+/** The machine is billed for each state that it enters: a beat and what follows it, to the next beat or to the end. */
+function transitionsOf(route: Route): number {
+  const { States } = definitionOf({
+    functions: { beat: "beat", park: "park", sweep: "sweep" },
+    ...machineTimesOf(planOf({}, [])),
+  });
+  if (AFTER_BEAT[route] === "Beat") return 1;
+  const { Beat } = States;
+  const catchers = Beat.Type === "Task" ? Beat.Catch : [];
+  let next = catchers.find(({ ErrorEquals }) => ErrorEquals.includes(routeErrorName(AFTER_BEAT[route])))?.Next;
+  let entered = 1;
+  while (next !== undefined && next !== "Beat") {
+    const state: MachineState = States[next];
+    entered += 1;
+    next = "Next" in state ? state.Next : undefined;
+  }
+  return entered;
+}
 
 /** Of 1,000 beats, by beats of an invocation. */
 const BOUNDS: ReadonlyMap<number, number> = new Map([
@@ -35,6 +55,7 @@ const BOUNDS: ReadonlyMap<number, number> = new Map([
 
 interface Counts {
   invocations: number;
+  transitions: number;
   writes: number;
   writeUnits: number;
   reads: number;
@@ -45,7 +66,17 @@ interface Counts {
 }
 
 const nothing = (): Counts => ({
-  ...{ invocations: 0, writes: 0, writeUnits: 0, reads: 0, readUnits: 0, puts: 0, gets: 0, logBytes: 0 },
+  ...{
+    invocations: 0,
+    transitions: 0,
+    writes: 0,
+    writeUnits: 0,
+    reads: 0,
+    readUnits: 0,
+    puts: 0,
+    gets: 0,
+    logBytes: 0,
+  },
 });
 
 async function main(beats: number): Promise<void> {
@@ -67,6 +98,8 @@ async function main(beats: number): Promise<void> {
     console.log(
       `Of 1,000 beats, from ${beats}. Function time is taken as ${JSON.stringify(WAIT_MS)} ms a request and ${OWN_MS} ms.`,
     );
+    const more = (["wait", "park", "renew"] as const).map((route) => `${route} ${transitionsOf(route)}`);
+    console.log(`State transitions of a beat by its route: beat ${transitionsOf("beat")}, ${more.join(", ")}.`);
     console.log("Logs are beside the sum: they cost what is kept of them.");
   } finally {
     if (!wasUp) await down(process.env);
@@ -108,16 +141,17 @@ async function drive(
   const { run, born } = started.row;
   const execution = executionName(run, born, 1);
   let payload = { run, born, chain: 1, epoch: 0 };
-  for (let route = "beat"; route === "beat"; counts.invocations += 1) {
+  for (let route: Route = "beat"; route === "beat"; counts.invocations += 1) {
     const invocation = { deadline: Date.now() + world.limits.beatMs, drain: new AbortController().signal };
     const { kind, reply } = await beat(
       runner,
-      { payload, attempt: { execution, epoch: payload.epoch, retry: 0 } },
+      { payload, attempt: { execution, epoch: payload.epoch, retry: 0, died: null } },
       invocation,
     );
     if (kind !== "beat") throw new Error("the beat asked to end its process");
     payload = reply;
     route = reply.route;
+    counts.transitions += transitionsOf(route);
   }
   const row = await world.table.read(run, Date.now());
   if (row?.status !== "completed" || row.spent.beats !== beats)
@@ -126,10 +160,10 @@ async function drive(
 
 function priced(counts: Counts, thousands: number): Record<string, string | number> {
   const per = (n: number): number => n / thousands;
-  const { invocations, writes, writeUnits, reads, readUnits, puts, gets, logBytes } = counts;
+  const { invocations, transitions, writes, writeUnits, reads, readUnits, puts, gets, logBytes } = counts;
   const ms = (writes + reads) * WAIT_MS.table + puts * WAIT_MS.put + gets * WAIT_MS.get + invocations * OWN_MS;
   const dollars = {
-    machine: per(invocations) * TRANSITIONS * PRICES.transition,
+    machine: per(transitions) * PRICES.transition,
     functions: per(invocations) * PRICES.invocation + (per(ms) / 1_000) * MEMORY_GB * PRICES.gigabyteSecond,
     table: per(writeUnits) * PRICES.writeUnit + per(readUnits) * PRICES.readUnit,
     bucket: per(puts) * PRICES.put + per(gets) * PRICES.get,
@@ -137,7 +171,10 @@ function priced(counts: Counts, thousands: number): Record<string, string | numb
   const sum = Object.values(dollars).reduce((all, each) => all + each, 0);
   return {
     ...Object.fromEntries(
-      Object.entries({ invocations, writes, writeUnits, puts, gets }).map(([name, n]) => [name, Math.round(per(n))]),
+      Object.entries({ invocations, transitions, writes, writeUnits, puts, gets }).map(([name, n]) => [
+        name,
+        Math.round(per(n)),
+      ]),
     ),
     ...Object.fromEntries(Object.entries(dollars).map(([name, each]) => [`${name} $`, each.toFixed(5)])),
     "sum $": sum.toFixed(5),

@@ -8,6 +8,9 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { pathToFileURL } from "node:url";
 import { bundleFunctions } from "../infra/bundle.ts";
+import { environmentOf } from "../infra/environment.ts";
+import { namesOf } from "../infra/names.ts";
+import { planOf } from "../infra/plan.ts";
 import { loadConfig } from "../src/agent/config.ts";
 
 const ROOT = join(import.meta.dirname, "..");
@@ -15,21 +18,14 @@ const TIMES = 7;
 const KILOBYTES_MAX = 900;
 const IMPORT_MS_MAX = 150;
 
-/** What a function finds in its environment; nothing of it is reached while it is imported. */
-const ENV = {
-  AWS_REGION: "us-east-1",
-  AWS_LAMBDA_FUNCTION_NAME: "measured",
-  CAIRN_TABLE: "measured",
-  CAIRN_BUCKET: "measured",
-  CAIRN_MACHINE: "arn:aws:states:us-east-1:000000000000:stateMachine:measured",
-  CAIRN_BEAT_SECONDS: "60",
-};
+/** Nothing of it is reached while a function is imported. */
+const PLACE = { partition: "aws", region: "us-east-1", account: "000000000000" };
 
 /** Of a fresh process, from before to after the import. */
-function importMs(file: string): number {
+function importMs(file: string, env: Readonly<Record<string, string>>): number {
   const code = `const at = performance.now(); await import(${JSON.stringify(pathToFileURL(file).href)}); console.log(performance.now() - at); process.exit();`;
   const { stdout, stderr, status } = spawnSync(process.execPath, ["--input-type=module", "-e", code], {
-    env: { ...process.env, ...ENV },
+    env: { ...process.env, AWS_REGION: PLACE.region, AWS_LAMBDA_FUNCTION_NAME: "measured", ...env },
     encoding: "utf8",
   });
   if (status !== 0) throw new Error(stderr.slice(-1_000));
@@ -42,13 +38,12 @@ const median = (numbers: readonly number[]): number =>
 const folder = mkdtempSync(join(tmpdir(), "cairn-functions-"));
 try {
   const config = await loadConfig(ROOT);
-  for (const { name, startBytes, files, folder: own } of await bundleFunctions({
-    folder,
-    agentFiles: config?.agents ?? [],
-    prices: config?.prices ?? {},
-  })) {
+  const bundles = await bundleFunctions({ folder, agentFiles: config?.agents ?? [], prices: config?.prices ?? {} });
+  const [names, plan] = [namesOf("measured", PLACE), planOf(config ?? {}, bundles)];
+  for (const { name, startBytes, files, folder: own } of bundles) {
+    const env = environmentOf(name, { names, plan });
     const kilobytes = startBytes / 1_024;
-    const times = Array.from({ length: TIMES }, () => importMs(join(own, "index.mjs")));
+    const times = Array.from({ length: TIMES }, () => importMs(join(own, "index.mjs"), env));
     const ms = median(times);
     const tooMuch = kilobytes > KILOBYTES_MAX || ms > IMPORT_MS_MAX;
     if (tooMuch) process.exitCode = 1;

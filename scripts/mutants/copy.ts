@@ -5,7 +5,10 @@ import { join } from "node:path";
 import type { Change, Mutant } from "./mutant.ts";
 
 export const ROOT = join(import.meta.dirname, "../..");
-const COPIED = ["src", "test", "agents", "scripts", "package.json", "tsconfig.json", "vitest.config.ts"];
+const COPIED = [
+  ...["src", "functions", "infra", "test", "agents", "scripts"],
+  ...["package.json", "tsconfig.json", "vitest.config.ts"],
+];
 
 /** Throws where a text is not there: the list has to follow the code. */
 function mutated(source: string, mutant: string, changes: readonly Change[]): string {

@@ -9,6 +9,7 @@ import { FURTHER } from "./further.ts";
 import type { Mutant } from "./mutant.ts";
 import { KEYS } from "./keys.ts";
 import { LEAKING } from "./leaking.ts";
+import { MACHINE } from "./machine.ts";
 import { NAMED } from "./named.ts";
 import { OUTAGES } from "./outages.ts";
 import { RECORDED } from "./recorded.ts";
@@ -23,6 +24,7 @@ export const MUTANTS: readonly Mutant[] = [
   ...CONCLUDING,
   ...FIRING,
   ...DEPLOYING,
+  ...MACHINE,
   ...KEYS,
   ...SPENDING,
   ...STOPPING,

@@ -1,6 +1,6 @@
 /** The machine, against the definition that this code makes, and the functions that it calls. */
 import { isDeepStrictEqual } from "node:util";
-import { TASK_MARGIN_SECONDS, definitionOf } from "../../infra/asl.ts";
+import { type MachineTimes, TASK_MARGIN_SECONDS, definitionOf } from "../../infra/asl.ts";
 import { READ } from "../../infra/environment.ts";
 import type { FunctionRole, FunctionSeen, MachineSeen } from "../adapters/aws/machine-inspection.ts";
 import { limitsFor } from "../protocol/limits.ts";
@@ -64,6 +64,8 @@ export const MACHINE_CHECKS: readonly Check<AwsCase>[] = [
 interface State {
   readonly TimeoutSeconds?: number;
   readonly Seconds?: number;
+  readonly Result?: number;
+  readonly Choices?: readonly { readonly NumericGreaterThanEquals?: number }[];
 }
 
 interface Stored {
@@ -88,12 +90,14 @@ function judgeDefinition({ definition, calls }: MachineSeen): Verdict {
   return warn(`another version of cairn made its definition (${where})`, AGAIN);
 }
 
-function secondsIn({ States = {} }: Stored) {
+function secondsIn({ States = {} }: Stored): MachineTimes {
   const taskSeconds = (state: string): number => (States[state]?.TimeoutSeconds ?? 0) - TASK_MARGIN_SECONDS;
   return {
     beatSeconds: taskSeconds("Beat"),
     sweepSeconds: taskSeconds("Rescue"),
     rescueSeconds: States["Backoff"]?.Seconds ?? 0,
+    triesMax: States["Again"]?.Choices?.[0]?.NumericGreaterThanEquals ?? 0,
+    backoffSeconds: States["Cap"]?.Result ?? 0,
   };
 }
 

@@ -1,7 +1,7 @@
 /** What sets functions off: the machine, the API, time, and the table's stream. */
 import { describe, expect, test } from "vitest";
 import { definitionOf } from "../../infra/asl.ts";
-import { rescueSecondsOf, secondsOf } from "../../infra/plan.ts";
+import { machineTimesOf } from "../../infra/plan.ts";
 import type { Task } from "../../src/protocol/chain.ts";
 import { type Inputs, STAGES, deployed } from "./deployed.ts";
 
@@ -38,8 +38,7 @@ describe.each(STAGES)("in %s", (stage) => {
     expect(JSON.parse(machine.definition)).toEqual(
       definitionOf({
         functions: { beat: functionArn("beat"), park: functionArn("park"), sweep: functionArn("sweep") },
-        ...{ beatSeconds: plan.beatSeconds, sweepSeconds: secondsOf("sweep", plan) },
-        rescueSeconds: rescueSecondsOf(plan),
+        ...machineTimesOf(plan),
       }),
     );
   });

@@ -7,7 +7,7 @@ import type { Config, DeployOptions } from "../../src/agent/config.ts";
 import { loadConfig } from "../../src/agent/config.ts";
 import { environmentOf } from "../../infra/environment.ts";
 import { FUNCTIONS, namesOf } from "../../infra/names.ts";
-import { planOf, rescueSecondsOf, secondsOf } from "../../infra/plan.ts";
+import { machineTimesOf, planOf, secondsOf } from "../../infra/plan.ts";
 
 const dirs: string[] = [];
 afterAll(() => dirs.forEach((dir) => rmSync(dir, { recursive: true })));
@@ -22,6 +22,7 @@ function loaded(config: Omit<Config, "agents" | "deploy"> & { readonly deploy?: 
 
 test("without options a deployment is the smallest one", () => {
   expect(planOf({}, [])).toEqual({
+    deployment: expect.any(String),
     ...{ folders: {}, schedules: [], secrets: [], beatSeconds: 60, limits: {} },
     options: {
       ...{ memoryMb: 512, logRetention: "1 month", sweepMinutes: 5, env: {} },
@@ -37,7 +38,8 @@ test("options of the config are those of the plan", async () => {
   };
   const config = await loaded({ beatSeconds: 300, deploy });
   const { beatsPerInvocation, ...options } = deploy;
-  expect(planOf(config ?? {}, [{ name: "beat", folder: "/tmp/beat" }])).toEqual({
+  expect(planOf(config ?? {}, [{ name: "beat", folder: "/tmp/beat", digest: "0" }])).toEqual({
+    deployment: expect.any(String),
     ...{ folders: { beat: "/tmp/beat" }, schedules: [], secrets: [] },
     ...{ beatSeconds: 300, limits: { beatsPerInvocation }, options },
   });
@@ -87,7 +89,30 @@ test("each function lives as long as its work takes", () => {
     // API Gateway waits no longer.
     ["api", 29],
   ]);
-  expect(rescueSecondsOf(plan)).toBe(60);
+});
+
+test("the machine has the times of its world, and pauses no longer than that says", () => {
+  expect(machineTimesOf(planOf({}, []))).toEqual({
+    ...{ beatSeconds: 60, sweepSeconds: 120, rescueSeconds: 60, triesMax: 100_000, backoffSeconds: 150 },
+  });
+  const limits = { rescueMs: 1_500, entryAttemptsMax: 2, backoffMsMax: 1_000 };
+  expect(machineTimesOf({ beatSeconds: 12, limits })).toEqual({
+    ...{ beatSeconds: 12, sweepSeconds: 120, rescueSeconds: 2, triesMax: 2_000, backoffSeconds: 1 },
+  });
+});
+
+test("a deployment is known by the code of its functions, and by nothing else", () => {
+  const code = (digest: string) => [
+    { name: "beat" as const, folder: "/tmp/a", digest },
+    { name: "park" as const, folder: "/tmp/b", digest: "same" },
+  ];
+  const { deployment } = planOf({}, code("one"));
+  expect(deployment).toMatch(/^[0-9a-f]{16}$/);
+  expect(planOf({ beatSeconds: 90 }, code("one").toReversed()).deployment).toBe(deployment);
+  expect(planOf({}, code("two")).deployment).not.toBe(deployment);
+  const names = namesOf("cairn-dev", { partition: "aws", region: "eu-west-1", account: "1" });
+  const told = FUNCTIONS.filter((fn) => "CAIRN_DEPLOYMENT" in environmentOf(fn, { names, plan: planOf({}, []) }));
+  expect(told).toEqual(["sweep"]);
 });
 
 test("a function that has no agents has none of what they read, and knows of no secret of theirs", () => {

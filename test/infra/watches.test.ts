@@ -63,6 +63,30 @@ describe("the sweeper", () => {
   });
 });
 
+describe("a route that a beat throws", () => {
+  const beat = NAMES.functionName("beat");
+
+  test("counts in Lambda's errors of that function, which no alarm and no curve reads", () => {
+    const series = watches.flatMap(({ of }) => (of.kind === "series" ? [of.series] : [of.part, of.whole]));
+    const isRead = series.some((each) => each.metric === "Errors" && each.dimensions["FunctionName"] === beat);
+    expect(isRead).toBe(false);
+    const curves = dashboardOf(NAMES, watches).widgets.flatMap((widget) =>
+      widget.type === "metric" ? widget.properties.metrics.map((curve) => curve.slice(0, 4).join(" ")) : [],
+    );
+    expect(curves).toContain(`AWS/Lambda Errors FunctionName ${NAMES.functionName("park")}`);
+    expect(curves).not.toContain(`AWS/Lambda Errors FunctionName ${beat}`);
+  });
+
+  test("is not found by what an operator types to see what a beat died of", () => {
+    const typed = watches.flatMap(({ todo }) => todo.match(/`aws logs tail \S+-beat [^`]+`/g) ?? []);
+    const patterns = typed.map((command) => /--filter-pattern '(.+)'/.exec(command)?.[1] ?? "");
+    expect(patterns.length).toBeGreaterThan(5);
+    // One message of ours, the lines of our own code, or what Lambda says but for the names of routes.
+    const isNarrow = /^\{ \$\.message = "\w+" \}$|\$\.service = "beat"|\$\.record\.errorType != "Cairn\*"/;
+    for (const pattern of patterns) expect(pattern).toMatch(isNarrow);
+  });
+});
+
 test.each(watches.map(({ name, means, todo }) => [name, means, todo]))(
   "%s says what it means and what to do",
   (_, means, todo) => {

@@ -13,6 +13,7 @@ import { expect, inject, vi } from "vitest";
 import type { Agent } from "../../src/agent/define.ts";
 import { ATTRIBUTES } from "../../src/adapters/aws/attributes.ts";
 import { type AwsClients, awsClients } from "../../src/adapters/aws/clients.ts";
+import { ROUTE_ERROR } from "../../src/adapters/aws/machine-input.ts";
 import { awsWorld } from "../../src/adapters/aws/world.ts";
 import { executionName } from "../../src/protocol/ids.ts";
 import type { Json } from "../../src/core/json.ts";
@@ -164,6 +165,13 @@ export async function historyOf(lane: Lane, execution: string): Promise<readonly
 export async function statesOf(lane: Lane, execution: string): Promise<readonly string[]> {
   const events = await historyOf(lane, execution);
   return events.flatMap(({ stateEnteredEventDetails }) => stateEnteredEventDetails?.name ?? []);
+}
+
+/** How tasks of an execution failed, without the routes of its beats, which are errors that the machine catches. */
+export async function failuresIn(lane: Lane, execution: string): Promise<readonly string[]> {
+  const events = await historyOf(lane, execution);
+  const errors = events.flatMap(({ taskFailedEventDetails }) => taskFailedEventDetails?.error ?? []);
+  return errors.filter((error) => !error.startsWith(ROUTE_ERROR));
 }
 
 /** Changes an attribute of a row, past the port: time has passed, or much has happened. */

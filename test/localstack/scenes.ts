@@ -101,7 +101,7 @@ async function said({ aside }: Listened, { run }: Row, id: string): Promise<void
 async function change(
   { deployment }: Listened,
   { run }: Row,
-  [name, value]: readonly ["takeovers" | "expiresAtSec", number],
+  [name, value]: readonly ["deaths" | "expiresAtSec", number],
 ): Promise<void> {
   await deployment.clients.table.repeating.send(
     new UpdateItemCommand({
@@ -219,7 +219,7 @@ async function doom(on: Listened): Promise<Row> {
   });
   const waiting = await driven(on, row, asker);
   for (let message = 0; message <= SIZES.absorbMax; message += 1) await said(on, waiting, String(message));
-  await change(on, waiting, ["takeovers", 1_000]);
+  await change(on, waiting, ["deaths", 1_000]);
   return waiting;
 }
 

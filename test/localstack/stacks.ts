@@ -6,7 +6,7 @@ import type { Limits } from "../../src/protocol/limits.ts";
 export const BEAT_SECONDS = 12;
 
 /** The shortest times that a busy machine keeps up with. */
-const LIMITS = { rescueMs: 2_000, overdueMs: 1_000, settleMs: 1_000 };
+const LIMITS = { rescueMs: 2_000, overdueMs: 1_000, settleMs: 1_000, entryAttemptsMax: 5, backoffMsMax: 4_000 };
 
 const STAGES = {
   lane: LIMITS,

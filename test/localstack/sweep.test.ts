@@ -89,7 +89,7 @@ describe("the sweeper", () => {
   });
 
   test.each([
-    ["whose processes died too often", "takeovers", 1_000, "Abandoned"],
+    ["whose processes died too often", "deaths", 1_000, "Abandoned"],
     ["that nobody answered for as long as it may wait", "deadline", 1, "Expired"],
   ] as const)("ends a run without an execution %s", async (_, name, value, code) => {
     const row = await started(lane, { agent: clerk, input: ASK });

@@ -9,6 +9,7 @@ import {
   callsOf,
   dying,
   ended,
+  failuresIn,
   historyOf,
   keysOf,
   laneOf,
@@ -47,7 +48,7 @@ describe.concurrent("a run that waits for approval", () => {
     await ended(lane, row.run);
     expect((await keysOf(lane, row.run)).map(callsOf)).toEqual([1]);
     await until(async () => expect(await statusOf(lane, nameOf(row, 1))).toBe("SUCCEEDED"));
-    const rounds = ["Beat", "Route", "Park", "Beat", "Route", "Beat", "Route", "End"];
+    const rounds = ["Beat", "ReadPark", "Park", "Beat", "Beat", "End"];
     expect(await statesOf(lane, nameOf(row, 1))).toEqual(rounds);
   });
 
@@ -57,7 +58,7 @@ describe.concurrent("a run that waits for approval", () => {
     expect(await request(lane.world, { run: row.run, want: "cancel" })).toBe("requested");
     expect(await ended(lane, row.run)).toMatchObject({ status: "cancelled" });
     await until(async () => expect(await statusOf(lane, nameOf(row, 1))).toBe("SUCCEEDED"));
-    expect(await statesOf(lane, nameOf(row, 1))).toEqual(["Beat", "Route", "Park", "Beat", "Route", "End"]);
+    expect(await statesOf(lane, nameOf(row, 1))).toEqual(["Beat", "ReadPark", "Park", "Beat", "End"]);
   });
 
   test("is paused and resumed while it waits, and still waits", async () => {
@@ -78,7 +79,7 @@ describe.concurrent("a run that waits for approval", () => {
     const row = await started(lane, { agent: clerk, input: ASK, key: `lost-${Date.now()}` });
     leaveMark(`park-${row.run}`);
     const name = nameOf(row, 1);
-    await until(async () => expect(await typesOf(lane, name)).toContain("TaskFailed"));
+    await until(async () => expect(await failuresIn(lane, name)).toEqual(["Runtime.ExitError"]));
     // The retry minted another token, and stored it in the place of the one that nothing waits on any more.
     await until(async () => expect((await rowOf(lane, row.run)).park?.entry).toMatchObject({ retry: 1 }));
     await decided(lane, row.run, "approve");
@@ -99,7 +100,7 @@ test("a run whose token runs out goes on with one beat, once", async () => {
   const name = nameOf(row, 1);
   await until(async () => expect(await statusOf(impatient, name)).toBe("SUCCEEDED"));
   expect((await typesOf(impatient, name)).filter((type) => type === "TaskTimedOut")).toHaveLength(1);
-  expect(await statesOf(impatient, name)).toEqual(["Beat", "Route", "Park", "Beat", "Route", "End"]);
+  expect(await statesOf(impatient, name)).toEqual(["Beat", "ReadPark", "Park", "Beat", "End"]);
 });
 
 test("a run with more claims than one execution takes moves to the next one, again and again", async () => {
@@ -112,15 +113,6 @@ test("a run with more claims than one execution takes moves to the next one, aga
   for (const each of [1, 2]) {
     const name = nameOf(row, each);
     await until(async () => expect(await statusOf(impatient, name)).toBe("SUCCEEDED"));
-    expect(await statesOf(impatient, name)).toEqual([
-      "Beat",
-      "Route",
-      "Beat",
-      "Route",
-      "Beat",
-      "Route",
-      "Renew",
-      "End",
-    ]);
+    expect(await statesOf(impatient, name)).toEqual(["Beat", "Beat", "Beat", "ReadRenew", "Renew", "End"]);
   }
 });

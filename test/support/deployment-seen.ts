@@ -21,7 +21,7 @@ export const saw = <Seen>(seen: Seen): Look<Seen> => ({ kind: "seen", seen });
 
 const ENV = {
   ...{ CAIRN_TABLE: NAMES.table, CAIRN_BUCKET: NAMES.bucket, CAIRN_MACHINE: NAMES.machine },
-  ...{ CAIRN_BEAT_SECONDS: "60", CAIRN_LIMITS: "{}", CAIRN_PARAMETERS: "[]" },
+  ...{ CAIRN_BEAT_SECONDS: "60", CAIRN_LIMITS: "{}", CAIRN_PARAMETERS: "[]", CAIRN_DEPLOYMENT: "0123456789abcdef" },
 } as const;
 
 const lambda = (role: FunctionRole, timeoutSeconds: number): Look<FunctionSeen> =>
@@ -34,7 +34,7 @@ const lambda = (role: FunctionRole, timeoutSeconds: number): Look<FunctionSeen> 
 export const DEFINITION = JSON.stringify(
   definitionOf({
     functions: { beat: fn("beat"), park: fn("park"), sweep: fn("sweep") },
-    ...{ beatSeconds: 60, sweepSeconds: 120, rescueSeconds: 60 },
+    ...{ beatSeconds: 60, sweepSeconds: 120, rescueSeconds: 60, triesMax: 100_000, backoffSeconds: 150 },
   }),
 );
 

@@ -2,7 +2,8 @@
  * A Step Functions machine as far as our definition goes, for tests: one execution, moved by what its tasks come to. It
  * follows the language's own rules, and knows nothing of the chain.
  */
-import type { Definition, MachineState, Retrier, StateName, TaskState } from "../../infra/asl.ts";
+import type { Definition, MachineState, PassState, Retrier, Rule, StateName, TaskState } from "../../infra/asl.ts";
+import { evaluated } from "./intrinsics.ts";
 
 export interface Task {
   readonly state: StateName;
@@ -11,7 +12,7 @@ export interface Task {
 }
 
 /** `error`: the name by which it failed. */
-export type Outcome = { readonly answer: unknown } | { readonly error: string };
+export type Outcome = { readonly answer: unknown } | { readonly error: string; readonly message?: string };
 
 export interface Machine {
   readonly state: StateName;
@@ -24,6 +25,7 @@ export interface Machine {
 interface Place {
   readonly definition: Definition;
   readonly name: string;
+  readonly draw: () => number;
   readonly state: StateName;
   readonly input: unknown;
   readonly waited: number;
@@ -37,8 +39,16 @@ export interface Running extends Machine {
   readonly end: (outcome: Outcome) => Running;
 }
 
-export function execution(definition: Definition, of: { readonly name: string; readonly input: unknown }): Running {
-  return running({ definition, ...of, state: definition.StartAt, waited: 0, ...FRESH, tokens: 0 });
+interface Begun {
+  readonly name: string;
+  readonly input: unknown;
+  /** 0 <= x < 1: what jitter is drawn from. */
+  readonly draw?: () => number;
+}
+
+export function execution(definition: Definition, { name, input, draw = () => 0 }: Begun): Running {
+  const { StartAt: state } = definition;
+  return running({ definition, name, input, draw, state, waited: 0, ...FRESH, tokens: 0 });
 }
 
 const FRESH = { retries: 0, counts: [] } as const;
@@ -54,8 +64,7 @@ function running(place: Place): Running {
     state: place.state,
     task: { state: place.state, event: filled(state.Parameters.Payload, place) },
     waited: place.waited,
-    end: (outcome) =>
-      running("error" in outcome ? failed(place, state, outcome.error) : done(place, state, outcome.answer)),
+    end: (outcome) => running("error" in outcome ? failed(place, state, outcome) : done(place, state, outcome.answer)),
   };
 }
 
@@ -67,11 +76,27 @@ const entered = (place: Place, state: StateName, waited: number): Place => ({ ..
 function passed(place: Place, state: Exclude<MachineState, TaskState>): Place | null {
   if (state.Type === "Succeed") return null;
   if (state.Type === "Choice") {
-    const chosen = state.Choices.find(({ Variable, StringEquals }) => at(place.input, Variable) === StringEquals);
+    const chosen = state.Choices.find((rule) => holds(rule, at(place.input, rule.Variable)));
     return entered(place, chosen?.Next ?? state.Default, place.waited);
+  }
+  if (state.Type === "Pass") {
+    return { ...entered(place, state.Next, place.waited), input: transformed(place, state) };
   }
   const seconds = "Seconds" in state ? state.Seconds : Number(at(place.input, state.SecondsPath));
   return entered(place, state.Next, place.waited + seconds);
+}
+
+/** A comparison with what has another type does not hold. */
+function holds(rule: Rule, value: unknown): boolean {
+  if ("StringEquals" in rule) return value === rule.StringEquals;
+  if (typeof value !== "number") return false;
+  return "NumericGreaterThan" in rule ? value > rule.NumericGreaterThan : value >= rule.NumericGreaterThanEquals;
+}
+
+function transformed(place: Place, state: PassState): unknown {
+  if ("Result" in state) return placed(place.input, state.ResultPath, state.Result);
+  const output = filled(state.Parameters, place);
+  return state.OutputPath === undefined ? output : at(output, state.OutputPath);
 }
 
 function done(place: Place, state: TaskState, answer: unknown): Place {
@@ -91,7 +116,11 @@ function placed(input: unknown, path: string | null | undefined, result: unknown
 }
 
 /** The first retrier that names the error decides; once it is used up, the first catcher that names it. */
-function failed(place: Place, state: TaskState, error: string): Place {
+function failed(
+  place: Place,
+  state: TaskState,
+  { error, message = "" }: Extract<Outcome, { readonly error: string }>,
+): Place {
   const index = state.Retry.findIndex((retrier) => matches(retrier, error));
   const used = place.counts[index] ?? 0;
   if (index >= 0 && used < (state.Retry[index]?.MaxAttempts ?? 0)) {
@@ -100,7 +129,10 @@ function failed(place: Place, state: TaskState, error: string): Place {
   }
   const catcher = state.Catch.find((each) => matches(each, error));
   if (catcher === undefined) throw new Error(`${place.state} fails the execution with ${error}`);
-  return { ...entered(place, catcher.Next, 0), tokens: place.tokens + 1 };
+  // As the runtime of Lambda says it.
+  const Cause = JSON.stringify({ errorType: error, errorMessage: message, trace: [] });
+  const input = placed(place.input, catcher.ResultPath, { Error: error, Cause });
+  return { ...entered(place, catcher.Next, 0), input, tokens: place.tokens + 1 };
 }
 
 /** Whole names, and the two that stand for many. */
@@ -113,9 +145,9 @@ function filled(template: unknown, place: Place): unknown {
   if (typeof template !== "object" || template === null) return template;
   const fields = Object.entries(template).map(([key, value]) => {
     if (!key.endsWith(".$")) return [key, filled(value, place)] as const;
-    const path = String(value);
-    const found = path.startsWith("$$.") ? at(contextOf(place), path.slice(1)) : at(place.input, path);
-    return [key.slice(0, -2), found] as const;
+    const find = (path: string) =>
+      path.startsWith("$$.") ? at(contextOf(place), path.slice(1)) : at(place.input, path);
+    return [key.slice(0, -2), evaluated(String(value), { at: find, draw: place.draw })] as const;
   });
   return Object.fromEntries(fields);
 }

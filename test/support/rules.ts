@@ -41,7 +41,7 @@ const ROOMS: Readonly<Record<string, { readonly ours: RegExp; readonly packages:
   functions: { ours: /^src\//, packages: /^(cairn-agents|hono)$/ },
   "sst.config.ts": { ours: /^infra\//, packages: /^node:.+$/ },
   infra: {
-    ours: /^src\/(core\/|protocol\/|agent\/|adapters\/aws\/(attributes|keys|metrics|schema)\.ts$)/,
+    ours: /^src\/(core\/|protocol\/|agent\/|adapters\/aws\/(attributes|keys|machine-input|metrics|schema)\.ts$)/,
     packages: /^(esbuild|@pulumi\/.+|sst-auto|sst-components|node:.+)$/,
   },
   localstack: { ours: /^(src|infra|functions)\//, packages: /^(@aws-sdk\/.+|zod|node:.+)$/ },

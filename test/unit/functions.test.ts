@@ -7,12 +7,21 @@ import { invocation } from "../../functions/invocation.ts";
 import { limitsFor } from "../../src/protocol/limits.ts";
 import type { TaskResult } from "../../src/protocol/chain.ts";
 import { DIMENSION, NAMESPACE } from "../../src/adapters/aws/metrics.ts";
-import type { TelemetryRecord } from "../../src/ports/world.ts";
+import { NO_SECRETS } from "../../src/ports/secrets.ts";
+import { StoreUnreachable, type TelemetryRecord } from "../../src/ports/world.ts";
+import { Undecided } from "../../src/runner/certain.ts";
 
 const ROOT = join(import.meta.dirname, "..", "..");
 const limits = limitsFor(60_000);
 const NOW = 1_790_000_000_000;
-const context = (leftMs: number) => ({ getRemainingTimeInMillis: () => leftMs });
+const records: TelemetryRecord[] = [];
+const at = (leftMs: number) => ({
+  context: { getRemainingTimeInMillis: () => leftMs },
+  world: {
+    ...{ limits, secrets: NO_SECRETS, clock: { now: () => Date.now(), after: () => () => {} } },
+    telemetry: { record: (record: TelemetryRecord) => void records.push(record) },
+  },
+});
 const reply = { run: "lane-x", born: "b", chain: 1, epoch: 2, route: "beat", seconds: 1 } as const;
 
 describe("an invocation", () => {
@@ -24,7 +33,7 @@ describe("an invocation", () => {
 
   test("ends when Lambda says, and is asked to come to an end before that", async () => {
     const seen: (readonly [at: number, drained: boolean])[] = [];
-    await invocation(limits, context(20_000), async ({ deadline, drain }) => {
+    await invocation(at(20_000), async ({ deadline, drain }) => {
       expect(deadline).toBe(NOW + 20_000);
       for (const ms of [14_999, 1]) {
         await vi.advanceTimersByTimeAsync(ms);
@@ -41,7 +50,7 @@ describe("an invocation", () => {
   });
 
   test("without the time to drain is asked at once", async () => {
-    const drained = invocation(limits, context(1_000), async ({ drain }) => {
+    const drained = invocation(at(1_000), async ({ drain }) => {
       await vi.advanceTimersByTimeAsync(0);
       return { kind: "orphans", next: String(drain.aborted) };
     });
@@ -55,9 +64,9 @@ describe("an invocation", () => {
       throw new Error("gone");
     });
     const outlived = async (): Promise<TaskResult> => ({ kind: "exit", reply });
-    await expect(invocation(limits, context(9_000), outlived)).rejects.toThrow("gone");
+    await expect(invocation(at(9_000), outlived)).rejects.toThrow("gone");
     expect(exits).toEqual([1]);
-    expect(await invocation(limits, context(9_000), async () => ({ kind: "beat", reply }))).toEqual({
+    expect(await invocation(at(9_000), async () => ({ kind: "beat", reply }))).toEqual({
       kind: "beat",
       reply,
     });
@@ -65,9 +74,33 @@ describe("an invocation", () => {
   });
 
   test("that fails leaves no timer either", async () => {
-    const failing = invocation(limits, context(9_000), () => Promise.reject(new Error("no store")));
+    const failing = invocation(at(9_000), () => Promise.reject(new Error("no store")));
     await expect(failing).rejects.toThrow("no store");
     expect(vi.getTimerCount()).toBe(0);
+  });
+});
+
+describe("an invocation that fails", () => {
+  const raised = async (error: Error): Promise<readonly TelemetryRecord[]> => {
+    records.length = 0;
+    const failing = async (): Promise<TaskResult> => {
+      throw error;
+    };
+    await expect(invocation({ ...at(9_000), run: "lane-x" }, failing)).rejects.toBe(error);
+    return records;
+  };
+
+  test.each([
+    new StoreUnreachable("the table runs cannot be used"),
+    new Undecided("a write was sent 4 times without an answer"),
+  ])("since a store does not answer raises an alarm, without any store: $name", async (error) => {
+    const detail = { why: error.message };
+    const alarm = { run: "lane-x", level: "alarm", what: "StoreUnavailable", detail };
+    expect(await raised(error)).toEqual([{ ...alarm, at: expect.any(Number) }]);
+  });
+
+  test("for another reason raises none", async () => {
+    expect(await raised(new TypeError("no function"))).toEqual([]);
   });
 });
 

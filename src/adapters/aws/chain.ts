@@ -8,9 +8,9 @@ import {
   SendTaskSuccessCommand,
   StartExecutionCommand,
 } from "@aws-sdk/client-sfn";
-import type { Payload } from "../../protocol/chain.ts";
 import type { Chain } from "../../ports/chain.ts";
 import { isNamed, reaching } from "./errors.ts";
+import { firstInput } from "./machine-input.ts";
 
 export function stepFunctionsChain(of: { readonly client: SFNClient; readonly machine: string }): Chain {
   const { client, machine } = of;
@@ -49,9 +49,6 @@ export function stepFunctionsChain(of: { readonly client: SFNClient; readonly ma
       }),
   };
 }
-
-/** The payload of the first beat; every field is always there, since the definition reads all of them. */
-const firstInput = ({ run, born, chain, epoch }: Payload) => ({ run, born, chain, epoch, route: "beat", seconds: 1 });
 
 /** `arn:…:stateMachine:NAME`, perhaps with a version or an alias behind it. */
 function executionArn(machine: string, name: string): string {

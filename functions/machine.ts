@@ -1,0 +1,26 @@
+/** What the machine asks for and what it is answered, where that is not the chain's own task or result. */
+import { type MachineInput, nextInput } from "../src/adapters/aws/machine-input.ts";
+import type { Reply, Task } from "../src/protocol/chain.ts";
+import type { Entry } from "../src/protocol/entry.ts";
+
+type Beat = Extract<Task, { readonly kind: "beat" }>;
+type Rescue = Extract<Task, { readonly kind: "rescue" }>;
+
+/**
+ * The input of the next beat. Any other route is thrown. An execution goes on under the definition with which
+ * it began. One that began before routes were errors reads the route in the reply, and its attempts do not name `died`.
+ */
+export function answerBeat({ attempt }: Pick<Beat, "attempt">, reply: Reply): MachineInput | Reply {
+  return "died" in attempt ? nextInput(reply) : reply;
+}
+
+/** A rescue as the machine asks for it: a template of its language cannot leave out what is not known. */
+export interface AskedRescue extends Omit<Rescue, "dead"> {
+  /** Its retry is null where no process is known to have died. Absent in executions that began before it was told. */
+  readonly dead?: Omit<Entry, "retry"> & { readonly retry: number | null };
+}
+
+export function readRescue({ kind, payload, dead }: AskedRescue): Rescue {
+  const { retry = null, ...entry } = dead ?? { execution: "", epoch: 0 };
+  return { kind, payload, dead: retry === null ? null : { ...entry, retry } };
+}

@@ -1,0 +1,222 @@
+/**
+ * How the machine moves, against the chain that it is made from. `execution.ts` is the same chain for the worlds that drive
+ * their executions themselves: whatever tasks come to, both send the same tasks.
+ */
+import fc from "fast-check";
+import { describe, expect, test } from "vitest";
+import { type AskedRescue, answerBeat, readRescue } from "../../functions/machine.ts";
+import { type StateName, definitionOf } from "../../infra/asl.ts";
+import { RouteError } from "../../src/adapters/aws/machine-input.ts";
+import { limitsFor } from "../../src/protocol/limits.ts";
+import type { Task as ChainTask, Route } from "../../src/protocol/chain.ts";
+import {
+  type Answer,
+  type Execution,
+  answered,
+  begun,
+  failed,
+  started,
+  taskOf,
+  woken,
+} from "../../src/protocol/execution.ts";
+import type { Running, Task } from "../support/machine.ts";
+import * as at from "../support/machine-begun.ts";
+import { dies, entered, toTheEnd } from "../support/machine-runs.ts";
+import { actor, rowOf, stage } from "../support/stage.ts";
+
+const { FUNCTIONS, PAYLOAD, ROUTES, TIMES, attemptOf, begin, outcomeOf, reply, went } = at;
+
+describe("a beat that fails", () => {
+  const attempt = (retry: number, died: number | null) => ({ execution: "local-abc-b1-1", epoch: 0, retry, died });
+
+  test("is tried again as the next group of the same entry, and says which group died", () => {
+    const first = begin().end({ error: "Runtime.ExitError" });
+    expect([first.state, attemptOf(first)]).toEqual(["Beat", attempt(1_000, 0)]);
+    const second = first.end({ error: "StoreUnreachable" });
+    expect(attemptOf(second)).toEqual(attempt(2_000, 0));
+    const third = second.end({ error: "Sandbox.Timedout" });
+    expect(attemptOf(third)).toEqual(attempt(3_000, 2_000));
+  });
+
+  test("is not refused by the attempt that died before it", async () => {
+    const on = stage();
+    const by = { world: on.world, agent: actor({}) };
+    const { run, machine } = await entered(on, by.agent);
+    await toTheEnd(on, await dies(await dies(machine, by), by), by);
+    expect(rowOf(on, run)).toMatchObject({ status: "completed", takeovers: 2, chain: 1, deaths: 0 });
+  });
+
+  test.each(["StoreUnreachable", "Undecided"])("with %s is no death", (error) => {
+    expect(attemptOf(begin().end({ error }))).toEqual(attempt(1_000, null));
+  });
+
+  test("to be started is retried within its group, and then is the next group without a death", () => {
+    let running = begin();
+    for (let retry = 1; retry <= 100; retry += 1) {
+      running = running.end({ error: "Lambda.TooManyRequestsException" });
+      expect(attemptOf(running)).toEqual(attempt(retry, null));
+    }
+    expect(attemptOf(running.end({ error: "Lambda.TooManyRequestsException" }))).toEqual(attempt(1_000, null));
+  });
+
+  test("and then succeeds counts from 0 again, and pauses as at first", () => {
+    const failed = begin().end({ error: "TypeError" }).end({ error: "TypeError" });
+    expect(failed.waited).toBe(2);
+    for (const route of ["beat", "wait"] as const) {
+      const again = went(failed, { route, epoch: 1 });
+      expect(attemptOf(again)).toMatchObject({ epoch: 1, retry: 0, died: null });
+      expect(again.end({ error: "TypeError" }).waited).toBe(1);
+    }
+  });
+
+  test.each([0, 0.999_999])("pauses twice as long each time, at most 5 minutes, jitter %f", (jitter) => {
+    const { backoffMsMax } = limitsFor(60_000);
+    let running = begin({ draw: () => jitter });
+    const pauses = Array.from({ length: 20 }, () => {
+      running = running.end({ error: "Runtime.ImportModuleError" });
+      return running.waited;
+    });
+    const least = [1, 2, 4, 8, 16, 32, 64, 128, ...Array.from({ length: 12 }, () => 150)];
+    expect(pauses).toEqual(least.map((seconds) => (jitter === 0 ? seconds : 2 * seconds - 1)));
+    expect(2 * (least.at(-1) ?? 0)).toBe(backoffMsMax / 1_000);
+  });
+
+  test("as often as an entry may is handed over, with the death that is known", () => {
+    let running = begin();
+    for (let tries = 0; tries < 99; tries += 1) running = running.end({ error: tries === 4 ? "Error" : "Undecided" });
+    expect(attemptOf(running)).toEqual(attempt(99_000, 4_000));
+    const rescued = running.end({ error: "Undecided" });
+    expect(rescued).toMatchObject({ state: "Rescue", waited: 60 });
+    const asked = rescued.task?.event as AskedRescue;
+    const entry = { execution: "local-abc-b1-1", epoch: 0 };
+    expect(readRescue(asked)).toEqual({ kind: "rescue", payload: PAYLOAD, dead: { ...entry, retry: 4_000 } });
+  });
+});
+
+describe("what a beat answers", () => {
+  test("an execution of the definition before this one hears the reply, whatever its route", () => {
+    const old = { attempt: { execution: "x", epoch: 0, retry: 0 } };
+    for (const route of ROUTES) expect(answerBeat(old, reply({ route }))).toEqual(reply({ route }));
+  });
+
+  test("a rescue of such an execution names no death", () => {
+    expect(readRescue({ kind: "rescue", payload: PAYLOAD })).toEqual({ kind: "rescue", payload: PAYLOAD, dead: null });
+    const entry = { execution: "x", epoch: 0 };
+    expect(readRescue({ kind: "rescue", payload: PAYLOAD, dead: { ...entry, retry: null } }).dead).toBeNull();
+    expect(readRescue({ kind: "rescue", payload: PAYLOAD, dead: { ...entry, retry: 0 } }).dead).toEqual({
+      ...{ ...entry, retry: 0 },
+    });
+  });
+
+  test("a route is short in a log, and says that it is no failure", () => {
+    const { message, stack } = new RouteError(reply({ route: "park", seconds: 2_592_000, epoch: 123_456 }));
+    expect(message).toMatch(/^no failure, but the route park ~[\w+/=]+~$/);
+    expect(message.length).toBeLessThan(300);
+    expect(stack).toBe("CairnPark");
+    expect(new RouteError(reply({ route: "done" })).message).toBe("no failure, but the route done");
+  });
+});
+
+describe("the same chain as the one that the other worlds run", () => {
+  /** Of how a task fails: nothing; no evidence of a death; and evidence of one, if it is a beat. */
+  const FAILURES = {
+    no: false,
+    StoreUnreachable: false,
+    Undecided: false,
+    throttled: false,
+    "Runtime.ExitError": true,
+    "Sandbox.Timedout": true,
+    "States.Timeout": true,
+    TypeError: true,
+  } as const;
+  type Failure = keyof typeof FAILURES;
+  const outcomes = fc.array(
+    fc.record({
+      route: fc.constantFrom(...ROUTES),
+      seconds: fc.integer({ min: 1, max: 60 }),
+      epoch: fc.nat(99),
+      fails: fc.constantFrom<Failure>("no", "no", "no", "no", ...(Object.keys(FAILURES) as Failure[])),
+      until: fc.boolean(),
+      wakes: fc.boolean(),
+    }),
+    { maxLength: 60 },
+  );
+  /** So few attempts that an entry runs out of them now and then. */
+  const LIMITS = { rescueMs: 60_000, entryAttemptsMax: 6, backoffMsMax: 8_000 };
+  const short = definitionOf({ functions: FUNCTIONS, ...TIMES, triesMax: 6_000, backoffSeconds: 4 });
+
+  test("whatever its tasks come to, it sends the same ones", () => {
+    const met = new Set<string>();
+    fc.assert(
+      fc.property(outcomes, fc.double({ min: 0, max: 1, maxExcluded: true, noNaN: true }), (steps, jitter) => {
+        let machine = begin({ from: short, draw: () => jitter });
+        let chain: Execution = begun(started({ name: "local-abc-b1-1", payload: PAYLOAD, now: 0 }), "token-0");
+        for (const { route, seconds, epoch, fails: drawn, until, wakes } of steps) {
+          expect(machine.task === null).toBe(chain.stage === "ended");
+          if (machine.task === null) return;
+          expect({ ...asked(machine.task), token: null }).toEqual({ ...taskOf(chain), token: null });
+          expect(machine.state).toBe(chain.state);
+          const { state } = machine;
+          met.add(`${state} ${drawn}`);
+          const fails = failureAt(state, drawn);
+          const isOver = state === "Park" && !wakes && fails === "no";
+          const answer = answerOf(state, { route, seconds, epoch, until });
+          machine = isOver ? machine.end({ error: "States.Timeout" }) : ended(machine, { answer, fails });
+          const settled = moved(chain, { answer, fails, wakes });
+          if (state === "Beat" && fails !== "no") expectNear(machine, settled);
+          chain = settled.stage === "ended" ? settled : begun(settled, "token");
+        }
+      }),
+      { numRuns: 1_000 },
+    );
+    for (const state of ["Beat", "Park", "Renew", "Rescue"]) expect(met).toContain(`${state} Runtime.ExitError`);
+  });
+
+  /** The time of a park that is over is no failure, and only a beat outlives the retries of its throttling in the chain. */
+  function failureAt(state: StateName, drawn: Failure): Failure {
+    if (state === "Beat") return drawn;
+    return drawn === "throttled" || drawn === "States.Timeout" ? "Sandbox.Timedout" : drawn;
+  }
+
+  function asked({ event }: Task): object {
+    const task = event as ChainTask;
+    return task.kind === "rescue" ? readRescue(task as AskedRescue) : task;
+  }
+
+  function answerOf(state: StateName, of: { route: Route; seconds: number; epoch: number; until: boolean }): Answer {
+    const { route, seconds, epoch } = of;
+    if (state === "Beat") return { kind: "beat", reply: reply({ route, seconds, epoch }) };
+    if (state === "Rescue") return { kind: "rescue", until: of.until ? 1_000 : null };
+    return { kind: state === "Park" ? "park" : "renew" };
+  }
+
+  function ended(machine: Running, { answer, fails }: { answer: Answer; fails: Failure }): Running {
+    if (fails === "throttled") {
+      let running = machine;
+      for (let retry = 0; retry <= 100; retry += 1) running = running.end({ error: "Lambda.TooManyRequestsException" });
+      return running;
+    }
+    if (fails !== "no") return machine.end({ error: fails });
+    if (answer.kind === "beat") return machine.end(outcomeOf(answer.reply));
+    const isWait = answer.kind === "rescue" && answer.until !== null;
+    return machine.end({ answer: answer.kind === "rescue" ? { route: isWait ? "wait" : "done", seconds: 1 } : null });
+  }
+
+  function moved(chain: Execution, of: { answer: Answer; fails: Failure; wakes: boolean }): Execution {
+    const { answer, fails, wakes } = of;
+    if (fails !== "no") return failed(chain, { now: 0, limits: LIMITS, atOnce: false, isDeath: FAILURES[fails] });
+    const settled = answered(chain, { answer, now: 0 });
+    return wakes && chain.state === "Park" ? woken(settled, 0) : settled;
+  }
+
+  /** Jitter and whole seconds make it differ by a factor of four, and never above the bound of a pause. */
+  function expectNear({ state, waited }: Running, { readyAt, stage }: Execution): void {
+    const seconds = (readyAt ?? 0) / 1_000;
+    if (state === "Rescue") {
+      expect([waited, stage]).toEqual([seconds, "waiting"]);
+      return;
+    }
+    expect(waited).toBeGreaterThanOrEqual(seconds / 4);
+    expect(waited).toBeLessThanOrEqual(Math.min(LIMITS.backoffMsMax / 1_000, Math.max(1, 4 * seconds)));
+  }
+});
