@@ -38,8 +38,11 @@ interface Grant {
 const INBOX = ["Query", "BatchGetItem", "BatchWriteItem"];
 /** A message is delivered in a transaction, whose parts are allowed one by one. */
 const DELIVER = ["GetItem", "PutItem", "UpdateItem"];
-/** A row that has expired is deleted before another one takes its place; a start that is repeated may hand over. */
-const CREATE = ["GetItem", "PutItem", "DeleteItem", "UpdateItem"];
+/**
+ * A row that has expired is deleted before another one takes its place; the tombstone of the key is checked in the
+ * transaction that puts the row; a start that is repeated may hand over.
+ */
+const CREATE = ["GetItem", "PutItem", "ConditionCheckItem", "DeleteItem", "UpdateItem"];
 const KEEP = ["GetObject", "PutObject"] as const;
 
 const GRANTS: Readonly<Record<FunctionName, Grant>> = {

@@ -4,7 +4,7 @@
  * (`scripts/plan.ts`), since whoever describes resources cannot load agents.
  */
 import { createHash } from "node:crypto";
-import type { Config, DeployOptions } from "../src/agent/config.ts";
+import { type Config, type DeployOptions, limitsIn } from "../src/agent/config.ts";
 import { RETRY_GROUP } from "../src/protocol/entry.ts";
 import { type Limits, limitsFor } from "../src/protocol/limits.ts";
 import type { MachineTimes } from "./asl.ts";
@@ -53,7 +53,7 @@ export function machineTimesOf({ beatSeconds, limits }: Pick<Plan, "beatSeconds"
 const BEAT_SECONDS = 60;
 
 export function planOf(
-  { beatSeconds = BEAT_SECONDS, deploy = {} }: Pick<Config, "beatSeconds" | "deploy">,
+  { beatSeconds = BEAT_SECONDS, deploy = {}, ...config }: Pick<Config, "beatSeconds" | "deploy" | "keyDays">,
   bundles: readonly Pick<Bundle, "name" | "folder" | "digest">[],
   of: { readonly schedules?: readonly DeployedSchedule[]; readonly secrets?: readonly string[] } = {},
 ): Plan {
@@ -63,7 +63,7 @@ export function planOf(
     folders: Object.fromEntries(bundles.map(({ name, folder }) => [name, folder])),
     deployment: deploymentOf(bundles),
     ...{ schedules: of.schedules ?? [], secrets: of.secrets ?? [], beatSeconds },
-    limits: beatsPerInvocation === undefined ? {} : { beatsPerInvocation },
+    limits: { ...(beatsPerInvocation === undefined ? {} : { beatsPerInvocation }), ...limitsIn(config) },
     options: {
       ...{ memoryMb, logRetention, sweepMinutes, env },
       concurrencyMax: deploy.concurrencyMax ?? null,

@@ -140,7 +140,7 @@ const WHY: Readonly<Record<keyof typeof ALARMS, (names: Names) => Why>> = {
   }),
   FiringUncertain: (names) => ({
     means:
-      "A firing of a schedule died an hour ago or more, and its run is not there: it may have been started and purged",
+      "A firing of a schedule died a day ago or more, and neither its run nor its key is there: it may have been started and forgotten",
     todo: `${alarms(names, "start", "FiringUncertain")} names agent and time; start the run by hand if it is missed`,
   }),
   StoreUnavailable: (names) => ({

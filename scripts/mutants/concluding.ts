@@ -103,8 +103,8 @@ export const CONCLUDING: readonly Mutant[] = [
     to: "Math.max(quiet, run.now)",
   }),
   off(49, "a decision that comes too late is acknowledged", {
-    file: GATE,
-    from: "return isOther ?",
-    to: "return false ?",
+    file: "src/runner/decision-fate.ts",
+    from: "if (isOther) return",
+    to: "if (isOther && decision.by === null) return",
   }),
 ];

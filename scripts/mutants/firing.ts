@@ -58,7 +58,7 @@ export const FIRING: readonly Mutant[] = [
   breaking(
     "a clock that ran ahead holds up what comes",
     PROTOCOL,
-    "last.at > now + CERTAIN_MS",
+    "last.at > now + AHEAD_MS",
     "last.at > now + 1e15",
     POLICIES,
   ),

@@ -45,7 +45,7 @@ export const LEAKING: readonly Mutant[] = [
   leaking(
     "edits are run with a reference",
     "src/runner/gate.ts",
-    'if (as === "edit" && redactionIn(world).json(of.args) !== of.args)',
+    'if (as === "edit" && redactionIn(world).json(said.args) !== said.args)',
     'if (as === "edit" && redactionIn(world) === null)',
   ),
   leaking("business keys are recorded", "src/runner/call-key.ts", "redactionIn(world).text(key) === key", "key !== ''"),

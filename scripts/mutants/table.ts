@@ -1,9 +1,11 @@
 /** Every mutant: the mistakes that have names, each rule of `docs/schedules.md` switched off, and rules beside them. */
 import { COMPACTING } from "./compacting.ts";
 import { CONCLUDING } from "./concluding.ts";
+import { DECIDING } from "./deciding.ts";
 import { DEPLOYING } from "./deploying.ts";
 import { DIALLING } from "./dialling.ts";
 import { DRIVING } from "./driving.ts";
+import { ENDED_KEYS } from "./ended-keys.ts";
 import { FIRING } from "./firing.ts";
 import { FURTHER } from "./further.ts";
 import type { Mutant } from "./mutant.ts";
@@ -36,4 +38,6 @@ export const MUTANTS: readonly Mutant[] = [
   ...SAGAS,
   ...STARVING,
   ...FURTHER,
+  ...ENDED_KEYS,
+  ...DECIDING,
 ];

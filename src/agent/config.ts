@@ -5,6 +5,7 @@
 import { existsSync } from "node:fs";
 import { join, resolve } from "node:path";
 import * as z from "zod";
+import { type Limits, TIMES } from "../protocol/limits.ts";
 import { importFile } from "./import-file.ts";
 import { PRICE, type Prices } from "./prices.ts";
 
@@ -18,6 +19,8 @@ export interface Config {
   readonly store?: string;
   /** How long one beat may take, 0.5 to 900 (no Lambda lives longer). */
   readonly beatSeconds?: number;
+  /** How many days the idempotency key of an ended run is kept, 1 to 366, 30 unless told; its data goes earlier. */
+  readonly keyDays?: number;
   /** How many beats run at the same time. */
   readonly workers?: number;
   /** What models cost, by their names: before the list of cairn, after what an agent says itself. */
@@ -53,6 +56,7 @@ export class ConfigInvalid extends Error {
 }
 
 const FILE = "cairn.config.ts";
+const DAY_MS = 24 * 3_600_000;
 
 const path = z.string().min(1);
 
@@ -61,6 +65,11 @@ const schema: z.ZodType<Config> = z.strictObject({
   world: z.enum(["local", "aws"]).exactOptional(),
   store: path.exactOptional(),
   beatSeconds: z.number().min(0.5).max(900).exactOptional(),
+  keyDays: z
+    .number()
+    .min(TIMES.keyMsMin / DAY_MS)
+    .max(TIMES.keyMsMax / DAY_MS)
+    .exactOptional(),
   workers: z.int().min(1).max(1_000).exactOptional(),
   prices: z
     .record(
@@ -87,6 +96,10 @@ const schema: z.ZodType<Config> = z.strictObject({
     })
     .exactOptional(),
 });
+
+/** The limits that a config changes, for every world alike. */
+export const limitsIn = ({ keyDays }: Pick<Config, "keyDays">): Pick<Partial<Limits>, "keyRetentionMs"> =>
+  keyDays === undefined ? {} : { keyRetentionMs: Math.round(keyDays * DAY_MS) };
 
 /** The config of that directory with its paths made absolute, or null without one. Throws `ConfigInvalid`. */
 export async function loadConfig(dir: string): Promise<Config | null> {

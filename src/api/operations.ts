@@ -11,6 +11,7 @@ import { isName, isRunId } from "../core/ids.ts";
 import type { Json } from "../core/json.ts";
 import { SIZES } from "../codec/limits.ts";
 import { type Row, hasEnded } from "../protocol/row.ts";
+import type { Tombstone } from "../protocol/tombstone.ts";
 import type { World } from "../ports/world.ts";
 import { type Shown, showRow } from "../runner/look.ts";
 import { startRun } from "../runner/start.ts";
@@ -44,8 +45,9 @@ export async function startOf(
   const agent = await agentNamed(of.wanted.agent, of.agentOf);
   const started = await startRun(world, { agent, input, tenant: of.caller.tenant, idempotencyKey });
   if (started.kind === "invalid") throw inputInvalid(agent.name, wrongIn(started.issues, "#/input"));
+  if (started.kind === "conflict") throw keyConflict(started.run);
+  if (started.kind === "ended") throw keyEnded(started.tombstone);
   const { row } = started;
-  if (started.kind === "conflict") throw keyConflict(row);
   const token = resumeToken(row, world.clock.now());
   const isFirst = started.kind === "started";
   return { run: row.run, agent: row.agent, status: row.status, started: isFirst, resumeToken: token };
@@ -62,12 +64,21 @@ function asInvalid(cause: unknown): never {
   throw new AgentInvalid(sentenceOf(cause), { cause });
 }
 
-const keyConflict = ({ run }: Row): ApiProblem =>
+const keyConflict = (run: string): ApiProblem =>
   new ApiProblem({
     status: 409,
     code: "KeyConflict",
     detail: `the key belongs to run ${run}, which was started with another input: the same input would give that run; use another key for another run`,
     facts: { run },
+  });
+
+/** A retry that comes after the data of its run is gone. */
+const keyEnded = ({ run, status, endedAt, expiresAtSec, inputDigest }: Tombstone): ApiProblem =>
+  new ApiProblem({
+    status: 409,
+    code: "Ended",
+    detail: `the work under this key was done before: run ${run} ${status}, and its data is gone; use another key to do it again`,
+    facts: { run, ended: { status, at: endedAt, keptUntil: expiresAtSec * 1_000, inputDigest } },
   });
 
 export type Seen =

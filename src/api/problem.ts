@@ -37,12 +37,20 @@ export interface Wrong {
   readonly detail: string;
 }
 
+/** What is known of a run whose data is gone. */
+export interface EndedRun {
+  readonly status: string;
+  readonly at: number;
+  readonly keptUntil: number;
+  readonly inputDigest: string;
+}
+
 interface Trouble {
   readonly status: ProblemStatus;
   readonly code: string;
   readonly detail: string;
   /** What a program may want to know besides, under its own name. */
-  readonly facts?: Readonly<Record<string, string | number | readonly Wrong[]>>;
+  readonly facts?: Readonly<Record<string, string | number | readonly Wrong[] | EndedRun>>;
   readonly headers?: Readonly<Record<string, string>>;
 }
 

@@ -55,7 +55,11 @@ export const startRoute = createRoute({
     200: { ...answer("An earlier request of that key started it.", schemas.startedDocument), headers: location },
     202: { ...answer("It is started.", schemas.startedDocument), headers: location },
     404: { ...problem(404), description: "There is no such agent." },
-    409: { ...problem(409), description: "The key belongs to a run of another input." },
+    409: {
+      ...problem(409),
+      description:
+        "The key belongs to a run of another input (`KeyConflict`), or to one that has ended and whose data is gone (`Ended`).",
+    },
     ...ofBody,
     ...every,
   },

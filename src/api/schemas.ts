@@ -8,6 +8,7 @@ import type { Json } from "../core/json.ts";
 import { SIZES } from "../codec/limits.ts";
 import { ARCHIVE_TIERS } from "../core/retention.ts";
 import { PHASE_NAMES, PHASES, type Phase, type Status } from "../core/phases.ts";
+import type { EndedRun } from "./problem.ts";
 import type { OpenGate, Shown, UnknownCall, WaitsFor } from "../runner/look.ts";
 
 const json = z.unknown().nonoptional().openapi({ description: "Any JSON." }) as z.ZodType<Json>;
@@ -38,7 +39,7 @@ export const runParams = z.object({
 
 export const startHeaders = z.object({
   "Idempotency-Key": idempotencyKey(
-    "The same key with the same agent and input is the same run, however often it is sent. Without one each request is a run of its own, so a request that is sent again after a lost answer makes a second run.",
+    "The same key with the same agent and input is the same run, however often it is sent. Once the data of that run is gone (a day after its end) the answer is 409 `Ended` for as long as the key is kept (30 days). Without one each request is a run of its own, so a request that is sent again after a lost answer makes a second run.",
   ),
 });
 
@@ -151,6 +152,13 @@ const shown = {
   gates: z
     .array(openGate)
     .openapi({ description: "Calls that wait for approval, and `budget` where more of it is asked for." }),
+  ignoredDecision: z
+    .object({ ...{ gate: z.string(), call: z.string(), by: z.string(), at, why: z.string() } })
+    .extend({ as: z.enum(["approve", "deny", "edit"]) })
+    .nullable()
+    .openapi({
+      description: "The newest decision that had no effect, since its gate was closed before the run took it in.",
+    }),
   granted: z
     .object({ ...{ beats: some, microUsd: some, tokens: some, wallMs: some, toolCalls: some } })
     .nullable()
@@ -182,6 +190,14 @@ export const runDocument = z
   })
   .openapi("Run");
 
+const endedRun: z.ZodType<EndedRun> = z
+  .object({
+    status: z.enum(["completed", "failed", "cancelled"]),
+    ...{ at, keptUntil: at.openapi({ description: "Until then the key is kept, epoch milliseconds." }) },
+    inputDigest: z.string().openapi({ description: "SHA-256 of the input that the run was started with." }),
+  })
+  .openapi({ description: "How the run ended that the key belongs to; its data is gone." });
+
 export const problemDocument = z
   .object({
     title: z.string(),
@@ -197,6 +213,7 @@ export const problemDocument = z
     epoch: count.optional().openapi({ description: "The epoch that the run is under now." }),
     resumeToken: resumeToken.optional(),
     bytesMax: count.optional(),
+    ended: endedRun.optional(),
   })
   .openapi("Problem");
 

@@ -3,14 +3,20 @@ import { Unreadable } from "../codec/canonical.ts";
 import type { Grant } from "../core/budget.ts";
 import { BUDGET } from "../core/extension.ts";
 import type { Json } from "../core/json.ts";
+import { agentFileOf } from "../adapters/local/agent-files.ts";
+import type { Agent } from "../agent/define.ts";
+import { registerResolution } from "../agent/resolution.ts";
+import { callOf } from "../core/ignored.ts";
+import type { Accepted } from "../runner/decision-fate.ts";
 import { type Decided, decide } from "../runner/gate.ts";
 import { type OpenGate, type Shown, show } from "../runner/look.ts";
 import { reportAccepted } from "./accepted.ts";
 import { type GrantFlags, grantOf, grantWords } from "./budget.ts";
 import { CliError, EXIT } from "./errors.ts";
-import { readJson } from "./input.ts";
-import { type Opened, openExisting } from "./open.ts";
-import { renderGate } from "./render-run.ts";
+import { readJson, retyped } from "./input.ts";
+import { locateNamed } from "./locate.ts";
+import { type Opened, attendantOf, openExisting } from "./open.ts";
+import { ignoredWords, renderGate } from "./render-run.ts";
 import { resolveRun, runGone } from "./runs.ts";
 import { type Shell, type StoreFlags, printLines } from "./shell.ts";
 
@@ -41,10 +47,32 @@ export async function decideGate(
   const { gate, call, tool } = gateMeant(opened, { shown, typed: of.gate });
   const as = of.approve ? (flags.args === undefined ? "approve" : "edit") : "deny";
   const said = { run, gate, as, args, by: shell.user(), note: flags.note ?? null } as const;
-  const outcome = await decide(world, { ...said, more });
-  if (outcome.kind !== "accepted") throw refusal(opened, { run, call, outcome });
-  report(shell, opened, { ...{ run, call, tool, gate, as, args }, ...(grantWords(more) === "" ? {} : { more }) });
+  const agent = as === "edit" ? await agentOf(opened, shown) : null;
+  // Where a process works on the run, its next beat says at once what becomes of the decision.
+  const waitMs = attendantOf(opened) === null ? 0 : TAKEN_IN_MS;
+  const outcome = await decide(world, { ...said, more, agent, waitMs });
+  if (outcome.kind !== "accepted") throw refusal(shell, opened, { run, call, outcome });
+  const { stage } = outcome;
+  report(shell, opened, {
+    ...{ run, call, tool, gate, as, args, stage },
+    ...(grantWords(more) === "" ? {} : { more }),
+  });
   return EXIT.done;
+}
+
+const TAKEN_IN_MS = 5_000;
+
+/** The code that the run goes on with, to check arguments before they are sent; null where it is not at hand. */
+async function agentOf({ settings, store }: Opened, { agent: name, agentVersion }: Shown): Promise<Agent | null> {
+  registerResolution();
+  try {
+    const remembered = store === null ? null : agentFileOf(store, name);
+    const { agent } = await locateNamed(name, { agentFiles: settings.agentFiles, remembered });
+    // What is deployed may differ from the files here; the beat checks once more.
+    return settings.aws === null || agent.version === agentVersion ? agent : null;
+  } catch {
+    return null;
+  }
 }
 
 /** Every call of the store that waits for a decision. */
@@ -115,11 +143,14 @@ function gateMeant({ settings }: Opened, of: { readonly shown: Shown; readonly t
   }
   const what = typed === null ? `run ${shown.run} waits for no approval` : `run ${shown.run} has no open gate ${typed}`;
   const open = shown.gates.map(({ call, tool }) => `${call} (${tool})`).join(", ");
-  const why = open === "" ? `it is ${shown.status}; its timeline shows what was decided` : `open are: ${open}`;
+  const ignored = shown.ignoredDecision === null ? "" : `; ${ignoredWords(shown.ignoredDecision)}`;
+  const closed = `it is ${shown.status}${ignored}; its timeline shows what was decided`;
+  const why = open === "" ? closed : `open are: ${open}${ignored}`;
   throw new CliError({ code: "Stale", exit: EXIT.refused, what, why, next });
 }
 
 function refusal(
+  shell: Shell,
   { settings }: Opened,
   of: { readonly run: string; readonly call: string; readonly outcome: Exclude<Decided, { kind: "accepted" }> },
 ): CliError {
@@ -138,8 +169,25 @@ function refusal(
         next,
       });
     }
+    case "noEffect": {
+      const { gates } = outcome;
+      const calls = gates.map(callOf).join(", ");
+      const now = calls === "" ? "nothing waits for a decision now" : `waiting for a decision now: ${calls}`;
+      const why = `${outcome.why}; it was delivered, and nothing follows from it; ${now}`;
+      const what = `the decision about ${call} of run ${run} had no effect`;
+      return new CliError({ code: "NoEffect", exit: EXIT.refused, what, why, next, facts: { gates } });
+    }
+    case "argsInvalid": {
+      const { asks } = outcome;
+      const what = `the arguments do not fit the tool of ${call}`;
+      const asked = asks === null ? "nothing was sent" : "the call was not run, and waits for a decision again";
+      const facts = asks === null ? {} : { gate: asks };
+      const again = asks === null ? retyped(shell, "--args", "JSON") : next;
+      const why = `${outcome.why}; ${asked}`;
+      return new CliError({ code: "ArgumentsInvalid", exit: EXIT.usage, what, why, next: again, facts });
+    }
     case "stale": {
-      const why = "the run has moved on since it was shown";
+      const why = outcome.why ?? "the run has moved on since it was shown";
       return new CliError({ code: "Stale", exit: EXIT.refused, what: `${call} waits at no gate any more`, why, next });
     }
     case "refused": {
@@ -167,6 +215,7 @@ function report(
     readonly gate: string;
     readonly as: keyof typeof DONE;
     readonly args: Json;
+    readonly stage: Accepted["stage"];
     readonly more?: Grant;
   },
 ): void {
@@ -175,4 +224,11 @@ function report(
   const what = of.call === BUDGET ? "budget" : `${of.tool} (${of.call})`;
   const amount = more === undefined ? "" : `, ${grantWords(more)} more`;
   reportAccepted(shell, opened, { document, says: `${DONE[of.as]}: ${what} of ${of.run}${amount}` });
+  if (!shell.json) shell.terminal.out(STAGES[of.stage]);
 }
+
+const STAGES = {
+  applied: "the run has taken the decision in, and it counts",
+  waits: "the decision waits in the inbox: the next beat takes it in; the same command again says what became of it",
+  unknown: "the run has taken the decision in; its history cannot be read, so what followed is not known",
+} as const;

@@ -89,7 +89,7 @@ function addRunning(program: Command, { shell, ends }: Into): void {
     .command("start <agent>")
     .description("start a run of an agent: a name from cairn.config.ts, or a file such as ./my-agent.ts")
     .option("--input <json>", "the task: JSON, @file, or - for stdin")
-    .option("--key <key>", "idempotency key: the same key gives the same run")
+    .option("--key <key>", "idempotency key: the same key gives the same run, also for 30 days after its end")
     .option("--wait", "stay until the run has ended or needs a person; works on it if nobody else does")
     .option("--tenant <name>", "whose run it is", "local")
     .option("--beat-seconds <seconds>", BEAT)
@@ -147,7 +147,10 @@ function addSteering(program: Command, { shell, ends }: Into): void {
       .description(`${description}: a gate or its call, where there are several`)
       .option("--note <text>", "why, for the record and for the model");
     if (name === "approve") {
-      decision.option("--args <json>", "run it with these arguments instead; JSON or @file");
+      decision.option(
+        "--args <json>",
+        "run it with these arguments instead, which have to fit its tool; JSON or @file",
+      );
       for (const [option, means] of GRANT_OPTIONS) decision.option(option, means);
     }
     decision.action((run: string, gate: string | undefined, _, command: Command) => {
@@ -186,6 +189,7 @@ function addSteering(program: Command, { shell, ends }: Into): void {
     .description("remove an ended run with everything that it left behind, before its time")
     .option("--keep-archive", "its archive stays, if it has one, for as long as its tier says")
     .option("--yes", "do it without asking; needed where there is no terminal to ask at")
+    .option("--forget-key", "its idempotency key too: the same key may start the work again; takes a whole run ID")
     .action((run: string, _, command: Command) => ends(purgeRun(shell, { run, flags: command.optsWithGlobals() })));
 }
 

@@ -1,6 +1,11 @@
-/** `cairn purge RUN`: removes an ended run with everything that it left behind, its archive too, before its time. */
+/**
+ * `cairn purge RUN`: removes an ended run with everything that it left behind, its archive too, before its time. Its
+ * idempotency key stays kept, unless the operator says `--forget-key`.
+ */
 import { removalsOf } from "../adapters/local/removals.ts";
+import { isRunId } from "../core/ids.ts";
 import { type Row, hasEnded } from "../protocol/row.ts";
+import type { Tombstone } from "../protocol/tombstone.ts";
 import { purge } from "../runner/purge.ts";
 import { CliError, EXIT } from "./errors.ts";
 import { type Opened, attendantOf, openExisting } from "./open.ts";
@@ -11,6 +16,7 @@ import { commandLine, count, relative, timeOfDay } from "./words.ts";
 export interface PurgeFlags extends StoreFlags {
   readonly keepArchive?: boolean;
   readonly yes?: boolean;
+  readonly forgetKey?: boolean;
 }
 
 export async function purgeRun(
@@ -20,27 +26,47 @@ export async function purgeRun(
   const opened = await openExisting(shell, flags);
   const { world, store, settings } = opened;
   const { command } = settings;
-  const run = await resolveRun(world, { text, command });
-  const { keepArchive = false } = flags;
+  const { keepArchive = false, forgetKey = false } = flags;
+  const run = forgetKey && isRunId(text) ? text : await resolveRun(world, { text, command });
   const found = await world.table.read(run, world.clock.now());
-  if (found === null) throw runGone(run, command("list"));
+  // Of a run whose data is gone the key may be left.
+  if (found === null && !forgetKey) throw runGone(run, command("list"));
   // A person is not asked to confirm what cannot be had.
-  if (!hasEnded(found)) throw stillLive(opened, found);
-  if (flags.yes !== true) await confirm(shell, opened, found);
-  const outcome = await purge(world, run, { keepArchive });
+  if (found !== null && !hasEnded(found)) throw stillLive(opened, found);
+  if (found !== null && flags.yes !== true) await confirm(shell, opened, found);
+  const outcome = await purge(world, run, { keepArchive, forgetKey });
   if (outcome.kind === "missing") throw runGone(run, command("list"));
   if (outcome.kind === "unreadable") throw runUnreadable(run, command("verify", run));
   if (outcome.kind === "live") throw stillLive(opened, outcome.row);
   if (outcome.kind === "tooEarly") throw tooEarly(opened, { run, from: outcome.from });
+  if (outcome.kind === "forgotten") return reportForgotten(shell, opened, outcome.tombstone);
   const { row } = outcome;
   // A supervisor would do it as well, if and when there is one; elsewhere the table's stream does.
   if (store !== null) removalsOf(store).finish(row);
   const { agent, status, statusSince, version } = row;
-  if (shell.json) printDocument(shell, { run, agent, status, version, purged: true });
+  if (shell.json) printDocument(shell, { run, agent, status, version, purged: true, keyForgotten: forgetKey });
   else {
     const ended = `${status} ${relative(statusSince, world.clock.now())}`;
     const kept = keepArchive ? "; if it has an archive, that stays" : "";
     shell.terminal.out(`removed ${shell.terminal.paintOut("bold", run)}  ${agent}: ${ended}, ${contentOf(row)}${kept}`);
+    shell.terminal.out(
+      forgetKey ? KEY_FREE : `its key stays kept; to free it: ${command("purge", run, "--forget-key")}`,
+    );
+  }
+  return EXIT.done;
+}
+
+const KEY_FREE = "its key is free: a start under it does the work again";
+
+/** The data was gone before; only the key was left. */
+function reportForgotten(shell: Shell, { world }: Opened, tombstone: Tombstone): number {
+  const { run, agent, status, endedAt } = tombstone;
+  if (shell.json) printDocument(shell, { run, agent, status, purged: false, keyForgotten: true });
+  else {
+    const ended = `${status} ${relative(endedAt, world.clock.now())}`;
+    const bold = shell.terminal.paintOut("bold", run);
+    shell.terminal.out(`forgot the key of ${bold}  ${agent}: ${ended}, its data was gone already`);
+    shell.terminal.out(KEY_FREE);
   }
   return EXIT.done;
 }

@@ -87,6 +87,7 @@ function head(run: Shown, { now, paint }: Style): string[] {
         ["done", [...done, ...deaths].join(", ")],
         ["spent", `${spentOf(run)}, ${tokens}`],
         ...(run.granted === null ? [] : [["granted", `${grantWords(run.granted)}, beyond its budget`] as const]),
+        ...(run.ignoredDecision === null ? [] : [["decision", ignoredWords(run.ignoredDecision)] as const]),
         ...(run.assigned === null ? [] : [["assigned", `to ${run.assigned.to}, says ${run.assigned.by}`] as const]),
         ["task", shortJson(run.task, 200)],
         ...(wakes > now ? [["goes on", relative(wakes, now)] as const] : []),
@@ -96,6 +97,10 @@ function head(run: Shown, { now, paint }: Style): string[] {
     ),
   ];
 }
+
+/** A decision that its author was told to be delivered, and that came to nothing. */
+export const ignoredWords = ({ as, by, call, why }: NonNullable<Shown["ignoredDecision"]>): string =>
+  `${as} by ${by} about ${call} had no effect: ${why}`;
 
 /** Of a run whose end is told: how long it stays, and what of it stays longer. */
 function keptOf({ keptUntil, archive }: Shown, now: number): readonly (readonly [string, string])[] {

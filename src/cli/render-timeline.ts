@@ -8,6 +8,7 @@ import type { Value } from "../core/message.ts";
 import type { TimelineEntry } from "../runner/look.ts";
 import { grantWords } from "./budget.ts";
 import type { Style } from "./paint.ts";
+import { decisionWords, messageWords } from "./render-message.ts";
 import { count, dollars, duration, relative, short, shortValue } from "./words.ts";
 
 /** What the lines so far have told. */
@@ -106,6 +107,7 @@ type Entry<K extends TimelineEntry["kind"]> = Extract<TimelineEntry, { readonly 
 function lineOf(context: Context): Line | null {
   const { story, entry, next, page } = context;
   const { paint } = page;
+  const name = (call: string): string => callName(story, call);
   switch (entry.kind) {
     case "RunStarted":
       return { says: `started with agent version ${entry.agentVersion}` };
@@ -128,7 +130,9 @@ function lineOf(context: Context): Line | null {
     case "ToolIntended":
       return null;
     case "MessageAbsorbed":
-      return entry.stage === "taken" ? messageLine({ ...context, entry }) : null;
+      return entry.stage === "taken" ? { says: messageWords(entry.body, name) } : null;
+    case "DecisionIgnored":
+      return { says: paint("yellow", `✖ ${decisionWords(entry, name)}`) };
     case "ChildStarted":
       return { says: `starts child run ${entry.child}` };
     case "RunPaused":
@@ -148,20 +152,6 @@ function lineOf(context: Context): Line | null {
     default:
       return callLine({ ...context, entry });
   }
-}
-
-function messageLine({ story, entry }: Context<Entry<"MessageAbsorbed"> & { readonly stage: "taken" }>): Line {
-  const { body } = entry;
-  if (body.kind === "user") return { says: `${body.by} says: ${short(body.text, WORDS_MAX)}` };
-  if (body.kind === "child") return { says: `child run ${body.child} ${body.status}` };
-  if (body.kind === "decision") return { says: `a decision by ${body.decision.by} was taken in` };
-  if (body.kind === "upgrade") return { says: `${body.by} lets it go on with agent version ${body.to}` };
-  if (body.kind === "compensate") {
-    const then = body.next === "cancel" ? "it ends" : "it begins again";
-    return { says: `${body.by} wants what it did undone, then ${then}` };
-  }
-  if (body.kind === "assign") return { says: `${body.by} assigns it to ${body.to}` };
-  return { says: `an answer about ${callName(story, body.call)} was taken in` };
 }
 
 function beatLine({ story, entry, next, page }: Context<Entry<"ModelCallCompleted">>): Line {

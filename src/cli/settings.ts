@@ -7,7 +7,7 @@
 import { join, resolve } from "node:path";
 import { fileURLToPath } from "node:url";
 import * as z from "zod";
-import { type Config, loadConfig } from "../agent/config.ts";
+import { type Config, limitsIn, loadConfig } from "../agent/config.ts";
 import type { Prices } from "../agent/prices.ts";
 import { InvariantViolated } from "../core/invariant.ts";
 import { type Limits, limitsFor } from "../protocol/limits.ts";
@@ -76,7 +76,7 @@ function limitsOf(
     throw usage({ what: `a beat cannot last ${said} seconds`, why: "it lasts 0.5 to 900 seconds", next });
   }
   try {
-    return limitsFor(Math.round(seconds * 1_000), changesOf(shell));
+    return limitsFor(Math.round(seconds * 1_000), { ...limitsIn(of.config ?? {}), ...changesOf(shell) });
   } catch (error) {
     if (!(error instanceof InvariantViolated)) throw error;
     throw usage({ what: "the limits do not fit together", why: error.message, next: commandLine(shell.argv) });

@@ -7,6 +7,7 @@ import { registerResolution } from "../agent/resolution.ts";
 import { DEFAULT_TENANT, isTenant, wrongWithKey } from "../core/ids.ts";
 import type { Json } from "../core/json.ts";
 import { hasEnded } from "../protocol/row.ts";
+import type { Tombstone } from "../protocol/tombstone.ts";
 import { type Started, startRun } from "../runner/start.ts";
 import { CliError, EXIT } from "./errors.ts";
 import { readJson, retyped } from "./input.ts";
@@ -67,14 +68,33 @@ async function startOrRefuse(
   const { tenant = DEFAULT_TENANT, key = null } = flags;
   const started = await startRun(world, { agent, input, tenant, idempotencyKey: key });
   if (started.kind === "invalid") throw inputInvalid(shell, { agent, why: started.why });
+  if (started.kind === "ended") throw keyEnded(shell, { world, settings }, started.tombstone);
   if (started.kind !== "conflict") return started;
+  const { run } = started;
   throw new CliError({
     code: "KeyConflict",
     exit: EXIT.refused,
-    what: `the key ${key} belongs to run ${started.row.run}, which was started with another input`,
+    what: `the key ${key} belongs to run ${run}, which was started with another input`,
     why: "one key is one run; the same input would give that run, another run needs another key",
-    next: settings.command("show", started.row.run),
-    facts: { run: started.row.run },
+    next: settings.command("show", run),
+    facts: { run },
+  });
+}
+
+/** A late retry is told that the work was done, and how it ended; starting it again takes another key, or a decision. */
+function keyEnded(
+  shell: Shell,
+  { world, settings }: Pick<Opened, "world" | "settings">,
+  { run, status, endedAt, inputDigest, expiresAtSec }: Tombstone,
+): CliError {
+  const now = world.clock.now();
+  const keptUntil = expiresAtSec * 1_000;
+  const forget = settings.command("purge", run, "--forget-key");
+  return new CliError({
+    ...{ code: "Ended", exit: EXIT.refused, facts: { run, status, endedAt, keptUntil, inputDigest } },
+    what: `the work under this key was done before: run ${run} ${status} ${relative(endedAt, now)}, and its data is gone`,
+    why: `the key is kept so that a late retry does not start the work again; it is free ${relative(keptUntil, now)}, or after \`${forget}\``,
+    next: retyped(shell, "--key", "ANOTHER_KEY"),
   });
 }
 

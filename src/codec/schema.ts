@@ -20,6 +20,7 @@ import { ARCHIVE_TIERS, type Retention } from "../core/retention.ts";
 import type { SnapshotPointer } from "../protocol/row.ts";
 import type { OpenCall, State } from "../core/state.ts";
 import { asksFor, assigned, debit, extensionWith, grant, price, spent } from "./schema-budget.ts";
+import { decisionIgnored, ignoredDecision } from "./schema-decisions.ts";
 import { action, crackSignalled, failure } from "./schema-recovery.ts";
 import { compensate, ending, saga, undo } from "./schema-saga.ts";
 import { upgrades } from "./schema-upgrades.ts";
@@ -141,6 +142,7 @@ const kinds: { readonly [K in EventKind]: z.ZodType<EventOf<K>> } = {
     argsHash: sha,
     reason: z.string(),
     expiresAt: at,
+    again: count.exactOptional(),
     budget: z.object(asksFor).exactOptional(),
   }),
   HumanApprovalReceived: z.object({
@@ -150,6 +152,7 @@ const kinds: { readonly [K in EventKind]: z.ZodType<EventOf<K>> } = {
     call: name,
     decision,
   }),
+  DecisionIgnored: decisionIgnored,
   ToolInvoked: z.object({ kind: z.literal("ToolInvoked"), at, call: name, epoch: count }),
   ToolResultRecorded: z.object({
     kind: z.literal("ToolResultRecorded"),
@@ -226,6 +229,7 @@ const openCall: z.ZodType<OpenCall> = z.object({
   probeAt: at.nullable(),
   answer: answer.nullable(),
   toolGone: z.boolean().exactOptional(),
+  askedAgain: count.exactOptional(),
   undoes: name.exactOptional(),
   otherwise: onUnknown.exactOptional(),
 });
@@ -283,6 +287,7 @@ export const storedState: z.ZodType<StoredState> = z.object({
   compensate: compensate.exactOptional(),
   attemptFrom: count.exactOptional(),
   assigned: assigned.exactOptional(),
+  ignoredDecision: ignoredDecision.exactOptional(),
   window: window.exactOptional(),
   manifest: z.array(z.object({ sha256: sha, count, bytes: count })),
   tail: messages,

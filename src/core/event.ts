@@ -137,10 +137,19 @@ interface Bodies {
     readonly reason: string;
     /** No decision by then is a denial. */
     readonly expiresAt: number;
+    /** The how many-th time that the same call is asked about, since the arguments of the last decision did not fit its tool. */
+    readonly again?: number;
     /** It is about the budget, and `call` is `budget`: what the limits were, and how many calls wait to be released. */
     readonly budget?: { readonly limits: Limits; readonly calls: number };
   };
   HumanApprovalReceived: { readonly gate: string; readonly call: string; readonly decision: Decision };
+  /** A decision was delivered and has no effect, since its gate was closed before it could be applied. */
+  DecisionIgnored: {
+    readonly gate: string;
+    readonly as: Decision["as"];
+    readonly by: string;
+    readonly why: string;
+  };
   /** The commit of this event released the call to be started by the invocation of `epoch`. */
   ToolInvoked: { readonly call: string; readonly epoch: number };
   ToolResultRecorded: {

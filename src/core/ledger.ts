@@ -66,9 +66,13 @@ export function afterSilence(call: OpenCall): "again" | "probe" | "ask" | "tell"
  * what it undoes.
  */
 export function argsOf(state: State, call: string): Value {
-  const { edited = null, undoes } = state.open.find((open) => open.call === call) ?? {};
-  if (edited !== null) return edited;
-  const of = undoes ?? call;
+  const { edited = null } = state.open.find((open) => open.call === call) ?? {};
+  return edited ?? proposedArgsOf(state, call);
+}
+
+/** The same without what a person gave an open call. */
+export function proposedArgsOf(state: State, call: string): Value {
+  const of = state.open.find((open) => open.call === call)?.undoes ?? call;
   for (const { parts } of state.messages.toReversed()) {
     for (const part of parts) {
       if (part.kind === "result" && part.call === of && part.edited !== null) return part.edited;

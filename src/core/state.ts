@@ -61,6 +61,8 @@ export interface OpenCall {
   readonly answer: Answer | null;
   /** It is unknown because the agent has no tool that could go on with it; such a tool may come back. */
   readonly toolGone?: boolean;
+  /** How often it was asked about again, since arguments that a person gave did not fit its tool. */
+  readonly askedAgain?: number;
   /** The call that it undoes: its arguments are that one's, and its tool is the undo of that one's. */
   readonly undoes?: string;
   /** What follows at `askFrom` if nobody has answered. Absent: nothing, somebody has to. */
@@ -152,6 +154,8 @@ export interface State {
   readonly attemptFrom?: number;
   /** Who is to look at the run; absent as long as nobody said so. */
   readonly assigned?: { readonly asked: number; readonly to: string; readonly by: string };
+  /** The newest decision that had no effect; absent as long as each had one. */
+  readonly ignoredDecision?: Omit<EventOf<"DecisionIgnored">, "kind">;
   /** What its model is shown of the messages besides the first one; absent as long as it is shown all of them. */
   readonly window?: EventOf<"Compacted">["window"];
   /** The canonical message list. Its sealed stretches are stored apart and come back before anyone looks. */

@@ -40,6 +40,7 @@ export const ACCEPTS: { readonly [K in EventKind]: "live" | readonly Phase[] } =
   // Also of a call behind another gate: its intent may have left nothing to do but to wait.
   ApprovalRequested: ["ExecutingTools", "AwaitingApproval", "AwaitingLLM", "RetryingLLM", "Compacting"],
   HumanApprovalReceived: ["ExecutingTools", "AwaitingApproval", "AwaitingReconcile"],
+  DecisionIgnored: "live",
   ToolInvoked: ["ExecutingTools"],
   ToolResultRecorded: ["ExecutingTools"],
   ToolCompensated: ["ExecutingTools"],
@@ -127,13 +128,15 @@ const handlers: Handlers = {
     ),
 
   ApprovalRequested: (state, event) => {
-    const { gate, call, planHash, argsHash, reason, expiresAt } = event;
+    const { gate, call, planHash, argsHash, reason, expiresAt, again } = event;
     if (call === BUDGET) return askedForMore(state, event);
     return afterCalls(
       withCall(state, call, (open) => {
-        ensure(open.status === "proposed" && open.intent !== null, `call ${call} is not intended`);
+        const isEdited = open.status === "permitted" && open.edited !== null && again !== undefined;
+        ensure(open.intent !== null && (open.status === "proposed" || isEdited), `call ${call} is not intended`);
         const asked = { gate, planHash, argsHash, reason, expiresAt, decision: null };
-        return { ...open, status: "gated", gate: asked };
+        // Whoever is asked again sees what the model asked for.
+        return { ...open, status: "gated", gate: asked, ...(isEdited ? { edited: null, askedAgain: again } : {}) };
       }),
     );
   },
@@ -155,6 +158,8 @@ const handlers: Handlers = {
       })),
     );
   },
+
+  DecisionIgnored: (state, { kind: _, ...ignoredDecision }) => ({ ...state, ignoredDecision }),
 
   ToolInvoked: (state, { call, epoch }) =>
     withCall(state, call, (open) => {

@@ -13,6 +13,8 @@
  * - Whenever a row is removed, by expiry, by `purge` or by `create` over an expired one, the world tells that its
  *   incarnation is to be cleaned up (`cleanUp` of `protocol/chain.ts`): at least once, perhaps late, never before the
  *   row is gone. Its inbox, seen and audit items stay until then.
+ * - A tombstone keeps the key of an ended run after its row is gone. It is no part of an incarnation's remains: neither
+ *   the removal of the row nor `forget` touches it. A world removes it some time after its own expiry and tells nobody.
  * - Otherwise an operation rejects only with `StoreUnreachable`; `inbox` also as it says.
  */
 import type { MessageBody } from "../core/event.ts";
@@ -34,7 +36,8 @@ import type {
 import type { Claim, ClaimOutcome } from "../protocol/row-claim.ts";
 import type { HandOver, HandOverOutcome } from "../protocol/row-hand-over.ts";
 import type { Turn, TurnOutcome } from "../protocol/turn.ts";
-import type { PurgeOutcome } from "../protocol/row-removal.ts";
+import type { Ended, PurgeOutcome } from "../protocol/row-removal.ts";
+import type { Tombstone } from "../protocol/tombstone.ts";
 
 export interface Ambiguous {
   readonly kind: "ambiguous";
@@ -61,6 +64,7 @@ export type CreateOutcome =
   | Changed<"created">
   | Changed<"exists">
   | Changed<"conflict">
+  | Ended
   | Extract<Refused, { readonly kind: "unreadable" }>
   | Ambiguous;
 export type DeliverOutcome =
@@ -89,7 +93,10 @@ export interface Page {
 }
 
 export interface RunTable {
-  /** `exists`: same run, same input. `conflict`: same run, another input or agent. An expired row is deleted first. */
+  /**
+   * `exists`: same run, same input. `conflict`: same run, another input or agent. `ended`: no row that has not expired,
+   * and a tombstone that has not. Atomic over both. An expired row is deleted first.
+   */
   create(creation: Creation): Promise<CreateOutcome>;
   claim(claim: Claim): Promise<ClaimOutcome | Ambiguous>;
   commit(commit: Commit): Promise<CommitOutcome | Ambiguous>;
@@ -102,6 +109,15 @@ export interface RunTable {
   tell(of: Of & { readonly expiresAtSec: number }): Promise<Changed<"told"> | Refused | Ambiguous>;
   /** Removes the row of a run that has ended and whose end is told; `missing` may be its own first copy's doing. */
   purge(of: Of): Promise<PurgeOutcome | Ambiguous>;
+  /**
+   * Stores the tombstone, unless one stands that is newer (`protocol/tombstone.ts`). Before the write that starts the
+   * row's time to live: the row may go at any moment after that.
+   */
+  keepKey(tombstone: Tombstone): Promise<{ readonly kind: "kept" } | Ambiguous>;
+  /** Removes the tombstone of that incarnation; one that is not there is removed. */
+  forgetKey(of: Incarnation): Promise<{ readonly kind: "forgotten" } | Ambiguous>;
+  /** Null where there is none, or where its time is over at `now`, deleted or not. */
+  readKey(run: string, now: number): Promise<Tombstone | null>;
   /** The row as it was left, judged at `now`: at 0 nothing has expired, and whatever is not deleted is there. */
   read(run: string, now: number): Promise<Row | null>;
   /**

@@ -3,6 +3,7 @@
  * and two at once; what a firing comes to is decided here, from what its schedule remembers. That is the cursor of a
  * turn, so that one firing of a schedule is decided at a time.
  */
+import { TIMES } from "./limits.ts";
 
 /** The newest firing of a schedule that was decided. Times are epoch milliseconds. */
 export interface LastFiring {
@@ -56,10 +57,13 @@ export type Verdict =
 export const LATE_MS = 5 * 60_000;
 
 /**
- * As long as this an ended run is kept at least (`limits.ts`): a key that names no run now has never named one since.
- * After that nobody can tell, and a run must not be made twice.
+ * For so long at least the key of an ended run is kept: a key that is free now has named no run since. After that it
+ * cannot be known, and a run must not be made twice.
  */
-export const CERTAIN_MS = 3_600_000;
+export const CERTAIN_MS = TIMES.keyMsMin;
+
+/** A clock that is ahead by more than this binds no later firing. */
+const AHEAD_MS = 3_600_000;
 
 /**
  * `last` is not `starting` any more: what was decided before is done first. Of two deliveries of a firing both come to the same; of two firings the older one
@@ -76,4 +80,4 @@ export function judged(last: LastFiring | null, firing: Firing): Verdict {
 }
 
 /** A clock that ran ahead decided it; it must not hold up all firings until that time has come. */
-const isFromAhead = (last: LastFiring, now: number): boolean => last.at > now + CERTAIN_MS;
+const isFromAhead = (last: LastFiring, now: number): boolean => last.at > now + AHEAD_MS;

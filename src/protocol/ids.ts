@@ -33,10 +33,17 @@ export function intentKey(
 
 /**
  * The gate of a call: what is approved is exactly this plan and these arguments. A call that changes has another gate,
- * so a late decision cannot meet it (schedule 29).
+ * so a late decision cannot meet it (schedule 29). One that is asked about again has another gate too: the message of the
+ * first decision is spent.
  */
-export function gateId(hash: Hash, of: { attempt: number; call: string; planHash: string; argsHash: string }): string {
-  return `${of.call}-${base32(hash(joined("gate", String(of.attempt), of.call, of.planHash, of.argsHash)), 26)}`;
+export function gateId(
+  hash: Hash,
+  of: { attempt: number; call: string; planHash: string; argsHash: string; again?: number | undefined },
+): string {
+  const { again } = of;
+  const asked = again === undefined ? [] : [String(again)];
+  const asks = joined("gate", String(of.attempt), of.call, of.planHash, of.argsHash, ...asked);
+  return `${of.call}-${base32(hash(asks), 26)}`;
 }
 
 /** The message id under which a decision about a gate counts: the first one does. */

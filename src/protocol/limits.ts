@@ -20,6 +20,9 @@ export const TIMES = {
   /** How long an agent may have its ended runs kept: longer than any invocation lives, shorter than objects last. */
   hotMsMin: 3_600_000,
   hotMsMax: 90 * 24 * 3_600_000,
+  /** How long the idempotency key of an ended run may be kept. Firings of schedules rely on the least. */
+  keyMsMin: 24 * 3_600_000,
+  keyMsMax: 366 * 24 * 3_600_000,
 } as const;
 
 /** Bounds of one world: how long one invocation may take and how far clocks may differ. */
@@ -42,6 +45,8 @@ export interface Limits {
   readonly idleRunMs: number;
   /** How long an ended run is kept (seed 1: 24 hours). */
   readonly retentionMs: number;
+  /** How long the idempotency key of an ended run is kept, counted from the end; where its row stays longer, for as long as that. */
+  readonly keyRetentionMs: number;
   /** Model replies of one invocation: more of them cost fewer claims and snapshots, and lose no effect. */
   readonly beatsPerInvocation: number;
   /** How long a chain waits before it hands over a run whose attempts keep failing. */
@@ -78,6 +83,7 @@ export function limitsFor(beatMs: number, change: Partial<Limits> = {}): Limits 
     settleMs: 30_000,
     idleRunMs: 30 * 24 * 3_600_000,
     retentionMs: 24 * 3_600_000,
+    keyRetentionMs: 30 * 24 * 3_600_000,
     beatsPerInvocation: 1,
     rescueMs: 60_000,
     entryAttemptsMax: 100,
@@ -93,7 +99,7 @@ export function limitsFor(beatMs: number, change: Partial<Limits> = {}): Limits 
 
 /** Relations between bounds; a world whose limits break one does not start. */
 function assertLimits(limits: Limits): void {
-  const { beatMs, drainMs, toolMs, abortGraceMs, modelMs, skewMs, settleMs, retentionMs } = limits;
+  const { beatMs, drainMs, toolMs, abortGraceMs, modelMs, skewMs, settleMs, retentionMs, keyRetentionMs } = limits;
   for (const [name, value] of Object.entries(limits)) {
     ensure(Number.isSafeInteger(value) && value > 0, `limit ${name} must be a positive whole number, not ${value}`);
   }
@@ -107,6 +113,8 @@ function assertLimits(limits: Limits): void {
   ensure(TIMES.orphanAgeMs > beatMs + skewMs, "no invocation may live until what it put counts as an orphan");
   ensure(retentionMs >= 3_600_000, "an ended run must be kept for an hour at least");
   ensure(retentionMs > beatMs + skewMs + settleMs, "retention must outlast the longest lease plus settleMs");
+  ensure(keyRetentionMs >= TIMES.keyMsMin, "the key of an ended run must be kept for a day at least");
+  ensure(keyRetentionMs <= TIMES.keyMsMax, "the key of an ended run is kept for 366 days at most");
   ensure(beatMs <= TIMES.invocationMsMax, "a beat may not take longer than an invocation may live");
 }
 

@@ -3,6 +3,7 @@
  * one incarnation only, so that whoever cleans up after it is told which one went.
  */
 import { type Changed, type Creation, type Refused, type Row, created, hasEnded, isExpired } from "./row.ts";
+import { type Tombstone, isKept } from "./tombstone.ts";
 
 export type PurgeOutcome = Changed<"purged"> | Changed<"kept"> | Refused;
 
@@ -18,11 +19,24 @@ export type Placed =
   /** The same run with the same input. */
   | Changed<"exists">
   /** The same run with another input or agent. */
-  | Changed<"conflict">;
+  | Changed<"conflict">
+  | Ended;
 
-/** Schedule 32: an expired row is not overwritten. It is removed as itself, or its prefix would never be cleaned. */
-export function placed(found: Row | null, creation: Creation): Placed {
-  if (found === null || isExpired(found, creation.now)) return { kind: "created", row: created(creation), over: found };
-  const same = found.inputDigest === creation.inputDigest && found.agent === creation.agent;
-  return { kind: same ? "exists" : "conflict", row: found };
+/** A run of that key has ended and its data is gone; the key is still kept. Whether the input was the same, the caller tells. */
+export interface Ended {
+  readonly kind: "ended";
+  readonly tombstone: Tombstone;
+}
+
+/**
+ * Schedule 32: an expired row is not overwritten. It is removed as itself, or its prefix would never be cleaned.
+ * Schedules 87 and 88: row and tombstone are judged in one atomic step with the write, or a run could come and go between.
+ */
+export function placed(found: Row | null, tombstone: Tombstone | null, creation: Creation): Placed {
+  if (found !== null && !isExpired(found, creation.now)) {
+    const same = found.inputDigest === creation.inputDigest && found.agent === creation.agent;
+    return { kind: same ? "exists" : "conflict", row: found };
+  }
+  if (tombstone !== null && isKept(tombstone, creation.now)) return { kind: "ended", tombstone };
+  return { kind: "created", row: created(creation), over: found };
 }

@@ -15,6 +15,8 @@ import { alarm } from "./alarm.ts";
 import { archiveOf, putArchive } from "./archive.ts";
 import { certainly } from "./certain.ts";
 import { type Delivered, absorbInbox, deliver } from "./inbox.ts";
+import { ignoreUnapplied } from "./ignored.ts";
+import { keepKey, keepKeyOfEnded } from "./kept-key.ts";
 import { SegmentCache, jsonOf, load } from "./load.ts";
 import { request } from "./steer.ts";
 import type { Next } from "./think.ts";
@@ -44,11 +46,16 @@ export async function commitEnd(run: ActiveRun, end: End): Promise<Next> {
     run.record({ kind: "ToolOutcomeUnknown", at: run.now, call, why, askFrom: run.now });
   }
   debitOthers(run);
+  ignoreUnapplied(run);
   debitTime(run);
   run.record({ kind: "RunEnded", at: run.now, ...end });
   // With nobody to tell and nothing to put, the end is told by its own commit.
   const isAwaited = run.row.parent !== null || run.state.children.length > 0 || archiveOf(run.row, run.state) !== null;
   const expiresAtSec = isAwaited ? null : expiryOf(run.world, run.state);
+  // Before the commit that starts the row's time to live. One that is refused leaves a record that counts for nothing.
+  if (expiresAtSec !== null) {
+    await keepKey(run.world, { row: run.row, end: { status: end.status, at: run.now }, expiresAtSec });
+  }
   const outcome = await run.commit({ release: true, unlessStirred: true, expiresAtSec });
   if (outcome === "stirred") run.restore(before);
   return "on";
@@ -68,7 +75,8 @@ const expiryOf = ({ clock, limits }: World, { retention }: State): number =>
 /**
  * What an ended run owes to others, told until it is acknowledged; whoever finds a run ended and not told repeats it.
  * Children that still run are asked to stop before anything else (schedule 44), the parent hears of the end under one
- * message id, the archive is put (schedule 50), and only then does the run's time to live start (schedule 41).
+ * message id, the archive is put (schedule 50), the key is kept (schedule 87), and only then does the run's time to live
+ * start (schedule 41).
  */
 export async function tellEnd(world: World, row: Row): Promise<void> {
   if (!hasEnded(row) || row.told) return;
@@ -77,6 +85,7 @@ export async function tellEnd(world: World, row: Row): Promise<void> {
   if (state === null) return;
   const now = world.clock.now();
   const expiresAtSec = expiryOf(world, state);
+  await keepKeyOfEnded(world, row, expiresAtSec);
   await certainly<Changed<"told"> | Refused>(
     () => world.table.tell({ run, born, now, expiresAtSec }),
     (found) => (found.told ? { kind: "told", row: found } : null),

@@ -14,9 +14,9 @@
  *   turn was another's meanwhile; a run that it starts by an older decision is there already, under the same key.
  * - A firing is delivered late, after a newer one: it starts nothing. Where runs may overlap it is started for as long as a
  *   run that it made before would still be found.
- * - The last run is purged, or its time is over: it is not alive.
- * - A decision is found unconfirmed after more than an hour, and there is no run: it may have ended and been removed, or
- *   never have been. It is not started, for that might be twice, and an alarm says so.
+ * - The last run is purged, or its time is over: it is not alive. Its tombstone says that its firing was done.
+ * - A decision is found unconfirmed after more than a day, there is no run, and no tombstone keeps its key: the run may
+ *   have ended and been forgotten, or never have been. It is not started, for that might be twice, and an alarm says so.
  */
 import * as z from "zod";
 import type { Agent } from "../agent/define.ts";
@@ -131,13 +131,20 @@ async function decide(world: World, of: Deciding): Promise<FiringOutcome> {
 async function finished(world: World, of: Deciding, last: LastFiring): Promise<LastFiring> {
   const isCertain = world.clock.now() - last.decidedAt < CERTAIN_MS;
   if (isCertain) await start(world, of, last.at);
-  else if ((await findRow(world, last.run ?? "", world.clock.now())) === null) {
-    const why = `nobody can tell any more whether the firing of ${firingKey(of.agent.name, last.at)} started it`;
+  else if (!(await wasStarted(world, last.run ?? ""))) {
+    const why = `it cannot be known any more whether the firing of ${firingKey(of.agent.name, last.at)} started it`;
     alarm(world, last.run ?? "", { what: "FiringUncertain", why });
   }
   const confirmed = { ...last, stage: "started" } as const;
   await of.memory.write(confirmed);
   return confirmed;
+}
+
+/** There is such a run, or there was one whose key is still kept. */
+/** A row that is damaged was started, too. */
+async function wasStarted(world: World, run: string): Promise<boolean> {
+  const now = world.clock.now();
+  return (await findRow(world, run, now)) !== null || (await world.table.readKey(run, now)) !== null;
 }
 
 async function start(world: World, of: Deciding, at: number): Promise<FiringOutcome> {
@@ -148,7 +155,7 @@ async function start(world: World, of: Deciding, at: number): Promise<FiringOutc
   if (started instanceof RowDamaged) return { kind: "exists", run: started.run };
   if (started.kind === "invalid") throw new Error(`the schedule of ${agent.name}: input: ${started.why}`);
   // Under this key another input is that of another version of the agent, which was there first.
-  return { kind: started.kind === "started" ? "started" : "exists", run: started.row.run };
+  return { kind: started.kind === "started" ? "started" : "exists", run: runOf(world, of, at) };
 }
 
 function asDamaged(error: unknown): RowDamaged {

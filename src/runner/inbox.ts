@@ -8,6 +8,7 @@ import type { Message } from "../ports/run-table.ts";
 import type { World } from "../ports/world.ts";
 import type { ActiveRun } from "./active-run.ts";
 import { certainly } from "./certain.ts";
+import { noteIgnored } from "./ignored.ts";
 import { knowSecrets, redactionIn } from "./secrets.ts";
 
 /** Reads the inbox if anybody stirred the run, and forgets what was absorbed by an earlier, committed beat. */
@@ -33,6 +34,7 @@ export async function absorbInbox(run: ActiveRun): Promise<boolean> {
   for (const { id: message, body } of found) {
     if (run.state.absorbed.includes(message)) continue;
     run.record({ kind: "MessageAbsorbed", at: run.now, stage: "taken", message, body });
+    noteIgnored(run, body);
   }
   if (found.length === limit) return false;
   // The count as it was before the inbox was read: whatever came since will stir again.

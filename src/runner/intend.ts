@@ -7,7 +7,7 @@ import { digestOf } from "../codec/canonical.ts";
 import { bounded, sentenceOf } from "../codec/value.ts";
 import { gateId } from "../protocol/ids.ts";
 import type { Json } from "../core/json.ts";
-import { argsOf } from "../core/ledger.ts";
+import { argsOf, proposedArgsOf } from "../core/ledger.ts";
 import { SIZES } from "../codec/limits.ts";
 import { type Value, inline } from "../core/message.ts";
 import { waitsItsTurn } from "../core/open-calls.ts";
@@ -28,6 +28,8 @@ type Judged =
       readonly tool: Tool;
       readonly args: Json;
       readonly reason: string;
+      /** The last decision gave arguments that do not fit: which time the call is asked about again. */
+      readonly again?: number;
     }
   | { readonly kind: "refused"; readonly open: OpenCall; readonly why: string };
 
@@ -92,10 +94,12 @@ function openGate(run: ActiveRun, { open, args, ...judged }: Extract<Judged, { k
   // All open calls of a run share that room in its state.
   const reason = bounded(judged.reason, Math.floor(SIZES.reasonsCharactersMax / run.state.open.length));
   const [planHash, argsHash] = [digestOf(planOf(run.state, call)), digestOf(args)];
-  const gate = gateId(run.world.hash, { attempt: run.state.attempt, call, planHash, argsHash });
+  const { again } = judged;
+  const gate = gateId(run.world.hash, { attempt: run.state.attempt, call, planHash, argsHash, again });
   const at = run.now;
   const expiresAt = at + run.world.limits.gateMs;
-  run.record({ kind: "ApprovalRequested", at, gate, call, planHash, argsHash, reason, expiresAt });
+  const asks = { gate, call, planHash, argsHash, reason, expiresAt, ...(again === undefined ? {} : { again }) };
+  run.record({ kind: "ApprovalRequested", at, ...asks });
 }
 
 /** What the model wants to do in the same breath: all calls of its reply, as it asked for them. */
@@ -117,9 +121,23 @@ async function judgeCall(run: ActiveRun, agent: Agent, open: OpenCall): Promise<
   }
   const args = await run.json(argsOf(run.state, open.call));
   const wrong = misfit(tool, args);
+  if (wrong !== null && open.edited !== null) return askAgain(run, { open, tool, wrong });
   if (wrong !== null) return { kind: "refused", open, why: bounded(`InvalidArguments: ${wrong}`) };
   const reason = open.status === "permitted" ? null : reasonToAsk(tool, args);
   return reason === null ? { kind: "fits", open, tool, args } : { kind: "gated", open, tool, args, reason };
+}
+
+/**
+ * What a person gave in place of the model's arguments does not fit. The call is not given up for it, since the person
+ * wanted it to run: the gate is opened again, and says what did not fit.
+ */
+async function askAgain(
+  run: ActiveRun,
+  { open, tool, wrong }: { readonly open: OpenCall; readonly tool: Tool; readonly wrong: string },
+): Promise<Judged> {
+  const args = await run.json(proposedArgsOf(run.state, open.call));
+  const reason = `ArgumentsInvalid: the arguments of the last decision do not fit ${open.tool}: ${wrong}`;
+  return { kind: "gated", open, tool, args, reason, again: (open.askedAgain ?? 0) + 1 };
 }
 
 /** A policy that fails asks: what nobody could judge is not started unseen. */

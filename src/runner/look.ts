@@ -7,6 +7,7 @@ import type { CommitRecord, Event, OnUnknown } from "../core/event.ts";
 import { BUDGET, extensionOf } from "../core/extension.ts";
 import { decisionId, reconcileId, upgradeId } from "../protocol/ids.ts";
 import type { Json } from "../core/json.ts";
+import { callOf } from "../core/ignored.ts";
 import { argsOf } from "../core/ledger.ts";
 import type { Message } from "../core/message.ts";
 import { lacksTool } from "../core/outstanding.ts";
@@ -103,6 +104,8 @@ export interface Shown extends Summary {
   readonly waitsFor: WaitsFor | null;
   readonly unknown: readonly UnknownCall[];
   readonly gates: readonly OpenGate[];
+  /** The newest decision that had no effect, since its gate was closed before; null as long as each had one. */
+  readonly ignoredDecision: (NonNullable<State["ignoredDecision"]> & { readonly call: string }) | null;
   /** What somebody gave it beyond the budget of its agent; null as long as nobody did. */
   readonly granted: Grant | null;
   /** Who is to look at it, also by a message that no beat has taken in yet; null as long as nobody said so. */
@@ -167,6 +170,7 @@ async function shownOf(world: World, { row, state }: Loaded): Promise<Shown> {
   const gated = open.filter(({ gate }) => gate !== null);
   const now = world.clock.now();
   const { lack } = upgradesOf(state);
+  const { ignoredDecision: ignored } = state;
   const { gate: asks, granted } = extensionOf(state);
   const isAsked = asked.length + gated.length > 0 || lack !== null || asks !== null;
   const sent =
@@ -203,6 +207,7 @@ async function shownOf(world: World, { row, state }: Loaded): Promise<Shown> {
     waitsFor: hasEnded(row) ? null : waitsFor(state, isSent),
     unknown,
     gates,
+    ignoredDecision: ignored === undefined ? null : { ...ignored, call: callOf(ignored.gate) },
     granted: Object.keys(granted).length === 0 ? null : granted,
     assigned: assignedIn(state, sent),
     result: state.result === null ? null : await json(state.result),

@@ -6,21 +6,28 @@
  * Schedule 51: whoever tells an end freezes before it puts the archive; another one puts it and tells; a person purges the
  * run; the frozen one thaws and puts the archive again, and nobody ever looks for it. So an archive is removed only when
  * everybody is dead who can have found the end untold.
+ *
+ * The idempotency key stays, unless the operator wants it forgotten: a late retry must not start the work again because
+ * the data was removed. The tombstone goes last, so a crash in between leaves a key that can be forgotten later.
  */
 import { Unreadable } from "../codec/canonical.ts";
 import { ARCHIVE_TIERS } from "../core/retention.ts";
 import { TIMES, hotMsOf } from "../protocol/limits.ts";
-import { FORMAT, type Row, hasEnded } from "../protocol/row.ts";
+import { FORMAT, type Incarnation, type Row, hasEnded } from "../protocol/row.ts";
 import type { PurgeOutcome } from "../protocol/row-removal.ts";
+import type { Tombstone } from "../protocol/tombstone.ts";
 import type { World } from "../ports/world.ts";
 import { certainly } from "./certain.ts";
 import { cleanUp, isStored } from "./clean-up.ts";
 import { tellEnd } from "./ending.ts";
 import { archiveKey } from "./keys.ts";
+import { keepKeyOfEnded } from "./kept-key.ts";
 import { SegmentCache, load } from "./load.ts";
 
 export type Purged =
   | { readonly kind: "purged"; readonly row: Row }
+  /** Its data was gone already, and now its key is as well. */
+  | { readonly kind: "forgotten"; readonly tombstone: Tombstone }
   /** It has not ended, so it is not removed. */
   | { readonly kind: "live"; readonly row: Row }
   /** Its archive may still be on its way; from then on, epoch milliseconds, it is not. */
@@ -31,11 +38,14 @@ export type Purged =
 export interface PurgeOptions {
   /** Its archive stays, and the run goes at once. */
   readonly keepArchive?: boolean;
+  /** The same key may start the work again. */
+  readonly forgetKey?: boolean;
 }
 
-export async function purge(world: World, run: string, { keepArchive = false }: PurgeOptions = {}): Promise<Purged> {
+export async function purge(world: World, run: string, options: PurgeOptions = {}): Promise<Purged> {
+  const { keepArchive = false, forgetKey = false } = options;
   const row = await world.table.read(run, world.clock.now());
-  if (row === null) return { kind: "missing" };
+  if (row === null) return forgetKey ? forgetLater(world, run) : { kind: "missing" };
   if (!hasEnded(row)) return { kind: "live", row };
   await tellEnd(world, row);
   if (!keepArchive) {
@@ -43,6 +53,8 @@ export async function purge(world: World, run: string, { keepArchive = false }: 
     if (from !== null) return { kind: "tooEarly", from };
   }
   const { born } = row;
+  // An older cairn ended runs without it.
+  if (!forgetKey) await keepKeyOfEnded(world, row, row.expiresAtSec ?? 0);
   const outcome = await certainly<PurgeOutcome>(
     () => world.table.purge({ run, born, now: world.clock.now() }),
     // Its own first copy leaves no row to be recognised in.
@@ -53,8 +65,23 @@ export async function purge(world: World, run: string, { keepArchive = false }: 
   // Its time ran out meanwhile: it goes without us.
   if (outcome.kind === "missing" && (await isStored(world, row))) return { kind: "missing" };
   await cleanUp(world, row);
+  if (forgetKey) await forget(world, row);
   return { kind: "purged", row };
 }
+
+/** The data of the run is gone, by its time or by an earlier purge; its key may still be kept. */
+async function forgetLater(world: World, run: string): Promise<Purged> {
+  const tombstone = await world.table.readKey(run, world.clock.now());
+  if (tombstone === null) return { kind: "missing" };
+  await forget(world, tombstone);
+  return { kind: "forgotten", tombstone };
+}
+
+const forget = (world: World, { run, born }: Incarnation): Promise<{ readonly kind: "forgotten" }> =>
+  certainly<{ readonly kind: "forgotten" }>(
+    () => world.table.forgetKey({ run, born }),
+    () => null,
+  );
 
 /** Null when there is none any more; else from when on it can be removed. */
 async function removeArchive(world: World, { run, born }: Row): Promise<number | null> {

@@ -9,6 +9,7 @@ import { bornFrom, runId } from "../protocol/ids.ts";
 import type { Json } from "../core/json.ts";
 import { SIZES } from "../codec/limits.ts";
 import type { Creation, Incarnation, Row } from "../protocol/row.ts";
+import type { Tombstone } from "../protocol/tombstone.ts";
 import { initialState } from "./new-run.ts";
 import type { CreateOutcome } from "../ports/run-table.ts";
 import type { World } from "../ports/world.ts";
@@ -22,8 +23,10 @@ export type Started =
   | { readonly kind: "started"; readonly row: Row }
   /** The same key and the same input: the same run. */
   | { readonly kind: "exists"; readonly row: Row }
-  /** The same key with another input. */
-  | { readonly kind: "conflict"; readonly row: Row }
+  /** The same key with another input; that run may have ended, and its data be gone. */
+  | { readonly kind: "conflict"; readonly run: string }
+  /** The same key and the same input: that run has ended, and its data is gone. */
+  | { readonly kind: "ended"; readonly tombstone: Tombstone }
   /** The input is not what the agent takes; `why` names each path. */
   | { readonly kind: "invalid"; readonly why: string; readonly issues: readonly Issue[] };
 
@@ -52,8 +55,11 @@ export async function startRun(
   const inputDigest = digestOf(task.json);
   const idempotencyKey = of.idempotencyKey ?? world.random.hex();
   const run = runId(world.hash, { tenant, agent: agent.name, idempotencyKey });
-  const found = await world.table.read(run, world.clock.now());
+  const now = world.clock.now();
+  // Spares a late retry what a creation puts; what counts is said by the creation itself.
+  const [found, tombstone] = await Promise.all([world.table.read(run, now), world.table.readKey(run, now)]);
   if (found !== null) return resumeStart(world, { row: found, inputDigest });
+  if (tombstone !== null) return endedBefore(tombstone, inputDigest);
   const creation = await prepare(world, {
     ...{ agent, tenant, run, inputDigest },
     task: task.json,
@@ -64,6 +70,7 @@ export async function startRun(
     (row) => (row.born === creation.born ? { kind: "created", row } : null),
   );
   if (outcome.kind === "unreadable") throw new Unreadable(`run ${run}: ${outcome.why}`, "RowDamaged");
+  if (outcome.kind === "ended") return endedBefore(outcome.tombstone, inputDigest);
   if (outcome.kind !== "created") return resumeStart(world, { row: outcome.row, inputDigest });
   await startExecution(world, outcome.row);
   return { kind: "started", row: outcome.row };
@@ -72,10 +79,14 @@ export async function startRun(
 /** A start that is repeated: the first one may have died between the row and the execution. */
 async function resumeStart(world: World, of: { row: Row; inputDigest: string }): Promise<Started> {
   const { row, inputDigest } = of;
-  if (row.inputDigest !== inputDigest) return { kind: "conflict", row };
+  if (row.inputDigest !== inputDigest) return { kind: "conflict", run: row.run };
   if (row.status === "queued") await startExecution(world, row);
   return { kind: "exists", row };
 }
+
+/** Schedule 87: the key was used before, and the work is not done again. */
+const endedBefore = (tombstone: Tombstone, inputDigest: string): Started =>
+  tombstone.inputDigest === inputDigest ? { kind: "ended", tombstone } : { kind: "conflict", run: tombstone.run };
 
 /** Everything that has to be durable before the row names it. */
 async function prepare(

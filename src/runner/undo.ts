@@ -12,6 +12,7 @@ import { wantsRestart } from "../core/saga.ts";
 import type { State } from "../core/state.ts";
 import { ofAttempt } from "../core/window.ts";
 import type { ActiveRun } from "./active-run.ts";
+import { ignoreUnapplied } from "./ignored.ts";
 import { toolFor } from "./tools.ts";
 import type { Next } from "./think.ts";
 import { askFromOf } from "./unknown.ts";
@@ -33,6 +34,7 @@ export function compensate(run: ActiveRun, agent: Agent): Next {
     const askFrom = askFromOf(run, toolFor(agent, each));
     run.record({ kind: "ToolOutcomeUnknown", at, call: each.call, why, askFrom });
   }
+  ignoreUnapplied(run);
   const why = asked === undefined ? "the run failed" : `${asked.by} asked for it`;
   run.record({ kind: "RecoveryDecided", at, rule: "effects are undone", why, action: { kind: "compensate" } });
   return "on";

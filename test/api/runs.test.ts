@@ -58,6 +58,28 @@ describe("a start", () => {
     expect(on.world.store.rows.size).toBe(1);
   });
 
+  test("that comes again after the data of its run is gone is told how the work ended, and starts nothing", async () => {
+    const on = desk();
+    const run = String((await start(on, "order-42")).body["run"]);
+    await drive(runnerOf(on.world, on.agent), payloadOf(on, run));
+    const { statusSince, inputDigest, expiresAtSec } = rowOf(on, run);
+    on.clock.moveTo((expiresAtSec ?? 0) * 1_000);
+    for (const isDeleted of [false, true]) {
+      if (isDeleted) on.world.store.expire(on.clock.now());
+      const late = await start(on, "order-42");
+      const keptUntil = Math.ceil((statusSince + on.world.limits.keyRetentionMs) / 1_000) * 1_000;
+      const known = { status: "completed", at: statusSince, keptUntil, inputDigest };
+      expect([late.status, late.body]).toMatchObject([409, { code: "Ended", run, ended: known }]);
+      const other = {
+        path: "/runs",
+        json: { agent: "omnivore", input: 1 },
+        headers: { "Idempotency-Key": "order-42" },
+      };
+      expect((await on.ask(other)).status).toBe(isDeleted ? 200 : 202);
+    }
+    expect([...on.world.store.rows.values()].map(({ agent }) => agent)).toEqual(["omnivore"]);
+  });
+
   test("without a key is a run of its own each time", async () => {
     const on = desk();
     expect(await started(on)).not.toBe(await started(on));

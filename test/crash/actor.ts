@@ -10,7 +10,8 @@ export const FAULTS = ["crash before", "crash after", "answer lost", "not applie
 export type FaultKind = (typeof FAULTS)[number];
 
 const CRASHES: readonly FaultKind[] = ["crash before", "crash after"];
-const CONDITIONAL = /^(table\.(create|claim|commit|park|deliver|request|handOver|tell|takeTurn|purge)|objects\.put)$/;
+const CONDITIONAL =
+  /^(table\.(create|claim|commit|park|deliver|request|handOver|tell|takeTurn|purge|keepKey|forgetKey)|objects\.put)$/;
 const PORT = /^(table|objects|chain)\./;
 
 /** A write whose answer can be lost. */

@@ -24,6 +24,9 @@ export const claimWithoutQuiet = bending((world) => ({
   },
 }));
 
+/** Schedule 87: no tombstone is written, and the row may go all the same. */
+export const endWithoutKey = bending(() => ({ keepKey: async () => ({ kind: "kept" }) }));
+
 /** Schedule 27: what was absorbed is forgotten with its item. */
 export const inboxWithoutSeen = bending(({ store }) => ({
   clearInbox: async (of) => {

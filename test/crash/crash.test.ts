@@ -30,7 +30,7 @@ test("no single fault at any call breaks a guarantee or changes what comes of th
   const { found, reached, histories } = await everyFault();
   expect(found).toEqual([]);
   expect(histories).toBeGreaterThan(200);
-  for (const operation of ["create", "claim", "commit", "park", "deliver", "tell"]) {
+  for (const operation of ["create", "claim", "commit", "park", "deliver", "keepKey", "tell"]) {
     for (const kind of FAULTS) expect(reached).toContain(`table.${operation} ${kind}`);
   }
   for (const name of ["look", "keyed", "probed", "unsafe"]) {
@@ -43,6 +43,7 @@ test.each([
   { rule: "a keyed service remembers keys", bent: { forgetsKeys: true }, violation: /^keyedOnce/ },
   { rule: "a retry takes over", bent: { bend: bends.claimWithoutRetry }, violation: /^(ends|noMistakes)/ },
   { rule: "what was absorbed stays seen", bent: { bend: bends.inboxWithoutSeen }, violation: /^messagesOnce/ },
+  { rule: "a key is kept before its row may go", bent: { bend: bends.endWithoutKey }, violation: /^keyKept/ },
   { rule: "an end asks whether somebody spoke", bent: { bend: bends.endWithoutStirs }, violation: /^messagesOnce/ },
 ])("without its rule it finds a violation: $rule", async ({ bent, violation }) => {
   const { found } = await everyFault({ ...bent, stopAtFirst: true });

@@ -51,7 +51,11 @@ export async function play(plan: Plan = {}): Promise<Played> {
   const limits = limitsFor(BEAT_MS, { settleMs: SETTLE_MS, skewMs: 200, rescueMs: 1_000, ...claims });
   const plain = memoryWorld({ clock, limits, random: seededRandom("scene") });
   const rows: Row[] = [];
-  watchRows(plain, (row) => rows.push(row));
+  const keyless: Row[] = [];
+  watchRows(plain, (row, isKeyless) => {
+    rows.push(row);
+    if (isKeyless) keyless.push(row);
+  });
   const stage = new Stage(plan, { clock, world: plan.bend?.(plain) ?? plain });
   const run = await stage.start();
   let steps = 0;
@@ -79,7 +83,7 @@ export async function play(plan: Plan = {}): Promise<Played> {
   const letters = await world.table.inbox({ ...stage.parent, now: clock.now(), limit: 9 });
   const told = letters.map(({ body }) => (body.kind === "child" ? body.status : body.kind));
   const mine = rows.filter((row) => row.run === run);
-  const seen = { world, run, rows: mine, answers, steered, steps, reached, points };
+  const seen = { world, run, rows: mine, keyless, answers, steered, steps, reached, points };
   const outside_ = { effects: outside.deeds };
   return {
     ...seen,

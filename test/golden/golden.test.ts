@@ -14,16 +14,16 @@ import { decodeSegment } from "../../src/codec/transcript.ts";
 import { limitsFor } from "../../src/protocol/limits.ts";
 import { PHASE_NAMES } from "../../src/core/phases.ts";
 import { foldAll } from "../../src/core/transition.ts";
-import { FORMAT, type Row } from "../../src/protocol/row.ts";
+import { FORMAT, type Row, UNCOUNTED } from "../../src/protocol/row.ts";
 import { SegmentCache, load } from "../../src/runner/load.ts";
 import { ledger, show, timeline } from "../../src/runner/look.ts";
 import { verify } from "../../src/runner/verify.ts";
 import { EVENT_KINDS } from "../support/build.ts";
 import {
   type GoldenArchive,
+  type GoldenMoment,
   type GoldenPhase,
   type GoldenRun,
-  type GoldenSaga,
   folderOf,
   phaseFilesOf,
   stateDigest,
@@ -38,7 +38,8 @@ const read = (format: string, name: string): unknown =>
 const phasesOf = (format: string) =>
   phaseFilesOf(Number(format)).flatMap((name) => read(format, name) as readonly GoldenPhase[]);
 
-const sagaOf = (format: string) => read(format, "saga.json") as readonly GoldenSaga[];
+const momentsOf = (format: string) =>
+  ["saga.json", "decisions.json"].flatMap((name) => read(format, name) as readonly GoldenMoment[]);
 
 test("every format up to this one is here", () => {
   expect(FORMATS.map(Number).toSorted((one, other) => one - other)).toEqual(
@@ -49,7 +50,7 @@ test("every format up to this one is here", () => {
 test("the newest holds every phase and every event there is: a new one needs a file of its own", () => {
   const phases = phasesOf(String(FORMAT));
   expect(phases.map(({ phase }) => phase).toSorted()).toEqual([...PHASE_NAMES].toSorted());
-  const known = [...phases, ...sagaOf(String(FORMAT))];
+  const known = [...phases, ...momentsOf(String(FORMAT))];
   const kinds = new Set(known.flatMap(({ journals }) => journals.map(({ kind }) => kind)));
   expect([...kinds].toSorted()).toEqual([...EVENT_KINDS].toSorted());
 });
@@ -57,7 +58,7 @@ test("the newest holds every phase and every event there is: a new one needs a f
 describe.each(FORMATS)("format %s", (format) => {
   const states = [
     ...phasesOf(format).map((golden) => ({ at: golden.phase, golden })),
-    ...sagaOf(format).map((golden) => ({ at: golden.moment, golden })),
+    ...momentsOf(format).map((golden) => ({ at: golden.moment, golden })),
   ];
 
   test.each(states)("in $at", ({ at, golden }) => {
@@ -77,7 +78,11 @@ describe.each(FORMATS)("format %s", (format) => {
     const { rows, objects, result } = read(format, "run.json") as GoldenRun;
     const world = memoryWorld({ clock: virtualClock(rows.at(-1)?.lastCheckpointAt ?? 0), limits: limitsFor(3_000) });
     for (const [key, bytes] of Object.entries(objects)) world.store.objects.set(key, unpacked(bytes));
-    const stored = rows.map((row): Row => ({ ...row, journal: row.journal === null ? null : unpacked(row.journal) }));
+    const stored = rows.map((row): Row => ({
+      ...UNCOUNTED,
+      ...row,
+      journal: row.journal === null ? null : unpacked(row.journal),
+    }));
     for (const row of stored) {
       const { state } = await load(world.objects, row, new SegmentCache());
       expect(state).toMatchObject({ phase: row.phase, spent: row.spent });

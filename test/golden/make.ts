@@ -1,6 +1,6 @@
 /**
  * `npm run golden`: writes what this format looks like today, for `golden.test.ts` to read for ever: a state of each
- * phase as a snapshot with each event that it accepts as a journal, moments of a saga likewise, one whole run with all its rows and objects, and the
+ * phase as a snapshot with each event that it accepts as a journal, moments of sagas and decisions likewise, one whole run with all its rows and objects, and the
  * archive of one. Files that are there are kept: what a release has written is never written again, and a phase that came
  * to the format later gets a file of its own. `--replace` is for a format that no
  * release has written yet.
@@ -19,6 +19,7 @@ import { accepts, fold } from "../../src/core/transition.ts";
 import { FORMAT, type Row } from "../../src/protocol/row.ts";
 import { play } from "../crash/play.ts";
 import { EVENT_KINDS, IN_PHASE, eventOf } from "../support/build.ts";
+import { DECISION_MOMENTS } from "./decisions.ts";
 import { SAGA_MOMENTS } from "./sagas.ts";
 
 interface GoldenState {
@@ -32,9 +33,15 @@ export interface GoldenPhase extends GoldenState {
   readonly phase: Phase;
 }
 
-/** A state in the middle of a saga, which no phase shows by itself. */
-export interface GoldenSaga extends GoldenState {
+/** A state that no phase shows by itself. */
+export interface GoldenMoment extends GoldenState {
   readonly moment: string;
+}
+
+export interface Moment {
+  readonly moment: string;
+  readonly state: State;
+  readonly events: readonly Event[];
 }
 
 export interface GoldenRun {
@@ -89,8 +96,8 @@ function phases(names: readonly Phase[]): readonly GoldenPhase[] {
   });
 }
 
-const sagas = (): readonly GoldenSaga[] =>
-  SAGA_MOMENTS.map(({ moment, state, events }) => ({ moment, ...golden(state, events) }));
+const momentsOf = (moments: readonly Moment[]): readonly GoldenMoment[] =>
+  moments.map(({ moment, state, events }) => ({ moment, ...golden(state, events) }));
 
 async function wholeRun(): Promise<GoldenRun> {
   const { rows, world, result } = await play();
@@ -126,7 +133,8 @@ async function main(words: readonly string[]): Promise<void> {
   const fresh = PHASE_NAMES.filter((phase) => !known.has(phase));
   if (fresh.length > 0) write(files.length === 0 ? "phases.json" : `phases-${files.length + 1}.json`, phases(fresh));
   write("run.json", await wholeRun());
-  write("saga.json", sagas());
+  write("saga.json", momentsOf(SAGA_MOMENTS));
+  write("decisions.json", momentsOf(DECISION_MOMENTS));
   write("archive.json", await archive());
 }
 

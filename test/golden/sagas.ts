@@ -1,7 +1,6 @@
 /** Moments of a run that undoes what it did, each with the events that lead on from it. */
 import type { Event } from "../../src/core/event.ts";
 import { inline } from "../../src/core/message.ts";
-import type { State } from "../../src/core/state.ts";
 import { foldAll } from "../../src/core/transition.ts";
 import {
   AT,
@@ -22,12 +21,7 @@ import {
   startedEvent,
   taken,
 } from "../support/build.ts";
-
-interface Moment {
-  readonly moment: string;
-  readonly state: State;
-  readonly events: readonly Event[];
-}
+import type { Moment } from "./make.ts";
 
 const undoable = (call: string): Event => ({ ...intended(call), undo: true }) as Event;
 

@@ -36,12 +36,12 @@ test("options of the config are those of the plan", async () => {
     ...{ memoryMb: 1_024, logRetention: "1 week", sweepMinutes: 1, concurrencyMax: 5 },
     ...{ alarmEmail: "ops@example.org", env: { SERVICES: "https://example.org" }, beatsPerInvocation: 25 },
   };
-  const config = await loaded({ beatSeconds: 300, deploy });
+  const config = await loaded({ beatSeconds: 300, keyDays: 60, deploy });
   const { beatsPerInvocation, ...options } = deploy;
   expect(planOf(config ?? {}, [{ name: "beat", folder: "/tmp/beat", digest: "0" }])).toEqual({
     deployment: expect.any(String),
     ...{ folders: { beat: "/tmp/beat" }, schedules: [], secrets: [] },
-    ...{ beatSeconds: 300, limits: { beatsPerInvocation }, options },
+    ...{ beatSeconds: 300, limits: { beatsPerInvocation, keyRetentionMs: 60 * 24 * 3_600_000 }, options },
   });
 });
 
@@ -64,6 +64,10 @@ describe("an option is refused with its path", () => {
     const [option = ""] = path.split(".");
     const refused = loaded({ deploy: { [option]: value } });
     await expect(refused).rejects.toThrow(new RegExp(`\\n {2}config\\.deploy\\.${path.replace(".", "\\.")}: `));
+  });
+
+  test.each([0.9, 367, "30"])("keyDays: %j", async (keyDays) => {
+    await expect(loaded({ keyDays: keyDays as number })).rejects.toThrow(/\n {2}config\.keyDays: /);
   });
 
   test("one that is unknown", async () => {

@@ -183,6 +183,23 @@ const OPERATIONS: readonly Operation[] = [
     },
   },
   {
+    name: "the key of a run is kept",
+    meets: "PutItem",
+    act: async ({ run, born }) => {
+      const end = { status: "completed", endedAt: Date.now(), epoch: 1, expiresAtSec: 9_999_999_999 } as const;
+      const tombstone = { run, born, agent: "caller", inputDigest: "digest", ...end };
+      expect(
+        await certainly(
+          () => world.table.keepKey(tombstone),
+          () => null,
+        ),
+      ).toEqual({ kind: "kept" });
+    },
+    holds: async (_, { run, born }) => {
+      expect(await world.table.readKey(run, Date.now())).toMatchObject({ run, born, status: "completed" });
+    },
+  },
+  {
     name: "an ended run is removed, and told as removed",
     meets: "DeleteItem",
     before: toTheEnd,
@@ -215,7 +232,7 @@ describe.each(OPERATIONS)("$name", ({ meets, before, act, holds }) => {
 describe("an expired run makes room for the next one under its name", () => {
   const meetings = FAULTS.flatMap((fault) => [
     { fault, meets: "DeleteItem" },
-    { fault, meets: "PutItem" },
+    { fault, meets: "TransactWriteItems" },
   ]);
   test.each(meetings)("$fault at $meets", async ({ fault, meets }) => {
     const agent = caller(0);
@@ -223,6 +240,7 @@ describe("an expired run makes room for the next one under its name", () => {
     const payload = await started(world, { agent, ...name });
     await driven(runnerOf(world, agent), payload);
     const now = ((await world.table.read(payload.run, Date.now()))?.expiresAtSec ?? 0) * 1_000;
+    await world.table.forgetKey(payload);
     proxy.meet(fault, (request) => request === meets);
     const later = { ...world, clock: { ...world.clock, now: () => now } };
     const next = await started(later, { agent, ...name });

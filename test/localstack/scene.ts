@@ -37,7 +37,7 @@ export async function started(
 ): Promise<Payload> {
   const { agent, tenant, key: idempotencyKey } = of;
   const outcome = await again(() => startRun(world, { agent, input: {}, tenant, idempotencyKey }));
-  if (outcome.kind === "invalid") throw new Error(outcome.why);
+  if (!("row" in outcome)) throw new Error(`it was not started: ${outcome.kind}`);
   const { run, born, chain, epoch } = outcome.row;
   return { run, born, chain, epoch };
 }

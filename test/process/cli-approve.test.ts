@@ -1,4 +1,6 @@
 /** A call that has to be approved: the run waits without a process, and each decision goes its own way. */
+import { renameSync } from "node:fs";
+import { join } from "node:path";
 import { type TestContext, describe, expect, it } from "vitest";
 import { type Desk, cairn, desk, documentOf, input, linesOf } from "../support/cli.ts";
 
@@ -50,6 +52,54 @@ describe.concurrent("a call that has to be approved", () => {
     expect((await cairn(at, START)).exit).toBe(0);
     expect(await key()).not.toBe(before);
     expect((await cairn(at, ["timeline", run])).out).toMatch(/changed and approved by[^]*paid for step 7/);
+  });
+
+  it("refuses arguments that do not fit the tool before anything is sent, and names the path", async (context) => {
+    const { at, run } = await gated(context);
+    const said = ["approve", run, "c1", "--args", '{"step":"seven"}'];
+    const { exit, err } = await cairn(at, said);
+    expect([exit, err]).toEqual([
+      2,
+      expect.stringMatching(/error ArgumentsInvalid: the arguments do not fit the tool of c1/),
+    ]);
+    expect(err).toMatch(/why: step: Invalid input[^]*nothing was sent/);
+    expect(err).toMatch(/next: npx cairn approve \S+ c1 --args JSON/);
+    expect(await documentOf(at, said)).toMatchObject({ error: { code: "ArgumentsInvalid" } });
+    expect(await documentOf(at, ["show", run])).toMatchObject({ gates: [{ call: "c1", decided: false }] });
+    // Where the agent's file is gone nothing can be checked: the decision waits for a beat, which asks again.
+    const file = join(at.dir, "clerk.ts");
+    renameSync(file, `${file}.away`);
+    expect(await documentOf(at, said)).toMatchObject({ accepted: true, stage: "waits" });
+    renameSync(`${file}.away`, file);
+    const again = await cairn(at, START);
+    expect([again.exit, again.out]).toEqual([4, expect.stringMatching(/do not fit pay: step: Invalid input/)]);
+    expect(await documentOf(at, ["show", run])).toMatchObject({ gates: [{ call: "c1", args: { step: 1 } }] });
+  });
+
+  it("that is approved and then cancelled says what became of the approval, in every look", async (context) => {
+    const { at, run } = await gated(context);
+    const gate = String(((await documentOf(at, ["show", run]))["gates"] as { gate: string }[])[0]?.gate);
+    const said = await cairn(at, ["approve", run]);
+    expect([said.exit, said.out]).toEqual([0, expect.stringContaining("the decision waits in the inbox")]);
+    expect((await cairn(at, ["cancel", run])).exit).toBe(0);
+    const moot = await documentOf(at, ["approve", run]);
+    expect(moot).toMatchObject({
+      error: { code: "NoEffect", why: expect.stringContaining("is being cancelled"), gates: [] },
+    });
+    await cairn(at, START);
+    const shown = await documentOf(at, ["show", run]);
+    expect(shown).toMatchObject({ status: "cancelled", ignoredDecision: { gate, call: "c1", as: "approve" } });
+    expect((await cairn(at, ["show", run])).out).toMatch(
+      /decision +approve by .* about c1 had no effect: the run is being/,
+    );
+    expect((await cairn(at, ["timeline", run])).out).toMatch(
+      /✖ approve by .* about pay \(c1\) had no effect: the run is/,
+    );
+    const late = await cairn(at, ["approve", run]);
+    expect([late.exit, late.err]).toEqual([
+      4,
+      expect.stringMatching(/why: it is cancelled; approve by .* had no effect/),
+    ]);
   });
 
   it("refuses what names no open gate before any write", async (context) => {

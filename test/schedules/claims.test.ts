@@ -9,6 +9,7 @@ import { ledger, transcript } from "../../src/runner/look.ts";
 import { request, send } from "../../src/runner/steer.ts";
 import { calls, replied, startedEvent } from "../support/build.ts";
 import { begin, cleanRemoved } from "../support/drive.ts";
+import { keyExpires } from "../support/remains.ts";
 import { BEAT_MS, SKEW_MS, actor, chainedStage, replyOf, rowOf } from "../support/stage.ts";
 import { ahead, dyingAfter, enterTool, frozenBefore, hear, leave } from "../support/steps.ts";
 import { perform, playOut, rest, start, step, takeUp } from "../support/steps.ts";
@@ -62,7 +63,7 @@ test("schedule 19: a run expires, its key is used again; an old invocation and a
   hear(on, old, null);
   await playOut(on, agent);
   expect(rowOf(on, run)).toMatchObject({ status: "completed", told: true });
-  on.clock.moveTo((rowOf(on, run).expiresAtSec ?? 0) * 1_000);
+  keyExpires(on, run);
   const fresh = await start(on.world, { agent, key: "k" });
   expect(fresh.run).toBe(run);
   expect(fresh.born).not.toBe(before.born);
@@ -143,7 +144,7 @@ test("schedule 32: an expired row that nobody deleted yet is not overwritten: it
   const words = { run, text: "hello", by: "ann", id: "w1" };
   expect(await send(on.world, words)).toEqual({ kind: "delivered" });
   await playOut(on, agent);
-  on.clock.moveTo((rowOf(on, run).expiresAtSec ?? 0) * 1_000);
+  keyExpires(on, run);
   expect(on.world.store.rows.get(run)?.born).toBe(born);
   const next = await start(on.world, { agent, key: "k" });
   expect(on.world.store.removed).toEqual([{ run, born }]);

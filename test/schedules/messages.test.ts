@@ -4,7 +4,8 @@ import type { Answer, Decision } from "../../src/core/event.ts";
 import { gateId } from "../../src/protocol/ids.ts";
 import { decide } from "../../src/runner/gate.ts";
 import { SegmentCache, load } from "../../src/runner/load.ts";
-import { ledger, transcript } from "../../src/runner/look.ts";
+import { askToUndo } from "../../src/runner/compensate.ts";
+import { ledger, show, timeline, transcript } from "../../src/runner/look.ts";
 import { reconcile } from "../../src/runner/reconcile.ts";
 import { request, send } from "../../src/runner/steer.ts";
 import type { World } from "../../src/ports/world.ts";
@@ -108,7 +109,7 @@ test("schedule 13: time is up at a gate, an approval is acknowledged, the denial
   const on = chainedStage();
   const { run, gate, agent, decideAs, runs } = await gated(on);
   on.clock.moveTo(gate.expiresAt);
-  const act = async () => expect(await decideAs("approve")).toEqual({ kind: "accepted" });
+  const act = async () => expect(await decideAs("approve")).toMatchObject({ kind: "accepted" });
   await step(on, agent, beforeCommit(on, { when: () => true, act }));
   await playOut(on, agent);
   expect(runs()).toBe(1);
@@ -172,13 +173,13 @@ test("schedule 29: a decision about another gate, or an answer to no question, t
   const { run, gate, agent, decideAs, runs } = await gated(on);
   const { planHash } = gate;
   const wrong = gateId(on.world.hash, { attempt: 1, call: "c1", planHash, argsHash: on.world.hash("other arguments") });
-  expect(await decideAs("approve", wrong)).toEqual({ kind: "stale", gates: [gate.gate] });
+  expect(await decideAs("approve", wrong)).toEqual({ kind: "stale", gates: [gate.gate], why: null });
   expect(await say(on.world, run, "retry")).toEqual({ kind: "stale", unknown: [] });
   expect(on.world.store.messages.size).toBe(0);
   expect(rowOf(on, run).stirs).toBe(0);
   await playOut(on, agent);
   expect(runs()).toBe(0);
-  expect(await decideAs("approve")).toEqual({ kind: "accepted" });
+  expect(await decideAs("approve")).toMatchObject({ kind: "accepted" });
   await playOut(on, agent);
   expect(runs()).toBe(1);
 });
@@ -225,4 +226,35 @@ test("schedule 49: a person looks at a gate, it expires, and then their approval
   slow.thaw();
   expect(await late).toMatchObject({ kind: "duplicate", decision: { as: "deny", by: "expiry" } });
   expect((await ledger(on.world, run))?.[0]).toMatchObject({ status: "failed" });
+});
+
+test("schedule 90: a run is to begin again; approvals are delivered before it does and after, and neither runs anything", async () => {
+  const on = chainedStage();
+  const { run, agent, gate, decideAs, runs } = await gated(on);
+  // Both have looked; one of them is slow.
+  const slow = frozenBefore(on.world, "deliver");
+  const said = { run, gate: gate.gate, as: "approve", args: null, by: "bob", note: null } as const;
+  const late = decide(slow.world, said);
+  await rest();
+  expect(await askToUndo(on.world, { run, next: "restart", by: "cyd" })).toBe("accepted");
+  const { version } = rowOf(on, run);
+  // Nothing of the run has moved yet: its gate is open for whoever looks.
+  expect(await decideAs("approve")).toEqual({ kind: "accepted", stage: "waits" });
+  expect(rowOf(on, run).version).toBe(version);
+  await playOut(on, agent);
+  const [open] = (await show(on.world, run))?.gates ?? [];
+  expect(open?.gate).not.toBe(gate.gate);
+  const told = { kind: "noEffect", why: expect.stringContaining("begin again"), gates: [open?.gate] };
+  expect(await decideAs("approve")).toEqual(told);
+  slow.thaw();
+  expect(await late).toEqual(told);
+  const ignored = ((await timeline(on.world, { run, after: 0 })) ?? []).filter(
+    ({ kind }) => kind === "DecisionIgnored",
+  );
+  expect(ignored).toMatchObject([{ gate: gate.gate, as: "approve", by: "ann" }]);
+  expect(await show(on.world, run)).toMatchObject({
+    attempt: 2,
+    ignoredDecision: { call: "c1", as: "approve", by: "ann" },
+  });
+  expect(runs()).toBe(0);
 });

@@ -127,13 +127,18 @@ function damageStops({ record }: Simulated): readonly string[] {
 
 /**
  * A call that waits at a gate is released only after a decision that lets it run, and the decision that was accepted is
- * the one that counts; only expiry decides without anybody.
+ * the one that counts, or the run says that it was ignored; only expiry decides without anybody.
  */
 function gatesHold(history: Simulated): readonly string[] {
   const violations: string[] = [];
   const waiting = new Set<string>();
   const decided = new Map<string, { readonly as: string; readonly by: string }>();
+  const ignored = new Set<string>();
   for (const event of eventsOf(history)) {
+    if (event.kind === "DecisionIgnored") {
+      if (ignored.has(event.gate)) violations.push(`${event.gate} is ignored twice`);
+      ignored.add(event.gate);
+    }
     if (event.kind === "ApprovalRequested") waiting.add(event.call);
     if (event.kind === "ToolInvoked" && waiting.has(event.call)) violations.push(`${event.call} passed its gate`);
     if (event.kind !== "HumanApprovalReceived") continue;
@@ -145,11 +150,14 @@ function gatesHold(history: Simulated): readonly string[] {
   for (const [index, { gate, as }] of accepted.entries()) {
     if (accepted.findIndex((other) => other.gate === gate) !== index) violations.push(`${gate} is accepted twice`);
     const counts = decided.get(gate);
-    const { phase, attempt } = replay(history).state;
-    // What waited at a gate when its attempt failed is never begun.
-    const isMissed = counts === undefined && phase === "Completed" && attempt === 1;
+    // What waited at a gate when its attempt failed is never begun, and its decision is said to be ignored (schedule 90).
+    const isMissed = counts === undefined && !ignored.has(gate);
     if (isMissed || (counts !== undefined && counts.as !== as))
       violations.push(`${gate}: ${as} was accepted and does not count`);
+  }
+  for (const { gate, as } of history.decisions.filter(({ outcome }) => outcome === "noEffect")) {
+    if (decided.get(gate)?.as === as && !accepted.some((other) => other.gate === gate))
+      violations.push(`${gate}: ${as} counts, and its sender was told that it has no effect`);
   }
   return violations;
 }

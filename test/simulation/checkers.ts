@@ -34,6 +34,7 @@ const CHECKERS: Readonly<Record<string, Checker>> = {
   messagesOnce,
   wordsAnswered,
   cancelled,
+  keyKept,
   archivedWhole: wrongWithArchive,
 };
 
@@ -91,6 +92,15 @@ function nothingFalls(history: History, leave: Leave): readonly string[] {
     return JSON.stringify(was) === JSON.stringify(is) ? null : `a run that had ended changed in epoch ${row.epoch}`;
   });
   return judge(history, leave);
+}
+
+/** Schedule 87: from when a row may go on its key is kept. Schedule 89: what is kept tells of the end that was committed. */
+function keyKept(history: History): readonly string[] {
+  const without = history.keyless.map(({ run }) => `the row of ${run} could go while its key was not kept`);
+  const { run, born, status, told } = finalRow(history);
+  const kept = history.world.store.tombstones.get(run);
+  const isRight = kept?.born === born && kept.status === status;
+  return told && !isRight ? [...without, `the run is ${status}, and its tombstone says ${kept?.status}`] : without;
 }
 
 function oneEnd({ rows }: History): readonly string[] {

@@ -1,6 +1,7 @@
 /** A history that is over, as checkers, witnesses and people read it. */
 import type { MemoryWorld } from "../../src/adapters/memory/world.ts";
 import type { Row } from "../../src/protocol/row.ts";
+import type { Tombstone } from "../../src/protocol/tombstone.ts";
 import type { Decided } from "./gates.ts";
 import type { Plan } from "./modes.ts";
 import type { Effect, Services } from "./services.ts";
@@ -15,6 +16,8 @@ export interface History {
   readonly run: string;
   /** Every row that was ever stored, in order. */
   readonly rows: readonly Row[];
+  /** Those that could go from the moment on at which they were stored, while no tombstone outlived them. */
+  readonly keyless: readonly Row[];
   readonly outside: { readonly effects: readonly Effect[] };
   /** What a person answered, and what was made of it. */
   readonly answers: readonly Answered[];
@@ -57,6 +60,7 @@ export function historyOf(sim: Sim, of: Pick<Simulated, "seed" | "calm" | "ended
     world,
     run,
     rows,
+    keyless: record.keyless,
     outside: outside.services,
     answers,
     steered,
@@ -66,11 +70,14 @@ export function historyOf(sim: Sim, of: Pick<Simulated, "seed" | "calm" | "ended
   return { ...of, ...seen, plan, record, stored: record.rows, faults, decisions: sim.decisions, paid: outside.paid() };
 }
 
-/** Tells of every row as it is stored, by wrapping the map that holds them. */
-export function watchRows({ store }: MemoryWorld, tell: (row: Row) => void): void {
+/** Tells of every row as it is stored, and whether its key is kept, by wrapping the map that holds them. */
+export function watchRows({ store }: MemoryWorld, tell: (row: Row, isKeyless: boolean) => void): void {
   const set = store.rows.set.bind(store.rows);
   store.rows.set = (run, row) => {
-    if (store.rows.get(run) !== row) tell(row);
+    if (store.rows.get(run) !== row) tell(row, isKeyless(row, store.tombstones.get(run) ?? null));
     return set(run, row);
   };
 }
+
+const isKeyless = ({ born, expiresAtSec }: Row, tombstone: Tombstone | null): boolean =>
+  expiresAtSec !== null && (tombstone?.born !== born || tombstone.expiresAtSec < expiresAtSec);

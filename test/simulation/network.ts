@@ -25,6 +25,9 @@ export const MEETS: { readonly [O in Operation]: readonly FaultKind[] } = {
   "table.takeTurn": CONDITIONAL,
   // An end that somebody else waits for: each call of it is enumerated in `test/crash`.
   "table.tell": [],
+  "table.keepKey": CONDITIONAL,
+  "table.readKey": ANY,
+  "table.forgetKey": [],
   "table.read": ANY,
   "table.inbox": ANY,
   "table.clearInbox": ANY,

@@ -57,7 +57,9 @@ const UPGRADES = [
 ];
 
 const DECISIONS = [
-  ...["approve", "deny", "edit"].flatMap((as) => [`decision ${as} accepted`, `decision ${as} duplicate`]),
+  ...["approve", "deny", "edit"].flatMap((as) =>
+    ["accepted", "duplicate", "noEffect"].map((outcome) => `decision ${as} ${outcome}`),
+  ),
   "decision approve stale",
 ];
 

@@ -66,6 +66,7 @@ export class Recorder {
   readonly calls: Call[] = [];
   readonly notes: Note[] = [];
   readonly rows: StoredRow[] = [];
+  readonly keyless: Row[] = [];
   readonly telemetry: TelemetryRecord[] = [];
   /** Which faults met what, for the reach table. */
   readonly reached = new Set<string>();
@@ -108,8 +109,9 @@ export class Recorder {
     this.note(who, `MISTAKE ${words}`);
   }
 
-  row(row: Row): void {
+  row(row: Row, isKeyless: boolean): void {
     this.rows.push({ order: this.next(), row });
+    if (isKeyless) this.keyless.push(row);
   }
 }
 

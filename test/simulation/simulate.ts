@@ -88,7 +88,7 @@ function simOf(seed: string, mode: Mode): Sim {
   const change = { ...bounds, beatsPerInvocation, chainClaimsMax };
   const limits = limitsFor(BEAT_MS, change);
   const world = memoryWorld({ clock: offBy(clock, chainOffsetMs), limits, random: seededRandom(seed) });
-  watchRows(world, (row) => record.row(row));
+  watchRows(world, (row, isKeyless) => record.row(row, isKeyless));
   const sim: Sim = {
     ...{ plan, clock, world, chainOffsetMs, chances, record },
     outside: outside({

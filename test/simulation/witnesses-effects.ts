@@ -90,6 +90,8 @@ export const witnessesEffects: Witnesses = {
       const isUsed = events("AgentChanged").some((changed) => changed.event.to === to);
       return !isUsed && events("RecoveryDecided").some((next) => next.order >= order && isHoldOf(next.event, to));
     }),
+  // It was accepted, and the attempt that its gate belonged to ended before it was applied.
+  90: ({ events }) => events("DecisionIgnored").length > 0,
   26: ({ events }) =>
     events("RunEnded").some(({ event }) => event.status === "failed" && event.failure.code === "CrashLoop"),
   28: ({ history }) => history.record.exits > 0,

@@ -33,7 +33,7 @@ export function over<Sent, Outcome>(network: Network, write: (sent: Sent) => Pro
   return { sent, send };
 }
 
-export type Operation = "create" | "claim" | "commit" | "park" | "handOver" | "tell";
+export type Operation = "create" | "claim" | "commit" | "park" | "handOver" | "tell" | "keepKey";
 
 /** A world whose writes of one kind go over that network. */
 export function worldOver(world: World, operation: Operation, network: Network) {

@@ -238,6 +238,7 @@ export function eventOf(kind: EventKind, phase: Phase): Event {
     ToolIntended: intended("c1"),
     ApprovalRequested: phase === "ExecutingTools" ? gated("c2") : askedForMore(),
     HumanApprovalReceived: approved(isMany ? "c5" : phase === "AwaitingReconcile" ? "c2" : "c1"),
+    DecisionIgnored: { kind: "DecisionIgnored", at: AT, gate: "c1-gate", as: "approve", by: "ada", why: "it ended" },
     ToolInvoked: invoked("c2"),
     ToolResultRecorded: resulted("c3"),
     ToolCompensated: {

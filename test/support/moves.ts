@@ -174,6 +174,7 @@ export function asides(state: State, { pause }: View): readonly Move[] {
     ...(state.children.length < 2
       ? [move({ kind: "ChildStarted", at: AT, child: `local-child${state.children.length}` })]
       : []),
+    ...(state.messages.length % 8 === 5 ? [move(ignored)] : []),
     { events: () => [], asks: { pause: !pause } },
     ...wishes(state),
     ...(pause ? [{ events: () => [], asks: { pause: false } }] : []),
@@ -183,6 +184,8 @@ export function asides(state: State, { pause }: View): readonly Move[] {
       : []),
   ];
 }
+
+const ignored: Event = { kind: "DecisionIgnored", at: AT, gate: "c1-gate", as: "deny", by: "ada", why: "it ended" };
 
 const debit = (tokensIn: number, toolCalls = 0): Event => ({
   kind: "BudgetDebited",

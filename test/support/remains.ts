@@ -33,6 +33,13 @@ export async function finish(on: Stage, { run, born }: Incarnation): Promise<Row
 /** A run of that key from its start to its end, which is told. */
 export const endedRun = async (on: Stage, key: string): Promise<Row> => finish(on, await startKeyed(on, key));
 
+/** Time passes until neither the data nor the key of that ended run is kept. */
+export function keyExpires({ clock, world }: Stage, run: string): void {
+  const tombstone = world.store.tombstones.get(run);
+  if (tombstone === undefined) throw new Error(`no key of ${run} is kept`);
+  clock.moveTo(tombstone.expiresAtSec * 1_000);
+}
+
 /** Everything of that incarnation that the store holds, by kind. */
 export function remains({ world }: Stage, { run, born }: Incarnation) {
   const { rows, objects, messages } = world.store;

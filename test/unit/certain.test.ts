@@ -52,7 +52,7 @@ async function ended(operation: Operation, network: Network) {
   return { route, acts, rules, sent: unreliable.sent, row: await rowOf(world, payload) };
 }
 
-describe.each(["create", "claim", "commit", "tell"] as const)("any %s", (operation) => {
+describe.each(["create", "claim", "commit", "tell", "keepKey"] as const)("any %s", (operation) => {
   test.each(FATES)("%s: the run does not notice", async (...fates) => {
     const { route, acts, rules, sent, row } = await ended(operation, { fates });
     expect({ route, acts, rules }).toEqual({ route: "done", acts: 1, rules: [] });

@@ -78,13 +78,17 @@ async function faultsIn(act: Act, fresh: () => Promise<Scene>): Promise<readonly
 }
 
 const purging: Act = (world, { run }) => purge(world, run);
+const forgetting: Act = (world, { run }) => purge(world, run, { forgetKey: true });
 const cleaning: Act = (world, row) => cleanUp(world, row);
 
 describe("a purge", () => {
   test("that meets a fault anywhere is whole once somebody asks again and its removal was followed", async () => {
     const faults = await faultsIn(purging, scene);
     expect(new Set(faults.map(({ name }) => name))).toEqual(
-      new Set(["table.read", "objects.get", "table.tell", "table.purge", "objects.removeUnder", "table.forget"]),
+      new Set([
+        ...["table.read", "objects.get", "table.keepKey", "table.tell", "table.purge"],
+        ...["objects.removeUnder", "table.forget"],
+      ]),
     );
     for (const fault of faults) {
       const at = await scene();
@@ -92,9 +96,23 @@ describe("a purge", () => {
       await purging(at.on.world, at.row);
       await cleanRemoved(at.on.world, upkeep(at.on.world));
       expect(remains(at.on, at.row), `${fault.name} ${fault.kind}`).toEqual(NOTHING);
+      expect(at.on.world.store.tombstones.get(at.row.run)).toMatchObject({ born: at.row.born });
       await readable(at.on, at.neighbour);
     }
     expect(faults.length).toBeGreaterThan(15);
+  });
+
+  test("that forgets the key and meets a fault anywhere has forgotten it once the operator asks again", async () => {
+    const faults = await faultsIn(forgetting, scene);
+    expect(faults.map(({ name }) => name)).toContain("table.forgetKey");
+    for (const fault of faults) {
+      const at = await scene();
+      await actWith(forgetting, at, fault);
+      await forgetting(at.on.world, at.row);
+      await cleanRemoved(at.on.world, upkeep(at.on.world));
+      expect(remains(at.on, at.row), `${fault.name} ${fault.kind}`).toEqual(NOTHING);
+      expect([...at.on.world.store.tombstones.keys()], `${fault.name} ${fault.kind}`).toEqual([at.neighbour.run]);
+    }
   });
 
   test("that nobody repeats has removed everything or nothing", async () => {

@@ -25,7 +25,7 @@ const waiting: Shown = {
     label: "waiting for its agent",
   },
   ...{ createdAt: AT, startedAt: AT, statusSince: AT, lastCheckpointAt: AT, task: {}, agentVersion: "1" },
-  ...{ keptUntil: null, archive: null, granted: null, assigned: null },
+  ...{ keptUntil: null, archive: null, granted: null, assigned: null, ignoredDecision: null },
   ...{
     spent: { usd: 0, tokensIn: 0, tokensOut: 0 },
     unknown: [],

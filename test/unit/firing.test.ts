@@ -56,8 +56,11 @@ describe("overlap", () => {
     expect(await at(of, second)).toMatchObject({ kind: "started" });
     expect(await of.fire(second - 1)).toMatchObject({ kind: "started" });
     expect(await of.fire(second - 1)).toMatchObject({ kind: "exists" });
-    expect(await of.fire(first)).toEqual({ kind: "late" });
-    expect(of.mostAlive()).toBe(2);
+    // Its key is kept for a day at least, so the older run is certain never to have been.
+    expect(await of.fire(first)).toMatchObject({ kind: "started" });
+    of.on.clock.moveTo(first + CERTAIN_MS);
+    expect(await of.fire(first - 1)).toEqual({ kind: "late" });
+    expect(of.mostAlive()).toBe(3);
     expect(await remembered(of)).toMatchObject({ at: second, stage: "started" });
   });
 });
@@ -126,6 +129,46 @@ describe("a decision that nobody confirmed", () => {
     expect(of.created).toEqual([of.runOf(first)]);
   });
 
+  test("is confirmed by the tombstone of its run, however late, and raises no alarm", async () => {
+    const of = plot(scheduled());
+    const first = hourOf(of) + HOUR;
+    await unconfirmed(of, first);
+    const [run, now] = [of.runOf(first), of.on.clock.now()];
+    const kept = {
+      run,
+      born: "b",
+      agent: "actor",
+      inputDigest: "d",
+      status: "completed",
+      endedAt: now,
+      epoch: 1,
+    } as const;
+    await of.on.world.table.keepKey({ ...kept, expiresAtSec: (now + 30 * CERTAIN_MS) / 1_000 });
+    of.on.clock.moveTo(first + CERTAIN_MS);
+    expect(await of.fire(first)).toEqual({ kind: "exists", run });
+    expect([of.created, of.on.alarms]).toEqual([[], []]);
+  });
+
+  test("whose run has ended and gone meanwhile is done: nothing is started again", async () => {
+    const of = plot(scheduled());
+    const first = hourOf(of) + HOUR;
+    await unconfirmed(of, first);
+    const [run, now] = [of.runOf(first), of.on.clock.now()];
+    const kept = {
+      run,
+      born: "b",
+      agent: "actor",
+      inputDigest: "d",
+      status: "completed",
+      endedAt: now,
+      epoch: 1,
+    } as const;
+    await of.on.world.table.keepKey({ ...kept, expiresAtSec: (now + 30 * CERTAIN_MS) / 1_000 });
+    of.on.clock.moveTo(first + CERTAIN_MS - HOUR);
+    expect(await of.fire(first)).toEqual({ kind: "exists", run });
+    expect([of.created, of.on.alarms]).toEqual([[], []]);
+  });
+
   test("is left alone after that, with an alarm, since its run may have been there and be gone", async () => {
     const of = plot(scheduled());
     const first = hourOf(of) + HOUR;
@@ -136,8 +179,8 @@ describe("a decision that nobody confirmed", () => {
     expect(of.created).toEqual([of.runOf(first + HOUR)]);
   });
 
-  test("rests on ended runs being kept for so long", () => {
-    expect(() => limitsFor(60_000, { retentionMs: CERTAIN_MS - 1 })).toThrow("kept for an hour");
+  test("rests on the keys of ended runs being kept for so long", () => {
+    expect(() => limitsFor(60_000, { keyRetentionMs: CERTAIN_MS - 1 })).toThrow("kept for a day");
   });
 });
 

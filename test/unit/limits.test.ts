@@ -31,6 +31,7 @@ describe("limits for a beat", () => {
         settleMs: 30_000,
         idleRunMs: 2_592_000_000,
         retentionMs: 86_400_000,
+        keyRetentionMs: 2_592_000_000,
         rescueMs: MINUTE,
         chainClaimsMax: 1_200,
         overdueMs: MINUTE,
@@ -55,6 +56,8 @@ describe("refused", () => {
     ["clocks that differ by a minute are broken", { skewMs: MINUTE }],
     ["until what it put counts as an orphan", { beatMs: 86_400_000 }],
     ["must be kept for an hour", { retentionMs: 3_599_999 }],
+    ["the key of an ended run must be kept for a day", { keyRetentionMs: 86_399_999 }],
+    ["the key of an ended run is kept for 366 days at most", { keyRetentionMs: 31_622_400_001 }],
     ["retention must outlast the longest lease plus settleMs", { settleMs: 86_400_000 }],
   ];
 

@@ -94,6 +94,47 @@ describe("expiry", () => {
   });
 });
 
+describe("keys", () => {
+  it("are kept beyond their rows, and removed a bounded number at a time once their own time is over", async () => {
+    const store = temporaryStore();
+    const table = sqliteRunTable(store);
+    const removals = removalsOf(store);
+    await ended(store, "a", 1_000);
+    for (const [letter, after] of [
+      ["a", 5_000],
+      ["b", 2_000],
+      ["c", 3_000],
+      ["d", 9_000],
+    ] as const) {
+      const end = { status: "completed", endedAt: NOW, epoch: 1, expiresAtSec: (NOW + after) / 1_000 } as const;
+      await table.keepKey({ run: runOf(letter), born: BORN, agent: "travel", inputDigest: "digest", ...end });
+    }
+    const kept = () =>
+      store.rows
+        .prepare("SELECT run FROM tombstones ORDER BY run")
+        .all()
+        .map(({ run }) => run);
+    expect(removals.expire(NOW + 1_000, 2)).toBe(false);
+    expect(removals.firstDue(NOW + 1_000)).toMatchObject({ run: runOf("a") });
+    expect(kept()).toEqual(["a", "b", "c", "d"].map(runOf));
+    expect(removals.expire(NOW + 5_000, 2)).toBe(true);
+    expect(kept()).toEqual([runOf("a"), runOf("d")]);
+    expect(removals.expire(NOW + 5_000, 2)).toBe(false);
+    expect(kept()).toEqual([runOf("d")]);
+  });
+
+  it("are kept in a store that an older cairn made, which has no place for them", async () => {
+    const dir = temporaryDir();
+    const old = openStore({ dir, create: true });
+    old.rows.exec("DROP TABLE tombstones");
+    old.close();
+    const table = sqliteRunTable(open(dir, false));
+    const end = { status: "completed", endedAt: NOW, epoch: 1, expiresAtSec: NOW } as const;
+    await table.keepKey({ run: RUN, born: BORN, agent: "travel", inputDigest: "digest", ...end });
+    expect(await table.create(creation())).toMatchObject({ kind: "ended", tombstone: { born: BORN } });
+  });
+});
+
 describe("archives", () => {
   it("go when the days of their tier are over, one by one, and nothing else does", async () => {
     const store = temporaryStore();

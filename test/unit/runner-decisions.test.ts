@@ -47,7 +47,7 @@ describe("approved", () => {
     // Nobody is asked to approve it again: who says *retry* has seen what it is.
     on.clock.moveTo((await stateOf(on.world, run)).open[0]?.askFrom ?? 0);
     const said = { run, call: "c1", as: "retry", result: null, by: "ann", note: null } as const;
-    expect(await reconcile(on.world, said)).toEqual({ kind: "accepted" });
+    expect(await reconcile(on.world, said)).toMatchObject({ kind: "accepted" });
     expect(await drive(runner, blocked)).toMatchObject({ route: "done" });
     expect(ran).toHaveLength(1);
     const asks = ((await timeline(on.world, { run, after: 0 })) ?? []).filter(
@@ -79,7 +79,7 @@ describe("edited", () => {
   test("a call is a new intent with a new key, and runs with what the person said; nobody is asked again", async () => {
     const on = stage();
     const { run, runner, payload, ran } = await asked(on);
-    expect(await say(on.world, { run, as: "edit", args: { euros: 3 } })).toEqual({ kind: "accepted" });
+    expect(await say(on.world, { run, as: "edit", args: { euros: 3 } })).toMatchObject({ kind: "accepted" });
     expect(await drive(runner, payload)).toMatchObject({ route: "done" });
     const [before, after] = await keysOf(on, run);
     expect(after).not.toBe(before);
@@ -119,21 +119,6 @@ describe("edited", () => {
     await say(on.world, { run, as: "edit", args: { euros: 5 } });
     await drive(runner, payload);
     expect(await keysOf(on, run)).toEqual([ran[0]?.key]);
-  });
-
-  test("to what does not fit the tool is not run, and the model is told with what", async () => {
-    const on = stage();
-    const { run, runner, payload, ran } = await asked(on);
-    await say(on.world, { run, as: "edit", args: { euros: "three" } });
-    expect(await drive(runner, payload)).toMatchObject({ route: "done" });
-    expect(ran).toEqual([]);
-    expect(await resultsOf(on, run)).toMatchObject([
-      {
-        outcome: "failed",
-        value: { json: expect.stringMatching(/^InvalidArguments: euros/) },
-        edited: { kind: "inline" },
-      },
-    ]);
   });
 
   test("with a long note goes beside the state, and runs with all of it", async () => {
@@ -188,7 +173,7 @@ describe("in the beat in which its gate expires", () => {
     const on = stage();
     const { run, runner, payload, ran } = await asked(on);
     on.clock.moveTo((await gatesOf(on.world, run))[0]?.expiresAt ?? 0);
-    expect(await say(on.world, { run, as: "approve" })).toEqual({ kind: "accepted" });
+    expect(await say(on.world, { run, as: "approve" })).toMatchObject({ kind: "accepted" });
     expect(await drive(runner, payload)).toMatchObject({ route: "done" });
     expect(ran).toHaveLength(1);
   });
@@ -200,7 +185,7 @@ describe("in the beat in which its gate expires", () => {
       const { run, payload, ran, agent } = await asked(on);
       on.clock.moveTo((await gatesOf(on.world, run))[0]?.expiresAt ?? 0);
       const act = async () =>
-        expect(await say(on.world, { run, as, args: { euros: 4 } })).toEqual({ kind: "accepted" });
+        expect(await say(on.world, { run, as, args: { euros: 4 } })).toMatchObject({ kind: "accepted" });
       const world = beforeCommit(on, { when: ({ unlessStirred }) => unlessStirred, act });
       expect(await drive(runnerOf(world, agent), payload)).toMatchObject({ route: "done" });
       expect(ran.map(({ args }) => args)).toEqual(as === "deny" ? [] : [{ euros: as === "edit" ? 4 : 5 }]);

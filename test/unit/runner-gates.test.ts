@@ -70,7 +70,7 @@ describe("to decide", () => {
     const { run, runner, payload, ran } = await asked(on);
     const [gate] = await gatesOf(on.world, run);
     await park(on, { reply: payload, token: "t1" });
-    expect(await say(on.world, { run, as: "approve" })).toEqual({ kind: "accepted" });
+    expect(await say(on.world, { run, as: "approve" })).toMatchObject({ kind: "accepted" });
     expect(on.wakes).toEqual(["t1"]);
     const standing = { kind: "duplicate", decision: { as: "approve", args: null, by: "ann", note: null } };
     // On its way.
@@ -104,7 +104,7 @@ describe("to decide", () => {
       const [open] = await gatesOf(on.world, run);
       const before = rowOf(on, run);
       const said = { run, gate, as: "approve", args: null, by: "ann", note: null } as const;
-      expect(await decide(on.world, said)).toEqual({ kind: "stale", gates: [open?.gate] });
+      expect(await decide(on.world, said)).toEqual({ kind: "stale", gates: [open?.gate], why: null });
       expect(rowOf(on, run)).toEqual(before);
       expect(await decide(on.world, { ...said, run: `local-${AGAIN}` })).toEqual({ kind: "missing" });
     },
@@ -134,7 +134,7 @@ describe("to decide", () => {
     }
     const [open] = await gatesOf(on.world, run);
     const again = await say(on.world, { run, as: "deny", gate: first?.gate ?? "" });
-    expect(again).toEqual({ kind: "stale", gates: [open?.gate] });
+    expect(again).toEqual({ kind: "stale", gates: [open?.gate], why: null });
   });
 
   test("while the run is paused is accepted, and waits until it is resumed", async () => {
@@ -143,7 +143,7 @@ describe("to decide", () => {
     await request(on.world, { run, want: "pause" });
     const paused = await drive(runner, payload);
     expect(rowOf(on, run).status).toBe("paused");
-    expect(await say(on.world, { run, as: "approve" })).toEqual({ kind: "accepted" });
+    expect(await say(on.world, { run, as: "approve" })).toMatchObject({ kind: "accepted" });
     on.clock.moveTo(on.clock.now() + 2 * HOURS_24);
     const still = await drive(runner, paused);
     expect(still.route).toBe("park");

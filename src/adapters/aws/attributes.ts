@@ -63,6 +63,9 @@ export const ATTRIBUTES = {
   body: "bo",
   /** Of a turn. */
   cursor: "cu",
+  /** Of a tombstone: how the run ended, and when. No status of a row, which is the key of an index. */
+  endedAs: "es",
+  endedAt: "ea",
   /** Of the item that names the store. */
   store: "store",
 } as const;

@@ -43,6 +43,7 @@ export type Transacted =
 
 export type Part =
   | ({ readonly kind: "update"; readonly key: Key } & Write)
+  | { readonly kind: "check"; readonly key: Key; readonly condition: Fragment }
   | { readonly kind: "put"; readonly item: Key; readonly condition: Fragment | null };
 
 export interface QueryOf {
@@ -211,5 +212,6 @@ function partInput(
   if (part.kind === "update") {
     return { Update: { ...input, Key: part.key, ...updateInput(part.condition, part.changes) } };
   }
+  if (part.kind === "check") return { ConditionCheck: { ...input, Key: part.key, ...conditionInput(part.condition) } };
   return { Put: { ...input, Item: part.item, ...(part.condition === null ? {} : conditionInput(part.condition)) } };
 }

@@ -16,6 +16,9 @@ export const absent = fragment("attribute_not_exists(#run)");
 export const mine = ({ born }: Pick<Incarnation, "born">): Fragment =>
   fragment("#born = :born", { ":born": text(born) });
 
+export const notMine = ({ born }: Pick<Incarnation, "born">): Fragment =>
+  fragment("#born <> :born", { ":born": text(born) });
+
 /** Deletion is lazy: a row whose time is over is not there. */
 const notExpired = ({ now }: Pick<Of, "now">): Fragment =>
   fragment("(attribute_not_exists(#expiresAtSec) OR #expiresAtSec > :nowSec)", {
@@ -56,6 +59,13 @@ export const chainIs = numberIs("chain");
 export const epochIs = numberIs("epoch");
 export const versionIs = numberIs("version");
 export const stirsAre = numberIs("stirs");
+
+export const epochBelow = (epoch: number): Fragment => fragment("#epoch < :epoch", { ":epoch": number(epoch) });
+export const endedNotAfter = (moment: number): Fragment =>
+  fragment("#endedAt <= :endedAt", { ":endedAt": number(moment) });
+/** No tombstone keeps the key at that time, deleted or not. */
+export const keyIsFree = ({ now }: Pick<Of, "now">): Fragment =>
+  fragment("(attribute_not_exists(#run) OR #expiresAtSec <= :nowSec)", { ":nowSec": number(Math.floor(now / 1_000)) });
 
 export const unowned = fragment("attribute_not_exists(#owner)");
 export const ownedBy = (owner: string): Fragment => fragment("#owner = :owner", { ":owner": text(owner) });

@@ -7,6 +7,7 @@ import type { Status } from "../../core/phases.ts";
 import type { Incarnation } from "../../protocol/row.ts";
 
 export const ROW_ITEM = "row";
+export const TOMBSTONE_ITEM = "tombstone";
 /** How many partitions the index of live runs has: a sweep reads them one after the other. */
 export const ALIVE_SHARDS = 16;
 

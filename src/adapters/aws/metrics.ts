@@ -37,7 +37,7 @@ export const ALARMS = {
   AgentAbsent: "beats that found no agent of the name that their run has",
   ToolGone: "runs blocked because the tool of an open call is gone",
   UpgradeAwaited: "pinned runs that met a version of their agent that nobody accepted for them",
-  FiringUncertain: "firings of which nobody can tell any more whether they started their run",
+  FiringUncertain: "firings of which it cannot be known any more whether they started their run",
   StoreUnavailable: "times that a store did not answer an invocation, so that its run waits or its task is tried again",
   SweepFailed: "runs that a sweep could not judge",
   StoresDiffer: "looks for orphans that deleted nothing, since table and bucket belong to different stores",

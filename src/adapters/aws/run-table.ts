@@ -1,5 +1,5 @@
 /**
- * RunTable on DynamoDB. Each operation is one conditional write of one item. Whether it was refused is DynamoDB's to
+ * RunTable on DynamoDB. Each operation is one conditional write of one item, or one transaction. Whether it was refused is DynamoDB's to
  * say; what a refusal means is said by the same pure decision as in every world, made on the row that the refusal
  * returns. So of fifty claims at once one wins (schedule 1), and no reader's view of a moment ago decides anything.
  */
@@ -34,6 +34,7 @@ import { clearInbox, deliver, forget, inbox } from "./messages.ts";
 import { alive, list } from "./pages.ts";
 import * as writes from "./row-writes.ts";
 import { tableStoreId } from "./store-id.ts";
+import { forgetKey, keepKey, readKey, tombstoneIn, tombstoneKey } from "./tombstones.ts";
 import { cursorOf, takeTurn } from "./turns.ts";
 
 export function dynamoRunTable(of: {
@@ -82,6 +83,9 @@ export function dynamoRunTable(of: {
         done: (row) => ({ kind: "told", row }),
       }),
     purge: (of) => purge(dynamo, of),
+    keepKey: (tombstone) => keepKey(dynamo, tombstone),
+    forgetKey: (of) => forgetKey(dynamo, of),
+    readKey: (run, now) => readKey(dynamo, run, now),
     read: async (run, now) => {
       const row = await readRow(dynamo, run);
       return row === null || isExpired(row, now) ? null : row;
@@ -163,18 +167,26 @@ async function readRow(dynamo: Dynamo, run: string): Promise<Row | null> {
 /**
  * Schedule 32: an expired row is not overwritten. It is deleted first, as the row of its own `born`, so that the stream
  * tells whoever cleans up which incarnation went.
+ *
+ * Schedule 88: the tombstone is checked in the transaction that puts the row. A check of its own before it would be out of
+ * date for a process that freezes between the two.
  */
 async function create(dynamo: Dynamo, creation: Creation): Promise<CreateOutcome> {
   const { run, tenant } = creation;
   ensure(isRunId(run) && tenantOf(run) === tenant, `${run} is no run of the tenant ${tenant}`);
   for (let guess = 0; guess < GUESSES_MAX; guess += 1) {
     const item = newItem(created(creation));
-    const put = await dynamo.put(item, is.absent);
+    const put = await dynamo.transact([
+      { kind: "put", item, condition: is.absent },
+      { kind: "check", key: tombstoneKey(run), condition: is.keyIsFree(creation) },
+    ]);
     if (put.kind === "ambiguous") return put;
     if (put.kind === "written") return { kind: "created", row: undamaged(rowOf(item)) };
-    const found = put.item === null ? null : rowOf(put.item);
+    const [refused, tombstone] = put.items;
+    // A row that is there governs, and a refusal need not tell of each part.
+    const found = refused == null ? await readRow(dynamo, run) : rowOf(refused);
     if (found instanceof RowDamaged) return refusedFor(found);
-    const outcome = placed(found, creation);
+    const outcome = placed(found, tombstone == null ? null : tombstoneIn(tombstone), creation);
     if (outcome.kind !== "created") return outcome;
     if (outcome.over === null) continue;
     const removed = await dynamo.remove(keyOf(run, ROW_ITEM), is.mine(outcome.over));

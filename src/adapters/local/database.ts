@@ -51,6 +51,7 @@ export function openStore({ dir, create }: { readonly dir: string; readonly crea
     };
     const rows = connect("FULL");
     addColumns(rows);
+    rows.exec(TOMBSTONES);
     const objects = connect("NORMAL");
     const found = rows.prepare("SELECT value FROM meta WHERE name = 'store'").get() as { value: string };
     return { dir, id: found.value, rows, objects, close: () => closeAll(opened) };
@@ -204,8 +205,20 @@ export function giveBackRoom({ dir, rows }: Store): void {
 }
 
 /**
+ * Made where it is missing, whenever a store is opened: a store that an older cairn made has no such table, and nothing
+ * that an older cairn does with one that has it goes wrong. With the table there, this writes nothing.
+ */
+const TOMBSTONES = `
+CREATE TABLE IF NOT EXISTS tombstones (
+  run TEXT PRIMARY KEY, expiresAtSec INTEGER NOT NULL, tombstone TEXT NOT NULL
+) STRICT, WITHOUT ROWID;
+CREATE INDEX IF NOT EXISTS tombstonesByExpiry ON tombstones (expiresAtSec);
+`;
+
+/**
  * `runs`: the row as JSON, its journal apart, and beside them only what queries ask for. `executions`: the chain.
  * `removed`: the incarnations whose row is gone, until what they leave behind is gone as well.
+ * `tombstones`: the keys of ended runs.
  * `supervisor`, `children`: which processes work on this store, so that the next supervisor can end what is left.
  */
 const SCHEMA = `
@@ -229,7 +242,7 @@ CREATE TABLE inbox (
 CREATE TABLE seen (
   run TEXT NOT NULL, born TEXT NOT NULL, id TEXT NOT NULL, PRIMARY KEY (run, born, id)
 ) STRICT, WITHOUT ROWID;
-CREATE TABLE turns (name TEXT PRIMARY KEY, turn TEXT NOT NULL) STRICT, WITHOUT ROWID;
+${TOMBSTONES}CREATE TABLE turns (name TEXT PRIMARY KEY, turn TEXT NOT NULL) STRICT, WITHOUT ROWID;
 CREATE TABLE removed (
   run TEXT NOT NULL, born TEXT NOT NULL, removedAt INTEGER NOT NULL, dueAt INTEGER NOT NULL, PRIMARY KEY (run, born)
 ) STRICT, WITHOUT ROWID;

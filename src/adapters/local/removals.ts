@@ -6,6 +6,7 @@ import type { DatabaseSync } from "node:sqlite";
 import { ARCHIVES } from "../../core/retention.ts";
 import type { Incarnation } from "../../protocol/row.ts";
 import { type Store, atomically, reaching } from "./database.ts";
+import { tombstoneRemover } from "./tombstones.ts";
 
 /** Deletes a row inside of the caller's transaction, which has found that it is the row of that incarnation. */
 export function rowRemover(db: DatabaseSync): (of: Incarnation, now: number) => void {
@@ -18,7 +19,7 @@ export function rowRemover(db: DatabaseSync): (of: Incarnation, now: number) => 
 }
 
 export interface Removals {
-  /** Removes rows whose time is over, `limit` at most; true if there may be more. */
+  /** Removes rows and tombstones whose time is over, `limit` of each at most; true if there may be more. */
   expire(now: number, limit: number): boolean;
   /** Removes archives whose days are over: what the lifecycle of a bucket does. Nothing is told of it. */
   expireArchives(now: number): void;
@@ -39,6 +40,7 @@ const ARCHIVES_AT_ONCE = 20;
 export function removalsOf(store: Store): Removals {
   const { rows: db } = store;
   const remove = rowRemover(db);
+  const removeTombstones = tombstoneRemover(db);
   // A row that does not say which incarnation it is stays: the clean-up after it could not be told what to remove.
   const expired = db.prepare(
     `SELECT run, born FROM (
@@ -62,12 +64,14 @@ export function removalsOf(store: Store): Removals {
       }
     },
     expire: (now, limit) => {
-      const select = () => expired.all(Math.floor(now / 1_000), limit) as unknown as readonly Incarnation[];
-      if (reaching(store, select).length === 0) return false;
+      const nowSec = Math.floor(now / 1_000);
+      const areMore = reaching(store, () => removeTombstones(nowSec, limit)) === limit;
+      const select = () => expired.all(nowSec, limit) as unknown as readonly Incarnation[];
+      if (reaching(store, select).length === 0) return areMore;
       return atomically(store, () => {
         const found = select();
         for (const of of found) remove(of, now);
-        return found.length === limit;
+        return areMore || found.length === limit;
       });
     },
     firstDue: (now) => {

@@ -36,12 +36,14 @@ import {
 import type { CreateOutcome, DeliverOutcome, Delivery, Message, Page, RunTable } from "../../ports/run-table.ts";
 import { type Store, atomically, reaching } from "./database.ts";
 import { rowRemover } from "./removals.ts";
+import { type Tombstones, tombstonesOf } from "./tombstones.ts";
 
 export function sqliteRunTable(store: Store): RunTable {
   const rows = rowsOf(store.rows);
   const messages = messagesOf(store.rows);
   const pages = pagesOf(store.rows);
   const turns = turnsOf(store.rows);
+  const tombstones = tombstonesOf(store);
 
   /** A decision that changes nothing returns the very row it was given. */
   const decide = <O extends { readonly kind: string; readonly row?: Row }>(
@@ -57,7 +59,7 @@ export function sqliteRunTable(store: Store): RunTable {
     });
 
   return {
-    create: async (creation) => atomically(store, () => create(creation, rows)),
+    create: async (creation) => atomically(store, () => create(creation, { rows, tombstones })),
     claim: async (claim) => decide(claim, (row) => claimed(row, claim)),
     commit: async (commit) => decide(commit, (row) => committed(row, commit)),
     park: async (park) => decide(park, (row) => parked(row, park)),
@@ -66,6 +68,7 @@ export function sqliteRunTable(store: Store): RunTable {
     handOver: async (handOver) => decide(handOver, (row) => handedOver(row, handOver)),
     tell: async (of) => decide(of, (row) => ({ kind: "told" as const, row: told(row, of.expiresAtSec) })),
     purge: async (of) => atomically(store, () => purge(of, rows)),
+    ...tombstones.operations,
     read: async (run, now) => {
       const row = undamaged(reaching(store, () => rows.find(run)));
       return row === null || isExpired(row, now) ? null : row;
@@ -94,10 +97,12 @@ export function sqliteRunTable(store: Store): RunTable {
 type Rows = ReturnType<typeof rowsOf>;
 type Messages = ReturnType<typeof messagesOf>;
 
-function create(creation: Creation, rows: Rows): CreateOutcome {
+function create(creation: Creation, of: { readonly rows: Rows; readonly tombstones: Tombstones }): CreateOutcome {
+  const { rows, tombstones } = of;
   const found = rows.find(creation.run);
   if (found instanceof RowDamaged) return refusedFor(found);
-  const outcome = placed(found, creation);
+  const outcome = placed(found, tombstones.find(creation.run), creation);
+  if (outcome.kind === "ended") return outcome;
   const { kind, row } = outcome;
   if (outcome.kind === "created") {
     if (outcome.over !== null) rows.remove(outcome.over, creation.now);

@@ -21,6 +21,7 @@ import { handedOver } from "../../protocol/row-hand-over.ts";
 import { type Turn, turnLeft, turnTaken } from "../../protocol/turn.ts";
 import { placed, purged } from "../../protocol/row-removal.ts";
 import { type Found, RowDamaged, decodeRow, parted, presentIn, refusedFor, undamaged } from "../../codec/row.ts";
+import { type Tombstone, isKept, laid } from "../../protocol/tombstone.ts";
 import type { Clock } from "../../ports/world.ts";
 import type { ObjectStore } from "../../ports/object-store.ts";
 import type { Message, Page, RunTable } from "../../ports/run-table.ts";
@@ -33,24 +34,29 @@ export interface MemoryStore {
   readonly messages: Map<string, { readonly of: Incarnation; readonly message: Message; read: boolean }>;
   readonly objects: Map<string, Uint8Array>;
   readonly turns: Map<string, Turn>;
+  /** By run: the keys of runs that ended. */
+  readonly tombstones: Map<string, Tombstone>;
   /** When each object was put; one that a test stored past the port has no time and counts as ancient. */
   readonly putAt: Map<string, number>;
   /** The stream: incarnations whose row was removed, in order. Whoever drives the world makes each a `cleanUp`. */
   readonly removed: Incarnation[];
-  /** Removes every row whose time is over, as a store does by itself some time after. */
+  /** Removes every row and tombstone whose time is over, as a store does by itself some time after. */
   expire(now: number): void;
 }
 
 export function memoryStore(id = "in memory"): MemoryStore {
   const rows = new Map<string, Row>();
+  const tombstones = new Map<string, Tombstone>();
   const removed: Incarnation[] = [];
   const expire = (now: number): void => {
     for (const run of [...rows.keys()]) {
       const found = findIn(rows, run);
       if (found !== null && !(found instanceof RowDamaged) && isExpired(found, now)) remove({ rows, removed }, found);
     }
+    for (const [run, tombstone] of tombstones) if (!isKept(tombstone, now)) tombstones.delete(run);
   };
-  return { id, rows, messages: new Map(), objects: new Map(), turns: new Map(), putAt: new Map(), removed, expire };
+  const empty = { messages: new Map(), objects: new Map(), turns: new Map(), putAt: new Map() };
+  return { id, rows, tombstones, ...empty, removed, expire };
 }
 
 function remove({ rows, removed }: Pick<MemoryStore, "rows" | "removed">, { run, born }: Incarnation): void {
@@ -86,7 +92,8 @@ export function memoryRunTable(store: MemoryStore): RunTable {
     create: async (creation) => {
       const found = find(creation.run);
       if (found instanceof RowDamaged) return refusedFor(found);
-      const outcome = placed(found, creation);
+      const outcome = placed(found, store.tombstones.get(creation.run) ?? null, creation);
+      if (outcome.kind === "ended") return structuredClone(outcome);
       if (outcome.kind === "created") {
         if (outcome.over !== null) remove(store, outcome.over);
         rows.set(creation.run, structuredClone(outcome.row));
@@ -120,6 +127,7 @@ export function memoryRunTable(store: MemoryStore): RunTable {
       const row = undamaged(find(run));
       return row === null || isExpired(row, now) ? null : structuredClone(row);
     },
+    ...keysOf(store),
     ...inboxOf(store),
     takeTurn: async (turn) => {
       const before = turns.get(turn.name) ?? null;
@@ -135,6 +143,24 @@ export function memoryRunTable(store: MemoryStore): RunTable {
     alive: async (query) =>
       pageOf(rows, query, (found) => found instanceof RowDamaged || !(hasEnded(found) && found.told)),
     storeId: async () => store.id,
+  };
+}
+
+function keysOf({ tombstones }: MemoryStore): Pick<RunTable, "keepKey" | "forgetKey" | "readKey"> {
+  return {
+    keepKey: async (tombstone) => {
+      const { run } = tombstone;
+      tombstones.set(run, laid(tombstones.get(run) ?? null, structuredClone(tombstone)));
+      return { kind: "kept" };
+    },
+    forgetKey: async ({ run, born }) => {
+      if (tombstones.get(run)?.born === born) tombstones.delete(run);
+      return { kind: "forgotten" };
+    },
+    readKey: async (run, now) => {
+      const found = tombstones.get(run);
+      return found === undefined || !isKept(found, now) ? null : structuredClone(found);
+    },
   };
 }
 

@@ -1,0 +1,107 @@
+/** The suite notices a world that forgets a key too early, keeps it too long, or judges it apart from the row. */
+import { describe, expect, test } from "vitest";
+import type { MemoryStore } from "../../src/adapters/memory/tables.ts";
+import { runTableCases } from "../../src/conformance/index.ts";
+import type { RunTable } from "../../src/ports/run-table.ts";
+import { failing } from "./failing.ts";
+import { memoryTableWorld } from "./worlds.ts";
+
+interface Planted {
+  readonly breach: string;
+  /** How the name of a case that catches it begins. */
+  readonly caught: string;
+  readonly bend: (table: RunTable, store: MemoryStore) => Partial<RunTable>;
+}
+
+/** What the table does, as if no key were kept at that moment. */
+async function withoutKeys<T>({ tombstones }: MemoryStore, act: () => Promise<T>): Promise<T> {
+  const kept = [...tombstones];
+  tombstones.clear();
+  const outcome = await act();
+  for (const [run, tombstone] of kept) if (!tombstones.has(run)) tombstones.set(run, tombstone);
+  return outcome;
+}
+
+const PLANTED: readonly Planted[] = [
+  {
+    breach: "create asks for rows alone",
+    caught: "create is told how the run of its key ended",
+    bend: (table, store) => ({ create: (creation) => withoutKeys(store, () => table.create(creation)) }),
+  },
+  {
+    breach: "the clean-up removes the tombstone",
+    caught: "create is told how the run of its key ended",
+    bend: (table, store) => ({
+      forget: async (of) => {
+        store.tombstones.delete(of.run);
+        return table.forget(of);
+      },
+    }),
+  },
+  {
+    breach: "a purge removes the tombstone",
+    caught: "a key that is purged with its run stays kept",
+    bend: (table, store) => ({
+      purge: async (of) => {
+        store.tombstones.delete(of.run);
+        return table.purge(of);
+      },
+    }),
+  },
+  {
+    breach: "a tombstone ends a run that goes on",
+    caught: "a tombstone says nothing while its row is there",
+    bend: (table, store) => ({
+      create: async (creation) => {
+        const tombstone = store.tombstones.get(creation.run);
+        return tombstone === undefined ? table.create(creation) : { kind: "ended", tombstone };
+      },
+    }),
+  },
+  {
+    breach: "a key is kept until it is deleted",
+    caught: "a key is free once its time is over",
+    bend: (_, store) => ({ readKey: async (run) => store.tombstones.get(run) ?? null }),
+  },
+  {
+    breach: "tombstones are never removed",
+    caught: "an expired tombstone is removed by the world",
+    bend: (_, store) => {
+      const { expire, tombstones } = store;
+      store.expire = (now) => {
+        const kept = [...tombstones];
+        expire(now);
+        for (const [run, tombstone] of kept) tombstones.set(run, tombstone);
+      };
+      return {};
+    },
+  },
+  {
+    breach: "the last tombstone stands, whoever wrote it",
+    caught: "of one incarnation the tombstone of the newest epoch stands",
+    bend: (_, store) => ({
+      keepKey: async (tombstone) => {
+        store.tombstones.set(tombstone.run, tombstone);
+        return { kind: "kept" };
+      },
+    }),
+  },
+  {
+    breach: "forgetKey takes a run for its incarnation",
+    caught: "forgetKey frees the key of one incarnation",
+    bend: (_, store) => ({
+      forgetKey: async ({ run }) => {
+        store.tombstones.delete(run);
+        return { kind: "forgotten" };
+      },
+    }),
+  },
+];
+
+describe("a breach of the keys of ended runs is caught", () => {
+  test.each(PLANTED)("$breach", async ({ bend, caught }) => {
+    const bent = () => memoryTableWorld((table, store) => ({ ...table, ...bend(table, store) }));
+    const failed = await failing(runTableCases, bent);
+    expect(failed.filter((name) => name.startsWith(caught))).toHaveLength(1);
+  });
+});

@@ -1,0 +1,32 @@
+/** Moments around decisions that came to nothing, and around arguments that did not fit; each with the events from there. */
+import type { Event } from "../../src/core/event.ts";
+import { foldAll } from "../../src/core/transition.ts";
+import {
+  IN_PHASE,
+  aborted,
+  approved,
+  askedForMore,
+  decision,
+  decisionTaken,
+  eventOf,
+  gated,
+} from "../support/build.ts";
+import type { Moment } from "./make.ts";
+
+const ignored = eventOf("DecisionIgnored", "AwaitingApproval");
+const again = { ...gated("c1"), gate: "gate-c1-again", again: 1 } as Event;
+const waits = IN_PHASE.AwaitingApproval();
+const taken = foldAll(waits, [decisionTaken("c1")]);
+const edited = foldAll(waits, [approved("c1", decision("edit", { euros: "three" }))]);
+const askedAgain = foldAll(edited, [again]);
+
+export const DECISION_MOMENTS: readonly Moment[] = [
+  { moment: "a decision was taken in", state: taken, events: [ignored, approved("c1"), aborted] },
+  { moment: "a decision was ignored", state: foldAll(taken, [aborted, ignored]), events: [ignored] },
+  { moment: "arguments were given that may not fit", state: edited, events: [again, askedForMore()] },
+  {
+    moment: "a call is asked about again",
+    state: askedAgain,
+    events: [{ ...approved("c1"), gate: "gate-c1-again" } as Event, ignored],
+  },
+];

@@ -1,0 +1,69 @@
+/** What a tombstone says, which one of two stands, and what a creation is told of it. */
+import { describe, expect, test } from "vitest";
+import { type Row, created } from "../../src/protocol/row.ts";
+import { placed } from "../../src/protocol/row-removal.ts";
+import { type Tombstone, endIn, isKept, laid, tombstoneOf } from "../../src/protocol/tombstone.ts";
+
+const HOUR_MS = 3_600_000;
+const NOW = 1_700_000_000_000;
+const CREATION = {
+  ...{ run: `local-${"a".repeat(26)}`, born: "aaaaaaaaaa", now: NOW, deadline: NOW, parent: null, tenant: "local" },
+  ...{ agent: "a", agentVersion: "1", inputDigest: "d", snapshot: { version: 0, key: "k", digest: "d" } },
+};
+const ROW: Row = { ...created(CREATION), epoch: 3 };
+const END = { status: "completed", at: NOW } as const;
+const STONE = tombstoneOf(ROW, { ...END, keptMs: 48 * HOUR_MS, expiresAtSec: (NOW + HOUR_MS) / 1_000 });
+
+describe("a tombstone", () => {
+  test("says of which run, input and end it is, under which epoch, and until when the key is kept", () => {
+    expect(STONE).toEqual({
+      ...{ run: ROW.run, born: ROW.born, agent: "a", inputDigest: "d", status: "completed", endedAt: NOW, epoch: 3 },
+      expiresAtSec: (NOW + 48 * HOUR_MS) / 1_000,
+    });
+    expect([isKept(STONE, NOW + 48 * HOUR_MS - 1), isKept(STONE, NOW + 48 * HOUR_MS)]).toEqual([true, false]);
+  });
+
+  test("never goes before its row, however long the agent keeps that", () => {
+    const expiresAtSec = (NOW + 90 * 24 * HOUR_MS) / 1_000;
+    expect(tombstoneOf(ROW, { ...END, keptMs: 48 * HOUR_MS, expiresAtSec })).toMatchObject({ expiresAtSec });
+  });
+
+  test("of a row that goes on is none", () => {
+    expect(endIn(ROW)).toBeNull();
+    expect(endIn({ ...ROW, status: "failed", statusSince: 7 })).toEqual({ status: "failed", at: 7 });
+  });
+});
+
+describe("of two tombstones", () => {
+  const over = (change: Partial<Tombstone>): boolean =>
+    laid(STONE, { ...STONE, ...change, status: "failed" }) !== STONE;
+
+  test("that of the later epoch stands, and of one epoch the later one", () => {
+    expect([over({ epoch: 4, endedAt: 0 }), over({ epoch: 2, endedAt: NOW + 1 })]).toEqual([true, false]);
+    expect([over({ endedAt: NOW }), over({ endedAt: NOW - 1 })]).toEqual([true, false]);
+  });
+
+  test("that of another incarnation takes the place of what is there", () => {
+    expect([over({ born: "bbbbbbbbbb", epoch: 0, endedAt: 0 }), laid(null, STONE)]).toEqual([true, STONE]);
+  });
+});
+
+describe("a creation", () => {
+  const expired: Row = { ...ROW, status: "completed", told: true, expiresAtSec: NOW / 1_000 };
+
+  test("is told of the end where the row has expired or is gone and the key is kept", () => {
+    for (const row of [null, expired]) {
+      expect(placed(row, STONE, CREATION)).toEqual({ kind: "ended", tombstone: STONE });
+      expect(placed(row, { ...STONE, expiresAtSec: NOW / 1_000 }, CREATION)).toMatchObject({
+        kind: "created",
+        over: row,
+      });
+      expect(placed(row, null, CREATION)).toMatchObject({ kind: "created", over: row });
+    }
+  });
+
+  test("finds the run itself as long as its row is there, whatever a tombstone says", () => {
+    expect(placed(ROW, STONE, CREATION)).toEqual({ kind: "exists", row: ROW });
+    expect(placed(ROW, STONE, { ...CREATION, inputDigest: "x" })).toEqual({ kind: "conflict", row: ROW });
+  });
+});
