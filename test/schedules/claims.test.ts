@@ -108,7 +108,7 @@ test("schedule 23: clocks differ by more than the margin, and what needs no cloc
   expect(keys).toEqual([]);
   const gate = (await load(on.world.objects, rowOf(on, run), new SegmentCache())).state.open[0]?.gate?.gate ?? "";
   const said = { run, gate, as: "approve", args: null, by: "ann", note: null } as const;
-  expect(await decide(on.world, said)).toEqual({ kind: "accepted" });
+  expect(await decide(on.world, said)).toMatchObject({ kind: "accepted" });
   const owner = await enterTool(on, agent);
   hear(on, owner.out, null);
   // To the next one the owner's lease and quiet are over, while the owner is alive.
