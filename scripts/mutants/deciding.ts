@@ -47,7 +47,7 @@ export const DECIDING: readonly Mutant[] = [
     from: "(of.row.pause ? 0 : of.waitMs)",
     to: "of.waitMs",
   }),
-  without("what nobody can tell counts", IGNORED_TEST, {
+  without("an effect that is not known counts", IGNORED_TEST, {
     file: FATE,
     from: 'stage: "unknown" }',
     to: 'stage: "applied" }',

@@ -1,4 +1,4 @@
-/** What somebody said to a run, or decided about it, as one line of its timeline. */
+/** A message that a run took in, or a decision that it ignored, as one line of its timeline. */
 import type { EventOf, MessageBody } from "../core/event.ts";
 import { callOf } from "../core/ignored.ts";
 import { short } from "./words.ts";

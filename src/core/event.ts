@@ -137,7 +137,7 @@ interface Bodies {
     readonly reason: string;
     /** No decision by then is a denial. */
     readonly expiresAt: number;
-    /** The how many-th time that the same call is asked about, since the arguments of the last decision did not fit its tool. */
+    /** How often the same call was asked about before: the arguments of each decision so far did not fit its tool. */
     readonly again?: number;
     /** It is about the budget, and `call` is `budget`: what the limits were, and how many calls wait to be released. */
     readonly budget?: { readonly limits: Limits; readonly calls: number };

@@ -38,6 +38,7 @@ export function closedFor(state: State, gate: string): string {
   const proposedAt = messages.findIndex(({ parts }) =>
     parts.some((part) => part.kind === "call" && part.call === call),
   );
-  if (proposedAt < attemptFrom) return "the attempt that its gate belonged to has ended, and the run began again";
+  if (proposedAt >= 0 && proposedAt < attemptFrom)
+    return "the attempt that its gate belonged to has ended, and the run began again";
   return "its gate was closed before the decision was taken in";
 }

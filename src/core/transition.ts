@@ -135,7 +135,7 @@ const handlers: Handlers = {
         const isEdited = open.status === "permitted" && open.edited !== null && again !== undefined;
         ensure(open.intent !== null && (open.status === "proposed" || isEdited), `call ${call} is not intended`);
         const asked = { gate, planHash, argsHash, reason, expiresAt, decision: null };
-        // Whoever is asked again sees what the model asked for.
+        // The person who is asked again sees the model's arguments.
         return { ...open, status: "gated", gate: asked, ...(isEdited ? { edited: null, askedAgain: again } : {}) };
       }),
     );

@@ -80,7 +80,7 @@ export async function aboutSent(world: World, { row, gate }: About): Promise<Dec
   return told.kind === "stale" ? { kind: "duplicate", decision: null } : told;
 }
 
-/** Whoever names a gate that is not open any more, perhaps since their own decision was ignored. */
+/** The gate is not open any more, perhaps since this sender's own decision was applied or ignored. */
 export async function aboutClosed(world: World, of: About & { readonly state: State }): Promise<Decided> {
   const { row, state, gate } = of;
   const fate = await fateOf(world, of);

@@ -125,7 +125,7 @@ async function decisionOf(
   const wrong = as === "edit" ? misfitOf(said, state) : null;
   if (wrong !== null) return { kind: "argsInvalid", why: wrong, asks: null };
   await knowSecrets(world);
-  // What runs is what is recorded, and a reference is not what somebody meant to approve.
+  // What runs is what is recorded, and a reference is not what the person meant to approve.
   if (as === "edit" && redactionIn(world).json(said.args) !== said.args)
     return { kind: "refused", why: SECRET_IN_EDIT };
   // It stays in the state until its call is settled, and all open calls share that room.

@@ -77,7 +77,7 @@ const PLANTED: readonly Planted[] = [
     },
   },
   {
-    breach: "the last tombstone stands, whoever wrote it",
+    breach: "the last tombstone stands, of whatever epoch",
     caught: "of one incarnation the tombstone of the newest epoch stands",
     bend: (_, store) => ({
       keepKey: async (tombstone) => {

@@ -31,7 +31,7 @@ const ASK = { steps: [{ do: "ask", wrong: 0 }] };
 async function decided(of: Lane, run: string, as: "approve" | "deny"): Promise<void> {
   const [gate] = (await shown(of, run)).gates;
   const decision = { run, gate: gate?.gate ?? "", as, args: null, by: "a test", note: null };
-  expect(await decide(of.world, decision)).toEqual({ kind: "accepted" });
+  expect(await decide(of.world, decision)).toMatchObject({ kind: "accepted" });
 }
 
 const typesOf = async (of: Lane, execution: string): Promise<readonly string[]> =>

@@ -62,6 +62,16 @@ it("keeps the key of the run: a start under it is told how the work ended, and s
   expect(other).toMatchObject({ error: { code: "KeyConflict", run } });
 });
 
+it("keeps the key for as many days as the config says", async () => {
+  const at = desk();
+  const config = 'export const config = { agents: ["./clerk.ts"], keyDays: 60 };\n';
+  writeFileSync(join(at.dir, "cairn.config.ts"), config);
+  const run = String((await ended(at))["run"]);
+  expect((await cairn(at, ["purge", run])).exit).toBe(0);
+  const { error } = (await documentOf(at, START)) as { error: { keptUntil: number; endedAt: number } };
+  expect(Math.round((error.keptUntil - error.endedAt) / (24 * 3_600_000))).toBe(60);
+});
+
 it("frees the key where that is wanted, with the run or long after it", async () => {
   const at = desk();
   const run = String((await ended(at))["run"]);

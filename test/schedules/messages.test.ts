@@ -238,7 +238,7 @@ test("schedule 90: a run is to begin again; approvals are delivered before it do
   await rest();
   expect(await askToUndo(on.world, { run, next: "restart", by: "cyd" })).toBe("accepted");
   const { version } = rowOf(on, run);
-  // Nothing of the run has moved yet: its gate is open for whoever looks.
+  // Nothing of the run has moved yet: a person still sees the gate open.
   expect(await decideAs("approve")).toEqual({ kind: "accepted", stage: "waits" });
   expect(rowOf(on, run).version).toBe(version);
   await playOut(on, agent);

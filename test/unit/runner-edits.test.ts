@@ -41,7 +41,7 @@ describe("arguments that do not fit the tool", () => {
     expect(second).toMatchObject({ reason: expect.stringMatching(WHY), argsHash: first?.argsHash, decision: null });
     expect(second?.gate).not.toBe(first?.gate);
     expect(second?.expiresAt).toBe(on.clock.now() + on.world.limits.gateMs);
-    // Whoever is asked again sees what the model asked for, and may let it run just so.
+    // The person who is asked again sees the model's arguments, and may approve them as they are.
     expect((await show(on.world, run))?.gates).toMatchObject([{ call: "c1", args: { euros: 5 }, decided: false }]);
     expect(rowOf(on, run)).toMatchObject({ status: "waiting", phase: "AwaitingApproval" });
     expect(await say(on.world, { run, as: "approve" })).toMatchObject({ kind: "accepted" });

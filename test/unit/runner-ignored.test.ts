@@ -92,7 +92,7 @@ describe("a decision that comes to a gate which was closed meanwhile", () => {
     expect(ran).toEqual([]);
   });
 
-  test("since nobody decided in time is told the denial that counts, and recorded as well", async () => {
+  test("since its gate expired is told the denial that counts, and recorded as well", async () => {
     const { on, run, gate, ran, outcome } = await slow(async ({ on: { clock, world }, payload, agent }) => {
       clock.moveTo(clock.now() + world.limits.gateMs);
       await drive(runnerOf(world, { ...agent, model: asking({ reply: () => PAYS_MORE }).model }), payload);
@@ -147,7 +147,7 @@ describe("a sender that waits", () => {
     expect(paused.on.clock.now()).toBe(at);
   });
 
-  test("is told that nobody can tell where the history that would say is lost", async () => {
+  test("is told that its effect is not known where the history is lost", async () => {
     const on = stage();
     const reply = pays({ euros: 1 });
     const { run, runner, payload } = await asked(on, { reply: (talk) => (talk.calls.length < 1 ? reply(talk) : OVER) });

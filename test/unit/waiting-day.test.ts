@@ -66,7 +66,7 @@ test("a decision wakes it itself: its next beat may leave in the same millisecon
   await sweepFor(on, DAY_MS / 2);
   const at = on.clock.now();
   expect(on.world.chain.ready(at)).toEqual([]);
-  expect(await say(on.world, { run, as: "approve" })).toEqual({ kind: "accepted" });
+  expect(await say(on.world, { run, as: "approve" })).toMatchObject({ kind: "accepted" });
   expect(on.wakes).toHaveLength(1);
   expect([on.clock.now(), on.world.chain.next()]).toEqual([at, at]);
   expect((await step(on, agent)).kind).toBe("beat");
