@@ -7,7 +7,7 @@ import { cpus, tmpdir } from "node:os";
 import { join } from "node:path";
 import { openStore } from "../src/adapters/local/database.ts";
 import { localWorld } from "../src/adapters/local/world.ts";
-import { modelOf } from "../src/agent/model.ts";
+import { modelsOf } from "../src/agent/model.ts";
 import { executionName } from "../src/protocol/ids.ts";
 import { limitsFor } from "../src/protocol/limits.ts";
 import type { World } from "../src/ports/world.ts";
@@ -72,7 +72,7 @@ async function measure(): Promise<void> {
   const world = counting(localWorld({ store, limits, telemetry: { record: () => undefined } }), counted);
   const runner: Runner = {
     world,
-    agentOf: async () => ({ kind: "agent", agent, model: modelOf(agent.model) }),
+    agentOf: async () => ({ kind: "agent", agent, ...modelsOf(agent) }),
     segments: new SegmentCache(),
     commits: new CommitCache(),
   };

@@ -2,7 +2,7 @@
 import { prices } from "cairn-agents";
 import { checkAgent } from "../src/agent/check.ts";
 import type { Agent } from "../src/agent/define.ts";
-import { modelOf } from "../src/agent/model.ts";
+import { modelsOf } from "../src/agent/model.ts";
 import { pricedBy } from "../src/agent/prices.ts";
 import type { World } from "../src/ports/world.ts";
 import { readerIn } from "../src/runner/secrets.ts";
@@ -11,6 +11,5 @@ import type { LoadedAgent } from "../src/runner/step.ts";
 export function ready(defined: Agent, world: World): LoadedAgent {
   const agent = pricedBy(defined, prices);
   checkAgent(agent, world.limits);
-  const model = modelOf(agent.model, readerIn(world));
-  return { kind: "agent", agent, model };
+  return { kind: "agent", agent, ...modelsOf(agent, readerIn(world)) };
 }

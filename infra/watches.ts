@@ -130,6 +130,11 @@ const WHY: Readonly<Record<keyof typeof ALARMS, (names: Names) => Why>> = {
     means: "Runs wait for an agent that the deployed functions do not have, or cannot load",
     todo: `${alarms(names, "beat", "AgentAbsent")} names agent and reason; put it back into cairn.config.ts and deploy, or ${typed("npx cairn cancel RUN --world aws")}`,
   }),
+  ModelUnavailable: (names) => ({
+    means:
+      "Runs wait for the provider of their model, which gives no answers: each asks again by itself, after a quarter of an hour at most, and fails when its agent's outageMax is over",
+    todo: `${alarms(names, "beat", "ModelUnavailable")} names the run and what the provider said last; ${typed("npx cairn show RUN --world aws")} says when it asks again, ${typed("npx cairn resume RUN --world aws")} asks at once, ${typed("npx cairn redrive RUN --world aws")} continues one that failed`,
+  }),
   ToolGone: (names) => ({
     means: "Runs are blocked since a deployed agent has no tool any more of which a call is open",
     todo: `${alarms(names, "beat", "ToolGone")} names run and tool; deploy the tool again, or ${typed("npx cairn reconcile RUN CALL --as WHAT --world aws")}`,

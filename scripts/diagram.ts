@@ -6,7 +6,7 @@
  */
 import { readFileSync, writeFileSync } from "node:fs";
 import { parseArgs } from "node:util";
-import { PHASES, PHASE_NAMES, type Phase, isAside, isTerminal } from "../src/core/phases.ts";
+import { PHASES, PHASE_NAMES, type Phase, isAside, isTerminal, mayRedrive } from "../src/core/phases.ts";
 import { withPart } from "./marks.ts";
 
 /** Where a run stands while it is neither aside nor over. What they all lead to is drawn once, from the box around them. */
@@ -25,6 +25,7 @@ function diagram(): string {
     ...WITHIN.flatMap((phase) => arrowsOf(phase, (to) => !WITHIN.includes(to) && !FROM_ANY.includes(to))),
     ...FROM_ANY.map((to) => `  ${BOX} --> ${to}`),
     ...outside.flatMap((phase) => [...backOf(phase), ...arrowsOf(phase, (to) => !WITHIN.includes(to))]),
+    ...PHASE_NAMES.filter((phase) => WITHIN.every((to) => mayRedrive(phase, to))).map(redriveOf),
     ...PHASE_NAMES.flatMap(captionOf),
   ];
   return ["```mermaid", ...lines, "```"].join("\n");
@@ -50,6 +51,9 @@ function backOf(phase: Phase): string[] {
   if (missing.length > 0) throw new Error(`${phase} does not lead back to ${missing.join(", ")}`);
   return [`  ${phase} --> ${BOX}`];
 }
+
+/** The one way out of an end. */
+const redriveOf = (phase: Phase): string => `  ${phase} --> ${BOX}: redrive`;
 
 /** What is not said is: status running, and not idle. */
 function captionOf(phase: Phase): string[] {

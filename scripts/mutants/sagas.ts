@@ -77,8 +77,8 @@ export const SAGAS: readonly Mutant[] = [
   }),
   by("runner-undo", "leaves everything", "the agent's leave is ignored", {
     file: UNDO,
-    from: 'agent.saga.onFailure === "leave" && !isAsked',
-    to: 'agent.saga.onFailure === "leave" && isAsked && !isAsked',
+    from: 'wanted === "leave" && !isAsked',
+    to: 'wanted === "leave" && isAsked && !isAsked',
   }),
   by("runner-saga", "key of an earlier attempt", "the key of an undone deed is used again", {
     file: "src/runner/call-key.ts",

@@ -14,7 +14,9 @@ import { LEAKING } from "./leaking.ts";
 import { MACHINE } from "./machine.ts";
 import { NAMED } from "./named.ts";
 import { OUTAGES } from "./outages.ts";
+import { PROVIDERS } from "./providers.ts";
 import { RECORDED } from "./recorded.ts";
+import { REDRIVING } from "./redriving.ts";
 import { SAGAS } from "./sagas.ts";
 import { SPENDING } from "./spending.ts";
 import { STARVING } from "./starving.ts";
@@ -30,9 +32,11 @@ export const MUTANTS: readonly Mutant[] = [
   ...KEYS,
   ...SPENDING,
   ...STOPPING,
+  ...OUTAGES,
+  ...REDRIVING,
   ...COMPACTING,
   ...LEAKING,
-  ...OUTAGES,
+  ...PROVIDERS,
   ...RECORDED,
   ...DIALLING,
   ...SAGAS,

@@ -23,11 +23,13 @@ const UNITS: Readonly<Record<string, number>> = { s: 1_000, m: 60_000, h: 3_600_
 
 const span = z
   .string()
-  .regex(/^[1-9]\d{0,5}[smhd]$/, "write milliseconds, or a number with s, m, h or d, such as 2h")
+  .regex(/^[1-9]\d{0,5}[smhd]$/)
   .transform((text) => Number(text.slice(0, -1)) * (UNITS[text.slice(-1)] ?? 0));
 
 /** Milliseconds of time at work, however they are written. */
-export const wallMsSchema = z.union([z.int().positive(), span]);
+export const wallMsSchema = z.union([z.int().positive(), span], {
+  error: "write milliseconds, or a number with s, m, h or d, such as 2h",
+});
 
 export const budgetSchema = z.strictObject({
   usd: z.number().min(1e-6).max(1e9).optional(),

@@ -5,17 +5,17 @@
 import type { Limits } from "../protocol/limits.ts";
 import type { Agent, Tool } from "./define.ts";
 import { AgentInvalid } from "./invalid.ts";
-import { modelOf } from "./model.ts";
+import { modelsOf } from "./model.ts";
 import { describeTools, isZod } from "./tool-schema.ts";
 
 /** What is checked; an agent of any task fits. */
-type Checked = Pick<Agent, "name" | "task" | "model" | "tools" | "budget" | "priceFrom">;
+type Checked = Pick<Agent, "name" | "task" | "model" | "tools" | "budget" | "priceFrom" | "fallbacks">;
 
 /** Throws `AgentInvalid` with the first thing that is wrong. */
 export function checkAgent(agent: Checked, limits: Limits): void {
   try {
     if (!isZod(agent.task)) throw new AgentInvalid("its task is no zod 4 schema: write task: z.object({ ... })");
-    modelOf(agent.model);
+    modelsOf(agent);
     checkMoney(agent);
     describeTools(agent.tools);
     for (const [name, tool] of Object.entries(agent.tools)) checkTimes(name, tool, limits);
@@ -26,10 +26,13 @@ export function checkAgent(agent: Checked, limits: Limits): void {
 }
 
 /** With the prices of the config: a budget of money that nothing is counted against would never be used up. */
-export function checkMoney({ budget, priceFrom }: Pick<Agent, "budget" | "priceFrom">): void {
-  if (budget.microUsd === null || priceFrom.kind !== "none") return;
+export function checkMoney({ budget, priceFrom, fallbacks }: Pick<Agent, "budget" | "priceFrom" | "fallbacks">): void {
+  if (budget.microUsd === null) return;
+  const unpriced = [{ priceFrom }, ...fallbacks].findIndex((each) => each.priceFrom.kind === "none");
+  if (unpriced < 0) return;
+  const which = unpriced === 0 ? "its model is" : `the model of fallback ${unpriced} is`;
   throw new AgentInvalid(
-    "it has a budget of money and no price, and its model is in no table: write price: { inUsd, outUsd } per million " +
+    `it has a budget of money and no price, and ${which} in no table: write price: { inUsd, outUsd } per million ` +
       "tokens, or prices: { MODEL: { inUsd, outUsd } } in cairn.config.ts",
   );
 }

@@ -18,6 +18,7 @@ import { type Topology, react } from "../core/topologies/react.ts";
 import { type BudgetOptions, budgetFrom, budgetSchema } from "./budget.ts";
 import { type ContextOptions, contextSchema } from "./context.ts";
 import { AgentInvalid } from "./invalid.ts";
+import { type OutageOptions, type OutagePolicy, outagePolicyOf } from "./outage.ts";
 import { parseSchedule } from "./firing-times.ts";
 import { PRICE, type Priced, listPriceOf } from "./prices.ts";
 import { type RetentionOptions, retentionOf } from "./retention.ts";
@@ -113,7 +114,7 @@ export interface Check<Task = never> {
   holds(view: RunView<Task>): boolean | string | Promise<boolean | string>;
 }
 
-export interface Agent<Task extends z.ZodType = z.ZodType> extends Priced {
+export interface Agent<Task extends z.ZodType = z.ZodType> extends Priced, OutagePolicy {
   readonly name: string;
   readonly version: string;
   readonly model: ModelChoice;
@@ -144,7 +145,7 @@ export interface Agent<Task extends z.ZodType = z.ZodType> extends Priced {
   readonly secrets: readonly string[];
 }
 
-interface AgentOptions<Task extends z.ZodType> {
+interface AgentOptions<Task extends z.ZodType> extends OutageOptions {
   readonly name: string;
   readonly version: string;
   readonly model: ModelChoice;
@@ -241,6 +242,7 @@ export function defineAgent<Task extends z.ZodType>(options: AgentOptions<Task>)
     loops,
     dial,
     hardIdleMs,
+    ...outagePolicyOf(name, options),
     contextTokensMax: context.data?.tokensMax ?? null,
     schedule: scheduleOf(options),
     retention,

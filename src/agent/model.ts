@@ -90,6 +90,15 @@ export function modelOf(choice: ModelChoice, read: ReadSecret = async () => null
   };
 }
 
+/** The agent's own model and its fallbacks. */
+export const modelsOf = (
+  agent: { readonly model: ModelChoice; readonly fallbacks: readonly { readonly model: ModelChoice }[] },
+  read?: ReadSecret,
+): { readonly model: Model; readonly fallbacks: readonly Model[] } => ({
+  model: modelOf(agent.model, read),
+  fallbacks: agent.fallbacks.map(({ model }) => modelOf(model, read)),
+});
+
 const nameOf = ({ provider, modelId }: LanguageModelV4): string => `${provider.split(".")[0] ?? ""}:${modelId}`;
 
 async function ask(model: LanguageModelV4, request: ModelRequest, secret: string): Promise<ModelOutcome> {

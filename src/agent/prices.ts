@@ -61,8 +61,18 @@ export function listPriceOf(model: string | LanguageModelV4): Priced {
   return { price: { inUsd, outUsd }, priceFrom: { kind: "table", source, lookedAt } };
 }
 
-/** The agent as it is charged where these prices hold: what it says itself comes first, then they, then the table. */
-export function pricedBy<A extends Priced & { readonly model: string | LanguageModelV4 }>(agent: A, prices: Prices): A {
+interface Charged extends Priced {
+  readonly model: string | LanguageModelV4;
+}
+
+/** The agent as it is charged where these prices hold, and its fallbacks likewise. */
+export function pricedBy<A extends Charged & { readonly fallbacks: readonly Charged[] }>(agent: A, prices: Prices): A {
+  const fallbacks = agent.fallbacks.map((fallback) => chargedBy(fallback, prices));
+  return { ...chargedBy(agent, prices), fallbacks };
+}
+
+/** What it says itself comes first, then these prices, then the table. */
+function chargedBy<A extends Charged>(agent: A, prices: Prices): A {
   if (agent.priceFrom.kind === "agent") return agent;
   // Of the very name before its alias, and not what every object has by birth.
   const name = [nameOf(agent.model), aliasOf(agent.model)].find((each) => Object.hasOwn(prices, each));

@@ -22,8 +22,12 @@ export const secretNames = z
 export const MODEL_KEY = "OPENAI_COMPATIBLE_API_KEY";
 
 /** Every secret that its runs may come to know: those that it declares, and the key of its model. */
-export const secretNamesOf = (agent: { readonly secrets?: readonly string[]; readonly model: unknown }) => [
+export const secretNamesOf = (agent: {
+  readonly secrets?: readonly string[];
+  readonly model: unknown;
+  readonly fallbacks?: readonly { readonly model: unknown }[];
+}) => [
   ...(agent.secrets ?? []),
   // A model object has its key from wherever its package looks for it.
-  ...(typeof agent.model === "string" ? [MODEL_KEY] : []),
+  ...([agent, ...(agent.fallbacks ?? [])].some(({ model }) => typeof model === "string") ? [MODEL_KEY] : []),
 ];

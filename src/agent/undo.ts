@@ -43,6 +43,11 @@ export function undoOf(tool: Tool): Tool | null {
 export interface SagaOptions {
   /** `undo` (unless told): in reverse order, before the run ends. `leave`: a person looks after it. */
   readonly onFailure?: "undo" | "leave";
+  /**
+   * The same where the run itself made no mistake: its model's provider was unavailable for too long. `leave` unless told.
+   * Where its processes died, everything is left in any case.
+   */
+  readonly onOutage?: "undo" | "leave";
   /** How often it begins again from its task once everything is undone; 0 unless told. Money that is spent stays spent. */
   readonly restarts?: number;
   /** Whether it begins again although effects stand that nobody can undo: they may be doubled. `nothing` unless told. */
@@ -55,6 +60,7 @@ const RESTARTS_MAX = 10;
 
 const schema = z.strictObject({
   onFailure: z.enum(["undo", "leave"]).default("undo"),
+  onOutage: z.enum(["undo", "leave"]).default("leave"),
   restarts: z.int().min(0).max(RESTARTS_MAX).default(0),
   leaving: z.enum(["nothing", "effects"]).default("nothing"),
 });

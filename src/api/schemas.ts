@@ -126,6 +126,10 @@ const shown = {
     description:
       "The code that it waits for: a version that somebody has to accept, its agent, or tools of open calls.",
   }),
+  outage: z
+    .object({ since: at, tries: count, nextTryAt: at })
+    .nullable()
+    .openapi({ description: "Its model's provider gives no answers; it is asked again at nextTryAt." }),
   status,
   phase,
   inProgress: z.boolean().openapi({ description: "It has not ended." }),
@@ -169,6 +173,9 @@ const shown = {
     .openapi({ description: "Who is to look at it, and who says so." }),
   result: json,
   failure: z.object({ code: z.string(), message: z.string() }).nullable(),
+  redrivable: z
+    .boolean()
+    .openapi({ description: "It failed for a reason of infrastructure; `cairn redrive` lets it go on." }),
   keptUntil: at
     .nullable()
     .openapi({ description: "When it is removed, epoch milliseconds; null until its end is told." }),

@@ -11,6 +11,7 @@ import { addChecking } from "./program-checking.ts";
 import { addRecorded } from "./program-recorded.ts";
 import { purgeRun } from "./purge.ts";
 import { reconcileCall } from "./reconcile.ts";
+import { redriveRun } from "./redrive.ts";
 import { showSchedules } from "./schedules.ts";
 import { cancelAndUndo, restartRun } from "./undo.ts";
 import { type Shell, printDocument } from "./shell.ts";
@@ -160,7 +161,7 @@ function addSteering(program: Command, { shell, ends }: Into): void {
   }
   const wishes = [
     ["pause", "let a run rest after the beat that is under way"],
-    ["resume", "let a paused run go on, or one that waits for code look at once"],
+    ["resume", "let a paused run go on, or one that waits for code or its model look at once"],
     ["cancel", "end a run; nothing new is started"],
   ] as const;
   for (const [want, description] of wishes) {
@@ -178,6 +179,12 @@ function addSteering(program: Command, { shell, ends }: Into): void {
     .description("the last resort: undo what a run did and begin again from its task; shows what that costs")
     .option("--yes", "do it")
     .action((run: string, _, command: Command) => ends(restartRun(shell, { run, flags: command.optsWithGlobals() })));
+  program
+    .command("redrive <run>")
+    .description("let a run that failed for a reason of infrastructure go on from its last checkpoint")
+    .option("--by <name>", "who wants that, for the record (you, unless told)")
+    .option("--why <text>", "why, for the record")
+    .action((run: string, _, command: Command) => ends(redriveRun(shell, { run, flags: command.optsWithGlobals() })));
   program
     .command("assign <run> <operator>")
     .description("say who is to look at a run; for the record, and for whoever looks at what waits")

@@ -7,6 +7,7 @@ import type { LedgerEntry, OpenGate, Shown, Summary, UnknownCall } from "../runn
 import type { Verified } from "../runner/verify.ts";
 import { askedFor, grantWords } from "./budget.ts";
 import { type Cell, type Ink, type Paint, type Style, pairs, table } from "./paint.ts";
+import { labelWords, noteWords } from "./render-outage.ts";
 import { waits } from "./render-waits.ts";
 import { count, dollars, duration, grouped, relative, short, shortJson, shortRun, timeOfDay } from "./words.ts";
 
@@ -37,6 +38,7 @@ export function renderList(runs: readonly Summary[], { now, paint }: Style): str
     { title: "STARTED" },
     { title: "LAST CHECKPOINT" },
   ] as const;
+  const hasNotes = runs.some((run) => noteWords(run, now) !== null);
   const rows = runs.map((run): Cell[] => [
     nameOf.get(run.run) ?? run.run,
     run.agent,
@@ -48,8 +50,9 @@ export function renderList(runs: readonly Summary[], { now, paint }: Style): str
     spentOf(run),
     relative(run.createdAt, now),
     relative(run.lastCheckpointAt, now),
+    ...(hasNotes ? [noteWords(run, now) ?? ""] : []),
   ]);
-  return table(columns, rows, paint).join("\n");
+  return table(hasNotes ? [...columns, { title: "NOTE" }] : columns, rows, paint).join("\n");
 }
 
 /** Makes a command to type for the store that was asked. */
@@ -63,10 +66,9 @@ export const renderDamaged = (
   `${of.paint("bold", run)}  ${of.paint("red", "damaged")}: ${why}; see ${of.paint("bold", of.command("verify", run))}`;
 
 export function renderRun(run: Shown, of: Style & { readonly command: Command }): string {
-  const { paint } = of;
   const calls = run.unknown.map((call) => renderUnknown(run.run, call, of));
   const gates = run.gates.map((gate) => renderGate(run.run, gate, of));
-  return [...head(run, of), ...gates, ...calls, ...waits(run, of), ...paused(run, of), ...end(run, paint)].join("\n");
+  return [...head(run, of), ...gates, ...calls, ...waits(run, of), ...paused(run, of), ...end(run, of)].join("\n");
 }
 
 function head(run: Shown, { now, paint }: Style): string[] {
@@ -75,13 +77,14 @@ function head(run: Shown, { now, paint }: Style): string[] {
   const attempt = run.attempt === 1 ? [] : [`attempt ${run.attempt}`];
   const done = [...attempt, count(beats, "beat"), `version ${version}`, `epoch ${epoch}`];
   const deaths = takeovers === 0 ? [] : [paint("yellow", count(takeovers, "takeover"))];
+  const label = labelWords(run, now);
   const tokens = `${grouped(tokensIn)} tokens in, ${grouped(tokensOut)} out`;
   const wakes = run.inProgress && run.status !== "blocked" && run.status !== "paused" ? (run.wakeAt ?? 0) : 0;
   return [
     `${paint("bold", run.run)}  ${run.agent}`,
     ...pairs(
       [
-        ["status", `${inked(run.status, paint)}${run.label === run.status ? "" : paint("dim", `, ${run.label}`)}`],
+        ["status", `${inked(run.status, paint)}${label === run.status ? "" : paint("dim", `, ${label}`)}`],
         ["started", `${relative(run.createdAt, now)}, at ${timeOfDay(run.createdAt, now)}`],
         ["saved", `${relative(run.lastCheckpointAt, now)}, nothing before that can be lost`],
         ["done", [...done, ...deaths].join(", ")],
@@ -113,8 +116,14 @@ function paused(run: Shown, { paint, command }: Style & { readonly command: Comm
   return run.status === "paused" ? ["", `let it go on: ${paint("bold", command("resume", run.run))}`] : [];
 }
 
-function end(run: Shown, paint: Paint): string[] {
-  if (run.failure !== null) return ["", `${paint("red", run.failure.code)}: ${run.failure.message}`];
+function end(run: Shown, { paint, command }: Style & { readonly command: Command }): string[] {
+  if (run.failure !== null) {
+    const { code, message } = run.failure;
+    const ways = run.redrivable
+      ? [`go on from its last checkpoint: ${paint("bold", command("redrive", run.run))}`]
+      : [];
+    return ["", `${paint("red", code)}: ${message}`, ...ways];
+  }
   if (run.status !== "completed") return [];
   return [
     "",

@@ -18,14 +18,13 @@ export interface Story {
   readonly microUsd: number;
   /** It has to stop: what its model says from here on are its last words. */
   readonly stops: boolean;
-  /** The tools of the calls that were ever proposed, in order. */
+  /** Of the calls that were ever proposed, in order. */
   readonly tools: readonly string[];
   /** When each call was released, first and last. */
   readonly releases: ReadonlyMap<string, { readonly first: number; readonly last: number }>;
 }
 
 export const UNTOLD: Story = { startedAt: null, beats: 0, microUsd: 0, stops: false, tools: [], releases: new Map() };
-
 /** Colour or none, and how many columns a line has. */
 export type Page = Pick<Style, "paint" | "width">;
 
@@ -149,6 +148,8 @@ function lineOf(context: Context): Line | null {
       if (entry.status === "completed") return { says: paint("green", "■ completed"), shows: entry.result };
       if (entry.status === "cancelled") return { says: paint("yellow", "■ cancelled") };
       return { says: `${paint("red", `■ failed, ${entry.failure.code}`)}: ${short(entry.failure.message, WORDS_MAX)}` };
+    case "RunRedriven":
+      return { says: paint("yellow", `↻ redriven by ${entry.by} after ${entry.failure.code}: ${entry.why}`) };
     default:
       return callLine({ ...context, entry });
   }

@@ -12,7 +12,7 @@ import { localSecrets } from "../adapters/local/secrets.ts";
 import { serveTasks } from "../adapters/local/serve.ts";
 import { localWorld } from "../adapters/local/world.ts";
 import { checkAgent } from "../agent/check.ts";
-import { modelOf } from "../agent/model.ts";
+import { modelsOf } from "../agent/model.ts";
 import { pricedBy } from "../agent/prices.ts";
 import { registerResolution } from "../agent/resolution.ts";
 import { type Rig, readPlan, rigFor } from "../chaos/rig.ts";
@@ -53,9 +53,12 @@ function taskRunner({ dir, limits, agentFiles, prices, chaos }: WorkerSettings):
     const located = await locateNamed(name, { agentFiles, remembered: agentFileOf(store, name) });
     const agent = pricedBy(located.agent, prices);
     checkAgent(agent, limits);
-    const model = modelOf(agent.model, readerIn(world));
-    if (rig !== null) return { kind: "agent", agent: rig.agent(agent), model: rig.model(model) };
-    return { kind: "agent", agent: onEdge === null ? agent : agentWithEdges(agent, onEdge), model };
+    const models = modelsOf(agent, readerIn(world));
+    if (rig !== null) {
+      const [model, fallbacks] = [rig.model(models.model), models.fallbacks.map((each) => rig.model(each))];
+      return { kind: "agent", agent: rig.agent(agent), model, fallbacks };
+    }
+    return { kind: "agent", agent: onEdge === null ? agent : agentWithEdges(agent, onEdge), ...models };
   };
   const agentOf = async (name: string): Promise<Found> => {
     try {

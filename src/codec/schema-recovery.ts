@@ -1,6 +1,7 @@
 /** The schema of what the recovery table decides, and of what led to it; see `schema.ts`. */
 import * as z from "zod";
 import type { EventOf, Failure } from "../core/event.ts";
+import type { ActiveFallback, Outage } from "../core/outage.ts";
 import type { Action } from "../core/recovery.ts";
 
 const at = z.int().nonnegative();
@@ -8,8 +9,20 @@ const name = z.string().min(1);
 
 export const failure: z.ZodType<Failure> = z.object({ code: name, message: z.string() });
 
+const count = z.int().nonnegative();
+
+export const outage: z.ZodType<Outage> = z.object({
+  since: at,
+  tries: count,
+  notBefore: at.exactOptional(),
+  model: count.exactOptional(),
+  alarmed: z.literal(true).exactOptional(),
+});
+
+export const fallback: z.ZodType<ActiveFallback> = z.object({ model: count, until: at });
+
 export const action: z.ZodType<Action> = z.discriminatedUnion("kind", [
-  z.object({ kind: z.literal("retry"), at }),
+  z.object({ kind: z.literal("retry"), at, outage: outage.exactOptional() }),
   z.object({ kind: z.literal("compact") }),
   z.object({ kind: z.literal("nudge"), say: z.string() }),
   z.object({ kind: z.literal("stop"), failure, say: z.string() }),

@@ -21,7 +21,8 @@ import type { SnapshotPointer } from "../protocol/row.ts";
 import type { OpenCall, State } from "../core/state.ts";
 import { asksFor, assigned, debit, extensionWith, grant, price, spent } from "./schema-budget.ts";
 import { decisionIgnored, ignoredDecision } from "./schema-decisions.ts";
-import { action, crackSignalled, failure } from "./schema-recovery.ts";
+import { action, crackSignalled, failure, fallback, outage } from "./schema-recovery.ts";
+import { failedFrom, redriven, runRedriven } from "./schema-redrive.ts";
 import { compensate, ending, saga, undo } from "./schema-saga.ts";
 import { upgrades } from "./schema-upgrades.ts";
 import { compacted, crowded, window } from "./schema-window.ts";
@@ -196,9 +197,13 @@ const kinds: { readonly [K in EventKind]: z.ZodType<EventOf<K>> } = {
   RecoveryDecided: z.object({ kind: z.literal("RecoveryDecided"), at, rule: name, why: z.string(), action }),
   RunEnded: z.discriminatedUnion("status", [
     z.object({ kind: z.literal("RunEnded"), at, status: z.literal("completed"), result: value }),
-    z.object({ kind: z.literal("RunEnded"), at, status: z.literal("failed"), failure }),
+    z.object({
+      ...{ kind: z.literal("RunEnded"), at, status: z.literal("failed"), failure },
+      from: failedFrom.exactOptional(),
+    }),
     z.object({ kind: z.literal("RunEnded"), at, status: z.literal("cancelled") }),
   ]),
+  RunRedriven: runRedriven,
 };
 
 const event = z.discriminatedUnion("kind", Object.values(kinds) as never) as z.ZodType<Event>;
@@ -272,12 +277,16 @@ export const storedState: z.ZodType<StoredState> = z.object({
   modelRetries: count,
   nudges: count,
   retryAt: at.nullable(),
+  outage: outage.exactOptional(),
+  fallback: fallback.exactOptional(),
   stopsFor: failure.exactOptional(),
   closingCallLost: z.literal(true).exactOptional(),
   ending,
   pausedFrom: phase.nullable(),
   result: value.nullable(),
   failure: failure.nullable(),
+  failedFrom: failedFrom.exactOptional(),
+  redriven: redriven.exactOptional(),
   absorbed: z.array(name),
   startedAt: at.nullable(),
   upgrades: upgrades.exactOptional(),

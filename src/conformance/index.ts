@@ -8,6 +8,7 @@ import { messageCases, requestCases } from "./messages.ts";
 import type { Case } from "./case.ts";
 import { damageCases } from "./damage.ts";
 import { keyCases } from "./keys.ts";
+import { redriveCases } from "./redrive.ts";
 import { forgetCases, removalCases } from "./removal.ts";
 import type { RunTableWorld } from "./run.ts";
 import { turnCases } from "./turns.ts";
@@ -16,7 +17,7 @@ import { handOverCases, listCases, parkCases } from "./waiting.ts";
 export const runTableCases: readonly Case<RunTableWorld>[] = [
   ...[...createCases, ...claimCases, ...commitCases, ...endCases],
   ...[...messageCases, ...requestCases, ...parkCases, ...handOverCases, ...listCases],
-  ...[...turnCases, ...removalCases, ...forgetCases, ...damageCases, ...keyCases],
+  ...[...turnCases, ...removalCases, ...forgetCases, ...damageCases, ...keyCases, ...redriveCases],
 ];
 export { chainCases, type ChainWorld } from "./chain.ts";
 export { objectStoreCases, type ObjectStoreWorld } from "./object-store.ts";

@@ -6,6 +6,7 @@ import type { Json } from "./json.ts";
 import type { Value } from "./message.ts";
 import type { Price } from "./price.ts";
 import type { Action } from "./recovery.ts";
+import type { FailedFrom } from "./redrive.ts";
 
 /** How often a call may be repeated (see `ledger.ts`). */
 export type Effect = "none" | "keyed" | "probed" | "unsafe";
@@ -190,10 +191,18 @@ interface Bodies {
   /** The first sign of a failure that is typical of agents. What follows, the recovery table decides. */
   CrackSignalled: { readonly crack: Crack; readonly why: string };
   RecoveryDecided: { readonly rule: string; readonly why: string; readonly action: Action };
+  /** `from`: where the run stood, if it may be redriven; absent: it may not. */
   RunEnded:
     | { readonly status: "completed"; readonly result: Value }
-    | { readonly status: "failed"; readonly failure: Failure }
+    | { readonly status: "failed"; readonly failure: Failure; readonly from?: FailedFrom }
     | { readonly status: "cancelled" };
+  /** A failed run goes on, since somebody wants it. */
+  RunRedriven: {
+    readonly id: string;
+    readonly by: string;
+    readonly why: string;
+    readonly failure: Failure;
+  };
 }
 
 export type EventKind = keyof Bodies;

@@ -6,7 +6,15 @@ export const BOUNDS = {
   idempotencyKeyCharactersMax: 256,
   /** Tries of one call that end without an answer. */
   callTriesMax: 3,
+  /** Quick retries of a model call, before the run waits for the end of an outage. */
   modelRetriesMax: 3,
+  /** Pauses between the tries of an outage: a random part of one that doubles from the first of these to the second. */
+  outagePauseMsMin: 8_000,
+  outagePauseMsMax: 15 * 60_000,
+  /** An outage that lasts so long is told to the operator. */
+  outageAlarmMs: 3 * 60_000,
+  /** How long a fallback that answered is asked before the agent's own model. */
+  fallbackMs: 5 * 60_000,
   nudgesMax: 3,
   /** The loop detector: so many equal calls among so many of the newest ones are a loop. */
   loopRepeats: 3,

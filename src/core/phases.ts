@@ -119,5 +119,9 @@ export const isTerminal = (phase: Phase): boolean => PHASES[phase].kind === "ter
 /** It is left for the phase that the run was in before; no other phase leads back to the first one. */
 export const isAside = (phase: Phase): boolean => (PHASES[phase].next as readonly Phase[]).includes("Preparing");
 
+/** A redriven run goes back to where it stood: the one way out of an end. */
+export const mayRedrive = (from: Phase, to: Phase): boolean =>
+  from === "Failed" && (BACK as readonly Phase[]).includes(to);
+
 export const mayFollow = (from: Phase, to: Phase): boolean =>
   (from === to && !isTerminal(from)) || PHASES[from].next.includes(to);

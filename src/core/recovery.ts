@@ -3,7 +3,19 @@
  * event that names its rule.
  */
 import type { EventOf, Failure } from "./event.ts";
+import { ensure } from "./invariant.ts";
 import { BOUNDS } from "./limits.ts";
+import {
+  type Outage,
+  type Retry,
+  type RetryTerms,
+  askNext,
+  isOver,
+  nextModel,
+  retryLater,
+  retrySoon,
+  unavailable,
+} from "./outage.ts";
 import { mayFollow } from "./phases.ts";
 import type { State } from "./state.ts";
 
@@ -21,9 +33,8 @@ export type Trouble =
   | {
       readonly kind: "model";
       readonly failure: Failure;
-      readonly retryable: boolean;
-      /** What the provider asked for (`retry-after`), or null. */
-      readonly retryAfterMs: number | null;
+      /** Null: the same question would get the same answer. */
+      readonly retry: RetryTerms | null;
       /** A summary could stand for a part of what the model is shown, and none was made since its last reply. */
       readonly shortens?: boolean;
     }
@@ -31,8 +42,8 @@ export type Trouble =
   | { readonly kind: "reply" | "conflict"; readonly failure: Failure; readonly say: string };
 
 export type Action =
-  /** Ask the model again, not before `at`. */
-  | { readonly kind: "retry"; readonly at: number }
+  /** Ask the model again, not before `at`. `outage`: what is known of its provider; absent in what older code wrote. */
+  | { readonly kind: "retry"; readonly at: number; readonly outage?: Outage }
   /** Have a summary made, then ask the model. */
   | { readonly kind: "compact" }
   /** Say something to the model and go on. */
@@ -64,7 +75,7 @@ export type Action =
 
 interface Rule {
   readonly name: string;
-  readonly when: (state: State, trouble: Trouble) => boolean;
+  readonly when: (state: State, trouble: Trouble, now: number) => boolean;
   readonly action: (state: State, trouble: Trouble, now: number) => Action;
 }
 
@@ -73,6 +84,13 @@ const abort = (_: State, { failure }: Trouble): Action => ({ kind: "abort", fail
 const leave = (_: State, { failure }: Trouble): Action => ({ kind: "abort", failure, next: "leave" });
 const stop = (_: State, { failure }: Trouble): Action => ({ kind: "stop", failure, say: farewell(failure) });
 const nudge = (_: State, trouble: Trouble): Action => ({ kind: "nudge", say: "say" in trouble ? trouble.say : "" });
+/** Of a model that may be asked again. */
+const onTerms = (trouble: Trouble, judge: (terms: RetryTerms) => boolean): boolean =>
+  trouble.kind === "model" && trouble.retry !== null && judge(trouble.retry);
+function retry(trouble: Trouble, next: (terms: RetryTerms) => Retry): Action {
+  ensure(trouble.kind === "model" && trouble.retry !== null, "only a model call is asked again");
+  return { kind: "retry", ...next(trouble.retry) };
+}
 /** Asking again is asking the same: only a shorter context helps. */
 const isTooLong = (trouble: Trouble): boolean => trouble.kind === "model" && trouble.failure.code === "ContextTooLong";
 
@@ -93,10 +111,24 @@ export const RECOVERY: readonly Rule[] = [
   },
   { name: "context too long", when: (_, trouble) => isTooLong(trouble), action: abort },
   {
+    name: "model unavailable for too long",
+    when: (state, trouble, now) => onTerms(trouble, (terms) => isOver(state, terms, now)),
+    action: (state, { failure }, now) => ({ kind: "abort", failure: unavailable(state, failure, now) }),
+  },
+  {
     name: "model failed, may be asked again",
-    when: (state, trouble) =>
-      trouble.kind === "model" && trouble.retryable && state.modelRetries < BOUNDS.modelRetriesMax,
-    action: (state, trouble, now) => ({ kind: "retry", at: now + backoffMs(state, trouble) }),
+    when: (state, trouble) => onTerms(trouble, () => state.modelRetries < BOUNDS.modelRetriesMax),
+    action: (state, trouble, now) => retry(trouble, (terms) => retrySoon(state, terms, now)),
+  },
+  {
+    name: "model unavailable, the next one is asked",
+    when: (_, trouble) => onTerms(trouble, (terms) => nextModel(terms) !== 0),
+    action: (state, trouble, now) => retry(trouble, (terms) => askNext(state, terms, now)),
+  },
+  {
+    name: "model unavailable, asked again later",
+    when: (_, trouble) => onTerms(trouble, () => true),
+    action: (state, trouble, now) => retry(trouble, (terms) => retryLater(state, terms, now)),
   },
   { name: "budget exhausted", when: (state, { kind }) => kind === "budget" && isBetweenCalls(state), action: stop },
   { name: "budget exhausted, calls are open", when: (_, { kind }) => kind === "budget", action: abort },
@@ -126,7 +158,7 @@ const isBetweenCalls = ({ phase, open }: State): boolean => open.length === 0 &&
 
 /** The event that decides what follows. */
 export function decideRecovery(state: State, trouble: Trouble, now: number): EventOf<"RecoveryDecided"> {
-  const rule = RECOVERY.find((each) => each.when(state, trouble)) as Rule; // The last one always matches.
+  const rule = RECOVERY.find((each) => each.when(state, trouble, now)) as Rule; // The last one always matches.
   const why = `${trouble.failure.code}: ${trouble.failure.message}`;
   return { kind: "RecoveryDecided", at: now, rule: rule.name, why, action: rule.action(state, trouble, now) };
 }
@@ -134,9 +166,3 @@ export function decideRecovery(state: State, trouble: Trouble, now: number): Eve
 const farewell = ({ message }: Failure): string =>
   `You have to stop now: ${message}. No tool can be called any more. ` +
   "Say in a few sentences what is done, what is still open, and what should be done next.";
-
-/** One, two, four seconds, unless the provider asks for more. */
-function backoffMs(state: State, trouble: Trouble): number {
-  const own = 1_000 * 2 ** state.modelRetries;
-  return trouble.kind === "model" ? Math.max(own, trouble.retryAfterMs ?? 0) : own;
-}

@@ -66,7 +66,7 @@ export function undoing(state: State, call: string): State {
 
 /** The task, what people said since, and why it begins again; keys derive from the attempt (schedule 21). */
 export function restarted(state: State, { say, at }: { readonly say: string; readonly at: number }): State {
-  const { saga: _, stopsFor: _stop, closingCallLost: _lost, compensate: _by, ...rest } = state;
+  const { saga: _, stopsFor: _stop, closingCallLost: _lost, compensate: _by, outage: _outage, ...rest } = state;
   const from = state.messages.length;
   const words = state.messages.filter(({ source }) => source.startsWith("user:"));
   return {

@@ -5,8 +5,10 @@
 import type { Grant, Limits, Spent } from "./budget.ts";
 import type { Answer, Decision, EventOf, Failure, OnUnknown } from "./event.ts";
 import type { Message, Value } from "./message.ts";
+import type { ActiveFallback, Outage } from "./outage.ts";
 import type { Phase } from "./phases.ts";
 import type { Price } from "./price.ts";
+import type { FailedFrom, Redriven } from "./redrive.ts";
 import type { Retention } from "./retention.ts";
 
 /**
@@ -127,6 +129,10 @@ export interface State {
   readonly nudges: number;
   /** When the model may be asked again; null except in RetryingLLM. */
   readonly retryAt: number | null;
+  /** The model's provider gives no answers; absent while it does. */
+  readonly outage?: Outage;
+  /** A fallback is asked instead of the agent's own model; absent before the first one answers. */
+  readonly fallback?: ActiveFallback;
   /** Why the run has to stop; absent before ForceStop. What it ends with, whatever becomes of its last words. */
   readonly stopsFor?: Failure;
   /** A closing call may have been made whose reply was lost: it is not made again. */
@@ -137,6 +143,10 @@ export interface State {
   readonly pausedFrom: Phase | null;
   readonly result: Value | null;
   readonly failure: Failure | null;
+  /** Where a failed run stood, if it may be redriven. */
+  readonly failedFrom?: FailedFrom;
+  /** Absent as long as nobody redrove the run. */
+  readonly redriven?: Redriven;
   /** Messages whose content is taken and whose inbox items may still exist. */
   readonly absorbed: readonly string[];
   readonly startedAt: number | null;

@@ -20,7 +20,9 @@ import {
   withCall,
 } from "./open-calls.ts";
 import { type Command, type View, lacksTool, outstanding } from "./outstanding.ts";
-import { PHASE_NAMES, type Phase, isAside, isTerminal, mayFollow } from "./phases.ts";
+import { answered as answeredAgain, retried } from "./outage.ts";
+import { PHASE_NAMES, type Phase, isAside, isTerminal, mayFollow, mayRedrive } from "./phases.ts";
+import { redriven } from "./redrive.ts";
 import { compensating, restarted, undoing } from "./saga.ts";
 import type { State } from "./state.ts";
 import { assertState } from "./laws.ts";
@@ -54,6 +56,7 @@ export const ACCEPTS: { readonly [K in EventKind]: "live" | readonly Phase[] } =
   CrackSignalled: "live",
   RecoveryDecided: "live",
   RunEnded: "live",
+  RunRedriven: ["Failed"],
 };
 
 export const accepts = (phase: Phase, kind: EventKind): boolean => {
@@ -77,7 +80,8 @@ export function fold(state: State, event: Event): State {
   ensure(accepts(state.phase, event.kind), `${event.kind} does not happen in ${state.phase}`);
   const handler = handlers[event.kind] as (state: State, event: Event) => State;
   const next = handler(state, event);
-  ensure(mayFollow(state.phase, next.phase), `${next.phase} does not follow ${state.phase}`);
+  const mayGo = event.kind === "RunRedriven" ? mayRedrive : mayFollow;
+  ensure(mayGo(state.phase, next.phase), `${next.phase} does not follow ${state.phase}`);
   assertState(state, next);
   return next;
 }
@@ -101,7 +105,7 @@ const handlers: Handlers = {
     const open = openCalls(state, event.parts);
     const spoken = wordy(event.parts);
     const replied = {
-      ...state,
+      ...answeredAgain(state, event.at),
       calls: state.calls + open.length,
       open,
       modelRetries: 0,
@@ -230,12 +234,12 @@ const handlers: Handlers = {
   RecoveryDecided: (state, { action, why, at }) => {
     switch (action.kind) {
       case "retry":
-        return { ...state, phase: "RetryingLLM", retryAt: action.at, modelRetries: state.modelRetries + 1 };
+        return retried(state, action);
       case "compact":
         return { ...state, phase: "Compacting", retryAt: null };
       case "nudge":
         return {
-          ...state,
+          ...answeredAgain(state, at),
           phase: "AwaitingLLM",
           nudges: state.nudges + 1,
           messages: [...state.messages, message(state, at, "cairn", "user", [text(action.say)])],
@@ -283,8 +287,11 @@ const handlers: Handlers = {
     const ended: State = { ...state, ...lackingNothing(state), ending: null, pausedFrom: null };
     if (event.status === "completed") return { ...ended, phase: "Completed", result: event.result };
     if (event.status === "cancelled") return { ...ended, phase: "Cancelled" };
-    return { ...ended, phase: "Failed", failure: event.failure };
+    const { failure, from } = event;
+    return { ...ended, phase: "Failed", failure, ...(from === undefined ? {} : { failedFrom: from }) };
   },
+
+  RunRedriven: redriven,
 };
 
 const wordy = (parts: readonly ReplyPart[]): boolean =>

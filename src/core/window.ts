@@ -6,6 +6,7 @@ import type { EventOf } from "./event.ts";
 import { ensure } from "./invariant.ts";
 import { type Message, text } from "./message.ts";
 import { message } from "./open-calls.ts";
+import { answered } from "./outage.ts";
 import type { State } from "./state.ts";
 
 export const SUMMARY = "cairn:summary";
@@ -22,7 +23,7 @@ export function compacted(state: State, { at, summary, tokens, window }: EventOf
   const said = message(state, at, SUMMARY, "user", [text(summary)], tokens);
   ensure(window.lead.includes(said.id), "a window leads with its summary");
   ensure(window.from > (state.window?.from ?? 1), "a summary stands for more than the one before it");
-  return { ...state, phase: "AwaitingLLM", modelRetries: 0, window, messages: [...state.messages, said] };
+  return { ...answered(state, at), phase: "AwaitingLLM", modelRetries: 0, window, messages: [...state.messages, said] };
 }
 
 /** What belongs to this attempt: what came of the ones before it was undone, or left. */

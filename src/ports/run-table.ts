@@ -35,6 +35,8 @@ import type {
 } from "../protocol/row.ts";
 import type { Claim, ClaimOutcome } from "../protocol/row-claim.ts";
 import type { HandOver, HandOverOutcome } from "../protocol/row-hand-over.ts";
+import type { Redrive, RedriveOutcome } from "../protocol/row-redrive.ts";
+import type { Tell } from "../protocol/row-tell.ts";
 import type { Turn, TurnOutcome } from "../protocol/turn.ts";
 import type { Ended, PurgeOutcome } from "../protocol/row-removal.ts";
 import type { Tombstone } from "../protocol/tombstone.ts";
@@ -106,7 +108,9 @@ export interface RunTable {
   /** Cancel, pause or resume; the caller wakes the run. */
   request(request: Request): Promise<RequestOutcome | Ambiguous>;
   handOver(handOver: HandOver): Promise<HandOverOutcome | Ambiguous>;
-  tell(of: Of & { readonly expiresAtSec: number }): Promise<Changed<"told"> | Refused | Ambiguous>;
+  tell(of: Tell): Promise<Changed<"told"> | Refused | Ambiguous>;
+  /** A failed run goes on under the next epoch, in the next execution of its chain. */
+  redrive(redrive: Redrive): Promise<RedriveOutcome | Ambiguous>;
   /** Removes the row of a run that has ended and whose end is told; `missing` may be its own first copy's doing. */
   purge(of: Of): Promise<PurgeOutcome | Ambiguous>;
   /**

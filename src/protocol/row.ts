@@ -8,6 +8,7 @@ import type { Spent } from "../core/budget.ts";
 import { NOTHING_SPENT } from "../core/budget.ts";
 import type { Phase, Status } from "../core/phases.ts";
 import { type Entry, sameEntry } from "./entry.ts";
+import type { RedriveNote } from "./row-redrive.ts";
 
 /** The version of row, journal and snapshot that this code reads and writes. */
 export const FORMAT = 1;
@@ -80,6 +81,8 @@ export interface Row extends Incarnation {
   readonly deadline: number;
   readonly spent: Spent;
   readonly expiresAtSec: number | null;
+  /** Somebody redrove the run, and no invocation has recorded it yet; absent where nobody did. */
+  readonly redrive?: RedriveNote;
 }
 
 /** What a row has that was made before these were counted. */
@@ -209,10 +212,12 @@ export function committed(row: Row, commit: Commit): CommitOutcome {
   if (commit.unlessStirred && row.stirs !== commit.stirsSeen) return { kind: "stirred", row };
   const { now, agentVersion, journal, snapshot, spent, status, phase, stirsSeen, wakeAt, deadline, commitId } = commit;
   const { asks, will, storeOutage, lastCheckpointAt } = commit;
+  // Whoever commits has recorded the redrive.
+  const { redrive: _, ...rest } = row;
   return {
     kind: "committed",
     row: {
-      ...row,
+      ...rest,
       ...{ agentVersion, journal, snapshot, spent, status, phase, stirsSeen, wakeAt, deadline, commitId },
       ...{ asks, will, storeOutage, lastCheckpointAt },
       version: row.version + 1,
@@ -263,9 +268,4 @@ export function requested(row: Row, { want }: Request): RequestOutcome {
   const cancel = row.cancel || want === "cancel";
   const pause = want === "cancel" ? row.pause : want === "pause";
   return { kind: "requested", row: { ...row, cancel, pause, stirs: row.stirs + 1 } };
-}
-
-/** Schedule 41: the time to live starts when everyone who waits for the end knows it. */
-export function told(row: Row, expiresAtSec: number): Row {
-  return hasEnded(row) && !row.told ? { ...row, told: true, expiresAtSec } : row;
 }

@@ -13,6 +13,7 @@ import { blobLine, callLine, commitLine, endLine, headLine, messageLine } from "
 import { packed } from "../codec/archive-bytes.ts";
 import { blobText, blobsIn } from "../codec/value.ts";
 import type { Event } from "../core/event.ts";
+import { PHASES } from "../core/phases.ts";
 import { ensure } from "../core/invariant.ts";
 import { SIZES } from "../codec/limits.ts";
 import type { ArchiveTier } from "../core/retention.ts";
@@ -30,10 +31,10 @@ type OfRun = Pick<Loaded, "row" | "state">;
 /** Where the archive of a run is to lie; null if there is none to be. */
 export function archiveOf(
   of: Incarnation,
-  { retention }: Pick<State, "retention">,
+  { retention, redriven }: Pick<State, "retention" | "redriven">,
 ): { readonly tier: ArchiveTier; readonly key: string } | null {
   const tier = retention?.archive ?? null;
-  return tier === null ? null : { tier, key: archiveKey(of, tier) };
+  return tier === null ? null : { tier, key: archiveKey(of, tier, 1 + (redriven?.times ?? 0)) };
 }
 
 /** Throws `Unreadable` where a part of the history cannot be read; then nothing is put. */
@@ -80,7 +81,9 @@ function archivedRun(row: Row, state: State): ArchivedRun {
 
 /** What row and state say of a run. */
 export function factsOf(row: Row, state: State): ArchivedRun {
-  const { run, born, parent, tenant, createdAt, takeovers, version, epoch, status, statusSince } = row;
+  const { run, born, parent, tenant, createdAt, takeovers, version, epoch, statusSince } = row;
+  // A redrive that no invocation has recorded yet is in no event.
+  const status = row.redrive === undefined ? row.status : PHASES[state.phase].status;
   const { agent, agentVersion, task, result, failure, attempt, startedAt, spent, retention = null } = state;
   const endedAt = hasEnded(row) ? statusSince : null;
   return {

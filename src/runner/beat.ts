@@ -22,6 +22,8 @@ import { noteClaim } from "./facts.ts";
 import { openInbox } from "./inbox.ts";
 import { letGo, letGoUnloaded } from "./let-go.ts";
 import { load } from "./load.ts";
+import { triesSooner } from "./outage.ts";
+import { recordRedrive } from "./redrive.ts";
 import { knowSecrets } from "./secrets.ts";
 import { type Runner, step } from "./step.ts";
 
@@ -61,6 +63,7 @@ export async function beat(
     run = new ActiveRun({ world, invocation, loaded, segments, commits, since });
     // Without its agent a run may still end and be answered; before it meets the agent this is asked again.
     await knowSecrets(world).catch(() => undefined);
+    recordRedrive(run);
     if (claimed.overtook !== null) recordTakeover(run, claimed.overtook);
     return await drive(runner, run, task.attempt.cause ?? null);
   } catch (error) {
@@ -128,13 +131,19 @@ async function drive(runner: Runner, run: ActiveRun, cause: string | null): Prom
     const trouble = tooManyDeaths("CrashLoop", { deaths, max: run.state.takeoversMax, cause });
     run.record(decideRecovery(run.state, trouble, run.now));
   }
+  // Before anything is committed: somebody spoke to the run, or resumed it, since the last beat.
+  let isWoken = run.row.stirs !== run.row.stirsSeen;
   await openInbox(run);
   for (;;) {
     const [command] = run.owed();
     if (command === undefined) {
       return mayEnd(run, await ended(run.world, payloadOf(run.row), run.row));
     }
-    if (command.kind === "wait") return release(run, { kind: "wait", until: command.until });
+    if (command.kind === "wait") {
+      if (!isWoken || !triesSooner(run)) return release(run, { kind: "wait", until: command.until });
+      isWoken = false;
+      continue;
+    }
     if (command.kind === "awaitAnswer") {
       if (!isTooLate(run)) return release(run, { kind: "park" });
       if ((await expire(run)) === "stirred") return release(run, { kind: "beat" });

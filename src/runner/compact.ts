@@ -11,6 +11,7 @@ import { decideRecovery } from "../core/recovery.ts";
 import type { ActiveRun } from "./active-run.ts";
 import { type Heard, ask, debitReply } from "./ask.ts";
 import { hasRoom } from "./budget.ts";
+import { recordModelFailure } from "./outage.ts";
 import { type Stretch, stretchOf } from "./stretch.ts";
 import { type Next, absorbSilence, marksFirst } from "./think.ts";
 import { debitOthers } from "./unaccounted-model-calls.ts";
@@ -24,7 +25,7 @@ export async function compactContext(run: ActiveRun, agent: Agent, model: Model)
   if (await marksFirst(run)) return "on";
   const messages = [...stretch.read, questionAt(run.now)];
   const heard = await ask(run, agent, { model, mayCall: false, messages });
-  if (heard.kind === "silent") return absorbSilence(run, heard);
+  if (heard.kind === "silent") return absorbSilence(run, agent, heard);
   return absorbSummary(run, agent, { model, stretch, heard });
 }
 
@@ -46,10 +47,10 @@ function absorbSummary(
 ): Next {
   const { model, stretch, heard } = of;
   if (heard.kind === "failed") {
-    const { failure, retryable, retryAfterMs, spent } = heard;
+    const { failure, spent } = heard;
     if (spent !== undefined) debitReply(run, agent, { ...spent, model, isBeat: false });
     if (spent !== undefined) return stillTooLong(run, failure.message);
-    run.record(decideRecovery(run.state, { kind: "model", failure, retryable, retryAfterMs }, run.now));
+    recordModelFailure(run, agent, heard);
     return "on";
   }
   const { tokensIn, tokensOut } = heard;
@@ -84,7 +85,7 @@ function recordSummary(
 
 function stillTooLong(run: ActiveRun, why: string): Next {
   const failure = { code: "ContextTooLong", message: `its context could not be made shorter: ${why}` };
-  const trouble = { kind: "model", failure, retryable: false, retryAfterMs: null } as const;
+  const trouble = { kind: "model", failure, retry: null } as const;
   run.record(decideRecovery(run.state, trouble, run.now));
   return "on";
 }

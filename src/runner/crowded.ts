@@ -15,7 +15,7 @@ export function reasonToCompact({ state }: ActiveRun, { contextTokensMax }: Agen
   if (stretch === null || !isWorthIt(stretch)) return null;
   const message = `the last question had over ${CROWDED_SHARE * 100} % of ${contextTokensMax} tokens`;
   const failure = { code: "ContextNearlyFull", message };
-  return { kind: "model", failure, retryable: false, retryAfterMs: null, shortens: true };
+  return { kind: "model", failure, retry: null, shortens: true };
 }
 
 /** From there on the next question may be too long: results of tools are added to it. */

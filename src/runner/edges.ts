@@ -33,6 +33,7 @@ export function worldWithEdges(world: World, onEdge: OnEdge): World {
       request: (request) => table.request(request),
       handOver: (handOver) => table.handOver(handOver),
       tell: (of) => table.tell(of),
+      redrive: (redrive) => table.redrive(redrive),
       purge: (of) => table.purge(of),
       keepKey: (tombstone) => table.keepKey(tombstone),
       forgetKey: (of) => table.forgetKey(of),

@@ -5,6 +5,7 @@ import { childEndId } from "../protocol/ids.ts";
 import type { Json } from "../core/json.ts";
 import { SIZES } from "../codec/limits.ts";
 import type { Value } from "../core/message.ts";
+import { failedFrom } from "../core/redrive.ts";
 import { hotMsOf } from "../protocol/limits.ts";
 import type { Ending, State } from "../core/state.ts";
 import { type Changed, type Incarnation, type Refused, type Row, hasEnded } from "../protocol/row.ts";
@@ -39,6 +40,7 @@ export async function commitEnd(run: ActiveRun, end: End): Promise<Next> {
   // Somebody said something: a run that was done is not done any more, and what it did may have to be undone.
   if (run.state.phase !== phase || run.owed()[0]?.kind !== owed || !isAll) return "on";
   const before = run.mark();
+  const from = failedFrom(run.state);
   // Only now: whoever wants it undone has a say in what was begun, and nobody may be asked about it too early.
   for (const { call, status } of run.state.open) {
     if (status !== "started") continue;
@@ -48,7 +50,8 @@ export async function commitEnd(run: ActiveRun, end: End): Promise<Next> {
   debitOthers(run);
   ignoreUnapplied(run);
   debitTime(run);
-  run.record({ kind: "RunEnded", at: run.now, ...end });
+  const mayGoOn = end.status === "failed" && from !== null;
+  run.record({ kind: "RunEnded", at: run.now, ...end, ...(mayGoOn ? { from } : {}) });
   // With nobody to tell and nothing to put, the end is told by its own commit.
   const isAwaited = run.row.parent !== null || run.state.children.length > 0 || archiveOf(run.row, run.state) !== null;
   const expiresAtSec = isAwaited ? null : expiryOf(run.world, run.state);
@@ -87,7 +90,7 @@ export async function tellEnd(world: World, row: Row): Promise<void> {
   const expiresAtSec = expiryOf(world, state);
   await keepKeyOfEnded(world, row, expiresAtSec);
   await certainly<Changed<"told"> | Refused>(
-    () => world.table.tell({ run, born, now, expiresAtSec }),
+    () => world.table.tell({ run, born, epoch: row.epoch, now, expiresAtSec }),
     (found) => (found.told ? { kind: "told", row: found } : null),
   );
 }

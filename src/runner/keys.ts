@@ -35,6 +35,12 @@ export const segmentKey = (of: Incarnation, sha256: string): string => `${prefix
 
 export const blobKey = (of: Incarnation, sha256: string): string => `${prefixOf(of)}/blobs/${sha256}`;
 
-/** Beside the runs and not below them: it stays when its run is cleaned up. */
-export const archiveKey = (of: Incarnation, tier: ArchiveTier): string =>
-  `${ARCHIVES[tier].prefix}${placeOf(of)}.jsonl.gz`;
+/**
+ * Beside the runs and not below them: it stays when its run is cleaned up. A redriven run has another end, with an archive of
+ * its own: an object is put once.
+ */
+export const archiveKey = (of: Incarnation, tier: ArchiveTier, end = 1): string =>
+  `${archivesUnder(of, tier)}${end === 1 ? "" : `${end}.`}jsonl.gz`;
+
+/** What the keys of its archives begin with, and no others. */
+export const archivesUnder = (of: Incarnation, tier: ArchiveTier): string => `${ARCHIVES[tier].prefix}${placeOf(of)}.`;

@@ -4,6 +4,7 @@ import { Unreadable } from "../codec/canonical.ts";
 import { usd } from "../agent/spending.ts";
 import type { Grant, Spent } from "../core/budget.ts";
 import type { CommitRecord, Event, OnUnknown } from "../core/event.ts";
+import { BOUNDS } from "../core/limits.ts";
 import { BUDGET, extensionOf } from "../core/extension.ts";
 import { decisionId, reconcileId, upgradeId } from "../protocol/ids.ts";
 import type { Json } from "../core/json.ts";
@@ -12,6 +13,7 @@ import { argsOf } from "../core/ledger.ts";
 import type { Message } from "../core/message.ts";
 import { lacksTool } from "../core/outstanding.ts";
 import { PHASES, type Phase, type Status, isTerminal } from "../core/phases.ts";
+import { redriveRefusal } from "../core/redrive.ts";
 import { undoOwed } from "../core/saga.ts";
 import type { BudgetGate, State } from "../core/state.ts";
 import { upgradesOf } from "../core/upgrades.ts";
@@ -102,6 +104,8 @@ export interface Shown extends Summary {
   readonly attempt: number;
   readonly agentVersion: string;
   readonly waitsFor: WaitsFor | null;
+  /** Its model's provider gives no answers: since when, how many calls failed, and when it is asked again. */
+  readonly outage: { readonly since: number; readonly tries: number; readonly nextTryAt: number } | null;
   readonly unknown: readonly UnknownCall[];
   readonly gates: readonly OpenGate[];
   /** The newest decision that had no effect, since its gate was closed before; null as long as each had one. */
@@ -112,6 +116,8 @@ export interface Shown extends Summary {
   readonly assigned: { readonly to: string; readonly by: string } | null;
   readonly result: Json;
   readonly failure: { readonly code: string; readonly message: string } | null;
+  /** It failed for a reason of infrastructure, and may go on from its last checkpoint. */
+  readonly redrivable: boolean;
   /** Until when the run itself stays, epoch milliseconds; null before its end is told. */
   readonly keptUntil: number | null;
   /** Where its archive lies: from the moment on at which its end is told, and after it is gone. */
@@ -205,28 +211,38 @@ async function shownOf(world: World, { row, state }: Loaded): Promise<Shown> {
     messages: state.messages.length,
     agentVersion: state.agentVersion,
     waitsFor: hasEnded(row) ? null : waitsFor(state, isSent),
+    outage: outageIn(state),
     unknown,
     gates,
     ignoredDecision: ignored === undefined ? null : { ...ignored, call: callOf(ignored.gate) },
     granted: Object.keys(granted).length === 0 ? null : granted,
     assigned: assignedIn(state, sent),
     result: state.result === null ? null : await json(state.result),
-    failure: state.failure,
+    failure: hasEnded(row) ? state.failure : null,
+    redrivable: row.status === "failed" && row.parent === null && redriveRefusal(state) === null,
     keptUntil: row.expiresAtSec === null ? null : row.expiresAtSec * 1_000,
     archive: row.told ? archiveOf(row, state) : null,
   };
 }
 
+/** The quick retries are over in seconds, and no outage yet. */
+function outageIn({ phase, outage, retryAt }: State): Shown["outage"] {
+  if (phase !== "RetryingLLM" || outage === undefined || outage.tries <= BOUNDS.modelRetriesMax) return null;
+  return { since: outage.since, tries: outage.tries, nextTryAt: retryAt ?? 0 };
+}
+
 function labelOf(row: Row, state: State): string {
   const label = labelOfRow(row);
-  return undoOwed(state) === null || row.storeOutage !== null ? label : `${label}, to undo what it did`;
+  if (row.storeOutage !== null || row.redrive !== undefined) return label;
+  if (outageIn(state) !== null) return "waiting: its model is unavailable";
+  return undoOwed(state) === null ? label : `${label}, to undo what it did`;
 }
 
 /** What the run waits for, as far as its row says it. */
-export function labelOfRow({ status, phase, storeOutage }: Row): string {
+export function labelOfRow({ status, phase, storeOutage, redrive }: Row): string {
   if (status === "queued") return "waiting for its first beat";
-  if (storeOutage === null || isTerminal(phase)) return PHASES[phase].label;
-  return `waiting: store unavailable (${storeOutage.store})`;
+  if (storeOutage !== null && !isTerminal(phase)) return `waiting: store unavailable (${storeOutage.store})`;
+  return redrive === undefined ? PHASES[phase].label : "redriven, waiting for its next beat";
 }
 
 /** What it asks for stands where a call has its arguments. */

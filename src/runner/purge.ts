@@ -20,7 +20,7 @@ import type { World } from "../ports/world.ts";
 import { certainly } from "./certain.ts";
 import { cleanUp, isStored } from "./clean-up.ts";
 import { tellEnd } from "./ending.ts";
-import { archiveKey } from "./keys.ts";
+import { archivesUnder } from "./keys.ts";
 import { keepKeyOfEnded } from "./kept-key.ts";
 import { SegmentCache, load } from "./load.ts";
 
@@ -94,7 +94,7 @@ async function removeArchive(world: World, { run, born }: Row): Promise<number |
   const toldAt = Math.max((row.expiresAtSec ?? 0) * 1_000 - hotMsOf(limits, retention), row.statusSince);
   const from = toldAt + TIMES.invocationMsMax + limits.skewMs;
   if (clock.now() < from) return from;
-  for (const tier of tiers) await objects.removeUnder(archiveKey(row, tier));
+  for (const tier of tiers) await objects.removeUnder(archivesUnder(row, tier));
   return null;
 }
 

@@ -20,6 +20,7 @@ import type { CommitCache } from "./history.ts";
 import { intend } from "./intend.ts";
 import { openCall } from "./tools.ts";
 import type { SegmentCache } from "./load.ts";
+import { routed } from "./outage.ts";
 import { holdsReply } from "./plan-edge.ts";
 import { probe } from "./probe.ts";
 import { judge } from "./reflect.ts";
@@ -47,6 +48,8 @@ export interface LoadedAgent {
   readonly kind: "agent";
   readonly agent: Agent;
   readonly model: Model;
+  /** Of the fallbacks that the agent declares, in their order. */
+  readonly fallbacks?: readonly Model[];
 }
 
 type Step = Exclude<Command, { kind: "wait" | "awaitAnswer" }>;
@@ -119,7 +122,7 @@ async function stepOfAgent(runner: Runner, run: ActiveRun, command: AgentStep): 
   }
   const met = meetAgent(run, await withSecrets(run.world, await runner.agentOf(run.row.agent)));
   if (met === null) return "on";
-  const { agent, model } = met;
+  const { agent, model } = routed(run, met);
   run.price = agent.price;
   run.countsTime ||= (agent.budget.wallMs ?? null) !== null;
   switch (command.kind) {

@@ -23,6 +23,7 @@ import { handOver, moveOn, startExecution } from "./executions.ts";
 import { noteSwept } from "./facts.ts";
 import { CommitCache } from "./history.ts";
 import { SegmentCache, load } from "./load.ts";
+import { recordRedrive } from "./redrive.ts";
 import { inTurn } from "./turns.ts";
 
 const SWEEP_PAGE = 100;
@@ -183,6 +184,7 @@ async function end(
   const loaded = await readable(world, row, () => load(world.objects, row, segments));
   if (loaded === null) return false;
   const run = new ActiveRun({ world, invocation, loaded, segments, commits: new CommitCache() });
+  recordRedrive(run);
   if (run.state.ending === null || undoOwed(run.state) !== null)
     run.record(decideRecovery(run.state, trouble, run.now));
   try {

@@ -11,6 +11,7 @@ import { type Heard, ask, debitReply } from "./ask.ts";
 import { hasRoom } from "./budget.ts";
 import { conflictIn } from "./claims.ts";
 import { isCrowded, reasonToCompact } from "./crowded.ts";
+import { recordModelFailure } from "./outage.ts";
 import { stretchOf } from "./stretch.ts";
 import { toolNamed } from "./tools.ts";
 import { recordable } from "./told.ts";
@@ -67,7 +68,7 @@ async function absorbReply(
   asked: { model: Model; heard: Heard; tookMs: number },
 ): Promise<Next> {
   const { model, heard, tookMs } = asked;
-  if (heard.kind === "silent") return absorbSilence(run, heard);
+  if (heard.kind === "silent") return absorbSilence(run, agent, heard);
   if (heard.kind === "failed") {
     recordFailure(run, agent, { model, failed: heard });
     return "on";
@@ -89,14 +90,20 @@ async function absorbReply(
   return "on";
 }
 
-export function absorbSilence(run: ActiveRun, { by, why }: Extract<Heard, { readonly kind: "silent" }>): Next {
+export function absorbSilence(
+  run: ActiveRun,
+  agent: Agent,
+  { by, why }: Extract<Heard, { readonly kind: "silent" }>,
+): Next {
   ownCallLost(run, why);
   if (by === "drain") return "release";
-  const trouble: Trouble =
-    by === "watchdog"
-      ? { kind: "idle", failure: { code: "HardIdleTimeout", message: why } }
-      : { kind: "model", failure: { code: "ModelTimedOut", message: why }, retryable: true, retryAfterMs: null };
-  run.record(decideRecovery(run.state, trouble, run.now));
+  if (by === "watchdog") {
+    const failure = { code: "HardIdleTimeout", message: why };
+    run.record(decideRecovery(run.state, { kind: "idle", failure }, run.now));
+  } else {
+    const failure = { code: "ModelTimedOut", message: why };
+    recordModelFailure(run, agent, { failure, retryable: true, retryAfterMs: null });
+  }
   return run.outlived === "no" ? "on" : "release";
 }
 
@@ -106,10 +113,10 @@ function recordFailure(
   { model, failed }: { readonly model: Model; readonly failed: ModelFailed },
 ): void {
   const at = run.now;
-  const { failure, retryable, retryAfterMs, spent } = failed;
+  const { failure, spent } = failed;
   if (spent === undefined) {
     const shortens = failure.code === "ContextTooLong" && stretchOf(run.state) !== null;
-    run.record(decideRecovery(run.state, { kind: "model", failure, retryable, retryAfterMs, shortens }, at));
+    recordModelFailure(run, agent, { ...failed, shortens });
     return;
   }
   // It came and was paid for; the model is told what is wrong with it.

@@ -7,6 +7,7 @@ import { bounded } from "../codec/value.ts";
 import { exhausted, extended } from "../agent/spending.ts";
 import type { Failure } from "../core/event.ts";
 import { extensionOf } from "../core/extension.ts";
+import { isOfInfrastructure } from "../core/infrastructure.ts";
 import { ensure } from "../core/invariant.ts";
 import { wantsRestart } from "../core/saga.ts";
 import type { State } from "../core/state.ts";
@@ -22,8 +23,10 @@ export function compensate(run: ActiveRun, agent: Agent): Next {
   const { ending, compensate: asked, open } = run.state;
   const isAsked = asked !== undefined || open.some(({ answer }) => answer?.as === "compensate");
   const at = run.now;
-  if (agent.saga.onFailure === "leave" && !isAsked && ending?.kind === "failed") {
-    const why = "the agent wants what it did to be left as it is when it fails";
+  const isOutage = ending?.kind === "failed" && isOfInfrastructure(ending.failure);
+  const wanted = isOutage ? agent.saga.onOutage : agent.saga.onFailure;
+  if (wanted === "leave" && !isAsked && ending?.kind === "failed") {
+    const why = isOutage ? LEFT_IN_OUTAGE : "the agent wants what it did to be left as it is when it fails";
     const action = { kind: "abort", failure: ending.failure, next: "leave" } as const;
     run.record({ kind: "RecoveryDecided", at, rule: "effects are left", why, action });
     return "on";
@@ -39,6 +42,8 @@ export function compensate(run: ActiveRun, agent: Agent): Next {
   run.record({ kind: "RecoveryDecided", at, rule: "effects are undone", why, action: { kind: "compensate" } });
   return "on";
 }
+
+const LEFT_IN_OUTAGE = "the run made no mistake: what it did is left as it is, and it may be redriven";
 
 export function undo(run: ActiveRun, call: string): Next {
   const why = "it is the newest effect that stands";

@@ -245,11 +245,13 @@ async function checkSealed(inspection: Inspection, chain: Chain): Promise<void> 
 function checkRow(inspection: Inspection, state: State): void {
   const { row } = inspection;
   const isQueued = row.version === 0 && row.status === "queued";
+  // No invocation has recorded it yet.
+  const isRedriven = row.redrive !== undefined;
   const pairs: readonly (readonly [string, unknown, unknown])[] = [
     ["agent", row.agent, state.agent],
     ["agent version", row.agentVersion, state.agentVersion],
     ["phase", row.phase, state.phase],
-    ["status", row.status, isQueued ? "queued" : PHASES[state.phase].status],
+    ["status", row.status, isQueued ? "queued" : isRedriven ? "running" : PHASES[state.phase].status],
     ["spent", row.spent, state.spent],
   ];
   for (const [name, said, come] of pairs) {

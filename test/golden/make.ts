@@ -1,6 +1,6 @@
 /**
  * `npm run golden`: writes what this format looks like today, for `golden.test.ts` to read for ever: a state of each
- * phase as a snapshot with each event that it accepts as a journal, moments of sagas and decisions likewise, one whole run with all its rows and objects, and the
+ * phase as a snapshot with each event that it accepts as a journal, moments of sagas, decisions and outages likewise, one whole run with all its rows and objects, and the
  * archive of one. Files that are there are kept: what a release has written is never written again, and a phase that came
  * to the format later gets a file of its own. `--replace` is for a format that no
  * release has written yet.
@@ -20,6 +20,7 @@ import { FORMAT, type Row } from "../../src/protocol/row.ts";
 import { play } from "../crash/play.ts";
 import { EVENT_KINDS, IN_PHASE, eventOf } from "../support/build.ts";
 import { DECISION_MOMENTS } from "./decisions.ts";
+import { OUTAGE_MOMENTS } from "./outages.ts";
 import { SAGA_MOMENTS } from "./sagas.ts";
 
 interface GoldenState {
@@ -135,6 +136,7 @@ async function main(words: readonly string[]): Promise<void> {
   write("run.json", await wholeRun());
   write("saga.json", momentsOf(SAGA_MOMENTS));
   write("decisions.json", momentsOf(DECISION_MOMENTS));
+  write("outage.json", momentsOf(OUTAGE_MOMENTS));
   write("archive.json", await archive());
 }
 

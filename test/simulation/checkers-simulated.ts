@@ -5,7 +5,7 @@
 import { hasEnded } from "../../src/protocol/row.ts";
 import { mistakesIn, violationsOf } from "./checkers.ts";
 import type { Simulated } from "./history.ts";
-import { LIVENESS_STEPS, livenessMsOf } from "./modes.ts";
+import { livenessMsOf, livenessStepsOf } from "./modes.ts";
 import { wrongWithSagas } from "./checkers-sagas.ts";
 import { callsOf } from "./record.ts";
 import { eventsOf, eventsOfKind, finalRow, replay } from "./replay.ts";
@@ -52,7 +52,7 @@ function liveness(history: Simulated): readonly string[] {
     row === undefined
       ? "before there is a run"
       : `in phase ${row.phase} (${row.status}, chain ${row.chain}, epoch ${row.epoch}, version ${row.version})`;
-  const within = `${livenessMsOf(plan)} ms and ${LIVENESS_STEPS} steps`;
+  const within = `${livenessMsOf(plan)} ms and ${livenessStepsOf(plan)} steps`;
   const since = calm === null ? "" : `, ${steps - calm.step} steps after the last fault`;
   return [`liveness: it hangs ${where}${since}; it has ${within}; executions: ${executions.join(", ")}`];
 }
@@ -105,8 +105,11 @@ function cancelStops(history: Simulated): readonly string[] {
   const knowing = outside.begun.filter(
     ({ order, epoch, undoes }) => undoes === undefined && order > first.order && epoch >= first.row.epoch,
   );
-  const end = stored.find(({ row }) => row.status === "cancelled" || row.status === "failed");
-  const late = outside.begun.filter(({ order }) => end !== undefined && order > end.order && !plan.mode.mayDouble);
+  // A redriven run goes on after its end.
+  const statusAt = (order: number) => stored.findLast((each) => each.order < order)?.row.status ?? "queued";
+  const late = outside.begun.filter(
+    ({ order }) => /^(cancelled|failed)$/.test(statusAt(order)) && !plan.mode.mayDouble,
+  );
   return [
     ...knowing.map(({ key }) => `${key} began after the cancel was seen`),
     ...late.map(({ key }) => `${key} began after the run had ended`),
@@ -196,7 +199,7 @@ function deathsAreReal(history: Simulated): readonly string[] {
 
 /** A run fails for a reason that its script or its faults can give it, and for no other. */
 const REASONS =
-  /^(CrashLoop|Abandoned|BudgetExhausted|Runaway|Oscillation|ModelTimedOut|ModelFailed|EmptyReply|NotDone|ContextTooLong|OutcomeUnknown)$/;
+  /^(CrashLoop|Abandoned|BudgetExhausted|Runaway|Oscillation|EmptyReply|NotDone|ContextTooLong|OutcomeUnknown)$/;
 
 function endsForAReason(history: Simulated): readonly string[] {
   const { failure } = replay(history).state;

@@ -7,6 +7,7 @@ import { reconcileId } from "../../src/protocol/ids.ts";
 import { type Row, hasEnded } from "../../src/protocol/row.ts";
 import { wrongWithArchive } from "./archives.ts";
 import type { History } from "./history.ts";
+import { isRedrive } from "./redrives.ts";
 import { eventsOf, eventsOfKind, finalRow, replay } from "./replay.ts";
 
 /** Where clocks are off by more than the margin, probed calls and answers of people may double. */
@@ -23,6 +24,7 @@ const CHECKERS: Readonly<Record<string, Checker>> = {
   versionsRise,
   nothingFalls,
   oneEnd,
+  redrivesRecorded,
   oneHistory,
   snapshotsFold,
   keyedOnce,
@@ -86,7 +88,8 @@ function nothingFalls(history: History, leave: Leave): readonly string[] {
       (meter) => row[meter] < before[meter],
     );
     if (falling !== undefined) return `${falling} ${before[falling]} became ${row[falling]}`;
-    if (!hasEnded(before)) return null;
+    // The one way out of an end.
+    if (!hasEnded(before) || isRedrive(before, row)) return null;
     const { told: _, expiresAtSec: __, ...was } = before;
     const { told: ___, expiresAtSec: ____, ...is } = row;
     return JSON.stringify(was) === JSON.stringify(is) ? null : `a run that had ended changed in epoch ${row.epoch}`;
@@ -103,8 +106,23 @@ function keyKept(history: History): readonly string[] {
   return told && !isRight ? [...without, `the run is ${status}, and its tombstone says ${kept?.status}`] : without;
 }
 
+/** One, and another one for each redrive. */
 function oneEnd({ rows }: History): readonly string[] {
-  return new Set(rows.filter(hasEnded).map(({ version }) => version)).size > 1 ? ["the run ended twice"] : [];
+  const ends = new Set(rows.filter(hasEnded).map(({ version }) => version)).size;
+  const redrives = rows.filter((row, index) => isRedrive(rows[index - 1] ?? row, row)).length;
+  return ends > 1 + redrives ? [`the run ended ${ends} times, and was redriven ${redrives} times`] : [];
+}
+
+/** Each redrive is recorded once, by the next commit, with its note. */
+function redrivesRecorded(history: History): readonly string[] {
+  const { rows } = history;
+  const wanted = rows.flatMap((row, index) =>
+    isRedrive(rows[index - 1] ?? row, row) ? [`${row.redrive?.id} ${row.redrive?.why}`] : [],
+  );
+  const recorded = eventsOfKind(history, "RunRedriven").map(({ id, why }) => `${id} ${why}`);
+  return recorded.join() === wanted.join()
+    ? []
+    : [`${wanted.join() || "nothing"} was wanted, ${recorded.join()} is told`];
 }
 
 /** Whatever is in the history was committed by the one who held the run, in the order of its versions. */

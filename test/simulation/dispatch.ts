@@ -2,7 +2,7 @@
  * The chain's side of a history: what is ready goes to a process, which does it on the real runner and is killed at its
  * deadline. Chains deliver at least once: a task may be sent twice, and somebody may start another execution of a run.
  */
-import { modelOf } from "../../src/agent/model.ts";
+import { modelsOf } from "../../src/agent/model.ts";
 import type { Task, TaskResult } from "../../src/protocol/chain.ts";
 import { StoreUnreachable } from "../../src/ports/world.ts";
 import { runTask } from "../../src/runner/chain-tasks.ts";
@@ -28,11 +28,11 @@ function idleProcess(sim: Sim): Actor {
   const actor = new Actor(sim, "process");
   const { clock } = actor;
   const agent = sim.outside.agentIn(actor);
-  const model = modelOf(agent.model);
+  const models = modelsOf(agent);
   const code = { version: "" };
   const perform = runTask({
     world: worldOf(sim, actor),
-    agentOf: async () => ({ kind: "agent", agent: { ...agent, ...code }, model }),
+    agentOf: async () => ({ kind: "agent", agent: { ...agent, ...code }, ...models }),
     segments: new SegmentCache(),
     commits: new CommitCache(),
   });

@@ -2,9 +2,11 @@
  * What a history meets. A mode says how hard and for how long; the plan of one history is drawn from its seed. Every
  * mode comes to a point from which nothing more is done to the run: from there on it has to end within a bound.
  */
+import { BOUNDS } from "../../src/core/limits.ts";
 import { TIMES } from "../../src/protocol/limits.ts";
 import { RETRY_DELAYS_MS } from "../../src/protocol/chain.ts";
 import { type Chance, chanceOf } from "./chance.ts";
+import { type AwayPlan, awayPlanOf } from "./provider.ts";
 import { type SagaPlan, sagaPlanOf } from "./saga-plan.ts";
 
 export type ModeName = "faults" | "liveness" | "skewed";
@@ -112,6 +114,10 @@ export interface Plan {
   readonly deploys: "nothing" | "follow" | "pin";
   /** Its tools can undo what they did; null: they cannot. */
   readonly saga: SagaPlan | null;
+  /** Its model's provider gives no answers for a while; null: it always does. */
+  readonly away: AwayPlan | null;
+  /** How often an operator redrives it where its processes died too often, which they may hardly do then. */
+  readonly redrives: number;
 }
 
 /** Before that hardly anything has begun. */
@@ -119,12 +125,15 @@ const STEPS_MIN = 20;
 
 export function planOf(mode: Mode, chance: Chance): Plan {
   const isDense = mode.name === "liveness";
-  return {
+  const first = {
     mode,
     stopAt: isDense ? STEPS_MIN + chance.below(mode.stepsMax - STEPS_MIN) : mode.stepsMax,
     oneIn: mode.oneIn.length === 0 ? 0 : chance.pick(mode.oneIn),
     most: isDense ? mode.most : 1 + chance.below(mode.most),
-    repaired: chance.pick(["nothing", "losses", "copies"]),
+    repaired: chance.pick(["nothing", "losses", "copies"] as const),
+  };
+  return {
+    ...first,
     beatsPerInvocation: chance.oneIn(12) ? 10 : 1 + chance.below(3),
     persons: chance.oneIn(3) ? 2 : 1,
     storms: mode.oneIn.length === 0 ? 0 : chance.below(4),
@@ -134,6 +143,8 @@ export function planOf(mode: Mode, chance: Chance): Plan {
     isDialled: chance.child("dial").oneIn(4),
     isOrdered: chance.child("ordered").oneIn(4),
     saga: sagaPlanOf(chance.child("compensation")),
+    redrives: chance.child("redrives").oneIn(3) ? 1 + chance.child("redriven").below(2) : 0,
+    away: awayPlanOf(chance.child("away"), first.repaired !== "nothing"),
     deploys: chance.child("deploys").oneIn(5) ? chance.pick(["follow", "pin", "pin"]) : "nothing",
   };
 }
@@ -147,8 +158,8 @@ const ATTEMPTS_MS = RETRY_DELAYS_MS.reduce((sum, delayMs) => sum + delayMs, 0);
  * waits for the lease, and then for quiet and for what may still land. Then what is left of its work takes no time but
  * for the questions to people, one after the other, and waits that are rounded up to whole seconds.
  */
-export function livenessMsOf(of: Pick<Plan, "mode" | "repaired" | "deploys" | "isGated" | "saga">): number {
-  const { mode, repaired, deploys, isGated, saga } = of;
+export function livenessMsOf(of: Timed): number {
+  const { mode, repaired, deploys, isGated, saga, away, redrives } = of;
   const rescued = LEASE_MS + ATTEMPTS_MS + RESCUE_MS + LEASE_MS;
   // It had just begun to wait when the last fault was over; whatever it waits for then, the waits are rounded up.
   const backsOff = 2 * (BACKOFF_MS + ROUNDED_MS);
@@ -164,8 +175,12 @@ export function livenessMsOf(of: Pick<Plan, "mode" | "repaired" | "deploys" | "i
     (PERSON_MS + SETTLE_MS + GATE_MS + 2 * ROUNDED_MS);
   // Whoever waits for a moment of another clock waits for the difference as well, at each of these places.
   const skew = 6 * mode.skewMs;
-  return rescued + backsOff + swept + quiet + questions + skew;
+  // The last try may have failed right before the provider is back.
+  const unavailable = away === null ? 0 : away.ms + BOUNDS.outagePauseMsMax + TIMES.waitSecondsMax * 1_000;
+  return (rescued + backsOff + swept + quiet + questions + skew) * (1 + redrives) + unavailable;
 }
+
+type Timed = Pick<Plan, "mode" | "repaired" | "deploys" | "isGated" | "saga" | "away" | "redrives">;
 
 /** A run that goes in circles asks about the same call until three of its results are equal, and denials are others. */
 const CIRCLES_MAX = 12;
@@ -182,4 +197,5 @@ export const VERSIONS_MAX = 3;
  * Steps of the scheduler within that time: it goes round for ever without a step only where nobody can move. A run that
  * begins again and reads large values at each verdict takes some 1,600.
  */
-export const LIVENESS_STEPS = 3_000;
+const LIVENESS_STEPS = 3_000;
+export const livenessStepsOf = ({ redrives }: Pick<Plan, "redrives">): number => LIVENESS_STEPS * (1 + redrives);

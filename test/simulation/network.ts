@@ -28,6 +28,7 @@ export const MEETS: { readonly [O in Operation]: readonly FaultKind[] } = {
   "table.keepKey": CONDITIONAL,
   "table.readKey": ANY,
   "table.forgetKey": [],
+  "table.redrive": CONDITIONAL,
   "table.read": ANY,
   "table.inbox": ANY,
   "table.clearInbox": ANY,

@@ -11,6 +11,7 @@ import {
 } from "../../src/index.ts";
 import type { Chance } from "./chance.ts";
 import { SETTLE_MS, TIMEOUT_MS } from "./modes.ts";
+import { type AwayPlan, Provider } from "./provider.ts";
 import type { SagaPlan } from "./saga-plan.ts";
 import { lateEnough, sagaOfAgent, undoRules } from "./sagas.ts";
 import { type Process, Services, type ServicesOptions, later } from "./services.ts";
@@ -36,6 +37,9 @@ export interface OutsideOptions extends Omit<ServicesOptions, "behaviour"> {
   readonly isOrdered: boolean;
   readonly upgrade: Agent["upgrade"];
   readonly saga: SagaPlan | null;
+  readonly away: AwayPlan | null;
+  /** Few of its processes may die. */
+  readonly diesSoon: boolean;
 }
 
 const INPUT = z.object({ step: z.number(), index: z.number() });
@@ -49,7 +53,7 @@ export function outside(options: OutsideOptions): Outside {
   const services = new Services({ ...options, behaviour });
   const moods = chance.child("moods");
   // Budgets that are hardly enough, so that some runs end by them.
-  const budget = { beats: chance.oneIn(20) ? 3 : 40, takeovers: chance.oneIn(12) ? 2 : 1_000 };
+  const budget = { beats: chance.oneIn(20) ? 3 : 40, takeovers: chance.oneIn(12) || options.diesSoon ? 2 : 1_000 };
   // In some histories what throws is tried again with its key, by whoever has the run by then.
   const retry = chance.child("retrying").oneIn(4) ? { attempts: 3, backoffMs: 20 } : null;
   let paid = 0;
@@ -57,6 +61,13 @@ export function outside(options: OutsideOptions): Outside {
     paid += 1;
   };
   const moodOf = (): Mood | undefined => (isCalm() ? undefined : MOODS[moods.below(MOODS_ONE_IN)]);
+  const provider = new Provider(options.away, options.clock);
+  const modelIn = (here: Process, isFallback: boolean) =>
+    scriptedModel({
+      name: isFallback ? "fallback" : "script",
+      reply: (conversation) =>
+        reply({ here, script, moodOf, pay, answer: () => provider.answer({ isFallback }) }, conversation),
+    });
   const agentIn = (here: Process): Agent =>
     defineAgent({
       name: "actor",
@@ -65,10 +76,8 @@ export function outside(options: OutsideOptions): Outside {
       dial: options.isDialled ? "auto" : "always",
       instructions: "",
       task: z.object({}),
-      model: scriptedModel({
-        name: "script",
-        reply: (conversation) => reply({ here, script, moodOf, pay }, conversation),
-      }),
+      model: modelIn(here, false),
+      fallbacks: (options.away?.fallback ?? "none") === "none" ? [] : [{ model: modelIn(here, true) }],
       tools: Object.fromEntries(
         TOOLS.map((name) => [name, toolIn({ ...{ here, services, script, retry }, ...options }, name)]),
       ),
@@ -124,13 +133,15 @@ async function reply(
     readonly here: Process;
     readonly script: Script;
     readonly moodOf: () => Mood | undefined;
+    readonly answer: () => void;
     /** The provider has begun to answer. */
     readonly pay: () => void;
   },
   conversation: Conversation,
 ): Promise<ScriptedReply> {
-  const { here, script, moodOf, pay } = of;
+  const { here, script, moodOf, answer, pay } = of;
   await here.pause();
+  answer();
   const mood = moodOf();
   if (mood !== undefined) here.note(`the model ${mood}`);
   if (mood === "is away") throw Object.assign(new Error("connection reset"), { code: "ECONNRESET" });

@@ -49,6 +49,21 @@ export function storm(sim: Sim, run: string): void {
   sim.stormsLeft -= 1;
 }
 
+const WAKES_MAX = 3;
+const wokenAt = new WeakMap<Sim, readonly number[]>();
+
+/** Somebody speaks to a run that waits for its model's provider, or resumes it: once in a wait, and some times at most. */
+export function wakeIfAway(sim: Sim): boolean {
+  const [row] = sim.world.store.rows.values();
+  const wakes = sim.plan.away?.wakes ?? null;
+  if (wakes === null || row?.phase !== "RetryingLLM") return false;
+  const before = wokenAt.get(sim) ?? [];
+  if (before.length >= WAKES_MAX || before.includes(row.version)) return false;
+  wokenAt.set(sim, [...before, row.version]);
+  void steer(sim, row.run, wakes);
+  return true;
+}
+
 export async function steer(sim: Sim, run: string, what: Steered["what"]): Promise<void> {
   const id = String(sim.chances.people.below(IDS));
   const outcome = await wished(sim, { run, what, id });

@@ -10,7 +10,9 @@ import { STARTED_TWICE } from "./dispatch.ts";
 import type { Simulated } from "./history.ts";
 import { MODES } from "./modes.ts";
 import { MEETS } from "./network.ts";
+import { AWAY_CELLS, awayCells } from "./provider.ts";
 import { FAULT_KINDS } from "./record.ts";
+import { REDRIVE_CELLS, redriveCells } from "./redrives.ts";
 import { replay } from "./replay.ts";
 import { STORES } from "./sim.ts";
 import { sagaCells } from "./saga-cells.ts";
@@ -94,6 +96,8 @@ export const CELLS: readonly string[] = [
   ...DECISIONS,
   ...UPGRADES,
   ...SAGAS,
+  ...AWAY_CELLS,
+  ...REDRIVE_CELLS,
   ...ENDS.map((end) => `ends ${end}`),
   ...Object.keys(MODES).map((mode) => `mode ${mode}`),
   ...SCHEDULES,
@@ -121,6 +125,8 @@ export class Reach {
     const reached = [
       ...history.reached,
       ...sagaCells(seen),
+      ...awayCells(seen),
+      ...redriveCells(seen),
       `mode ${plan.mode.name}`,
       `ends ${phase}${failure === null ? "" : ` ${failure.code}`}`,
       ...witnessed.map(([number]) => `schedule ${number}`),

@@ -13,7 +13,7 @@ import type { Sim } from "./sim.ts";
 
 /** What the agent of such a history says of its saga. */
 export function sagaOfAgent({ onFailure, restarts, leaving }: SagaPlan): Agent["saga"] {
-  return { onFailure, restarts, leaving };
+  return { onFailure, onOutage: "leave", restarts, leaving };
 }
 
 export const lateEnough = ({ doneFrom }: SagaPlan) => check("late enough", ({ spent }) => spent.beats >= doneFrom);

@@ -65,6 +65,8 @@ export interface Sim {
   atWork: number;
   attending: number;
   stormsLeft: number;
+  redrivesLeft: number;
+  isRedriving: boolean;
   /** The version of the agent that a task begins with from now on. */
   deployed: number;
   /** By the true time. */

@@ -17,18 +17,19 @@ import {
   BACKOFF_MS,
   BEAT_MS,
   GATE_MS,
-  LIVENESS_STEPS,
   OVERDUE_MS,
   RESCUE_MS,
   SETTLE_MS,
   SKEW_MS,
   SWEEP_MS,
   livenessMsOf,
+  livenessStepsOf,
   modeOf,
   planOf,
 } from "./modes.ts";
 import { outside } from "./outside.ts";
-import { startedRun, storm } from "./people.ts";
+import { redriveIfFailed } from "./redrives.ts";
+import { startedRun, storm, wakeIfAway } from "./people.ts";
 import { askPerson, attend } from "./persons.ts";
 import { Recorder } from "./record.ts";
 import { CAREFUL, TOOLS } from "./script.ts";
@@ -54,7 +55,7 @@ export async function simulate(seed: string, mode: Mode = modeOf(seed)): Promise
       sim.record.note("chance", "is calm from here on");
       for (const actor of sim.actors) thaw(actor);
     }
-    if (ended === null && isOver(sim)) ended = here;
+    if (ended === null && isOver(sim) && !redriveIfFailed(sim)) ended = here;
     if (ended !== null && isStill(sim)) break;
     if (calm !== null && isTooLate(sim, calm)) break;
     sim.record.step += 1;
@@ -93,7 +94,7 @@ function simOf(seed: string, mode: Mode): Sim {
     ...{ plan, clock, world, chainOffsetMs, chances, record },
     outside: outside({
       ...{ chance: chance.child("outside"), clock, isGated, isArchived, isOrdered, isDialled },
-      saga: plan.saga,
+      ...{ saga: plan.saga, away: plan.away, diesSoon: plan.redrives > 0 },
       upgrade: plan.deploys === "pin" ? "pin" : "follow",
       tools: mode.mayDouble ? CAREFUL : TOOLS,
       triesOneIn: TRIES_ONE_IN,
@@ -107,6 +108,7 @@ function simOf(seed: string, mode: Mode): Sim {
     deployed: 1,
     ...{ outage: null, spent: 0, tasks: 0, born: 0, atWork: 0, attending: 0 },
     stormsLeft: plan.storms,
+    ...{ redrivesLeft: plan.redrives, isRedriving: false },
     nextSweep: START + chance.child("sweeper").below(SWEEP_MS),
   };
   return sim;
@@ -130,7 +132,7 @@ const isStill = (sim: Sim): boolean =>
   isOver(sim) && sim.flights.length === 0 && sim.atWork === 0 && ![...sim.actors].some(({ isBusy }) => isBusy);
 
 function isTooLate({ plan, record, clock }: Sim, calm: { readonly step: number; readonly at: number }): boolean {
-  return record.step - calm.step > LIVENESS_STEPS || clock.now() - calm.at > livenessMsOf(plan);
+  return record.step - calm.step > livenessStepsOf(plan) || clock.now() - calm.at > livenessMsOf(plan);
 }
 
 /** One thing happens. */
@@ -184,6 +186,7 @@ function pass(sim: Sim): void {
     return;
   }
   const soonest = Math.min(...times);
+  if (soonest > clock.now() + FROZEN_MS && wakeIfAway(sim)) return;
   // Nobody stays frozen while a run waits out its month.
   if (frozen.length > 0 && soonest > clock.now() + FROZEN_MS) return thaw(chances.scheduler.pick(frozen));
   if (times.length > 0) clock.moveTo(Math.max(clock.now(), soonest));

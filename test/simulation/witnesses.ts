@@ -55,6 +55,14 @@ export const SHOWN_ELSEWHERE: Readonly<Record<number, string>> = {
   87: "test/schedules/keys.test.ts",
   88: "test/schedules/keys.test.ts",
   89: "test/schedules/keys.test.ts",
+  // A process that dies between an early question and its debit; debits do not say which replies were lost.
+  91: "test/schedules/providers.test.ts",
+  92: "test/schedules/providers.test.ts",
+  // One operator redrives a run of a history, and no archive or time to live runs out there.
+  93: "test/schedules/redrive.test.ts",
+  94: "test/schedules/redrive.test.ts",
+  95: "test/schedules/redrive.test.ts",
+  96: "test/schedules/redrive.test.ts",
   // Debits do not say which replies were lost, nor how many a model gave.
   71: "test/schedules/dial.test.ts",
   // One answer that is lost among many, or a deployment; the checkers of accounts and deaths see what would follow.

@@ -13,6 +13,7 @@ import { type Step as Outcome, transition } from "../../src/core/transition.ts";
 import { AT, newState } from "./build.ts";
 
 import { asides, movesOf } from "./moves.ts";
+import { redriveOf } from "./redrive-moves.ts";
 /** What one event did. */
 export interface Stride {
   readonly before: State;
@@ -72,7 +73,8 @@ class Path implements Walk {
     this.#view = { ...this.#view, now: this.#view.now + 1 + (pick % 50) };
     if (fate === "commit") this.#release();
     if (fate === "die") this.#die();
-    if (fate !== "go" || isTerminal(this.#state.phase)) return;
+    if (fate !== "go") return;
+    if (isTerminal(this.#state.phase)) return this.#redrive(pick);
     const owed = outstanding(this.#state, this.#view);
     const moves = [
       ...owed.flatMap((command) => movesOf(command, this.#state, this.#view)),
@@ -84,6 +86,15 @@ class Path implements Walk {
     if (chosen.waitsUntil !== undefined) this.#view = { ...this.#view, now: chosen.waitsUntil };
     if (chosen.performs === true) this.commit();
     for (const event of chosen.events(size, pick)) this.#record({ ...event, at: this.#view.now });
+  }
+
+  /** The end is committed; now and then somebody redrives the run, and the next invocation records that. */
+  #redrive(pick: number): void {
+    this.#release();
+    const event = pick % 3 === 0 ? redriveOf(this.#state) : null;
+    if (event === null) return;
+    this.#view = { ...this.#view, epoch: this.#view.epoch + 1 };
+    this.#record({ ...event, at: this.#view.now });
   }
 
   /** The next invocation looks anew at the code that is deployed. */

@@ -143,6 +143,20 @@ export const cancelled: Event = { kind: "RunEnded", at: AT, status: "cancelled" 
 export const completed: Event = { kind: "RunEnded", at: AT, status: "completed", result: inline("done") };
 export const failed: Event = { kind: "RunEnded", at: AT, status: "failed", failure: FAILURE };
 
+/** The end of a run that may be redriven, from that phase. */
+export const unavailable = (phase: Phase, started: readonly string[] = []): readonly Event[] => {
+  const failure = { code: "ModelUnavailable", message: "no model answered" };
+  return [
+    decided({ kind: "abort", failure }),
+    { kind: "RunEnded", at: AT, status: "failed", failure, from: { phase, started } },
+  ];
+};
+
+export const redriven: EventOf<"RunRedriven"> = {
+  ...{ kind: "RunRedriven", at: AT, id: "r1", by: "ada", why: "it is back" },
+  failure: { code: "ModelUnavailable", message: "no model answered" },
+};
+
 export const GATE_UNTIL = AT + 5_000;
 
 export const gated = (call: string): Event => ({
@@ -220,7 +234,7 @@ export const IN_PHASE: { readonly [P in Phase]: () => State } = {
   Paused: () => foldAll(withCalls(), [paused]),
   AwaitingAgent: () => foldAll(withCalls(), [held("2")]),
   Completed: () => after(startedEvent, replied([says("done")]), completed),
-  Failed: () => after(startedEvent, aborted, failed),
+  Failed: () => after(startedEvent, ...unavailable("AwaitingLLM")),
   Cancelled: () => after(startedEvent, decided({ kind: "cancel" }), cancelled),
 };
 
@@ -258,6 +272,7 @@ export function eventOf(kind: EventKind, phase: Phase): Event {
     CrackSignalled: { kind: "CrackSignalled", at: AT, crack: "runaway", why: "it goes in circles" },
     RecoveryDecided: aborted,
     RunEnded: failed,
+    RunRedriven: redriven,
   };
   return events[kind];
 }

@@ -10,7 +10,7 @@ import { openStore } from "../../src/adapters/local/database.ts";
 import { localWorld } from "../../src/adapters/local/world.ts";
 import type { MemoryWorld } from "../../src/adapters/memory/world.ts";
 import type { Agent } from "../../src/agent/define.ts";
-import { modelOf } from "../../src/agent/model.ts";
+import { modelsOf } from "../../src/agent/model.ts";
 import type { Payload, Reply, TaskResult } from "../../src/protocol/chain.ts";
 import { RETRY_GROUP } from "../../src/protocol/entry.ts";
 import { executionName } from "../../src/protocol/ids.ts";
@@ -45,7 +45,7 @@ export function bench(change: Partial<Limits> = {}, beatMs = 3_000): Bench {
 
 export const runnerOf = (world: World, agent: Agent): Runner => ({
   world,
-  agentOf: async () => ({ kind: "agent", agent, model: modelOf(agent.model) }),
+  agentOf: async () => ({ kind: "agent", agent, ...modelsOf(agent) }),
   segments: new SegmentCache(),
   commits: new CommitCache(),
 });

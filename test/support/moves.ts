@@ -22,6 +22,8 @@ import {
   startedEvent,
 } from "./build.ts";
 
+import { retryOf } from "./outage-moves.ts";
+import { failedEnd, failureIn } from "./redrive-moves.ts";
 import { upgraded } from "./upgrade-moves.ts";
 import { textOf } from "./words.ts";
 import { type SagaCommand, isOfSaga, undoEnds, undoEvents, wishes } from "./undo-moves.ts";
@@ -53,9 +55,7 @@ function movesOn(command: Exclude<Command, SagaCommand>, state: State, view: Vie
     case "prepare":
       return [move(startedEvent), move(startedEvent), move(decided({ kind: "abort", failure: FAILURE }))];
     case "end":
-      return state.ending?.kind === "failed"
-        ? [move({ kind: "RunEnded", at: AT, status: "failed", failure: state.ending.failure })]
-        : [move(cancelled)];
+      return state.ending?.kind === "failed" ? [move(...failedEnd(state, state.ending.failure))] : [move(cancelled)];
     case "cancel":
       return [move(...neverBegan(state, view), decided({ kind: "cancel" }))];
     case "pause":
@@ -74,12 +74,12 @@ function movesOn(command: Exclude<Command, SagaCommand>, state: State, view: Vie
       return [
         ...replies(),
         move(...LOST),
-        move(decided({ kind: "retry", at: view.now + 1_000 })),
+        { events: (_, pick) => retryOf(state, view, pick) },
         ...stops(state),
         ...(compactable(state) ? [move(decided({ kind: "compact" })), move(decided({ kind: "compact" }))] : []),
       ];
     case "compact":
-      return [move(summed(state)), move(...LOST), move(decided({ kind: "retry", at: view.now + 1_000 }))];
+      return [move(summed(state)), move(...LOST), { events: (_, pick) => retryOf(state, view, pick) }];
     case "close":
       return [
         { events: (size, pick) => [replied([says(`Open is ${textOf(size, pick)}`)]), debit(pick % 100)] },
@@ -180,7 +180,7 @@ export function asides(state: State, { pause }: View): readonly Move[] {
     ...(pause ? [{ events: () => [], asks: { pause: false } }] : []),
     ...state.absorbed.map((message) => move({ kind: "MessageAbsorbed", at: AT, stage: "cleared", message })),
     ...(state.ending === null && state.messages.length > 8
-      ? [move(decided({ kind: "abort", failure: FAILURE })), { events: () => [], asks: { cancel: true } }]
+      ? [move(decided({ kind: "abort", failure: failureIn(state) })), { events: () => [], asks: { cancel: true } }]
       : []),
   ];
 }

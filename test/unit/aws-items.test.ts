@@ -2,7 +2,9 @@
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import { ATTRIBUTES } from "../../src/adapters/aws/attributes.ts";
-import { newItem, rowOf } from "../../src/adapters/aws/item.ts";
+import { updateInput } from "../../src/adapters/aws/expression.ts";
+import { newItem, redriveValue, rowOf } from "../../src/adapters/aws/item.ts";
+import { redriveWrite } from "../../src/adapters/aws/row-writes.ts";
 import * as keys from "../../src/adapters/aws/keys.ts";
 import { removedIncarnation } from "../../src/adapters/aws/schema.ts";
 import { Unreadable } from "../../src/codec/canonical.ts";
@@ -43,6 +45,45 @@ describe("a row as an item", () => {
     expect(rowOf(rest)).toEqual({ ...rowWith(), ...UNCOUNTED });
     const storeOutage = { [ATTRIBUTES.outageStore]: { S: "the bucket b" }, [ATTRIBUTES.outageSince]: { N: "7" } };
     expect(rowOf({ ...rest, ...storeOutage })).toMatchObject({ storeOutage: { store: "the bucket b", since: 7 } });
+  });
+
+  test("keeps who redrove the run, until somebody records it", () => {
+    const note = { id: "r1", by: "ada", why: "the provider is back" };
+    const item = { ...newItem(rowWith()), [ATTRIBUTES.redrive]: redriveValue(note) };
+    expect(rowOf(item)).toEqual({ ...rowWith(), redrive: note });
+    expect(rowOf({ ...item, [ATTRIBUTES.redrive]: { L: [{ S: "r1" }] } })).toMatchObject({ code: "RowDamaged" });
+  });
+
+  test("of a failed run is written as one that goes on, where it is still the row that was judged", () => {
+    const note = { id: "r1", by: "ada", why: "" };
+    const redrive = { ...OF, epoch: 4, version: 7, note, now: 1_700_000_000_000, deadline: 1_700_000_000_001 };
+    const { condition, changes } = redriveWrite(redrive);
+    const { ConditionExpression, UpdateExpression, ExpressionAttributeNames: names } = updateInput(condition, changes);
+    for (const compared of ["#tenantStatus = :status", "#epoch = :epoch", "#version = :version"]) {
+      expect(ConditionExpression).toContain(compared);
+    }
+    const [, set = "", removed = ""] = /^SET (.*) REMOVE (.*)$/.exec(UpdateExpression) ?? [];
+    for (const changed of ["epoch", "chain", "chainClaims", "deadline", "tenantStatus", "since", "alive", "redrive"]) {
+      expect(set).toMatch(new RegExp(`#${changed} = `));
+    }
+    expect(removed.split(", ").toSorted()).toEqual(
+      [
+        ...[
+          "#deaths",
+          "#expiresAtSec",
+          "#leaseUntil",
+          "#outageSince",
+          "#outageStore",
+          "#owner",
+          "#parkEpoch",
+          "#parkExecution",
+          "#parkRetry",
+          "#parkToken",
+        ],
+        ...["#told", "#wakeAt"],
+      ].toSorted(),
+    );
+    expect(Object.values(names)).toContain("rd");
   });
 
   const LATER = new Set<string>([ATTRIBUTES.alive, ATTRIBUTES.asks, ATTRIBUTES.will]);

@@ -30,7 +30,16 @@ const blocked: Shown = {
   },
   ...{ createdAt: NOW, startedAt: NOW, statusSince: NOW, lastCheckpointAt: NOW, task: {}, unknown: [call], gates: [] },
   spent: { usd: 0.17, tokensIn: 17_000, tokensOut: 120 },
-  ...{ agentVersion: "1", waitsFor: null, result: null, failure: null, keptUntil: null, archive: null },
+  ...{
+    agentVersion: "1",
+    waitsFor: null,
+    outage: null,
+    redrivable: false,
+    result: null,
+    failure: null,
+    keptUntil: null,
+    archive: null,
+  },
   ignoredDecision: null,
   ...{ granted: null, assigned: null },
 };

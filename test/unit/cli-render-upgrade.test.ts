@@ -33,6 +33,8 @@ const waiting: Shown = {
     result: null,
     failure: null,
     waitsFor: null,
+    outage: null,
+    redrivable: false,
   },
 };
 

@@ -2,15 +2,24 @@
 import { describe, expect, test } from "vitest";
 import { BOUNDS } from "../../src/core/limits.ts";
 import { RECOVERY, type Trouble, decideRecovery } from "../../src/core/recovery.ts";
+import type { RetryTerms } from "../../src/core/outage.ts";
 import type { State } from "../../src/core/state.ts";
 import { AT, FAILURE, IN_PHASE } from "../support/build.ts";
 
 const state = (change: Partial<State> = {}): State => ({ ...IN_PHASE.AwaitingLLM(), ...change });
 
-const model = (change: object = {}): Trouble => ({
-  ...{ kind: "model", failure: FAILURE, retryable: true, retryAfterMs: null },
+/** A call that may be made again, by an agent with one model. */
+const terms = (change: Partial<RetryTerms> = {}): RetryTerms => ({
+  ...{ afterMs: null, chance: 0.5, outageMaxMs: 24 * 3_600_000, models: 1, asked: 0 },
   ...change,
 });
+
+const model = (change: object = {}): Trouble => ({
+  ...{ kind: "model", failure: FAILURE, retry: terms() },
+  ...change,
+});
+const away = (change: object = {}): State =>
+  state({ modelRetries: 3, outage: { since: AT - 7_000, tries: 3 }, ...change });
 const TOO_LONG = { code: "ContextTooLong", message: "8,192 tokens" };
 const budget: Trouble = { kind: "budget", failure: FAILURE };
 const deaths: Trouble = { kind: "deaths", failure: FAILURE };
@@ -30,7 +39,10 @@ const CASES: readonly (readonly [rule: string, State, Trouble])[] = [
   ["hard idle timeout", state(), idle],
   ["context too long, not yet compacted", state(), model({ failure: TOO_LONG, shortens: true })],
   ["context too long", state(), model({ failure: TOO_LONG })],
+  ["model unavailable for too long", away(), model({ retry: terms({ outageMaxMs: 7_000 }) })],
   ["model failed, may be asked again", state(), model()],
+  ["model unavailable, the next one is asked", away(), model({ retry: terms({ models: 2 }) })],
+  ["model unavailable, asked again later", away(), model()],
   ["budget exhausted", state(), budget],
   ["budget exhausted, calls are open", IN_PHASE.ExecutingTools(), budget],
   ["loop detector", state(), loop],
@@ -51,35 +63,35 @@ test.each(CASES)("%s: fires, and no rule before it does", (rule, from, trouble) 
     rule,
     why: `${trouble.failure.code}: ${trouble.failure.message}`,
   });
-  expect(RECOVERY.filter((each) => each.when(from, trouble)).map(({ name }) => name)[0]).toBe(rule);
+  expect(RECOVERY.filter((each) => each.when(from, trouble, AT)).map(({ name }) => name)[0]).toBe(rule);
 });
 
 test("only the last rule matches whatever there is, so a run never has no answer", () => {
   const all = CASES.map(([, from, trouble]) => [from, trouble] as const);
-  const always = RECOVERY.filter(({ when }) => all.every(([from, trouble]) => when(from, trouble)));
+  const always = RECOVERY.filter(({ when }) => all.every(([from, trouble]) => when(from, trouble, AT)));
   expect(always.map(({ name }) => name)).toEqual([RECOVERY.at(-1)?.name]);
 });
 
 describe("a model that failed", () => {
-  test("is asked again after one, two and four seconds, then the run ends with its words", () => {
-    const actions = [0, 1, 2, 3].map((modelRetries) => decideRecovery(state({ modelRetries }), model(), AT).action);
+  test("is asked again after one, two and four seconds, then the run waits for the end of the outage", () => {
+    const at = [0, 1, 2, 3].map((modelRetries) => decideRecovery(state({ modelRetries }), model(), AT).action);
     expect(BOUNDS.modelRetriesMax).toBe(3);
-    expect(actions).toEqual([
-      { kind: "retry", at: AT + 1_000 },
+    expect(at).toMatchObject([
+      { kind: "retry", at: AT + 1_000, outage: { since: AT, tries: 1 } },
       { kind: "retry", at: AT + 2_000 },
       { kind: "retry", at: AT + 4_000 },
-      { kind: "abort", failure: FAILURE },
+      { kind: "retry", at: AT + 4_000 },
     ]);
   });
 
   test("is left alone as long as it asks for, and never shorter than our own wait", () => {
-    const at = (retryAfterMs: number) => decideRecovery(state(), model({ retryAfterMs }), AT).action;
-    expect(at(70_000)).toEqual({ kind: "retry", at: AT + 70_000 });
-    expect(at(5)).toEqual({ kind: "retry", at: AT + 1_000 });
+    const at = (afterMs: number) => decideRecovery(state(), model({ retry: terms({ afterMs }) }), AT).action;
+    expect(at(70_000)).toMatchObject({ kind: "retry", at: AT + 70_000, outage: { notBefore: AT + 70_000 } });
+    expect(at(5)).toMatchObject({ kind: "retry", at: AT + 1_000 });
   });
 
   test("for good is not asked again", () => {
-    expect(decideRecovery(state(), model({ retryable: false }), AT).action).toEqual({
+    expect(decideRecovery(state(), model({ retry: null }), AT).action).toEqual({
       kind: "abort",
       failure: FAILURE,
     });

@@ -7,8 +7,9 @@ import { TIMES } from "../../src/protocol/limits.ts";
 import { type Commit, type Park, type Row, FORMAT } from "../../src/protocol/row.ts";
 import { type Entry } from "../../src/protocol/entry.ts";
 import { type Claim } from "../../src/protocol/row-claim.ts";
-import { committed, hasEnded, isExpired, parked, present, stirred, told } from "../../src/protocol/row.ts";
+import { committed, hasEnded, isExpired, parked, present, stirred } from "../../src/protocol/row.ts";
 import { claimed } from "../../src/protocol/row-claim.ts";
+import { told } from "../../src/protocol/row-tell.ts";
 import { AT, BORN, RUN, SHA, row } from "../support/build.ts";
 
 const OF = { run: RUN, born: BORN, now: AT };
@@ -260,12 +261,18 @@ describe("a message", () => {
 describe("telling", () => {
   test("starts the time to live of an ended run, once", () => {
     const ended = row({ status: "completed" });
-    expect(told(ended, 99)).toEqual({ ...ended, told: true, expiresAtSec: 99 });
-    expect(told(told(ended, 99), 500)).toMatchObject({ expiresAtSec: 99 });
+    expect(told(ended, { expiresAtSec: 99 })).toEqual({ ...ended, told: true, expiresAtSec: 99 });
+    expect(told(told(ended, { expiresAtSec: 99 }), { expiresAtSec: 500 })).toMatchObject({ expiresAtSec: 99 });
+  });
+
+  test("says nothing of the end of another epoch", () => {
+    const ended = row({ status: "failed", epoch: 4 });
+    expect(told(ended, { epoch: 3, expiresAtSec: 99 })).toBe(ended);
+    expect(told(ended, { epoch: 4, expiresAtSec: 99 })).toMatchObject({ told: true });
   });
 
   test("does nothing to a run that goes on", () => {
-    expect(told(row(), 99)).toEqual(row());
+    expect(told(row(), { expiresAtSec: 99 })).toEqual(row());
   });
 });
 

@@ -57,6 +57,8 @@ export const ATTRIBUTES = {
   /** A shard, while the run has not ended or its end is not told: the partition of `alive`. */
   alive: "al",
   expiresAtSec: "expiresAtSec",
+  /** id, by, why: somebody redrove the run, and no invocation has recorded it yet. */
+  redrive: "rd",
   /** Of a message. */
   id: "id",
   sentAt: "sa",

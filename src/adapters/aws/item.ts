@@ -8,6 +8,7 @@ import { type Phase, type Status, PHASES, PHASE_NAMES } from "../../core/phases.
 import { type Found, RowDamaged } from "../../codec/row.ts";
 import type { Entry } from "../../protocol/entry.ts";
 import { FORMAT, type Incarnation, type Row, UNCOUNTED } from "../../protocol/row.ts";
+import type { RedriveNote } from "../../protocol/row-redrive.ts";
 import { ATTRIBUTES, type Attribute } from "./attributes.ts";
 import { number, text } from "./expression.ts";
 import * as keys from "./keys.ts";
@@ -30,6 +31,11 @@ export const keyOf = (run: string, item: string): Record<string, AttributeValue>
 /** Time at work is there where it is limited. */
 export const spentValue = ({ tokensIn, tokensOut, microUsd, beats, toolCalls, wallMs }: Spent): AttributeValue => ({
   L: [tokensIn, tokensOut, microUsd, beats, toolCalls, ...(wallMs === undefined ? [] : [wallMs])].map(number),
+});
+
+/** In the order in which they are read back. */
+export const redriveValue = ({ id, by, why }: RedriveNote): AttributeValue => ({
+  L: [text(id), text(by), text(why)],
 });
 
 /** The item of a row that nobody has claimed. */
@@ -111,6 +117,7 @@ export function rowOf(item: Item): Found {
     deadline: read.number("deadline"),
     spent: read.spent(),
     expiresAtSec: read.has("expiresAtSec") ? read.number("expiresAtSec") : null,
+    ...(read.has("redrive") ? { redrive: read.redrive() } : {}),
   };
   if (read.faulty === null) return { ...row, format };
   // An item of a later version may have another shape.
@@ -201,6 +208,12 @@ class Reader {
       ...{ beats: of(beats), toolCalls: of(toolCalls) },
       ...(wallMs === undefined ? {} : { wallMs: of(wallMs) }),
     };
+  }
+
+  redrive(): RedriveNote {
+    const [id, by, why] = this.#item[ATTRIBUTES.redrive]?.L ?? [];
+    const textOf = (value: AttributeValue | undefined): string => this.#sound("redrive", value?.S, "");
+    return { id: textOf(id), by: textOf(by), why: textOf(why) };
   }
 
   #numberOf(attribute: Attribute, value: AttributeValue | undefined): number {

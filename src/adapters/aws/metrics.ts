@@ -35,6 +35,7 @@ export const ALARMS = {
   Unreadable: "looks at a run that cannot be read or verified, and is left alone",
   HistoryUnreadable: "histories that cannot be sealed, since a snapshot before the newest one is lost",
   AgentAbsent: "beats that found no agent of the name that their run has",
+  ModelUnavailable: "runs that have waited for minutes, since their model's provider gives no answers",
   ToolGone: "runs blocked because the tool of an open call is gone",
   UpgradeAwaited: "pinned runs that met a version of their agent that nobody accepted for them",
   FiringUncertain: "firings of which it cannot be known any more whether they started their run",

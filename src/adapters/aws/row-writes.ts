@@ -7,14 +7,16 @@
  */
 import type { Commit, Of, Park, Request, Row } from "../../protocol/row.ts";
 import { type Claim, deadOf, deathsAfter } from "../../protocol/row-claim.ts";
+import type { Redrive } from "../../protocol/row-redrive.ts";
+import type { Tell } from "../../protocol/row-tell.ts";
 import type { HandOver } from "../../protocol/row-hand-over.ts";
 import type { Entry } from "../../protocol/entry.ts";
 import type { Attribute } from "./attributes.ts";
 import * as is from "./fragments.ts";
 import { type Change, type Fragment, all, copy, either, flag, number, plus, plusOne, remove } from "./expression.ts";
 import { set, setOrRemove, text } from "./expression.ts";
-import { spentValue } from "./item.ts";
-import { shortExecution, shortKey, sinceOf, tenantOf, tenantStatus } from "./keys.ts";
+import { redriveValue, spentValue } from "./item.ts";
+import { aliveShard, shortExecution, shortKey, sinceOf, tenantOf, tenantStatus } from "./keys.ts";
 
 export interface Write {
   readonly condition: Fragment;
@@ -109,6 +111,7 @@ const content = (commit: Commit): readonly Change[] => [
   ...(commit.isProgress ? remove("deaths") : []),
   ...setOrRemove("outageStore", commit.storeOutage === null ? null : text(commit.storeOutage.store)),
   ...setOrRemove("outageSince", commit.storeOutage === null ? null : number(commit.storeOutage.since)),
+  ...remove("redrive"),
   ...setOrRemove("journal", commit.journal === null ? null : { B: commit.journal }),
   set("snapshotVersion", number(commit.snapshot.version)),
   set("snapshotKey", text(shortKey(commit, commit.snapshot.key))),
@@ -169,10 +172,24 @@ export function handOverWrite(handOver: HandOver, assumed: Row | null): Write {
   };
 }
 
-export const tellWrite = (of: Of & { readonly expiresAtSec: number }): Write => ({
-  condition: all(is.present(of), is.ended(of), is.notTold),
+export const tellWrite = (of: Tell): Write => ({
+  condition: all(is.present(of), is.ended(of), is.notTold, ...(of.epoch === undefined ? [] : [is.epochIs(of.epoch)])),
   changes: toldSet(of.expiresAtSec),
 });
+
+export function redriveWrite(redrive: Redrive): Write {
+  const { run, epoch, version, note, deadline, now } = redrive;
+  return {
+    condition: all(is.present(redrive), is.statusIs(run, "failed"), is.epochIs(epoch), is.versionIs(version)),
+    changes: [
+      ...[plusOne("chain"), plusOne("epoch"), set("chainClaims", number(0)), set("deadline", number(deadline))],
+      ...statusSet(run, { status: "running", now }),
+      set("alive", number(aliveShard(run))),
+      set("redrive", redriveValue(note)),
+      ...remove(...LEASE, ...PARK, "wakeAt", "told", "expiresAtSec", "deaths", "outageStore", "outageSince"),
+    ],
+  };
+}
 
 /** The row's part of a delivery. A deadline that is further off already stays. */
 export function stirWrite(of: Of & { readonly deadline: number }, assumed: Row | null): Write {

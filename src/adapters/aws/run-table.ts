@@ -16,10 +16,11 @@ import {
   isExpired,
   parked,
   requested,
-  told,
 } from "../../protocol/row.ts";
 import { claimed } from "../../protocol/row-claim.ts";
 import { handedOver } from "../../protocol/row-hand-over.ts";
+import { redriven } from "../../protocol/row-redrive.ts";
+import { told } from "../../protocol/row-tell.ts";
 import { type PurgeOutcome, placed, purged } from "../../protocol/row-removal.ts";
 import { RowDamaged, presentIn, refusedFor, undamaged } from "../../codec/row.ts";
 import type { Ambiguous, CreateOutcome, RunTable } from "../../ports/run-table.ts";
@@ -79,8 +80,14 @@ export function dynamoRunTable(of: {
     tell: (of) =>
       rows.decide(of, {
         write: () => writes.tellWrite(of),
-        decide: (row) => ({ kind: "told" as const, row: told(row, of.expiresAtSec) }),
+        decide: (row) => ({ kind: "told" as const, row: told(row, of) }),
         done: (row) => ({ kind: "told", row }),
+      }),
+    redrive: (redrive) =>
+      rows.decide(redrive, {
+        write: () => writes.redriveWrite(redrive),
+        decide: (row) => redriven(row, redrive),
+        done: (row) => ({ kind: "redriven", row }),
       }),
     purge: (of) => purge(dynamo, of),
     keepKey: (tombstone) => keepKey(dynamo, tombstone),

@@ -17,11 +17,12 @@ import {
   parked,
   requested,
   stirred,
-  told,
 } from "../../protocol/row.ts";
 import { claimed } from "../../protocol/row-claim.ts";
 import { handedOver } from "../../protocol/row-hand-over.ts";
+import { redriven } from "../../protocol/row-redrive.ts";
 import { type Turn, turnLeft, turnTaken } from "../../protocol/turn.ts";
+import { told } from "../../protocol/row-tell.ts";
 import { type PurgeOutcome, placed, purged } from "../../protocol/row-removal.ts";
 import {
   type Found,
@@ -66,7 +67,8 @@ export function sqliteRunTable(store: Store): RunTable {
     deliver: async (delivery) => decide(delivery, (row) => deliver(row, { delivery, messages })),
     request: async (request) => decide(request, (row) => requested(row, request)),
     handOver: async (handOver) => decide(handOver, (row) => handedOver(row, handOver)),
-    tell: async (of) => decide(of, (row) => ({ kind: "told" as const, row: told(row, of.expiresAtSec) })),
+    tell: async (of) => decide(of, (row) => ({ kind: "told" as const, row: told(row, of) })),
+    redrive: async (redrive) => decide(redrive, (row) => redriven(row, redrive)),
     purge: async (of) => atomically(store, () => purge(of, rows)),
     ...tombstones.operations,
     read: async (run, now) => {

@@ -13,12 +13,13 @@ import {
   parked,
   requested,
   stirred,
-  told,
 } from "../../protocol/row.ts";
 import { claimed } from "../../protocol/row-claim.ts";
 import type { Status } from "../../core/phases.ts";
 import { handedOver } from "../../protocol/row-hand-over.ts";
+import { redriven } from "../../protocol/row-redrive.ts";
 import { type Turn, turnLeft, turnTaken } from "../../protocol/turn.ts";
+import { told } from "../../protocol/row-tell.ts";
 import { placed, purged } from "../../protocol/row-removal.ts";
 import { type Found, RowDamaged, decodeRow, parted, presentIn, refusedFor, undamaged } from "../../codec/row.ts";
 import { type Tombstone, isKept, laid } from "../../protocol/tombstone.ts";
@@ -115,7 +116,8 @@ export function memoryRunTable(store: MemoryStore): RunTable {
       }),
     request: async (request) => decide(request, (row) => requested(row, request)),
     handOver: async (handOver) => decide(handOver, (row) => handedOver(row, handOver)),
-    tell: async (of) => decide(of, (row) => ({ kind: "told" as const, row: told(row, of.expiresAtSec) })),
+    tell: async (of) => decide(of, (row) => ({ kind: "told" as const, row: told(row, of) })),
+    redrive: async (redrive) => decide(redrive, (row) => redriven(row, structuredClone(redrive))),
     purge: async (of) => {
       const before = presentIn(find(of.run), of);
       if ("kind" in before) return before;

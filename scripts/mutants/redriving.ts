@@ -1,0 +1,101 @@
+/** Rules about runs that failed and go on, each switched off once. */
+import { type Mutant, off } from "./mutant.ts";
+
+const ROW = "src/protocol/row-redrive.ts";
+const CORE = "src/core/redrive.ts";
+const RUNNER = "src/runner/redrive.ts";
+
+/** Killed by a test of that file. */
+const by = (file: string, name: string, change: Mutant["changes"][number]): Mutant => ({
+  name: `redrive: ${name}`,
+  changes: [change],
+  killedBy: { kind: "tests", file: `test/${file}.test.ts` },
+});
+
+export const REDRIVING: readonly Mutant[] = [
+  off(93, "any failed or redriven run is redriven", {
+    file: ROW,
+    from: 'row.status !== "failed" || row.epoch !== epoch || row.version !== version',
+    to: 'row.status === "completed"',
+  }),
+  off(94, "who wanted it is forgotten where nobody starts the run", {
+    file: ROW,
+    from: "redrive: { ...note, takeovers: row.takeovers },",
+    to: 'redrive: { ...note, by: "somebody", takeovers: row.takeovers },',
+  }),
+  off(94, "the redriven run is not alive for the sweeper", {
+    file: ROW,
+    from: 'status: "running", statusSince: now, epoch: row.epoch + 1, chain: row.chain + 1',
+    to: 'status: "running", statusSince: now, epoch: row.epoch + 1, chain: row.chain',
+  }),
+  off(95, "a late teller tells any end", {
+    file: "src/protocol/row-tell.ts",
+    from: "!row.told && row.epoch === epoch",
+    to: "!row.told && epoch >= 0",
+  }),
+  off(95, "a telling does not say of which end", {
+    file: "src/runner/ending.ts",
+    from: "tell({ run, born, epoch: row.epoch, now, expiresAtSec })",
+    to: "tell({ run, born, now, expiresAtSec })",
+  }),
+  off(96, "a redriven run keeps its time to live", {
+    file: ROW,
+    from: "told: false, expiresAtSec: null, deadline",
+    to: "told: false, deadline",
+  }),
+  by("unit/redrive", "a call that may have begun is asked about", {
+    file: CORE,
+    from: 'from.started.includes(call.call) && call.status === "unknown"',
+    to: "from.started.length < 0 && call.intent !== null",
+  }),
+  by("unit/redrive", "a run whose effects were undone goes on", {
+    file: CORE,
+    from: 'if (saga !== undefined) return "Compensated";',
+    to: "",
+  }),
+  by("unit/redrive", "a run that failed by itself goes on", {
+    file: CORE,
+    from: 'if (failure === null || !isOfInfrastructure(failure)) return "NotInfrastructure";',
+    to: "",
+  }),
+  by("unit/redrive", "the outage that ended a run goes on", {
+    file: CORE,
+    from: "const { failedFrom: from, outage: _, ...rest } = state;",
+    to: "const { failedFrom: from, ...rest } = state;",
+  }),
+  by("unit/redrive", "a redriven row forgets until when others may act", {
+    file: ROW,
+    from: "owner: null, leaseUntil: null, park: null",
+    to: "quietUntil: 0, owner: null, leaseUntil: null, park: null",
+  }),
+  by("unit/runner-redrive", "the deaths of its last life count", {
+    file: RUNNER,
+    from: "takeovers - (note?.takeovers ?? redriven?.takeovers ?? 0)",
+    to: "takeovers - ((note ?? redriven) === undefined ? 0 : -1)",
+  }),
+  by("unit/runner-redrive", "its second archive takes the place of the first", {
+    file: "src/runner/archive.ts",
+    from: "1 + (redriven?.times ?? 0)",
+    to: "1 + (redriven?.times ?? 0) * 0",
+  }),
+  by("unit/runner-redrive", "a child of another run goes on behind its back", {
+    file: RUNNER,
+    from: 'if (row.parent !== null) return { kind: "HasParent", row };',
+    to: "",
+  }),
+  by("unit/runner-redrive", "the sweeper ends a redriven run in the state that it failed in", {
+    file: "src/runner/sweep.ts",
+    from: "  recordRedrive(run);\n",
+    to: "",
+  }),
+  by("unit/redrive-faults", "an answer that was lost is another one's redrive", {
+    file: RUNNER,
+    from: "return state.redriven?.id === id;",
+    to: 'return id === "";',
+  }),
+  by("unit/redrive-faults", "the model is asked before a redrive is recorded", {
+    file: RUNNER,
+    from: "  run.commitFirst = true;\n}",
+    to: "}",
+  }),
+];

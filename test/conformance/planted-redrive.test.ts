@@ -1,0 +1,98 @@
+/** The cases of redriving can fail: each breach of the contract, planted in a world that keeps it otherwise. */
+import { describe, expect, test } from "vitest";
+import { runTableCases } from "../../src/conformance/index.ts";
+import type { MemoryStore } from "../../src/adapters/memory/tables.ts";
+import type { Redrive } from "../../src/protocol/row-redrive.ts";
+import type { Row } from "../../src/protocol/row.ts";
+import type { RunTable } from "../../src/ports/run-table.ts";
+import { failing } from "./failing.ts";
+import { memoryTableWorld } from "./worlds.ts";
+
+interface Planted {
+  readonly breach: string;
+  readonly caught: string;
+  readonly bend: (table: RunTable, store: MemoryStore) => Partial<RunTable>;
+}
+
+const rowIn = (store: MemoryStore, run: string): Row => store.rows.get(run) as Row;
+
+/** What a redrive stores is changed afterwards. */
+const leaving =
+  (change: (row: Row, before: Row) => Partial<Row>): Planted["bend"] =>
+  (table, store) => ({
+    redrive: async (redrive) => {
+      const before = rowIn(store, redrive.run);
+      const outcome = await table.redrive(redrive);
+      if (outcome.kind !== "redriven") return outcome;
+      const row = { ...outcome.row, ...change(outcome.row, before) };
+      store.rows.set(redrive.run, row);
+      return { kind: "redriven", row };
+    },
+  });
+
+/** The condition is that of the row as it is. */
+const judging =
+  (change: (row: Row) => Partial<Redrive>): Planted["bend"] =>
+  (table, store) => ({
+    redrive: (redrive) => table.redrive({ ...redrive, ...change(rowIn(store, redrive.run)) }),
+  });
+
+const PLANTED: readonly Planted[] = [
+  {
+    breach: "the time to live stays",
+    caught: "redrive gives a failed run the next epoch",
+    bend: leaving((_, { expiresAtSec, told }) => ({ expiresAtSec, told })),
+  },
+  {
+    breach: "the epoch stays",
+    caught: "redrive gives a failed run the next epoch",
+    bend: leaving((_, { epoch }) => ({ epoch })),
+  },
+  {
+    breach: "the execution stays",
+    caught: "of 50 redrives at once",
+    bend: leaving((_, { chain }) => ({ chain })),
+  },
+  {
+    breach: "the epoch that was judged is not compared",
+    caught: "redrive refuses a run",
+    bend: judging(({ epoch }) => ({ epoch })),
+  },
+  {
+    breach: "the version that was judged is not compared",
+    caught: "redrive refuses a run",
+    bend: judging(({ version }) => ({ version })),
+  },
+  {
+    breach: "quiet is forgotten",
+    caught: "redrive keeps quiet",
+    bend: leaving(() => ({ quietUntil: 0 })),
+  },
+  {
+    breach: "the note stays after a commit",
+    caught: "a redriven run is claimed by its next execution",
+    bend: (table, store) => ({
+      commit: async (commit) => {
+        const { redrive } = rowIn(store, commit.run);
+        const outcome = await table.commit(commit);
+        if (outcome.kind !== "committed" || redrive === undefined) return outcome;
+        const row = { ...outcome.row, redrive };
+        store.rows.set(commit.run, row);
+        return { kind: "committed", row };
+      },
+    }),
+  },
+  {
+    breach: "any end is told",
+    caught: "a late telling of the first end",
+    bend: (table) => ({ tell: ({ epoch: _, ...of }) => table.tell(of) }),
+  },
+];
+
+describe("a breach of redriving is caught", () => {
+  test.each(PLANTED)("$breach", async ({ bend, caught }) => {
+    const bent = () => memoryTableWorld((table, store) => ({ ...table, ...bend(table, store) }));
+    const failed = await failing(runTableCases, bent);
+    expect(failed.filter((name) => name.startsWith(caught))).toHaveLength(1);
+  });
+});

@@ -1,0 +1,40 @@
+/** Moments of runs whose model was away, and of a run that failed of it and goes on, which no phase shows by itself. */
+import type { Event } from "../../src/core/event.ts";
+import type { State } from "../../src/core/state.ts";
+import { fold, foldAll } from "../../src/core/transition.ts";
+import {
+  AT,
+  FAILURE,
+  IN_PHASE,
+  decided,
+  heard,
+  paused,
+  redriven,
+  replied,
+  says,
+  unavailable,
+} from "../support/build.ts";
+
+interface Moment {
+  readonly moment: string;
+  readonly state: State;
+  readonly events: readonly Event[];
+}
+
+const outage = { since: AT - 600_000, tries: 9, notBefore: AT + 5_000 };
+const away = fold(IN_PHASE.RetryingLLM(), decided({ kind: "retry", at: AT + 9_000, outage }));
+const asksFallback = fold(away, decided({ kind: "retry", at: AT, outage: { ...outage, model: 1, alarmed: true } }));
+const fallbackAnswered = fold(asksFallback, replied([says("here")]));
+const failed = foldAll(IN_PHASE.ExecutingTools(), unavailable("ExecutingTools", ["c3"]));
+
+export const OUTAGE_MOMENTS: readonly Moment[] = [
+  { moment: "its model is away", state: away, events: [replied([says("here")]), heard("are you there?"), paused] },
+  { moment: "its fallback is asked", state: asksFallback, events: [replied([says("here")])] },
+  {
+    moment: "its fallback answered",
+    state: fallbackAnswered,
+    events: [decided({ kind: "abort", failure: FAILURE }), decided({ kind: "nudge", say: "go on" })],
+  },
+  { moment: "it failed, and may go on", state: failed, events: [redriven] },
+  { moment: "it went on", state: fold(failed, redriven), events: [paused] },
+];

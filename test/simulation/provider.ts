@@ -1,0 +1,86 @@
+/**
+ * The provider of a history's model: in one history of five it gives no answers for a while, from some seconds up to hours
+ * of simulated time. Then no run may fail for that reason, and nothing that it did may be undone.
+ */
+import { APICallError } from "@ai-sdk/provider";
+import type { Clock } from "../../src/ports/world.ts";
+import type { Chance } from "./chance.ts";
+import type { Seen } from "./seen.ts";
+
+/** What the seed chose: from which question on, for how long, and whether a fallback answers meanwhile. */
+export interface AwayPlan {
+  readonly fromQuestion: number;
+  readonly ms: number;
+  readonly fallback: "none" | "answers" | "away as well";
+  /** What somebody does, once in each long wait of the run. */
+  readonly wakes: "send" | "resume" | null;
+}
+
+/** How long the provider asks to be left alone. */
+const RETRY_AFTER_SECONDS = 40;
+const SECOND = 1_000;
+const MINUTE = 60 * SECOND;
+
+/** A sweeper comes every few seconds of all that time, so only histories without one have long outages. */
+export function awayPlanOf(chance: Chance, isSwept: boolean): AwayPlan | null {
+  if (!chance.oneIn(5)) return null;
+  const longest = isSwept ? 20 * MINUTE : 240 * MINUTE;
+  return {
+    fromQuestion: chance.below(4),
+    ms: chance.pick([8 * SECOND, 5 * MINUTE, longest, longest]),
+    fallback: chance.pick(["none", "none", "answers", "away as well"]),
+    wakes: chance.pick(["send", "resume", null, null]),
+  };
+}
+
+export class Provider {
+  readonly #plan: AwayPlan | null;
+  /** The true time. */
+  readonly #clock: Clock;
+  #questions = 0;
+  #awayUntil: number | null = null;
+
+  constructor(plan: AwayPlan | null, clock: Clock) {
+    this.#plan = plan;
+    this.#clock = clock;
+  }
+
+  /** Throws what a provider says that is away; `isFallback`: the question is to the fallback's. */
+  answer({ isFallback }: { readonly isFallback: boolean }): void {
+    const plan = this.#plan;
+    if (plan === null) return;
+    this.#questions += 1;
+    if (this.#questions > plan.fromQuestion) this.#awayUntil ??= this.#clock.now() + plan.ms;
+    if (this.#clock.now() >= (this.#awayUntil ?? 0) || (isFallback && plan.fallback === "answers")) return;
+    throw this.#questions % 3 === 0 ? throttled() : refused();
+  }
+}
+
+export const AWAY_CELLS = ["for minutes", "for hours", "a fallback answers", "asked again at once"].map(
+  (what) => `provider ${what}`,
+);
+
+/** What of outages a history met, for the reach table. */
+export function awayCells({ events, history }: Seen): readonly string[] {
+  if (history.plan.away === null) return [];
+  const retries = events("RecoveryDecided").flatMap(({ event: { at, rule, action } }) =>
+    action.kind === "retry" ? [{ at, rule, action }] : [],
+  );
+  const longest = Math.max(0, ...retries.map(({ at, action }) => at - (action.outage?.since ?? at)));
+  const cells: Readonly<Record<string, boolean>> = {
+    "for minutes": longest > 2 * MINUTE,
+    "for hours": longest > 120 * MINUTE,
+    "a fallback answers": events("ModelCallCompleted").some(({ event }) => event.model.endsWith(":fallback")),
+    "asked again at once": retries.some(({ rule }) => rule === "asked again at once"),
+  };
+  return Object.entries(cells).flatMap(([name, isMet]) => (isMet ? [`provider ${name}`] : []));
+}
+
+const refused = (): Error => Object.assign(new Error("connection refused"), { code: "ECONNREFUSED" });
+
+/** Providers ask for less than it takes. */
+const throttled = (): Error =>
+  new APICallError({
+    ...{ message: "slow down", url: "http://provider", requestBodyValues: {}, statusCode: 429 },
+    responseHeaders: { "retry-after": String(RETRY_AFTER_SECONDS) },
+  });

@@ -1,0 +1,19 @@
+/** Hours of a run on a stage: everything that goes on by itself within so long. */
+import type { Agent } from "../../src/agent/define.ts";
+import type { Stage } from "./stage.ts";
+import { step } from "./steps.ts";
+
+/** How many tasks that were; the clock stands at the end of that time. */
+export async function playFor(on: Stage, agent: Agent, ms: number): Promise<number> {
+  const until = on.clock.now() + ms;
+  let steps = 0;
+  for (let next = on.world.chain.next(); next !== null && next <= until; next = on.world.chain.next()) {
+    await step(on, agent);
+    steps += 1;
+  }
+  on.clock.moveTo(Math.max(until, on.clock.now()));
+  return steps;
+}
+
+export const MINUTE = 60_000;
+export const HOUR = 60 * MINUTE;
