@@ -1,5 +1,6 @@
 /** The life of one invocation. */
 import { systemClock } from "../src/adapters/aws/clock.ts";
+import { sentenceOf, stackOf } from "../src/codec/value.ts";
 import type { Invocation } from "../src/ports/tasks.ts";
 import { StoreUnreachable, type World } from "../src/ports/world.ts";
 import type { TaskResult } from "../src/protocol/chain.ts";
@@ -25,6 +26,8 @@ export interface Circumstances {
  * within a later one. The process ends before it answers: the retry of the entry finds the commit and goes on.
  *
  * A task that fails because a store does not answer raises an alarm, which needs no store.
+ *
+ * Schedule 82: the same holds where the task throws, for example since the table is away when the run is to be released.
  */
 export async function invocation<Result extends TaskResult>(
   { world, context, run = "" }: Circumstances,
@@ -33,14 +36,22 @@ export async function invocation<Result extends TaskResult>(
   const { drainMs } = world.limits;
   const leftMs = context.getRemainingTimeInMillis();
   const drain = new AbortController();
+  let isOver = true;
+  const mustEnd = (): void => {
+    isOver = false;
+  };
   const forget = systemClock.after(Math.max(0, leftMs - drainMs), () => drain.abort());
   try {
-    const result = await task({ deadline: systemClock.now() + leftMs, drain: drain.signal });
+    const result = await task({ deadline: systemClock.now() + leftMs, drain: drain.signal, mustEnd });
     if (result.kind === "exit") process.exit(1);
     return result as Exclude<Result, { readonly kind: "exit" }>;
   } catch (error) {
     if (error instanceof StoreUnreachable) alarm(world, run, { what: "StoreUnavailable", why: error.message });
-    throw error;
+    if (isOver) throw error;
+    process.stderr.write(
+      `this process ends, for something in it may still act: ${stackOf(error) ?? sentenceOf(error)}\n`,
+    );
+    return process.exit(1);
   } finally {
     forget();
   }

@@ -1,4 +1,5 @@
 /** Every mutant: the mistakes that have names, each rule of `docs/schedules.md` switched off, and rules beside them. */
+import { BATCHES } from "./batches.ts";
 import { COMPACTING } from "./compacting.ts";
 import { CONCLUDING } from "./concluding.ts";
 import { DECIDING } from "./deciding.ts";
@@ -41,6 +42,7 @@ export const MUTANTS: readonly Mutant[] = [
   ...DIALLING,
   ...SAGAS,
   ...STARVING,
+  ...BATCHES,
   ...FURTHER,
   ...ENDED_KEYS,
   ...DECIDING,

@@ -18,7 +18,10 @@ export function checkAgent(agent: Checked, limits: Limits): void {
     modelsOf(agent);
     checkMoney(agent);
     describeTools(agent.tools);
-    for (const [name, tool] of Object.entries(agent.tools)) checkTimes(name, tool, limits);
+    for (const [name, tool] of Object.entries(agent.tools)) {
+      checkTimes(name, tool, limits);
+      checkOutput(name, tool);
+    }
   } catch (error) {
     if (!(error instanceof AgentInvalid)) throw error;
     throw new AgentInvalid(`agent ${agent.name}: ${error.message}`, { cause: error });
@@ -35,6 +38,13 @@ export function checkMoney({ budget, priceFrom, fallbacks }: Pick<Agent, "budget
     `it has a budget of money and no price, and ${which} in no table: write price: { inUsd, outUsd } per million ` +
       "tokens, or prices: { MODEL: { inUsd, outUsd } } in cairn.config.ts",
   );
+}
+
+/** An agent of another copy of cairn may know of no outputs. */
+function checkOutput(name: string, { output = null }: Partial<Pick<Tool, "output">>): void {
+  if (output !== null && !isZod(output)) {
+    throw new AgentInvalid(`the output of tool ${name} is no zod 4 schema: write output: z.object({ ... })`);
+  }
 }
 
 function checkTimes(name: string, { timeoutMs, settleMs }: Tool, { beatMs, drainMs }: Limits): void {

@@ -62,6 +62,8 @@ export type Probe =
 export interface Tool<Schema extends z.ZodType = z.ZodType> extends ToolRules<z.output<Schema>> {
   readonly description: string;
   readonly input: Schema;
+  /** What it returns; a result is kept as this parses it. Null: any JSON. */
+  readonly output: z.ZodType | null;
   readonly effect: Effect;
   readonly run: (context: ToolContext<z.output<Schema>>) => unknown;
   /** Asks the other side what became of the call of that key. A `probed` tool has one, no other does. */
@@ -85,9 +87,12 @@ type AnyTool = Omit<Tool, "run" | "probe" | "approval" | "key" | "undo"> & {
   readonly undo: ToolRules<never>["undo"];
 };
 
-type ToolOptions<Schema extends z.ZodType> = Pick<Tool<Schema>, "input" | "effect" | "run"> &
+type ToolOptions<Schema extends z.ZodType, Output extends z.ZodType> = Pick<Tool<Schema>, "input" | "effect"> &
   Partial<Pick<Tool<Schema>, "description" | "probe" | "approval" | "timeoutMs" | "settleMs" | "externalId">> &
-  Partial<ToolRules<z.output<Schema>>>;
+  Partial<ToolRules<z.output<Schema>>> & {
+    readonly output?: Output | null;
+    readonly run: (context: ToolContext<z.output<Schema>>) => z.input<Output> | Promise<z.input<Output>>;
+  };
 
 /** One settled call, as checks and results see it. */
 export interface SettledCall {
@@ -264,10 +269,13 @@ function scheduleOf<Task extends z.ZodType>({ name, schedule, task }: AgentOptio
   return parsed;
 }
 
-export function tool<Schema extends z.ZodType>(options: ToolOptions<Schema>): Tool<Schema> {
+export function tool<Schema extends z.ZodType, Output extends z.ZodType = z.ZodType>(
+  options: ToolOptions<Schema, Output>,
+): Tool<Schema> {
   return {
     description: options.description ?? "",
     input: options.input,
+    output: options.output ?? null,
     effect: options.effect,
     run: options.run,
     probe: options.probe ?? null,

@@ -1,7 +1,7 @@
 /** A user's file as a module. What is wrong with it is a value, with the line where the user has to look. */
 import { dirname } from "node:path";
 import { pathToFileURL } from "node:url";
-import { sentenceOf } from "../codec/value.ts";
+import { sentenceOf, stackOf } from "../codec/value.ts";
 
 type Imported =
   | { readonly kind: "imported"; readonly exported: Readonly<Record<string, unknown>> }
@@ -18,7 +18,7 @@ export async function importFile(file: string): Promise<Imported> {
 
 /** The topmost line of the stack that is the user's own. */
 function placeIn(dir: string, cause: unknown): string {
-  const stack = cause instanceof Error ? (cause.stack ?? "") : "";
+  const stack = stackOf(cause) ?? "";
   const place = stack.match(/\/[^\s()]+:\d+/g)?.find((line) => line.replace("//", "").startsWith(dir));
   return place === undefined ? "" : ` (${place.replace("//", "")})`;
 }

@@ -7,8 +7,20 @@ import { bounded } from "../codec/value.ts";
 import { TIMES } from "../protocol/limits.ts";
 import type { ModelFailed } from "./model.ts";
 
-/** `secret`: the key that the model is asked with, which a provider may echo; empty when there is none. */
+/**
+ * `secret`: the key that the model is asked with, which a provider may echo; empty when there is none. Never throws: an
+ * error whose fields throw when they are read says nothing of the question, and asking again may not help.
+ */
 export function failedBy(error: unknown, secret: string): ModelFailed {
+  try {
+    return readFailure(error, secret);
+  } catch {
+    const failure = { code: "ModelFailed", message: "the model threw something that cannot be read" };
+    return { kind: "failed", failure, retryable: false, retryAfterMs: null };
+  }
+}
+
+function readFailure(error: unknown, secret: string): ModelFailed {
   const said = saidBy(error);
   const message = bounded(withoutCredentials(said, secret)).toWellFormed();
   const failed = (code: string, retryable: boolean, retryAfterMs: number | null = null): ModelFailed => ({
@@ -40,7 +52,8 @@ const CONTEXT =
 const ANSWER_CHARACTERS = 500;
 
 function saidBy(error: unknown): string {
-  if (!APICallError.isInstance(error)) return error instanceof Error ? error.message || error.name : String(error);
+  if (!APICallError.isInstance(error))
+    return error instanceof Error ? String(error.message || error.name) : String(error);
   const { statusCode, message, data, responseBody = "" } = error;
   const status = statusCode === undefined ? [] : [`HTTP ${statusCode}`];
   const words = message === "" ? [] : [message];

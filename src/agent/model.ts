@@ -30,7 +30,7 @@ export type RepliedPart =
   | { readonly kind: "text"; readonly text: string }
   | { readonly kind: "reasoning"; readonly text: string; readonly provider: Json }
   | { readonly kind: "call"; readonly tool: string; readonly args: Json; readonly provider: Json }
-  /** Nobody can perform it: the arguments are not JSON, or no tool can have that name. */
+  /** No tool can perform it: its arguments are no JSON that is kept, or no tool can have that name. */
   | { readonly kind: "badCall"; readonly tool: string; readonly raw: string };
 
 export interface ModelReply {

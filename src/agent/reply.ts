@@ -3,8 +3,7 @@
  * bounded, arguments are parsed, counts of tokens are counts.
  */
 import type { LanguageModelV4Content, LanguageModelV4GenerateResult } from "@ai-sdk/provider";
-import { canonical } from "../codec/canonical.ts";
-import { asJson } from "../codec/value.ts";
+import { type Parsed, asJson, sentenceOf } from "../codec/value.ts";
 import { isName } from "../core/ids.ts";
 import type { Json } from "../core/json.ts";
 import { SIZES } from "../codec/limits.ts";
@@ -45,45 +44,34 @@ function partsOf(part: LanguageModelV4Content): readonly RepliedPart[] {
 
 function callOf(part: Extract<LanguageModelV4Content, { type: "tool-call" }>): RepliedPart {
   const { toolName: tool, input, providerMetadata } = part;
-  const args = argsOf(input);
-  if (args === undefined || !isName(tool)) return { kind: "badCall", tool: playable(tool), raw: input.toWellFormed() };
-  return { kind: "call", tool, args, provider: providerOf(providerMetadata) };
+  const args = parseArguments(input);
+  if (!args.ok || !isName(tool)) return { kind: "badCall", tool: playable(tool), raw: input.toWellFormed() };
+  return { kind: "call", tool, args: args.json, provider: providerOf(providerMetadata) };
 }
 
 /** A provider refuses a transcript with a tool name that it does not like, even one that its model made up. */
 const playable = (tool: string): string =>
   tool.slice(0, SIZES.toolCharactersMax).replace(/[^a-zA-Z0-9_-]/g, "_") || "unnamed";
 
-/** Undefined when the text is no JSON. No text at all is how some providers call a tool without arguments. */
-function argsOf(raw: string): Json | undefined {
-  if (raw.trim() === "") return {};
+/** The arguments that a model sent as text. No text at all is how some providers call a tool without arguments. */
+export function parseArguments(raw: string): Parsed {
+  if (raw.trim() === "") return { ok: true, json: {} };
   try {
-    return jsonOf(JSON.parse(raw));
-  } catch {
-    return undefined;
+    return asJson(JSON.parse(raw));
+  } catch (error) {
+    return { ok: false, why: `it is no JSON: ${sentenceOf(error)}` };
   }
 }
 
-const providerOf = (metadata: unknown): Json => jsonOf(metadata) ?? null;
-
-/** What is kept gets a digest, so it needs a canonical form: a key may hold half a character, which has none. */
-function jsonOf(value: unknown): Json | undefined {
-  const parsed = asJson(value);
-  return parsed.ok && hasCanonicalForm(parsed.json) ? parsed.json : undefined;
-}
-
-function hasCanonicalForm(json: Json): boolean {
-  try {
-    canonical(json);
-    return true;
-  } catch {
-    return false;
-  }
+/** Metadata that cannot be kept is left out: a provider takes it back as it gave it, or not at all. */
+function providerOf(metadata: unknown): Json {
+  const parsed = asJson(metadata);
+  return parsed.ok ? parsed.json : null;
 }
 
 function bytesOf(part: LanguageModelV4Content): number {
   const text = part.type === "tool-call" ? part.input : "text" in part ? part.text : "";
-  const metadata = "providerMetadata" in part ? (JSON.stringify(part.providerMetadata) ?? "") : "";
+  const metadata = "providerMetadata" in part ? JSON.stringify(providerOf(part.providerMetadata)) : "";
   return Buffer.byteLength(text) + Buffer.byteLength(metadata);
 }
 

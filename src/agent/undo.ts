@@ -32,7 +32,16 @@ export function undoOf(tool: Tool): Tool | null {
   const { effect, run, probe = null, timeoutMs = tool.timeoutMs } = undo;
   return {
     ...tool,
-    ...{ effect, timeoutMs, approval: "never", key: null, onExists: null, onUnknown: "ask", externalId: null },
+    ...{
+      effect,
+      timeoutMs,
+      approval: "never",
+      output: null,
+      key: null,
+      onExists: null,
+      onUnknown: "ask",
+      externalId: null,
+    },
     ...{ parallel: true, undo: null, retry: null, claims: null },
     run: (context) => run(context as UndoContext<unknown>),
     probe: probe && ((context) => probe(context as ProbeContext<unknown> & OfCall)),

@@ -5,7 +5,7 @@
 import { OpenAPIHono, type z } from "@hono/zod-openapi";
 import { methodNotAllowed as methodsKnown } from "hono/method-not-allowed";
 import type { Agent } from "../agent/define.ts";
-import { bounded, sentenceOf } from "../codec/value.ts";
+import { bounded, sentenceOf, stackOf } from "../codec/value.ts";
 import type { World } from "../ports/world.ts";
 import { alarm } from "../runner/alarm.ts";
 import { openApiDocument } from "./document.ts";
@@ -108,8 +108,7 @@ function faultTold(
   const { error, told, path } = of;
   const instance = `urn:cairn:fault:${world.random.hex().slice(0, 16)}`;
   const { code } = told.trouble;
-  const stack = error instanceof Error ? error.stack : undefined;
-  const why = code === "Unexpected" ? bounded(stack ?? sentenceOf(error)) : sentenceOf(error);
+  const why = code === "Unexpected" ? bounded(stackOf(error) ?? sentenceOf(error)) : sentenceOf(error);
   const run = /^\/runs\/([a-z0-9-]{1,51})(?:\/|$)/.exec(path)?.[1] ?? "";
   alarm(world, run, { what: code, why: `${instance}: ${why}` });
   return instance;

@@ -6,6 +6,7 @@ import { z } from "@hono/zod-openapi";
 import { BOUNDS } from "../core/limits.ts";
 import type { Json } from "../core/json.ts";
 import { SIZES } from "../codec/limits.ts";
+import { TOO_DEEP, isTooDeep } from "../codec/to-json.ts";
 import { ARCHIVE_TIERS } from "../core/retention.ts";
 import { PHASE_NAMES, PHASES, type Phase, type Status } from "../core/phases.ts";
 import type { EndedRun } from "./problem.ts";
@@ -47,10 +48,7 @@ export const startBody = z
   .strictObject({
     agent: z.string(),
     input: json
-      .refine(
-        (input) => isShallow(input, SIZES.inputDepthMax),
-        `it is nested deeper than ${SIZES.inputDepthMax} levels`,
-      )
+      .refine((input) => !isTooDeep(input), TOO_DEEP)
       .default({})
       .openapi({ description: "What the agent is to do, in the shape that it takes." }),
   })
@@ -225,9 +223,3 @@ export const problemDocument = z
   .openapi("Problem");
 
 export const healthDocument = z.object({ status: z.literal("ok") }).openapi("Health");
-
-/** Whoever walks a value calls itself for each of its levels, and must not run out of stack. */
-function isShallow(value: unknown, levels: number): boolean {
-  if (typeof value !== "object" || value === null) return true;
-  return levels > 0 && Object.values(value).every((each) => isShallow(each, levels - 1));
-}

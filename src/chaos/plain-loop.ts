@@ -9,8 +9,9 @@ import { existsSync, readFileSync, renameSync, writeFileSync } from "node:fs";
 import { BOUNDS } from "../core/limits.ts";
 import type { Agent, Check, RunView, SettledCall } from "../agent/define.ts";
 import type { Model, RepliedPart } from "../agent/model.ts";
+import { readResult } from "../agent/result.ts";
 import type { ToolSecrets } from "../agent/secrets.ts";
-import { asJson, sentenceOf } from "../codec/value.ts";
+import { sentenceOf } from "../codec/value.ts";
 import { NOTHING_SPENT } from "../core/budget.ts";
 import type { Json } from "../core/json.ts";
 import { type Message, type Part, inline, text } from "../core/message.ts";
@@ -110,8 +111,9 @@ async function act({ agent, secrets }: PlainLoop, part: Extract<Part, { kind: "c
     const input: unknown = tool.input.parse(args);
     const log = (): void => {};
     const deadline = Number.MAX_SAFE_INTEGER;
-    const parsed = asJson(await tool.run({ input, key: randomUUID(), epoch: 1, signal, deadline, log, secrets }));
-    return parsed.ok ? { call, tool: name, args, outcome: "succeeded", result: parsed.json } : failed(parsed.why);
+    const given: unknown = await tool.run({ input, key: randomUUID(), epoch: 1, signal, deadline, log, secrets });
+    const read = readResult(tool, given);
+    return read.ok ? { call, tool: name, args, outcome: "succeeded", result: read.json } : failed(read.why);
   } catch (error) {
     return failed(sentenceOf(error));
   }

@@ -7,7 +7,7 @@ import { existsSync, linkSync, readFileSync, readdirSync, rmSync, writeFileSync 
 import { join } from "node:path";
 import type { Agent, Tool, ToolContext } from "../agent/define.ts";
 import type { Model } from "../agent/model.ts";
-import { asJson } from "../codec/value.ts";
+import { asJson, isErrorNamed } from "../codec/value.ts";
 import type { Json } from "../core/json.ts";
 import { agentWithEdges } from "../runner/edges.ts";
 import type { Kill, Moment } from "./kills.ts";
@@ -103,7 +103,7 @@ async function noted(
     note({ ...made, what: "returned", result: jsonOf(result) });
     return result;
   } catch (error) {
-    const isUnsure = signal.aborted || (error instanceof Error && error.name === "OutcomeUnknown");
+    const isUnsure = signal.aborted || isErrorNamed(error, "OutcomeUnknown");
     note({ ...made, what: isUnsure ? "unsure" : "threw", result: null });
     throw error;
   }

@@ -1,6 +1,7 @@
 /** JSON that a person types, pipes or keeps in a file. What is wrong with it is told with its place. */
 import { readFileSync } from "node:fs";
 import { resolve } from "node:path";
+import { TOO_DEEP, isTooDeep } from "../codec/to-json.ts";
 import type { Json } from "../core/json.ts";
 import { CliError, EXIT } from "./errors.ts";
 import type { Shell } from "./shell.ts";
@@ -34,12 +35,25 @@ function parseJson(
 ): Json {
   const { source, option, text } = of;
   const wrong = wrongJson(text);
-  if (wrong === null) return JSON.parse(text) as Json;
+  if (wrong === null) return shallow(shell, { source, option, json: JSON.parse(text) as Json });
   const what = `${source} is not JSON`;
   const why =
     text.includes('"') || text === "" ? wrong : `${wrong}; single quotes keep the shell from taking quotes away`;
   const next = retyped(shell, option, '{"name": "value"}');
   throw new CliError({ code: "BadJson", exit: EXIT.usage, what, why, next });
+}
+
+/** What is nested deeper could be read here and would fail in each later step of its run. */
+function shallow(shell: Shell, of: { readonly source: string; readonly option: string; readonly json: Json }): Json {
+  const { source, option, json } = of;
+  if (!isTooDeep(json)) return json;
+  throw new CliError({
+    code: "JsonTooDeep",
+    exit: EXIT.usage,
+    what: `${source} cannot be kept`,
+    why: TOO_DEEP,
+    next: retyped(shell, option, '{"name": "value"}'),
+  });
 }
 
 /** What is wrong with a JSON text and where, or null. The engine's own message often leaves out the place. */

@@ -79,6 +79,10 @@ function refusal(shell: Shell, { opened, run, call, outcome }: Refusal): CliErro
         next: opened.settings.command("restart", run),
       });
     }
+    case "refused": {
+      const { why } = outcome;
+      return new CliError({ code: "Refused", exit: EXIT.refused, what: "the result cannot be kept", why, next: look });
+    }
     case "duplicate": {
       const { answer } = outcome;
       const what = `the question about ${call} has an answer already`;

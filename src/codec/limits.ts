@@ -27,8 +27,8 @@ export const SIZES = {
    * may come to twice its bytes there.
    */
   httpBodyBytesMax: 2_500 * 1024,
-  /** How deep an input may be nested: what walks a value calls itself for each level of it. */
-  inputDepthMax: 100,
+  /** How deep a value may be nested: codecs and schemas call themselves once for each of its levels. */
+  jsonDepthMax: 100,
   /** What is wrong with one input, each with its place; more are not told. */
   issuesMax: 32,
   /** Who sent a message, and under which id: names of people and of messages, not of runs. */

@@ -6,47 +6,21 @@ import type { Json } from "../core/json.ts";
 import { SIZES } from "./limits.ts";
 import { type Value, inline } from "../core/message.ts";
 import { canonical, compress, decompress, sha256, Unreadable } from "./canonical.ts";
+import { toJson } from "./to-json.ts";
 
 export type Parsed = { readonly ok: true; readonly json: Json } | { readonly ok: false; readonly why: string };
 
-/** A value as JSON, as `JSON.stringify` sees it; refused where that would lose something without a word. */
+/**
+ * A value as JSON that reads the same, or why there is none: the one boundary for whatever tools, models and people hand
+ * over. What passes is bounded in depth and size and has a canonical form, so no later step can fail over it. The rule
+ * for what JSON cannot say is that of `to-json.ts`. Never throws.
+ */
 export function asJson(value: unknown): Parsed {
-  if (value === undefined) return { ok: true, json: null };
-  try {
-    const text = JSON.stringify(value, strict);
-    if (text === undefined) return { ok: false, why: `${article(value)} is not JSON` };
-    if (text.length > SIZES.blobBytesMax) {
-      return { ok: false, why: `it has ${text.length} characters as JSON, ${SIZES.blobBytesMax} are kept at most` };
-    }
-    return { ok: true, json: JSON.parse(text) as Json };
-  } catch (error) {
-    return { ok: false, why: error instanceof Error ? (error.message.split("\n")[0] ?? "") : String(error) };
-  }
-}
-
-/** What `JSON.stringify` would make an empty object or a list of bytes of. */
-const LOSSY = [Map, Set, WeakMap, WeakSet, Promise, Error, RegExp, ArrayBuffer] as const;
-
-function strict(this: unknown, name: string, value: unknown): unknown {
-  const at = name === "" ? "" : ` at ${JSON.stringify(name)}`;
-  if (typeof value === "number" && !Number.isFinite(value)) throw new TypeError(`${value} is not JSON${at}`);
-  if (typeof value === "function" || typeof value === "symbol" || typeof value === "bigint") {
-    throw new TypeError(`${article(value)} is not JSON${at}`);
-  }
-  // As it was before its own toJSON: a Buffer has one.
-  const given: unknown = Reflect.get(Object(this), name);
-  if (ArrayBuffer.isView(given) || LOSSY.some((kind) => given instanceof kind)) {
-    throw new TypeError(`${article(given)} is not JSON${at}`);
-  }
-  if (typeof value === "object" && value !== null && !Object.keys(value).every((key) => key.isWellFormed())) {
-    throw new TypeError(`a name is no well-formed text${at}`);
-  }
-  return typeof value === "string" ? value.toWellFormed() : value;
-}
-
-function article(value: unknown): string {
-  const name = typeof value === "object" && value !== null ? (value.constructor?.name ?? "object") : typeof value;
-  return `${/^[aeiou]/i.test(name) ? "an" : "a"} ${name}`;
+  const converted = toJson(value);
+  if (converted.kind === "json") return { ok: true, json: converted.json };
+  if (converted.kind === "refused") return { ok: false, why: converted.why };
+  const { thrown, at } = converted;
+  return { ok: false, why: `reading it threw${at}: ${sentenceOf(thrown).split("\n")[0] ?? ""}` };
 }
 
 export interface Blob {
@@ -99,16 +73,38 @@ export function blobsIn(stored: unknown): readonly string[] {
   return Object.entries(stored).flatMap(([name, each]) => (name === "provider" ? [] : blobsIn(each)));
 }
 
-/** Any thrown thing as a bounded sentence. */
-export function sentenceOf(error: unknown): string {
+/** Whether an error of that name was thrown. By name: an agent may have another copy of the class. Never throws. */
+export function isErrorNamed(thrown: unknown, name: string): boolean {
   try {
-    if (error instanceof Error) return bounded(String(error.message || error.name));
-    const words = String(error);
-    return bounded(words === "[object Object]" ? JSON.stringify(error) : words);
+    return thrown instanceof Error && thrown.name === name;
   } catch {
-    return "something was thrown that has no words";
+    // A revoked proxy cannot even be asked what it is.
+    return false;
   }
 }
+
+/** Where an error was thrown; null for anything else. Never throws. */
+export function stackOf(thrown: unknown): string | null {
+  try {
+    return thrown instanceof Error && typeof thrown.stack === "string" ? thrown.stack : null;
+  } catch {
+    return null;
+  }
+}
+
+/** Any thrown thing as a bounded sentence. Never throws, whatever it is. */
+export function sentenceOf(error: unknown): string {
+  try {
+    const words = error instanceof Error ? String(error.message || error.name) : String(error);
+    return (
+      bounded(words === "[object Object]" && !(error instanceof Error) ? JSON.stringify(error) : words) || WORDLESS
+    );
+  } catch {
+    return WORDLESS;
+  }
+}
+
+const WORDLESS = "something was thrown that has no words";
 
 export const bounded = (text: string, charactersMax: number = SIZES.errorCharactersMax): string =>
   (text.length <= charactersMax ? text : `${text.slice(0, charactersMax)}…`).toWellFormed();

@@ -7,7 +7,7 @@ import type { CrackAudit, ToolAudit } from "./audit.ts";
 
 export interface Missing {
   readonly kind: "missing";
-  readonly what: "decision" | "budget" | "done" | "crack" | "approval" | "timeout" | "retention";
+  readonly what: "decision" | "budget" | "done" | "crack" | "approval" | "timeout" | "detached" | "retention";
   readonly why: string;
   readonly mend: string;
 }
@@ -47,6 +47,14 @@ const LOOKS: { readonly [W in Missing["what"]]: Look } = {
       `set timeoutMs to ${most} at most, or raise beatSeconds`,
     );
   },
+  // Of a tool's code only what stands in its functions themselves can be read.
+  detached: ({ tools }) =>
+    about(
+      Object.entries(tools).flatMap(([name, { run, undo }]) => (leavesWork(run, undo?.run) ? [name] : [])),
+      (names) =>
+        `${names} may leave work behind that goes on after the call: no timeout and no end of a process stops it`,
+      "wait for that work before the tool returns, and start no detached process",
+    ),
   budget: ({ budget }) =>
     about(
       METERS.flatMap(([meter, name]) => ((budget[meter] ?? null) === null ? [name] : [])),
@@ -72,6 +80,12 @@ const LOOKS: { readonly [W in Missing["what"]]: Look } = {
     return { why, mend: `write retention: { hotDays: ${Math.ceil(limits.gateMs / DAY_MS)} } or more` };
   },
 };
+
+/** A child process in a group of its own, or a timer that keeps no process alive. */
+const DETACHED = /\bdetached\s*:\s*(true|!0)|\b(setsid|nohup)\b|\.unref\(/;
+
+const leavesWork = (...functions: readonly unknown[]): boolean =>
+  functions.some((each) => typeof each === "function" && DETACHED.test(Function.prototype.toString.call(each)));
 
 const DAY_MS = 24 * 3_600_000;
 const hours = (ms: number): number => Math.round(ms / 360_000) / 10;

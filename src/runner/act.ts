@@ -1,12 +1,14 @@
 /** The batch edge: calls that this invocation released are run, and calls that a dead one left open are recovered. */
 import type { Agent, Tool } from "../agent/define.ts";
-import { asJson, bounded } from "../codec/value.ts";
+import { readResult } from "../agent/result.ts";
+import { asJson, bounded, isErrorNamed, sentenceOf } from "../codec/value.ts";
 import type { Json } from "../core/json.ts";
 import { afterCrash, afterSilence, argsOf, asDeclared, resultOf, startsOnce } from "../core/ledger.ts";
 import { inline } from "../core/message.ts";
 import type { OpenCall } from "../core/state.ts";
 import type { ActiveRun } from "./active-run.ts";
 import { alarm } from "./alarm.ts";
+import { runBatch } from "./batch.ts";
 import { type Try, callTool } from "./call-tool.ts";
 import { canGoOn } from "./deployed.ts";
 import { recordResult } from "./intend.ts";
@@ -14,7 +16,7 @@ import { mayWait } from "./plan-edge.ts";
 import { redactionIn, secretsFor } from "./secrets.ts";
 import { openCall, timeoutOf, toolFor } from "./tools.ts";
 import type { Next } from "./think.ts";
-import { externalIdOf, readError, recordHappened, recordable } from "./told.ts";
+import { externalIdOf, lostResult, readError, recordHappened, recordable } from "./told.ts";
 import { pauseBefore, paused, triedAgain } from "./try-again.ts";
 import { askFromAfter, askFromOf, recordUnknown, tellAtOnce } from "./unknown.ts";
 
@@ -28,7 +30,7 @@ interface Runnable {
 
 /**
  * Write before invoke (seed 3): every intent is durable before its call leaves the process. All calls of one reply run
- * side by side, and what they came to is committed together.
+ * side by side (`batch.ts`).
  */
 export async function perform(run: ActiveRun, agent: Agent, calls: readonly string[]): Promise<Next> {
   // What this commit brings back, such as a cancel, comes before any call that acts outside.
@@ -43,10 +45,10 @@ export async function perform(run: ActiveRun, agent: Agent, calls: readonly stri
   // As far as there is time for it: a pause never costs the try.
   if (!(await paused(run, Math.min(pauseMs, run.leftMs - longest)))) return noTime(run, runnable);
   run.recovered ||= run.replies === 0;
-  const tries = await Promise.all(runnable.map(async (each) => ({ ...each, ended: await tryOnce(run, agent, each) })));
-  // Set before anything is decided: what counts as quiet for a person's answer depends on it.
-  if (tries.some(({ ended }) => ended.kind === "silent" && ended.outlived)) run.outlived = "tool";
-  for (const each of tries) await recordEnd(run, agent, each);
+  await runBatch(run, runnable, {
+    start: (each) => tryOnce(run, agent, each),
+    record: (each, ended) => recordEnd(run, agent, { ...each, ended }),
+  });
   return run.outlived === "no" ? "on" : "release";
 }
 
@@ -85,24 +87,47 @@ export async function undoneBy(run: ActiveRun, { undoes }: OpenCall): Promise<Ru
   return { of: { key, result: result && (await run.json(result)) } };
 }
 
-function tryOnce(run: ActiveRun, agent: Agent, { open, tool, args, undone }: Runnable): Promise<Try> {
-  run.begun.add(open.call);
-  const { clock, limits, telemetry } = run.world;
+/** Never rejects: other calls of the batch may be under way, and what a try came to is for `recordEnd` to say. */
+async function tryOnce(run: ActiveRun, agent: Agent, each: Runnable): Promise<Try> {
+  run.begun.add(each.open.call);
+  let call: Parameters<typeof callTool>[0];
+  try {
+    const { clock, limits } = run.world;
+    const { tool } = each;
+    const timeoutMs = timeoutOf(run, tool);
+    call = { tool, context: contextOf(run, agent, each), timeoutMs, graceMs: limits.abortGraceMs, clock };
+  } catch (error) {
+    // Its schema may throw although these arguments fitted before.
+    return { kind: "unstarted", why: sentenceOf(error) };
+  }
+  return callTool(call);
+}
+
+function contextOf(
+  run: ActiveRun,
+  agent: Agent,
+  { open, tool, args, undone }: Runnable,
+): Parameters<typeof callTool>[0]["context"] {
+  const { clock, telemetry } = run.world;
   const { run: id, epoch } = run.row;
   const log = (line: string): void => {
-    const detail = { tool: open.tool, line: redactionIn(run.world).text(String(line)) };
-    telemetry.record({ at: clock.now(), run: id, level: "trace", what: "log", detail });
+    try {
+      const detail = { tool: open.tool, line: redactionIn(run.world).text(String(line)) };
+      telemetry.record({ at: clock.now(), run: id, level: "trace", what: "log", detail });
+    } catch {
+      // A line that has no words must not make its call one that failed.
+    }
   };
   const input: unknown = tool.input.parse(args);
   const secrets = secretsFor(run.world, agent);
-  const context = { input, key: open.intent?.key ?? "", epoch, log, secrets, ...undone };
-  return callTool({ tool, context, timeoutMs: timeoutOf(run, tool), graceMs: limits.abortGraceMs, clock });
+  return { input, key: open.intent?.key ?? "", epoch, log, secrets, ...undone };
 }
 
 async function recordEnd(run: ActiveRun, agent: Agent, of: Runnable & { readonly ended: Try }): Promise<void> {
   const { open, tool, ended } = of;
   run.commitFirst ||= startsOnce(open);
   if (ended.kind === "silent") return recordSilence(run, open, { tool, why: ended.why });
+  if (ended.kind === "unstarted") return recordUnstarted(run, open, { tool, why: ended.why });
   if (ended.kind === "threw") {
     const read = readError(tool, ended.error);
     if (read.kind === "exists") {
@@ -120,25 +145,33 @@ async function recordEnd(run: ActiveRun, agent: Agent, of: Runnable & { readonly
     return recordResult(run, open.call, { outcome: "failed", value: inline(ended.why), evidence });
   }
   if (open.undoes !== undefined) return recordUndone(run, { call: open.call, value: ended.value });
-  const parsed = asJson(ended.value);
-  if (parsed.ok) {
-    const value = await run.keep(recordable(tool, parsed.json, "result"));
-    const externalId = externalIdOf(tool, parsed.json);
+  const read = readResult(tool, ended.value);
+  if (read.ok) {
+    const value = await run.keep(recordable(tool, read.json, "result"));
+    const externalId = externalIdOf(tool, read.json);
     return recordResult(run, open.call, { outcome: "succeeded", value, externalId, evidence: "the tool returned" });
   }
   // It returned, so an outside effect happened; only its result is lost.
   const outcome = tool.effect === "none" ? "failed" : "succeeded";
-  const why = bounded(`ResultRefused: what the tool returned cannot be kept: ${parsed.why}`);
-  const evidence = "the tool returned what cannot be kept";
-  recordResult(run, open.call, { outcome, value: inline(why), evidence });
+  const evidence = `the tool returned, and its result is lost: ${read.code}`;
+  recordResult(run, open.call, { outcome, value: lostResult(read, { by: "tool", outcome }), evidence });
 }
 
 /**
  * Whether the error speaks for all tries of the call. One without an outside effect has nothing to be unsure of, and one
- * that was probed is known not to have happened before. By name: an agent may have another copy of the class.
+ * that was probed is known not to have happened before.
  */
 const isAnswer = ({ intent }: OpenCall, error: unknown): boolean =>
-  intent?.effect !== "keyed" || (error instanceof Error && error.name === "Rejected");
+  intent?.effect !== "keyed" || isErrorNamed(error, "Rejected");
+
+/** No try of it left now; an earlier one without an answer may have, and an undo that is over would leave its effect. */
+function recordUnstarted(run: ActiveRun, open: OpenCall, of: { readonly tool: Tool; readonly why: string }): void {
+  const why = bounded(`NotStarted: its arguments could not be read again: ${of.why}`);
+  const isUnsure = run.unanswered.has(open.call) && open.intent?.effect === "keyed";
+  if (open.undoes !== undefined || isUnsure) return recordSilence(run, open, { tool: of.tool, why });
+  const evidence = open.tries === 0 ? "it was never started" : "no further try of it was started";
+  recordResult(run, open.call, { outcome: "failed", value: inline(`${why}; it did not happen`), evidence });
+}
 
 /** That it returned is what counts; what cannot be kept of it is only not told. */
 async function recordUndone(run: ActiveRun, { call, value }: { call: string; value: unknown }): Promise<void> {

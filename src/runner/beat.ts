@@ -67,7 +67,10 @@ export async function beat(
     if (claimed.overtook !== null) recordTakeover(run, claimed.overtook);
     return await drive(runner, run, task.attempt.cause ?? null);
   } catch (error) {
-    const lost = await lostTo(error, { world, payload, row: claimed.row, run });
+    const lost = await lostTo(error, { world, payload, row: claimed.row, run }).catch((thrown: unknown) => {
+      if (run !== null && run.outlived !== "no") invocation.mustEnd?.();
+      throw thrown;
+    });
     // Also one that lost the run may hold a promise that outlived its timeout.
     return run === null ? lost : mayEnd(run, lost);
   }

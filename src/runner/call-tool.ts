@@ -4,10 +4,12 @@
  * process that holds it must end, or it could act inside a later invocation (schedule 28).
  */
 import type { Tool, ToolContext } from "../agent/define.ts";
-import { sentenceOf } from "../codec/value.ts";
+import { isErrorNamed, sentenceOf } from "../codec/value.ts";
 import type { Clock } from "../ports/world.ts";
 
 export type Try =
+  /** It was not started: its own code threw before that. */
+  | { readonly kind: "unstarted"; readonly why: string }
   | { readonly kind: "returned"; readonly value: unknown }
   | { readonly kind: "threw"; readonly why: string; readonly error: unknown }
   /** Nobody can tell whether it happened. */
@@ -23,7 +25,7 @@ export async function callTool(options: {
   const { tool, timeoutMs, graceMs, clock } = options;
   const stop = new AbortController();
   const context = { ...options.context, signal: stop.signal, deadline: clock.now() + timeoutMs };
-  const settled = settle(async () => tool.run(context));
+  const settled = settle(() => tool.run(context));
   const first = await within(settled, timeoutMs, clock);
   if (first !== null) return first;
   const why = `no answer within ${timeoutMs} ms`;
@@ -33,15 +35,23 @@ export async function callTool(options: {
   return last.kind === "returned" ? last : { kind: "silent", why, outlived: false };
 }
 
-async function settle(run: () => Promise<unknown>): Promise<Try> {
+async function settle(run: () => unknown): Promise<Try> {
   try {
-    return { kind: "returned", value: await run() };
+    const given = run();
+    // A value that is no promise is not awaited: that alone would throw for a revoked proxy, and the tool has returned.
+    return { kind: "returned", value: isThenable(given) ? await given : given };
   } catch (error) {
-    // By name: an agent outside of the repository may have another copy of the class.
-    const unsure = error instanceof Error && error.name === "OutcomeUnknown";
-    return unsure
+    return isErrorNamed(error, "OutcomeUnknown")
       ? { kind: "silent", why: sentenceOf(error), outlived: false }
       : { kind: "threw", why: sentenceOf(error), error };
+  }
+}
+
+function isThenable(value: unknown): value is PromiseLike<unknown> {
+  try {
+    return typeof (value as { readonly then?: unknown } | null | undefined)?.then === "function";
+  } catch {
+    return false;
   }
 }
 

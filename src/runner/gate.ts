@@ -2,6 +2,7 @@
  * Gates: a person decides about a call before it is started. What is decided is frozen by its hashes (seed 3), the first
  * decision counts, and none in time is a denial.
  */
+import { TOO_DEEP, isTooDeep } from "../codec/to-json.ts";
 import type { Agent } from "../agent/define.ts";
 import { bounded } from "../codec/value.ts";
 import type { Grant } from "../core/budget.ts";
@@ -122,6 +123,8 @@ async function decisionOf(
   const asks = extensionOf(state).gate;
   const why = refusalOf(state, { asks: asks?.gate === said.gate ? asks : null, as, more });
   if (why !== null) return { kind: "refused", why };
+  if (as === "edit" && isTooDeep(said.args))
+    return { kind: "refused", why: `the arguments cannot be kept: ${TOO_DEEP}` };
   const wrong = as === "edit" ? misfitOf(said, state) : null;
   if (wrong !== null) return { kind: "argsInvalid", why: wrong, asks: null };
   await knowSecrets(world);

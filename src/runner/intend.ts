@@ -3,6 +3,7 @@
  * its tool asks for approval, a gate is opened instead, and nothing is released before a person decides (seed 3).
  */
 import type { Agent, Tool } from "../agent/define.ts";
+import { parseArguments } from "../agent/reply.ts";
 import { digestOf } from "../codec/canonical.ts";
 import { bounded, sentenceOf } from "../codec/value.ts";
 import { gateId } from "../protocol/ids.ts";
@@ -122,7 +123,7 @@ async function judgeCall(run: ActiveRun, agent: Agent, open: OpenCall): Promise<
   const args = await run.json(argsOf(run.state, open.call));
   const wrong = misfit(tool, args);
   if (wrong !== null && open.edited !== null) return askAgain(run, { open, tool, wrong });
-  if (wrong !== null) return { kind: "refused", open, why: bounded(`InvalidArguments: ${wrong}`) };
+  if (wrong !== null) return { kind: "refused", open, why: bounded(`InvalidArguments: ${unreadable(args) ?? wrong}`) };
   const reason = open.status === "permitted" ? null : reasonToAsk(tool, args);
   return reason === null ? { kind: "fits", open, tool, args } : { kind: "gated", open, tool, args, reason };
 }
@@ -138,6 +139,12 @@ async function askAgain(
   const args = await run.json(proposedArgsOf(run.state, open.call));
   const reason = `ArgumentsInvalid: the arguments of the last decision do not fit ${open.tool}: ${wrong}`;
   return { kind: "gated", open, tool, args, reason, again: (open.askedAgain ?? 0) + 1 };
+}
+
+/** Arguments that could not be read are kept as the text that they came as: why they could not; null for others. */
+function unreadable(args: Json): string | null {
+  const parsed = typeof args === "string" ? parseArguments(args) : null;
+  return parsed === null || parsed.ok ? null : parsed.why;
 }
 
 /** A policy that fails asks: what nobody could judge is not started unseen. */

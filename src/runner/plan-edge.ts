@@ -5,10 +5,11 @@
  * and 71). Who finds a death commits first (schedule 72).
  */
 import type { Agent } from "../agent/define.ts";
-import { type Setting, crashRateOf, dialOf } from "../core/topologies/dial.ts";
-import type { Event, EventKind } from "../core/event.ts";
+import { type Setting, crashRateOf, dialOf, resultSettingOf } from "../core/topologies/dial.ts";
+import type { Effect, Event, EventKind } from "../core/event.ts";
 import { waitsItsTurn } from "../core/open-calls.ts";
 import type { OpenCall } from "../core/state.ts";
+import type { Row } from "../protocol/row.ts";
 import type { ActiveRun } from "./active-run.ts";
 import { ASKING } from "../core/model-calls.ts";
 
@@ -53,6 +54,13 @@ function settingOf({ pending, row, state }: ActiveRun): Setting {
     if (event.kind === "ModelCallCompleted") reply.tookMs += event.tookMs;
     if (event.kind === "BudgetDebited" && isReply(event)) reply.microUsd += event.debit.microUsd ?? 0;
   }
-  const crashRate = crashRateOf({ takeovers: row.takeovers, claims: row.chainClaims });
-  return dialOf({ effects: state.open.map(({ intent }) => intent?.effect ?? "unsafe"), reply, crashRate });
+  return dialOf({ effects: state.open.map(effectOf), reply, crashRate: rateIn(row) });
 }
+
+const effectOf = ({ intent }: OpenCall): Effect => intent?.effect ?? "unsafe";
+
+const rateIn = ({ takeovers, chainClaims: claims }: Row): number => crashRateOf({ takeovers, claims });
+
+/** The call has ended while others of its batch still run: whether its result is committed before they end. */
+export const isWorthCommit = ({ row }: ActiveRun, open: OpenCall, tookMs: number): boolean =>
+  resultSettingOf({ effect: effectOf(open), tookMs, crashRate: rateIn(row) }) === "force";

@@ -36,6 +36,20 @@ export async function probe(run: ActiveRun, agent: Agent, calls: readonly string
   return "on";
 }
 
+/** An answer of a form of its own says nothing, and it must not be asked for again and again. */
+function readTruth(given: Probe): Truth {
+  switch (given.kind) {
+    case "absent":
+      return { kind: "absent" };
+    case "happened":
+      return { kind: "happened", result: given.result };
+    case "unknown":
+      return unsure("the other side cannot tell");
+    default:
+      return unsure(`the probe answered neither "happened", "absent" nor "unknown"`);
+  }
+}
+
 type Truth = Exclude<Probe, { readonly kind: "unknown" }> | { readonly kind: "unsure"; readonly why: string };
 
 const unsure = (why: string): Truth => ({ kind: "unsure", why });
@@ -54,8 +68,7 @@ async function ask(
   const secrets = secretsFor(run.world, agent);
   const answered = (async (): Promise<Truth> => {
     try {
-      const truth = await question({ input: tool.input.parse(args), key, signal: stop.signal, secrets, ...undone });
-      return truth.kind === "unknown" ? unsure("the other side cannot tell") : truth;
+      return readTruth(await question({ input: tool.input.parse(args), key, signal: stop.signal, secrets, ...undone }));
     } catch (error) {
       return unsure(`the probe threw: ${sentenceOf(error)}`);
     }

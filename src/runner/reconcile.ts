@@ -2,6 +2,7 @@
  * A person says what became of a call whose outcome is unknown. Whatever names no open question is refused before any
  * write (schedule 29), and so is "it did not happen" before anybody can know that (schedule 35).
  */
+import { TOO_DEEP, isTooDeep } from "../codec/to-json.ts";
 import { bounded } from "../codec/value.ts";
 import type { Answer } from "../core/event.ts";
 import { reconcileId } from "../protocol/ids.ts";
@@ -23,6 +24,8 @@ export type Reconciled =
   /** The run has no such open question. */
   | { readonly kind: "stale"; readonly unknown: readonly string[] }
   | { readonly kind: "tooEarly"; readonly askFrom: number }
+  /** The result cannot be kept. */
+  | { readonly kind: "refused"; readonly why: string }
   | { readonly kind: "late" }
   | { readonly kind: "missing" };
 
@@ -56,6 +59,7 @@ export async function reconcile(
   if (of.as !== "succeeded" && of.as !== "compensate" && world.clock.now() < askFrom)
     return { kind: "tooEarly", askFrom };
   const result = of.as === "succeeded" ? of.result : null;
+  if (isTooDeep(result)) return { kind: "refused", why: TOO_DEEP };
   const inlineMax = SIZES.stateValueBytesMax;
   const value = result === null ? null : await keepValue(world, row, { json: result, inlineMax });
   const note = of.note === null ? null : bounded(of.note);

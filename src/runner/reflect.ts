@@ -51,9 +51,10 @@ async function verdictOf(
   const given = await within(ask(), Math.max(1, run.leftMs), run.world.clock);
   // It may go on; not in the next invocation.
   if (given === null) run.outlived = "code";
-  const verdict = given ?? "it gave no verdict in time";
+  const verdict: unknown = given ?? "it gave no verdict in time";
   if (verdict === true) return null;
-  return { check: check.name, why: verdict === false ? "it does not hold" : bounded(verdict) };
+  if (typeof verdict === "string") return { check: check.name, why: bounded(verdict) };
+  return { check: check.name, why: verdict === false ? "it does not hold" : "it said neither true nor false nor why" };
 }
 
 type Made = { readonly json: Json; readonly failure: null } | { readonly json: null; readonly failure: Failure };
@@ -61,7 +62,10 @@ type Made = { readonly json: Json; readonly failure: null } | { readonly json: n
 function resultOf(agent: Agent, view: RunView): Made {
   const refused = (why: string): Made => ({ json: null, failure: { code: "ResultInvalid", message: bounded(why) } });
   try {
-    const parsed = asJson(agent.result(view));
+    const made: unknown = agent.result(view);
+    // A promise is refused below; if it fails that must not end the process.
+    if (made instanceof Promise) made.catch(() => undefined);
+    const parsed = asJson(made);
     return parsed.ok ? { json: parsed.json, failure: null } : refused(`the result of the agent: ${parsed.why}`);
   } catch (error) {
     return refused(`the result of the agent threw: ${sentenceOf(error)}`);

@@ -1,6 +1,7 @@
 /** Starting a run: snapshot 0, then the row, then its execution; each step can be repeated. */
 import * as z from "zod";
 import type { Agent } from "../agent/define.ts";
+import { fit } from "../agent/fit.ts";
 import { Unreadable, digestOf } from "../codec/canonical.ts";
 import { NOTHING_SEALED, encodeSnapshot } from "../codec/snapshot.ts";
 import { asJson } from "../codec/value.ts";
@@ -120,13 +121,17 @@ type Task =
   | { readonly ok: false; readonly why: string; readonly issues: readonly Issue[] };
 
 function taskOf(world: World, agent: Agent, input: Json): Task {
-  const parsed = agent.task.safeParse(input);
-  if (!parsed.success) {
-    const issues = parsed.error.issues.slice(0, SIZES.issuesMax);
-    return { ok: false, why: z.prettifyError({ issues }), issues };
+  const refused = (why: string): Task => ({ ok: false, why, issues: [{ path: [], message: why }] });
+  const given = asJson(input);
+  if (!given.ok) return refused(given.why);
+  const parsed = fit(agent.task, given.json);
+  if (parsed.kind === "threw") return refused(parsed.why);
+  if (parsed.kind === "misfits") {
+    const issues = parsed.issues.slice(0, SIZES.issuesMax);
+    return { ok: false, why: z.prettifyError({ issues: [...issues] }), issues };
   }
-  const task = asJson(parsed.data);
-  if (!task.ok) return { ...task, issues: [{ path: [], message: task.why }] };
+  const task = asJson(parsed.output);
+  if (!task.ok) return refused(task.why);
   const issues = secretsIn(world, task.json);
   return issues.length === 0 ? task : { ok: false, why: z.prettifyError({ issues }), issues };
 }

@@ -3,9 +3,10 @@
  * already under our key (seed 3). Both are evidence that the call happened.
  */
 import type { Tool } from "../agent/define.ts";
+import { type ToolResult, readResult } from "../agent/result.ts";
 import { asJson, bounded, sentenceOf } from "../codec/value.ts";
 import type { Json } from "../core/json.ts";
-import { inline } from "../core/message.ts";
+import { type Value, inline } from "../core/message.ts";
 import type { ActiveRun } from "./active-run.ts";
 
 interface Happened {
@@ -17,11 +18,11 @@ interface Happened {
 }
 
 export async function recordHappened(run: ActiveRun, { call, tool, result, by, evidence }: Happened): Promise<void> {
-  const parsed = asJson(result);
-  const value = parsed.ok
-    ? await run.keep(recordable(tool, parsed.json, "result"))
-    : inline(bounded(`ResultRefused: what the ${by} returned cannot be kept: ${parsed.why}`));
-  const externalId = parsed.ok ? externalIdOf(tool, parsed.json) : null;
+  const read = readResult(tool, result);
+  const value = read.ok
+    ? await run.keep(recordable(tool, read.json, "result"))
+    : lostResult(read, { by, outcome: "succeeded" });
+  const externalId = read.ok ? externalIdOf(tool, read.json) : null;
   run.record({
     kind: "ToolResultReconciled",
     at: run.now,
@@ -30,6 +31,17 @@ export async function recordHappened(run: ActiveRun, { call, tool, result, by, e
     ...(evidence === undefined ? {} : { evidence }),
     ...(externalId === null ? {} : { externalId }),
   });
+}
+
+/** In place of a result that is lost. A model that reads of a refusal alone would take the call for one that failed. */
+export function lostResult(
+  { code, why }: Extract<ToolResult, { readonly ok: false }>,
+  of: { readonly by: string; readonly outcome: "succeeded" | "failed" },
+): Value {
+  const isMisfit = code === "ResultInvalid";
+  const what = isMisfit ? "does not fit the output that its tool declares" : "cannot be kept";
+  const said = bounded(`${code}: what the ${of.by} returned ${what}: ${why}`);
+  return inline(of.outcome === "failed" ? said : `${said}. The call itself succeeded; do not repeat it.`);
 }
 
 /** What the tool itself wants recorded of a value. If it cannot say, nothing is: it may be just what it would take out. */

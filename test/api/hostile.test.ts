@@ -127,7 +127,7 @@ describe("a body", () => {
 
   test("is taken as deep and as large as the bounds say", async () => {
     const on = desk();
-    const deep = JSON.parse(nested(SIZES.inputDepthMax)) as unknown;
+    const deep = JSON.parse(nested(SIZES.jsonDepthMax)) as unknown;
     expect((await on.ask({ path: "/runs", json: { agent: "omnivore", input: deep } })).status).toBe(202);
     const rest = JSON.stringify({ agent: "omnivore", input: "" }).length;
     const large = "x".repeat(SIZES.httpBodyBytesMax - rest);

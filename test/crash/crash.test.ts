@@ -39,6 +39,18 @@ test("no single fault at any call breaks a guarantee or changes what comes of th
   }
 });
 
+test("a process that dies while a call runs leaves no question about another one that has returned", async () => {
+  const calm = await play();
+  const names = calm.points.map(({ name }) => name);
+  const at = names.indexOf("answer.keyed");
+  // The result of the probed call is committed in between.
+  expect(names.slice(names.indexOf("tool.probed"), at + 1)).toEqual(["tool.probed", "table.commit", "answer.keyed"]);
+  for (const kind of ["crash before", "crash after"] as const) {
+    const history = await play({ faults: [{ at, kind }] });
+    expect([wrongWith(history, calm), history.points.filter(({ name }) => name === "probe")]).toEqual([[], []]);
+  }
+});
+
 test.each([
   { rule: "a keyed service remembers keys", bent: { forgetsKeys: true }, violation: /^keyedOnce/ },
   { rule: "a retry takes over", bent: { bend: bends.claimWithoutRetry }, violation: /^(ends|noMistakes)/ },

@@ -75,13 +75,14 @@ export function services(of: {
       parallel: name !== "unsafe",
       timeoutMs: TIMEOUT_MS,
       settleMs: SETTLE_MS,
-      run: ({ input, key }: ToolContext<z.output<typeof INPUT>>) =>
-        gate(`tool.${name}`, async () => {
+      run: async ({ input, key }: ToolContext<z.output<typeof INPUT>>) => {
+        await gate(`tool.${name}`, async () => {
           const isKnown = name === "keyed" && !forgetsKeys && isDone(key);
           if (name !== "look" && !isKnown) deeds.push({ tool: name, key, at: now(), what: input.what });
           if (input.silent) throw new OutcomeUnknown("the answer was lost");
-          return input.what;
-        }),
+        });
+        return name === "keyed" ? slowly(() => gate("answer.keyed", async () => input.what)) : input.what;
+      },
     }) as Tool;
   const answer = async (key: string): Promise<Probe> =>
     isDone(key) ? { kind: "happened", result: "as probed" } : { kind: "absent" };
@@ -111,6 +112,14 @@ export function services(of: {
   const counted = { closings: () => counts.closings, summaries: () => counts.summaries, replies: () => counts.replies };
   return { deeds, ...counted, agentIn, deployed };
 }
+
+/** Takes longer than the other calls of its reply and than a commit, without the passing of time. */
+async function slowly<T>(answer: () => Promise<T>): Promise<T> {
+  for (let turn = 0; turn < SLOW_TURNS; turn += 1) await Promise.resolve();
+  return answer();
+}
+
+const SLOW_TURNS = 200;
 
 interface Counts {
   closings: number;

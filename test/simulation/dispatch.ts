@@ -13,7 +13,7 @@ import { BEAT_MS, KILL_LATE_MS, SWEEP_MS, VERSIONS_MAX } from "./modes.ts";
 import { worldOf } from "./network.ts";
 import { type Sim, isCalm, strike } from "./sim.ts";
 
-type Perform = (task: Task) => Promise<TaskResult>;
+type Perform = (task: Task, mustEnd: () => void) => Promise<TaskResult>;
 
 /** What the chain hears of a task: its result, that its process died, or nothing of which it could tell that. */
 type Heard = TaskResult | "died" | "no answer";
@@ -37,9 +37,9 @@ function idleProcess(sim: Sim): Actor {
     commits: new CommitCache(),
   });
   const drain = new AbortController().signal;
-  performs.set(actor, (task) => {
+  performs.set(actor, (task, mustEnd) => {
     code.version = versionNow(sim);
-    return perform(task, { deadline: clock.now() + BEAT_MS, drain });
+    return perform(task, { deadline: clock.now() + BEAT_MS, drain, mustEnd });
   });
   return actor;
 }
@@ -92,19 +92,33 @@ function give(
     actor.name,
     `task ${actor.task} of ${name}: ${task.kind} ${"attempt" in task ? `#${task.attempt.retry}` : ""}`,
   );
-  (performs.get(actor) as Perform)(task).then(
+  let mustEnd = false;
+  const perform = performs.get(actor) as Perform;
+  const told = (): void => {
+    mustEnd = true;
+    record.reached.add(MUST_END);
+  };
+  perform(task, told).then(
     (result) => {
       if (!actor.isDead) end(result);
     },
     (error: unknown) => {
-      // The store gave no answer: the process is not used again. Anything else is a mistake.
-      if (!(error instanceof StoreUnreachable)) record.mistake(actor.name, error);
-      else end("no answer");
-      actor.die();
+      const isAway = error instanceof StoreUnreachable;
+      if (!isAway) record.mistake(actor.name, error);
+      if (!isAway || mustEnd || actor.isDead) {
+        actor.die();
+        return;
+      }
+      // The store gave no answer. As on Lambda the process freezes as it is, and goes on some time.
+      end("no answer");
+      actor.isFrozen = true;
     },
   );
   return actor;
 }
+
+/** A process threw while something in it might still act. */
+export const MUST_END = "process has to end";
 
 const wordsOf = (result: TaskResult): string => {
   if (result.kind === "rescue") return result.until === null ? "rescued" : "held";

@@ -1,9 +1,10 @@
 /** Witnesses of what was done outside, and of people who look at it. */
 import type { EventOf } from "../../src/core/event.ts";
 import { violationsOf } from "./checkers.ts";
+import { MUST_END } from "./dispatch.ts";
 import type { Simulated } from "./history.ts";
 import type { Call, Placed } from "./record.ts";
-import type { Witnesses } from "./seen.ts";
+import type { Seen, Witnesses } from "./seen.ts";
 
 export const witnessesEffects: Witnesses = {
   // A denial by expiry meets a decision, or anything else that stirs the run.
@@ -81,6 +82,16 @@ export const witnessesEffects: Witnesses = {
       const late = history.outside.effects.find((effect) => effect.key === keyOf(event.call) && effect.order > order);
       return late !== undefined && history.outside.effects.some(({ undoes }) => undoes === late.key);
     }),
+  // One result is committed, and its process is lost while it waits for another call that it released.
+  80: ({ events }) =>
+    events("ToolResultRecorded").some(({ event, epoch, order }) =>
+      events("ToolInvoked").some((released) => {
+        if (released.event.call === event.call || released.epoch !== epoch || released.order >= order) return false;
+        const next = endsOf(events, released.event.call).find((end) => end.order > released.order);
+        return next !== undefined && next.order > order && next.epoch > epoch;
+      }),
+    ),
+  82: ({ history }) => history.reached.has(MUST_END),
   53: ({ events }) => events("RecoveryDecided").some(({ event: { action } }) => action.kind === "hold"),
   // What was accepted is not what the run meets next, and is never used.
   54: ({ events }) =>
@@ -123,6 +134,15 @@ export const witnessesEffects: Witnesses = {
       });
     }),
 };
+
+/** What was decided about a call after it was released, in order. */
+const endsOf = (events: Seen["events"], call: string): readonly Placed<{ readonly epoch: number }>[] =>
+  [
+    ...events("ToolResultRecorded").filter(({ event }) => event.call === call),
+    ...events("ToolResultReconciled").filter(({ event }) => event.call === call),
+    ...events("ToolOutcomeUnknown").filter(({ event }) => event.call === call),
+    ...events("RecoveryDecided").filter(({ event: { action } }) => "call" in action && action.call === call),
+  ].toSorted((one, other) => one.order - other.order);
 
 const overtakings = (claims: readonly Call<"table.claim">[]): readonly Placed<{ readonly epoch: number }>[] =>
   claims.flatMap(({ outcome, order }) =>

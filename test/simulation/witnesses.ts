@@ -63,6 +63,8 @@ export const SHOWN_ELSEWHERE: Readonly<Record<number, string>> = {
   94: "test/schedules/redrive.test.ts",
   95: "test/schedules/redrive.test.ts",
   96: "test/schedules/redrive.test.ts",
+  // Commits do not say which calls run beside them.
+  81: "test/schedules/batches.test.ts",
   // Debits do not say which replies were lost, nor how many a model gave.
   71: "test/schedules/dial.test.ts",
   // One answer that is lost among many, or a deployment; the checkers of accounts and deaths see what would follow.

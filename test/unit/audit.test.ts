@@ -74,6 +74,21 @@ const careful = defineAgent({
   budget: { usd: 1, tokens: 1_000, toolCalls: 5, wall: "1h" },
 }) as Agent;
 
+test("finds work that a tool leaves behind, as far as its own code shows it", () => {
+  const spawn = (_: string, options: object): object => options;
+  const timer = { unref: () => timer };
+  const of = (run: Tool["run"], undo: Tool["undo"] = null): readonly string[] =>
+    audit({ ...bare, tools: { fire: { ...(bare.tools["fire"] as Tool), run, undo } } }, LIMITS).missing.flatMap(
+      ({ what, why }) => (what === "detached" ? [why] : []),
+    );
+  const says = [expect.stringMatching(/^fire may leave work behind that goes on after the call/)];
+  expect(of(() => spawn("mail", { detached: true }))).toEqual(says);
+  expect(of(() => spawn("setsid mail", {}))).toEqual(says);
+  expect(of(() => timer.unref())).toEqual(says);
+  expect(of(() => "sent", { effect: "keyed", run: () => spawn("x", { detached: true }) })).toEqual(says);
+  expect(of(() => spawn("mail", { detached: false }))).toEqual([]);
+});
+
 test("what is missing is named, each with what to write", () => {
   const { missing } = audit(bare, LIMITS);
   expect(missing.map(({ what }) => what).toSorted()).toEqual(

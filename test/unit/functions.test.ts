@@ -113,6 +113,29 @@ function printedBy(code: string, env: Readonly<Record<string, string>> = {}) {
   return { status, stderr, lines: stdout.trim().split("\n") };
 }
 
+describe("schedule 82: a process in which a tool may still act", () => {
+  /** An invocation throws while a call is under way that would act later, in the same warm process. */
+  const throwing = (isSaid: boolean): string => `
+    import { invocation } from ${urlOf("functions/invocation.ts")};
+    const acts = setTimeout(() => console.log("acted within a later invocation"), 50);
+    const context = { getRemainingTimeInMillis: () => 9_000 };
+    await invocation({ drainMs: 10 }, context, async ({ mustEnd }) => {
+      if (${isSaid}) mustEnd();
+      throw new Error("the table is away");
+    }).catch((error) => console.log("answered:", error.message));`;
+
+  test("ends with an invocation that throws, before it answers", () => {
+    const { status, stderr, lines } = printedBy(throwing(true));
+    expect([status, lines]).toEqual([1, [""]]);
+    expect(stderr).toMatch(/^this process ends, for something in it may still act: Error: the table is away/);
+  });
+
+  test("is the only one: what only throws is answered, and its process serves the next invocation", () => {
+    const { status, lines } = printedBy(throwing(false));
+    expect([status, lines]).toEqual([0, ["answered: the table is away", "acted within a later invocation"]]);
+  });
+});
+
 const urlOf = (path: string): string => JSON.stringify(pathToFileURL(join(ROOT, path)).href);
 
 test("telemetry is a line for each record, and one more for all metrics in which it counts", () => {

@@ -2,6 +2,7 @@
 import { describe, expect, test } from "vitest";
 import { SIZES } from "../../src/codec/limits.ts";
 import { canonical, compress } from "../../src/codec/canonical.ts";
+import { isTooDeep } from "../../src/codec/to-json.ts";
 import { asJson, blobsIn, bounded, fromBlob, sentenceOf, toValue } from "../../src/codec/value.ts";
 
 function circle(): unknown {
@@ -16,19 +17,73 @@ function nested(depth: number): unknown {
   return value;
 }
 
-describe("refused, with the reason", () => {
+/** Shows nothing of what it holds. */
+class Hidden {
+  readonly #amount = 5;
+  readonly amount = (): number => this.#amount;
+}
+class Empty {
+  show(): string {
+    return "";
+  }
+}
+class Money {
+  readonly amount = 5;
+  double(): number {
+    return 2 * this.amount;
+  }
+}
+class Priced extends Money {
+  toJSON(): unknown {
+    return { eur: this.amount };
+  }
+}
+
+/** Its first member is missing. */
+function gapped(): unknown[] {
+  const list: unknown[] = [];
+  list[1] = 1;
+  return list;
+}
+
+/** Any code may throw it. */
+const nothing = null as unknown as Error;
+
+function revoked(): object {
+  const { proxy, revoke } = Proxy.revocable({}, {});
+  revoke();
+  return proxy;
+}
+
+/** Nothing of it is left out or changed without a word: each row of the table in `docs/agents.md` has one here. */
+describe("refused, with the reason and its place", () => {
   test.each<readonly [string, unknown, string]>([
     ["a bigint", { a: 1n }, 'a bigint is not JSON at "a"'],
     ["a function", [() => 1], 'a function is not JSON at "0"'],
     ["a function alone", () => 1, "a function is not JSON"],
-    ["a symbol", { a: { b: Symbol("x") } }, 'a symbol is not JSON at "b"'],
+    ["a symbol", { a: { b: Symbol("x") } }, 'a symbol is not JSON at "a.b"'],
+    ["a name that is a symbol", { a: { [Symbol("x")]: 1 } }, 'a name that is a symbol is not JSON at "a"'],
     ["NaN", { a: Number.NaN }, 'NaN is not JSON at "a"'],
     ["infinity", Number.NEGATIVE_INFINITY, "-Infinity is not JSON"],
+    ["nothing in a list", { a: [1, undefined] }, 'undefined is not JSON at "a.1"'],
+    ["a gap in a list", { a: gapped() }, 'a list with gaps or names of its own is not JSON at "a"'],
+    [
+      "a list that only looks full",
+      Object.assign(gapped(), { a: 1 }),
+      "a list with gaps or names of its own is not JSON",
+    ],
+    ["what a list has beside its members", "ab".match(/b/), "a list with gaps or names of its own is not JSON"],
     ["a Map", { a: new Map([[1, 2]]) }, 'a Map is not JSON at "a"'],
     ["a Set", new Set([1]), "a Set is not JSON"],
+    ["an error", { a: new TypeError("x") }, 'a TypeError is not JSON at "a"'],
+    ["a boxed text", Object("x"), "a String is not JSON"],
     ["bytes", { a: new Uint8Array(3) }, 'an Uint8Array is not JSON at "a"'],
+    ["bytes that say that they are a list", Buffer.from("x"), "a Buffer is not JSON"],
     ["a promise", { a: Promise.resolve(1) }, 'a Promise is not JSON at "a"'],
-    ["a circle", circle(), "Converting circular structure to JSON"],
+    ["an object of a class that shows nothing", { a: new Empty() }, 'an Empty is not JSON at "a"'],
+    ["an object of a class that shows a function", new Hidden(), 'a function is not JSON at "amount"'],
+    ["a date that is none", { a: new Date(Number.NaN) }, 'a Date without a time is not JSON at "a"'],
+    ["a circle", circle(), 'a circular reference is not JSON at "value.self"'],
     ["a name that is half a character", { a: { "\uD800": 1 } }, 'a name is no well-formed text at "a"'],
     [
       "what throws when it is read",
@@ -37,43 +92,77 @@ describe("refused, with the reason", () => {
           throw new Error("not now");
         },
       },
-      "not now",
+      "reading it threw: not now",
     ],
-    ["what says that it is nothing", { toJSON: () => undefined }, "is not JSON"],
+    [
+      "a field that throws when it is read",
+      {
+        a: {
+          get b(): never {
+            throw nothing;
+          },
+        },
+      },
+      'reading it threw at "a.b": null',
+    ],
+    ["what cannot be looked at any more", { a: revoked() }, 'reading it threw at "a": '],
+    ["what says that it is nothing", { toJSON: () => undefined }, "undefined is not JSON"],
+    ["what says that it is a circle", { a: { toJSON: circle } }, 'a circular reference is not JSON at "a.value.self"'],
   ])("%s", (_, value, why) => {
     expect(asJson(value)).toEqual({ ok: false, why: expect.stringContaining(why) });
   });
 
-  test("what is nested deeper than anybody can read", () => {
-    expect(asJson(nested(100_000))).toEqual({ ok: false, why: expect.stringContaining("call stack") });
+  test.each([SIZES.jsonDepthMax + 1, 3_000, 100_000])("what is nested %i levels deep", (depth) => {
+    const why = expect.stringContaining(`it is nested deeper than ${SIZES.jsonDepthMax} levels`);
+    expect(asJson(nested(depth))).toEqual({ ok: false, why });
+    expect(isTooDeep(nested(depth))).toBe(true);
   });
 
-  test("what is larger than any blob, with both sizes", () => {
+  test("what says at each level that there is one more", () => {
+    const endless = { toJSON: (): unknown => ({ endless: { toJSON: endless.toJSON } }) };
+    expect(asJson(endless)).toEqual({ ok: false, why: expect.stringContaining("nested deeper") });
+  });
+
+  test("what is larger than any blob, before all of it is read", () => {
+    const why = `it has more characters as JSON than the ${SIZES.blobBytesMax} that are kept at most`;
     const text = "x".repeat(SIZES.blobBytesMax);
-    expect(asJson(text)).toEqual({
-      ok: false,
-      why: `it has ${SIZES.blobBytesMax + 2} characters as JSON, ${SIZES.blobBytesMax} are kept at most`,
-    });
+    expect(asJson(text)).toEqual({ ok: false, why });
+    expect(asJson("\n".repeat(SIZES.blobBytesMax / 2))).toEqual({ ok: false, why });
     expect(asJson(text.slice(2)).ok).toBe(true);
+    // Each level holds the one below twice: small in memory, and more than any machine can write down.
+    let doubled: unknown = "x";
+    for (let level = 0; level < 90; level += 1) doubled = [doubled, doubled];
+    expect(asJson(doubled)).toEqual({ ok: false, why: expect.stringContaining("that are kept at most") });
   });
 
   test("in one line, whatever the error says", () => {
-    const parsed = asJson(circle());
-    expect(parsed.ok ? "" : parsed.why).not.toContain("\n");
+    const toJSON = (): never => {
+      throw new Error("one\ntwo");
+    };
+    const parsed = asJson({ toJSON });
+    expect(parsed.ok ? "" : parsed.why).toBe("reading it threw: one");
+    const deep = asJson({ ["a\n".repeat(5_000)]: [1n] });
+    expect(deep.ok ? "" : deep.why).not.toContain("\n");
+    expect((deep.ok ? "" : deep.why).length).toBeLessThan(1_000);
   });
 });
 
-describe("taken as JSON sees it", () => {
+const shared = ["x"];
+
+describe("kept as JSON says it", () => {
   test.each<readonly [string, unknown, unknown]>([
     ["nothing", undefined, null],
     ["a date", { at: new Date(5) }, { at: "1970-01-01T00:00:00.005Z" }],
     ["a name without a value", { a: undefined, b: 1 }, { b: 1 }],
-    ["a gap in a list", [1, undefined], [1, null]],
     ["half a character in a text", "a\uD800b", "a\uFFFDb"],
     ["an address", new URL("https://example.com/x"), "https://example.com/x"],
-    ["a number without its sign", -0, 0],
+    ["a number without its sign", { a: -0 }, { a: 0 }],
+    ["an object of a class", new Money(), { amount: 5 }],
+    ["an object of a class that says what it is as JSON", [new Priced()], [{ eur: 5 }]],
+    ["an object without a prototype", Object.assign(Object.create(null) as object, { a: 1 }), { a: 1 }],
+    ["the same thing twice", [shared, shared], [["x"], ["x"]]],
   ])("%s", (_, value, json) => {
-    expect(asJson(value)).toEqual({ ok: true, json });
+    expect(asJson(value)).toStrictEqual({ ok: true, json });
   });
 
   test("a name that means something to JavaScript stays a name", () => {
@@ -83,10 +172,18 @@ describe("taken as JSON sees it", () => {
     if (parsed.ok) expect(Object.getPrototypeOf(parsed.json)).toBe(Object.prototype);
   });
 
-  test("what is nested as deep as that can be read can also be stored", () => {
-    const parsed = asJson(nested(1_000));
+  test("what is nested as deep as is kept can also be stored", () => {
+    const parsed = asJson(nested(SIZES.jsonDepthMax));
     if (!parsed.ok) throw new Error(parsed.why);
+    expect(isTooDeep(parsed.json)).toBe(false);
     expect(toValue(parsed.json).value).toEqual({ kind: "inline", json: parsed.json });
+  });
+
+  test("what was given does not change with what is kept of it", () => {
+    const given = { list: [1] };
+    const parsed = asJson(given);
+    given.list.push(2);
+    expect(parsed).toEqual({ ok: true, json: { list: [1] } });
   });
 });
 

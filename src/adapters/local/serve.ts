@@ -8,6 +8,7 @@
  */
 import type { TaskResult } from "../../protocol/chain.ts";
 import type { RunTask } from "../../ports/tasks.ts";
+import { sentenceOf, stackOf } from "../../codec/value.ts";
 import { systemClock } from "./clock.ts";
 import { killGroup } from "./process-identity.ts";
 import { fileCode } from "./store-errors.ts";
@@ -24,8 +25,8 @@ export function serveTasks(run: RunTask, clean: (text: string) => string = (text
   // Whoever sends these to all processes means the supervisor, and that decides what they mean for a child.
   for (const signal of ["SIGINT", "SIGTERM", "SIGHUP"]) process.on(signal, () => {});
   // Left behind by a task that is over, perhaps of another run: the task in hand is not to blame, and goes on.
-  process.on("uncaughtException", (error) => {
-    process.stderr.write(`nobody caught an error in worker ${process.pid}: ${clean(error.stack ?? error.message)}\n`);
+  process.on("uncaughtException", (error: unknown) => {
+    process.stderr.write(`uncaught error in worker ${process.pid}: ${clean(stackOf(error) ?? sentenceOf(error))}\n`);
     if (inHand === 0) exit();
     isSpent = true;
   });
@@ -75,7 +76,13 @@ function say(message: FromChild, then: () => void = () => {}): void {
   process.send?.(message, undefined, undefined, then);
 }
 
+/** Of anything that can be thrown, also where reading it throws. */
 function taskError(error: unknown): TaskError {
-  if (!(error instanceof Error)) return { name: "Error", code: null, message: String(error) };
-  return { name: error.name, code: fileCode(error), message: error.message };
+  const message = sentenceOf(error);
+  try {
+    if (error instanceof Error) return { name: String(error.name), code: fileCode(error), message };
+  } catch {
+    // It says nothing of itself but that sentence.
+  }
+  return { name: "Error", code: null, message };
 }

@@ -1,6 +1,6 @@
 /**
  * The dial between performance and recoverability, per step and not global (seed 4): whether a plan is durable before its
- * calls start, and their results before the model hears of them. It decides what a death may cost, never what it may
+ * calls start, its results before the model hears of them, and a result while other calls still run. It decides what a death may cost, never what it may
  * break: a plan waits only where nothing outside is changed (rule 1), and one at a time (schedules 70 to 72).
  */
 import type { Effect } from "../event.ts";
@@ -25,6 +25,13 @@ export interface Setting {
   readonly why: string;
 }
 
+export interface ResultAtRisk {
+  readonly effect: Effect;
+  /** How long its call took, and would take again. */
+  readonly tookMs: number;
+  readonly crashRate: number;
+}
+
 /** Of one conditional write of a row: three write units at list price, and an answer from DynamoDB (`scripts/prices.ts`). */
 export const COMMIT_COST = { microUsd: 2, ms: 5 } as const;
 
@@ -43,4 +50,20 @@ export function dialOf({ effects, reply, crashRate }: StepAtRisk): Setting {
   const isCheap = crashRate * reply.microUsd < COMMIT_COST.microUsd && crashRate * reply.tookMs < COMMIT_COST.ms;
   if (!isCheap) return { plan: "force", results, why: "losing the reply would cost more than a commit" };
   return { plan: "skip", results, why: "nothing acts outside, and the reply costs less to lose than a commit" };
+}
+
+/**
+ * A result that is there while other calls of its reply still run: whether it is committed at once (schedule 80). Without
+ * that, a death asks a human or the external service about what was known; a slow call is repeated; a look costs nothing.
+ */
+export function resultSettingOf({ effect, tookMs, crashRate }: ResultAtRisk): Setting["results"] {
+  switch (effect) {
+    case "unsafe":
+    case "probed":
+      return "force";
+    case "keyed":
+      return crashRate * tookMs < COMMIT_COST.ms ? "merge" : "force";
+    case "none":
+      return "merge";
+  }
 }

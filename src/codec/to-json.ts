@@ -1,0 +1,190 @@
+/**
+ * Converts a value of unknown origin to JSON. The rule: cairn keeps JSON that reads the same; a value that has no such
+ * JSON is refused, with its place. Nothing is left out silently. The rule as a table, row by row: `docs/agents.md`.
+ *
+ * The walk is a loop and not a recursion, and it ends at a depth and at a size. Otherwise a value of 12 KB, nested a few
+ * thousand levels deep, would pass here and overflow the stack of each later step, in every invocation of its run.
+ */
+import type { Json } from "../core/json.ts";
+import { SIZES } from "./limits.ts";
+
+export type Converted =
+  | { readonly kind: "json"; readonly json: Json }
+  | { readonly kind: "refused"; readonly why: string }
+  /** The value's own code threw while it was read: a getter, a `toJSON`, a proxy. */
+  | { readonly kind: "threw"; readonly thrown: unknown; readonly at: string };
+
+/** Never throws. */
+export function toJson(value: unknown): Converted {
+  const conversion = new Conversion();
+  try {
+    return { kind: "json", json: conversion.convert(value) };
+  } catch (thrown) {
+    const { refusal: why, place: at } = conversion;
+    return why === null ? { kind: "threw", thrown, at } : { kind: "refused", why };
+  }
+}
+
+/** Whether JSON is nested deeper than cairn keeps it. */
+export function isTooDeep(json: unknown): boolean {
+  let level = [json].filter(isObject);
+  for (let depth = 0; level.length > 0; depth += 1) {
+    if (depth >= SIZES.jsonDepthMax) return true;
+    level = level.flatMap((each) => Object.values(each)).filter(isObject);
+  }
+  return false;
+}
+
+export const TOO_DEEP = `it is nested deeper than ${SIZES.jsonDepthMax} levels`;
+
+const TOO_LARGE = `it has more characters as JSON than the ${SIZES.blobBytesMax} that are kept at most`;
+
+const isObject = (value: unknown): value is object => typeof value === "object" && value !== null;
+
+/** `JSON.stringify` writes these as an empty object, or as only a part of what they are. */
+const OPAQUE = [Map, Set, WeakMap, WeakSet, Promise, Error, RegExp, ArrayBuffer, Number, String, Boolean] as const;
+
+/** A list or object whose members are being converted. */
+interface Frame {
+  readonly given: object;
+  readonly isList: boolean;
+  readonly names: readonly string[];
+  readonly made: Json[] | Record<string, Json>;
+  next: number;
+}
+
+class Conversion {
+  refusal: string | null = null;
+  readonly #open: Frame[] = [];
+  readonly #ancestors = new Set<object>();
+  #charactersLeft: number = SIZES.blobBytesMax;
+
+  /** Where the walk is: ` at "a.b"`, or nothing at the root. */
+  get place(): string {
+    const path = this.#open.map(({ names, next }) => names[next - 1]).join(".");
+    return path === "" ? "" : ` at ${JSON.stringify(path.slice(0, PLACE_CHARACTERS_MAX))}`;
+  }
+
+  convert(root: unknown): Json {
+    const json = root === undefined ? null : this.#enter(root, "");
+    for (let frame = this.#open.at(-1); frame !== undefined; frame = this.#open.at(-1)) this.#step(frame);
+    // The walk counted the least that it can have.
+    if (JSON.stringify(json).length > SIZES.blobBytesMax) this.#refuse(TOO_LARGE, "");
+    return json;
+  }
+
+  /** The next member of the innermost open value. */
+  #step(frame: Frame): void {
+    const name = frame.names[frame.next];
+    if (name === undefined) {
+      this.#open.pop();
+      this.#ancestors.delete(frame.given);
+      return;
+    }
+    frame.next += 1;
+    const given: unknown = Reflect.get(frame.given, name);
+    // In an object a name without a value is no name.
+    if (given === undefined && !frame.isList) return;
+    const json = this.#enter(given, name);
+    const { made } = frame;
+    if (Array.isArray(made)) made.push(json);
+    else if (name !== "__proto__") made[name] = json;
+    else Object.defineProperty(made, name, { value: json, enumerable: true, writable: true, configurable: true });
+  }
+
+  /** Converts a scalar; opens a list or object, whose members follow. */
+  #enter(given: unknown, name: string): Json {
+    const value = this.#asItSays(given, name);
+    switch (typeof value) {
+      case "string":
+        this.#count(value.length + 2);
+        return value.toWellFormed();
+      case "boolean":
+        this.#count(4);
+        return value;
+      case "number":
+        this.#count(1);
+        if (!Number.isFinite(value)) this.#refuse(`${value} is not JSON`);
+        return value === 0 ? 0 : value;
+      case "object":
+        this.#count(2);
+        return value === null ? null : this.#openFrame(value);
+      default:
+        return this.#refuse(`${value === undefined ? "undefined" : article(value)} is not JSON`);
+    }
+  }
+
+  /** What the value's own `toJSON` gives, if it has one. */
+  #asItSays(given: unknown, name: string): unknown {
+    if (!isObject(given) && typeof given !== "bigint") return given;
+    // A Buffer would say that it is a list of numbers.
+    if (ArrayBuffer.isView(given)) this.#refuse(`${article(given)} is not JSON`);
+    // It would say null.
+    if (isDateWithoutTime(given)) this.#refuse("a Date without a time is not JSON");
+    const { toJSON } = given as { readonly toJSON?: unknown };
+    return typeof toJSON === "function" ? (Reflect.apply(toJSON, given, [name]) as unknown) : given;
+  }
+
+  #openFrame(given: object): Json {
+    if (this.#ancestors.has(given)) this.#refuse("a circular reference is not JSON");
+    if (this.#open.length >= SIZES.jsonDepthMax) this.#refuse(TOO_DEEP, "");
+    const isList = Array.isArray(given);
+    const names = isList ? this.#listNames(given) : this.#objectNames(given);
+    const symbols = Object.getOwnPropertySymbols(given);
+    if (symbols.some((symbol) => Object.prototype.propertyIsEnumerable.call(given, symbol))) {
+      this.#refuse("a name that is a symbol is not JSON");
+    }
+    const made: Json[] | Record<string, Json> = isList ? [] : {};
+    this.#ancestors.add(given);
+    this.#open.push({ given, isList, names, made, next: 0 });
+    return made;
+  }
+
+  /** Indices come before other names, so a last name that is the last index leaves room for no gap and no other name. */
+  #listNames(list: readonly unknown[]): readonly string[] {
+    const names = Object.keys(list);
+    const isDense = names.length === list.length && (names.at(-1) ?? "-1") === String(list.length - 1);
+    if (!isDense) this.#refuse("a list with gaps or names of its own is not JSON");
+    return names;
+  }
+
+  #objectNames(given: object): readonly string[] {
+    const names = Object.keys(given);
+    const isBare = names.length === 0 && !isPlain(given);
+    if (isBare || OPAQUE.some((kind) => given instanceof kind)) this.#refuse(`${article(given)} is not JSON`);
+    for (const name of names) {
+      this.#count(name.length + 3);
+      if (!name.isWellFormed()) this.#refuse("a name is no well-formed text");
+    }
+    return names;
+  }
+
+  #count(characters: number): void {
+    this.#charactersLeft -= characters;
+    if (this.#charactersLeft < 0) this.#refuse(TOO_LARGE, "");
+  }
+
+  #refuse(why: string, place = this.place): never {
+    this.refusal = `${why}${place}`;
+    throw new TypeError(this.refusal);
+  }
+}
+
+const PLACE_CHARACTERS_MAX = 200;
+
+/** Made by braces or by `JSON.parse`, also in another realm. */
+function isPlain(given: object): boolean {
+  const prototype: unknown = Object.getPrototypeOf(given);
+  return prototype === null || Object.getPrototypeOf(prototype) === null;
+}
+
+/** Also one of another realm. */
+const isDateWithoutTime = (given: object | bigint): boolean =>
+  Object.prototype.toString.call(given) === "[object Date]" &&
+  Number.isNaN((given as { getTime: () => number }).getTime());
+
+function article(value: unknown): string {
+  const named: unknown = isObject(value) ? value.constructor?.name : typeof value;
+  const name = typeof named === "string" && named !== "" ? named.slice(0, PLACE_CHARACTERS_MAX) : "object";
+  return `${/^[aeiou]/i.test(name) ? "an" : "a"} ${name}`;
+}

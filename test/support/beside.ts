@@ -1,0 +1,29 @@
+/** Calls of one reply that run side by side, as long as a test says. */
+import { z } from "zod";
+import type { Agent, Tool, ToolContext } from "../../src/agent/define.ts";
+import { type ScriptedReply, tool } from "../../src/index.ts";
+import { ledger } from "../../src/runner/look.ts";
+import { OVER, type Stage, actor } from "./stage.ts";
+
+export type Run = (context: ToolContext<unknown>) => unknown;
+
+/** A tool for each name, and a first reply that asks for each of them once. */
+export function beside(tools: Readonly<Record<string, Partial<Tool> & { readonly run: Run }>>): Agent {
+  const calls = Object.keys(tools).map((name) => ({ tool: name, args: {} }));
+  const made = actor({ reply: (asked): ScriptedReply => (asked.calls.length === 0 ? { calls } : OVER) });
+  const declared = Object.entries(tools).map(([name, of]) => {
+    const { effect = "unsafe", ...more } = of;
+    const probe = effect === "probed" ? { probe: () => ({ kind: "unknown" }) as const } : {};
+    return [name, tool({ input: z.object({}), effect, timeoutMs: 400, ...probe, ...more })] as const;
+  });
+  return { ...made, tools: Object.fromEntries(declared) as Agent["tools"] };
+}
+
+/** A call that returns when the test says so. */
+export function held() {
+  const { promise, resolve } = Promise.withResolvers<string>();
+  return { run: () => promise, thaw: () => resolve("late") };
+}
+
+export const statuses = async ({ world }: Stage, run: string): Promise<readonly string[]> =>
+  ((await ledger(world, run)) ?? []).map(({ status }) => status);
