@@ -53,7 +53,7 @@ export function movesOf(command: Command, state: State, view: View): readonly Mo
 function movesOn(command: Exclude<Command, SagaCommand>, state: State, view: View): readonly Move[] {
   switch (command.kind) {
     case "prepare":
-      return [move(startedEvent), move(startedEvent), move(decided({ kind: "abort", failure: FAILURE }))];
+      return [move(startedEvent), move(startedEvent), move(decided({ kind: "abort", failure: failureIn(state) }))];
     case "end":
       return state.ending?.kind === "failed" ? [move(...failedEnd(state, state.ending.failure))] : [move(cancelled)];
     case "cancel":
@@ -84,7 +84,7 @@ function movesOn(command: Exclude<Command, SagaCommand>, state: State, view: Vie
       return [
         { events: (size, pick) => [replied([says(`Open is ${textOf(size, pick)}`)]), debit(pick % 100)] },
         move(replied([calls("late")])),
-        move(...LOST, decided({ kind: "abort", failure: FAILURE })),
+        move(...LOST, decided({ kind: "abort", failure: failureIn(state) })),
       ];
     case "judge":
       return [

@@ -4,9 +4,9 @@ import { failedFrom, redriveRefusal } from "../../src/core/redrive.ts";
 import type { State } from "../../src/core/state.ts";
 import { AT, FAILURE, lostSight, redriven } from "./build.ts";
 
-/** Every other run fails for such a reason. */
+/** Half of the runs fail for such a reason, also those that have no message yet. */
 export const failureIn = ({ messages }: State): Failure =>
-  messages.length % 2 === 0 ? FAILURE : { code: "CrashLoop", message: "its processes died" };
+  messages.length % 4 > 1 ? FAILURE : { code: "CrashLoop", message: "its processes died" };
 
 /** The end that was decided, as the runner records it: what may be running is called unknown before. */
 export function failedEnd(state: State, failure: Failure): readonly Event[] {

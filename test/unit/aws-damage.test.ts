@@ -101,9 +101,9 @@ describe("a damaged row", () => {
   });
 
   test("is never replaced by a run of the same key", async () => {
-    server.answer(
-      refusal("ConditionalCheckFailedException", { Item: { ...DAMAGED, [ATTRIBUTES.expiresAtSec]: { N: "1" } } }),
-    );
+    const Item = { ...DAMAGED, [ATTRIBUTES.expiresAtSec]: { N: "1" } };
+    const reasons = [{ Code: "ConditionalCheckFailed", Item }, { Code: "None" }];
+    server.answer(refusal("TransactionCanceledException", { CancellationReasons: reasons }));
     const snapshot = { version: 0, key: "snapshots/0", digest: "digest" };
     const rest = { agent: "travel", agentVersion: "1", inputDigest: "digest", parent: null, tenant: "acme" };
     expect(await tableAt().create({ ...OF, ...rest, snapshot, deadline: NOW })).toEqual(unreadable);

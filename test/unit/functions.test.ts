@@ -119,7 +119,8 @@ describe("schedule 82: a process in which a tool may still act", () => {
     import { invocation } from ${urlOf("functions/invocation.ts")};
     const acts = setTimeout(() => console.log("acted within a later invocation"), 50);
     const context = { getRemainingTimeInMillis: () => 9_000 };
-    await invocation({ drainMs: 10 }, context, async ({ mustEnd }) => {
+    const world = { limits: { drainMs: 10 } };
+    await invocation({ world, context }, async ({ mustEnd }) => {
       if (${isSaid}) mustEnd();
       throw new Error("the table is away");
     }).catch((error) => console.log("answered:", error.message));`;
