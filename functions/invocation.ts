@@ -27,7 +27,7 @@ export interface Circumstances {
  *
  * A task that fails because a store does not answer raises an alarm, which needs no store.
  *
- * Schedule 82: the same holds where the task throws, for example since the table is away when the run is to be released.
+ * Schedule 78: the same holds where the task throws, for example since the table is away when the run is to be released.
  */
 export async function invocation<Result extends TaskResult>(
   { world, context, run = "" }: Circumstances,

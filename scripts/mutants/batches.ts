@@ -19,17 +19,17 @@ const without = (rule: string, by: string, change: Mutant["changes"][number]): M
 });
 
 export const BATCHES: readonly Mutant[] = [
-  off(80, "no result is committed while another call runs", {
+  off(76, "no result is committed while another call runs", {
     file: "src/runner/plan-edge.ts",
     from: 'crashRate: rateIn(row) }) === "force"',
     to: 'crashRate: rateIn(row) }) === "never"',
   }),
-  off(81, "an error leaves a batch while its calls run", {
+  off(77, "an error leaves a batch while its calls run", {
     file: BATCH,
     from: "await Promise.allSettled(running);",
     to: "",
   }),
-  off(82, "a process lives on although a call in it may still act", {
+  off(78, "a process lives on although a call in it may still act", {
     file: "src/runner/beat.ts",
     from: "invocation.mustEnd?.();",
     to: "",

@@ -12,12 +12,12 @@ const without = (rule: string, by: string, change: Mutant["changes"][number]): M
 });
 
 export const DECIDING: readonly Mutant[] = [
-  off(90, "a decision goes with its gate and nothing says so", {
+  off(84, "a decision goes with its gate and nothing says so", {
     file: "src/runner/undo.ts",
     from: "  ignoreUnapplied(run);\n",
     to: "",
   }),
-  off(90, "whatever was delivered is accepted", {
+  off(84, "whatever was delivered is accepted", {
     file: FATE,
     from: "const told = await aboutClosed(world, of);",
     to: 'const told = { kind: "accepted", stage: "waits" };',

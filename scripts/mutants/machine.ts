@@ -11,8 +11,8 @@ const by = (name: string, from: string, to: string): Mutant => ({
 });
 
 export const MACHINE: readonly Mutant[] = [
-  off(107, "an outage is taken for the death", { file: ASL, from: 'counting("$.died")', to: 'counting("$.tries")' }),
-  off(107, "a death leaves no trace", { file: ASL, from: 'Died: counting("$.tries")', to: 'Died: counting("$.died")' }),
+  off(101, "an outage is taken for the death", { file: ASL, from: 'counting("$.died")', to: 'counting("$.tries")' }),
+  off(101, "a death leaves no trace", { file: ASL, from: 'Died: counting("$.tries")', to: 'Died: counting("$.died")' }),
   by("tries of an entry are not counted", "States.MathAdd($.tries, ${RETRY_GROUP})", "States.MathAdd($.tries, 0)"),
   {
     name: "machine: every execution is answered by errors",

@@ -9,43 +9,43 @@ const CALLS = "src/runner/unaccounted-model-calls.ts";
 const SIMULATION = { kind: "simulation", seeds: 400 } as const;
 
 export const OUTAGES: readonly Mutant[] = [
-  off(97, "a release, or any commit, for whatever version the row has", {
+  off(91, "a release, or any commit, for whatever version the row has", {
     file: ROW,
     from: "row.epoch !== commit.epoch || row.version !== commit.version",
     to: "row.epoch !== commit.epoch",
   }),
-  off(98, "a commit that landed is not looked for", {
+  off(92, "a commit that landed is not looked for", {
     file: LET_GO,
     from: "run.sent.has(found.commitId)",
     to: 'run.sent.has("")',
   }),
-  off(99, "what was decided on a condition is given back with it", {
+  off(93, "what was decided on a condition is given back with it", {
     file: LET_GO,
     from: "if (run.isConditional) run.rewind",
     to: "if (run.isConditional && run.leftMs < -1e9) run.rewind",
   }),
-  off(100, "a run that backs off hears no message before its pause is over", {
+  off(94, "a run that backs off hears no message before its pause is over", {
     file: SWEEP,
     from: "(isNew || row.stirs !== row.stirsSeen)",
     to: "isNew",
   }),
-  off(100, "a run that backs off is not tried at once by another deployment", {
+  off(94, "a run that backs off is not tried at once by another deployment", {
     file: SWEEP,
     from: "(isNew || row.stirs !== row.stirsSeen)",
     to: "row.stirs !== row.stirsSeen",
   }),
-  off(101, "each owner that is found counts as dead", {
+  off(95, "each owner that is found counts as dead", {
     file: CLAIM,
     from: "row.owner !== null && dead !== null && sameGroup(row.entry, dead)",
     to: "row.owner !== null",
   }),
-  off(102, "the death of any attempt of the entry is that of the owner", {
+  off(96, "the death of any attempt of the entry is that of the owner", {
     file: CLAIM,
     from: "sameGroup(row.entry, dead)",
     to: "sameEntry(row.entry, dead)",
   }),
   off(
-    103,
+    97,
     "a model is called without a mark",
     {
       file: "src/runner/think.ts",
@@ -54,17 +54,17 @@ export const OUTAGES: readonly Mutant[] = [
     },
     { file: CALLS, from: 'ensure(run.modelCalls.own === "marked",', to: "ensure(run.now > 0," },
   ),
-  off(104, "an invocation that could not load its run has called its model", {
+  off(98, "an invocation that could not load its run has called its model", {
     file: LET_GO,
     from: "asks: row.asks - row.will",
     to: "asks: row.asks",
   }),
-  off(105, "what was released and never begun may have happened", {
+  off(99, "what was released and never begun may have happened", {
     file: LET_GO,
     from: "    permitAgain(run);\n",
     to: "",
   }),
-  off(106, "deaths add up over all beats", {
+  off(100, "deaths add up over all beats", {
     file: ROW,
     from: "deaths: commit.isProgress ? 0 : row.deaths",
     to: "deaths: row.deaths",

@@ -13,13 +13,13 @@ const by = (file: string, name: string, change: Mutant["changes"][number]): Muta
 });
 
 export const PROVIDERS: readonly Mutant[] = [
-  off(91, "a model is asked early before the row says so", {
+  off(85, "a model is asked early before the row says so", {
     file: CALLS,
     from: "others: asks - own,",
     to: "others: 0,",
   }),
   off(
-    92,
+    86,
     "a fallback is asked without a mark",
     {
       file: "src/runner/think.ts",

@@ -13,32 +13,32 @@ const by = (file: string, name: string, change: Mutant["changes"][number]): Muta
 });
 
 export const REDRIVING: readonly Mutant[] = [
-  off(93, "any failed or redriven run is redriven", {
+  off(87, "any failed or redriven run is redriven", {
     file: ROW,
     from: 'row.status !== "failed" || row.epoch !== epoch || row.version !== version',
     to: 'row.status === "completed"',
   }),
-  off(94, "who wanted it is forgotten where nobody starts the run", {
+  off(88, "who wanted it is forgotten where nobody starts the run", {
     file: ROW,
-    from: "redrive: { ...note, takeovers: row.takeovers },",
-    to: 'redrive: { ...note, by: "somebody", takeovers: row.takeovers },',
+    from: "redrive: note },",
+    to: 'redrive: { ...note, by: "somebody" } },',
   }),
-  off(94, "the redriven run is not alive for the sweeper", {
+  off(88, "the redriven run is not alive for the sweeper", {
     file: ROW,
     from: 'status: "running", statusSince: now, epoch: row.epoch + 1, chain: row.chain + 1',
     to: 'status: "running", statusSince: now, epoch: row.epoch + 1, chain: row.chain',
   }),
-  off(95, "a late teller tells any end", {
+  off(89, "a late teller tells any end", {
     file: "src/protocol/row-tell.ts",
     from: "!row.told && row.epoch === epoch",
     to: "!row.told && epoch >= 0",
   }),
-  off(95, "a telling does not say of which end", {
+  off(89, "a telling does not say of which end", {
     file: "src/runner/ending.ts",
     from: "tell({ run, born, epoch: row.epoch, now, expiresAtSec })",
     to: "tell({ run, born, now, expiresAtSec })",
   }),
-  off(96, "a redriven run keeps its time to live", {
+  off(90, "a redriven run keeps its time to live", {
     file: ROW,
     from: "told: false, expiresAtSec: null, deadline",
     to: "told: false, deadline",
@@ -69,9 +69,9 @@ export const REDRIVING: readonly Mutant[] = [
     to: "quietUntil: 0, owner: null, leaseUntil: null, park: null",
   }),
   by("unit/runner-redrive", "the deaths of its last life count", {
-    file: RUNNER,
-    from: "takeovers - (note?.takeovers ?? redriven?.takeovers ?? 0)",
-    to: "takeovers - ((note ?? redriven) === undefined ? 0 : -1)",
+    file: ROW,
+    from: "deaths: 0, storeOutage: null",
+    to: "storeOutage: null",
   }),
   by("unit/runner-redrive", "its second archive takes the place of the first", {
     file: "src/runner/archive.ts",
@@ -92,10 +92,5 @@ export const REDRIVING: readonly Mutant[] = [
     file: RUNNER,
     from: "return state.redriven?.id === id;",
     to: 'return id === "";',
-  }),
-  by("unit/redrive-faults", "the model is asked before a redrive is recorded", {
-    file: RUNNER,
-    from: "  run.commitFirst = true;\n}",
-    to: "}",
   }),
 ];

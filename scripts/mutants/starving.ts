@@ -12,22 +12,22 @@ const by = (name: string, file: string, change: Change): Mutant => ({
 });
 
 export const STARVING: readonly Mutant[] = [
-  off(85, "a sweep that ends at the first run without an answer", {
+  off(79, "a sweep that ends at the first run without an answer", {
     file: SWEEP,
     from: "unanswered >= UNANSWERED_MAX",
     to: "unanswered >= 1",
   }),
-  off(85, "a sweep that fails saves no cursor", {
+  off(79, "a sweep that fails saves no cursor", {
     file: TURNS,
     from: "await take(clock.now(), after).catch(() => undefined);",
     to: "",
   }),
-  off(85, "a damaged row that is told of nowhere", {
+  off(79, "a damaged row that is told of nowhere", {
     file: SWEEP,
     from: "of page.damaged)",
     to: "of page.damaged.slice(1))",
   }),
-  off(86, "any old lease taken for that of the invocation that released the call", {
+  off(80, "any old lease taken for that of the invocation that released the call", {
     file: "src/runner/unknown.ts",
     from: "open.releasedBy > epoch - claims",
     to: "open.releasedBy > 0",
@@ -124,8 +124,8 @@ export const STARVING: readonly Mutant[] = [
   }),
   by("a purge that asks nobody", "unit/cli-runs", {
     file: "src/cli/purge.ts",
-    from: "if (flags.yes !== true) await confirm(",
-    to: "if (flags.yes === false) await confirm(",
+    from: "flags.yes !== true) await confirm(",
+    to: "flags.yes === false) await confirm(",
   }),
   by("any answer taken for a yes", "unit/cli-runs", {
     file: "src/cli/purge.ts",

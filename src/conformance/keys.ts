@@ -33,7 +33,7 @@ async function mustBeEnded(world: RunTableWorld, { create, stone }: { create: ob
 
 export const keyCases: readonly Case<RunTableWorld>[] = [
   {
-    name: "create is told how the run of its key ended once the row is expired, removed and cleaned up (schedule 87)",
+    name: "create is told how the run of its key ended once the row is expired, removed and cleaned up (schedule 81)",
     run: async (world) => {
       const { run, of, stone } = await kept(world);
       // Past its time and not deleted.
@@ -92,7 +92,7 @@ export const keyCases: readonly Case<RunTableWorld>[] = [
     },
   },
   {
-    name: "of one incarnation the tombstone of the newest epoch stands, then the newest one (schedule 89)",
+    name: "of one incarnation the tombstone of the newest epoch stands, then the newest one (schedule 83)",
     run: async (world) => {
       const { run } = subject(world);
       const keep = async (change: Partial<Tombstone>): Promise<Tombstone | null> => {

@@ -68,7 +68,7 @@ export const redriveCases: readonly Case<RunTableWorld>[] = [
     },
   },
   {
-    name: "redrive refuses a run that has not failed, or that moved since it was judged (schedule 93)",
+    name: "redrive refuses a run that has not failed, or that moved since it was judged (schedule 87)",
     run: async (world) => {
       const mine = await failed(world);
       const done = subject(world, "b");
@@ -127,7 +127,7 @@ export const redriveCases: readonly Case<RunTableWorld>[] = [
     },
   },
   {
-    name: "a late telling of the first end says nothing of the second one (schedule 95)",
+    name: "a late telling of the first end says nothing of the second one (schedule 89)",
     run: async (world) => {
       const mine = await failed(world);
       const { table } = world;

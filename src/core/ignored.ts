@@ -1,7 +1,7 @@
 /**
  * Decisions that had no effect. A gate is closed by a decision, by its expiry, and by whatever ends its attempt; a decision
  * that comes after that changes nothing. Its author was told that it was delivered, so the run records that it was ignored,
- * and why (schedule 90).
+ * and why (schedule 84).
  */
 import type { Decision } from "./event.ts";
 import { BUDGET, extensionOf } from "./extension.ts";

@@ -7,7 +7,7 @@ export interface Invocation {
   readonly deadline: number;
   /** Fires when the process is asked to come to an end: stop waiting, commit, release. */
   readonly drain: AbortSignal;
-  /** Called where something of the task may still act when it throws: the process ends with it (schedule 82). */
+  /** Called where something of the task may still act when it throws: the process ends with it (schedule 78). */
   readonly mustEnd?: () => void;
 }
 

@@ -23,7 +23,7 @@ export interface Redrive extends Of {
 export type RedriveOutcome = Changed<"redriven"> | Changed<"late"> | Refused;
 
 /**
- * Schedule 93: of two redrives one wins, since the epoch that both judged is over then. Quiet, the snapshot and what was
+ * Schedule 87: of two redrives one wins, since the epoch that both judged is over then. Quiet, the snapshot and what was
  * spent stay: nobody acts before what an earlier invocation sent has landed.
  */
 export function redriven(row: Row, redrive: Redrive): Exclude<RedriveOutcome, Refused> {

@@ -30,7 +30,7 @@ export interface Ended {
 
 /**
  * Schedule 32: an expired row is not overwritten. It is removed as itself, or its prefix would never be cleaned.
- * Schedules 87 and 88: row and tombstone are judged in one atomic step with the write, or a run could come and go between.
+ * Schedules 81 and 82: row and tombstone are judged in one atomic step with the write, or a run could come and go between.
  */
 export function placed(found: Row | null, tombstone: Tombstone | null, creation: Creation): Placed {
   if (found !== null && !isExpired(found, creation.now)) {

@@ -8,7 +8,7 @@ export interface Tell extends Of {
 }
 
 /**
- * Schedule 41: the time to live starts when everyone who waits for the end knows it. Schedule 95: a run that was redriven
+ * Schedule 41: the time to live starts when everyone who waits for the end knows it. Schedule 89: a run that was redriven
  * and failed again has another end, of which a late teller of the first one says nothing.
  */
 export function told(row: Row, { epoch = row.epoch, expiresAtSec }: Pick<Tell, "epoch" | "expiresAtSec">): Row {

@@ -1,6 +1,6 @@
 /**
  * Tombstones: a small record that keeps an idempotency key after the data of its run is gone. A run is found by its key,
- * so without one a retry that comes after the retention would start the work again (schedule 87).
+ * so without one a retry that comes after the retention would start the work again (schedule 81).
  *
  * The row governs while it is there: a tombstone counts only once its run's row is expired or removed. So it may be
  * written before the end that it tells of, and an end that is refused afterwards leaves a record that counts for nothing.
@@ -20,7 +20,7 @@ export interface Tombstone extends Incarnation {
 }
 
 /**
- * Schedule 89: an invocation writes the tombstone of its end, is frozen, and a later epoch ends the run otherwise. Of one
+ * Schedule 83: an invocation writes the tombstone of its end, is frozen, and a later epoch ends the run otherwise. Of one
  * incarnation the record of the newest epoch stands, and of one epoch the newest record.
  */
 export function laid(found: Tombstone | null, next: Tombstone): Tombstone {

@@ -1,12 +1,12 @@
 /**
  * A batch: the calls that were released together run side by side, and each result is recorded when it is there.
  *
- * Schedule 80: one call of two returns, and the process dies in the other. Committed together, both would be forgotten:
+ * Schedule 76: one call of two returns, and the process dies in the other. Committed together, both would be forgotten:
  * the first is repeated, or a human is asked about it although its answer was known. So a result that is worth it is
  * committed while the others still run; the dial says which one (`dial.ts`). The last result needs no commit of its own:
  * it rides on the one that follows the batch anyway. There is one commit at a time.
  *
- * Schedule 81: such a commit fails while other calls run. If the invocation gave up then, the chain's retry would start
+ * Schedule 77: such a commit fails while other calls run. If the invocation gave up then, the chain's retry would start
  * them beside themselves. So nothing leaves here before each try has ended, or has outlived its timeout and its grace.
  */
 import { StateTooLarge } from "../codec/snapshot.ts";

@@ -1,6 +1,6 @@
 /**
  * What became of a decision. That it is delivered says only that it waits in the inbox: the gate may expire, and the run may
- * end or begin again, before a beat takes it in (schedules 49 and 90). So its author is told what is committed.
+ * end or begin again, before a beat takes it in (schedules 49 and 84). So its author is told what is committed.
  */
 import { Unreadable } from "../codec/canonical.ts";
 import type { Decision, Event } from "../core/event.ts";
@@ -108,7 +108,7 @@ interface Sent {
 }
 
 /**
- * Schedules 49 and 90: a person looks at a gate, it is closed, and then their decision is delivered: no commit will be
+ * Schedules 49 and 84: a person looks at a gate, it is closed, and then their decision is delivered: no commit will be
  * refused for it any more. Or it is delivered in time, and the run begins again before it is taken in.
  */
 export async function afterDelivery(world: World, of: Sent): Promise<Decided> {

@@ -78,7 +78,7 @@ const expiryOf = ({ clock, limits }: World, { retention }: State): number =>
 /**
  * What an ended run owes to others, told until it is acknowledged; whoever finds a run ended and not told repeats it.
  * Children that still run are asked to stop before anything else (schedule 44), the parent hears of the end under one
- * message id, the archive is put (schedule 50), the key is kept (schedule 87), and only then does the run's time to live
+ * message id, the archive is put (schedule 50), the key is kept (schedule 81), and only then does the run's time to live
  * start (schedule 41).
  */
 export async function tellEnd(world: World, row: Row): Promise<void> {

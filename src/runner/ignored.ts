@@ -11,7 +11,7 @@ export function noteIgnored(run: ActiveRun, body: MessageBody): void {
   run.record({ kind: "DecisionIgnored", at: run.now, gate: body.gate, as, by, why });
 }
 
-/** Schedule 90: the run ends or begins again, and with it go gates whose decisions were taken in and not applied. */
+/** Schedule 84: the run ends or begins again, and with it go gates whose decisions were taken in and not applied. */
 export function ignoreUnapplied(run: ActiveRun): void {
   const why = endsBefore(run.state, run.row) ?? "the run ended before the decision was applied";
   for (const { gate, decision } of unapplied(run.state)) {

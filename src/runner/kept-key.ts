@@ -1,6 +1,6 @@
 /**
  * The idempotency key of a run that ends. Its tombstone is written before the row's time to live starts: that start is the
- * first moment from which on the row may go, and with it whatever else knows the key (schedule 87).
+ * first moment from which on the row may go, and with it whatever else knows the key (schedule 81).
  *
  * A process may die between the two writes. The end is untold then, so the retry or the sweeper writes both again.
  */

@@ -3,8 +3,8 @@
  * row can hold it, has no owner, and is tried again later. What cannot be kept is done again by the next invocation.
  *
  * In this order: everything that was decided goes into the journal; or only what it cost; or the row alone is released.
- * Schedules: 97 (a commit is under way when the run is released, and lands later: the release has a version of its own, so
- * that one of the two is refused), 98 (the row shows that a commit landed whose answer was lost: the release follows it), 99
+ * Schedules: 91 (a commit is under way when the run is released, and lands later: the release has a version of its own, so
+ * that one of the two is refused), 92 (the row shows that a commit landed whose answer was lost: the release follows it), 93
  * (an end or an expiry was decided, a message comes, and the release would commit that decision over the message).
  * It is the last write of an epoch: nothing starts or commits after it was sent. Tests: `test/schedules/outages.test.ts`.
  */
@@ -26,7 +26,7 @@ export async function letGo(run: ActiveRun, error: StoreUnreachable): Promise<Ro
   const { world, row } = run;
   const waiting = waitingFor(world, row, error);
   if (row.owner === null) return row;
-  // What was to be committed only if no message had come is decided again, from the inbox on (schedule 99).
+  // What was to be committed only if no message had come is decided again, from the inbox on (schedule 93).
   if (run.isConditional) run.rewind("no store took it");
   try {
     permitAgain(run);
@@ -36,7 +36,7 @@ export async function letGo(run: ActiveRun, error: StoreUnreachable): Promise<Ro
     // Only under its own epoch: the row of the next one may still name a commit of this invocation.
     const hasLanded = found?.epoch === row.epoch && found.version > row.version && run.sent.has(found.commitId);
     if (found === null || !hasLanded) throw refused;
-    // Schedule 98. What it settled is settled, and a mark that it made ahead is not used any more.
+    // Schedule 92. What it settled is settled, and a mark that it made ahead is not used any more.
     return found.owner === null ? found : giveBack(world, found, { ...waiting, asks: 0, raiseQuiet: false });
   }
 }

@@ -1,7 +1,7 @@
 /**
  * `cairn redrive`: a run that failed for a reason of infrastructure goes on from its last checkpoint, with the same keys and
  * the same budget. One row decision gives it the next epoch and execution; the invocation that claims it then records who
- * wanted that and why, so a redrive whose sender dies in between is neither lost nor anonymous (schedule 94).
+ * wanted that and why, so a redrive whose sender dies in between is neither lost nor anonymous (schedule 88).
  */
 import { bounded } from "../codec/value.ts";
 import { SIZES } from "../codec/limits.ts";

@@ -85,7 +85,7 @@ async function resumeStart(world: World, of: { row: Row; inputDigest: string }):
   return { kind: "exists", row };
 }
 
-/** Schedule 87: the key was used before, and the work is not done again. */
+/** Schedule 81: the key was used before, and the work is not done again. */
 const endedBefore = (tombstone: Tombstone, inputDigest: string): Started =>
   tombstone.inputDigest === inputDigest ? { kind: "ended", tombstone } : { kind: "conflict", run: tombstone.run };
 

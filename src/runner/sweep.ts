@@ -36,7 +36,7 @@ export interface SweepOptions {
 }
 
 /**
- * Schedule 85: one run whose execution cannot be described, or whose row cannot be decoded, is told as an alarm and passed
+ * Schedule 79: one run whose execution cannot be described, or whose row cannot be decoded, is told as an alarm and passed
  * over; the next sweep meets it again. If a store is away for all runs, each would wait for it: then the sweep ends.
  */
 export async function sweep(world: World, invocation: Invocation, options: SweepOptions = {}): Promise<TaskResult> {
@@ -112,7 +112,7 @@ async function sweepOne(
   if (state === null) return;
   if (beyondHelp(row, { state, now: world.clock.now() }) === null) {
     const execution = await startExecution(world, row);
-    // Schedule 100: its execution pauses between attempts that fail, and a pause cannot be woken. A message, a cancel or
+    // Schedule 94: its execution pauses between attempts that fail, and a pause cannot be woken. A message, a cancel or
     // another deployment is worth an attempt at once; the old execution is refused when its pause is over.
     if (execution === "going" && (isNew || row.stirs !== row.stirsSeen)) await moveOn(world, row);
     return;

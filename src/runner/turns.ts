@@ -15,7 +15,7 @@ interface Stretch {
  * from there, and returns from where the following one goes on, or null after the last.
  *
  * Where the next turn goes on is saved in every case: what failed or hung in this turn must not be what each turn meets
- * first (schedule 85).
+ * first (schedule 79).
  */
 export async function inTurn(
   world: World,

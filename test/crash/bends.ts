@@ -24,7 +24,7 @@ export const claimWithoutQuiet = bending((world) => ({
   },
 }));
 
-/** Schedule 87: no tombstone is written, and the row may go all the same. */
+/** Schedule 81: no tombstone is written, and the row may go all the same. */
 export const endWithoutKey = bending(() => ({ keepKey: async () => ({ kind: "kept" }) }));
 
 /** Schedule 27: what was absorbed is forgotten with its item. */

@@ -37,7 +37,7 @@ async function dieWaiting(on: Stage, agent: Agent): Promise<void> {
   kill();
 }
 
-test("schedule 80: one call of two returns, and the process dies in the other; the result of the first is kept", async () => {
+test("schedule 76: one call of two returns, and the process dies in the other; the result of the first is kept", async () => {
   const on = chainedStage();
   const { agent, starts } = twoCalls(() => "sent", never);
   const { run } = await begin(on.world, agent, {});
@@ -48,7 +48,7 @@ test("schedule 80: one call of two returns, and the process dies in the other; t
   expect([rowOf(on, run).status, starts()]).toEqual(["blocked", 2]);
 });
 
-test("schedule 81: the commit between two results fails while a call runs; the invocation ends when that call has ended", async () => {
+test("schedule 77: the commit between two results fails while a call runs; the invocation ends when that call has ended", async () => {
   const on = stage();
   const returned = Promise.withResolvers<string>();
   let isAway = false;
@@ -77,7 +77,7 @@ test("schedule 81: the commit between two results fails while a call runs; the i
   await expect(done).rejects.toThrow(StoreUnreachable);
 });
 
-test("schedule 82: a call outlives its timeout, and the run cannot be released; the process ends before the call acts", async () => {
+test("schedule 78: a call outlives its timeout, and the run cannot be released; the process ends before the call acts", async () => {
   const on = stage();
   const effects: string[] = [];
   const thawed = Promise.withResolvers<void>();

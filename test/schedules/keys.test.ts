@@ -7,7 +7,7 @@ import { upkeep } from "../support/remains.ts";
 import { actor, chainedStage, replyOf, rowOf } from "../support/stage.ts";
 import { frozenBefore, hear, leave, perform, playOut, rest } from "../support/steps.ts";
 
-test("schedule 87: a retry with an old key comes after the row has expired, was removed, and was cleaned up after", async () => {
+test("schedule 81: a retry with an old key comes after the row has expired, was removed, and was cleaned up after", async () => {
   const on = chainedStage();
   let acts = 0;
   const agent = actor({ run: () => (acts += 1) });
@@ -25,7 +25,7 @@ test("schedule 87: a retry with an old key comes after the row has expired, was 
   expect([acts, on.world.store.rows.size, on.world.store.objects.size]).toEqual([1, 0, 0]);
 });
 
-test("schedule 88: a start finds neither run nor key and freezes; another one makes the run, which ends and goes", async () => {
+test("schedule 82: a start finds neither run nor key and freezes; another one makes the run, which ends and goes", async () => {
   const on = chainedStage();
   const agent = actor({});
   const slow = frozenBefore(on.world, "create");
@@ -40,7 +40,7 @@ test("schedule 88: a start finds neither run nor key and freezes; another one ma
   expect(on.world.store.rows.size).toBe(0);
 });
 
-test("schedule 89: an invocation is frozen before it writes its tombstone, and a later epoch ends the run otherwise", async () => {
+test("schedule 83: an invocation is frozen before it writes its tombstone, and a later epoch ends the run otherwise", async () => {
   const on = chainedStage();
   const agent = actor({ reply: () => ({ text: "over" }) });
   const { run } = await first(on.world, agent);

@@ -5,7 +5,7 @@ import { dies, done, entered, toTheEnd } from "../support/machine-runs.ts";
 import { actor, rowOf, stage } from "../support/stage.ts";
 import { meeting, withTakeovers } from "../support/steps.ts";
 
-test("schedule 107: a process dies, and then a store is away: that death is remembered, and the outage is none", async () => {
+test("schedule 101: a process dies, and then a store is away: that death is remembered, and the outage is none", async () => {
   const on = stage();
   const by = { world: on.world, agent: withTakeovers(actor({}), 0) };
   const away = meeting(on.world, "claim", () => () => Promise.reject(new StoreUnreachable("the table is away")));

@@ -228,7 +228,7 @@ test("schedule 49: a person looks at a gate, it expires, and then their approval
   expect((await ledger(on.world, run))?.[0]).toMatchObject({ status: "failed" });
 });
 
-test("schedule 90: a run is to begin again; approvals are delivered before it does and after, and neither runs anything", async () => {
+test("schedule 84: a run is to begin again; approvals are delivered before it does and after, and neither runs anything", async () => {
   const on = chainedStage();
   const { run, agent, gate, decideAs, runs } = await gated(on);
   // Both have looked; one of them is slow.

@@ -30,7 +30,7 @@ const countOf = async (on: Stage, of: { readonly run: string; readonly kind: str
 
 const releases = ({ release }: Commit): boolean => release;
 
-test("schedule 97: a commit is under way when its run is given back; it lands later, and is refused", async () => {
+test("schedule 91: a commit is under way when its run is given back; it lands later, and is refused", async () => {
   const on = chainedStage();
   const agent = actor({});
   const { run } = await begin(on.world, agent, {});
@@ -42,7 +42,7 @@ test("schedule 97: a commit is under way when its run is given back; it lands la
   expect(rowOf(on, run)).toMatchObject({ status: "completed", spent: { toolCalls: 1, beats: 2 } });
 });
 
-test("schedule 98: a commit landed and nobody heard of it; the run is given back from where it stands", async () => {
+test("schedule 92: a commit landed and nobody heard of it; the run is given back from where it stands", async () => {
   const on = chainedStage();
   const agent = actor({ effect: "unsafe" });
   const { run } = await begin(on.world, agent, {});
@@ -54,7 +54,7 @@ test("schedule 98: a commit landed and nobody heard of it; the run is given back
   expect(await countOf(on, { run, kind: "ModelCallLost" })).toBe(0);
 });
 
-test("schedule 99: an end is decided and no store takes it; a message comes, and is read before anything is given back", async () => {
+test("schedule 93: an end is decided and no store takes it; a message comes, and is read before anything is given back", async () => {
   const on = chainedStage();
   const heard: number[] = [];
   const agent = actor({
@@ -73,7 +73,7 @@ test("schedule 99: an end is decided and no store takes it; a message comes, and
   expect(heard).toEqual([0, 1]);
 });
 
-test("schedule 100: a run backs off, and somebody speaks or deploys; it does not sleep until its pause is over", async () => {
+test("schedule 94: a run backs off, and somebody speaks or deploys; it does not sleep until its pause is over", async () => {
   const on = chainedStage();
   const agent = actor({});
   const { run } = await begin(on.world, agent, {});
@@ -96,7 +96,7 @@ test("schedule 100: a run backs off, and somebody speaks or deploys; it does not
   expect(on.world.chain.next()).toBeLessThanOrEqual(on.clock.now());
 });
 
-test("schedule 101: the table is away for hours; each attempt leaves an owner behind, and nobody is dead", async () => {
+test("schedule 95: the table is away for hours; each attempt leaves an owner behind, and nobody is dead", async () => {
   const on = chainedStage();
   const agent = withTakeovers(actor({}), 1);
   const { run } = await begin(on.world, agent, {});
@@ -120,7 +120,7 @@ test("schedule 101: the table is away for hours; each attempt leaves an owner be
   expect(rowOf(on, run)).toMatchObject({ status: "completed" });
 });
 
-test("schedule 102: the table is away, the next attempt dies before it claims, and the third finds the owner of the first", async () => {
+test("schedule 96: the table is away, the next attempt dies before it claims, and the third finds the owner of the first", async () => {
   const on = chainedStage();
   const agent = actor({});
   const { run } = await begin(on.world, agent, {});
@@ -143,7 +143,7 @@ test("schedule 102: the table is away, the next attempt dies before it claims, a
   expect(rowOf(on, run)).toMatchObject({ status: "completed", takeovers: 1 });
 });
 
-test("schedule 103: a run is paused where nothing calls a model; it resumes to a message, asks its model and dies; that call is debited", async () => {
+test("schedule 97: a run is paused where nothing calls a model; it resumes to a message, asks its model and dies; that call is debited", async () => {
   const on = chainedStage();
   let asked = 0;
   const over = (): ScriptedReply => {
@@ -172,7 +172,7 @@ test("schedule 103: a run is paused where nothing calls a model; it resumes to a
   expect([accounted.length, asked]).toEqual([3, 3]);
 });
 
-test("schedule 104: the objects are away when a run is loaded; no model was called, and nothing is debited", async () => {
+test("schedule 98: the objects are away when a run is loaded; no model was called, and nothing is debited", async () => {
   const on = chainedStage();
   const agent = actor({});
   const { run } = await begin(on.world, agent, {});
@@ -187,7 +187,7 @@ test("schedule 104: the objects are away when a run is loaded; no model was call
   expect(await countOf(on, { run, kind: "ModelCallLost" })).toBe(0);
 });
 
-test("schedule 105: an unsafe call is released, and a store goes away before it begins; nobody has to be asked about it", async () => {
+test("schedule 99: an unsafe call is released, and a store goes away before it begins; nobody has to be asked about it", async () => {
   const on = chainedStage();
   const acted: string[] = [];
   const args = { text: "x".repeat(20_000) };
@@ -210,7 +210,7 @@ test("schedule 105: an unsafe call is released, and a store goes away before it 
   expect(acted).toHaveLength(1);
 });
 
-test("schedule 106: one process dies in each beat, and each beat brings the run on; that is no loop of crashes", async () => {
+test("schedule 100: one process dies in each beat, and each beat brings the run on; that is no loop of crashes", async () => {
   const on = chainedStage();
   const agent = withTakeovers(actor({ reply: callsThenOver(4) }), 1);
   const { run } = await begin(on.world, agent, {});

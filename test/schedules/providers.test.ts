@@ -13,7 +13,7 @@ import { hear, leave, lose, perform, step } from "../support/steps.ts";
 const refused = (): Error => Object.assign(new Error("connect ECONNREFUSED"), { code: "ECONNREFUSED" });
 const silent = scriptedModel({ name: "silent", reply: never });
 
-test("schedule 91: somebody wakes a run that waits for its model, and a process dies while it asks early; the call is debited", async () => {
+test("schedule 85: somebody wakes a run that waits for its model, and a process dies while it asks early; the call is debited", async () => {
   const on = chainedStage();
   const agent = actor({
     reply: (conversation) => {
@@ -35,7 +35,7 @@ test("schedule 91: somebody wakes a run that waits for its model, and a process 
   expect(rowOf(on, run)).toMatchObject({ status: "completed" });
 });
 
-test("schedule 92: a call times out, its invocation asks the fallback at once and dies; both calls are debited", async () => {
+test("schedule 86: a call times out, its invocation asks the fallback at once and dies; both calls are debited", async () => {
   // One invocation has time for both calls.
   const on = chainedStage({ modelMs: 200 });
   let left = 0;

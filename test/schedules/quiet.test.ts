@@ -237,7 +237,7 @@ test("schedule 48: a call ends without an answer, and its settle time is judged 
   expect(effects).toHaveLength(1);
 });
 
-test("schedule 86: A's run is given back while A is in its tool, B finds it and would be told *absent*; A's request lands", async () => {
+test("schedule 80: A's run is given back while A is in its tool, B finds it and would be told *absent*; A's request lands", async () => {
   const { on, effects, land, agent, run, a } = await overtaken("probed");
   // As a release does that commits no event. An older lease is long over.
   on.clock.moveTo(on.clock.now() + SETTLE_MS + SKEW_MS);

@@ -37,7 +37,7 @@ async function crashAgain(it: Crashed): Promise<void> {
   expect(it.row()).toMatchObject({ status: "failed" });
 }
 
-test("schedule 93: two operators redrive a run at once; one of them does, and the other is told", async () => {
+test("schedule 87: two operators redrive a run at once; one of them does, and the other is told", async () => {
   const it = await crashed();
   const { run, on } = it;
   // Bob has judged the run; before he writes, Ada redrives it.
@@ -48,7 +48,7 @@ test("schedule 93: two operators redrive a run at once; one of them does, and th
   expect([it.row().status, it.called, await redrivesIn(it)]).toEqual(["completed", [it.key], ["ada: more memory"]]);
 });
 
-test("schedule 94: a sender dies between the row and the start; the sweeper starts the run, and the wish has its name", async () => {
+test("schedule 88: a sender dies between the row and the start; the sweeper starts the run, and the wish has its name", async () => {
   const it = await crashed();
   const { on, run } = it;
   const late = redrive(dyingAfter(on.world, "redrive"), { run, ...ADA });
@@ -64,7 +64,7 @@ test("schedule 94: a sender dies between the row and the start; the sweeper star
   expect([it.row().status, it.called, await redrivesIn(it)]).toEqual(["completed", [it.key], ["ada: more memory"]]);
 });
 
-test("schedule 95: a process freezes before it tells an end; the run is redriven and fails again, and the late telling says nothing of that", async () => {
+test("schedule 89: a process freezes before it tells an end; the run is redriven and fails again, and the late telling says nothing of that", async () => {
   const it = await crashed({}, { hotMs: null, archive: "warm" });
   const { on, run } = it;
   expect(it.row()).toMatchObject({ told: true });
@@ -102,7 +102,7 @@ async function failIn({ on, agent, row }: Crashed, world: World): Promise<void> 
   }
 }
 
-test("schedule 96: a run is redriven right before its time is over: it stays; right after it, nothing brings it back", async () => {
+test("schedule 90: a run is redriven right before its time is over: it stays; right after it, nothing brings it back", async () => {
   const it = await crashed();
   const { on, run } = it;
   const over = (it.row().expiresAtSec ?? 0) * 1_000;

@@ -142,7 +142,7 @@ test("schedule 31: a row of another version, or one whose snapshot cannot be rea
   expect(rowOf(on, run)).toMatchObject({ status: "completed", chain: 2 });
 });
 
-test("schedule 85: one run cannot be judged, and every sweep that meets it first goes on to all others", async () => {
+test("schedule 79: one run cannot be judged, and every sweep that meets it first goes on to all others", async () => {
   const on = stageOfRuns();
   const agent = actor({});
   // Pages begin with the newest: a row that is damaged, one whose execution cannot be described, and the others.

@@ -153,7 +153,7 @@ function gatesHold(history: Simulated): readonly string[] {
   for (const [index, { gate, as }] of accepted.entries()) {
     if (accepted.findIndex((other) => other.gate === gate) !== index) violations.push(`${gate} is accepted twice`);
     const counts = decided.get(gate);
-    // What waited at a gate when its attempt failed is never begun, and its decision is said to be ignored (schedule 90).
+    // What waited at a gate when its attempt failed is never begun, and its decision is said to be ignored (schedule 84).
     const isMissed = counts === undefined && !ignored.has(gate);
     if (isMissed || (counts !== undefined && counts.as !== as))
       violations.push(`${gate}: ${as} was accepted and does not count`);

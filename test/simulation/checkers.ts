@@ -97,7 +97,7 @@ function nothingFalls(history: History, leave: Leave): readonly string[] {
   return judge(history, leave);
 }
 
-/** Schedule 87: from when a row may go on its key is kept. Schedule 89: what is kept tells of the end that was committed. */
+/** Schedule 81: from when a row may go on its key is kept. Schedule 83: what is kept tells of the end that was committed. */
 function keyKept(history: History): readonly string[] {
   const without = history.keyless.map(({ run }) => `the row of ${run} could go while its key was not kept`);
   const { run, born, status, told } = finalRow(history);

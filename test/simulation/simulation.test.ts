@@ -69,7 +69,7 @@ test.each([
   "s2086",
   // Schedule 28: a call outlived its timeout, its invocation was fenced, and the process lived on.
   "s2219",
-  // Schedule 82: an invocation threw while a call might still act, and its warm process lived on.
+  // Schedule 78: an invocation threw while a call might still act, and its warm process lived on.
   "s592",
   // A snapshot that was put twice and came back damaged was taken for a mistake of ours.
   "s3311",

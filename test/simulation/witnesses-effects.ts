@@ -83,7 +83,7 @@ export const witnessesEffects: Witnesses = {
       return late !== undefined && history.outside.effects.some(({ undoes }) => undoes === late.key);
     }),
   // One result is committed, and its process is lost while it waits for another call that it released.
-  80: ({ events }) =>
+  76: ({ events }) =>
     events("ToolResultRecorded").some(({ event, epoch, order }) =>
       events("ToolInvoked").some((released) => {
         if (released.event.call === event.call || released.epoch !== epoch || released.order >= order) return false;
@@ -91,7 +91,7 @@ export const witnessesEffects: Witnesses = {
         return next !== undefined && next.order > order && next.epoch > epoch;
       }),
     ),
-  82: ({ history }) => history.reached.has(MUST_END),
+  78: ({ history }) => history.reached.has(MUST_END),
   53: ({ events }) => events("RecoveryDecided").some(({ event: { action } }) => action.kind === "hold"),
   // What was accepted is not what the run meets next, and is never used.
   54: ({ events }) =>
@@ -102,7 +102,7 @@ export const witnessesEffects: Witnesses = {
       return !isUsed && events("RecoveryDecided").some((next) => next.order >= order && isHoldOf(next.event, to));
     }),
   // It was accepted, and the attempt that its gate belonged to ended before it was applied.
-  90: ({ events }) => events("DecisionIgnored").length > 0,
+  84: ({ events }) => events("DecisionIgnored").length > 0,
   26: ({ events }) =>
     events("RunEnded").some(({ event }) => event.status === "failed" && event.failure.code === "CrashLoop"),
   28: ({ history }) => history.record.exits > 0,

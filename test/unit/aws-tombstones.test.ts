@@ -62,7 +62,7 @@ const cancelled = (...CancellationReasons: readonly object[]): Answer =>
 const create = (table: RunTable) => table.create(CREATION);
 
 describe("a creation", () => {
-  test("checks the key and puts the row in one transaction (schedule 88)", async () => {
+  test("checks the key and puts the row in one transaction (schedule 82)", async () => {
     expect(await after([ok()], create)).toMatchObject({ kind: "created", row: { run: OF.run } });
     expect(sent()).toEqual(["TransactWriteItems"]);
     const [put, check] = bodyOf(0).TransactItems;
@@ -108,7 +108,7 @@ describe("a creation", () => {
 describe("a tombstone", () => {
   const keep = (table: RunTable) => table.keepKey(STONE);
 
-  test("is one small item with its own time to live, in no index, and put over nothing that is newer (schedule 89)", async () => {
+  test("is one small item with its own time to live, in no index, and put over nothing that is newer (schedule 83)", async () => {
     expect(await after([ok()], keep)).toEqual({ kind: "kept" });
     expect(sent()).toEqual(["PutItem"]);
     const { Item, ConditionExpression } = bodyOf(0);

@@ -113,7 +113,7 @@ function printedBy(code: string, env: Readonly<Record<string, string>> = {}) {
   return { status, stderr, lines: stdout.trim().split("\n") };
 }
 
-describe("schedule 82: a process in which a tool may still act", () => {
+describe("schedule 78: a process in which a tool may still act", () => {
   /** An invocation throws while a call is under way that would act later, in the same warm process. */
   const throwing = (isSaid: boolean): string => `
     import { invocation } from ${urlOf("functions/invocation.ts")};

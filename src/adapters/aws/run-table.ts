@@ -175,7 +175,7 @@ async function readRow(dynamo: Dynamo, run: string): Promise<Row | null> {
  * Schedule 32: an expired row is not overwritten. It is deleted first, as the row of its own `born`, so that the stream
  * tells whoever cleans up which incarnation went.
  *
- * Schedule 88: the tombstone is checked in the transaction that puts the row. A check of its own before it would be out of
+ * Schedule 82: the tombstone is checked in the transaction that puts the row. A check of its own before it would be out of
  * date for a process that freezes between the two.
  */
 async function create(dynamo: Dynamo, creation: Creation): Promise<CreateOutcome> {

@@ -18,7 +18,7 @@ export const tombstoneKey = (run: string): Record<string, AttributeValue> => key
 
 export async function keepKey(dynamo: Dynamo, next: Tombstone): Promise<{ readonly kind: "kept" } | Ambiguous> {
   const outcome = await dynamo.put(tombstoneItem(next), mayReplace(next));
-  // Refused: a newer one stands (schedule 89).
+  // Refused: a newer one stands (schedule 83).
   return outcome.kind === "ambiguous" ? outcome : { kind: "kept" };
 }
 

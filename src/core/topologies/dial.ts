@@ -53,7 +53,7 @@ export function dialOf({ effects, reply, crashRate }: StepAtRisk): Setting {
 }
 
 /**
- * A result that is there while other calls of its reply still run: whether it is committed at once (schedule 80). Without
+ * A result that is there while other calls of its reply still run: whether it is committed at once (schedule 76). Without
  * that, a death asks a human or the external service about what was known; a slow call is repeated; a look costs nothing.
  */
 export function resultSettingOf({ effect, tookMs, crashRate }: ResultAtRisk): Setting["results"] {
