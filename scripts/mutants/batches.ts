@@ -32,7 +32,7 @@ export const BATCHES: readonly Mutant[] = [
   off(78, "a process lives on although a call in it may still act", {
     file: "src/runner/beat.ts",
     from: "invocation.mustEnd?.();",
-    to: "",
+    to: "void 0;",
   }),
   {
     name: "results: a death between two results leaves a question about both",
@@ -40,6 +40,11 @@ export const BATCHES: readonly Mutant[] = [
       { file: DIAL, from: 'case "probed":\n      return "force";', to: 'case "probed":\n      return "merge";' },
     ],
     killedBy: { kind: "tests", file: "test/crash/crash.test.ts", test: "leaves no question" },
+  },
+  {
+    name: "results: a call acts in a later invocation of its warm process",
+    changes: [{ file: "src/runner/beat.ts", from: "invocation.mustEnd?.();", to: "void 0;" }],
+    killedBy: { kind: "tests", file: "test/simulation/simulation.test.ts", test: "pinned: s592" },
   },
   without("two commits are under way at once", BATCH_TEST, {
     file: BATCH,
@@ -151,7 +156,7 @@ export const BATCHES: readonly Mutant[] = [
     from: "    default:\n      return unsure(",
     to: '    default:\n      if (given !== null) return { kind: "absent" };\n      return unsure(',
   }),
-  without("work that a tool leaves behind is audited by nobody", "test/unit/audit.test.ts", {
+  without("no audit names work that a tool leaves behind", "test/unit/audit.test.ts", {
     file: "src/doctor/audit-missing.ts",
     from: "(leavesWork(run, undo?.run) ? [name] : [])",
     to: "(leavesWork(run, undo?.run) ? [] : [name]).slice(1)",

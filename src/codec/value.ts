@@ -11,7 +11,7 @@ import { toJson } from "./to-json.ts";
 export type Parsed = { readonly ok: true; readonly json: Json } | { readonly ok: false; readonly why: string };
 
 /**
- * A value as JSON that reads the same, or why there is none: the one boundary for whatever tools, models and people hand
+ * A value as JSON that reads the same, or why there is none: the one boundary for whatever tools, models and users hand
  * over. What passes is bounded in depth and size and has a canonical form, so no later step can fail over it. The rule
  * for what JSON cannot say is that of `to-json.ts`. Never throws.
  */

@@ -169,7 +169,8 @@ function recordUnstarted(run: ActiveRun, open: OpenCall, of: { readonly tool: To
   const why = bounded(`NotStarted: its arguments could not be read again: ${of.why}`);
   const isUnsure = run.unanswered.has(open.call) && open.intent?.effect === "keyed";
   if (open.undoes !== undefined || isUnsure) return recordSilence(run, open, { tool: of.tool, why });
-  const evidence = open.tries === 0 ? "it was never started" : "no further try of it was started";
+  const isFirst = open.tries === 0 && !run.unanswered.has(open.call);
+  const evidence = isFirst ? "it was never started" : "no further try of it was started";
   recordResult(run, open.call, { outcome: "failed", value: inline(`${why}; it did not happen`), evidence });
 }
 

@@ -63,6 +63,11 @@ const INPUTS: readonly Case[] = [
     ] as const),
     given((at) => write(at, "task.json", '{\n  "steps": [\n')),
   ],
+  [
+    "input that is nested deeper than is kept",
+    start(`${"[".repeat(3_000)}${"]".repeat(3_000)}`),
+    ...([[2, "JsonTooDeep"], "nested deeper than 100 levels", "npx cairn start clerk --input '{"] as const),
+  ],
   ["an input file that is not there", start("@no.json"), [2, "InputUnreadable"], "ENOENT", "@FILE"],
   [
     "input that the agent does not take, with its path",

@@ -89,7 +89,7 @@ const any = fc.anything({
   ...{ withNullPrototype: true, withObjectString: true, withSparseArray: true, withBoxedValues: true },
 });
 
-/** Made by whoever uses it: a library that looks at these values throws as well. */
+/** Makes the value where it is used: a library that reads such a value throws as well. */
 type Maker = () => unknown;
 
 const oneOf = (...tables: readonly (readonly Made[])[]): fc.Arbitrary<Maker> =>

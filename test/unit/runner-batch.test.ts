@@ -42,7 +42,7 @@ describe("while another call of its reply runs, a result is", () => {
     expect([meanwhile.version, version]).toEqual(status === "started" ? [1, 2] : [2, 3]);
   });
 
-  test("also where it says that nothing happened: nobody is asked about what is known", async () => {
+  test("committed also where it says that nothing happened", async () => {
     const on = stage();
     const { run: run_, thaw } = held();
     const run = (): never => {

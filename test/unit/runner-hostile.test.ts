@@ -4,7 +4,10 @@ import { z } from "zod";
 import type { LanguageModelV4, LanguageModelV4Content } from "@ai-sdk/provider";
 import type { Agent, Tool } from "../../src/agent/define.ts";
 import { check, scriptedModel, tool } from "../../src/index.ts";
+import { decide } from "../../src/runner/gate.ts";
+import type { Json } from "../../src/core/json.ts";
 import { ledger, show, timeline } from "../../src/runner/look.ts";
+import { reconcile } from "../../src/runner/reconcile.ts";
 import { begin, drive, runnerOf } from "../support/drive.ts";
 import { HOSTILE_ERRORS, HOSTILE_VALUES, nested } from "../support/hostile.ts";
 import { OVER, actor, chainedStage, passing, stage } from "../support/stage.ts";
@@ -96,6 +99,36 @@ test.each([2_000, 4_000])("an input of %i levels is refused, whatever its schema
   const tree: z.ZodType = z.lazy(() => z.union([z.number(), z.array(tree)]));
   const agent = { ...acting("none", { run: () => 1 }), task: tree } as Agent;
   await expect(begin(stage().world, agent, nested(depth) as never)).rejects.toThrow("nested deeper than 100 levels");
+});
+
+describe("JSON of a human that is nested too deep", () => {
+  const deep = nested(3_000) as Json;
+
+  test("is no result of a call: the question stays open", async () => {
+    const on = stage();
+    const run = (): never => {
+      throw Object.assign(new Error("the answer was lost"), { name: "OutcomeUnknown" });
+    };
+    const agent = acting("unsafe", { run });
+    const payload = await begin(on.world, agent, {});
+    await passing(on, drive(runnerOf(on.world, agent), payload));
+    const said = { run: payload.run, call: "c1", as: "succeeded", by: "ann", note: null } as const;
+    const why = "it is nested deeper than 100 levels";
+    expect(await reconcile(on.world, { ...said, result: deep })).toEqual({ kind: "refused", why });
+    expect(await reconcile(on.world, { ...said, result: 1 })).toEqual({ kind: "accepted" });
+  });
+
+  test("is no arguments of a call: its gate stays open", async () => {
+    const on = stage();
+    const agent = acting("keyed", { run: () => "done", approval: "always" });
+    const payload = await begin(on.world, agent, {});
+    await passing(on, drive(runnerOf(on.world, agent), payload));
+    const gate = (await show(on.world, payload.run))?.gates[0]?.gate ?? "";
+    const said = { run: payload.run, gate, as: "edit", by: "ann", note: null } as const;
+    const why = "the arguments cannot be kept: it is nested deeper than 100 levels";
+    expect(await decide(on.world, { ...said, args: deep })).toEqual({ kind: "refused", why });
+    expect(await decide(on.world, { ...said, args: {} })).toEqual({ kind: "accepted" });
+  });
 });
 
 describe("a model", () => {

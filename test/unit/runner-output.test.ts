@@ -65,7 +65,7 @@ test.each(["keyed", "unsafe"] as const)(
   },
 );
 
-test("a look whose result does not fit has failed", async () => {
+test("fails a call without an effect whose result does not fit", async () => {
   const { entry, outcome, result } = await outcomeOf(booking("none", z.string(), () => 4));
   expect([entry?.status, outcome]).toEqual(["failed", "failed"]);
   expect(result).toMatch(/^ResultInvalid: .*: result: Invalid input: expected string, received number$/);

@@ -54,7 +54,7 @@ export function dialOf({ effects, reply, crashRate }: StepAtRisk): Setting {
 
 /**
  * A result that is there while other calls of its reply still run: whether it is committed at once (schedule 76). Without
- * that, a death asks a human or the external service about what was known; a slow call is repeated; a look costs nothing.
+ * that, a death asks a human or the external service about what was known; a slow call is repeated; a call without an effect costs nothing.
  */
 export function resultSettingOf({ effect, tookMs, crashRate }: ResultAtRisk): Setting["results"] {
   switch (effect) {
