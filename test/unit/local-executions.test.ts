@@ -61,8 +61,9 @@ test("the answer to an attempt of it moves nothing, and its token wakes nothing"
   if (attempted === null) throw new Error("it is not ready");
   damage(store, "a", "{");
   store.rows.exec("UPDATE executions SET token = 'token' WHERE name = 'a'");
-  expect(executions.settle(attempted, (found) => found)).toBeNull();
   expect(executions.wake("token", NOW + 9)).toBe(false);
+  expect(executions.settle(attempted, (found) => found)).toBeNull();
+  expect(leaving(executions)).toEqual(["local-b"]);
 });
 
 test("the sweeper hands its run to the next execution", async () => {
