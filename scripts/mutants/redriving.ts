@@ -88,6 +88,11 @@ export const REDRIVING: readonly Mutant[] = [
     from: "  recordRedrive(run);\n",
     to: "",
   }),
+  by("unit/redrive-faults", "a sender that comes again starts nothing", {
+    file: RUNNER,
+    from: "if (row.redrive !== undefined) await startExecution",
+    to: "if (row.redrive === undefined) await startExecution",
+  }),
   by("unit/redrive-faults", "an answer that was lost is another one's redrive", {
     file: RUNNER,
     from: "return state.redriven?.id === id;",

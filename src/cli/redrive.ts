@@ -77,7 +77,7 @@ const WORDS: Words = {
     cannot(run, "an older version of cairn ended it, and did not say where it stood", ["show", run]),
   Expired: (run) => cannot(run, "its retention is over, and what is left of it is being removed", ["list"]),
   Late: (run) => ({
-    what: `run ${run} was redriven by somebody else in the same moment`,
+    what: `run ${run} was redriven before`,
     why: "one redrive counts, and it is under way",
     next: ["timeline", run],
   }),

@@ -24,7 +24,7 @@ export type Redrove =
   | { readonly kind: "NotFailed"; readonly row: Row }
   | { readonly kind: "HasParent"; readonly row: Row }
   | { readonly kind: RedriveRefusal; readonly failure: Failure | null }
-  /** Somebody redrove it meanwhile. */
+  /** Somebody redrove it before. */
   | { readonly kind: "Late"; readonly row: Row }
   /** Its retention is over. */
   | { readonly kind: "Expired" }
@@ -39,6 +39,7 @@ export async function redrive(
   const row = await world.table.read(of.run, now);
   if (row === null) return (await world.table.read(of.run, 0)) === null ? { kind: "missing" } : { kind: "Expired" };
   if (row.format !== FORMAT) return { kind: "unreadable" };
+  if (row.redrive !== undefined) return started(world, row);
   if (row.status !== "failed") return { kind: "NotFailed", row };
   if (row.parent !== null) return { kind: "HasParent", row };
   const { state } = await load(world.objects, row, new SegmentCache());
@@ -53,7 +54,13 @@ export async function redrive(
     await startExecution(world, outcome.row);
     return { kind: "redriven", row: outcome.row, failure, from: failedFrom.phase };
   }
-  return outcome.kind === "late" ? { kind: "Late", row: outcome.row } : { kind: outcome.kind };
+  return outcome.kind === "late" ? started(world, outcome.row) : { kind: outcome.kind };
+}
+
+/** Somebody redrove it before, and may have died before its execution was started: starting it twice is starting it once. */
+async function started(world: World, row: Row): Promise<Redrove> {
+  if (row.redrive !== undefined) await startExecution(world, row, { afterDeath: false });
+  return { kind: "Late", row };
 }
 
 /** What is a secret in it is replaced before it is written. */

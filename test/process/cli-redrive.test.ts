@@ -43,7 +43,7 @@ it("redrives a run that failed for a reason of infrastructure, and says who want
   const redriven = await cairn(at, words);
   expect([redriven.exit, redriven.out]).toEqual([0, expect.stringContaining("goes on from its last checkpoint")]);
   const late = await cairn(at, words);
-  expect([late.exit, late.err]).toEqual([4, expect.stringContaining("error NotFailed")]);
+  expect([late.exit, late.err]).toEqual([4, expect.stringContaining("error Late")]);
   const again = await cairn(at, ["start", "./away.ts", "--input", "{}", "--key", "k", "--wait"]);
   expect([again.exit, again.out]).toEqual([0, expect.stringContaining("here")]);
   expect((await cairn(at, ["timeline", run])).out).toContain("↻ redriven by ada after ModelUnavailable: it is back");

@@ -9,7 +9,7 @@ import { dying, everyCrash } from "../support/crashing.ts";
 import { begin, mortal } from "../support/drive.ts";
 import { HOUR, MINUTE, playFor } from "../support/passing-time.ts";
 import { actor, callsThenOver, chainedStage, never, passing, rowOf } from "../support/stage.ts";
-import { hear, leave, lose, meeting, perform, sweep } from "../support/steps.ts";
+import { dyingAfter, hear, leave, lose, meeting, perform, rest, sweep } from "../support/steps.ts";
 
 const ADA = { by: "ada", why: "more memory" } as const;
 
@@ -94,6 +94,18 @@ test("the first invocation of a redriven run dies at any of its calls: the redri
     return survives;
   });
   expect(crashes).toBeGreaterThanOrEqual(10);
+});
+
+test("a sender that died before it started the run starts it when it comes again, without a sweeper", async () => {
+  const it = await crashed();
+  const { on, run } = it;
+  const dead = redrive(dyingAfter(on.world, "redrive"), { run, ...ADA });
+  dead.catch(() => undefined);
+  await rest();
+  expect(it.row()).toMatchObject({ status: "running", redrive: { by: "ada" } });
+  expect(await redrive(on.world, { run, ...ADA })).toMatchObject({ kind: "Late" });
+  await playFor(on, it.agent, HOUR);
+  expect([it.row().status, it.called, await redrivesIn(it)]).toEqual(["completed", [it.key], ["ada: more memory"]]);
 });
 
 test("a redrive whose answer is lost is known for its own, although the run has been at work since", async () => {
