@@ -117,10 +117,11 @@ describe.concurrent("a beat", () => {
     expect(await rowOf(lane, row.run)).toMatchObject({ phase: "Completed", chain: 2, takeovers: 5 });
     expect((await keysOf(lane, row.run)).map(callsOf)).toEqual([6]);
     const first = await statesOf(lane, nameOf(row, 1));
-    const tries = Array.from({ length: 5 }, () => ["Beat", "Died", "Again"]);
-    expect(first.filter((name) => name !== "Cap" && name !== "Pause")).toEqual([
-      ...[...tries.flat(), "Backoff", "Rescue", "Rescued", "End"],
-    ]);
+    const tries = Array.from({ length: 5 }, () => ["Beat", "Died", "Again"]).flat();
+    const states = first.filter((name) => name !== "Cap" && name !== "Pause");
+    expect(states.slice(0, tries.length + 2)).toEqual([...tries, "Backoff", "Rescue"]);
+    // Between them it holds until the lease of the last one is over.
+    expect(states.slice(-2)).toEqual(["Rescued", "End"]);
     expect(await statusOf(lane, nameOf(row, 1))).toBe("SUCCEEDED");
     await until(async () => expect(await statusOf(lane, nameOf(row, 2))).toBe("SUCCEEDED"));
   });

@@ -164,7 +164,7 @@ const OPERATIONS: readonly Operation[] = [
       const outcome = await handOver(world, { run, born, chain: 1 });
       expect(outcome).toMatchObject({ kind: expect.stringMatching(/^(handed|lost)$/), row: { chain: 2 } });
     },
-    holds: (row) => expect(row).toMatchObject({ chain: 2, epoch: 2, takeovers: 1, owner: null }),
+    holds: (row) => expect(row).toMatchObject({ chain: 2, epoch: 2, takeovers: 0, deaths: 0, owner: null }),
   },
   {
     name: "a turn is taken by one",

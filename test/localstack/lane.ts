@@ -22,9 +22,9 @@ import type { World } from "../../src/ports/world.ts";
 import type { Row } from "../../src/protocol/row.ts";
 import { type Shown, ledger, show } from "../../src/runner/look.ts";
 import { startRun } from "../../src/runner/start.ts";
-import type { LanePlace, Stack, StackName } from "./stacks.ts";
+import type { LanePlace, Stack } from "./stacks.ts";
 
-export interface Stacks extends Readonly<Record<StackName, Stack>>, LanePlace {
+export interface Stacks extends Readonly<Record<"lane" | "impatient", Stack>>, LanePlace {
   readonly beatSeconds: number;
 }
 
@@ -40,8 +40,10 @@ export interface Lane {
   readonly clients: AwsClients;
 }
 
-export function laneOf(name: StackName): Lane {
-  const { [name]: stack, beatSeconds } = inject("stacks");
+export const laneOf = (name: "lane" | "impatient"): Lane => laneAt(inject("stacks")[name]);
+
+export function laneAt(stack: Stack): Lane {
+  const { beatSeconds } = inject("stacks");
   const clients = awsClients();
   const limits = limitsFor(beatSeconds * 1_000, stack.limits);
   return { stack, clients, world: awsWorld({ ...stack, limits, clients, telemetry: { record: () => {} } }) };

@@ -42,6 +42,8 @@ export async function started(
   return { run, born, chain, epoch };
 }
 
+const rowOf = (world: World, run: string) => world.table.read(run, world.clock.now());
+
 /** Beat after beat to the end of the run; the route that it took there. */
 export async function driven(runner: Runner, from: Payload): Promise<string> {
   let payload = from;
@@ -49,8 +51,11 @@ export async function driven(runner: Runner, from: Payload): Promise<string> {
     const entered = payload;
     const result = await again((retry) => attempt(runner, entered, retry));
     if (result.kind !== "beat") throw new Error(`a beat answered ${result.kind}`);
-    if (result.reply.route !== "beat") return result.reply.route;
-    payload = result.reply;
+    const { reply } = result;
+    // A store did not answer: the chain would wait for a while.
+    const isAway = reply.route === "wait" && (await again(() => rowOf(runner.world, reply.run)))?.storeOutage !== null;
+    if (reply.route !== "beat" && !isAway) return reply.route;
+    payload = reply;
   }
   throw new Error(`the run is not over after ${BEATS_MAX} beats`);
 }

@@ -1,20 +1,24 @@
-/** The two deployments of the lane, and how each of them is made. */
+/** The deployments of the lane, and how each of them is made. */
 import { join } from "node:path";
+import type { Instead } from "../../infra/bundle.ts";
 import { type Deployed, deployParts, withParts } from "../../localstack/deploy.ts";
 import type { Limits } from "../../src/protocol/limits.ts";
 
 export const BEAT_SECONDS = 12;
 
 /** The shortest times that a busy machine keeps up with. */
-const LIMITS = { rescueMs: 2_000, overdueMs: 1_000, settleMs: 1_000, entryAttemptsMax: 5, backoffMsMax: 4_000 };
+const SHORT = { rescueMs: 2_000, overdueMs: 1_000, settleMs: 1_000 };
+const LIMITS = { ...SHORT, entryAttemptsMax: 5, backoffMsMax: 4_000 };
 
 const STAGES = {
   lane: LIMITS,
   /** Its executions take three claims each, and its runs do not wait long for an answer. */
   impatient: { ...LIMITS, chainClaimsMax: 3, idleRunMs: 5_000, gateMs: 4_000 },
+  /** Its stores go away, and it is as patient with them as a deployment is. */
+  away: SHORT,
 } as const;
 
-export type StackName = keyof typeof STAGES;
+type StackName = keyof typeof STAGES;
 
 export interface Stack extends Deployed {
   readonly limits: Partial<Limits>;
@@ -39,12 +43,19 @@ export interface LanePlace {
 /** With the agents of those files of the fixtures; stacks that are there already are changed to them. */
 export function deployStacks<Name extends StackName>(
   { url, services, files }: LanePlace,
-  of: { readonly agents: readonly string[]; readonly names: readonly Name[] },
+  of: {
+    readonly agents: readonly string[];
+    readonly names: readonly Name[];
+    /** What its functions find in their environment besides. */
+    readonly env?: Readonly<Record<string, string>>;
+    /** Other files in the place of functions. */
+    readonly instead?: Instead;
+  },
 ): Promise<Readonly<Record<Name, Stack>>> {
-  const env = { TRAVEL_SERVICES: services, TRAVEL_PACE: "0", LANE_FILES: files };
+  const env = { TRAVEL_SERVICES: services, TRAVEL_PACE: "0", LANE_FILES: files, ...of.env };
   const shared = { url, env, config: { beatSeconds: BEAT_SECONDS } };
   const agentFiles = [TRAVEL, ...of.agents.map((file) => join(FIXTURES, file))];
-  return withParts({ agentFiles, instead: INSTEAD }, async (parts) => {
+  return withParts({ agentFiles, instead: { ...INSTEAD, ...of.instead } }, async (parts) => {
     const made = of.names.map(async (stage) => {
       const limits = STAGES[stage];
       return [stage, { ...(await deployParts(parts, { ...shared, stage, limits })), limits }] as const;

@@ -1,0 +1,166 @@
+/**
+ * Stores that are away, and functions that cannot start, under runs that the real machine drives: no run fails, none counts
+ * a death, and each goes on by itself when what it waits for is back. `OUTAGE_RUNS` and `OUTAGE_SECONDS` make it larger and
+ * longer, for a play by hand.
+ */
+import { join } from "node:path";
+import { afterAll, afterEach, beforeAll, describe, expect, inject, test } from "vitest";
+import { seededRandom } from "../../src/adapters/memory/clock.ts";
+import { unitFrom } from "../../src/runner/certain.ts";
+import { decide } from "../../src/runner/gate.ts";
+import { ledger } from "../../src/runner/look.ts";
+import { clerk } from "./fixtures/clerk.ts";
+import { type Lane, callsOf, ended, failuresIn, keysOf, laneAt, nameOf, parked } from "./lane.ts";
+import { rowOf, shown, started, statesOf, sweep, until } from "./lane.ts";
+import { FaultProxy } from "./proxy.ts";
+import { AGENTS, deployStacks } from "./stacks.ts";
+
+const isByHand = process.env["OUTAGE_RUNS"] !== undefined;
+const RUNS = Number(process.env["OUTAGE_RUNS"] ?? 5);
+const SECONDS = Number(process.env["OUTAGE_SECONDS"] ?? 20);
+/** Of all writes of rows. */
+const THROTTLED_SHARE = 0.85;
+const ORDERS = 8;
+const TIMEOUT_MS = SECONDS * 1_000 + 300_000;
+
+const BROKEN = { beat: join(import.meta.dirname, "fixtures", "broken.ts") };
+const STEPS = [{ do: "ask", wrong: 0 }, ...Array.from({ length: ORDERS }, () => ({ do: "order", wrong: 0 }))];
+
+let proxy: FaultProxy;
+let lane: Lane;
+
+/** Its functions speak to table and bucket through the proxy; the test speaks to them directly. */
+async function deploy(instead = {}): Promise<Lane> {
+  const { endpoint } = proxy;
+  const env = { AWS_ENDPOINT_URL_S3: endpoint, AWS_ENDPOINT_URL_DYNAMODB: endpoint };
+  const { away } = await deployStacks(inject("stacks"), { agents: AGENTS, names: ["away"], env, instead });
+  return laneAt(away);
+}
+
+beforeAll(async () => {
+  proxy = await new FaultProxy(inject("stacks").url).open();
+  lane = await deploy();
+});
+afterEach(() => proxy.calm());
+afterAll(() => proxy.close());
+
+async function approve(run: string): Promise<void> {
+  const [gate] = (await shown(lane, run)).gates;
+  const decision = { run, gate: gate?.gate ?? "", as: "approve", args: null, by: "a test", note: null } as const;
+  expect(await decide(lane.world, decision)).toEqual({ kind: "accepted" });
+}
+
+/** Runs that all wait for approval. */
+async function waiting(count: number): Promise<readonly string[]> {
+  const rows = await Promise.all(
+    Array.from({ length: count }, () => started(lane, { agent: clerk, input: { steps: STEPS } })),
+  );
+  for (const { run } of rows) await parked(lane, run);
+  return rows.map(({ run }) => run);
+}
+
+const rowsOf = (runs: readonly string[]) => Promise.all(runs.map((run) => rowOf(lane, run)));
+
+/** Runs that are in the middle of their work. */
+async function atWork(count: number): Promise<readonly string[]> {
+  const runs = await waiting(count);
+  await Promise.all(runs.map(approve));
+  await until(async () => expect(Math.max(...(await rowsOf(runs)).map(({ epoch }) => epoch))).toBeGreaterThan(3));
+  return runs;
+}
+
+const passed = (since: number): Promise<unknown> =>
+  until(() => expect(Date.now() - since).toBeGreaterThan(SECONDS * 1_000), SECONDS * 1_000 + 10_000);
+
+/** Every run comes to its end by itself, and each of its steps was done under one key. */
+async function expectDone(runs: readonly string[], since: number): Promise<void> {
+  const calls: number[] = [];
+  for (const run of runs) {
+    expect(await ended(lane, run, TIMEOUT_MS)).toMatchObject({ status: "completed" });
+    expect(await rowOf(lane, run)).toMatchObject({ deaths: 0, storeOutage: null });
+    const keys = await keysOf(lane, run);
+    expect([keys.length, new Set(keys).size]).toEqual([STEPS.length, STEPS.length]);
+    const all = (await ledger(lane.world, run)) ?? [];
+    expect(all.map(({ status }) => status)).toEqual(STEPS.map(() => "succeeded"));
+    calls.push(...keys.map(callsOf));
+  }
+  if (isByHand) console.log(await figuresOf(runs, { since, calls }));
+}
+
+async function figuresOf(runs: readonly string[], of: { readonly since: number; readonly calls: readonly number[] }) {
+  const rows = await rowsOf(runs);
+  const total = (field: "epoch" | "takeovers" | "deaths" | "chain") => rows.reduce((sum, row) => sum + row[field], 0);
+  return {
+    ...{ runs: runs.length, seconds: SECONDS, requestsThatMetIt: proxy.met },
+    ...{ secondsToTheLastEnd: (Date.now() - of.since) / 1_000, claims: total("epoch"), takeovers: total("takeovers") },
+    ...{ deaths: total("deaths"), executions: total("chain"), effects: of.calls.length },
+    callsOfTools: of.calls.reduce((sum, each) => sum + each, 0),
+  };
+}
+
+describe("while a store is away", () => {
+  test("the bucket: runs say that they wait for it, and no call is made twice", { timeout: TIMEOUT_MS }, async () => {
+    const runs = await atWork(RUNS);
+    const since = Date.now();
+    proxy.meet("throttled", (name) => name.endsWith(" object"), Infinity);
+    for (const run of runs) {
+      const { storeOutage } = await until(async () => {
+        const row = await rowOf(lane, run);
+        expect(row.storeOutage).not.toBeNull();
+        return row;
+      });
+      // A read names it as the adapter does, and a write that was never answered as the runner does.
+      expect([`the bucket ${lane.stack.bucket}`, "the objects"]).toContain(storeOutage?.store);
+      expect((await shown(lane, run)).label).toMatch(/^waiting: store unavailable \(the (bucket .+|objects)\)$/);
+    }
+    await passed(since);
+    for (const { phase, deaths } of await rowsOf(runs)) expect([phase === "Failed", deaths]).toEqual([false, 0]);
+    await proxy.calm();
+    const back = Date.now();
+    await expectDone(runs, back);
+    for (const run of runs) expect((await keysOf(lane, run)).map(callsOf)).toEqual(STEPS.map(() => 1));
+  });
+
+  test("the table throttles 85 % of its writes: runs go on slowly, or wait", { timeout: TIMEOUT_MS }, async () => {
+    const runs = await atWork(RUNS);
+    const since = Date.now();
+    const random = seededRandom("throttles");
+    const isWrite = (name: string) => /^(UpdateItem|PutItem|TransactWriteItems)$/.test(name);
+    proxy.meet("throttled", (name) => isWrite(name) && unitFrom(random.hex()) < THROTTLED_SHARE, Infinity);
+    await passed(since);
+    for (const { phase, deaths } of await rowsOf(runs)) expect([phase === "Failed", deaths]).toEqual([false, 0]);
+    await proxy.calm();
+    await expectDone(runs, Date.now());
+  });
+
+  test("the table, altogether: no attempt can claim, and none is a death", { timeout: TIMEOUT_MS }, async () => {
+    const [run = ""] = await waiting(1);
+    const row = await rowOf(lane, run);
+    proxy.meet("throttled", (name) => name === "UpdateItem", Infinity);
+    await approve(run);
+    const execution = nameOf(row, 1);
+    await until(async () => expect(await statesOf(lane, execution)).toContain("Unanswered"));
+    expect(new Set(await failuresIn(lane, execution))).toEqual(new Set(["Undecided"]));
+    expect(await rowOf(lane, run)).toMatchObject({ epoch: row.epoch, deaths: 0, takeovers: 0, owner: null });
+    await proxy.calm();
+    await expectDone([run], Date.now());
+    expect(await statesOf(lane, execution)).not.toContain("Died");
+  });
+});
+
+test("a deployment whose beats cannot start fails no run", { timeout: TIMEOUT_MS }, async () => {
+  const [run = ""] = await waiting(1);
+  const row = await rowOf(lane, run);
+  const execution = nameOf(row, 1);
+  lane = await deploy(BROKEN);
+  await approve(run);
+  await until(async () => {
+    const states = await statesOf(lane, execution);
+    expect(states.filter((state) => state === "Died").length).toBeGreaterThan(2);
+  });
+  expect(await rowOf(lane, run)).toMatchObject({ epoch: row.epoch, deaths: 0, takeovers: 0, owner: null });
+  lane = await deploy();
+  // It may pause for long by now. The sweeper sees that the code is new.
+  await sweep(lane);
+  await expectDone([run], Date.now());
+});
