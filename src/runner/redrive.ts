@@ -59,7 +59,7 @@ export async function redrive(
 
 /** Somebody redrove it before, and may have died before its execution was started: starting it twice is starting it once. */
 async function started(world: World, row: Row): Promise<Redrove> {
-  if (row.redrive !== undefined) await startExecution(world, row, { afterDeath: false });
+  if (row.redrive !== undefined) await startExecution(world, row);
   return { kind: "Late", row };
 }
 

@@ -79,10 +79,10 @@ describe("a trip", () => {
     const execution = nameOf(await rowOf(lane, run), 1);
     expect(await failuresIn(lane, execution)).toEqual(["Runtime.ExitError"]);
     const events = await historyOf(lane, execution);
-    const failed = events.filter(({ taskFailedEventDetails }) => taskFailedEventDetails?.error === "Runtime.ExitError");
+    const failed = events.find(({ taskFailedEventDetails }) => taskFailedEventDetails?.error === "Runtime.ExitError");
     // The next try of that entry, and not a lease that had to lapse first.
-    const next = events.find(({ id, type }) => type === "TaskScheduled" && (id ?? 0) > (failed[0]?.id ?? 0));
-    const pauseMs = (next?.timestamp?.getTime() ?? Infinity) - (failed[0]?.timestamp?.getTime() ?? 0);
+    const next = events.find(({ id, type }) => type === "TaskScheduled" && (id ?? 0) > (failed?.id ?? 0));
+    const pauseMs = (next?.timestamp?.getTime() ?? Infinity) - (failed?.timestamp?.getTime() ?? 0);
     expect(pauseMs).toBeLessThan(inject("stacks").beatSeconds * 1_000);
   });
 

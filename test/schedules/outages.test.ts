@@ -46,7 +46,7 @@ test("schedule 92: a commit landed and nobody heard of it; the run is given back
   const on = chainedStage();
   const agent = actor({ effect: "unsafe" });
   const { run } = await begin(on.world, agent, {});
-  const { world } = underWay(on.world, { when: ({ release }) => !release, then: (land) => land() });
+  const { world } = underWay(on.world, { when: ({ release }) => !release, meanwhile: (land) => land() });
   const answered = await struggle(on, agent, world);
   expect(answered).toMatchObject({ kind: "beat", reply: { route: "wait" } });
   expect(rowOf(on, run)).toMatchObject({ owner: null, phase: "ExecutingTools", asks: 0 });
@@ -65,7 +65,10 @@ test("schedule 93: an end is decided and no store takes it; a message comes, and
   });
   const { run } = await begin(on.world, agent, {});
   const say = { run, text: "one more thing", by: "ann", id: "m1" };
-  const { world } = underWay(on.world, { when: ({ unlessStirred }) => unlessStirred, then: () => send(on.world, say) });
+  const { world } = underWay(on.world, {
+    when: ({ unlessStirred }) => unlessStirred,
+    meanwhile: () => send(on.world, say),
+  });
   await struggle(on, agent, world);
   expect(rowOf(on, run)).toMatchObject({ status: "running", owner: null });
   await playOut(on, agent);

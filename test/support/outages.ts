@@ -36,7 +36,7 @@ export function underWay(
   of: {
     readonly when: (commit: Commit) => boolean;
     /** Right before the next write, whatever it is. */
-    readonly then?: (land: () => Promise<{ readonly kind: string }>) => Promise<unknown>;
+    readonly meanwhile?: (land: () => Promise<{ readonly kind: string }>) => Promise<unknown>;
   },
 ): { readonly world: World; readonly land: () => Promise<{ readonly kind: string }> } {
   const sent: Commit[] = [];
@@ -50,7 +50,7 @@ export function underWay(
     }
     if (sent.length > 0 && !isDone) {
       isDone = true;
-      await of.then?.(land);
+      await of.meanwhile?.(land);
     }
     return call(commit);
   });
