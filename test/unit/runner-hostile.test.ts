@@ -127,7 +127,7 @@ describe("JSON of a human that is nested too deep", () => {
     const said = { run: payload.run, gate, as: "edit", by: "ann", note: null } as const;
     const why = "the arguments cannot be kept: it is nested deeper than 100 levels";
     expect(await decide(on.world, { ...said, args: deep })).toEqual({ kind: "refused", why });
-    expect(await decide(on.world, { ...said, args: {} })).toEqual({ kind: "accepted" });
+    expect(await decide(on.world, { ...said, args: {} })).toMatchObject({ kind: "accepted" });
   });
 });
 
