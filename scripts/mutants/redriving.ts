@@ -73,6 +73,16 @@ export const REDRIVING: readonly Mutant[] = [
     from: "deaths: 0, storeOutage: null",
     to: "storeOutage: null",
   }),
+  by("unit/runner-redrive", "a person is asked about a call that the next invocation takes up again", {
+    file: "src/runner/reconcile.ts",
+    from: "const state = aboutToBe(row, stored);",
+    to: "const state = aboutToBe({ ...row, redrive: undefined } as never, stored);",
+  }),
+  by("unit/runner-redrive", "an answer is taken of a run that has ended", {
+    file: "src/runner/reconcile.ts",
+    from: 'if (hasEnded(row)) return { kind: "late" };',
+    to: "",
+  }),
   by("unit/runner-redrive", "its second archive takes the place of the first", {
     file: "src/runner/archive.ts",
     from: "1 + (redriven?.times ?? 0)",

@@ -15,6 +15,7 @@ import type { ClaimOutcome } from "../protocol/row-claim.ts";
 import type { Invocation } from "../ports/tasks.ts";
 import { StoreUnreachable, type World } from "../ports/world.ts";
 import { ActiveRun, Fenced } from "./active-run.ts";
+import { recordRedrive } from "./after-redrive.ts";
 import { alarm } from "./alarm.ts";
 import { certainly, patient } from "./certain.ts";
 import { commitDecided, tellEnd } from "./ending.ts";
@@ -23,7 +24,6 @@ import { openInbox } from "./inbox.ts";
 import { letGo, letGoUnloaded } from "./let-go.ts";
 import { load } from "./load.ts";
 import { triesSooner } from "./outage.ts";
-import { recordRedrive } from "./redrive.ts";
 import { knowSecrets } from "./secrets.ts";
 import { type Runner, step } from "./step.ts";
 

@@ -20,6 +20,7 @@ import { upgradesOf } from "../core/upgrades.ts";
 import { type Row, type StoreOutage, hasEnded } from "../protocol/row.ts";
 import type { ArchiveTier } from "../core/retention.ts";
 import { StoreUnreachable, type World } from "../ports/world.ts";
+import { aboutToBe } from "./after-redrive.ts";
 import { archiveOf } from "./archive.ts";
 import { assignedIn } from "./assign.ts";
 import { CallLedger } from "./call-ledger.ts";
@@ -168,7 +169,8 @@ const unshown = (row: Row, { message, store, cause }: StoreUnreachable): StoreUn
     cause,
   });
 
-async function shownOf(world: World, { row, state }: Loaded): Promise<Shown> {
+async function shownOf(world: World, { row, state: stored }: Loaded): Promise<Shown> {
+  const state = aboutToBe(row, stored);
   const json = (value: Parameters<typeof jsonOf>[2]): Promise<Json> => jsonOf(world.objects, row, value);
   // An ended run takes no answers; its ledger shows what it left unknown.
   const open = hasEnded(row) ? [] : state.open;

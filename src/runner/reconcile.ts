@@ -9,8 +9,9 @@ import { reconcileId } from "../protocol/ids.ts";
 import type { Json } from "../core/json.ts";
 import { SIZES } from "../codec/limits.ts";
 import type { World } from "../ports/world.ts";
-import type { Row } from "../protocol/row.ts";
+import { type Row, hasEnded } from "../protocol/row.ts";
 import { keepValue } from "./put.ts";
+import { aboutToBe } from "./after-redrive.ts";
 import { deliver } from "./inbox.ts";
 import { SegmentCache, load } from "./load.ts";
 import { type TimelineEntry, timeline } from "./look.ts";
@@ -48,12 +49,15 @@ export async function reconcile(
 ): Promise<Reconciled> {
   const row = await world.table.read(of.run, world.clock.now());
   if (row === null) return { kind: "missing" };
-  const { state } = await load(world.objects, row, new SegmentCache());
+  const { state: stored } = await load(world.objects, row, new SegmentCache());
+  const state = aboutToBe(row, stored);
   const unknown = state.open.filter((open) => open.status === "unknown");
   const open = unknown.find((each) => each.call === of.call);
   const isOther = of.asked !== undefined && open?.asked !== of.asked;
   if (open === undefined || isOther) return { kind: "stale", unknown: unknown.map(({ call }) => call) };
   if (open.answer !== null) return { kind: "duplicate", answer: open.answer };
+  // Also one that is redriven before the answer arrives: it asks its own questions then.
+  if (hasEnded(row)) return { kind: "late" };
   if (of.as === "compensate" && open.intent?.undo !== true) return { kind: "noUndo", tool: open.tool };
   const askFrom = open.askFrom ?? 0;
   if (of.as !== "succeeded" && of.as !== "compensate" && world.clock.now() < askFrom)

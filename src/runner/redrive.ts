@@ -11,7 +11,6 @@ import { type RedriveRefusal, redriveRefusal } from "../core/redrive.ts";
 import { FORMAT, type Row } from "../protocol/row.ts";
 import type { RedriveOutcome } from "../protocol/row-redrive.ts";
 import type { World } from "../ports/world.ts";
-import type { ActiveRun } from "./active-run.ts";
 import { certainly } from "./certain.ts";
 import { startExecution } from "./executions.ts";
 import { senderOf } from "./inbox.ts";
@@ -96,12 +95,4 @@ async function isMine(world: World, row: Row, id: string): Promise<boolean> {
   if (row.redrive !== undefined) return row.redrive.id === id;
   const { state } = await load(world.objects, row, new SegmentCache());
   return state.redriven?.id === id;
-}
-
-/** The first invocation after a redrive records it: until it has, the state is the one that the run failed in. */
-export function recordRedrive(run: ActiveRun): void {
-  const { redrive: note } = run.row;
-  const { failure } = run.state;
-  if (note === undefined || failure === null) return;
-  run.record({ kind: "RunRedriven", at: run.now, ...note, failure });
 }

@@ -16,6 +16,7 @@ import type { Invocation } from "../ports/tasks.ts";
 import { StoreUnreachable, type World } from "../ports/world.ts";
 import type { TurnOutcome } from "../protocol/turn.ts";
 import { ActiveRun, Fenced } from "./active-run.ts";
+import { recordRedrive } from "./after-redrive.ts";
 import { alarm } from "./alarm.ts";
 import { certainly, patient } from "./certain.ts";
 import { commitDecided, tellEnd } from "./ending.ts";
@@ -23,7 +24,6 @@ import { handOver, moveOn, startExecution } from "./executions.ts";
 import { noteSwept } from "./facts.ts";
 import { CommitCache } from "./history.ts";
 import { SegmentCache, load } from "./load.ts";
-import { recordRedrive } from "./redrive.ts";
 import { inTurn } from "./turns.ts";
 
 const SWEEP_PAGE = 100;

@@ -19,7 +19,7 @@ import { asks, deeds } from "../support/deeds.ts";
 import { begin } from "../support/drive.ts";
 import { HOUR, MINUTE, playFor } from "../support/passing-time.ts";
 import { OVER, type Stage, actor, callsThenOver, chainedStage, passing, rowOf } from "../support/stage.ts";
-import { dieInTool, start, sweep } from "../support/steps.ts";
+import { beforeCall, dieInTool, start, sweep } from "../support/steps.ts";
 
 const ADA = { by: "ada", why: "more memory" } as const;
 const refused = (): Error => Object.assign(new Error("connect ECONNREFUSED"), { code: "ECONNREFUSED" });
@@ -87,6 +87,19 @@ describe("a run whose processes died too often", () => {
     expect(await reconcile(it.on.world, said)).toEqual({ kind: "accepted" });
     await playFor(it.on, it.agent, HOUR);
     expect([it.row().status, it.called]).toEqual(["completed", []]);
+  });
+
+  test("has nobody asked about a call that its next invocation takes up again", async () => {
+    const it = await crashed();
+    const said = { run: it.run, call: "c1", as: "failed", result: null, by: "bob", note: null } as const;
+    // Of a run that has ended no answer is taken, also where somebody redrives it in the same moment.
+    const slow = beforeCall(it.on.world, "deliver", () => again(it));
+    expect(await reconcile(slow, said)).toEqual({ kind: "late" });
+    await again(it);
+    expect(await shown(it)).toMatchObject({ unknown: [] });
+    expect(await reconcile(it.on.world, said)).toEqual({ kind: "stale", unknown: [] });
+    await playFor(it.on, it.agent, HOUR);
+    expect([it.row().status, it.called]).toEqual(["completed", [it.key]]);
   });
 
   test("probes a call that can be probed", async () => {
