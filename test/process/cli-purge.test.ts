@@ -67,7 +67,7 @@ it("keeps the key for as many days as the config says", async () => {
   const config = 'export const config = { agents: ["./clerk.ts"], keyDays: 60 };\n';
   writeFileSync(join(at.dir, "cairn.config.ts"), config);
   const run = String((await ended(at))["run"]);
-  expect((await cairn(at, ["purge", run])).exit).toBe(0);
+  expect((await cairn(at, ["purge", run, "--yes"])).exit).toBe(0);
   const { error } = (await documentOf(at, START)) as { error: { keptUntil: number; endedAt: number } };
   expect(Math.round((error.keptUntil - error.endedAt) / (24 * 3_600_000))).toBe(60);
 });
