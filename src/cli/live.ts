@@ -1,6 +1,7 @@
 /** A run on the screen while it happens: its timeline line by line, and at the end what became of it. */
 import type { Row } from "../protocol/row.ts";
-import { type Shown, type TimelineEntry, labelOfRow } from "../runner/look.ts";
+import { labelOfRow } from "../runner/labels.ts";
+import type { Shown, TimelineEntry } from "../runner/look.ts";
 import type { Opened } from "./open.ts";
 import { renderRun } from "./render-run.ts";
 import { type Story, UNTOLD, tell } from "./render-timeline.ts";

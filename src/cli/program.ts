@@ -124,15 +124,7 @@ interface Wish {
   readonly compensate?: boolean;
 }
 
-function addSteering(program: Command, { shell, ends }: Into): void {
-  program.commandsGroup("Steering:");
-  program
-    .command("send <run> <text>")
-    .description("say something to the model of a run")
-    .option("--key <key>", "the same key twice is one message")
-    .action((run: string, text: string, _, command: Command) =>
-      ends(sendWords(shell, { run, text, flags: command.optsWithGlobals() })),
-    );
+function addDecisions(program: Command, { shell, ends }: Into): void {
   program
     .command("approvals")
     .description("calls that wait for a person's decision")
@@ -159,6 +151,18 @@ function addSteering(program: Command, { shell, ends }: Into): void {
       return ends(decideGate(shell, { run, gate: gate ?? null, approve: name === "approve", flags }));
     });
   }
+}
+
+function addSteering(program: Command, { shell, ends }: Into): void {
+  program.commandsGroup("Steering:");
+  program
+    .command("send <run> <text>")
+    .description("say something to the model of a run")
+    .option("--key <key>", "the same key twice is one message")
+    .action((run: string, text: string, _, command: Command) =>
+      ends(sendWords(shell, { run, text, flags: command.optsWithGlobals() })),
+    );
+  addDecisions(program, { shell, ends });
   const wishes = [
     ["pause", "let a run rest after the beat that is under way"],
     ["resume", "let a paused run go on, or one that waits for code or its model look at once"],

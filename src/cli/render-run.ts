@@ -1,6 +1,5 @@
 /** A run, a list of runs and a ledger, as people read them. */
 import { BUDGET } from "../core/extension.ts";
-import type { Json } from "../core/json.ts";
 import type { Status } from "../core/phases.ts";
 import type { Damaged } from "../ports/run-table.ts";
 import type { LedgerEntry, OpenGate, Shown, Summary, UnknownCall } from "../runner/look.ts";
@@ -284,19 +283,3 @@ function inkOf({ status }: LedgerEntry): Ink {
 }
 
 export const spentOf = ({ spent }: Pick<Summary, "spent">): string => dollars(Math.round(spent.usd * 1e6));
-
-/** What a person would type as an input, from what the agent says of its task. */
-export function exampleOf(schema: Json): Json {
-  const { type, properties, required } = (schema ?? {}) as {
-    readonly type?: string;
-    readonly properties?: { readonly [name: string]: { readonly type?: string; readonly default?: Json } };
-    readonly required?: readonly string[];
-  };
-  if (type === "string") return "text";
-  if (type === "number" || type === "integer") return 1;
-  if (type !== "object") return {};
-  const named = Object.entries(properties ?? {}).filter(
-    ([name, each]) => (required ?? []).includes(name) && each.default === undefined,
-  );
-  return Object.fromEntries(named.map(([name, each]) => [name, exampleOf(each as Json)]));
-}

@@ -116,15 +116,8 @@ const kinds: { readonly [K in EventKind]: z.ZodType<EventOf<K>> } = {
     price: price.exactOptional(),
   }),
   ModelCallCompleted: z.object({
-    kind: z.literal("ModelCallCompleted"),
-    at,
-    model: name,
-    parts: z.array(replyPart),
-    finish: z.string(),
-    tokensIn: count,
-    tokensOut: count,
-    tookMs: count,
-    crowded,
+    ...{ kind: z.literal("ModelCallCompleted"), at, model: name, parts: z.array(replyPart), finish: z.string() },
+    ...{ tokensIn: count, tokensOut: count, tookMs: count, crowded },
     request: z.object({ instructions: z.string(), tools: z.array(z.string()), messages: z.string() }).exactOptional(),
   }),
   ModelCallLost: z.object({

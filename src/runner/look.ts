@@ -4,7 +4,6 @@ import { Unreadable } from "../codec/canonical.ts";
 import { usd } from "../agent/spending.ts";
 import type { Grant, Spent } from "../core/budget.ts";
 import type { CommitRecord, Event, OnUnknown } from "../core/event.ts";
-import { BOUNDS } from "../core/limits.ts";
 import { BUDGET, extensionOf } from "../core/extension.ts";
 import { decisionId, reconcileId, upgradeId } from "../protocol/ids.ts";
 import type { Json } from "../core/json.ts";
@@ -12,15 +11,15 @@ import { callOf } from "../core/ignored.ts";
 import { argsOf } from "../core/ledger.ts";
 import type { Message } from "../core/message.ts";
 import { lacksTool } from "../core/outstanding.ts";
-import { PHASES, type Phase, type Status, isTerminal } from "../core/phases.ts";
+import type { Phase, Status } from "../core/phases.ts";
 import { redriveRefusal } from "../core/redrive.ts";
-import { undoOwed } from "../core/saga.ts";
 import type { BudgetGate, State } from "../core/state.ts";
 import { upgradesOf } from "../core/upgrades.ts";
 import { type Row, type StoreOutage, hasEnded } from "../protocol/row.ts";
 import type { ArchiveTier } from "../core/retention.ts";
 import { StoreUnreachable, type World } from "../ports/world.ts";
 import { aboutToBe } from "./after-redrive.ts";
+import { type ModelOutage, labelOf, labelOfRow, outageIn } from "./labels.ts";
 import { archiveOf } from "./archive.ts";
 import { assignedIn } from "./assign.ts";
 import { CallLedger } from "./call-ledger.ts";
@@ -106,7 +105,7 @@ export interface Shown extends Summary {
   readonly agentVersion: string;
   readonly waitsFor: WaitsFor | null;
   /** Its model's provider gives no answers: since when, how many calls failed, and when it is asked again. */
-  readonly outage: { readonly since: number; readonly tries: number; readonly nextTryAt: number } | null;
+  readonly outage: ModelOutage | null;
   readonly unknown: readonly UnknownCall[];
   readonly gates: readonly OpenGate[];
   /** The newest decision that had no effect, since its gate was closed before; null as long as each had one. */
@@ -225,26 +224,6 @@ async function shownOf(world: World, { row, state: stored }: Loaded): Promise<Sh
     keptUntil: row.expiresAtSec === null ? null : row.expiresAtSec * 1_000,
     archive: row.told ? archiveOf(row, state) : null,
   };
-}
-
-/** The quick retries are over in seconds, and no outage yet. */
-function outageIn({ phase, outage, retryAt }: State): Shown["outage"] {
-  if (phase !== "RetryingLLM" || outage === undefined || outage.tries <= BOUNDS.modelRetriesMax) return null;
-  return { since: outage.since, tries: outage.tries, nextTryAt: retryAt ?? 0 };
-}
-
-function labelOf(row: Row, state: State): string {
-  const label = labelOfRow(row);
-  if (row.storeOutage !== null || row.redrive !== undefined) return label;
-  if (outageIn(state) !== null) return "waiting: its model is unavailable";
-  return undoOwed(state) === null ? label : `${label}, to undo what it did`;
-}
-
-/** What the run waits for, as far as its row says it. */
-export function labelOfRow({ status, phase, storeOutage, redrive }: Row): string {
-  if (status === "queued") return "waiting for its first beat";
-  if (storeOutage !== null && !isTerminal(phase)) return `waiting: store unavailable (${storeOutage.store})`;
-  return redrive === undefined ? PHASES[phase].label : "redriven, waiting for its next beat";
 }
 
 /** What it asks for stands where a call has its arguments. */

@@ -5,7 +5,7 @@ import type { SupervisorEvent } from "../../src/adapters/local/driver.ts";
 import { inline } from "../../src/core/message.ts";
 import type { LedgerEntry, Shown, TimelineEntry } from "../../src/runner/look.ts";
 import { type Paint, pairs, plain, table } from "../../src/cli/paint.ts";
-import { exampleOf, renderLedger, renderList, renderRun } from "../../src/cli/render-run.ts";
+import { renderLedger, renderList, renderRun } from "../../src/cli/render-run.ts";
 import { renderSupervision } from "../../src/cli/render-supervision.ts";
 import { UNTOLD, tell } from "../../src/cli/render-timeline.ts";
 import { commandLine } from "../../src/cli/words.ts";
@@ -291,11 +291,4 @@ describe("tables", () => {
       ),
     ).toEqual(["a     1", "long  2"]);
   });
-});
-
-it("makes an example of an input from its schema", () => {
-  const properties = { from: { type: "string" }, nights: { type: "integer", default: 3 }, seats: { type: "integer" } };
-  const schema = { type: "object", properties, required: ["from", "nights", "seats"] };
-  expect(exampleOf(schema)).toEqual({ from: "text", seats: 1 });
-  expect([exampleOf({ type: "string" }), exampleOf({})]).toEqual(["text", {}]);
 });

@@ -1,17 +1,9 @@
-/** The executions of the embedded chain in a store, step by step, and who supervises it. */
+/** The executions of the embedded chain in a store, step by step. */
 import { describe, expect, it } from "vitest";
 import { sqliteChain } from "../../src/adapters/local/chain.ts";
 import type { Store } from "../../src/adapters/local/database.ts";
 import { type Answer, type Execution, answered, failed, taskOf } from "../../src/protocol/execution.ts";
 import { type Executions, executionsOf } from "../../src/adapters/local/executions.ts";
-import { identityOf } from "../../src/adapters/local/process-identity.ts";
-import {
-  StoreSupervised,
-  childrenOf,
-  releaseSupervision,
-  supervisorOf,
-  takeSupervision,
-} from "../../src/adapters/local/processes.ts";
 import { type Payload, type Reply, type Route, RETRY_DELAYS_MS, beatDelayMs } from "../../src/protocol/chain.ts";
 import { RETRY_GROUP } from "../../src/protocol/entry.ts";
 import type { Clock } from "../../src/ports/world.ts";
@@ -263,44 +255,5 @@ describe("attempts that die", () => {
     fail(executions, begin(executions, NOW));
     executions.recover({ now: NOW, limits: LIMITS });
     expect(begin(executions, NOW).retry).toBe(1_000);
-  });
-});
-
-describe("supervision", () => {
-  const self = identityOf(process.pid);
-  if (self === null) throw new Error("this process has no identity");
-
-  it("is taken by one process at a time, and given free", () => {
-    const store = temporaryStore();
-    expect(supervisorOf(store)).toBeNull();
-    takeSupervision(store, { self, now: NOW });
-    expect(supervisorOf(store)).toEqual(self);
-    expect(() => takeSupervision(store, { self, now: NOW + 1 })).toThrow(StoreSupervised);
-    expect(() => takeSupervision(store, { self, now: NOW + 1 })).toThrow(`${process.pid} since 2023-11-14T22:13:20Z`);
-    releaseSupervision(store, self);
-    expect(supervisorOf(store)).toBeNull();
-  });
-
-  it("is taken over from a dead process, also if another one has its pid by now", () => {
-    const store = temporaryStore();
-    takeSupervision(store, { self: { pid: process.pid, startedAt: "another time" }, now: NOW });
-    expect(supervisorOf(store)).toBeNull();
-    takeSupervision(store, { self, now: NOW });
-    // The dead one comes late to give it free.
-    releaseSupervision(store, { pid: process.pid, startedAt: "another time" });
-    expect(supervisorOf(store)).toEqual(self);
-  });
-
-  it("keeps the children in the store", () => {
-    const children = childrenOf(temporaryStore());
-    const [one, other] = [
-      { pid: 7, startedAt: "a" },
-      { pid: 7, startedAt: "b" },
-    ];
-    children.add(one);
-    children.add(one);
-    children.add(other);
-    children.remove(one);
-    expect(children.all().map((child) => ({ ...child }))).toEqual([other]);
   });
 });

@@ -3,11 +3,10 @@
  * played here as decisions over one row, step by step.
  */
 import { describe, expect, test } from "vitest";
-import { TIMES } from "../../src/protocol/limits.ts";
-import { type Commit, type Park, type Row, FORMAT } from "../../src/protocol/row.ts";
+import type { Commit, Park, Row } from "../../src/protocol/row.ts";
 import { type Entry } from "../../src/protocol/entry.ts";
 import { type Claim } from "../../src/protocol/row-claim.ts";
-import { committed, hasEnded, isExpired, parked, present, stirred } from "../../src/protocol/row.ts";
+import { committed, parked, stirred } from "../../src/protocol/row.ts";
 import { claimed } from "../../src/protocol/row-claim.ts";
 import { told } from "../../src/protocol/row-tell.ts";
 import { AT, BORN, RUN, SHA, row } from "../support/build.ts";
@@ -273,32 +272,5 @@ describe("telling", () => {
 
   test("does nothing to a run that goes on", () => {
     expect(told(row(), { expiresAtSec: 99 })).toEqual(row());
-  });
-});
-
-describe("a row is there", () => {
-  test("for its own incarnation until its time is over, to the millisecond", () => {
-    const ended = row({ expiresAtSec: AT / 1_000 });
-    expect(isExpired(ended, AT - 1)).toBe(false);
-    expect(isExpired(ended, AT)).toBe(true);
-    expect(isExpired(row(), AT + TIMES.parkSecondsMax * 1_000)).toBe(false);
-    expect(present(ended, { ...OF, now: AT - 1 })).toEqual(ended);
-    expect(present(ended, OF)).toEqual({ kind: "missing" });
-    expect(present(null, OF)).toEqual({ kind: "missing" });
-    expect(present(row(), { ...OF, born: "another" })).toEqual({ kind: "missing" });
-  });
-
-  test("schedule 31: of a format that is not known it is left alone, older or newer", () => {
-    for (const format of [FORMAT - 1, FORMAT + 1]) {
-      expect(present(row({ format }), OF)).toEqual({ kind: "unreadable", why: `it has format ${format}` });
-    }
-  });
-
-  test("and has ended when its status says so", () => {
-    const ends = (["completed", "failed", "cancelled"] as const).map((status) => hasEnded(row({ status })));
-    const goes = (["queued", "running", "waiting", "paused", "blocked"] as const).map((status) =>
-      hasEnded(row({ status })),
-    );
-    expect([...ends, ...goes]).toEqual([true, true, true, false, false, false, false, false]);
   });
 });

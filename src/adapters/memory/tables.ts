@@ -77,7 +77,7 @@ function findIn(rows: ReadonlyMap<string, Row>, run: string): Found | null {
 }
 
 export function memoryRunTable(store: MemoryStore): RunTable {
-  const { rows, messages, turns } = store;
+  const { rows, messages } = store;
   const find = (run: string): Found | null => findIn(rows, run);
   const decide = <O extends Refused | { readonly kind: string; readonly row: Row }>(
     of: Of,
@@ -131,13 +131,7 @@ export function memoryRunTable(store: MemoryStore): RunTable {
     },
     ...keysOf(store),
     ...inboxOf(store),
-    takeTurn: async (turn) => {
-      const before = turns.get(turn.name) ?? null;
-      const outcome = turnTaken(before, turn);
-      if (outcome.kind === "taken") turns.set(turn.name, turnLeft(before, turn));
-      return outcome;
-    },
-    cursorOf: async (name) => turns.get(name)?.cursor ?? null,
+    ...turnsOf(store),
     list: async (query) => {
       const { tenant, status } = query;
       return pageOf(rows, query, (found) => isListed(found, { tenant, status }));
@@ -145,6 +139,18 @@ export function memoryRunTable(store: MemoryStore): RunTable {
     alive: async (query) =>
       pageOf(rows, query, (found) => found instanceof RowDamaged || !(hasEnded(found) && found.told)),
     storeId: async () => store.id,
+  };
+}
+
+function turnsOf({ turns }: MemoryStore): Pick<RunTable, "takeTurn" | "cursorOf"> {
+  return {
+    takeTurn: async (turn) => {
+      const before = turns.get(turn.name) ?? null;
+      const outcome = turnTaken(before, turn);
+      if (outcome.kind === "taken") turns.set(turn.name, turnLeft(before, turn));
+      return outcome;
+    },
+    cursorOf: async (name) => turns.get(name)?.cursor ?? null,
   };
 }
 

@@ -1,0 +1,34 @@
+/** When an operation finds the row that it names. */
+import { describe, expect, test } from "vitest";
+import { TIMES } from "../../src/protocol/limits.ts";
+import { FORMAT, hasEnded, isExpired, present } from "../../src/protocol/row.ts";
+import { AT, BORN, RUN, row } from "../support/build.ts";
+
+const OF = { run: RUN, born: BORN, now: AT };
+
+describe("a row is there", () => {
+  test("for its own incarnation until its time is over, to the millisecond", () => {
+    const ended = row({ expiresAtSec: AT / 1_000 });
+    expect(isExpired(ended, AT - 1)).toBe(false);
+    expect(isExpired(ended, AT)).toBe(true);
+    expect(isExpired(row(), AT + TIMES.parkSecondsMax * 1_000)).toBe(false);
+    expect(present(ended, { ...OF, now: AT - 1 })).toEqual(ended);
+    expect(present(ended, OF)).toEqual({ kind: "missing" });
+    expect(present(null, OF)).toEqual({ kind: "missing" });
+    expect(present(row(), { ...OF, born: "another" })).toEqual({ kind: "missing" });
+  });
+
+  test("schedule 31: of a format that is not known it is left alone, older or newer", () => {
+    for (const format of [FORMAT - 1, FORMAT + 1]) {
+      expect(present(row({ format }), OF)).toEqual({ kind: "unreadable", why: `it has format ${format}` });
+    }
+  });
+
+  test("and has ended when its status says so", () => {
+    const ends = (["completed", "failed", "cancelled"] as const).map((status) => hasEnded(row({ status })));
+    const goes = (["queued", "running", "waiting", "paused", "blocked"] as const).map((status) =>
+      hasEnded(row({ status })),
+    );
+    expect([...ends, ...goes]).toEqual([true, true, true, false, false, false, false, false]);
+  });
+});
