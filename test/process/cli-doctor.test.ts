@@ -25,7 +25,7 @@ describe("doctor in the embedded world", () => {
     expect(out).toMatch(
       /✔ agents +clerk 1\n✔ agents-secrets +none declares any\n\? store +there is none at .*\n +→ it comes to be with the first run/,
     );
-    expect(out).toContain("3 ok, 6 unknown");
+    expect(out).toContain("3 ok, 7 unknown");
   });
 
   test("says what to type when nobody works, and nothing when somebody does", async () => {

@@ -28,7 +28,7 @@ interface Bench {
 
 const STARTED: FiringOutcome = { kind: "started", run: "lane-x" };
 const answer = (outcome: FiringOutcome): TaskEnd => ({ kind: "answered", answer: { kind: "firing", outcome } });
-const DIED: TaskEnd = { kind: "failed", how: "SIGKILL", error: null, isDrained: false };
+const DIED: TaskEnd = { kind: "failed", how: "SIGKILL", error: null, hasDied: true };
 
 const scheduleOf = (every: string, agent = "clerk"): ScheduledAgent => ({
   ...{ agent, tenant: "local" },

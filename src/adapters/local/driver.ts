@@ -185,8 +185,8 @@ function attemptsOf(
 }
 
 /** A store that did not answer is no death of the process that asked it, and neither is the end of its supervisor. */
-const isDeath = ({ error, isDrained }: Extract<TaskEnd, { readonly kind: "failed" }>): boolean =>
-  !isDrained && error?.name !== "StoreUnreachable" && error?.name !== "Undecided";
+const isDeath = ({ error, hasDied }: Extract<TaskEnd, { readonly kind: "failed" }>): boolean =>
+  hasDied && error?.name !== "StoreUnreachable" && error?.name !== "Undecided";
 
 /** For people: what ended the process, or what its task threw; its worker has taken the secrets out of that. */
 const causeOf = ({ how, error }: Extract<TaskEnd, { readonly kind: "failed" }>): string =>

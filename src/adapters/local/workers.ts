@@ -23,8 +23,8 @@ export interface WorkerOptions {
 /** What became of a task. `how` says what ended its process; `error` is what the task threw, if it could say. */
 export type TaskEnd =
   | { readonly kind: "answered"; readonly answer: Answer }
-  /** `isDrained`: the supervisor ended its process to come to an end itself. */
-  | { readonly kind: "failed"; readonly how: string; readonly error: TaskError | null; readonly isDrained: boolean };
+  /** `hasDied`: not where the supervisor ended the process to come to an end itself, or where it never got the task. */
+  | { readonly kind: "failed"; readonly how: string; readonly error: TaskError | null; readonly hasDied: boolean };
 
 export interface PoolOptions {
   readonly worker: WorkerOptions;
@@ -239,9 +239,9 @@ function bury(worker: Worker, of: { readonly how: string; readonly options: Pool
   worker.leaving = end;
   of.options.onGone(identity, end.how);
   const answer = leaving?.answer;
-  const isDrained = end === DRAINED;
+  const hasDied = end !== DRAINED && worker.isReady;
   work?.onEnd(
-    answer === undefined ? { kind: "failed", how: end.how, error: end.error, isDrained } : { kind: "answered", answer },
+    answer === undefined ? { kind: "failed", how: end.how, error: end.error, hasDied } : { kind: "answered", answer },
   );
 }
 
