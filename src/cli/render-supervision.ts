@@ -1,4 +1,5 @@
 /** What a supervisor tells while it works: children, attempts, routes, deaths and retries, one line each. */
+import { RETRY_GROUP } from "../protocol/entry.ts";
 import type { SupervisorEvent } from "../adapters/local/driver.ts";
 import type { Style } from "./paint.ts";
 import { duration, relative, short, shortRun, timeOfDay } from "./words.ts";
@@ -46,8 +47,10 @@ function lineOf(event: SupervisorEvent, { now, paint }: Page): string | null {
 
 type Of<K extends SupervisorEvent["kind"]> = Extract<SupervisorEvent, { readonly kind: K }>;
 
-const attemptOf = ({ state, retry }: Of<"attemptStarted" | "attemptAnswered" | "attemptFailed">): string =>
-  retry === 0 ? state : `${state} (retry ${retry})`;
+function attemptOf({ state, retry }: Of<"attemptStarted" | "attemptAnswered" | "attemptFailed">): string {
+  const failures = Math.floor(retry / RETRY_GROUP) + (retry % RETRY_GROUP);
+  return failures === 0 ? state : `${state} (retry ${failures})`;
+}
 
 const leadsTo = (route: Of<"attemptAnswered">["route"]): string => (route === null ? "" : ` route ${route}`);
 

@@ -3,7 +3,9 @@ import { chmodSync, mkdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { DatabaseSync } from "node:sqlite";
 import { describe, expect, it } from "vitest";
-import { type Desk, cairn, desk, input, queued } from "../support/cli.ts";
+import { sha256 } from "../../src/codec/canonical.ts";
+import { runId } from "../../src/protocol/ids.ts";
+import { keyOf, type Desk, cairn, desk, input, queued } from "../support/cli.ts";
 
 /** What is typed, the exit code and code that it ends with, what the error says, and what it says to type next. */
 type Case = readonly [
@@ -127,13 +129,19 @@ const AGENTS: readonly Case[] = [
   ],
 ];
 
-const twoRuns = (at: Desk): unknown => Promise.all([queued(at), queued(at, "note")]);
-const TWO = /2 runs begin with local[^]*local-\w{8}, local-\w{8}/;
-const ANSWER = ["reconcile", "local", "c1", "--as", "failed"];
+const QUEUED = runId(sha256, { tenant: "local", agent: "clerk", idempotencyKey: keyOf() });
+const ANSWER = ["reconcile", QUEUED, "c1", "--as", "failed"];
 
 const RUNS: readonly Case[] = [
   ["an unknown run", ["show", RUN], [3, "RunUnknown"], RUN, "npx cairn list", given((at) => queued(at))],
-  ["a name that two runs begin with", ["show", "local"], [2, "RunAmbiguous"], TWO, "npx cairn list", given(twoRuns)],
+  [
+    "too little of a name",
+    ["show", "local"],
+    [2, "RunTooShort"],
+    "at least 6",
+    "npx cairn list",
+    given((at) => queued(at)),
+  ],
   [
     "an unknown call",
     ANSWER,
