@@ -85,21 +85,8 @@ export const OUTAGES: readonly Mutant[] = [
     ],
     killedBy: SIMULATION,
   },
-  {
-    name: "a mark is taken back although the call left",
-    changes: [{ file: CALLS, from: 'run.modelCalls = { ...run.modelCalls, own: "left" };', to: "" }],
-    killedBy: SIMULATION,
-  },
-  {
-    name: "what was dropped of the inbox counts as read",
-    changes: [
-      {
-        file: "src/runner/active-run.ts",
-        from: "    this.stirsRead = this.#row.stirsSeen;\n    if (dropped",
-        to: "    if (dropped",
-      },
     ],
-    killedBy: SIMULATION,
+    killedBy: { kind: "schedule", row: 93 },
   },
   {
     name: "a run is given back under whatever epoch it has",
