@@ -6,7 +6,7 @@ import type { Change, Mutant } from "./mutant.ts";
 
 export const ROOT = join(import.meta.dirname, "../..");
 const COPIED = [
-  ...["src", "functions", "infra", "test", "agents", "scripts"],
+  ...["src", "functions", "infra", "docs", "test", "agents", "scripts"],
   ...["package.json", "tsconfig.json", "vitest.config.ts"],
 ];
 
