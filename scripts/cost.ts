@@ -45,12 +45,12 @@ function transitionsOf(route: Route): number {
   return entered;
 }
 
-/** Of 1,000 beats, by beats of an invocation. */
+/** Dollars of 1,000 beats, by beats of an invocation: what was counted on 2026-11-22, and 3 % more. */
 const BOUNDS: ReadonlyMap<number, number> = new Map([
-  [1, 0.065],
-  [10, 0.01],
-  [25, 0.0065],
-  [50, 0.0055],
+  [1, 0.0366],
+  [10, 0.0086],
+  [25, 0.0068],
+  [50, 0.0061],
 ]);
 
 interface Counts {
