@@ -85,9 +85,6 @@ export const OUTAGES: readonly Mutant[] = [
     ],
     killedBy: SIMULATION,
   },
-    ],
-    killedBy: { kind: "schedule", row: 93 },
-  },
   {
     name: "a run is given back under whatever epoch it has",
     changes: [
