@@ -8,7 +8,7 @@ import type { Spent } from "../core/budget.ts";
 import { NOTHING_SPENT } from "../core/budget.ts";
 import type { Phase, Status } from "../core/phases.ts";
 import { type Entry, sameEntry } from "./entry.ts";
-import type { RedriveNote } from "./row-redrive.ts";
+import { type RedriveNote, recordsRedrive } from "./row-redrive.ts";
 
 /** The version of row, journal and snapshot that this code reads and writes. */
 export const FORMAT = 1;
@@ -212,12 +212,12 @@ export function committed(row: Row, commit: Commit): CommitOutcome {
   if (commit.unlessStirred && row.stirs !== commit.stirsSeen) return { kind: "stirred", row };
   const { now, agentVersion, journal, snapshot, spent, status, phase, stirsSeen, wakeAt, deadline, commitId } = commit;
   const { asks, will, storeOutage, lastCheckpointAt } = commit;
-  // Whoever commits has recorded the redrive.
-  const { redrive: _, ...rest } = row;
+  const { redrive, ...rest } = row;
   return {
     kind: "committed",
     row: {
       ...rest,
+      ...(redrive === undefined || recordsRedrive(commit) ? {} : { redrive }),
       ...{ agentVersion, journal, snapshot, spent, status, phase, stirsSeen, wakeAt, deadline, commitId },
       ...{ asks, will, storeOutage, lastCheckpointAt },
       version: row.version + 1,

@@ -7,7 +7,7 @@
  */
 import type { Commit, Of, Park, Request, Row } from "../../protocol/row.ts";
 import { type Claim, deadOf, deathsAfter } from "../../protocol/row-claim.ts";
-import type { Redrive } from "../../protocol/row-redrive.ts";
+import { type Redrive, recordsRedrive } from "../../protocol/row-redrive.ts";
 import type { Tell } from "../../protocol/row-tell.ts";
 import type { HandOver } from "../../protocol/row-hand-over.ts";
 import type { Entry } from "../../protocol/entry.ts";
@@ -111,7 +111,7 @@ const content = (commit: Commit): readonly Change[] => [
   ...(commit.isProgress ? remove("deaths") : []),
   ...setOrRemove("outageStore", commit.storeOutage === null ? null : text(commit.storeOutage.store)),
   ...setOrRemove("outageSince", commit.storeOutage === null ? null : number(commit.storeOutage.since)),
-  ...remove("redrive"),
+  ...(recordsRedrive(commit) ? remove("redrive") : []),
   ...setOrRemove("journal", commit.journal === null ? null : { B: commit.journal }),
   set("snapshotVersion", number(commit.snapshot.version)),
   set("snapshotKey", text(shortKey(commit, commit.snapshot.key))),
