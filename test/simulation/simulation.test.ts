@@ -79,6 +79,8 @@ test.each([
   "s4013",
   // A person was asked about a call that the next invocation of a redriven run took up again: the answer had no effect.
   "s7887",
+  // An outage at the first beat after a redrive lost the note of it.
+  "s20315",
 ])("pinned: %s broke a guarantee once", async (seed) => {
   expect(wrongIn(await simulate(seed))).toEqual([]);
 });
