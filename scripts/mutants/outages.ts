@@ -24,6 +24,16 @@ export const OUTAGES: readonly Mutant[] = [
     from: "if (run.isConditional) run.rewind",
     to: "if (run.isConditional && run.leftMs < -1e9) run.rewind",
   }),
+  off(93, "only the commit of an end is on a condition, not what comes before it", {
+    file: "src/runner/active-run.ts",
+    from: "this.isConditional = true;",
+    to: "this.isConditional = false;",
+  }),
+  off(65, "last words whose end was dropped are asked for again", {
+    file: CALLS,
+    from: '=== "ForceStop";',
+    to: '=== "Preparing";',
+  }),
   off(94, "a run that backs off hears no message before its pause is over", {
     file: SWEEP,
     from: "(isNew || row.stirs !== row.stirsSeen)",

@@ -45,8 +45,8 @@ export const REDRIVING: readonly Mutant[] = [
   }),
   by("unit/redrive", "a call that may have begun is asked about", {
     file: CORE,
-    from: 'from.started.includes(call.call) && call.status === "unknown"',
-    to: "from.started.length < 0 && call.intent !== null",
+    from: 'const mayHaveBegun = from.started.includes(call.call) && call.status === "unknown";',
+    to: "const mayHaveBegun = from.started.length < 0;",
   }),
   by("unit/redrive", "a run whose effects were undone goes on", {
     file: CORE,
@@ -75,8 +75,8 @@ export const REDRIVING: readonly Mutant[] = [
   }),
   by("unit/runner-redrive", "a person is asked about a call that the next invocation takes up again", {
     file: "src/runner/reconcile.ts",
-    from: "const state = aboutToBe(row, stored);",
-    to: "const state = aboutToBe({ ...row, redrive: undefined } as never, stored);",
+    from: "const state = await loadAboutToBe(world, row);",
+    to: "const state = await loadAboutToBe(world, { ...row, redrive: undefined } as never);",
   }),
   by("unit/runner-redrive", "an answer is taken of a run that has ended", {
     file: "src/runner/reconcile.ts",
@@ -107,5 +107,15 @@ export const REDRIVING: readonly Mutant[] = [
     file: RUNNER,
     from: "return state.redriven?.id === id;",
     to: 'return id === "";',
+  }),
+  by("unit/runner-redrive", "a decision that was said to come to nothing counts", {
+    file: CORE,
+    from: "(gate.decision !== null || gate.expiresAt <= at)",
+    to: "gate.expiresAt <= at",
+  }),
+  by("unit/redrive", "what nobody could decide in time is denied", {
+    file: CORE,
+    from: "(gate.decision !== null || gate.expiresAt <= at)",
+    to: "gate.decision !== null",
   }),
 ];

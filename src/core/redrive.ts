@@ -7,7 +7,7 @@ import { isOfInfrastructure } from "./infrastructure.ts";
 import { ensure } from "./invariant.ts";
 import { afterCalls } from "./open-calls.ts";
 import type { Phase } from "./phases.ts";
-import type { OpenCall, State } from "./state.ts";
+import type { Gate, OpenCall, State } from "./state.ts";
 
 /** Where a run stood when it failed. */
 export interface FailedFrom {
@@ -42,19 +42,29 @@ export function redriveRefusal({ failure, saga, children, failedFrom: from }: St
   return from === undefined ? "EndedBefore" : null;
 }
 
-/** The same calls, keys and budget. What a process may have begun is decided by the resume table, as after any death. */
-export function redriven(state: State, { id }: EventOf<"RunRedriven">): State {
+/**
+ * The same calls, keys and budget. What a process may have begun is decided by the resume table, as after any death. What
+ * somebody decided and the end did not apply was said to come to nothing, so that is asked about anew; and so is what nobody
+ * could decide in time, since the run had ended.
+ */
+export function redriven(state: State, { id, at }: EventOf<"RunRedriven">): State {
   const { failedFrom: from, outage: _, ...rest } = state;
   ensure(from !== undefined && redriveRefusal(state) === null, "this end has no way out");
-  const again = (call: OpenCall): OpenCall =>
-    from.started.includes(call.call) && call.status === "unknown"
-      ? { ...call, status: "started", askFrom: null }
-      : call;
+  const isClosed = (gate: Gate | null): boolean => gate !== null && (gate.decision !== null || gate.expiresAt <= at);
+  const again = (call: OpenCall): OpenCall => {
+    if (isClosed(call.gate)) {
+      return { ...call, status: "proposed", gate: null, askedAgain: (call.askedAgain ?? 0) + 1 };
+    }
+    const mayHaveBegun = from.started.includes(call.call) && call.status === "unknown";
+    return mayHaveBegun ? { ...call, status: "started", askFrom: null } : call;
+  };
+  const { extension } = rest;
   const times = (state.redriven?.times ?? 0) + 1;
   const back: State = {
     ...rest,
     ...{ phase: from.phase, failure: null, modelRetries: 0, redriven: { times, id } },
     open: state.open.map(again),
+    ...(extension !== undefined && isClosed(extension.gate) ? { extension: { ...extension, gate: null } } : {}),
   };
-  return back.open.length === 0 ? back : afterCalls(back);
+  return back.open.length === 0 && from.phase !== "AwaitingApproval" ? back : afterCalls(back);
 }

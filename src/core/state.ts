@@ -63,7 +63,7 @@ export interface OpenCall {
   readonly answer: Answer | null;
   /** It is unknown because the agent has no tool that could go on with it; such a tool may come back. */
   readonly toolGone?: boolean;
-  /** How often it was asked about again, since arguments that a person gave did not fit its tool. */
+  /** How often it was asked about again: arguments that a person gave did not fit its tool, or the run was redriven. */
   readonly askedAgain?: number;
   /** The call that it undoes: its arguments are that one's, and its tool is the undo of that one's. */
   readonly undoes?: string;

@@ -25,7 +25,7 @@ import { type Loaded, type SegmentCache, jsonOf } from "./load.ts";
 import { keepValue } from "./put.ts";
 import { redactionIn } from "./secrets.ts";
 import { type UndebitedTime, debitTime, undebitedTime } from "./time-at-work.ts";
-import { type UnaccountedCalls, debitOthers, unaccountedIn } from "./unaccounted-model-calls.ts";
+import { type UnaccountedCalls, debitOthers, recordLostCalls, unaccountedIn } from "./unaccounted-model-calls.ts";
 
 /** Another epoch has the run: nothing more is written and nothing more is started. */
 export class Fenced extends Error {
@@ -49,7 +49,7 @@ export class ActiveRun {
   recovered = false;
   /** Calls of which a try may have left that gave no answer, here or before: none of them is known not to have begun. */
   readonly unanswered = new Set<string>();
-  /** What is pending was decided on the condition that no message came since the inbox was read. */
+  /** What is pending since `mark` was decided on the condition that no message came since the inbox was read. */
   isConditional = false;
   /** Calls that this invocation began. */
   readonly begun = new Set<string>();
@@ -162,11 +162,15 @@ export class ActiveRun {
     noteEvent(this.world, { row: this.#row, event, phase: this.#state.phase });
   }
 
+  /** What is recorded from here on is decided on the condition that no message came since the inbox was read. */
   mark(): Mark {
+    this.isConditional = true;
     return { state: this.#state, pending: this.#pending, time: this.time, modelCalls: this.modelCalls };
   }
 
+  /** Forgets what was recorded since. */
   restore({ state, pending, time, modelCalls }: Mark): void {
+    this.isConditional = false;
     this.#state = state;
     this.#pending = pending;
     this.time = time;
@@ -180,9 +184,11 @@ export class ActiveRun {
   rewind(why: string): void {
     const dropped = this.#pending.filter(({ kind }) => kind === "ModelCallCompleted" || kind === "Compacted").length;
     const costs = this.#pending.filter(isCost);
-    this.restore({ ...this.mark(), state: this.#committed, pending: [] });
+    this.isConditional = false;
+    this.#state = this.#committed;
+    this.#pending = [];
     this.stirsRead = this.#row.stirsSeen;
-    if (dropped > 0) this.record({ kind: "ModelCallLost", at: this.now, calls: dropped, why });
+    if (dropped > 0) recordLostCalls(this, { calls: dropped, why });
     for (const cost of costs) this.record(cost);
   }
 

@@ -2,7 +2,9 @@
 import { redriven as foldRedrive } from "../core/redrive.ts";
 import type { State } from "../core/state.ts";
 import type { Row } from "../protocol/row.ts";
+import type { World } from "../ports/world.ts";
 import type { ActiveRun } from "./active-run.ts";
+import { SegmentCache, load } from "./load.ts";
 
 /** The first invocation after a redrive records it: until it has, the state is the one that the run failed in. */
 export function recordRedrive(run: ActiveRun): void {
@@ -12,12 +14,18 @@ export function recordRedrive(run: ActiveRun): void {
   run.record({ kind: "RunRedriven", at: run.now, ...note, failure });
 }
 
+/** What is stored, as it is about to stand. Throws `Unreadable`. */
+export async function loadAboutToBe(world: World, row: Row): Promise<State> {
+  const { state } = await load(world.objects, row, new SegmentCache());
+  return aboutToBe(row, state, world.clock.now());
+}
+
 /**
  * The state as it is about to stand: nobody is to be asked about a call that the next invocation takes up again. An answer
  * about one would be acknowledged and have no effect.
  */
-export function aboutToBe({ redrive: note }: Row, state: State): State {
+export function aboutToBe({ redrive: note }: Row, state: State, at: number): State {
   const { failure } = state;
   if (note === undefined || failure === null) return state;
-  return foldRedrive(state, { kind: "RunRedriven", at: 0, ...note, failure });
+  return foldRedrive(state, { kind: "RunRedriven", at, ...note, failure });
 }

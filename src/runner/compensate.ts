@@ -6,7 +6,7 @@
 import { compensateId } from "../protocol/ids.ts";
 import type { World } from "../ports/world.ts";
 import type { Spent } from "../core/budget.ts";
-import { aboutToBe } from "./after-redrive.ts";
+import { loadAboutToBe } from "./after-redrive.ts";
 import { deliver, senderOf } from "./inbox.ts";
 import { SegmentCache, load } from "./load.ts";
 import { ledger } from "./look.ts";
@@ -57,7 +57,7 @@ export async function askToUndo(
   const { next } = of;
   const row = await world.table.read(of.run, world.clock.now());
   if (row === null) return "missing";
-  const state = aboutToBe(row, (await load(world.objects, row, new SegmentCache())).state);
+  const state = await loadAboutToBe(world, row);
   if (next === "restart" && state.phase === "Preparing") return "notStarted";
   // Somebody cancels it, and it does not begin again over that.
   if (next === "restart" && state.compensate?.next === "cancel") return "late";

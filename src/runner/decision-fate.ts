@@ -8,8 +8,8 @@ import { callOf, closedFor, endsBefore, gatesIn } from "../core/ignored.ts";
 import type { Gate, State } from "../core/state.ts";
 import { type Row, hasEnded } from "../protocol/row.ts";
 import type { World } from "../ports/world.ts";
+import { loadAboutToBe } from "./after-redrive.ts";
 import type { Decided } from "./gate.ts";
-import { SegmentCache, load } from "./load.ts";
 import { timeline } from "./look.ts";
 
 /**
@@ -72,7 +72,7 @@ async function sentTo(world: World, { row, gate }: About): Promise<Decision | nu
 export async function aboutSent(world: World, { row, gate }: About): Promise<Decided> {
   const now = await world.table.read(row.run, world.clock.now());
   if (now === null) return { kind: "late" };
-  const { state } = await load(world.objects, now, new SegmentCache());
+  const state = await loadAboutToBe(world, now);
   const of = { row: now, state, gate };
   const open = openGates(now, state).find((each) => each.gate === gate);
   if (open !== undefined) return { kind: "duplicate", decision: open.decision ?? (await sentTo(world, of)) };
@@ -129,7 +129,7 @@ async function heard(world: World, { row, gate, decision }: Sent): Promise<Decid
   if (after === null) return { kind: "late" };
   // A run that did not move has the gate open, and whatever closes it from now on sees the stir.
   if (after.version === row.version && !after.cancel) return { kind: "accepted", stage: "waits" };
-  const { state } = await load(world.objects, after, new SegmentCache());
+  const state = await loadAboutToBe(world, after);
   if (openGates(after, state).some((each) => each.gate === gate)) return { kind: "accepted", stage: "waits" };
   const fate = await fateOf(world, { row: after, gate });
   if (fate === "unread") return { kind: "accepted", stage: "unknown" };

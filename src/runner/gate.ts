@@ -17,10 +17,10 @@ import type { Row } from "../protocol/row.ts";
 import type { World } from "../ports/world.ts";
 import type { ActiveRun } from "./active-run.ts";
 import { endFor, refusalOf } from "./budget.ts";
+import { loadAboutToBe } from "./after-redrive.ts";
 import { type Accepted, type NoEffect, aboutClosed, aboutSent, afterDelivery, openGates } from "./decision-fate.ts";
 import { keepValue } from "./put.ts";
 import { absorbInbox, deliver } from "./inbox.ts";
-import { SegmentCache, load } from "./load.ts";
 import { knowSecrets, redactionIn } from "./secrets.ts";
 import type { Next } from "./think.ts";
 import { misfit, toolFor } from "./tools.ts";
@@ -97,7 +97,7 @@ interface Said {
 export async function decide(world: World, of: Said): Promise<Decided> {
   const row = await world.table.read(of.run, world.clock.now());
   if (row === null) return { kind: "missing" };
-  const { state } = await load(world.objects, row, new SegmentCache());
+  const state = await loadAboutToBe(world, row);
   const gates = openGates(row, state);
   const gate = gates.find((each) => each.gate === of.gate);
   if (gate === undefined) return aboutClosed(world, { row, state, gate: of.gate });

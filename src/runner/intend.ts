@@ -95,7 +95,7 @@ function openGate(run: ActiveRun, { open, args, ...judged }: Extract<Judged, { k
   // All open calls of a run share that room in its state.
   const reason = bounded(judged.reason, Math.floor(SIZES.reasonsCharactersMax / run.state.open.length));
   const [planHash, argsHash] = [digestOf(planOf(run.state, call)), digestOf(args)];
-  const { again } = judged;
+  const { again = open.askedAgain } = judged;
   const gate = gateId(run.world.hash, { attempt: run.state.attempt, call, planHash, argsHash, again });
   const at = run.now;
   const expiresAt = at + run.world.limits.gateMs;

@@ -169,7 +169,7 @@ const unshown = (row: Row, { message, store, cause }: StoreUnreachable): StoreUn
   });
 
 async function shownOf(world: World, { row, state: stored }: Loaded): Promise<Shown> {
-  const state = aboutToBe(row, stored);
+  const state = aboutToBe(row, stored, world.clock.now());
   const json = (value: Parameters<typeof jsonOf>[2]): Promise<Json> => jsonOf(world.objects, row, value);
   // An ended run takes no answers; its ledger shows what it left unknown.
   const open = hasEnded(row) ? [] : state.open;

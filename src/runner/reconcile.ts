@@ -11,9 +11,8 @@ import { SIZES } from "../codec/limits.ts";
 import type { World } from "../ports/world.ts";
 import { type Row, hasEnded } from "../protocol/row.ts";
 import { keepValue } from "./put.ts";
-import { aboutToBe } from "./after-redrive.ts";
+import { loadAboutToBe } from "./after-redrive.ts";
 import { deliver } from "./inbox.ts";
-import { SegmentCache, load } from "./load.ts";
 import { type TimelineEntry, timeline } from "./look.ts";
 
 export type Reconciled =
@@ -49,8 +48,7 @@ export async function reconcile(
 ): Promise<Reconciled> {
   const row = await world.table.read(of.run, world.clock.now());
   if (row === null) return { kind: "missing" };
-  const { state: stored } = await load(world.objects, row, new SegmentCache());
-  const state = aboutToBe(row, stored);
+  const state = await loadAboutToBe(world, row);
   const unknown = state.open.filter((open) => open.status === "unknown");
   const open = unknown.find((each) => each.call === of.call);
   const isOther = of.asked !== undefined && open?.asked !== of.asked;

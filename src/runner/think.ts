@@ -15,7 +15,7 @@ import { recordModelFailure } from "./outage.ts";
 import { stretchOf } from "./stretch.ts";
 import { toolNamed } from "./tools.ts";
 import { recordable } from "./told.ts";
-import { debitOthers, ownCallLost } from "./unaccounted-model-calls.ts";
+import { debitOthers, ownCallLost, recordLostCalls } from "./unaccounted-model-calls.ts";
 
 /** What a step leads to: go on in this invocation, or release the run and let the chain begin the next one. */
 export type Next = "on" | "release";
@@ -135,7 +135,7 @@ async function keptParts(
   try {
     return await Promise.all(heard.parts.map((part) => keepPart(run, agent, part)));
   } catch (error) {
-    run.record({ kind: "ModelCallLost", at: run.now, calls: 1, why: "its reply could not be stored" });
+    recordLostCalls(run, { calls: 1, why: "its reply could not be stored" });
     debitReply(run, agent, { ...heard, model, isBeat: true });
     throw error;
   }

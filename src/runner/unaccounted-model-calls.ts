@@ -66,10 +66,15 @@ export function ownCallLost(run: ActiveRun, why: string): void {
   callSettled(run);
 }
 
+/** Calls whose replies nobody has, with no word of what they cost. */
+export function recordLostCalls(run: ActiveRun, lost: { readonly calls: number; readonly why: string }): void {
+  const isClosing = (run.state.pausedFrom ?? run.state.phase) === "ForceStop";
+  run.record({ kind: "ModelCallLost", at: run.now, ...lost, ...(isClosing && { closing: true as const }) });
+}
+
 function recordLost(run: ActiveRun, lost: { readonly calls: number; readonly why: string }): void {
   const at = run.now;
-  const isClosing = (run.state.pausedFrom ?? run.state.phase) === "ForceStop";
-  run.record({ kind: "ModelCallLost", at, ...lost, ...(isClosing && { closing: true as const }) });
+  recordLostCalls(run, lost);
   // Without its agent a run is charged as its state says.
   const price = run.price ?? run.state.price ?? NO_PRICE;
   const debit = estimatedCost(run.state, price, lost.calls);

@@ -46,7 +46,7 @@ describe("a function", () => {
     ["start", 900],
     ["api", 900],
     ["sweep", 700],
-    ["cleanup", 500],
+    ["cleanup", 600],
     ["park", 400],
   ] as const)("%s starts with at most %i KB", (name, kilobytes) => {
     expect(of(name).startBytes / 1_024).toBeLessThanOrEqual(kilobytes);

@@ -2,6 +2,7 @@
 import { expect, test } from "vitest";
 import type { Commit } from "../../src/protocol/row.ts";
 import type { ScriptedReply } from "../../src/index.ts";
+import { StoreUnreachable } from "../../src/ports/world.ts";
 import { timeline } from "../../src/runner/look.ts";
 import { request, send } from "../../src/runner/steer.ts";
 import { sweep as sweepWith } from "../../src/runner/sweep.ts";
@@ -74,6 +75,19 @@ test("schedule 93: an end is decided and no store takes it; a message comes, and
   await playOut(on, agent);
   expect(rowOf(on, run)).toMatchObject({ status: "completed" });
   expect(heard).toEqual([0, 1]);
+  // The same before it is committed: its key is not taken.
+  const other = chainedStage();
+  const quick = actor({ reply: () => OVER });
+  const { run: ending } = await begin(other.world, quick, {});
+  const away = meeting(other.world, "keepKey", () => async () => {
+    await send(other.world, { run: ending, text: "one more thing", by: "ann", id: "m1" });
+    throw new StoreUnreachable("the table does not answer", { store: "the table" });
+  });
+  await struggle(other, quick, away);
+  expect(rowOf(other, ending)).toMatchObject({ status: "running", owner: null });
+  await playOut(other, quick);
+  expect(rowOf(other, ending)).toMatchObject({ status: "completed" });
+  expect(await countOf(other, { run: ending, kind: "MessageAbsorbed" })).toBe(1);
 });
 
 test("schedule 94: a run backs off, and somebody speaks or deploys; it does not sleep until its pause is over", async () => {

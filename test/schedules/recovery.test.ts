@@ -7,9 +7,10 @@ import type { World } from "../../src/ports/world.ts";
 import { timeline } from "../../src/runner/look.ts";
 import { request } from "../../src/runner/steer.ts";
 import { begin, mortal } from "../support/drive.ts";
+import { outageOf, struggle } from "../support/outages.ts";
 import { narrow } from "../support/narrow.ts";
 import { OVER, type Stage, actor, callsThenOver, chainedStage, never, rowOf } from "../support/stage.ts";
-import { lose, playOut, rulesOf, step } from "../support/steps.ts";
+import { lose, meeting, playOut, rulesOf, step } from "../support/steps.ts";
 
 const lostIn = async (world: World, run: string): Promise<readonly number[]> =>
   ((await timeline(world, { run, after: 0 })) ?? [])
@@ -58,6 +59,23 @@ test("schedule 65: a process dies while it asks for last words; they are counted
   expect(rowOf(on, run)).toMatchObject({ status: "failed" });
   expect(await lostIn(on.world, run)).toEqual([1]);
   expect(await rulesOf(on.world, run)).toEqual(["loop detector", "takeover", "stops without last words"]);
+  // Its model has spoken, and the end that follows is not stored.
+  const other = chainedStage();
+  const { agent: speaker, asked: heard } = circling(() => OVER);
+  const stopping = await untilItCircles(other, speaker);
+  const objects = outageOf(other.world, "objects");
+  const world = meeting(objects.world, "inbox", (call) => (...of) => {
+    objects.isAway = heard.closings > 0;
+    return call(...of);
+  });
+  await struggle(other, speaker, world);
+  expect([rowOf(other, stopping), heard.closings]).toMatchObject([
+    { phase: "ForceStop", storeOutage: { store: "the objects" } },
+    1,
+  ]);
+  await playOut(other, speaker);
+  expect([rowOf(other, stopping).status, heard.closings]).toEqual(["failed", 1]);
+  expect(await lostIn(other.world, stopping)).toEqual([1]);
 });
 
 test("schedule 66: a process dies while it asks its model, and somebody asks for a pause; what was asked is not forgotten", async () => {

@@ -167,15 +167,17 @@ function gatesHold(history: Simulated): readonly string[] {
 
 /**
  * Every model call that was paid for is in a debit: at what it cost, or as lost at an estimate. And none is debited that was
- * never made, but where an invocation was overtaken: it may have made one.
+ * never made, but where an invocation was overtaken: it may have made one. A call that was given up may have been charged.
  */
 function callsAccounted(history: Simulated): readonly string[] {
-  const { paid } = history;
+  const { paid, givenUp } = history;
   const { asks, takeovers } = finalRow(history);
   const accounted = accountedIn(history);
   return [
     ...(paid <= accounted ? [] : [`${paid} model calls were paid for, and ${accounted} are debited`]),
-    ...(accounted <= paid + takeovers ? [] : [`${accounted} model calls are debited, and ${paid} were paid for`]),
+    ...(accounted <= paid + givenUp + takeovers
+      ? []
+      : [`${accounted} model calls are debited, and ${paid} were paid for`]),
     ...(asks === 0 ? [] : [`its row ends with ${asks} model calls that no debit accounts for`]),
   ];
 }

@@ -40,6 +40,8 @@ export interface Simulated extends History {
   readonly outside: Pick<Services, "effects" | "begun">;
   /** Model calls that were paid for. */
   readonly paid: number;
+  /** Model calls that whoever made them gave up, and nobody charged for. */
+  readonly givenUp: number;
   readonly answers: readonly Placed<Answered>[];
   readonly decisions: readonly Decided[];
   readonly record: Recorder;
@@ -67,7 +69,8 @@ export function historyOf(sim: Sim, of: Pick<Simulated, "seed" | "calm" | "ended
     steps: record.step,
     reached: record.reached,
   };
-  return { ...of, ...seen, plan, record, stored: record.rows, faults, decisions: sim.decisions, paid: outside.paid() };
+  const [paid, givenUp] = [outside.paid(), outside.givenUp()];
+  return { ...of, ...seen, plan, record, stored: record.rows, faults, decisions: sim.decisions, paid, givenUp };
 }
 
 /** Tells of every row as it is stored, and whether its key is kept, by wrapping the map that holds them. */

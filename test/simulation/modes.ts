@@ -118,6 +118,8 @@ export interface Plan {
   readonly away: AwayPlan | null;
   /** How often an operator redrives it where its processes died too often, which they may hardly do then. */
   readonly redrives: number;
+  /** Before the first of them its processes die one after the other. */
+  readonly isDoomed: boolean;
 }
 
 /** Before that hardly anything has begun. */
@@ -144,6 +146,7 @@ export function planOf(mode: Mode, chance: Chance): Plan {
     isOrdered: chance.child("ordered").oneIn(4),
     saga: sagaPlanOf(chance.child("compensation")),
     redrives: chance.child("redrives").oneIn(3) ? 1 + chance.child("redriven").below(2) : 0,
+    isDoomed: chance.child("crashes").oneIn(3),
     away: awayPlanOf(chance.child("away"), first.repaired !== "nothing"),
     deploys: chance.child("deploys").oneIn(5) ? chance.pick(["follow", "pin", "pin"]) : "nothing",
   };

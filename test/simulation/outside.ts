@@ -21,6 +21,8 @@ export interface Outside {
   readonly services: Services;
   /** Model calls that were paid for, whatever became of their replies. */
   readonly paid: () => number;
+  /** Model calls that whoever made them gave up, and nobody charged for. */
+  readonly givenUp: () => number;
   /** The agent as one process has it: its tools wait and stop with that process. */
   agentIn(here: Process): Agent;
 }
@@ -40,6 +42,8 @@ export interface OutsideOptions extends Omit<ServicesOptions, "behaviour"> {
   readonly away: AwayPlan | null;
   /** Few of its processes may die. */
   readonly diesSoon: boolean;
+  /** Hardly any. */
+  readonly isDoomed: boolean;
 }
 
 const INPUT = z.object({ step: z.number(), index: z.number() });
@@ -53,21 +57,26 @@ export function outside(options: OutsideOptions): Outside {
   const services = new Services({ ...options, behaviour });
   const moods = chance.child("moods");
   // Budgets that are hardly enough, so that some runs end by them.
-  const budget = { beats: chance.oneIn(20) ? 3 : 40, takeovers: chance.oneIn(12) || options.diesSoon ? 2 : 1_000 };
+  const budget = { beats: chance.oneIn(20) ? 3 : 40, takeovers: takeoversOf(chance.oneIn(12), options) };
   // In some histories what throws is tried again with its key, by whoever has the run by then.
   const retry = chance.child("retrying").oneIn(4) ? { attempts: 3, backoffMs: 20 } : null;
-  let paid = 0;
-  const pay = (): void => {
-    paid += 1;
-  };
+  const counts = { paid: 0, givenUp: 0 };
   const moodOf = (): Mood | undefined => (isCalm() ? undefined : MOODS[moods.below(MOODS_ONE_IN)]);
   const provider = new Provider(options.away, options.clock);
-  const modelIn = (here: Process, isFallback: boolean) =>
-    scriptedModel({
-      name: isFallback ? "fallback" : "script",
-      reply: (conversation) =>
-        reply({ here, script, moodOf, pay, answer: () => provider.answer({ isFallback }) }, conversation),
-    });
+  const modelIn = (here: Process, isFallback: boolean): ReturnType<typeof scriptedModel> => {
+    const modelFor = (pay: () => void) =>
+      scriptedModel({
+        name: isFallback ? "fallback" : "script",
+        reply: (conversation) =>
+          reply({ here, script, moodOf, pay, answer: () => provider.answer({ isFallback }) }, conversation),
+      });
+    const doGenerate: ReturnType<typeof scriptedModel>["doGenerate"] = (asked) => {
+      const { giveUp, pay } = chargedCall(counts);
+      asked.abortSignal?.addEventListener("abort", giveUp, { once: true });
+      return modelFor(pay).doGenerate(asked);
+    };
+    return { ...modelFor(() => undefined), doGenerate };
+  };
   const agentIn = (here: Process): Agent =>
     defineAgent({
       name: "actor",
@@ -89,7 +98,30 @@ export function outside(options: OutsideOptions): Outside {
       budget,
       ...(options.isArchived ? { retention: { archive: "cold" } } : {}),
     }) as Agent;
-  return { services, agentIn, paid: () => paid };
+  return { services, agentIn, paid: () => counts.paid, givenUp: () => counts.givenUp };
+}
+
+/** Few in some histories, and fewest where an operator may redrive the run. */
+const takeoversOf = (isFew: boolean, { diesSoon, isDoomed }: OutsideOptions): number =>
+  isDoomed ? 1 : isFew || diesSoon ? 2 : 1_000;
+
+/** One model call: the provider may charge for it after its caller gave it up. */
+function chargedCall(counts: { paid: number; givenUp: number }): {
+  readonly giveUp: () => void;
+  readonly pay: () => void;
+} {
+  let state: "open" | "paid" | "given up" = "open";
+  const giveUp = (): void => {
+    if (state !== "open") return;
+    state = "given up";
+    counts.givenUp += 1;
+  };
+  const pay = (): void => {
+    if (state === "given up") counts.givenUp -= 1;
+    state = "paid";
+    counts.paid += 1;
+  };
+  return { giveUp, pay };
 }
 
 function toolIn(

@@ -13,6 +13,7 @@ import { STARTED_TWICE, copyExecution, dispatch, sweepIfDue } from "./dispatch.t
 import { type Simulated, historyOf, watchRows } from "./history.ts";
 import {
   type Mode,
+  type Plan,
   ATTEMPTS_MAX,
   BACKOFF_MS,
   BEAT_MS,
@@ -71,6 +72,7 @@ function simOf(seed: string, mode: Mode): Sim {
     network: chance.child("network"),
     people: chance.child("people"),
     clocks: chance.child("clocks"),
+    doom: chance.child("doom"),
   };
   const plan = planOf(mode, chance.child("plan"));
   const clock = virtualClock(START);
@@ -94,7 +96,7 @@ function simOf(seed: string, mode: Mode): Sim {
     ...{ plan, clock, world, chainOffsetMs, chances, record },
     outside: outside({
       ...{ chance: chance.child("outside"), clock, isGated, isArchived, isOrdered, isDialled },
-      ...{ saga: plan.saga, away: plan.away, diesSoon: plan.redrives > 0 },
+      ...{ saga: plan.saga, away: plan.away, diesSoon: plan.redrives > 0, isDoomed: isDoomed(plan) },
       upgrade: plan.deploys === "pin" ? "pin" : "follow",
       tools: mode.mayDouble ? CAREFUL : TOOLS,
       triesOneIn: TRIES_ONE_IN,
@@ -199,7 +201,9 @@ const STRIKES = ["kill", "freeze", "presume dead", "freeze and presume dead", "c
 /** What happens to whole processes, and to the chain. Where clocks are broken, to those whose clock matters. */
 function strikeSomebody(sim: Sim): boolean {
   const { chances, plan, actors, record } = sim;
-  if (isCalm(sim) || !chances.scheduler.oneIn(plan.oneIn * 2)) return false;
+  if (isCalm(sim)) return false;
+  if (killOwner(sim)) return true;
+  if (!chances.scheduler.oneIn(plan.oneIn * 2)) return false;
   const calling = [...actors].filter((each) => each.calling > 0);
   const isAimed = plan.mode.mayDouble && calling.length > 0;
   const fault = isAimed ? "freeze and presume dead" : chances.scheduler.pick(STRIKES);
@@ -216,6 +220,21 @@ function strikeSomebody(sim: Sim): boolean {
   if (fault.startsWith("freeze")) victim.isFrozen = true;
   // The chain heard nothing and tries again; the attempt lives on until its deadline.
   if (fault.endsWith("presume dead")) victim.giveUpOn();
+  return true;
+}
+
+const DOOM_ONE_IN = 6;
+
+const isDoomed = (plan: Plan): boolean => plan.isDoomed && plan.redrives > 0;
+
+/** A run that an operator may redrive has processes that die one after the other, until it fails for it. */
+function killOwner({ plan, redrivesLeft, actors, chances, record, world }: Sim): boolean {
+  const [row] = world.store.rows.values();
+  if (!isDoomed(plan) || redrivesLeft < plan.redrives || row === undefined || row.deaths > 1) return false;
+  const owner = [...actors].find(({ phase, isPerson }) => phase !== null && !isPerson);
+  if (owner === undefined || !chances.doom.oneIn(DOOM_ONE_IN)) return false;
+  record.note(owner.name, "meets: kill");
+  owner.die();
   return true;
 }
 

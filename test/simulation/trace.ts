@@ -61,7 +61,7 @@ function answerOf(outcome: unknown): string {
   if (outcome instanceof Uint8Array) return `${outcome.length} bytes`;
   if (Array.isArray(outcome)) return `[${outcome.map((each) => (each as { id: string }).id).join(", ")}]`;
   if (typeof outcome !== "object" || outcome === null) return String(outcome);
-  if ("epoch" in outcome) return rowOf(outcome as Row);
+  if ("owner" in outcome) return rowOf(outcome as Row);
   const { kind, row } = outcome as { readonly kind?: string; readonly row?: Row };
   return `${kind ?? "page"}${row === undefined ? "" : ` {${rowOf(row)}}`}`;
 }

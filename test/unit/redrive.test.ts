@@ -6,7 +6,19 @@ import { failedFrom, redriveRefusal } from "../../src/core/redrive.ts";
 import type { State } from "../../src/core/state.ts";
 import { fold, foldAll } from "../../src/core/transition.ts";
 import { redriven as redrivenRow } from "../../src/protocol/row-redrive.ts";
-import { AT, BORN, IN_PHASE, RUN, decided, lostSight, redriven, row, unavailable, view } from "../support/build.ts";
+import {
+  AT,
+  BORN,
+  IN_PHASE,
+  RUN,
+  askedForMore,
+  decided,
+  lostSight,
+  redriven,
+  row,
+  unavailable,
+  view,
+} from "../support/build.ts";
 import { failed, heard, paused } from "../support/build.ts";
 
 const CRASHED = { code: "CrashLoop", message: "its processes died" };
@@ -50,6 +62,35 @@ describe("a redriven run", () => {
     const keys = (state: State) => state.open.map(({ intent }) => intent?.key);
     expect(keys(after)).toEqual(keys(before));
     expect(outstanding(after, view({ epoch: 9 }))).toContainEqual({ kind: "recover", calls: ["c3"] });
+  });
+
+  test("asks anew about what was decided and not applied, and about what nobody could decide in time", () => {
+    const before = IN_PHASE.AwaitingApproval();
+    const [asked] = before.open.flatMap(({ gate }) => (gate === null ? [] : [gate]));
+    if (asked === undefined) throw new Error("nothing is asked");
+    const approved: Event = {
+      ...{ kind: "MessageAbsorbed", at: AT, stage: "taken", message: "m" },
+      body: { kind: "decision", gate: asked.gate, decision: { as: "approve", args: null, by: "ann", note: null } },
+    };
+    const late = { ...back, at: asked.expiresAt };
+    for (const after of [fold(ended(fold(before, approved)), back), fold(ended(before), late)]) {
+      expect(after.open.find(({ call }) => asked.gate.endsWith(call))).toMatchObject({
+        ...{ status: "proposed", gate: null, askedAgain: 1 },
+      });
+      expect(after.phase).toBe("ExecutingTools");
+    }
+    expect(fold(ended(before), back).open).toEqual(before.open);
+  });
+
+  test("is asked anew for more of its budget, if somebody gave more and it failed before that counted", () => {
+    const before = foldAll(IN_PHASE.AwaitingLLM(), [askedForMore()]);
+    const { extension } = before;
+    if (extension?.gate == null) throw new Error("nothing is asked");
+    const decision = { as: "approve", args: null, by: "ann", note: null, more: { beats: 2 } } as const;
+    const given = { ...before, extension: { ...extension, gate: { ...extension.gate, decision } } };
+    const after = fold(ended(given), back);
+    expect(after).toMatchObject({ phase: "AwaitingLLM", extension: { asked: 1, granted: {}, gate: null } });
+    expect(fold(ended(before), back)).toMatchObject({ phase: "AwaitingApproval", extension });
   });
 
   test("has no outage and no retries of its last life, and counts its redrives", () => {

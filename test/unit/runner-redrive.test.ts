@@ -6,6 +6,7 @@ import { plain } from "../../src/cli/paint.ts";
 import { UNTOLD, tell } from "../../src/cli/render-timeline.ts";
 import { readArchive } from "../../src/codec/archive.ts";
 import { TIMES } from "../../src/protocol/limits.ts";
+import { decide } from "../../src/runner/gate.ts";
 import { archiveKey } from "../../src/runner/keys.ts";
 import { ledger, show, timeline } from "../../src/runner/look.ts";
 import { purge } from "../../src/runner/purge.ts";
@@ -19,7 +20,7 @@ import { asks, deeds } from "../support/deeds.ts";
 import { begin } from "../support/drive.ts";
 import { HOUR, MINUTE, playFor } from "../support/passing-time.ts";
 import { OVER, type Stage, actor, callsThenOver, chainedStage, passing, rowOf } from "../support/stage.ts";
-import { beforeCall, dieInTool, start, sweep } from "../support/steps.ts";
+import { beforeCall, dieInTool, dyingAfter, lose, start, sweep, withTakeovers } from "../support/steps.ts";
 
 const ADA = { by: "ada", why: "more memory" } as const;
 const refused = (): Error => Object.assign(new Error("connect ECONNREFUSED"), { code: "ECONNREFUSED" });
@@ -245,4 +246,28 @@ describe("is refused", () => {
     expect(rowOf(on, run).status).toBe("failed");
     expect(await kindOf({ on, run })).toBe("HasParent");
   });
+});
+
+test("a decision that the end did not apply comes to nothing, and its call is asked about anew", async () => {
+  const on = chainedStage();
+  let runs = 0;
+  const agent = withTakeovers(actor({ approval: "always", run: () => (runs += 1) }), 1);
+  const { run } = await begin(on.world, agent, {});
+  await playFor(on, agent, MINUTE);
+  const gateOf = async (): Promise<string> => (await show(on.world, run))?.gates[0]?.gate ?? "none";
+  const approve = (gate: string) => decide(on.world, { run, gate, as: "approve", args: null, by: "ann", note: null });
+  const first = await gateOf();
+  expect(await approve(first)).toMatchObject({ kind: "accepted" });
+  for (let death = 0; death < 2; death += 1) await lose(on, agent, dyingAfter(on.world, "claim"));
+  await playFor(on, agent, MINUTE);
+  const after = await show(on.world, run);
+  expect([after?.status, after?.ignoredDecision?.gate, runs]).toEqual(["failed", first, 0]);
+  await redrive(on.world, { run, ...ADA });
+  expect(await approve(first)).toMatchObject({ kind: "noEffect" });
+  await playFor(on, agent, MINUTE);
+  const second = await gateOf();
+  expect([second === first, runs]).toEqual([false, 0]);
+  expect(await approve(second)).toMatchObject({ kind: "accepted" });
+  await playFor(on, agent, MINUTE);
+  expect([rowOf(on, run).status, runs]).toEqual(["completed", 1]);
 });
