@@ -16,11 +16,16 @@ const world = awsWorld({ ...settingsOf("beat"), secrets: secretsOf() });
 const caches = { segments: new SegmentCache(), commits: new CommitCache() };
 const runner: Runner = { world, agentOf: agentOf(world), ...caches };
 
+interface BeatContext extends LambdaContext {
+  /** Of the function: a number, or `$LATEST` where nobody published one. */
+  readonly functionVersion: string;
+}
+
 type Beat = Extract<Task, { readonly kind: "beat" }>;
 
 /** Throws every route that does not lead to the next beat. */
-export async function handler(task: Beat, context: LambdaContext): Promise<MachineInput | Reply> {
+export async function handler(task: Beat, context: BeatContext): Promise<MachineInput | Reply> {
   const { run } = task.payload;
   const { reply } = await invocation({ world, context, run }, (own) => beat(runner, task, own));
-  return answerBeat(task, reply);
+  return answerBeat(task, { reply, code: context.functionVersion });
 }

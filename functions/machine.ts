@@ -7,11 +7,14 @@ type Beat = Extract<Task, { readonly kind: "beat" }>;
 type Rescue = Extract<Task, { readonly kind: "rescue" }>;
 
 /**
- * The input of the next beat. Any other route is thrown. An execution goes on under the definition with which
+ * The input of the next beat; `code`: the version of this one. Any other route is thrown. An execution goes on under the definition with which
  * it began. One that began before routes were errors reads the route in the reply, and its attempts do not name `died`.
  */
-export function answerBeat({ attempt }: Pick<Beat, "attempt">, reply: Reply): MachineInput | Reply {
-  return "died" in attempt ? nextInput(reply) : reply;
+export function answerBeat(
+  { attempt }: Pick<Beat, "attempt">,
+  { reply, code }: { readonly reply: Reply; readonly code: string },
+): MachineInput | Reply {
+  return "died" in attempt ? nextInput(reply, code) : reply;
 }
 
 /** A rescue as the machine asks for it: a template of its language cannot leave out what is not known. */

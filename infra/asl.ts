@@ -9,6 +9,9 @@
  * A failure of Beat is caught, and not retried by Step Functions, since a retrier hides which error it was. The machine
  * counts the tries itself, by groups (`entry.ts`), keeps what is known of a death, pauses, and enters Beat again with a
  * number that no attempt of this entry had before (schedule 24).
+ *
+ * An execution calls one published version of the function of beats; its first beat, and the first one after it was
+ * parked, call the alias `live`. So a deployment changes no run between two beats.
  */
 import { INPUT_MARK, routeErrorName } from "../src/adapters/aws/machine-input.ts";
 import { TIMES } from "../src/protocol/limits.ts";
@@ -33,7 +36,7 @@ export interface Catcher {
 export interface TaskState {
   readonly Type: "Task";
   readonly Resource: string;
-  readonly Parameters: { readonly FunctionName: string; readonly Payload: Template };
+  readonly Parameters: { readonly FunctionName: string; readonly "Qualifier.$"?: string; readonly Payload: Template };
   readonly TimeoutSeconds?: number;
   readonly TimeoutSecondsPath?: string;
   readonly ResultSelector?: Template;
@@ -125,7 +128,11 @@ function routesOf(options: MachineOptions): States<Exclude<StateName, Failing>> 
     Beat: {
       Type: "Task",
       Resource: INVOKE,
-      Parameters: { FunctionName: functions.beat, Payload: { kind: "beat", payload: PAYLOAD, attempt: ATTEMPT } },
+      Parameters: {
+        FunctionName: functions.beat,
+        "Qualifier.$": "$.code",
+        Payload: { kind: "beat", payload: PAYLOAD, attempt: ATTEMPT },
+      },
       TimeoutSeconds: beatSeconds + TASK_MARGIN_SECONDS,
       OutputPath: "$.Payload",
       Retry: [TURNED_AWAY],
@@ -228,6 +235,7 @@ const counting = (died: string): PassState => ({
   Type: "Pass",
   Parameters: {
     ...PAYLOAD,
+    "code.$": "$.code",
     "tries.$": `States.MathAdd($.tries, ${RETRY_GROUP})`,
     "died.$": died,
     "seconds.$": "States.MathRandom($.backoff, States.MathAdd($.backoff, $.backoff))",

@@ -1,4 +1,5 @@
 /** The functions: bundles that were made before, each with its own role, and the stream that calls the clean-up. */
+import { LIVE } from "../src/adapters/aws/machine-input.ts";
 import { TABLE } from "../src/adapters/aws/schema.ts";
 import { environmentOf } from "./environment.ts";
 import { statementsOf } from "./grants.ts";
@@ -36,6 +37,8 @@ function createFunction(site: Site, fn: FunctionName): sst.aws.Function {
     memory: `${isBeat ? options.memoryMb : SMALL_MB} MB`,
     logging: { retention: options.logRetention, format: "json" },
     dev: false,
+    // Executions call one version as long as they last. Those of deployments before this one stay.
+    ...(isBeat ? { versioning: true } : {}),
     permissions: statementsOf(fn, names, plan.secrets),
     ...(isBeat && options.concurrencyMax !== null ? { concurrency: { reserved: options.concurrencyMax } } : {}),
     transform: {
@@ -48,6 +51,17 @@ function createFunction(site: Site, fn: FunctionName): sst.aws.Function {
       // What SST adds serves its links, which no function of ours has.
       function: { environment: { variables: environmentOf(fn, site) } },
     },
+  });
+}
+
+/** Executions that begin now belong to the version that was published last. */
+export function publishBeat({ beat }: Functions): aws.lambda.Alias {
+  const { name, version } = beat.nodes.function;
+  return new aws.lambda.Alias("BeatLive", {
+    name: LIVE,
+    description: "cairn: the version of new executions",
+    functionName: name,
+    functionVersion: version,
   });
 }
 

@@ -1,11 +1,12 @@
 /** The state machine: the definition that the chain's own table makes, under a fixed name. */
 import { definitionOf } from "./asl.ts";
-import type { Functions } from "./functions.ts";
+import { type Functions, publishBeat } from "./functions.ts";
 import { machineTimesOf } from "./plan.ts";
 import type { Site } from "./site.ts";
 
 export function createMachine({ names, plan }: Site, functions: Functions): aws.sfn.StateMachine {
   const { beat, park, sweep } = functions;
+  const live = publishBeat(functions);
   const role = new aws.iam.Role("MachineRole", {
     name: `${names.prefix}-machine`,
     assumeRolePolicy: aws.iam.assumeRolePolicyForPrincipal({ Service: "states.amazonaws.com" }),
@@ -15,7 +16,12 @@ export function createMachine({ names, plan }: Site, functions: Functions): aws.
     role: role.name,
     policy: $jsonStringify({
       Version: "2012-10-17",
-      Statement: [{ Effect: "Allow", Action: ["lambda:InvokeFunction"], Resource: [beat.arn, park.arn, sweep.arn] }],
+      Statement: [
+        {
+          ...{ Effect: "Allow", Action: ["lambda:InvokeFunction"] },
+          Resource: [beat.arn, $interpolate`${beat.arn}:*`, park.arn, sweep.arn],
+        },
+      ],
     }),
   });
   const definition = $resolve([beat.arn, park.arn, sweep.arn]).apply(([beatArn, parkArn, sweepArn]) =>
@@ -29,6 +35,6 @@ export function createMachine({ names, plan }: Site, functions: Functions): aws.
   return new aws.sfn.StateMachine(
     "Machine",
     { name: names.prefix, type: "STANDARD", roleArn: role.arn, definition },
-    { dependsOn: [policy] },
+    { dependsOn: [policy, live] },
   );
 }

@@ -30,8 +30,10 @@ export function computedOf({ type, name, inputs }: Asked, place: Place): Compute
     case "aws:lambda/function:Function": {
       const fn = arn("lambda", `function:${own}`);
       const invokeArn = `arn:${partition}:apigateway:${region}:lambda:path/2015-03-31/functions/${fn}/invocations`;
-      return { arn: fn, invokeArn, id: own };
+      return { arn: fn, invokeArn, id: own, version: reference("version") };
     }
+    case "aws:lambda/alias:Alias":
+      return { arn: arn("lambda", `function:${text("functionName")}:${own}`) };
     case "aws:iam/role:Role":
       return { arn: `arn:${partition}:iam::${account}:role/${own}`, id: own };
     case "aws:sqs/queue:Queue":

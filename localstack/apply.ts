@@ -32,6 +32,7 @@ export const KINDS: Readonly<Record<string, Kind>> = {
   "aws:dynamodb/tableItem:TableItem": table.tableItem,
   "aws:iam/role:Role": identity.role,
   "aws:iam/rolePolicy:RolePolicy": identity.rolePolicy,
+  "aws:lambda/alias:Alias": functions.alias,
   "aws:lambda/eventSourceMapping:EventSourceMapping": functions.eventSource,
   "aws:lambda/function:Function": functions.fn,
   "aws:lambda/functionEventInvokeConfig:FunctionEventInvokeConfig": functions.givenUp,

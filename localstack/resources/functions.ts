@@ -8,18 +8,22 @@ import { GetObjectCommand } from "@aws-sdk/client-s3";
 import {
   AddPermissionCommand,
   type Architecture,
+  CreateAliasCommand,
   CreateEventSourceMappingCommand,
   CreateFunctionCommand,
   type EventSourcePosition,
   type FunctionConfiguration,
   type FunctionResponseType,
+  GetAliasCommand,
   GetFunctionConfigurationCommand,
   ListEventSourceMappingsCommand,
   PutFunctionEventInvokeConfigCommand,
   type LogFormat,
+  PublishVersionCommand,
   PutFunctionConcurrencyCommand,
   RemovePermissionCommand,
   type Runtime,
+  UpdateAliasCommand,
   UpdateFunctionCodeCommand,
   UpdateFunctionConfigurationCommand,
   waitUntilFunctionActiveV2,
@@ -37,7 +41,7 @@ const inputs = z.strictObject({
   runtime: z.custom<Runtime>((given) => typeof given === "string"),
   architectures: z.array(z.custom<Architecture>((given) => typeof given === "string")),
   packageType: z.literal("Zip"),
-  publish: z.literal(false),
+  publish: z.boolean(),
   s3Bucket: z.string(),
   s3Key: z.string(),
   timeout: z.int(),
@@ -60,20 +64,39 @@ export const fn = kind(inputs, async (of, { clients, later }) => {
   const asked = functions.send(new GetFunctionConfigurationCommand({ FunctionName }));
   const known = await found(asked, "ResourceNotFoundException");
   if (known === null) {
-    const { packageType: PackageType, publish: Publish, architectures: Architectures } = of;
-    const made = { ...settings, PackageType, Publish, Architectures, Code: code };
+    const { packageType: PackageType, architectures: Architectures } = of;
+    const made = { ...settings, PackageType, Architectures, Code: code };
     await functions.send(new CreateFunctionCommand({ FunctionName, ...made }));
-    later(async () => void (await waitUntilFunctionActiveV2({ client: functions, ...WAIT }, { FunctionName })));
-  } else {
-    later(() => update(clients, { of, known, code, settings }));
   }
+  const change = async (): Promise<void> => {
+    if (known === null) await waitUntilFunctionActiveV2({ client: functions, ...WAIT }, { FunctionName });
+    else await update(clients, { of, known, code, settings });
+  };
+  if (!of.publish) later(change);
   const { reservedConcurrentExecutions: most } = of;
   if (most !== undefined) {
     const ReservedConcurrentExecutions = most;
     await functions.send(new PutFunctionConcurrencyCommand({ FunctionName, ReservedConcurrentExecutions }));
   }
-  return { name: FunctionName, id: FunctionName };
+  const told = { name: FunctionName, id: FunctionName };
+  if (!of.publish) return told;
+  await change();
+  // Where nothing has changed since it answers with the version that is there.
+  const { Version = "" } = await functions.send(new PublishVersionCommand({ FunctionName }));
+  return { ...told, version: Version };
 });
+
+export const alias = kind(
+  z.strictObject({ name: z.string(), description: z.string(), functionName: z.string(), functionVersion: z.string() }),
+  async (of, { clients: { functions } }) => {
+    const at = { FunctionName: of.functionName, Name: of.name };
+    const to = { ...at, Description: of.description, FunctionVersion: of.functionVersion };
+    const known = await found(functions.send(new GetAliasCommand(at)), "ResourceNotFoundException");
+    if (known === null) await functions.send(new CreateAliasCommand(to));
+    else await functions.send(new UpdateAliasCommand(to));
+    return {};
+  },
+);
 
 const WAIT = { maxWaitTime: 60, minDelay: 0.2, maxDelay: 1 };
 

@@ -20,9 +20,19 @@ export const MACHINE: readonly Mutant[] = [
   off(101, "an outage is taken for the death", { file: ASL, from: 'counting("$.died")', to: 'counting("$.tries")' }),
   off(101, "a death leaves no trace", { file: ASL, from: 'Died: counting("$.tries")', to: 'Died: counting("$.died")' }),
   by("tries of an entry are not counted", "States.MathAdd($.tries, ${RETRY_GROUP})", "States.MathAdd($.tries, 0)"),
+  elsewhere("a run that was parked goes on with the code that it waited under", "src/adapters/aws/machine-input.ts", {
+    from: '=== "Park" ? LIVE : code',
+    to: '=== "Renew" ? LIVE : code',
+    killedBy: "test/infra/machine.test.ts",
+  }),
+  elsewhere("a deployment changes the code between two beats", "src/adapters/aws/machine-input.ts", {
+    from: "return firstInput(reply, code);",
+    to: "return firstInput(reply);",
+    killedBy: "test/infra/machine.test.ts",
+  }),
   elsewhere("every execution is answered by errors", "functions/machine.ts", {
-    from: '"died" in attempt ? nextInput(reply) : reply',
-    to: "nextInput(reply)",
+    from: '"died" in attempt ? nextInput(reply, code) : reply',
+    to: "nextInput(reply, code)",
     killedBy: "test/infra/machine.test.ts",
   }),
   elsewhere("a task that met a store that does not answer tells no operator", "functions/invocation.ts", {

@@ -100,6 +100,32 @@ export const OUTAGES: readonly Mutant[] = [
     changes: [
       { file: LET_GO, from: "found?.epoch === row.epoch && found.version", to: "found !== null && found.version" },
     ],
-    killedBy: SIMULATION,
+    killedBy: { kind: "tests", file: "test/unit/let-go.test.ts" },
+  },
+  {
+    name: "a mark is taken back although the call left",
+    changes: [{ file: CALLS, from: 'own: "left" };', to: 'own: "marked" };' }],
+    killedBy: { kind: "tests", file: "test/unit/let-go.test.ts" },
+  },
+  {
+    name: "what was dropped of the inbox counts as read",
+    changes: [{ file: "src/runner/active-run.ts", from: "    this.stirsRead = this.#row.stirsSeen;\n", to: "" }],
+    killedBy: { kind: "tests", file: "test/unit/let-go.test.ts" },
+  },
+  {
+    name: "a store that has been away for hours is tried every two seconds",
+    changes: [{ file: LET_GO, from: "(now - storeOutage.since) / 2", to: "0" }],
+    killedBy: { kind: "tests", file: "test/unit/let-go.test.ts" },
+  },
+  {
+    name: "a new supervisor waits for the rest of a pause",
+    changes: [
+      {
+        file: "src/adapters/local/executions.ts",
+        from: "for (const execution of table.backingOff())",
+        to: "for (const execution of table.backingOff().slice(0, 0))",
+      },
+    ],
+    killedBy: { kind: "tests", file: "test/unit/local-executions.test.ts" },
   },
 ];

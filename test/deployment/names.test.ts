@@ -2,10 +2,11 @@
 import { expect, test } from "vitest";
 import { type Deployed, STAGES, deployed } from "./deployed.ts";
 
-/** They lie in something that has such a name: a role, a group of schedules. */
+/** They lie in something that has such a name: a role, a group of schedules, a function. */
 const WITHIN: Readonly<Record<string, string>> = {
   "aws:iam/rolePolicy:RolePolicy": "role",
   "aws:scheduler/schedule:Schedule": "groupName",
+  "aws:lambda/alias:Alias": "functionName",
 };
 
 const NAMING = ["name", "bucket", "dashboardName", "tableName"];

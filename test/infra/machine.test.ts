@@ -93,10 +93,32 @@ describe("a beat that fails", () => {
   });
 });
 
+describe("the version that an execution calls", () => {
+  const codeOf = ({ task }: Running): unknown => task?.code;
+
+  test("is that of its first beat, whatever is deployed between its beats, waits and failures", () => {
+    const first = begin();
+    expect(codeOf(first)).toBe("live");
+    const second = went(first, { route: "beat", epoch: 2 });
+    expect(codeOf(second)).toBe("7");
+    const failed = second.end({ error: "Runtime.ExitError" }).end({ error: "StoreUnreachable" });
+    expect([failed.state, codeOf(failed)]).toEqual(["Beat", "7"]);
+    expect(codeOf(went(failed, { route: "wait", epoch: 4, seconds: 60 }))).toBe("7");
+  });
+
+  test("is the newest one after the run was parked, for it may have waited for that", () => {
+    const parked = went(went(begin(), { route: "beat", epoch: 2 }), { route: "park", epoch: 4, seconds: 60 });
+    expect(parked.state).toBe("Park");
+    expect(codeOf(parked.end({ answer: null }))).toBe("live");
+    expect(codeOf(parked.end({ error: "States.Timeout" }))).toBe("live");
+  });
+});
+
 describe("what a beat answers", () => {
   test("an execution of the definition before this one hears the reply, whatever its route", () => {
     const old = { attempt: { execution: "x", epoch: 0, retry: 0 } };
-    for (const route of ROUTES) expect(answerBeat(old, reply({ route }))).toEqual(reply({ route }));
+    for (const route of ROUTES)
+      expect(answerBeat(old, { reply: reply({ route }), code: "7" })).toEqual(reply({ route }));
   });
 
   test("a rescue of such an execution names no death", () => {
@@ -109,11 +131,11 @@ describe("what a beat answers", () => {
   });
 
   test("a route is short in a log, and says that it is no failure", () => {
-    const { message, stack } = new RouteError(reply({ route: "park", seconds: 2_592_000, epoch: 123_456 }));
+    const { message, stack } = new RouteError(reply({ route: "park", seconds: 2_592_000, epoch: 123_456 }), "123456");
     expect(message).toMatch(/^no failure, but the route park ~[\w+/=]+~$/);
     expect(message.length).toBeLessThan(300);
     expect(stack).toBe("CairnPark");
-    expect(new RouteError(reply({ route: "done" })).message).toBe("no failure, but the route done");
+    expect(new RouteError(reply({ route: "done" }), "7").message).toBe("no failure, but the route done");
   });
 });
 

@@ -22,7 +22,9 @@ export const begin = (of: { readonly from?: Definition; readonly draw?: () => nu
 /** What the function of a beat returns or throws, as the machine sees it. */
 export function outcomeOf(answer: Reply): Outcome {
   try {
-    return { answer: answerBeat({ attempt: { execution: "", epoch: 0, retry: 0, died: null } }, answer) };
+    return {
+      answer: answerBeat({ attempt: { execution: "", epoch: 0, retry: 0, died: null } }, { reply: answer, code: "7" }),
+    };
   } catch (error) {
     const { name, message } = error as Error;
     return { error: name, message };

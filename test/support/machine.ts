@@ -9,6 +9,8 @@ export interface Task {
   readonly state: StateName;
   /** What its function is invoked with. */
   readonly event: unknown;
+  /** Which of its versions; null: whichever is there. */
+  readonly code: unknown;
 }
 
 /** `error`: the name by which it failed. */
@@ -62,10 +64,14 @@ function running(place: Place): Running {
   }
   return {
     state: place.state,
-    task: { state: place.state, event: filled(state.Parameters.Payload, place) },
+    task: { state: place.state, event: filled(state.Parameters.Payload, place), code: qualifierOf(place, state) },
     waited: place.waited,
     end: (outcome) => running("error" in outcome ? failed(place, state, outcome) : done(place, state, outcome.answer)),
   };
+}
+
+function qualifierOf(place: Place, { Parameters: { "Qualifier.$": path } }: TaskState): unknown {
+  return path === undefined ? null : at(place.input, path);
 }
 
 const stateOf = ({ definition, state }: Place): MachineState => definition.States[state];

@@ -3,6 +3,7 @@ import { expect, test } from "vitest";
 import { sqliteChain } from "../../src/adapters/local/chain.ts";
 import type { Store } from "../../src/adapters/local/database.ts";
 import { type Executions, executionsOf } from "../../src/adapters/local/executions.ts";
+import { failed } from "../../src/protocol/execution.ts";
 import { executionName } from "../../src/protocol/ids.ts";
 import { runTask } from "../../src/runner/chain-tasks.ts";
 import { attempt, bench, begin, runnerOf } from "../support/drive.ts";
@@ -53,6 +54,22 @@ test("one that is out, or pauses, when its supervisor dies keeps no other from g
   const after = executionsOf(open(store.dir));
   after.recover({ now: NOW + 9, limits: LIMITS });
   expect(leaving(after)).toEqual(["local-b"]);
+});
+
+test("one that pauses after failures leaves at once under a new supervisor, and one that waits does not", () => {
+  const { executions } = two();
+  const later = { now: NOW + 9, limits: LIMITS, atOnce: false, isDeath: false };
+  for (let tries = 0; tries < 4; tries += 1) {
+    const out = executions.begin("a", NOW + tries * 300_000);
+    if (out !== null) executions.settle(out, (it) => failed(it, { ...later, now: NOW + tries * 300_000 }));
+  }
+  const waiting = executions.begin("b", NOW + 9);
+  if (waiting !== null) executions.settle(waiting, (it) => ({ ...it, stage: "waiting", readyAt: NOW + 3_600_000 }));
+  const now = NOW + 3 * 300_000 + 1;
+  expect(executions.firstReady(now)).toBeNull();
+  executions.recover({ now, limits: LIMITS });
+  expect(executions.begin("b", now)).toBeNull();
+  expect(executions.begin("a", now)).toMatchObject({ stage: "trying", retry: 4_000 });
 });
 
 test("the answer to an attempt of it moves nothing, and its token wakes nothing", () => {

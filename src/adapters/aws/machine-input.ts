@@ -14,12 +14,21 @@ export interface MachineInput extends Payload {
   readonly died: number | null;
   /** Seconds: the shortest pause after the next failure. */
   readonly backoff: number;
+  /**
+   * The published version of the beat function that this execution calls. Its first beat calls the alias; that beat learns
+   * which version it is, and those that follow call the same one, whatever is deployed meanwhile. A run that was parked may
+   * have waited for other code, or for a month: it calls the alias again.
+   */
+  readonly code: string;
 }
 
+/** The alias of the version to which executions that begin now belong. */
+export const LIVE = "live";
+
 /** The input of an entry of Beat that no attempt was made of. The definition reads every field of it. */
-export const firstInput = ({ run, born, chain, epoch }: Payload): MachineInput => ({
+export const firstInput = ({ run, born, chain, epoch }: Payload, code = LIVE): MachineInput => ({
   ...{ run, born, chain, epoch },
-  ...{ tries: 0, died: null, backoff: 1 },
+  ...{ tries: 0, died: null, backoff: 1, code },
 });
 
 /** What the name of every route's error begins with, and of no other error. */
@@ -35,9 +44,10 @@ export const INPUT_MARK = "~";
 export class RouteError extends Error {
   override readonly name: string;
 
-  constructor(reply: Reply) {
+  constructor(reply: Reply, code: string) {
     const { route, seconds } = reply;
-    const input = Buffer.from(JSON.stringify({ ...firstInput(reply), seconds })).toString("base64");
+    const next = AFTER_BEAT[route] === "Park" ? LIVE : code;
+    const input = Buffer.from(JSON.stringify({ ...firstInput(reply, next), seconds })).toString("base64");
     const isEnd = AFTER_BEAT[route] === "End";
     super(`no failure, but the route ${route}${isEnd ? "" : ` ${INPUT_MARK}${input}${INPUT_MARK}`}`);
     this.name = routeErrorName(AFTER_BEAT[route]);
@@ -46,8 +56,8 @@ export class RouteError extends Error {
   }
 }
 
-/** The input of the next beat. Throws any other route. */
-export function nextInput(reply: Reply): MachineInput {
-  if (AFTER_BEAT[reply.route] !== "Beat") throw new RouteError(reply);
-  return firstInput(reply);
+/** The input of the next beat, which the same version does. Throws any other route. */
+export function nextInput(reply: Reply, code: string): MachineInput {
+  if (AFTER_BEAT[reply.route] !== "Beat") throw new RouteError(reply, code);
+  return firstInput(reply, code);
 }
