@@ -128,11 +128,7 @@ function routesOf(options: MachineOptions): States<Exclude<StateName, Failing>> 
     Beat: {
       Type: "Task",
       Resource: INVOKE,
-      Parameters: {
-        FunctionName: functions.beat,
-        "Qualifier.$": "$.code",
-        Payload: { kind: "beat", payload: PAYLOAD, attempt: ATTEMPT },
-      },
+      Parameters: { FunctionName: functions.beat, "Qualifier.$": "$.code", Payload: BEAT },
       TimeoutSeconds: beatSeconds + TASK_MARGIN_SECONDS,
       OutputPath: "$.Payload",
       Retry: [TURNED_AWAY],
@@ -211,6 +207,8 @@ const ENTRY: Template = { "execution.$": "$$.Execution.Name", "epoch.$": "$.epoc
 
 /** Within a group of tries the retries count that Step Functions makes by itself. */
 const ATTEMPT: Template = { ...ENTRY, "retry.$": "States.MathAdd($.tries, $$.State.RetryCount)", "died.$": "$.died" };
+
+const BEAT: Template = { kind: "beat", payload: PAYLOAD, attempt: ATTEMPT };
 
 const PARK_ATTEMPT: Template = { ...ENTRY, "retry.$": "$$.State.RetryCount", died: null };
 

@@ -1,7 +1,7 @@
 /** A row that cannot be decoded: its run is left alone, and no other run is any worse off for it. */
 import type { Page } from "../ports/run-table.ts";
 import { type Case, must, mustBe, mustEqual, rowOf } from "./case.ts";
-import { LEASE_MS, NOW, type RunTableWorld, subject, words } from "./run.ts";
+import { LEASE_MS, NOW, type RunTableWorld, allOf, subject, words } from "./run.ts";
 
 export const damageCases: readonly Case<RunTableWorld>[] = [
   {
@@ -82,17 +82,3 @@ export const damageCases: readonly Case<RunTableWorld>[] = [
 ];
 
 const codeOf = (error: unknown): unknown => (error instanceof Error && "code" in error ? error.code : null);
-
-/** Whose rows could be decoded, and whose could not; each part in the order of the pages. */
-async function allOf(page: (after: string | null) => Promise<Page>) {
-  const rows: string[] = [];
-  const damaged: string[] = [];
-  let after: string | null = null;
-  do {
-    const found: Page = await page(after);
-    rows.push(...found.rows.map(({ run }) => run));
-    damaged.push(...found.damaged.map(({ run }) => run));
-    after = found.next;
-  } while (after !== null);
-  return { rows, damaged: damaged.toSorted().toReversed() };
-}

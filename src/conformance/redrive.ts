@@ -2,7 +2,7 @@
 import type { Commit, Row } from "../protocol/row.ts";
 import type { Redrive } from "../protocol/row-redrive.ts";
 import { type Case, insist, must, mustBe, mustEqual, rowOf } from "./case.ts";
-import { HOUR_MS, LEASE_MS, NOW, type RunTableWorld, subject, times, words } from "./run.ts";
+import { HOUR_MS, LEASE_MS, NOW, type RunTableWorld, allOf, subject, times, words } from "./run.ts";
 
 const FAILED = { status: "failed", phase: "Failed" } as const;
 const EXPIRES = (NOW + HOUR_MS) / 1_000;
@@ -53,17 +53,28 @@ export const redriveCases: readonly Case<RunTableWorld>[] = [
       const listed = async (status: Row["status"]): Promise<readonly string[]> =>
         (await table.list({ tenant, status, limit: 9, after: null, now: NOW })).rows.map(({ run }) => run);
       mustEqual([await listed("running"), await listed("failed")], [[mine.run], []], "the lists");
-      const alive = await table.alive({ limit: 9, after: null, now: NOW });
-      must(
-        alive.rows.some(({ run }) => run === mine.run),
-        "a redriven run is among those that the sweeper looks at",
-      );
+      const alive = await allOf((after) => table.alive({ limit: 50, after, now: NOW }));
+      must(alive.rows.includes(mine.run), "a redriven run is among those that the sweeper looks at");
       await mustBe(() => table.deliver(mine.delivery(words("m"))), "delivered");
       await mustBe(() => table.claim(mine.claim({ epoch: mine.row.epoch })), "superseded");
       const held = await rowOf(() => table.claim(mine.claim({ epoch, chain })), "granted");
       mustEqual([held.epoch, held.redrive?.by], [epoch + 1, "ada"], "the claimed row");
       const row = await rowOf(() => table.commit(mine.commit(held, { release: true })), "committed");
       must(!("redrive" in row), "the first commit clears the note");
+      mustEqual(await mine.stored(), row, "the stored row");
+    },
+  },
+  {
+    name: "an outage at the first beat of a redriven run keeps the note, and the run fails no less than before",
+    run: async (world) => {
+      const mine = await failed(world);
+      const { table } = world;
+      const { epoch, chain } = await rowOf(() => table.redrive(mine.redrive()), "redriven");
+      const held = await rowOf(() => table.claim(mine.claim({ epoch, chain })), "granted");
+      const storeOutage = { store: "the objects", since: NOW };
+      const back = mine.commit(held, { ...FAILED, status: "running", release: true, storeOutage });
+      const row = await rowOf(() => table.commit(back), "committed");
+      mustEqual([row.redrive?.by, row.owner, row.storeOutage], ["ada", null, storeOutage], "the row given back");
       mustEqual(await mine.stored(), row, "the stored row");
     },
   },

@@ -3,7 +3,7 @@ import { NOTHING_SPENT } from "../core/budget.ts";
 import type { HandOver } from "../protocol/row-hand-over.ts";
 import type { Commit, Creation, Of, Park, Request, Row } from "../protocol/row.ts";
 import type { Claim } from "../protocol/row-claim.ts";
-import type { Delivery, Message, RunTable } from "../ports/run-table.ts";
+import type { Delivery, Message, Page, RunTable } from "../ports/run-table.ts";
 import { rowOf } from "./case.ts";
 
 export interface RunTableWorld {
@@ -106,3 +106,17 @@ export const words = (id: string, sentAt = NOW, text = `words of ${id}`): Messag
 
 export const times = <T>(count: number, make: (index: number) => T): readonly T[] =>
   Array.from({ length: count }, (_, index) => make(index));
+
+/** Whose rows could be decoded, and whose could not; each part in the order of the pages. */
+export async function allOf(page: (after: string | null) => Promise<Page>) {
+  const rows: string[] = [];
+  const damaged: string[] = [];
+  let after: string | null = null;
+  do {
+    const found: Page = await page(after);
+    rows.push(...found.rows.map(({ run }) => run));
+    damaged.push(...found.damaged.map(({ run }) => run));
+    after = found.next;
+  } while (after !== null);
+  return { rows, damaged: damaged.toSorted().toReversed() };
+}

@@ -69,6 +69,19 @@ const PLANTED: readonly Planted[] = [
     bend: leaving(() => ({ quietUntil: 0 })),
   },
   {
+    breach: "the note goes with a release in an outage",
+    caught: "an outage at the first beat of a redriven run",
+    bend: (table, store) => ({
+      commit: async (commit) => {
+        const outcome = await table.commit(commit);
+        if (outcome.kind !== "committed" || commit.storeOutage === null) return outcome;
+        const { redrive: _, ...row } = outcome.row;
+        store.rows.set(commit.run, row);
+        return { kind: "committed", row };
+      },
+    }),
+  },
+  {
     breach: "the note stays after a commit",
     caught: "a redriven run is claimed by its next execution",
     bend: (table, store) => ({

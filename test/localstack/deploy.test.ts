@@ -24,7 +24,8 @@ import { timeline } from "../../src/runner/look.ts";
 import { acceptUpgrade } from "../../src/runner/upgrade.ts";
 import { clerk } from "./fixtures/clerk.ts";
 import { patient } from "./fixtures/patient.ts";
-import { callsOf, ended, keysOf, laneOf, parked, rowOf, shown, started, until } from "./lane.ts";
+import { callsOf, ended, keysOf, laneOf, nameOf, parked, rowOf, shown, started } from "./lane.ts";
+import { until, versionsOf } from "./lane.ts";
 import { AGENTS, deployStacks } from "./stacks.ts";
 
 const { url } = inject("stacks");
@@ -86,6 +87,19 @@ describe("deployed again", () => {
     const accepted = await acceptUpgrade(lane.world, { run: pinned.run, by: "a test" });
     expect(accepted).toEqual({ kind: "accepted", from: "1", to: "2" });
     await expectFinished(pinned.run);
+  });
+
+  test("a run calls one version of its function until it is parked, and the newest one from then on", async () => {
+    const order = { do: "order", wrong: 0 };
+    const { run } = await started(lane, { agent: clerk, input: { steps: [order, order, ...ASK.steps, order, order] } });
+    const row = await parked(lane, run);
+    // The newest at this place is the later one of the test before.
+    await again(AGENTS);
+    await approve(run);
+    expect(await ended(lane, run)).toMatchObject({ status: "completed" });
+    const [first, before, second, after, ...others] = await versionsOf(lane, nameOf(row, 1));
+    expect([first, second, others]).toEqual(["live", "live", []]);
+    expect(Number(after)).toBeGreaterThan(Number(before));
   });
 });
 

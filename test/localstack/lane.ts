@@ -169,6 +169,16 @@ export async function statesOf(lane: Lane, execution: string): Promise<readonly 
   return events.flatMap(({ stateEnteredEventDetails }) => stateEnteredEventDetails?.name ?? []);
 }
 
+/** The versions of its function that the beats of an execution called, each as often as it was in turn. */
+export async function versionsOf(lane: Lane, execution: string): Promise<readonly string[]> {
+  const events = await historyOf(lane, execution);
+  const called = events.flatMap(({ taskScheduledEventDetails }) => {
+    const { Qualifier } = JSON.parse(taskScheduledEventDetails?.parameters ?? "{}") as { readonly Qualifier?: string };
+    return Qualifier ?? [];
+  });
+  return called.filter((version, index) => version !== called[index - 1]);
+}
+
 /** How tasks of an execution failed, without the routes of its beats, which are errors that the machine catches. */
 export async function failuresIn(lane: Lane, execution: string): Promise<readonly string[]> {
   const events = await historyOf(lane, execution);

@@ -47,7 +47,7 @@ afterAll(() => proxy.close());
 async function approve(run: string): Promise<void> {
   const [gate] = (await shown(lane, run)).gates;
   const decision = { run, gate: gate?.gate ?? "", as: "approve", args: null, by: "a test", note: null } as const;
-  expect(await decide(lane.world, decision)).toEqual({ kind: "accepted" });
+  expect(await decide(lane.world, decision)).toMatchObject({ kind: "accepted" });
 }
 
 /** Runs that all wait for approval. */
