@@ -65,7 +65,7 @@ export const redriveCases: readonly Case<RunTableWorld>[] = [
     },
   },
   {
-    name: "an outage at the first beat of a redriven run keeps the note, and the run fails no less than before",
+    name: "an outage at the first beat of a redriven run keeps the note of its redrive",
     run: async (world) => {
       const mine = await failed(world);
       const { table } = world;
