@@ -8,7 +8,8 @@ type Rescue = Extract<Task, { readonly kind: "rescue" }>;
 
 /**
  * The input of the next beat; `code`: the version of this one. Any other route is thrown. An execution goes on under the
- * definition with which it began. One that began before routes were errors reads the route in the reply, and its attempts do not name `died`.
+ * definition with which it began. One that began before routes were errors reads the route in the reply, and its attempts
+ * do not name `died`.
  */
 export function answerBeat(
   { attempt }: Pick<Beat, "attempt">,
