@@ -7,7 +7,7 @@
  */
 import { AgentInvalid } from "../agent/invalid.ts";
 import { ConfigInvalid } from "../agent/config.ts";
-import { StoreInvalid, StoreTooNew } from "../adapters/local/store-errors.ts";
+import { StoreInvalid, StoreReplaced, StoreTooNew } from "../adapters/local/store-errors.ts";
 import { WorkersUnbootable } from "../adapters/local/workers.ts";
 import { StoreSupervised } from "../adapters/local/processes.ts";
 import { Unreadable } from "../codec/canonical.ts";
@@ -57,7 +57,7 @@ function troubleOf(error: unknown, argv: readonly string[]): Trouble {
     const next = commandLine(withStore(argv, "ANOTHER_DIRECTORY"));
     return { code: error.code, exit: EXIT.store, ...clausesOf(error.message), next };
   }
-  if (error instanceof StoreUnreachable) {
+  if (error instanceof StoreUnreachable || error instanceof StoreReplaced) {
     return { code: error.code, exit: EXIT.store, ...clausesOf(error.message), next: again };
   }
   if (error instanceof StoreSupervised) {

@@ -237,12 +237,16 @@ const THEIRS: ReadonlySet<string> = new Set(["json", "provider"]);
 
 const SECRET_KEY = "[redacted aws-secret-key]";
 
-/** Two names may come to be the same one. */
+/** Two names may come to be the same one. Each name counts on from where it stopped, however many come to be it. */
 function apart(fields: readonly (readonly [string, unknown])[]): readonly (readonly [string, unknown])[] {
   const names = new Set<string>();
+  const counts = new Map<string, number>();
   return fields.map(([name, value]) => {
     let free = name;
-    for (let count = 2; names.has(free); count += 1) free = `${name} ${count}`;
+    for (let count = counts.get(name) ?? 2; names.has(free); count += 1) {
+      free = `${name} ${count}`;
+      counts.set(name, count + 1);
+    }
     names.add(free);
     return [free, value];
   });

@@ -1,5 +1,7 @@
 /** Supervisors that are killed, drained, refused, or cut off from their store. */
 import { once } from "node:events";
+import { renameSync } from "node:fs";
+import { join } from "node:path";
 import { describe, expect, it, onTestFinished } from "vitest";
 import { RETRY_GROUP } from "../../src/protocol/entry.ts";
 import type { SupervisorEvent } from "../../src/adapters/local/driver.ts";
@@ -113,6 +115,25 @@ describe("supervisors", () => {
       [0, 0],
       [1, 0],
     ]);
+  });
+});
+
+describe("a store that is removed under its supervisor", () => {
+  it("stops it with its children, and nothing more is done for its runs", async () => {
+    const of = scene();
+    await of.start("held-a");
+    const { stopped } = of.supervise();
+    const outcome = stopped.then(
+      () => null,
+      (error: unknown) => error,
+    );
+    await until("it is held", () => of.noted("held-a").length === 1);
+    const worker = identify(of.noted("held-a")[0]?.pid);
+    renameSync(join(of.store.dir, "cairn.sqlite"), join(of.store.dir, "elsewhere"));
+    expect(await outcome).toMatchObject({ code: "StoreReplaced", message: expect.stringContaining("was removed") });
+    expect(isAlive(worker)).toBe(false);
+    of.go();
+    expect(of.noted("held-a")).toHaveLength(1);
   });
 });
 

@@ -1,16 +1,16 @@
 /** A store of the embedded world: how it is opened and refused, its objects, and the processes around it. */
 import { execFile, fork } from "node:child_process";
 import { once } from "node:events";
-import { chmodSync, existsSync, mkdirSync, readFileSync, readdirSync, writeFileSync } from "node:fs";
+import { chmodSync, existsSync, mkdirSync, readFileSync, readdirSync, rmSync, statSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { DatabaseSync } from "node:sqlite";
 import { fileURLToPath } from "node:url";
 import { promisify } from "node:util";
 import { describe, expect, it } from "vitest";
-import { openStore } from "../../src/adapters/local/database.ts";
+import { type Store, atomically, openStore, reaching } from "../../src/adapters/local/database.ts";
 import { sqliteObjectStore } from "../../src/adapters/local/object-store.ts";
 import { identityOf, isAlive, killIfAlive } from "../../src/adapters/local/process-identity.ts";
-import { StoreInvalid, StoreTooNew } from "../../src/adapters/local/store-errors.ts";
+import { StoreInvalid, StoreReplaced, StoreTooNew } from "../../src/adapters/local/store-errors.ts";
 import { localWorld } from "../../src/adapters/local/world.ts";
 import { limitsFor } from "../../src/protocol/limits.ts";
 import { StoreUnreachable } from "../../src/ports/world.ts";
@@ -26,6 +26,34 @@ function failureOf(act: () => unknown): Error {
 }
 
 const fileOf = (dir: string): string => join(dir, "cairn.sqlite");
+
+describe("a store that is in use", () => {
+  const write = (store: Store) => atomically(store, () => store.rows.exec("DELETE FROM executions"));
+
+  it("is written to no more once its directory is gone, or another store has its place", () => {
+    const dir = join(temporaryDir(), "store");
+    const store = open(dir);
+    write(store);
+    rmSync(dir, { recursive: true });
+    expect(failureOf(() => write(store)).message).toContain(`the store at ${dir} was removed while it was in use`);
+    const other = open(dir);
+    expect(failureOf(() => write(store))).toBeInstanceOf(StoreReplaced);
+    expect(failureOf(() => reaching(store, () => 0)).message).toContain("was replaced by another one");
+    write(other);
+  });
+
+  it("is for its owner alone, and not for git", () => {
+    const dir = join(temporaryDir(), "store");
+    open(dir);
+    const modes = ["", "cairn.sqlite", "cairn.sqlite-wal"].map((name) => statSync(join(dir, name)).mode & 0o777);
+    expect(modes).toEqual([0o700, 0o600, 0o600]);
+    expect(readFileSync(join(dir, ".gitignore"), "utf8")).toBe("*\n");
+    // A directory that was there before belongs to somebody.
+    const own = temporaryDir();
+    open(own);
+    expect(existsSync(join(own, ".gitignore"))).toBe(false);
+  });
+});
 
 describe("openStore", () => {
   it("makes a store, with its directory, and finds the same one again", () => {

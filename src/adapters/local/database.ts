@@ -8,11 +8,11 @@
  * a row that points to an object that is gone, and a beat waits for the disk once instead of twice.
  */
 import { randomBytes } from "node:crypto";
-import { linkSync, mkdirSync, rmSync, statSync } from "node:fs";
-import { join } from "node:path";
+import { closeSync, linkSync, mkdirSync, openSync, rmSync, statSync, writeFileSync } from "node:fs";
+import { dirname, join, resolve } from "node:path";
 import { DatabaseSync } from "node:sqlite";
 import { StoreUnreachable } from "../../ports/world.ts";
-import { StoreInvalid, StoreTooNew, asStoreError, fileCode, isGarbage } from "./store-errors.ts";
+import { StoreInvalid, StoreReplaced, StoreTooNew, asStoreError, fileCode, isGarbage } from "./store-errors.ts";
 
 export interface Store {
   readonly dir: string;
@@ -20,6 +20,8 @@ export interface Store {
   readonly id: string;
   readonly rows: DatabaseSync;
   readonly objects: DatabaseSync;
+  /** Throws `StoreReplaced` where the file in the directory is not the one that was opened. */
+  assertInPlace(): void;
   close(): void;
 }
 
@@ -53,18 +55,36 @@ export function openStore({ dir, create }: { readonly dir: string; readonly crea
     addColumns(rows);
     rows.exec(TOMBSTONES);
     const objects = connect("NORMAL");
-    const found = rows.prepare("SELECT value FROM meta WHERE name = 'store'").get() as { value: string };
-    return { dir, id: found.value, rows, objects, close: () => closeAll(opened) };
+    const { id, assertInPlace } = watched({ dir, file, rows });
+    return { dir, id, rows, objects, assertInPlace, close: () => closeAll(opened) };
   } catch (error) {
     closeAll(opened);
     throw asStoreError(error, dir);
   }
 }
 
+/** The id of an open store, and a look whether its file is still the one in the directory. */
+function watched({ dir, file, rows }: { readonly dir: string; readonly file: string; readonly rows: DatabaseSync }) {
+  const select = rows.prepare("SELECT value FROM meta WHERE name = 'store'");
+  const idOf = (): string => (select.get() as { readonly value: string }).value;
+  const place = (): string | null => {
+    const found = statSync(file, { bigint: true, throwIfNoEntry: false });
+    return found === undefined ? null : `${found.dev} ${found.ino}`;
+  };
+  const [id, opened] = [idOf(), place()];
+  const assertInPlace = (): void => {
+    const now = place();
+    if (now === null) throw new StoreReplaced(dir, "was removed");
+    if (now !== opened || idOf() !== id) throw new StoreReplaced(dir, "was replaced by another one");
+  };
+  return { id, assertInPlace };
+}
+
 /** Runs `access` as one transaction that nobody else writes into: what it reads is still true when it commits. */
 export function atomically<T>(store: Store, access: () => T): T {
   const { rows } = store;
   try {
+    store.assertInPlace();
     // IMMEDIATE: a transaction that first reads and then wants to write could find that it read the past.
     rows.exec("BEGIN IMMEDIATE");
     const result = access();
@@ -80,6 +100,7 @@ export function atomically<T>(store: Store, access: () => T): T {
 /** Runs a single statement, which is a transaction of its own. */
 export function reaching<T>(store: Store, access: () => T): T {
   try {
+    store.assertInPlace();
     return access();
   } catch (error) {
     throw asStoreError(error, store.dir);
@@ -103,6 +124,8 @@ function createFile(dir: string, file: string): void {
   makeDir(dir);
   const fresh = `${file}.${randomBytes(8).toString("hex")}.new`;
   try {
+    // What SQLite makes beside it is for the same people as the file itself: for its owner.
+    closeSync(openSync(fresh, "wx", 0o600));
     const db = new DatabaseSync(fresh);
     try {
       db.exec(SCHEMA);
@@ -118,12 +141,20 @@ function createFile(dir: string, file: string): void {
   }
 }
 
+/** A directory that is made for the store is for its owner alone, and nothing in it is for git. */
 function makeDir(dir: string): void {
   try {
-    mkdirSync(dir, { recursive: true });
+    mkdirSync(dirname(resolve(dir)), { recursive: true });
   } catch (error) {
-    if (fileCode(error) !== "ENOTDIR") throw error;
+    if (fileCode(error) !== "ENOTDIR" && fileCode(error) !== "EEXIST") throw error;
     throw new StoreInvalid(`${dir} lies below something that is not a directory; name another`);
+  }
+  try {
+    mkdirSync(dir, { mode: 0o700 });
+    writeFileSync(join(dir, ".gitignore"), "*\n");
+  } catch (error) {
+    // It was there, or another process has just made it.
+    if (fileCode(error) !== "EEXIST") throw error;
   }
 }
 

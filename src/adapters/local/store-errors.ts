@@ -1,7 +1,8 @@
 /**
  * What can be wrong with a store, in words for the person who meets it: what happened, why, what to do next. Callers
  * tell three cases apart. `StoreInvalid` and `StoreTooNew` are the user's to mend and nothing was touched;
- * `StoreUnreachable` may pass by itself (a disk that is emptied), so whoever drives runs waits and tries again.
+ * `StoreUnreachable` may pass by itself (a disk that is emptied), so whoever drives runs waits and tries again;
+ * `StoreReplaced` does not, so whoever is at work there ends.
  */
 import { StoreUnreachable } from "../../ports/world.ts";
 
@@ -15,6 +16,22 @@ export class StoreInvalid extends Error {
 export class StoreTooNew extends Error {
   override readonly name = "StoreTooNew";
   readonly code = "StoreTooNew";
+}
+
+/**
+ * The file was removed, or another one stands in its place, while it was in use. What was written to it from then on would
+ * be lost with it, so nothing is.
+ */
+export class StoreReplaced extends Error {
+  override readonly name = "StoreReplaced";
+  readonly code = "StoreReplaced";
+
+  constructor(dir: string, what: string) {
+    super(
+      `the store at ${dir} ${what} while it was in use, and nothing was written since; what is at work there stops: put it ` +
+        "back, or start again with the store that is there now",
+    );
+  }
 }
 
 /** SQLite's primary result codes that are about the store and not about our statements. */
