@@ -73,6 +73,23 @@ describe("driving", () => {
   });
 });
 
+describe("an agent that speaks to whoever forked its process", () => {
+  it("is not heard: each answer is its task's own, and nobody ends for it", async () => {
+    const of = scene();
+    await of.start("talks-a");
+    of.supervise();
+    await of.ended("talks-a");
+    expect(of.noted("talks-a").map(({ epoch, retry }) => [epoch, retry])).toEqual([
+      [0, 0],
+      [1, 0],
+      [2, 0],
+    ]);
+    expect(new Set(of.noted("talks-a").map(({ pid }) => pid)).size).toBe(1);
+    expect(eventsOf(of.events, "attemptFailed")).toEqual([]);
+    expect(eventsOf(of.events, "workerGone")).toEqual([]);
+  });
+});
+
 describe("an attempt that dies", () => {
   it.each([
     ["killed-a", "SIGKILL", null],
@@ -97,19 +114,22 @@ describe("an attempt that dies", () => {
     expect(ofFirst.slice(-2)).toEqual(["workerGone", "attemptFailed"]);
   });
 
-  it.each(["exits-a", "crashes-a"])("and one that has answered and must end is no death: %s", async (run) => {
-    const of = scene();
-    await of.start(run);
-    of.supervise();
-    await of.ended(run);
-    const begun = of.noted(run);
-    expect(begun.map(({ epoch, retry }) => ({ epoch, retry }))).toEqual([
-      { epoch: 0, retry: 0 },
-      { epoch: 1, retry: 0 },
-    ]);
-    expect(begun[0]?.pid).not.toBe(begun[1]?.pid);
-    expect(eventsOf(of.events, "attemptFailed")).toEqual([]);
-  });
+  it.each(["exits-a", "crashes-a", "crashesOddly-a"])(
+    "and one that has answered and must end is no death: %s",
+    async (run) => {
+      const of = scene();
+      await of.start(run);
+      of.supervise();
+      await of.ended(run);
+      const begun = of.noted(run);
+      expect(begun.map(({ epoch, retry }) => ({ epoch, retry }))).toEqual([
+        { epoch: 0, retry: 0 },
+        { epoch: 1, retry: 0 },
+      ]);
+      expect(begun[0]?.pid).not.toBe(begun[1]?.pid);
+      expect(eventsOf(of.events, "attemptFailed")).toEqual([]);
+    },
+  );
 
   it("takes along what its tools started", async () => {
     const of = scene();

@@ -21,20 +21,52 @@ import type { FromChild, TaskError, ToChild } from "./wire.ts";
 export function serveTasks(run: RunTask, clean: (text: string) => string = (text) => text): void {
   if (process.send === undefined) throw new Error("serveTasks serves a supervisor: fork this module, do not run it");
   const drain = new AbortController();
+  const channel = takeChannel((message) => {
+    if (message.kind === "drain") drain.abort();
+    else void serve(run, { ...message, drain: drain.signal, clean, channel });
+  });
+  // Whoever closes them closes them for all; what is printed then is lost, and nothing else.
+  for (const stream of [process.stdout, process.stderr]) stream.on("error", () => {});
   process.on("disconnect", end);
   // Whoever sends these to all processes means the supervisor, and that decides what they mean for a child.
   for (const signal of ["SIGINT", "SIGTERM", "SIGHUP"]) process.on(signal, () => {});
   // Left behind by a task that is over, perhaps of another run: the task in hand is not to blame, and goes on.
   process.on("uncaughtException", (error: unknown) => {
-    process.stderr.write(`uncaught error in worker ${process.pid}: ${clean(stackOf(error) ?? sentenceOf(error))}\n`);
+    complain(`uncaught error in worker ${process.pid}: ${clean(stackOf(error) ?? sentenceOf(error))}`);
     if (inHand === 0) exit();
     isSpent = true;
   });
-  process.on("message", (message: ToChild) => {
-    if (message.kind === "drain") drain.abort();
-    else void serve(run, { ...message, drain: drain.signal, clean });
-  });
-  say({ kind: "ready" });
+  channel({ kind: "ready" });
+}
+
+/** Says it to the supervisor; `then` is called when the message has left, or cannot. */
+type Channel = (message: FromChild, then?: () => void) => void;
+
+/**
+ * The channel is the supervisor's and ours. For code of agents this process looks like one that nobody forked: many a module
+ * says "ready" to whoever did, and means another supervisor of processes.
+ */
+function takeChannel(onMessage: (message: ToChild) => void): Channel {
+  const send: unknown = Reflect.get(process, "send");
+  const emit = process.emit.bind(process) as (name: string, ...of: unknown[]) => boolean;
+  // Without somebody who listens Node keeps messages back.
+  process.on("message", () => {});
+  process.emit = ((name: string, ...of: unknown[]): boolean => {
+    if (name !== "message") return emit(name, ...of);
+    onMessage(of[0] as ToChild);
+    return true;
+  }) as typeof process.emit;
+  Reflect.deleteProperty(process, "send");
+  return (message, then = () => {}) =>
+    void Reflect.apply(send as Channel, process, [message, undefined, undefined, then]);
+}
+
+function complain(line: string): void {
+  try {
+    process.stderr.write(`${line}\n`);
+  } catch {
+    // Nobody can be told.
+  }
 }
 
 /** Tasks that are not answered yet, and whether something of an earlier one came to light. */
@@ -46,20 +78,21 @@ async function serve(
   of: Extract<ToChild, { readonly kind: "task" }> & {
     readonly drain: AbortSignal;
     readonly clean: (text: string) => string;
+    readonly channel: Channel;
   },
 ): Promise<void> {
-  const { task, deadline, drain, clean } = of;
+  const { secret, task, deadline, drain, clean, channel } = of;
   const spare = systemClock.after(deadline - systemClock.now(), end);
   try {
     inHand += 1;
     const done = await run(task, { deadline, drain });
     const result: TaskResult = isSpent && done.kind === "beat" ? { kind: "exit", reply: done.reply } : done;
     spare();
-    say({ kind: "answered", result }, result.kind === "exit" ? exit : undefined);
+    channel({ kind: "answered", secret, result }, result.kind === "exit" ? exit : undefined);
     inHand -= 1;
   } catch (error) {
     const told = taskError(error);
-    say({ kind: "failed", error: { ...told, message: clean(told.message) } }, exit);
+    channel({ kind: "failed", secret, error: { ...told, message: clean(told.message) } }, exit);
   }
 }
 
@@ -69,11 +102,6 @@ const exit = (): never => process.exit(1);
 function end(): never {
   killGroup(process.pid);
   return exit();
-}
-
-/** `then` is called when the message has left, or cannot. */
-function say(message: FromChild, then: () => void = () => {}): void {
-  process.send?.(message, undefined, undefined, then);
 }
 
 /** Of anything that can be thrown, also where reading it throws. */

@@ -6,11 +6,12 @@
  * beside what is left of it.
  */
 import { type ChildProcess, fork } from "node:child_process";
+import { randomBytes } from "node:crypto";
 import type { Task, TaskResult } from "../../protocol/chain.ts";
 import type { Clock } from "../../ports/world.ts";
 import type { Answer } from "../../protocol/execution.ts";
 import { type ProcessIdentity, identityOf, killGroup } from "./process-identity.ts";
-import type { FromChild, TaskError, ToChild } from "./wire.ts";
+import { type FromChild, type TaskError, type ToChild, heardFrom } from "./wire.ts";
 
 /** How a child is started: a module that calls `serveTasks`. */
 export interface WorkerOptions {
@@ -53,11 +54,16 @@ interface Work {
   readonly onEnd: (end: TaskEnd) => void;
 }
 
+interface Sent extends Work {
+  /** Whoever answers has to know it. */
+  readonly secret: string;
+}
+
 export interface Worker {
   readonly child: ChildProcess;
   readonly identity: ProcessIdentity;
   isReady: boolean;
-  work: Work | null;
+  work: Sent | null;
   /** It gets no other task. */
   leaving: Leaving | null;
   /** Takes back the kill at its deadline, or at the end of its boot. */
@@ -107,7 +113,9 @@ export function createPool(options: PoolOptions): Pool {
   const spawn = (): Worker => {
     const worker = spawnWorker(options);
     pool.add(worker);
-    worker.child.on("message", (message: FromChild) => {
+    worker.child.on("message", (given: unknown) => {
+      const message = heardFrom(given);
+      if (message === null) return;
       if (message.kind === "ready") bootFailures = 0;
       hear(worker, { message, options });
       if (draining && worker.work === null) leave(worker, DRAINED);
@@ -128,8 +136,8 @@ export function createPool(options: PoolOptions): Pool {
     free: () => idle().length + workers - pool.size,
     take: () => idle()[0] ?? spawn(),
     run: (worker, work) => {
-      worker.work = work;
-      if (worker.isReady) send(worker, { work, options });
+      worker.work = { ...work, secret: randomBytes(16).toString("hex") };
+      if (worker.isReady) send(worker, { work: worker.work, options });
     },
     drain: async (graceMs) => {
       draining = true;
@@ -185,11 +193,12 @@ function spawnWorker(options: PoolOptions): Worker {
 }
 
 /** Hands over the task. Its time begins now. */
-function send(worker: Worker, of: { readonly work: Work; readonly options: PoolOptions }): void {
+function send(worker: Worker, of: { readonly work: Sent; readonly options: PoolOptions }): void {
   const { work, options } = of;
   const { clock, beatMs } = options;
   killAfter(worker, { ms: beatMs, how: "killed at its deadline", options });
-  tell(worker, { kind: "task", task: work.task, deadline: clock.now() + beatMs });
+  const { secret, task } = work;
+  tell(worker, { kind: "task", secret, task, deadline: clock.now() + beatMs });
 }
 
 function killAfter(
@@ -204,12 +213,16 @@ function hear(worker: Worker, of: { readonly message: FromChild; readonly option
   const { message, options } = of;
   const { work } = worker;
   if (message.kind === "ready") {
+    // Once: what says so later is code of an agent, which says it to another supervisor of processes.
+    if (worker.isReady) return;
     worker.isReady = true;
     worker.spare();
     if (work !== null) send(worker, { work, options });
+  } else if (message.secret !== work?.secret) {
+    return;
   } else if (message.kind === "failed") {
     leave(worker, { how: "the task threw", error: message.error });
-  } else if (work !== null && worker.leaving === null) {
+  } else if (worker.leaving === null) {
     conclude(worker, { work, result: message.result });
   }
 }
