@@ -44,7 +44,7 @@ export const BATCHES: readonly Mutant[] = [
   {
     name: "results: a call acts in a later invocation of its warm process",
     changes: [{ file: "src/runner/beat.ts", from: "invocation.mustEnd?.();", to: "void 0;" }],
-    killedBy: { kind: "tests", file: "test/simulation/simulation.test.ts", test: "pinned: s592" },
+    killedBy: { kind: "tests", file: "test/unit/runner-batch-fails.test.ts" },
   },
   without("two commits are under way at once", BATCH_TEST, {
     file: BATCH,

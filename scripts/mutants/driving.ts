@@ -20,7 +20,7 @@ export const DRIVING: readonly Mutant[] = [
   off(6, "an error taken for fenced", {
     file: ACTIVE_RUN,
     from: "() => this.world.table.commit(commit),",
-    to: 'async () => {\n        const told = await this.world.table.commit(commit);\n        return told.kind === "ambiguous" ? { kind: "fenced", row } : told;\n      },',
+    to: 'async () => {\n        const told = await this.world.table.commit(commit);\n        return told.kind === "ambiguous" ? { kind: "fenced", row: this.#row } : told;\n      },',
   }),
   off(7, "one's own name not looked for in a refusal", {
     file: "src/runner/certain.ts",

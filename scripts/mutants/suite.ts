@@ -3,6 +3,7 @@ import { spawn } from "node:child_process";
 import { readFileSync, readdirSync } from "node:fs";
 import { join } from "node:path";
 import { ROOT } from "./copy.ts";
+import { killGroup } from "../../src/adapters/local/process-identity.ts";
 import type { Suite } from "./mutant.ts";
 
 /** A suite that hangs says nothing. */
@@ -52,7 +53,10 @@ export async function play(suite: Suite, dir: string): Promise<Noticed> {
   return { kind: "failed", by: /^s\d+: (\w+): /m.exec(said)?.[1] ?? "" };
 }
 
-/** Everything that it says, without colours. It is nobody's worker, also where a test started the hunt. */
+/**
+ * Everything that it says, without colours. It is nobody's worker, also where a test started the hunt. What it leaves behind
+ * ends with it: a broken rule may well be an endless loop, which would take a core from all that follow.
+ */
 function end(
   dir: string,
   words: readonly string[],
@@ -60,10 +64,18 @@ function end(
   const { promise, resolve, reject } = Promise.withResolvers<{ status: number | null; said: string }>();
   const outer = Object.entries(process.env).filter(([name]) => !name.startsWith("VITEST"));
   const env = { ...Object.fromEntries(outer), NO_COLOR: "1" };
-  const child = spawn(process.execPath, words, { cwd: dir, env, timeout: SUITE_MS, stdio: ["ignore", "pipe", "pipe"] });
+  const child = spawn(process.execPath, words, { cwd: dir, env, detached: true, stdio: ["ignore", "pipe", "pipe"] });
+  const killAll = (): void => {
+    if (child.pid !== undefined) killGroup(child.pid);
+  };
+  const late = setTimeout(killAll, SUITE_MS);
   let said = "";
   for (const stream of [child.stdout, child.stderr]) stream.on("data", (part: Buffer) => (said += part.toString()));
   child.on("error", reject);
-  child.on("close", (status) => resolve({ status, said }));
+  child.on("exit", killAll);
+  child.on("close", (status) => {
+    clearTimeout(late);
+    resolve({ status, said });
+  });
   return promise;
 }

@@ -70,7 +70,7 @@ test.each([
   // Schedule 28: a call outlived its timeout, its invocation was fenced, and the process lived on.
   "s2219",
   // Schedule 78: an invocation threw while a call might still act, and its warm process lived on.
-  "s592",
+  "s3412",
   // A snapshot that was put twice and came back damaged was taken for a mistake of ours.
   "s3311",
   // A successor that was parked was handed over by the rescue of a renewal whose answers were lost, and waited beside its run.

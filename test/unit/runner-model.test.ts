@@ -3,6 +3,8 @@ import { describe, expect, test } from "vitest";
 import { APICallError } from "@ai-sdk/provider";
 import { z } from "zod";
 import type { Agent } from "../../src/agent/define.ts";
+import { canonical } from "../../src/codec/canonical.ts";
+import type { EventOf } from "../../src/core/event.ts";
 import { type Conversation, type ScriptedReply, check, defineAgent, scriptedModel, tool } from "../../src/index.ts";
 import { executionName } from "../../src/protocol/ids.ts";
 import { beat } from "../../src/runner/beat.ts";
@@ -168,8 +170,14 @@ describe("budgets", () => {
     mortals.kill();
     expect(await attempt(runnerOf(world, agent), payload, 2)).toMatchObject({ reply: { route: "done" } });
     const events = (await timeline(world, { run: payload.run, after: 0 })) ?? [];
-    expect(events.find(({ kind }) => kind === "ModelCallLost")).toMatchObject({ calls: 2 });
-    expect((await show(world, payload.run))?.spent.usd).toBeGreaterThan(0);
+    const lost = events.findIndex(({ kind }) => kind === "ModelCallLost");
+    expect(events[lost]).toMatchObject({ calls: 2 });
+    // Each of them a quarter of the characters that it asked with, and 500 tokens more.
+    const { debit } = events[lost + 1] as EventOf<"BudgetDebited">;
+    const { tokensIn = 0, tokensOut = 0, microUsd } = debit;
+    const task = canonical([{ kind: "text", text: "{}" }]);
+    expect([tokensIn, tokensOut]).toEqual([2 * Math.ceil(task.length / 4), 1_000]);
+    expect(microUsd).toBe(10 * (tokensIn + tokensOut));
   });
 });
 
