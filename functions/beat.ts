@@ -17,7 +17,7 @@ const caches = { segments: new SegmentCache(), commits: new CommitCache() };
 const runner: Runner = { world, agentOf: agentOf(world), ...caches };
 
 interface BeatContext extends LambdaContext {
-  /** Of the function: a number, or `$LATEST` where nobody published one. */
+  /** The published version of the function that runs: a number, or `$LATEST` where the deployment published none. */
   readonly functionVersion: string;
 }
 

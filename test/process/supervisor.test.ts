@@ -13,6 +13,15 @@ import { fastClock } from "./fixtures/clock.ts";
 import { type Noted, eventsOf, scene, until } from "./fixtures/scene.ts";
 import { open } from "./fixtures/store.ts";
 
+/** The scene of a run that a supervisor has driven to its end. */
+async function driven(run: string): Promise<ReturnType<typeof scene>> {
+  const of = scene();
+  await of.start(run);
+  of.supervise();
+  await of.ended(run);
+  return of;
+}
+
 describe("driving", () => {
   it("sweeps first, then drives runs in turn, one task at a time, in a child that is kept warm", async () => {
     const of = scene();
@@ -73,12 +82,9 @@ describe("driving", () => {
   });
 });
 
-describe("an agent that speaks to whoever forked its process", () => {
-  it("is not heard: each answer is its task's own, and nobody ends for it", async () => {
-    const of = scene();
-    await of.start("talks-a");
-    of.supervise();
-    await of.ended("talks-a");
+describe("messages that code of an agent sends over the channel of its worker", () => {
+  it("are ignored: each task gets its own answer, and no process ends", async () => {
+    const of = await driven("talks-a");
     expect(of.noted("talks-a").map(({ epoch, retry }) => [epoch, retry])).toEqual([
       [0, 0],
       [1, 0],
@@ -95,10 +101,7 @@ describe("an attempt that dies", () => {
     ["confused-a", "it answered park", null],
     ["throws-a", "the task threw", { name: "StoreUnreachable", code: "StoreUnreachable", message: "the disk is full" }],
   ])("is followed at once by a retry of the same entry, in another process: %s", async (run, how, error) => {
-    const of = scene();
-    await of.start(run);
-    of.supervise();
-    await of.ended(run);
+    const of = await driven(run);
     const begun = of.noted(run);
     expect(begun.map(({ epoch, retry }) => ({ epoch, retry }))).toEqual([
       { epoch: 0, retry: 0 },
@@ -116,10 +119,7 @@ describe("an attempt that dies", () => {
   it.each(["exits-a", "crashes-a", "crashesOddly-a"])(
     "and one that has answered and must end is no death: %s",
     async (run) => {
-      const of = scene();
-      await of.start(run);
-      of.supervise();
-      await of.ended(run);
+      const of = await driven(run);
       const begun = of.noted(run);
       expect(begun.map(({ epoch, retry }) => ({ epoch, retry }))).toEqual([
         { epoch: 0, retry: 0 },
@@ -131,10 +131,7 @@ describe("an attempt that dies", () => {
   );
 
   it("takes along what its tools started", async () => {
-    const of = scene();
-    await of.start("spawns-a");
-    of.supervise();
-    await of.ended("spawns-a");
+    const of = await driven("spawns-a");
     const started = readFileSync(join(of.dir, "started"), "utf8").trim();
     await until("what the tool started is gone", () => {
       const left = identityOf(Number(started));
@@ -218,10 +215,7 @@ describe("waiting and parking", () => {
   });
 
   it("goes on when it is woken before the attempt to park has answered", async () => {
-    const of = scene();
-    await of.start("wakes-a");
-    of.supervise();
-    await of.ended("wakes-a");
+    const of = await driven("wakes-a");
     // The attempt to park is still out while the beat after it is over; its late answer changes nothing.
     expect(of.noted("wakes-a", "end").map(({ kind }) => kind)).toEqual(["beat", "beat"]);
     of.go();

@@ -124,7 +124,7 @@ function createFile(dir: string, file: string): void {
   makeDir(dir);
   const fresh = `${file}.${randomBytes(8).toString("hex")}.new`;
   try {
-    // What SQLite makes beside it is for the same people as the file itself: for its owner.
+    // SQLite gives the files beside it the same mode: only their owner may read them.
     closeSync(openSync(fresh, "wx", 0o600));
     const db = new DatabaseSync(fresh);
     try {
@@ -141,7 +141,7 @@ function createFile(dir: string, file: string): void {
   }
 }
 
-/** A directory that is made for the store is for its owner alone, and nothing in it is for git. */
+/** Makes the directory so that only its owner may read it, and so that git ignores what is in it. */
 function makeDir(dir: string): void {
   try {
     mkdirSync(dirname(resolve(dir)), { recursive: true });

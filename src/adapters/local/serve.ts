@@ -25,7 +25,7 @@ export function serveTasks(run: RunTask, clean: (text: string) => string = (text
     if (message.kind === "drain") drain.abort();
     else void serve(run, { ...message, drain: drain.signal, clean, channel });
   });
-  // Whoever closes them closes them for all; what is printed then is lost, and nothing else.
+  // A tool may close a stream for the whole process. What is printed after that is lost, and the process goes on.
   for (const stream of [process.stdout, process.stderr]) stream.on("error", () => {});
   process.on("disconnect", end);
   // Whoever sends these to all processes means the supervisor, and that decides what they mean for a child.
@@ -39,17 +39,17 @@ export function serveTasks(run: RunTask, clean: (text: string) => string = (text
   channel({ kind: "ready" });
 }
 
-/** Says it to the supervisor; `then` is called when the message has left, or cannot. */
+/** Sends a message to the supervisor; `then` is called when the message has left, or cannot. */
 type Channel = (message: FromChild, then?: () => void) => void;
 
 /**
- * The channel is the supervisor's and ours. For code of agents this process looks like one that nobody forked: many a module
- * says "ready" to whoever did, and means another supervisor of processes.
+ * Keeps the IPC channel to the supervisor for this module, and hides it from agents and tools, which run in the same process.
+ * Some libraries call `process.send("ready")` if they can, for process managers such as pm2; the supervisor must not get that.
  */
 function takeChannel(onMessage: (message: ToChild) => void): Channel {
   const send: unknown = Reflect.get(process, "send");
   const emit = process.emit.bind(process) as (name: string, ...of: unknown[]) => boolean;
-  // Without somebody who listens Node keeps messages back.
+  // Node holds messages back until a listener is there.
   process.on("message", () => {});
   process.emit = ((name: string, ...of: unknown[]): boolean => {
     if (name !== "message") return emit(name, ...of);
@@ -65,7 +65,7 @@ function complain(line: string): void {
   try {
     process.stderr.write(`${line}\n`);
   } catch {
-    // Nobody can be told.
+    // The stream is closed, so the line is lost.
   }
 }
 

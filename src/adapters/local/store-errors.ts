@@ -1,8 +1,8 @@
 /**
  * What can be wrong with a store, in words for the person who meets it: what happened, why, what to do next. Callers
  * tell three cases apart. `StoreInvalid` and `StoreTooNew` are the user's to mend and nothing was touched;
- * `StoreUnreachable` may pass by itself (a disk that is emptied), so whoever drives runs waits and tries again;
- * `StoreReplaced` does not, so whoever is at work there ends.
+ * `StoreUnreachable` may pass by itself (a disk that is emptied), so the supervisor waits and tries again;
+ * `StoreReplaced` does not, so the supervisor and its workers end.
  */
 import { StoreUnreachable } from "../../ports/world.ts";
 
@@ -19,8 +19,8 @@ export class StoreTooNew extends Error {
 }
 
 /**
- * The file was removed, or another one stands in its place, while it was in use. What was written to it from then on would
- * be lost with it, so nothing is.
+ * The file was removed, or another file took its place, while it was in use. A write to the old file would be lost, so the
+ * store refuses it.
  */
 export class StoreReplaced extends Error {
   override readonly name = "StoreReplaced";

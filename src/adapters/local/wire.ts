@@ -1,7 +1,7 @@
 /**
- * What a supervisor and its children say to each other over their IPC channel, as JSON. Tools live in the child's process, and
- * may find the channel: so each answer names the task by a secret that only the message of the task holds, and whatever else
- * comes is not heard.
+ * Messages between a supervisor and its worker processes over their IPC channel, as JSON. Tools run in the worker's process and
+ * may find the channel. So each answer repeats a secret that only the message of the task holds, and the supervisor ignores
+ * every other message.
  */
 import type { Task, TaskResult } from "../../protocol/chain.ts";
 
@@ -23,7 +23,7 @@ export interface TaskError {
   readonly message: string;
 }
 
-/** Null for what no child of ours says. Who knows the secret is ours, so the rest is not looked at. */
+/** Null for a message that `serveTasks` does not send. The secret vouches for the rest, so only the shape is checked. */
 export function heardFrom(message: unknown): FromChild | null {
   if (typeof message !== "object" || message === null || !("kind" in message)) return null;
   const { kind } = message;

@@ -55,7 +55,7 @@ interface Work {
 }
 
 interface Sent extends Work {
-  /** Whoever answers has to know it. */
+  /** An answer counts only if it repeats this value. */
   readonly secret: string;
 }
 
@@ -213,7 +213,7 @@ function hear(worker: Worker, of: { readonly message: FromChild; readonly option
   const { message, options } = of;
   const { work } = worker;
   if (message.kind === "ready") {
-    // Once: what says so later is code of an agent, which says it to another supervisor of processes.
+    // Only the first one comes from `serveTasks`; a later one comes from code of an agent.
     if (worker.isReady) return;
     worker.isReady = true;
     worker.spare();
