@@ -12,6 +12,7 @@ import { bounded } from "../codec/value.ts";
 import { InvariantViolated } from "../core/invariant.ts";
 import { SIZES } from "../codec/limits.ts";
 import { StoreUnreachable } from "../ports/world.ts";
+import { SecretUnread } from "../runner/secrets.ts";
 import type { Issue } from "../runner/start.ts";
 
 const TITLES = {
@@ -75,6 +76,7 @@ function troubleOf(error: unknown): Trouble {
     if (error.status === 415) return { status: 415, code: "MediaTypeUnsupported", detail: MEDIA_TYPE };
     if (error.status === 400) return { status: 400, code: "BadJson", detail: BAD_JSON };
   }
+  if (error instanceof SecretUnread) return { status: 503, code: error.code, detail: error.message };
   if (error instanceof StoreUnreachable) {
     return { status: 503, code: error.code, detail: UNREACHABLE, headers: { "retry-after": RETRY_AFTER_SECONDS } };
   }

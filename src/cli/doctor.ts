@@ -92,7 +92,7 @@ async function lookAtAgents(settings: Settings): Promise<AgentsCase> {
 async function lookAtSecret(settings: Settings, agent: string, name: string): Promise<SecretSeen> {
   try {
     const look = await secretOf(settings, name);
-    if (look.kind === "absent") return { name, agent, is: "absent", why: look.where, mend: look.mend };
+    if (look.kind !== "found") return { name, agent, is: look.kind, why: look.where, mend: look.mend };
     const is = look.value.length < SECRET_CHARACTERS_MIN ? "short" : "there";
     const why = `it has fewer than ${SECRET_CHARACTERS_MIN} characters`;
     return { name, agent, is, why, mend: `give ${name} a longer value` };

@@ -6,18 +6,24 @@
  * - `declare` makes names known to the whole world: agents declare them by name. `declared` tells all that were made known,
  *   by whichever process, or that the deployment knows. Whoever is about to write reads them all, since any text may hold
  *   any of them.
+ * - `unread` says that the name may have a value that this process cannot read; `declared` answers so where this
+ *   process may not list the names. An input that comes then is not kept.
  * - A name is upper-case letters, digits and `_`, and begins with a letter.
  * - Rejects only with `StoreUnreachable`.
  */
-export type SecretLook =
-  | { readonly kind: "found"; readonly value: string }
-  /** `where` it was looked for; `mend` is what to type. */
-  | { readonly kind: "absent"; readonly where: string; readonly mend: string };
+export type SecretLook = { readonly kind: "found"; readonly value: string } | AbsentSecret;
+
+/** `where` it was looked for; `mend` is what to type. */
+export interface AbsentSecret {
+  readonly kind: "absent" | "unread";
+  readonly where: string;
+  readonly mend: string;
+}
 
 export interface Secrets {
   get(name: string): Promise<SecretLook>;
   declare(names: readonly string[]): Promise<void>;
-  declared(): Promise<readonly string[]>;
+  declared(): Promise<readonly string[] | AbsentSecret>;
 }
 
 /** Of a world in which nobody has any. */

@@ -49,7 +49,7 @@ export interface World {
 /** The store does not answer, or answers that it cannot: full, read-only, gone. Nothing was decided. */
 export class StoreUnreachable extends Error {
   override readonly name: string = "StoreUnreachable";
-  readonly code = "StoreUnreachable";
+  readonly code: string = "StoreUnreachable";
   /** Which one, in words: `the table runs`. */
   readonly store: string;
 

@@ -10,7 +10,7 @@ import type { Agent } from "../agent/define.ts";
 import { type ToolSecrets, secretNamesOf } from "../agent/secrets.ts";
 import { type KnownSecret, type Redaction, redactionOf } from "../codec/redaction.ts";
 import { sentenceOf } from "../codec/value.ts";
-import type { SecretLook, Secrets } from "../ports/secrets.ts";
+import type { AbsentSecret, SecretLook, Secrets } from "../ports/secrets.ts";
 import { StoreUnreachable, type World } from "../ports/world.ts";
 import type { AgentAbsent, LoadedAgent } from "./step.ts";
 
@@ -62,14 +62,49 @@ export const redactionIn = ({ secrets }: { readonly secrets?: Secrets }): Redact
  * written that may hold one. Rejects with `StoreUnreachable` where one was never read and cannot be.
  */
 export async function knowSecrets(world: Knowing, own: readonly string[] = []): Promise<void> {
+  const all = knownOf(world.secrets);
+  const isListed = Math.abs(world.clock.now() - all.listedAt) < LISTED_MS;
+  if (!isListed || own.some((name) => !all.looks.has(name))) await readAll(world, own, ABSENT_MS);
+}
+
+/**
+ * The same before an input is kept, which may hold a secret that was set a moment ago. Rejects with `StoreUnreachable`
+ * where a secret may have a value that this process cannot read: the input could not be searched for it.
+ */
+export async function knowSecretsOfInput(world: Knowing, own: readonly string[]): Promise<void> {
+  const { hidden, looks } = await readAll(world, own, 0);
+  for (const [name, look] of looks) {
+    if (look.kind === "unread") throw new SecretUnread(`the secret ${name}`, look);
+  }
+  if (hidden !== null) throw new SecretUnread("a secret of another agent", hidden);
+}
+
+/** An input cannot be searched for a secret that this process cannot read. Nothing was written. */
+export class SecretUnread extends StoreUnreachable {
+  override readonly name = "SecretUnread";
+  override readonly code = "SecretUnread";
+
+  constructor(what: string, { where, mend }: Omit<AbsentSecret, "kind">) {
+    const why = `it cannot be read in ${where}, so the input cannot be searched for it`;
+    super(`${what} may have a value that is not known here, and nothing was started: ${why}; ${mend}`, { store: what });
+  }
+}
+
+/** `hidden`: where the names that other agents declare may not be listed. */
+async function readAll(
+  world: Knowing,
+  own: readonly string[],
+  absentMs: number,
+): Promise<{ readonly hidden: AbsentSecret | null; readonly looks: ReadonlyMap<string, SecretLook> }> {
   const { secrets, clock } = world;
   const all = knownOf(secrets);
-  const isListed = Math.abs(clock.now() - all.listedAt) < LISTED_MS;
-  if (isListed && own.every((name) => all.looks.has(name))) return;
   if (own.some((name) => !all.looks.has(name))) await secrets.declare(own);
-  const names = new Set([...(await secrets.declared()), ...own]);
-  await Promise.all([...names].map((name) => lookUp(world, name)));
+  const declared = await secrets.declared();
+  const hidden = "kind" in declared ? declared : null;
+  const names = [...new Set([...("kind" in declared ? [] : declared), ...own])];
+  const looks = await Promise.all(names.map(async (name) => [name, await lookUp(world, name, absentMs)] as const));
   all.listedAt = clock.now();
+  return { hidden, looks: new Map(looks) };
 }
 
 async function lookUp({ secrets, clock }: Knowing, name: string, absentMs = ABSENT_MS): Promise<SecretLook> {

@@ -18,7 +18,7 @@ import { keepValue, putSegments, putSnapshot } from "./put.ts";
 import { certainly } from "./certain.ts";
 import { startExecution } from "./executions.ts";
 import { snapshotKey } from "./keys.ts";
-import { knowSecrets, redactionIn } from "./secrets.ts";
+import { knowSecretsOfInput, redactionIn } from "./secrets.ts";
 
 export type Started =
   | { readonly kind: "started"; readonly row: Row }
@@ -50,7 +50,7 @@ export async function startRun(
   },
 ): Promise<Started> {
   const { agent, tenant } = of;
-  await knowSecrets(world, secretNamesOf(agent));
+  await knowSecretsOfInput(world, secretNamesOf(agent));
   const task = taskOf(world, agent, of.input);
   if (!task.ok) return { kind: "invalid", why: task.why, issues: task.issues };
   const inputDigest = digestOf(task.json);

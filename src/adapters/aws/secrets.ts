@@ -7,7 +7,7 @@
  * it writes, and the next beat does.
  */
 import type { SSMClient } from "@aws-sdk/client-ssm";
-import type { SecretLook, Secrets } from "../../ports/secrets.ts";
+import type { AbsentSecret, SecretLook, Secrets } from "../../ports/secrets.ts";
 import { type ClientOptions, configOf } from "./clients.ts";
 import { isNamed, reaching } from "./errors.ts";
 import { parameterOf, parameterPath } from "./keys.ts";
@@ -37,7 +37,8 @@ export function parameterSecrets({ deployment, names, client: options = {} }: Pa
           const { Parameter } = await (await clientOf()).send(command);
           return Parameter?.Value ? { kind: "found", value: Parameter.Value } : absent(parameter);
         } catch (error) {
-          if (isNamed(error, "ParameterNotFound") || (names === null && isDenied(error))) return absent(parameter);
+          if (isNamed(error, "ParameterNotFound")) return absent(parameter);
+          if (names === null && isDenied(error)) return unread(parameter);
           throw error;
         }
       };
@@ -55,7 +56,7 @@ async function clientWith(options: ClientOptions): Promise<SSMClient> {
   return new SSMClient(configOf(options, PARAMETER_MS));
 }
 
-async function namesBelow(client: SSMClient, path: string): Promise<readonly string[]> {
+async function namesBelow(client: SSMClient, path: string): Promise<readonly string[] | AbsentSecret> {
   const { paginateGetParametersByPath } = await import("@aws-sdk/client-ssm");
   const found: string[] = [];
   try {
@@ -64,12 +65,18 @@ async function namesBelow(client: SSMClient, path: string): Promise<readonly str
     }
     return found;
   } catch (error) {
-    if (isDenied(error)) return found;
+    if (isDenied(error)) return unread(path);
     throw error;
   }
 }
 
 const isDenied = (error: unknown): boolean => isNamed(error, "AccessDeniedException");
+
+const unread = (parameter: string): AbsentSecret => ({
+  kind: "unread",
+  where: `the Parameter Store, as ${parameter}`,
+  mend: "start the run over the HTTP API, or ask for ssm:GetParameter and ssm:GetParametersByPath on it",
+});
 
 const absent = (parameter: string): SecretLook => ({
   kind: "absent",
