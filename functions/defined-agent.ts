@@ -4,6 +4,10 @@
  */
 import { agents } from "cairn-agents";
 import type { Agent } from "../src/agent/define.ts";
+import { protectIntrinsics } from "../src/agent/protect-intrinsics.ts";
+
+// A test that imports a function replaces timers of its own.
+if (process.env["AWS_LAMBDA_FUNCTION_NAME"] !== undefined) protectIntrinsics();
 
 /** Null where the deployment has none of that name. */
 export async function definedAgent(name: string): Promise<Agent | null> {

@@ -21,6 +21,18 @@ export const FURTHER: readonly Mutant[] = [
     killedBy: unit("runner-seal"),
   },
   {
+    name: "tools replace functions of the language",
+    changes: [{ file: "src/cli/worker.ts", from: "protectIntrinsics();\n", to: "void protectIntrinsics;\n" }],
+    killedBy: real("hostile"),
+  },
+  {
+    name: "a process runs tools of several agents",
+    changes: [
+      { file: "src/adapters/local/workers.ts", from: "worker.agent === agent)", to: "worker.agent !== undefined)" },
+    ],
+    killedBy: real("hostile"),
+  },
+  {
     name: "a refused snapshot moves the seal",
     changes: [
       {

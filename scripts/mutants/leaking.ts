@@ -41,6 +41,22 @@ export const LEAKING: readonly Mutant[] = [
     "redactionIn(run.world).text(String(line))",
     "(redactionIn(run.world), line)",
   ),
+  {
+    name: "secrets: an input is searched for what was known a moment ago",
+    changes: [
+      {
+        file: "src/runner/secrets.ts",
+        from: "await readAll(world, own, 0)",
+        to: "await readAll(world, own, ABSENT_MS)",
+      },
+    ],
+    killedBy: { kind: "tests", file: "test/unit/secrets.test.ts" },
+  },
+  {
+    name: "secrets: an input is kept where a secret cannot be read",
+    changes: [{ file: "src/runner/secrets.ts", from: 'look.kind === "unread"', to: "look.kind === undefined" }],
+    killedBy: { kind: "tests", file: "test/unit/secrets.test.ts" },
+  },
   leaking("inputs are taken", "src/runner/start.ts", "issues.length === 0 ? task :", "issues.length >= 0 ? task :"),
   leaking(
     "edits are run with a reference",

@@ -12,6 +12,7 @@ import { localSecrets } from "../adapters/local/secrets.ts";
 import { serveTasks } from "../adapters/local/serve.ts";
 import { localWorld } from "../adapters/local/world.ts";
 import { checkAgent } from "../agent/check.ts";
+import { protectIntrinsics } from "../agent/protect-intrinsics.ts";
 import { modelsOf } from "../agent/model.ts";
 import { pricedBy } from "../agent/prices.ts";
 import { registerResolution } from "../agent/resolution.ts";
@@ -32,6 +33,7 @@ import type { WorkerSettings } from "./supervise.ts";
 type Found = Awaited<ReturnType<Runner["agentOf"]>>;
 
 registerResolution();
+protectIntrinsics();
 const settings = JSON.parse(process.argv[2] ?? "") as WorkerSettings;
 // Agents that keep files of their own keep them beside the runs.
 process.env["CAIRN_STORE"] = settings.dir;

@@ -1,8 +1,8 @@
 /** Real processes whose tools return and throw the worst: no worker dies of it, and the run knows what happened. */
 import { writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { expect, test } from "vitest";
-import { cairn, desk } from "../support/cli.ts";
+import { expect, test, vi } from "vitest";
+import { cairn, cairnRunning, desk } from "../support/cli.ts";
 
 const WORST = `
 import { defineAgent, scriptedModel, tool } from "cairn";
@@ -53,4 +53,54 @@ test("what tools return and throw ends no process, and costs no call its outcome
     result: "deep succeeded, late succeeded, thorny failed, look succeeded",
     takeovers: 0,
   });
+});
+
+const VANDAL = `
+import { defineAgent, scriptedModel, tool } from "cairn";
+import { z } from "zod";
+
+globalThis.vandals = (globalThis.vandals ?? 0) + 1;
+const input = z.object({});
+const tools = {
+  json: () => { JSON.stringify = () => '"ruined"'; },
+  clock: () => { Object.defineProperty(Date, "now", { value: () => 0 }); },
+  timers: () => { globalThis.setTimeout = () => { throw new Error("no timers"); }; },
+  objects: () => { Object.keys = () => []; },
+  count: () => globalThis.vandals,
+};
+const agent = (name) => defineAgent({
+  name, version: "1", instructions: "", task: z.object({}),
+  model: scriptedModel({
+    name: "m",
+    reply: ({ calls }) => {
+      const step = Object.keys(tools)[calls.length];
+      return step === undefined
+        ? { text: calls.map(({ tool, outcome, result }) => tool + " " + outcome + " " + result).join(", ") }
+        : { calls: [{ tool: step, args: {} }] };
+    },
+  }),
+  tools: Object.fromEntries(Object.entries(tools).map(([name, run]) => [name, tool({ effect: "none", input, run })])),
+});
+export const NAME = agent("NAME");`;
+
+test("a tool that replaces functions of the language fails, and no other agent meets what it did", async () => {
+  const at = desk();
+  for (const name of ["vandal", "guest"]) writeFileSync(join(at.dir, `${name}.ts`), VANDAL.replaceAll("NAME", name));
+  writeFileSync(
+    join(at.dir, "cairn.config.ts"),
+    'export const config = { agents: ["./vandal.ts", "./guest.ts"], workers: 1 };',
+  );
+  const supervisor = cairnRunning(at, ["work", "--json"]);
+  await vi.waitFor(() => expect(supervisor.out()).toContain("supervising"), { timeout: 20_000 });
+  const results: unknown[] = [];
+  for (const name of ["vandal", "guest", "vandal"]) {
+    const started = await cairn(at, ["start", name, "--wait", "--json"]);
+    const run = /local-[a-z2-7]{26}/.exec(started.out)?.[0] ?? "";
+    const shown = JSON.parse((await cairn(at, ["show", run, "--json"])).out) as Record<string, unknown>;
+    expect(shown).toMatchObject({ status: "completed", takeovers: 0 });
+    results.push(shown["result"]);
+  }
+  expect(supervisor.out().split("workerSpawned")).toHaveLength(1 + results.length);
+  const refused = ["json", "clock", "timers", "objects"].map((tool) => expect.stringContaining(`${tool} failed`));
+  for (const result of results) expect(String(result).split(", ")).toEqual([...refused, "count succeeded 1"]);
 });

@@ -121,23 +121,23 @@ export function createDriver(options: DriverOptions): Driver {
     if (isRecovered && !isDraining) retention.expire();
     while (isRecovered && !isDraining && pool.free() > 0) {
       if (sweep.isDue()) {
-        sweep.start(pool.take());
+        sweep.start(pool.take(null));
         continue;
       }
       const firing = firings.next();
       if (firing !== null) {
-        firings.start(pool.take(), firing);
+        firings.start(pool.take(firing.agent), firing);
         continue;
       }
       const upkeep = retention.next();
       if (upkeep !== null) {
-        retention.start(pool.take(), upkeep);
+        retention.start(pool.take(null), upkeep);
         continue;
       }
       const name = executions.firstReady(clock.now());
       if (name === null) return;
       // The child comes first: if there is none to be had, no attempt is counted.
-      const worker = pool.take();
+      const worker = pool.take(executions.agentOf(name));
       const execution = executions.begin(name, clock.now());
       if (execution !== null) attempts.start(worker, execution);
     }

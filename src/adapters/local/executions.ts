@@ -16,6 +16,8 @@ export interface Executions {
   wake(token: string, now: number): boolean;
   /** The name of the one that has been ready for longest, or null. */
   firstReady(now: number): string | null;
+  /** The agent of the run of that execution; null where no row tells it. */
+  agentOf(name: string): string | null;
   /** Stores that its next attempt leaves; null if it is not ready after all. */
   begin(name: string, now: number): Execution | null;
   /** Moves it by what became of its attempt; null if that attempt is not the one that is out. */
@@ -41,6 +43,7 @@ export function executionsOf(store: Store): Executions {
         return true;
       }),
     firstReady: (now) => reaching(store, () => table.firstReady(now)),
+    agentOf: (name) => reaching(store, () => table.agentOf(name)),
     begin: (name, now) =>
       atomically(store, () => {
         const found = table.byName(name);
@@ -77,6 +80,10 @@ function tableOf(db: DatabaseSync) {
   const trying = select("stage = 'trying'");
   const backingOff = select("stage = 'due' AND retry > 0");
   const firstReady = db.prepare("SELECT name FROM executions WHERE readyAt <= ? ORDER BY readyAt, rowid LIMIT 1");
+  const agentOf = db.prepare(
+    `SELECT CASE WHEN json_valid(row) THEN row ->> '$.agent' END AS agent FROM executions
+     JOIN runs ON run = CASE WHEN json_valid(payload) THEN payload ->> '$.run' END WHERE name = ?`,
+  );
   const insert = db.prepare(
     `INSERT INTO executions (${columns})
      VALUES (:name, :payload, :state, :stage, :retry, :died, :cause, :attempt, :readyAt, :seconds, :token)`,
@@ -106,6 +113,10 @@ function tableOf(db: DatabaseSync) {
     trying: (): readonly Execution[] => allOf(trying),
     backingOff: (): readonly Execution[] => allOf(backingOff),
     firstReady: (now: number): string | null => (firstReady.get(now) as { name: string } | undefined)?.name ?? null,
+    agentOf: (name: string): string | null => {
+      const agent = (agentOf.get(name) as { agent: unknown } | undefined)?.agent;
+      return typeof agent === "string" ? agent : null;
+    },
     insert: (execution: Execution): void => {
       insert.run(written(execution));
     },

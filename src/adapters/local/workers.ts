@@ -48,6 +48,7 @@ interface Leaving {
 }
 
 const DRAINED: Leaving = { how: "killed: the supervisor comes to an end", error: null };
+const REPLACED: Leaving = { how: "killed: another agent needs a process of its own", error: null };
 
 interface Work {
   readonly task: Task;
@@ -62,6 +63,8 @@ interface Sent extends Work {
 export interface Worker {
   readonly child: ChildProcess;
   readonly identity: ProcessIdentity;
+  /** The agent whose code it runs; null: code of no agent was ever in it. */
+  agent: string | null;
   isReady: boolean;
   work: Sent | null;
   /** It gets no other task. */
@@ -95,8 +98,11 @@ const KILL_MS = 1_900;
 export interface Pool {
   /** How many tasks could leave now. */
   readonly free: () => number;
-  /** A worker without a task, started if need be; `free` says whether there is one. */
-  readonly take: () => Worker;
+  /**
+   * A worker without a task, started if need be; `free` says whether there is one. It runs code of no other agent than
+   * that one, or null for a task that runs none. So what a tool does to its process meets runs of its own agent only.
+   */
+  readonly take: (agent: string | null) => Worker;
   readonly run: (worker: Worker, work: Work) => void;
   /** Lets busy workers come to an end, for `graceMs` at most; resolves when no worker is left. */
   readonly drain: (graceMs: number) => Promise<void>;
@@ -132,9 +138,23 @@ export function createPool(options: PoolOptions): Pool {
     });
     return worker;
   };
+  const occupied = (): number =>
+    [...pool].filter(({ work, leaving }) => work !== null || isBusyLeaving(leaving)).length;
+  const replaceIdle = (): Worker => {
+    const [last] = idle();
+    const isFull = idle().length + occupied() >= workers;
+    if (isFull && last !== undefined) leave(last, REPLACED);
+    return spawn();
+  };
   return {
-    free: () => idle().length + workers - pool.size,
-    take: () => idle()[0] ?? spawn(),
+    free: () => workers - occupied(),
+    take: (agent) => {
+      const rested = idle();
+      const own = rested.find((worker) => worker.agent === agent);
+      const worker = own ?? rested.find((each) => each.agent === null) ?? replaceIdle();
+      worker.agent = agent;
+      return worker;
+    },
     run: (worker, work) => {
       worker.work = { ...work, secret: randomBytes(16).toString("hex") };
       if (worker.isReady) send(worker, { work: worker.work, options });
@@ -158,6 +178,9 @@ export function createPool(options: PoolOptions): Pool {
     },
   };
 }
+
+/** An idle worker that was replaced holds no place; one that is killed at its task holds its place until it is gone. */
+const isBusyLeaving = (leaving: Leaving | null): boolean => leaving !== null && leaving !== REPLACED;
 
 function unbootable({ leaving }: Worker, how: string): WorkersUnbootable {
   return new WorkersUnbootable(
@@ -187,7 +210,7 @@ function spawnWorker(options: PoolOptions): Worker {
     killGroup(identity.pid);
     throw error;
   }
-  const worker: Worker = { child, identity, isReady: false, work: null, leaving: null, spare: () => {} };
+  const worker: Worker = { child, identity, agent: null, isReady: false, work: null, leaving: null, spare: () => {} };
   killAfter(worker, { ms: BOOT_MS, how: "killed: it did not get ready", options });
   return worker;
 }
