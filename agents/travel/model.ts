@@ -31,7 +31,7 @@ export const model = scriptedModel({ name: "travel-model", reply });
 
 function reply(conversation: Conversation): ScriptedReply {
   const step = steps.find((tool) => conversation.resultOf(tool) === undefined);
-  log("model", { what: step ?? "goodbye" });
+  log("model", { what: step ?? "goodbye", key: trip.parse(conversation.task.json).traveller });
   if (step === undefined) return say("The trip is booked and paid, and the confirmation is on its way.");
   const trouble = troubleWith(step, conversation);
   if (trouble !== null) return say(`I stop before the trip is complete. ${trouble}`);

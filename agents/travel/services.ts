@@ -113,6 +113,13 @@ function orders(dir: string, service: Service): { requests: number; bookings: nu
   return cancelled === 0 ? all : { ...all, cancelled };
 }
 
+/** How often the model was asked for a step of each traveller. */
+export function questionsOf(dir: string): readonly { readonly traveller: string; readonly times: number }[] {
+  using file = openFile("model", dir);
+  const rows = file.prepare("SELECT key, count(*) AS times FROM requests GROUP BY key").all();
+  return rows.map(({ key, times }) => ({ traveller: String(key), times: Number(times) }));
+}
+
 function questions(dir: string, service: Service): Readonly<Record<string, number>> {
   using file = openFile(service, dir);
   const rows = file.prepare("SELECT what, count(*) AS times FROM requests GROUP BY what ORDER BY min(rowid)").all();

@@ -21,6 +21,18 @@ export const FURTHER: readonly Mutant[] = [
     killedBy: unit("runner-seal"),
   },
   {
+    name: "no run is resumable",
+    changes: [{ file: "src/runner/look.ts", from: "resumable: inProgress && !held", to: "resumable: held && !held" }],
+    killedBy: { kind: "tests", file: "test/api/runs.test.ts" },
+  },
+  {
+    name: "the audit says that nothing is undone",
+    changes: [
+      { file: "src/doctor/audit.ts", from: 'hasUndo(tool) ? "; undone', to: 'hasUndo(tool) && false ? "; undone' },
+    ],
+    killedBy: unit("audit"),
+  },
+  {
     name: "tools replace functions of the language",
     changes: [{ file: "src/cli/worker.ts", from: "protectIntrinsics();\n", to: "void protectIntrinsics;\n" }],
     killedBy: real("hostile"),

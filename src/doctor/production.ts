@@ -19,7 +19,7 @@ export const POINTS: readonly Point[] = [
   {
     id: "production-boundary",
     says: "what is kept is said: transcript, ledger, budgets, handles, and no secret",
-    shownBy: ["docs/protocol.md", "test/unit/leaks.test.ts"],
+    shownBy: ["docs/persistence.md", "test/unit/persistence.test.ts", "test/unit/leaks.test.ts"],
     restsOn: ["secrets", "agents-secrets"],
   },
   {
@@ -31,17 +31,17 @@ export const POINTS: readonly Point[] = [
   {
     id: "production-snapshots",
     says: "snapshots lie where they cannot be overwritten",
-    shownBy: ["test/unit/codec-snapshot.test.ts"],
+    shownBy: ["test/conformance/conformance.test.ts", "test/unit/codec-snapshot.test.ts"],
     restsOn: [
       ...["stores", "bucket-private", "bucket-encryption", "bucket-put-once", "bucket-put-once-enforced", "bucket-tls"],
-      ...["bucket-lifecycle", "disk"],
+      ...["bucket-lifecycle", "store", "store-whole"],
     ],
   },
   {
     id: "production-order",
     says: "a call is durable before it leaves, and its result before anything follows from it",
     shownBy: ["test/crash/crash.test.ts"],
-    restsOn: ["store-writable"],
+    restsOn: ["store-writable", "table-keys"],
   },
   {
     id: "production-epochs",
@@ -73,6 +73,7 @@ export const POINTS: readonly Point[] = [
       "sweeper-scheduled",
       "sweeper-ran",
       "work",
+      "disk",
     ],
   },
   {

@@ -47,6 +47,7 @@ interface Told {
   readonly kind: string;
   readonly pid?: number;
   readonly state?: string;
+  readonly how?: string;
 }
 
 export interface SupervisorProcess {

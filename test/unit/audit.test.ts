@@ -20,21 +20,31 @@ import { dieInTool, playOut } from "../support/steps.ts";
 
 const LIMITS = limitsFor(60_000);
 const EFFECTS: readonly Effect[] = ["none", "keyed", "probed", "unsafe"];
-const POLICIES: readonly (OnUnknown | null)[] = [null, "ask", "tell", "fail"];
+const POLICIES: readonly (OnUnknown | null)[] = [null, "ask", "tell", "fail", "compensate"];
+
+/** What the sentence of the audit has to say of each end that was seen. */
+const WORDS: { readonly [P in OnUnknown]: RegExp } = {
+  ask: /blocked until/,
+  tell: /the model is told/,
+  fail: /the run fails/,
+  compensate: /everything is undone/,
+};
 
 /** A process dies in its tool; what the next ones do without anybody's word, and how the run stands then. */
 async function seen(effect: Effect, onUnknown: OnUnknown | null) {
   const on = chainedStage();
-  const done = { runs: 0, probes: 0 };
+  const done = { runs: 0, probes: 0, undone: 0 };
+  const undo = { effect: "keyed", run: () => (done.undone += 1) } as const;
   const probe = () => ((done.probes += 1), { kind: "unknown" });
   const made = actor({ effect, run: () => (done.runs += 1), ...(effect === "probed" ? { probe } : {}) });
-  const act = { ...(made.tools["act"] as Tool), onUnknown };
+  const act = { ...(made.tools["act"] as Tool), onUnknown, ...(onUnknown === "compensate" ? { undo } : {}) } as Tool;
   const agent: Agent = { ...made, tools: { act } };
   const { run } = await begin(on.world, agent, {});
   await dieInTool(on, agent);
   await playOut(on, agent);
   const [call] = (await ledger(on.world, run)) ?? [];
-  const unknown = { blocked: "ask", completed: "tell", failed: "fail" }[String(rowOf(on, run).status)];
+  const failed = done.undone > 0 ? "compensate" : "fail";
+  const unknown = ({ blocked: "ask", completed: "tell", failed } as const)[String(rowOf(on, run).status)];
   return { tool: act, ...done, status: rowOf(on, run).status, unknown, outcome: call?.status };
 }
 
@@ -43,10 +53,16 @@ describe("what follows a death is what the audit says", () => {
     "%s, onUnknown %s",
     async (effect, policy) => {
       const { tool: declared, runs, probes, status, unknown, outcome } = await seen(effect, policy);
-      const { onCrash, unknown: said } = recoveryOf(declared);
+      const { onCrash, unknown: said, inWords } = recoveryOf(declared);
       expect({ again: runs > 0, probe: probes > 0, ask: runs + probes === 0 }).toMatchObject({ [onCrash]: true });
       if (onCrash === "again") expect([status, outcome]).toEqual(["completed", "succeeded"]);
-      else expect([said, runs]).toEqual([unknown, 0]);
+      else {
+        expect([said, runs]).toEqual([unknown, 0]);
+        expect(inWords).toMatch(WORDS[unknown ?? "ask"]);
+        const others = Object.entries(WORDS).filter(([other]) => other !== unknown);
+        for (const [, words] of others) expect(inWords).not.toMatch(words);
+      }
+      expect(inWords.includes("undone in reverse order if its run gives up")).toBe(declared.undo !== null);
     },
   );
 });
