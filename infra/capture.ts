@@ -21,6 +21,8 @@ export interface Resource {
   readonly inputs: { readonly [input: string]: unknown };
   /** It stays when the deployment is removed. */
   readonly isRetained: boolean;
+  /** Inputs that only its first deployment decides. */
+  readonly ignored: readonly string[];
 }
 
 export interface Capture {

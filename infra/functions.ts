@@ -4,7 +4,7 @@ import { TABLE } from "../src/adapters/aws/schema.ts";
 import { environmentOf } from "./environment.ts";
 import { statementsOf } from "./grants.ts";
 import { FUNCTIONS, type FunctionName, type LettersOf } from "./names.ts";
-import { secondsOf } from "./plan.ts";
+import { type Options, secondsOf } from "./plan.ts";
 import type { Site } from "./site.ts";
 import type { Storage } from "./storage.ts";
 
@@ -54,15 +54,22 @@ function createFunction(site: Site, fn: FunctionName): sst.aws.Function {
   });
 }
 
-/** Executions that begin now belong to the version that was published last. */
-export function publishBeat({ beat }: Functions): aws.lambda.Alias {
+/**
+ * Executions that begin now belong to the version that was published last; with `rollout: "by-hand"` to those that
+ * `cairn rollout` says, and only the first deployment says it for them.
+ */
+export function publishBeat({ beat }: Functions, { rollout }: Pick<Options, "rollout">): aws.lambda.Alias {
   const { name, version } = beat.nodes.function;
-  return new aws.lambda.Alias("BeatLive", {
-    name: LIVE,
-    description: "cairn: the version of new executions",
-    functionName: name,
-    functionVersion: version,
-  });
+  return new aws.lambda.Alias(
+    "BeatLive",
+    {
+      name: LIVE,
+      description: "cairn: the version of new executions",
+      functionName: name,
+      functionVersion: version,
+    },
+    rollout === "by-hand" ? { ignoreChanges: ["functionVersion", "routingConfig"] } : {},
+  );
 }
 
 /** Components have names of their own: `beat` is `Beat`. */

@@ -6,7 +6,7 @@ import type { Site } from "./site.ts";
 
 export function createMachine({ names, plan }: Site, functions: Functions): aws.sfn.StateMachine {
   const { beat, park, sweep } = functions;
-  const live = publishBeat(functions);
+  const live = publishBeat(functions, plan.options);
   const role = new aws.iam.Role("MachineRole", {
     name: `${names.prefix}-machine`,
     assumeRolePolicy: aws.iam.assumeRolePolicyForPrincipal({ Service: "states.amazonaws.com" }),

@@ -58,14 +58,15 @@ export function planOf(
   of: { readonly schedules?: readonly DeployedSchedule[]; readonly secrets?: readonly string[] } = {},
 ): Plan {
   if (!Number.isInteger(beatSeconds)) throw new Error(`beatSeconds is ${beatSeconds}: Lambda takes whole seconds`);
-  const { memoryMb = 512, logRetention = "1 month", sweepMinutes = 5, env = {}, beatsPerInvocation } = deploy;
+  const { memoryMb = 512, logRetention = "1 month", sweepMinutes = 5, env = {}, rollout = "at-once" } = deploy;
+  const { beatsPerInvocation } = deploy;
   return {
     folders: Object.fromEntries(bundles.map(({ name, folder }) => [name, folder])),
     deployment: deploymentOf(bundles),
     ...{ schedules: of.schedules ?? [], secrets: of.secrets ?? [], beatSeconds },
     limits: { ...(beatsPerInvocation === undefined ? {} : { beatsPerInvocation }), ...limitsIn(config) },
     options: {
-      ...{ memoryMb, logRetention, sweepMinutes, env },
+      ...{ memoryMb, logRetention, sweepMinutes, env, rollout },
       concurrencyMax: deploy.concurrencyMax ?? null,
       alarmEmail: deploy.alarmEmail ?? null,
     },

@@ -38,8 +38,9 @@ function listen(): Promise<string> {
 async function main(): Promise<void> {
   process.env["SST_SERVER"] = await listen();
   Object.assign(globalThis, { aws: providers, sst: components });
-  const resources: Omit<Resource, "isRetained">[] = [];
+  const resources: Omit<Resource, "isRetained" | "ignored">[] = [];
   const retained = new Set<string>();
+  const ignored = new Map<string, readonly string[]>();
   await runtime.setMocks(
     {
       newResource: ({ type, name, inputs, id = "" }) => {
@@ -59,13 +60,17 @@ async function main(): Promise<void> {
     run(async () => {
       runtime.registerStackTransformation(({ type, name, opts }) => {
         if (opts.retainOnDelete === true) retained.add(`${type} ${name}`);
+        if (opts.ignoreChanges !== undefined) ignored.set(`${type} ${name}`, opts.ignoreChanges);
         return undefined;
       });
       told.resolve(await describe(plan));
     }),
   );
   await runtime.disconnect();
-  const found = resources.map((each) => ({ ...each, isRetained: retained.has(`${each.type} ${each.name}`) }));
+  const found = resources.map((each) => {
+    const key = `${each.type} ${each.name}`;
+    return { ...each, isRetained: retained.has(key), ignored: ignored.get(key) ?? [] };
+  });
   const plain = (await plainOf(found)) as readonly Resource[];
   const outputs = (await plainOf(await resolved(await told.promise))) as Capture["outputs"];
   writeFileSync(foundFile, JSON.stringify({ resources: plain, outputs } satisfies Capture));

@@ -9,12 +9,12 @@ import { described } from "./described.ts";
 const LINE_MAX = 160;
 
 /** Without what is secret, and without paths of this machine. */
-function shown({ type, name, inputs, isRetained }: Resource): Resource {
+function shown({ type, name, inputs, isRetained, ignored }: Resource): Resource {
   const { environment, source, ...rest } = inputs;
   const variables = (environment as { readonly variables?: Readonly<Record<string, string>> } | undefined)?.variables;
   const kept = Object.entries(variables ?? {}).map(([key, value]) => [key, key.startsWith("CAIRN_") ? value : HIDDEN]);
   return {
-    ...{ type, name, isRetained },
+    ...{ type, name, isRetained, ignored },
     inputs: {
       ...rest,
       ...(variables === undefined ? {} : { environment: { variables: Object.fromEntries(kept) } }),

@@ -21,6 +21,11 @@ export const FURTHER: readonly Mutant[] = [
     killedBy: unit("runner-seal"),
   },
   {
+    name: "a rollout goes on under an alarm",
+    changes: [{ file: "src/cli/rollout.ts", from: "if (alarms.length > 0) throw", to: "if (alarms.length > 9) throw" }],
+    killedBy: unit("cli-rollout"),
+  },
+  {
     name: "no run is resumable",
     changes: [{ file: "src/runner/look.ts", from: "resumable: inProgress && !held", to: "resumable: held && !held" }],
     killedBy: { kind: "tests", file: "test/api/runs.test.ts" },

@@ -45,6 +45,11 @@ export interface DeployOptions {
   readonly alarmEmail?: string;
   /** What the agents find in their environment; never a secret. */
   readonly env?: Readonly<Record<string, string>>;
+  /**
+   * `at-once`, unless told: new runs begin with the code of each deployment. `by-hand`: with the version that
+   * `cairn rollout` says.
+   */
+  readonly rollout?: "at-once" | "by-hand";
   /** Model replies of one invocation, 1 unless told. */
   readonly beatsPerInvocation?: number;
 }
@@ -92,6 +97,7 @@ const schema: z.ZodType<Config> = z.strictObject({
       env: z
         .record(z.string().regex(/^(?!AWS_|CAIRN_|LAMBDA_)[A-Z][A-Z0-9_]*$/), z.string().max(1_024))
         .exactOptional(),
+      rollout: z.enum(["at-once", "by-hand"]).exactOptional(),
       beatsPerInvocation: z.int().min(1).max(1_000).exactOptional(),
     })
     .exactOptional(),

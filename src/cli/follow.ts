@@ -68,7 +68,7 @@ const needsPerson = ({ status, unknown, gates, waitsFor }: Shown): boolean =>
   gates.some(({ decided }) => !decided);
 
 /** 130 and the like: what a shell expects of a command that was interrupted. */
-const SIGNAL_EXITS: Readonly<Record<string, number>> = { SIGHUP: 129, SIGINT: 130, SIGTERM: 143 };
+export const SIGNAL_EXITS: Readonly<Record<string, number>> = { SIGHUP: 129, SIGINT: 130, SIGTERM: 143 };
 
 export function exitOf({ kind, shown }: FollowEnd, stop: AbortSignal): number {
   if (kind === "stopped") return SIGNAL_EXITS[String(stop.reason)] ?? EXIT.failed;

@@ -1,10 +1,11 @@
 /** The commands that look at an agent and at what it needs, before it matters. */
-import type { Command } from "commander";
+import { type Command, InvalidArgumentError } from "commander";
 import { STRATEGIES } from "../chaos/strategy.ts";
 import { BEAT, type Into, wholeNumber } from "./arguments.ts";
 import { auditAgent } from "./audit.ts";
 import { type ChaosFlags, chaos } from "./chaos.ts";
 import { doctor } from "./doctor.ts";
+import { type RolloutFlags, rollout } from "./rollout.ts";
 
 export function addChecking(program: Command, { shell, ends }: Into): void {
   program.commandsGroup("Checking:");
@@ -25,7 +26,26 @@ export function addChecking(program: Command, { shell, ends }: Into): void {
     .action((_, command: Command) =>
       ends(doctor(shell, { flags: command.optsWithGlobals(), version: program.version() ?? "" })),
     );
+  program
+    .command("rollout [version]")
+    .description("on AWS: which version of the beat function new runs begin with; shows it, or moves it to the newest")
+    .option("--to <percent>", "give that version so many percent of the new runs now", wholeNumber(0, 100))
+    .option("--steps <percents>", "step by step, such as 10,50,100; taken back when an alarm goes off", percents)
+    .option("--every-minutes <minutes>", "how long each step is watched", wholeNumber(1, 1_440), 10)
+    .option("--back", "give all new runs to the version that has most of them")
+    .action((target: string | undefined, _, command: Command) =>
+      ends(rollout(shell, { version: target ?? null, flags: command.optsWithGlobals<RolloutFlags>() })),
+    );
   addChaos(program, { shell, ends });
+}
+
+/** Rising percents of new runs. */
+function percents(text: string): readonly number[] {
+  const steps = text.split(",").map(Number);
+  const areRising = steps.every((step, index) => index === 0 || step > (steps[index - 1] ?? 0));
+  const areShares = steps.every((step) => Number.isInteger(step) && step >= 1 && step <= 100);
+  if (areRising && areShares) return steps;
+  throw new InvalidArgumentError("They are rising whole numbers from 1 to 100, such as 10,50,100.");
 }
 
 function addChaos(program: Command, { shell, ends }: Into): void {

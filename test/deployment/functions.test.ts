@@ -71,6 +71,12 @@ describe.each(STAGES)("in %s", (stage) => {
     expect(reserved).toEqual(stage === "production" ? [["cairn-production-beat", 20]] : []);
   });
 
+  test("a deployment gives all new runs to its version, unless a person does that by hand", () => {
+    const [alias] = on.all("lambda/alias:Alias");
+    expect(alias?.inputs).toMatchObject({ name: "live", functionName: on.names.functionName("beat") });
+    expect(alias?.ignored).toEqual(stage === "production" ? ["functionVersion", "routingConfig"] : []);
+  });
+
   test("none has an address of its own", () => {
     expect(on.all("lambda/functionUrl:FunctionUrl")).toEqual([]);
     const callers = on

@@ -20,12 +20,16 @@ export async function setup(project: TestProject): Promise<void> {
   await installPlatform((line) => console.log(line));
   const bundles = await bundleFunctions({ folder, agentFiles: [TRAVEL] });
   const deploy = { alarmEmail: "ops@example.org", env: { TRAVEL_PACE: "0" }, concurrencyMax: 20, sweepMinutes: 15 };
+  const rollout = "by-hand" as const;
   const event = { agent: "travel", tenant: "local", scheduledTime: "<aws.scheduler.scheduled-time>" };
   const daily = { expression: "cron(0 8 ? * MON-FRI *)", timezone: "Europe/Berlin", maximumEventAgeSec: 86_400 };
   const schedules = [{ agent: "travel", ...daily, event }];
   const plans = {
     dev: planOf({}, bundles),
-    production: planOf({ beatSeconds: 120, deploy }, bundles, { schedules, secrets: ["AIRLINE_TOKEN", "CARD_KEY"] }),
+    production: planOf({ beatSeconds: 120, deploy: { ...deploy, rollout } }, bundles, {
+      schedules,
+      secrets: ["AIRLINE_TOKEN", "CARD_KEY"],
+    }),
   };
   const captured = (stage: keyof typeof plans) => capture({ plan: plans[stage], app: "cairn", stage, place: PLACE });
   // Each is a process of its own.

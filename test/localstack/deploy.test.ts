@@ -1,5 +1,6 @@
 /** Deployed again: what is there stays, what changed is changed, and a run in the middle goes on with the new code. */
 import { GetDeploymentsCommand, GetRestApisCommand } from "@aws-sdk/client-api-gateway";
+import { SetAlarmStateCommand } from "@aws-sdk/client-cloudwatch";
 import {
   DescribeContinuousBackupsCommand,
   DescribeTableCommand,
@@ -18,6 +19,8 @@ import { DescribeStateMachineCommand } from "@aws-sdk/client-sfn";
 import { afterAll, describe, expect, inject, test } from "vitest";
 import { FUNCTIONS, type FunctionName } from "../../infra/bundle.ts";
 import { clientsOf } from "../../localstack/clients.ts";
+import { readingClients } from "../../src/adapters/aws/reading-clients.ts";
+import { alarmsNow, moveRollout, readRollout } from "../../src/adapters/aws/rollout.ts";
 import { decide } from "../../src/runner/gate.ts";
 import type { Row } from "../../src/protocol/row.ts";
 import { timeline } from "../../src/runner/look.ts";
@@ -100,6 +103,38 @@ describe("deployed again", () => {
     const [first, before, second, after, ...others] = await versionsOf(lane, nameOf(row, 1));
     expect([first, second, others]).toEqual(["live", "live", []]);
     expect(Number(after)).toBeGreaterThan(Number(before));
+  });
+});
+
+describe("a rollout", () => {
+  test("gives new runs to the version that it says, and a share to two", async () => {
+    await again(["clerk-later.ts"]);
+    await again(AGENTS);
+    const reading = readingClients();
+    const before = await readRollout(reading, machine);
+    expect(before).toMatchObject({ version: before.published.at(-1), next: null });
+    const older = before.published.at(-2) ?? "";
+    const back = { version: older, next: null };
+    expect(await moveRollout(reading, before, back)).toBe("moved");
+    expect(await moveRollout(reading, before, back)).toBe("changedMeanwhile");
+    const row = await started(lane, { agent: clerk, input: { steps: [{ do: "order", wrong: 0 }] } });
+    expect(await ended(lane, row.run)).toMatchObject({ status: "completed" });
+    expect((await versionsOf(lane, nameOf(row, 1))).slice(0, 2)).toEqual(["live", older]);
+    const half = { version: older, next: { version: before.version, percent: 50 } };
+    expect(await moveRollout(reading, await readRollout(reading, machine), half)).toBe("moved");
+    expect(await readRollout(reading, machine)).toMatchObject(half);
+    const rows = await Promise.all(
+      Array.from({ length: 12 }, () => started(lane, { agent: clerk, input: { steps: [{ do: "order", wrong: 0 }] } })),
+    );
+    for (const { run } of rows) expect(await ended(lane, run)).toMatchObject({ status: "completed" });
+    const took = await Promise.all(rows.map(async (each) => (await versionsOf(lane, nameOf(each, 1)))[1]));
+    expect(new Set(took)).toEqual(new Set([older, before.version]));
+    expect(await moveRollout(reading, await readRollout(reading, machine), before)).toBe("moved");
+    const AlarmName = `${table}-takeovers`;
+    for (const StateValue of ["ALARM", "OK"] as const) {
+      await reading.alarms.send(new SetAlarmStateCommand({ AlarmName, StateValue, StateReason: "a test" }));
+      expect((await alarmsNow(reading, machine)).includes(AlarmName)).toBe(StateValue === "ALARM");
+    }
   });
 });
 

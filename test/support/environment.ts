@@ -4,7 +4,8 @@ import { join } from "node:path";
 import type { Bundle } from "../../infra/bundle.ts";
 
 const ROOT = join(import.meta.dirname, "..", "..");
-const READING = /(?:process\.env\[|\bnamed\()\s*"([A-Z][A-Z0-9_]*)"/g;
+/** What begins with `AWS_LAMBDA_` is set by Lambda. */
+const READING = /(?:process\.env\[|\bnamed\()\s*"(?!AWS_LAMBDA_)([A-Z][A-Z0-9_]*)"/g;
 
 /** Of one source, in its own words. */
 export const readsIn = (text: string): readonly string[] => [...text.matchAll(READING)].map(([, name]) => String(name));

@@ -9,14 +9,17 @@ export interface Said {
   readonly err: string;
 }
 
-/** `person` answers what a command asks at the terminal; null: there is no terminal. */
-export async function typedAt(
-  of: { readonly dir: string; readonly person: Shell["ask"] },
-  ...words: readonly string[]
-): Promise<Said> {
+interface Desk {
+  readonly dir: string;
+  /** Answers what a command asks at the terminal; null: there is no terminal. */
+  readonly person: Shell["ask"];
+}
+
+/** A shell in which these words were typed, and what it prints. */
+export function shellAt(of: Desk, words: readonly string[]) {
   const said = { out: "", err: "" };
   const shell: Shell = {
-    argv: [...words, "--store", of.dir],
+    argv: words,
     ...{ env: {}, cwd: of.dir, json: words.includes("--json"), user: () => "ada" },
     readStdin: async () => "",
     ask: of.person,
@@ -27,6 +30,11 @@ export async function typedAt(
       ...{ waitFor: () => undefined, paintOut: plain, paintErr: plain, width: 160, isLive: false },
     },
   };
+  return { shell, said };
+}
+
+export async function typedAt(of: Desk, ...words: readonly string[]): Promise<Said> {
+  const { shell, said } = shellAt(of, [...words, "--store", of.dir]);
   return { exit: await runCommand(shell, "0"), ...said };
 }
 

@@ -111,8 +111,8 @@ export async function inspectMachine(of: {
   return { machine, functions, cleanUp, sweeper, alarms, account };
 }
 
-/** Which functions the states of a definition invoke; a definition that is none calls nobody. */
-function callsIn(definition: string): MachineSeen["calls"] {
+/** Which functions the states of a definition invoke: none where the text is no definition. */
+export function callsIn(definition: string): MachineSeen["calls"] {
   const states = statesOf(definition);
   const calledBy = (state: string): string | null => states[state]?.Parameters?.FunctionName ?? null;
   return { beat: calledBy("Beat"), park: calledBy("Park"), sweep: calledBy("Rescue") };
