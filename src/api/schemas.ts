@@ -75,9 +75,10 @@ export const messageHeaders = z.object({
 export const messageBody = z
   .strictObject({
     text: z.string().openapi({ description: `Words for the model, ${SIZES.messageBytesMax} bytes at most.` }),
-    id: key
-      .optional()
-      .openapi({ description: "The same id twice is one message. Without one each request is its own." }),
+    id: key.optional().openapi({
+      description:
+        "The same id twice is one message; with another text it is refused (409 `MessageConflict`). Without one each request is its own.",
+    }),
   })
   .openapi("Message");
 

@@ -32,6 +32,8 @@ it("pauses after the beat under way, takes words meanwhile, and goes on when it 
     { message: "w1", delivered: true },
   ]);
   expect(linesOf((await cairn(at, words)).out.replaceAll("\n", ""))).toMatchObject([{ delivered: false }]);
+  const other = await cairn(at, ["send", run, "another word", "--key", "w1"]);
+  expect([other.exit, other.err]).toEqual([4, expect.stringContaining("error MessageConflict")]);
   expect(await documentOf(at, ["show", run])).toMatchObject({ status: "paused", beats: 1 });
   expect((await cairn(at, ["resume", run])).exit).toBe(0);
   await reaches("completed");
