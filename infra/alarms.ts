@@ -1,5 +1,7 @@
 /** The alarms of a deployment, who is told of them, and its dashboard: from the table of what is watched. */
 import { dashboardOf } from "./dashboard.ts";
+import { tlsOnly } from "./grants.ts";
+import type { Names } from "./names.ts";
 import type { Series } from "./series.ts";
 import type { Site } from "./site.ts";
 import { type Watch, type Watched, watchesOf } from "./watches.ts";
@@ -11,7 +13,7 @@ export function createAlarms(site: Site): void {
   for (const watch of watches) {
     const { name, periods, periodsToAlarm, side, threshold, silence } = watch;
     new aws.cloudwatch.MetricAlarm(`Alarm-${name}`, {
-      name: `${names.prefix}-${name}`,
+      name: names.alarmName(name),
       alarmDescription: descriptionOf(watch),
       ...queryOf(watch.of, watch.periodSeconds),
       comparisonOperator: side === "above" ? "GreaterThanThreshold" : "LessThanThreshold",
@@ -31,9 +33,24 @@ function createTopic({ names, plan }: Site): $util.Output<string>[] {
   const { alarmEmail } = plan.options;
   if (alarmEmail === null) return [];
   const topic = new aws.sns.Topic("Alarms", { name: `${names.prefix}-alarms` });
+  new aws.sns.TopicPolicy("AlarmsPolicy", { arn: topic.arn, policy: topicPolicy(names) });
   new aws.sns.TopicSubscription("AlarmsEmail", { topic: topic.arn, protocol: "email", endpoint: alarmEmail });
   return [topic.arn];
 }
+
+/** A policy takes the place of the one that SNS makes, so it says as well that alarms of this account may publish. */
+const topicPolicy = ({ account, alarmsTopicArn }: Names): string =>
+  JSON.stringify({
+    Version: "2012-10-17",
+    Statement: [
+      {
+        ...{ Effect: "Allow", Principal: { Service: "cloudwatch.amazonaws.com" } },
+        ...{ Action: ["sns:Publish"], Resource: alarmsTopicArn },
+        Condition: { StringEquals: { "aws:SourceAccount": account } },
+      },
+      tlsOnly({ actions: ["sns:Publish"], resource: alarmsTopicArn }),
+    ],
+  });
 
 const descriptionOf = ({ means, todo }: Watch): string => `${means}. To do: ${todo}`;
 

@@ -4,7 +4,8 @@
  * model and the time in which a function waits for it are not in it. Exits 1 where a bound of the project is passed.
  */
 import { workload } from "../bench/workload.ts";
-import { type MachineState, definitionOf } from "../infra/asl.ts";
+import { definitionOf } from "../infra/asl.ts";
+import type { MachineState } from "../infra/asl-states.ts";
 import { machineTimesOf, planOf } from "../infra/plan.ts";
 import { installPlatform } from "../infra/platform.ts";
 import { deploy } from "../localstack/deploy.ts";

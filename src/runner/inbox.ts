@@ -64,10 +64,9 @@ export async function deliver(
 ): Promise<Delivered> {
   const now = world.clock.now();
   await knowSecrets(world);
-  const { body: given } = to.message;
-  const body = redactionIn(world).words(given);
+  const body = redactionIn(world).words(to.message.body);
   const message = { ...to.message, body };
-  const digest = body === given ? digestOf(world, given) : null;
+  const digest = body === to.message.body ? digestOf(world, body) : null;
   const delivery = { ...to, message, digest, now, deadline: now + world.limits.idleRunMs };
   const outcome = await certainly(
     () => world.table.deliver(delivery),
