@@ -43,7 +43,10 @@ export async function startOf(
 ): Promise<z.output<typeof schemas.startedDocument>> {
   const { idempotencyKey, input } = of.wanted;
   const agent = await agentNamed(of.wanted.agent, of.agentOf);
-  const started = await startRun(world, { agent, input, tenant: of.caller.tenant, idempotencyKey });
+  const started = await startRun(world, {
+    ...{ agent, input, idempotencyKey },
+    ...{ tenant: of.caller.tenant, by: of.caller.actor },
+  });
   if (started.kind === "invalid") throw inputInvalid(agent.name, wrongIn(started.issues, "#/input"));
   if (started.kind === "conflict") throw keyConflict(started.run);
   if (started.kind === "ended") throw keyEnded(started.tombstone);

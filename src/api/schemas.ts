@@ -149,6 +149,10 @@ const shown = {
   label: z.string().openapi({ description: "What it waits for, in words." }),
   task: json,
   startedAt: at.nullable(),
+  startedBy: z.string().nullable().openapi({
+    description:
+      "The identity that started it: the ARN that signed the request, user@host of a command line, schedule:NAME; null where none was recorded.",
+  }),
   messages: count,
   attempt: count.openapi({ description: "Raised each time that it began again from its task." }),
   unknown: z.array(unknownCall).openapi({ description: "Calls of which nobody knows whether they happened." }),

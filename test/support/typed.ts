@@ -17,7 +17,7 @@ export async function typedAt(
   const said = { out: "", err: "" };
   const shell: Shell = {
     argv: [...words, "--store", of.dir],
-    ...{ env: {}, cwd: of.dir, json: words.includes("--json"), user: () => "ada" },
+    ...{ env: {}, cwd: of.dir, json: words.includes("--json"), user: () => "ada", host: () => "loom" },
     readStdin: async () => "",
     ask: of.person,
     stopSignal: () => new AbortController().signal,
