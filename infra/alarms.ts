@@ -4,7 +4,8 @@ import { tlsOnly } from "./grants.ts";
 import type { Names } from "./names.ts";
 import type { Series } from "./series.ts";
 import type { Site } from "./site.ts";
-import { type Watch, type Watched, watchesOf } from "./watches.ts";
+import type { Watch, Watched } from "./watch.ts";
+import { watchesOf } from "./watches.ts";
 
 export function createAlarms(site: Site): void {
   const { names, plan } = site;
@@ -57,7 +58,9 @@ const descriptionOf = ({ means, todo }: Watch): string => `${means}. To do: ${to
 function queryOf(of: Watched, period: number): Partial<aws.cloudwatch.MetricAlarmArgs> {
   if (of.kind === "series") {
     const { namespace, metric, dimensions, stat } = of.series;
-    return { namespace, metricName: metric, dimensions, statistic: stat, period };
+    // CloudWatch takes a percentile under a name of its own.
+    const statistic = stat === "p50" || stat === "p99" ? { extendedStatistic: stat } : { statistic: stat };
+    return { namespace, metricName: metric, dimensions, ...statistic, period };
   }
   const query = (id: string, { namespace, metric, dimensions, stat }: Series) => ({
     id,

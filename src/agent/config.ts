@@ -48,6 +48,8 @@ export interface DeployOptions {
   readonly concurrencyReserved?: { readonly sweep?: number; readonly park?: number; readonly api?: number };
   /** Requests a second that the API takes, 50 unless told; twice as many at once. */
   readonly apiRate?: number;
+  /** What models may be paid a day before an alarm tells of it, 100 dollars unless told. It stops nothing. */
+  readonly spendPerDayUsd?: number;
   /** Who is told of alarms; without it they are only shown. */
   readonly alarmEmail?: string;
   /** What the agents find in their environment; never a secret. */
@@ -102,6 +104,7 @@ const schema: z.ZodType<Config> = z.strictObject({
         })
         .exactOptional(),
       apiRate: z.int().min(1).max(10_000).exactOptional(),
+      spendPerDayUsd: z.number().positive().max(1e6).exactOptional(),
       alarmEmail: z.email().exactOptional(),
       // Lambda keeps these names for itself, and cairn its own.
       env: z

@@ -42,7 +42,11 @@ const BY_AWS: Readonly<Record<string, readonly [dimensions: string, ...metrics: 
   ],
   "AWS/States": [
     ["StateMachineArn", "ExecutionsFailed", "ExecutionsTimedOut", "ExecutionsAborted", "ExecutionThrottled"],
+    // Of the account.
+    ["", "OpenExecutionCount"],
+    ["APIName", "ThrottledEvents"],
   ],
+  "AWS/ApiGateway": [["ApiName", "5XXError", "Latency"]],
   "AWS/SQS": [["QueueName", "ApproximateNumberOfMessagesVisible"]],
 };
 
@@ -90,6 +94,8 @@ function thingsOf(on: Deployed): ReadonlySet<unknown> {
     ...named.map(({ inputs }) => inputs["name"]),
     ...indexes.globalSecondaryIndexes.map(({ name }) => name),
     on.names.machineArn,
+    ...on.all("apigateway/restApi:RestApi").map(({ inputs }) => inputs["name"]),
+    "StartExecution",
   ]);
 }
 
@@ -173,6 +179,18 @@ describe.each(STAGES)("in %s", (stage) => {
       ["whole", "Beats", false],
     ]);
     expect(metricQueries.flatMap(({ metric }) => metric?.period ?? [])).toEqual([3_600, 3_600]);
+  });
+
+  test("work that waits, answers that are slow and what models cost are watched, by the options of the plan", () => {
+    const ofName = (name: string) => alarms.find((each) => each.name === on.names.alarmName(name));
+    expect(ofName("api-slow")).toMatchObject({ extendedStatistic: "p99", metricName: "Latency", threshold: 5_000 });
+    expect(ofName("api-slow")).not.toHaveProperty("statistic");
+    expect(ofName("gates-old")).toMatchObject({ statistic: "Maximum", threshold: 24 * 3_600 });
+    expect(ofName("runs-queued-long")).toMatchObject({ statistic: "Maximum", threshold: 15 * 60 });
+    expect(ofName("beat-near-timeout")).toMatchObject({ statistic: "Maximum", threshold: on.plan.beatSeconds * 900 });
+    const dollars = stage === "dev" ? 100 : 5;
+    expect(ofName("spent-per-day")).toMatchObject({ statistic: "Sum", period: 86_400, threshold: dollars * 1e6 });
+    expect(ofName("executions-open")).toMatchObject({ dimensions: {}, threshold: 100_000 });
   });
 
   test("each is of the form that CloudWatch takes, and says what to do", () => {

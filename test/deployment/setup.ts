@@ -14,7 +14,7 @@ import { PLACE, type Stages } from "./deployed.ts";
 
 const TRAVEL = join(import.meta.dirname, "..", "..", "agents", "travel", "agent.ts");
 
-const RESERVED = { concurrencyReserved: { sweep: 2, park: 5, api: 10 }, apiRate: 20 };
+const RESERVED = { concurrencyReserved: { sweep: 2, park: 5, api: 10 }, apiRate: 20, spendPerDayUsd: 5 };
 
 const folder = mkdtempSync(join(tmpdir(), "cairn-deployment-"));
 
