@@ -1,8 +1,11 @@
 /** The alarms of a deployment, who is told of them, and its dashboard: from the table of what is watched. */
 import { dashboardOf } from "./dashboard.ts";
+import { tlsOnly } from "./grants.ts";
+import type { Names } from "./names.ts";
 import type { Series } from "./series.ts";
 import type { Site } from "./site.ts";
-import { type Watch, type Watched, watchesOf } from "./watches.ts";
+import type { Watch, Watched } from "./watch.ts";
+import { watchesOf } from "./watches.ts";
 
 export function createAlarms(site: Site): void {
   const { names, plan } = site;
@@ -11,7 +14,7 @@ export function createAlarms(site: Site): void {
   for (const watch of watches) {
     const { name, periods, periodsToAlarm, side, threshold, silence } = watch;
     new aws.cloudwatch.MetricAlarm(`Alarm-${name}`, {
-      name: `${names.prefix}-${name}`,
+      name: names.alarmName(name),
       alarmDescription: descriptionOf(watch),
       ...queryOf(watch.of, watch.periodSeconds),
       comparisonOperator: side === "above" ? "GreaterThanThreshold" : "LessThanThreshold",
@@ -31,16 +34,33 @@ function createTopic({ names, plan }: Site): $util.Output<string>[] {
   const { alarmEmail } = plan.options;
   if (alarmEmail === null) return [];
   const topic = new aws.sns.Topic("Alarms", { name: `${names.prefix}-alarms` });
+  new aws.sns.TopicPolicy("AlarmsPolicy", { arn: topic.arn, policy: topicPolicy(names) });
   new aws.sns.TopicSubscription("AlarmsEmail", { topic: topic.arn, protocol: "email", endpoint: alarmEmail });
   return [topic.arn];
 }
+
+/** A policy takes the place of the one that SNS makes, so it says as well that alarms of this account may publish. */
+const topicPolicy = ({ account, alarmsTopicArn }: Names): string =>
+  JSON.stringify({
+    Version: "2012-10-17",
+    Statement: [
+      {
+        ...{ Effect: "Allow", Principal: { Service: "cloudwatch.amazonaws.com" } },
+        ...{ Action: ["sns:Publish"], Resource: alarmsTopicArn },
+        Condition: { StringEquals: { "aws:SourceAccount": account } },
+      },
+      tlsOnly({ actions: ["sns:Publish"], resource: alarmsTopicArn }),
+    ],
+  });
 
 const descriptionOf = ({ means, todo }: Watch): string => `${means}. To do: ${todo}`;
 
 function queryOf(of: Watched, period: number): Partial<aws.cloudwatch.MetricAlarmArgs> {
   if (of.kind === "series") {
     const { namespace, metric, dimensions, stat } = of.series;
-    return { namespace, metricName: metric, dimensions, statistic: stat, period };
+    // CloudWatch takes a percentile under a name of its own.
+    const statistic = stat === "p50" || stat === "p99" ? { extendedStatistic: stat } : { statistic: stat };
+    return { namespace, metricName: metric, dimensions, ...statistic, period };
   }
   const query = (id: string, { namespace, metric, dimensions, stat }: Series) => ({
     id,

@@ -17,77 +17,19 @@ import { INPUT_MARK, routeErrorName } from "../src/adapters/aws/machine-input.ts
 import { TIMES } from "../src/protocol/limits.ts";
 import { AFTER_BEAT, type ChainState, RETRY_DELAYS_MS } from "../src/protocol/chain.ts";
 import { RETRY_GROUP } from "../src/protocol/entry.ts";
-
-export interface Retrier {
-  readonly ErrorEquals: readonly string[];
-  readonly IntervalSeconds?: number;
-  readonly BackoffRate?: number;
-  readonly MaxAttempts: number;
-  readonly MaxDelaySeconds?: number;
-  readonly JitterStrategy?: "FULL";
-}
-
-export interface Catcher {
-  readonly ErrorEquals: readonly string[];
-  readonly ResultPath: string | null;
-  readonly Next: StateName;
-}
-
-export interface TaskState {
-  readonly Type: "Task";
-  readonly Resource: string;
-  readonly Parameters: { readonly FunctionName: string; readonly "Qualifier.$"?: string; readonly Payload: Template };
-  readonly TimeoutSeconds?: number;
-  readonly TimeoutSecondsPath?: string;
-  readonly ResultSelector?: Template;
-  readonly ResultPath?: string | null;
-  readonly OutputPath?: string;
-  readonly Retry: readonly Retrier[];
-  readonly Catch: readonly Catcher[];
-  readonly Next: StateName;
-}
-
-export type PassState = { readonly Type: "Pass"; readonly Next: StateName } & (
-  | { readonly Parameters: Template; readonly OutputPath?: string }
-  | { readonly Result: number; readonly ResultPath: string }
-);
-
-export type Rule = { readonly Variable: string; readonly Next: StateName } & (
-  | { readonly StringEquals: string }
-  | { readonly NumericGreaterThan: number }
-  | { readonly NumericGreaterThanEquals: number }
-);
-
-export interface ChoiceState {
-  readonly Type: "Choice";
-  readonly Choices: readonly Rule[];
-  readonly Default: StateName;
-}
-
-export type WaitState = { readonly Type: "Wait"; readonly Next: StateName } & (
-  | { readonly Seconds: number }
-  | { readonly SecondsPath: string }
-);
-
-export type MachineState = TaskState | PassState | ChoiceState | WaitState | { readonly Type: "Succeed" };
-
-/** States to which a beat leads by an error that has an input for them. */
-type Informed = "Wait" | "Park" | "Renew";
-
-/**
- * Besides those of the chain. `Read…` reads the input of a route. `Unanswered` and `Died` count a failed try of a beat,
- * `Again` decides what follows, `Cap` bounds the pause. `Rescued` decides after a rescue, `Hold` waits for an owner's lease.
- */
-export type StateName = ChainState | `Read${Informed}` | Failing;
-
-export interface Definition {
-  readonly Comment: string;
-  readonly QueryLanguage: "JSONPath";
-  readonly StartAt: StateName;
-  readonly States: { readonly [S in StateName]: MachineState };
-}
-
-type Template = { readonly [field: string]: string | null | Template };
+import type {
+  Catcher,
+  Comparison,
+  Definition,
+  Failing,
+  Informed,
+  MachineState,
+  PassState,
+  Retrier,
+  Rule,
+  StateName,
+  Template,
+} from "./asl-states.ts";
 
 export interface MachineOptions extends MachineTimes {
   /** Names or ARNs of the functions. */
@@ -119,7 +61,6 @@ export function definitionOf(options: MachineOptions): Definition {
 }
 
 type States<Names extends StateName> = { readonly [S in Names]: MachineState };
-type Failing = "Unanswered" | "Died" | "Again" | "Cap" | "Pause" | "Backoff" | "Rescue" | "Rescued" | "Hold";
 
 /** A beat, and where its routes lead. */
 function routesOf(options: MachineOptions): States<Exclude<StateName, Failing>> {
@@ -167,8 +108,8 @@ function failuresOf(options: MachineOptions): States<Failing> {
     Again: {
       Type: "Choice",
       Choices: [
-        { Variable: "$.tries", NumericGreaterThanEquals: triesMax, Next: "Backoff" },
-        { Variable: "$.backoff", NumericGreaterThan: backoffSeconds, Next: "Cap" },
+        where({ Variable: "$.tries", NumericGreaterThanEquals: triesMax }, "Backoff"),
+        where({ Variable: "$.backoff", NumericGreaterThan: backoffSeconds }, "Cap"),
       ],
       Default: "Pause",
     },
@@ -183,7 +124,7 @@ function failuresOf(options: MachineOptions): States<Failing> {
     },
     Rescued: {
       Type: "Choice",
-      Choices: [{ Variable: "$.rescue.route", StringEquals: "wait", Next: "Hold" }],
+      Choices: [where({ Variable: "$.rescue.route", StringEquals: "wait" }, "Hold")],
       Default: "End",
     },
     Hold: { Type: "Wait", SecondsPath: "$.rescue.seconds", Next: "Rescue" },
@@ -197,6 +138,11 @@ const sweepTask = ({ functions, sweepSeconds }: MachineOptions, Payload: Templat
   TimeoutSeconds: sweepSeconds + TASK_MARGIN_SECONDS,
   Retry: RETRY,
   Catch: CATCH,
+});
+
+const where = (comparison: Comparison, Next: StateName): Rule => ({
+  And: [{ Variable: comparison.Variable, IsPresent: true }, comparison],
+  Next,
 });
 
 const INVOKE = "arn:aws:states:::lambda:invoke";

@@ -3,7 +3,8 @@ import { ALARMS } from "../src/adapters/aws/metrics.ts";
 import { TABLE } from "../src/adapters/aws/schema.ts";
 import { FUNCTIONS, type Names } from "./names.ts";
 import { type Series, ofCairn, ofFunction, ofIndex, ofLetters, ofMachine, ofTable } from "./series.ts";
-import { MAY_FAIL, type Watch } from "./watches.ts";
+import type { Watch } from "./watch.ts";
+import { MAY_FAIL } from "./watches.ts";
 
 /** As CloudWatch takes it. */
 export interface Dashboard {

@@ -2,11 +2,12 @@
 import { LIVE } from "../src/adapters/aws/machine-input.ts";
 import { TABLE } from "../src/adapters/aws/schema.ts";
 import { environmentOf } from "./environment.ts";
-import { statementsOf } from "./grants.ts";
+import { statementsOf, tlsOnly } from "./grants.ts";
 import { FUNCTIONS, type FunctionName, type LettersOf } from "./names.ts";
 import { type Options, secondsOf } from "./plan.ts";
 import type { Site } from "./site.ts";
 import type { Storage } from "./storage.ts";
+import { trustOf } from "./trust.ts";
 
 export type Functions = Readonly<Record<FunctionName, sst.aws.Function>>;
 
@@ -14,6 +15,9 @@ export type Functions = Readonly<Record<FunctionName, sst.aws.Function>>;
 const SMALL_MB = 512;
 /** Of a record of the stream: the look for orphans finds what is given up. */
 const STREAM_TRIES_MAX = 10;
+/** Removals of one invocation, which has a minute for them; nobody waits for one, so some of them are collected. */
+const STREAM_BATCH = 50;
+const STREAM_WINDOW_SECONDS = 30;
 /** How long the dead letters of stream and schedules are kept: SQS keeps none for longer. */
 const LETTER_DAYS = 14;
 
@@ -26,6 +30,7 @@ function createFunction(site: Site, fn: FunctionName): sst.aws.Function {
   const { names, plan } = site;
   const { options } = plan;
   const isBeat = fn === "beat";
+  const reserved = reservedFor(fn, options);
   return new sst.aws.Function(capitalized(fn), {
     name: names.functionName(fn),
     description: `cairn: ${fn}`,
@@ -40,12 +45,12 @@ function createFunction(site: Site, fn: FunctionName): sst.aws.Function {
     // Executions call one version as long as they last. Those of deployments before this one stay.
     ...(isBeat ? { versioning: true } : {}),
     permissions: statementsOf(fn, names, plan.secrets),
-    ...(isBeat && options.concurrencyMax !== null ? { concurrency: { reserved: options.concurrencyMax } } : {}),
+    ...(reserved === undefined ? {} : { concurrency: { reserved } }),
     transform: {
       // SST lets every identity of the account take this role, and the managed policy lets it write any log.
       role: (role: aws.iam.RoleArgs) => {
         role.name = names.functionName(fn);
-        role.assumeRolePolicy = aws.iam.assumeRolePolicyForPrincipal({ Service: "lambda.amazonaws.com" });
+        role.assumeRolePolicy = trustOf(names, "lambda");
         role.managedPolicyArns = [];
       },
       // What SST adds serves its links, which no function of ours has.
@@ -53,6 +58,10 @@ function createFunction(site: Site, fn: FunctionName): sst.aws.Function {
     },
   });
 }
+
+/** A reservation keeps that much for a function, and is as much as it may take. */
+const reservedFor = (fn: FunctionName, { concurrencyMax, concurrencyReserved }: Options): number | undefined =>
+  fn === "beat" ? (concurrencyMax ?? undefined) : concurrencyReserved[fn as keyof Options["concurrencyReserved"]];
 
 /**
  * Executions that begin now belong to the version that was published last; with `rollout: "by-hand"` to those that
@@ -77,11 +86,19 @@ const capitalized = (name: string): string => `${name.charAt(0).toUpperCase()}${
 
 /** What is neither done nor tried again ends here, where an alarm sees it. */
 export function createLetters({ names }: Site, of: LettersOf): aws.sqs.Queue {
-  return new aws.sqs.Queue(`${capitalized(of)}Letters`, {
+  const queue = new aws.sqs.Queue(`${capitalized(of)}Letters`, {
     name: names.lettersName(of),
     messageRetentionSeconds: LETTER_DAYS * 24 * 3_600,
     sqsManagedSseEnabled: true,
   });
+  new aws.sqs.QueuePolicy(`${capitalized(of)}LettersTls`, {
+    queueUrl: queue.url,
+    policy: JSON.stringify({
+      Version: "2012-10-17",
+      Statement: [tlsOnly({ actions: ["sqs:*"], resource: names.lettersArn(of) })],
+    }),
+  });
+  return queue;
 }
 
 /**
@@ -101,6 +118,8 @@ export function followStream(
     startingPosition: "TRIM_HORIZON",
     filterCriteria: { filters: [{ pattern: JSON.stringify(removed) }] },
     functionResponseTypes: ["ReportBatchItemFailures"],
+    batchSize: STREAM_BATCH,
+    maximumBatchingWindowInSeconds: STREAM_WINDOW_SECONDS,
     maximumRetryAttempts: STREAM_TRIES_MAX,
     bisectBatchOnFunctionError: true,
     destinationConfig: { onFailure: { destinationArn: letters.arn } },

@@ -111,5 +111,11 @@ function objectStatements({ objects = [] }: Grant, bucketArn: string): Statement
   ];
 }
 
+/** A statement of a resource's own policy: what comes without TLS is denied, whoever sends it. */
+export const tlsOnly = ({ actions, resource }: { readonly actions: readonly string[]; readonly resource: string }) => ({
+  ...{ Effect: "Deny", Principal: "*", Action: actions, Resource: resource },
+  Condition: { Bool: { "aws:SecureTransport": "false" } },
+});
+
 const actionsOf = (service: string, names: readonly string[]): string[] =>
   [...new Set(names)].map((name) => `${service}:${name}`);

@@ -3,13 +3,14 @@ import { definitionOf } from "./asl.ts";
 import { type Functions, publishBeat } from "./functions.ts";
 import { machineTimesOf } from "./plan.ts";
 import type { Site } from "./site.ts";
+import { trustOf } from "./trust.ts";
 
 export function createMachine({ names, plan }: Site, functions: Functions): aws.sfn.StateMachine {
   const { beat, park, sweep } = functions;
   const live = publishBeat(functions, plan.options);
   const role = new aws.iam.Role("MachineRole", {
     name: `${names.prefix}-machine`,
-    assumeRolePolicy: aws.iam.assumeRolePolicyForPrincipal({ Service: "states.amazonaws.com" }),
+    assumeRolePolicy: trustOf(names, "states"),
   });
   const policy = new aws.iam.RolePolicy("MachineCalls", {
     name: "calls",

@@ -29,6 +29,11 @@ export interface Names {
   readonly bucketArn: string;
   readonly machineArn: string;
   readonly region: string;
+  readonly account: string;
+  /** Of the schedules of agents; those of the sweeper are in one of the prefix's own name. */
+  readonly agentsGroup: string;
+  readonly alarmsTopicArn: string;
+  readonly alarmName: (alarm: string) => string;
   readonly alarmArn: (alarm: string) => string;
   /** Of the parameter that holds that secret. */
   readonly parameterArn: (secret: string) => string;
@@ -49,12 +54,19 @@ const PREFIX_CHARACTERS_MAX = 40;
 /** AWS takes 63 for a bucket, and account and region take their part. */
 const BUCKET_CHARACTERS_MAX = 63;
 
-/** The words of an app and its stage, in the characters that every service takes. */
+/** Lower case: `Dev` and `dev` would have the same names. */
+const WORDS = /^[a-z0-9]+(?:-[a-z0-9]+)*$/;
+
+/**
+ * The words of an app and its stage, in the characters that every service takes. No two deployments have the same: where
+ * the app has a `-` itself, two of them show where its stage begins (`a-b--c` and `a-b-c`).
+ */
 export function prefixOf(app: string, stage: string): string {
-  const prefix = `${app}-${stage}`.toLowerCase();
-  if (!/^[a-z][a-z0-9-]*[a-z0-9]$/.test(prefix) || prefix.length > PREFIX_CHARACTERS_MAX) {
+  const prefix = `${app}${app.includes("-") ? "--" : "-"}${stage}`;
+  const isFit = WORDS.test(app) && WORDS.test(stage) && /^[a-z]/.test(app);
+  if (!isFit || prefix.length > PREFIX_CHARACTERS_MAX) {
     throw new Error(
-      `${prefix} cannot name a deployment: take an app and a stage of letters, digits and -, together ${PREFIX_CHARACTERS_MAX - 1} characters at most`,
+      `${prefix} cannot name a deployment: take an app and a stage of lower-case letters, digits and single -, together ${PREFIX_CHARACTERS_MAX - 2} characters at most`,
     );
   }
   return prefix;
@@ -68,16 +80,21 @@ export function namesOf(prefix: string, { partition, region, account }: Place): 
   const bucket = `${prefix}-${account}-${region}`;
   if (bucket.length > BUCKET_CHARACTERS_MAX)
     throw new Error(`${bucket} is too long for a bucket: take a shorter app or stage`);
+  const alarmName = (alarm: string): string => `${prefix}.${alarm}`;
   const functionName = (fn: string): string => `${prefix}-${fn}`;
   const lettersName = (of: LettersOf): string => `${prefix}-${of}-letters`;
   const logGroup = (fn: string): string => `/aws/lambda/${functionName(fn)}`;
   return {
-    ...{ prefix, bucket, region, functionName, logGroup },
+    ...{ prefix, bucket, region, account, functionName, logGroup },
+    // No stage has a dot: `dev-agents` has another group, and the alarm `unreadable` of `dev-history` another name.
+    agentsGroup: `${prefix}.agents`,
+    alarmsTopicArn: arn("sns", `${prefix}-alarms`),
     store: `${account}/${region}/${prefix}`,
     tableArn: arn("dynamodb", `table/${prefix}`),
     bucketArn: `arn:${partition}:s3:::${bucket}`,
     machineArn: arn("states", `stateMachine:${prefix}`),
-    alarmArn: (alarm) => arn("cloudwatch", `alarm:${prefix}-${alarm}`),
+    alarmName,
+    alarmArn: (alarm) => arn("cloudwatch", `alarm:${alarmName(alarm)}`),
     parameterArn: (secret) => arn("ssm", `parameter${parameterOf(prefix, secret)}`),
     functionArn: (fn) => arn("lambda", `function:${functionName(fn)}`),
     logGroupArn: (fn) => arn("logs", `log-group:${logGroup(fn)}`),

@@ -59,14 +59,14 @@ export function planOf(
 ): Plan {
   if (!Number.isInteger(beatSeconds)) throw new Error(`beatSeconds is ${beatSeconds}: Lambda takes whole seconds`);
   const { memoryMb = 512, logRetention = "1 month", sweepMinutes = 5, env = {}, rollout = "at-once" } = deploy;
-  const { beatsPerInvocation } = deploy;
+  const { beatsPerInvocation, concurrencyReserved = {}, apiRate = 50, spendPerDayUsd = 100 } = deploy;
   return {
     folders: Object.fromEntries(bundles.map(({ name, folder }) => [name, folder])),
     deployment: deploymentOf(bundles),
     ...{ schedules: of.schedules ?? [], secrets: of.secrets ?? [], beatSeconds },
     limits: { ...(beatsPerInvocation === undefined ? {} : { beatsPerInvocation }), ...limitsIn(config) },
     options: {
-      ...{ memoryMb, logRetention, sweepMinutes, env, rollout },
+      ...{ memoryMb, logRetention, sweepMinutes, env, rollout, concurrencyReserved, apiRate, spendPerDayUsd },
       concurrencyMax: deploy.concurrencyMax ?? null,
       alarmEmail: deploy.alarmEmail ?? null,
     },

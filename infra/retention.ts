@@ -21,6 +21,12 @@ export interface LifecycleRule {
 /** A run may live for long and its first snapshot is as old as it is: longer than any run is meant to. */
 const RUNS_DAYS = 400;
 
+/**
+ * How long what was deleted can be brought back: a deletion hides an object under a mark, and no function may delete what
+ * lies under it. What was purged is gone after that time.
+ */
+export const DELETED_DAYS = 7;
+
 /** S3 moves nothing to STANDARD_IA before that. */
 const WARM_MOVES_AFTER_DAYS = 30;
 /** 60 days of the lower price pay for the move of an object from this size on. */

@@ -4,6 +4,7 @@
  */
 import { createLetters, type Functions } from "./functions.ts";
 import type { Site } from "./site.ts";
+import { trustOf } from "./trust.ts";
 
 /** What is not delivered within this time is a dead letter; the next one comes anyway. */
 const SWEEP_AGE_SECONDS = 300;
@@ -16,7 +17,7 @@ export function createSchedules(site: Site, { sweep, start }: Functions): void {
   const letters = createLetters(site, "schedule");
   const role = new aws.iam.Role("SchedulerRole", {
     name: `${names.prefix}-scheduler`,
-    assumeRolePolicy: aws.iam.assumeRolePolicyForPrincipal({ Service: "scheduler.amazonaws.com" }),
+    assumeRolePolicy: trustOf(names, "scheduler"),
   });
   const policy = new aws.iam.RolePolicy("SchedulerCalls", {
     name: "calls",
@@ -31,7 +32,7 @@ export function createSchedules(site: Site, { sweep, start }: Functions): void {
   });
   // Two groups: an agent may have the name of a sweep.
   const sweeps = new aws.scheduler.ScheduleGroup("Sweeps", { name: names.prefix });
-  const firings = new aws.scheduler.ScheduleGroup("Firings", { name: `${names.prefix}-agents` });
+  const firings = new aws.scheduler.ScheduleGroup("Firings", { name: names.agentsGroup });
   const schedule = (
     name: string,
     of: {

@@ -17,8 +17,8 @@ export type Stat = "Sum" | "Maximum" | "p50" | "p99";
 
 type Named = Pick<Names, "prefix" | "machineArn" | "functionName" | "lettersName">;
 
-export const ofCairn = ({ prefix }: Named, metric: MetricName): Series => ({
-  ...{ namespace: NAMESPACE, metric, stat: "Sum" },
+export const ofCairn = ({ prefix }: Named, metric: MetricName, stat: "Sum" | "Maximum" = "Sum"): Series => ({
+  ...{ namespace: NAMESPACE, metric, stat },
   dimensions: { [DIMENSION]: prefix },
 });
 
@@ -59,3 +59,20 @@ export const ofLetters = ({ lettersName }: Named, letters: LettersOf): Series =>
   ...{ namespace: "AWS/SQS", metric: "ApproximateNumberOfMessagesVisible", stat: "Maximum" },
   dimensions: { QueueName: lettersName(letters) },
 });
+
+/** Of all routes and stages: a deployment has one stage. */
+export const ofApi = (
+  { prefix }: Named,
+  [metric, stat]: readonly ["5XXError", "Sum"] | readonly ["Latency", "p99"],
+): Series => ({ ...{ namespace: "AWS/ApiGateway", metric, stat }, dimensions: { ApiName: prefix } });
+
+/** Of all machines of the account, which share its quotas. */
+export const OPEN_EXECUTIONS: Series = {
+  ...{ namespace: "AWS/States", metric: "OpenExecutionCount", stat: "Maximum" },
+  dimensions: {},
+};
+
+export const STARTS_THROTTLED: Series = {
+  ...{ namespace: "AWS/States", metric: "ThrottledEvents", stat: "Sum" },
+  dimensions: { APIName: "StartExecution" },
+};

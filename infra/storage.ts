@@ -5,7 +5,7 @@
 import { STORE } from "../src/adapters/aws/keys.ts";
 import { TABLE } from "../src/adapters/aws/schema.ts";
 import { ATTRIBUTES } from "../src/adapters/aws/attributes.ts";
-import { LIFECYCLE_RULES } from "./retention.ts";
+import { DELETED_DAYS, LIFECYCLE_RULES } from "./retention.ts";
 import type { Site } from "./site.ts";
 
 export interface Storage {
@@ -60,6 +60,7 @@ function createBucket(name: string): sst.aws.Bucket {
   const bucket = new sst.aws.Bucket("Objects", {
     cors: false,
     enforceHttps: true,
+    versioning: true,
     // Put once, whoever writes. The second condition exempts the parts of multipart uploads, which take no condition.
     policy: [
       {
@@ -78,13 +79,21 @@ function createBucket(name: string): sst.aws.Bucket {
   // SST's own rules know no sizes and no classes.
   new aws.s3.BucketLifecycleConfiguration("ObjectsLifecycle", {
     bucket: bucket.name,
-    rules: LIFECYCLE_RULES.map(({ id, prefix, objectSizeGreaterThan, transition, expirationDays }) => ({
-      id,
-      status: "Enabled",
-      filter: objectSizeGreaterThan === undefined ? { prefix } : { and: { prefix, objectSizeGreaterThan } },
-      ...(transition === undefined ? {} : { transitions: [transition] }),
-      ...(expirationDays === undefined ? {} : { expiration: { days: expirationDays } }),
-    })),
+    rules: [
+      ...LIFECYCLE_RULES.map(({ id, prefix, objectSizeGreaterThan, transition, expirationDays }) => ({
+        id,
+        status: "Enabled",
+        filter: objectSizeGreaterThan === undefined ? { prefix } : { and: { prefix, objectSizeGreaterThan } },
+        ...(transition === undefined ? {} : { transitions: [transition] }),
+        ...(expirationDays === undefined ? {} : { expiration: { days: expirationDays } }),
+      })),
+      {
+        ...{ id: "deleted-expires", status: "Enabled", filter: { prefix: "" } },
+        noncurrentVersionExpiration: { noncurrentDays: DELETED_DAYS },
+        // A mark that hides no version any more is deleted as well.
+        expiration: { expiredObjectDeleteMarker: true },
+      },
+    ],
   });
   new aws.s3.BucketServerSideEncryptionConfiguration("ObjectsEncryption", {
     bucket: bucket.name,

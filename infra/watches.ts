@@ -10,45 +10,9 @@ import { CRACKS } from "../src/core/topologies/cracks.ts";
 import { FUNCTIONS, type FunctionName, type Names } from "./names.ts";
 import { DIED, ERRORS, OF_BEAT, alarms, log, tail, typed } from "./log-queries.ts";
 import type { Plan } from "./plan.ts";
-import { type Series, ofCairn, ofFunction, ofIndex, ofLetters, ofMachine, ofTable } from "./series.ts";
-
-export interface Watch extends Why, Rule {
-  /** Without the prefix of its deployment. */
-  readonly name: string;
-  readonly of: Watched;
-}
-
-/** A series, or how many of hundred of `whole` are `part`; none while there are fewer than `wholeMin` of them. */
-export type Watched =
-  | { readonly kind: "series"; readonly series: Series }
-  | { readonly kind: "percent"; readonly part: Series; readonly whole: Series; readonly wholeMin: number };
-
-interface Why {
-  readonly means: string;
-  /** What an operator does, with a command to type where there is one. */
-  readonly todo: string;
-}
-
-/** So many of the last periods are above the threshold, or below it. */
-interface Rule {
-  readonly periodSeconds: number;
-  readonly periods: number;
-  readonly periodsToAlarm: number;
-  readonly side: "above" | "below";
-  readonly threshold: number;
-  readonly silence: "fine" | "alarming";
-}
-
-const MINUTES = 60;
-const PERIOD_SECONDS = 5 * MINUTES;
-
-const ONCE: Rule = {
-  ...{ periodSeconds: PERIOD_SECONDS, periods: 1, periodsToAlarm: 1 },
-  ...{ side: "above", threshold: 0, silence: "fine" },
-};
-/** What is tried again with pauses, so that a single one is no matter. */
-const LASTING: Rule = { ...ONCE, periods: 3, periodsToAlarm: 3 };
-const REPEATED: Rule = { ...ONCE, periods: 3, periodsToAlarm: 2 };
+import { ofCairn, ofFunction, ofIndex, ofLetters, ofMachine, ofTable } from "./series.ts";
+import { LASTING, MINUTES, ONCE, PERIOD_SECONDS, REPEATED, type Watch, type Why, kebab, watch } from "./watch.ts";
+import { loadWatchesOf } from "./watches-load.ts";
 
 const STREAM_AGE_MS = 60 * MINUTES * 1_000;
 const TAKEOVERS_PERCENT_MAX = 5;
@@ -67,14 +31,9 @@ export function watchesOf(names: Names, plan: Plan): readonly Watch[] {
     ...ofStores(names),
     ...ofExecutions(names),
     ...ofEvents(names),
+    ...loadWatchesOf(names, plan),
   ];
 }
-
-const watch = (name: string, series: Series, of: Why & Rule): Watch => ({
-  name,
-  of: { kind: "series", series },
-  ...of,
-});
 
 function ofRuns(names: Names): readonly Watch[] {
   const deaths: Why = {
@@ -281,6 +240,3 @@ function ofEvents(names: Names): readonly Watch[] {
     }),
   ];
 }
-
-/** `CrashLoop` is `crash-loop`. */
-const kebab = (name: string): string => name.replaceAll(/(?<=[a-z])[A-Z]/g, "-$&").toLowerCase();

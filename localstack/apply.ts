@@ -21,7 +21,10 @@ export const KINDS: Readonly<Record<string, Kind>> = {
   "aws:apigateway/account:Account": api.account,
   "aws:apigateway/deployment:Deployment": api.deployment,
   "aws:apigateway/integration:Integration": api.integration,
+  "aws:apigateway/integrationResponse:IntegrationResponse": api.integrationResponse,
   "aws:apigateway/method:Method": api.method,
+  "aws:apigateway/methodResponse:MethodResponse": api.methodResponse,
+  "aws:apigateway/methodSettings:MethodSettings": api.methodSettings,
   "aws:apigateway/resource:Resource": api.pathPart,
   "aws:apigateway/restApi:RestApi": api.restApi,
   "aws:apigateway/stage:Stage": api.stage,
@@ -42,13 +45,16 @@ export const KINDS: Readonly<Record<string, Kind>> = {
   "aws:s3/bucketObjectv2:BucketObjectv2": bucket.bucketObject,
   "aws:s3/bucketPolicy:BucketPolicy": bucket.bucketPolicy,
   "aws:s3/bucketPublicAccessBlock:BucketPublicAccessBlock": bucket.publicAccess,
+  "aws:s3/bucketVersioning:BucketVersioning": bucket.versioning,
   "aws:s3/bucketServerSideEncryptionConfiguration:BucketServerSideEncryptionConfiguration": bucket.encryption,
   "aws:scheduler/schedule:Schedule": around.schedule,
   "aws:scheduler/scheduleGroup:ScheduleGroup": around.scheduleGroup,
   "aws:sfn/stateMachine:StateMachine": around.machine,
   "aws:sns/topic:Topic": watching.topic,
+  "aws:sns/topicPolicy:TopicPolicy": watching.topicPolicy,
   "aws:sns/topicSubscription:TopicSubscription": watching.subscription,
   "aws:sqs/queue:Queue": around.queue,
+  "aws:sqs/queuePolicy:QueuePolicy": around.queuePolicy,
 };
 
 /** What is not applied, and why nothing is missing without it. */

@@ -35,6 +35,7 @@ const STAGES: readonly (readonly (readonly Level[])[])[] = [
       ["diagram", () => command("node", "scripts/diagram.ts", "--check", "docs/protocol.md")],
       ["picture", () => command("node", "scripts/picture.ts", "--check", "audit", "killed", "declined")],
       ["benchmark, small", () => command("node", "bench/beats.ts", "30")],
+      ["size and import of functions", () => command("node", "scripts/functions.ts")],
       ["benchmark of the dial, small", () => command("node", "bench/dial.ts", "2")],
     ],
   ],
@@ -54,6 +55,7 @@ const STAGES: readonly (readonly (readonly Level[])[])[] = [
       ["mutants", () => command("node", "scripts/mutants.ts")],
       ["tests", () => tests("vitest.config.ts")],
       ["tests on LocalStack", () => tests("vitest.localstack.config.ts")],
+      ["cost of beats on LocalStack", () => command("node", "scripts/cost.ts")],
     ],
   ],
 ];

@@ -15,7 +15,9 @@ import {
   GetStageCommand,
   type IntegrationType,
   PutIntegrationCommand,
+  PutIntegrationResponseCommand,
   PutMethodCommand,
+  PutMethodResponseCommand,
   UpdateAccountCommand,
   UpdateStageCommand,
 } from "@aws-sdk/client-api-gateway";
@@ -72,17 +74,65 @@ export const method = kind(
   },
 );
 
-export const integration = kind(
+const ofFunction = z.strictObject({
+  ...where,
+  type: z.custom<IntegrationType>((given) => given === "AWS_PROXY"),
+  integrationHttpMethod: z.literal("POST"),
+  responseTransferMode: z.literal("BUFFERED"),
+  uri: z.string(),
+});
+
+const mocked = z.strictObject({
+  ...where,
+  type: z.custom<IntegrationType>((given) => given === "MOCK"),
+  requestTemplates: z.record(z.string(), z.string()),
+  passthroughBehavior: z.literal("NEVER"),
+});
+
+export const integration = kind(z.union([ofFunction, mocked]), async (inputs, { clients: { api } }) => {
+  const { restApi: restApiId, ...of } = inputs;
+  await api.send(new PutIntegrationCommand({ restApiId, ...of }));
+  return { id: idOf({ restApiId, ...of }), resourceId: of.resourceId };
+});
+
+const answering = { ...where, statusCode: z.string() };
+
+export const methodResponse = kind(
+  z.strictObject({ ...answering, responseParameters: z.record(z.string(), z.boolean()) }),
+  async ({ restApi: restApiId, ...of }, { clients: { api } }) => {
+    await found(api.send(new PutMethodResponseCommand({ restApiId, ...of })), "ConflictException");
+    return {};
+  },
+);
+
+export const integrationResponse = kind(
   z.strictObject({
-    ...where,
-    type: z.custom<IntegrationType>((given) => given === "AWS_PROXY"),
-    integrationHttpMethod: z.literal("POST"),
-    responseTransferMode: z.literal("BUFFERED"),
-    uri: z.string(),
+    ...answering,
+    responseParameters: z.record(z.string(), z.string()),
+    responseTemplates: z.record(z.string(), z.string()),
   }),
-  async ({ restApi: restApiId, responseTransferMode: _, ...of }, { clients: { api } }) => {
-    await api.send(new PutIntegrationCommand({ restApiId, ...of }));
-    return { id: idOf({ restApiId, ...of }) };
+  async ({ restApi: restApiId, ...of }, { clients: { api } }) => {
+    await api.send(new PutIntegrationResponseCommand({ restApiId, ...of }));
+    return {};
+  },
+);
+
+/** How many requests a second a route takes, and how many at once. */
+export const methodSettings = kind(
+  z.strictObject({
+    ...{ restApi: z.string(), stageName: z.string(), methodPath: z.string() },
+    settings: z.strictObject({ throttlingRateLimit: z.number(), throttlingBurstLimit: z.int() }),
+  }),
+  async ({ restApi: restApiId, stageName, methodPath, settings }, { clients: { api } }) => {
+    const wanted = [
+      ["rateLimit", settings.throttlingRateLimit],
+      ["burstLimit", settings.throttlingBurstLimit],
+    ] as const;
+    const patchOperations = wanted.map(([name, value]) => ({
+      ...{ op: "replace" as const, path: `/${methodPath}/throttling/${name}`, value: String(value) },
+    }));
+    await api.send(new UpdateStageCommand({ restApiId, stageName, patchOperations }));
+    return {};
   },
 );
 
@@ -119,6 +169,6 @@ export const stage = kind(
       const patchOperations = [{ op: "replace", path, value } as const];
       if (value !== now) await api.send(new UpdateStageCommand({ ...at, patchOperations }));
     }
-    return { id: stageName };
+    return { id: stageName, stageName };
   },
 );

@@ -10,7 +10,7 @@ import {
 import { CreateStateMachineCommand, DescribeStateMachineCommand, UpdateStateMachineCommand } from "@aws-sdk/client-sfn";
 import { CreateQueueCommand, GetQueueUrlCommand, SetQueueAttributesCommand } from "@aws-sdk/client-sqs";
 import * as z from "zod";
-import { found, kind } from "../kind.ts";
+import { found, kind, policy } from "../kind.ts";
 import { PLACE } from "../place.ts";
 
 export const machine = kind(
@@ -53,6 +53,14 @@ export const queue = kind(
     const { QueueUrl = "" } = known ?? (await queues.send(new CreateQueueCommand({ QueueName: of.name, Attributes })));
     if (known !== null) await queues.send(new SetQueueAttributesCommand({ QueueUrl, Attributes }));
     return { url: QueueUrl, id: QueueUrl };
+  },
+);
+
+export const queuePolicy = kind(
+  z.strictObject({ queueUrl: z.string(), policy }),
+  async ({ queueUrl: QueueUrl, policy: Policy }, { clients: { queues } }) => {
+    await queues.send(new SetQueueAttributesCommand({ QueueUrl, Attributes: { Policy } }));
+    return {};
   },
 );
 

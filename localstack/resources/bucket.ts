@@ -7,6 +7,7 @@ import {
   PutBucketEncryptionCommand,
   PutBucketLifecycleConfigurationCommand,
   PutBucketPolicyCommand,
+  PutBucketVersioningCommand,
   PutObjectCommand,
   PutPublicAccessBlockCommand,
 } from "@aws-sdk/client-s3";
@@ -19,6 +20,14 @@ export const bucket = kind(
     // In this region one that is there, and one's own, is as good as a new one.
     await objects.send(new CreateBucketCommand({ Bucket }));
     return { id: Bucket, bucket: Bucket };
+  },
+);
+
+export const versioning = kind(
+  z.strictObject({ bucket: z.string(), versioningConfiguration: z.strictObject({ status: z.literal("Enabled") }) }),
+  async ({ bucket: Bucket, versioningConfiguration: { status: Status } }, { clients: { objects } }) => {
+    await objects.send(new PutBucketVersioningCommand({ Bucket, VersioningConfiguration: { Status } }));
+    return {};
   },
 );
 
@@ -48,7 +57,10 @@ const lasting = z.strictObject({
   id: z.string(),
   status: z.literal("Enabled"),
   filter: z.union([z.strictObject({ prefix: z.string() }), z.strictObject({ and: larger })]),
-  expiration: z.strictObject({ days: z.int() }).optional(),
+  expiration: z
+    .union([z.strictObject({ days: z.int() }), z.strictObject({ expiredObjectDeleteMarker: z.literal(true) })])
+    .optional(),
+  noncurrentVersionExpiration: z.strictObject({ noncurrentDays: z.int() }).optional(),
   transitions: z
     .array(z.strictObject({ days: z.int(), storageClass: z.enum(["STANDARD_IA", "GLACIER_IR"]) }))
     .optional(),
@@ -63,13 +75,16 @@ export const lifecycle = kind(
   },
 );
 
-const ruleOf = ({ id, status, filter, expiration, transitions }: z.output<typeof lasting>): LifecycleRule => ({
+const ruleOf = ({ id, status, filter, expiration, transitions, ...of }: z.output<typeof lasting>): LifecycleRule => ({
   ...{ ID: id, Status: status },
   Filter:
     "and" in filter
       ? { And: { Prefix: filter.and.prefix, ObjectSizeGreaterThan: filter.and.objectSizeGreaterThan } }
       : { Prefix: filter.prefix },
-  Expiration: expiration && { Days: expiration.days },
+  Expiration: expiration && ("days" in expiration ? { Days: expiration.days } : { ExpiredObjectDeleteMarker: true }),
+  NoncurrentVersionExpiration: of.noncurrentVersionExpiration && {
+    NoncurrentDays: of.noncurrentVersionExpiration.noncurrentDays,
+  },
   Transitions: transitions?.map(({ days, storageClass }) => ({ Days: days, StorageClass: storageClass })),
 });
 

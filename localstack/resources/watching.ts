@@ -6,14 +6,22 @@ import {
   PutMetricAlarmCommand,
   type Statistic,
 } from "@aws-sdk/client-cloudwatch";
-import { CreateTopicCommand, SubscribeCommand } from "@aws-sdk/client-sns";
+import { CreateTopicCommand, SetTopicAttributesCommand, SubscribeCommand } from "@aws-sdk/client-sns";
 import * as z from "zod";
-import { kind } from "../kind.ts";
+import { kind, policy } from "../kind.ts";
 
 export const topic = kind(z.strictObject({ name: z.string() }), async ({ name: Name }, { clients: { topics } }) => {
   const { TopicArn = "" } = await topics.send(new CreateTopicCommand({ Name }));
   return { arn: TopicArn, id: TopicArn };
 });
+
+export const topicPolicy = kind(
+  z.strictObject({ arn: z.string(), policy }),
+  async ({ arn: TopicArn, policy: AttributeValue }, { clients: { topics } }) => {
+    await topics.send(new SetTopicAttributesCommand({ TopicArn, AttributeName: "Policy", AttributeValue }));
+    return {};
+  },
+);
 
 export const subscription = kind(
   z.strictObject({ topic: z.string(), protocol: z.string(), endpoint: z.string() }),

@@ -56,11 +56,7 @@ export const MACHINE: readonly Mutant[] = [
     killedBy: "test/infra/plan.test.ts",
   }),
   by("a store that does not answer is a death", '["StoreUnreachable", "Undecided", ...', '["Undecided", ...'),
-  by(
-    "a pause knows no bound",
-    'NumericGreaterThan: backoffSeconds, Next: "Cap"',
-    'NumericGreaterThan: 1e6, Next: "Cap"',
-  ),
+  by("a pause knows no bound", 'NumericGreaterThan: backoffSeconds }, "Cap"', 'NumericGreaterThan: 1e6 }, "Cap"'),
   by("a rescue is not told of a death", '"retry.$": "$.died" };', '"retry.$": "$.rescue" };'),
   by(
     "retries that Step Functions makes by itself do not count",

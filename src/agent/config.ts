@@ -41,6 +41,15 @@ export interface DeployOptions {
   readonly sweepMinutes?: number;
   /** How many beats run at once at most; without it that is left to the account. New accounts refuse it. */
   readonly concurrencyMax?: number;
+  /**
+   * What of the account's concurrency is kept for these functions, so that beats cannot starve them; it is also as much as
+   * they may take. Nothing unless told: an account whose limit is 10 refuses every reservation.
+   */
+  readonly concurrencyReserved?: { readonly sweep?: number; readonly park?: number; readonly api?: number };
+  /** Requests a second that the API takes, 50 unless told; twice as many at once. */
+  readonly apiRate?: number;
+  /** What models may be paid a day before an alarm tells of it, 100 dollars unless told. It stops nothing. */
+  readonly spendPerDayUsd?: number;
   /** Who is told of alarms; without it they are only shown. */
   readonly alarmEmail?: string;
   /** What the agents find in their environment; never a secret. */
@@ -92,6 +101,15 @@ const schema: z.ZodType<Config> = z.strictObject({
       logRetention: z.enum(LOG_RETENTIONS).exactOptional(),
       sweepMinutes: z.int().min(1).max(60).exactOptional(),
       concurrencyMax: z.int().min(1).max(1_000).exactOptional(),
+      concurrencyReserved: z
+        .strictObject({
+          sweep: z.int().min(1).max(1_000).exactOptional(),
+          park: z.int().min(1).max(1_000).exactOptional(),
+          api: z.int().min(1).max(1_000).exactOptional(),
+        })
+        .exactOptional(),
+      apiRate: z.int().min(1).max(10_000).exactOptional(),
+      spendPerDayUsd: z.number().positive().max(1e6).exactOptional(),
       alarmEmail: z.email().exactOptional(),
       // Lambda keeps these names for itself, and cairn its own.
       env: z

@@ -6,7 +6,7 @@ import type { z } from "@hono/zod-openapi";
 import type { Agent } from "../agent/define.ts";
 import { AgentInvalid } from "../agent/invalid.ts";
 import { Unreadable } from "../codec/canonical.ts";
-import { sentenceOf } from "../codec/value.ts";
+import { bounded, sentenceOf } from "../codec/value.ts";
 import { isName, isRunId } from "../core/ids.ts";
 import type { Json } from "../core/json.ts";
 import { SIZES } from "../codec/limits.ts";
@@ -43,7 +43,10 @@ export async function startOf(
 ): Promise<z.output<typeof schemas.startedDocument>> {
   const { idempotencyKey, input } = of.wanted;
   const agent = await agentNamed(of.wanted.agent, of.agentOf);
-  const started = await startRun(world, { agent, input, tenant: of.caller.tenant, idempotencyKey });
+  const started = await startRun(world, {
+    ...{ agent, input, idempotencyKey },
+    ...{ tenant: of.caller.tenant, by: of.caller.actor },
+  });
   if (started.kind === "invalid") throw inputInvalid(agent.name, wrongIn(started.issues, "#/input"));
   if (started.kind === "conflict") throw keyConflict(started.run);
   if (started.kind === "ended") throw keyEnded(started.tombstone);
@@ -141,6 +144,8 @@ export async function messageOf(
     case "delivered":
     case "duplicate":
       return { run: row.run, message: id, delivered: sent.kind === "delivered" };
+    case "conflict":
+      throw messageConflict(row, id);
     case "late":
       throw late(row);
     case "missing":
@@ -151,6 +156,14 @@ export async function messageOf(
       throw new Unreadable(`run ${row.run} has a format that this cairn does not know`, "UnknownFormat");
   }
 }
+
+const messageConflict = ({ run }: Row, id: string): ApiProblem =>
+  new ApiProblem({
+    status: 409,
+    code: "MessageConflict",
+    detail: `the id ${bounded(id)} belongs to another message, which was delivered to run ${run} before: nothing was sent; send these words under another id, or without one`,
+    facts: { run },
+  });
 
 const late = ({ run }: Row): ApiProblem =>
   new ApiProblem({

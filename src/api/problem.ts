@@ -153,6 +153,17 @@ export const tooLarge = (what: string, bytesMax: number): ApiProblem =>
 
 export const badJson = (): ApiProblem => new ApiProblem({ status: 400, code: "BadJson", detail: BAD_JSON });
 
+/** Its sender hears of it only where it still listens. */
+export const bodyCutOff = (cause: unknown): ApiProblem =>
+  new ApiProblem(
+    {
+      status: 400,
+      code: "BodyCutOff",
+      detail: "the body ended before it was complete: nothing was done; send the request again",
+    },
+    { cause },
+  );
+
 export const requestInvalid = (errors: readonly Wrong[]): ApiProblem =>
   new ApiProblem({
     status: 422,

@@ -4,7 +4,7 @@ import { boundedBody } from "./body.ts";
 import * as schemas from "./schemas.ts";
 
 const PROBLEMS = {
-  400: "The body is not JSON.",
+  400: "The body is not JSON, or not complete.",
   401: "Nobody knows who asks.",
   404: "There is no such run, for whoever asks.",
   409: "It cannot be done any more, or the key belongs to something else.",
@@ -90,7 +90,10 @@ export const messageRoute = createRoute({
     200: answer("It was delivered before.", schemas.messageDocument),
     202: answer("It is delivered: the run will hear it.", schemas.messageDocument),
     404: problem(404),
-    409: { ...problem(409), description: "The run has ended." },
+    409: {
+      ...problem(409),
+      description: "The run has ended (`Late`), or the id belongs to a message with another text (`MessageConflict`).",
+    },
     412: { ...problem(412), headers: etag },
     ...ofBody,
     ...every,

@@ -75,9 +75,10 @@ export const messageHeaders = z.object({
 export const messageBody = z
   .strictObject({
     text: z.string().openapi({ description: `Words for the model, ${SIZES.messageBytesMax} bytes at most.` }),
-    id: key
-      .optional()
-      .openapi({ description: "The same id twice is one message. Without one each request is its own." }),
+    id: key.optional().openapi({
+      description:
+        "The same id twice is one message; with another text it is refused (409 `MessageConflict`). Without one each request is its own.",
+    }),
   })
   .openapi("Message");
 
@@ -148,6 +149,10 @@ const shown = {
   label: z.string().openapi({ description: "What it waits for, in words." }),
   task: json,
   startedAt: at.nullable(),
+  startedBy: z.string().nullable().openapi({
+    description:
+      "The identity that started it: the ARN that signed the request, user@host of a command line, schedule:NAME; null where none was recorded.",
+  }),
   messages: count,
   attempt: count.openapi({ description: "Raised each time that it began again from its task." }),
   unknown: z.array(unknownCall).openapi({ description: "Calls of which nobody knows whether they happened." }),

@@ -1,6 +1,7 @@
 /** JSON that a person types, pipes or keeps in a file. What is wrong with it is told with its place. */
 import { readFileSync } from "node:fs";
 import { resolve } from "node:path";
+import { alteredNumbers } from "../codec/json-numbers.ts";
 import { TOO_DEEP, isTooDeep } from "../codec/to-json.ts";
 import type { Json } from "../core/json.ts";
 import { CliError, EXIT } from "./errors.ts";
@@ -35,12 +36,32 @@ function parseJson(
 ): Json {
   const { source, option, text } = of;
   const wrong = wrongJson(text);
-  if (wrong === null) return shallow(shell, { source, option, json: JSON.parse(text) as Json });
+  if (wrong === null) {
+    refuseAltered(shell, of);
+    return shallow(shell, { source, option, json: JSON.parse(text) as Json });
+  }
   const what = `${source} is not JSON`;
   const why =
     text.includes('"') || text === "" ? wrong : `${wrong}; single quotes keep the shell from taking quotes away`;
   const next = retyped(shell, option, '{"name": "value"}');
   throw new CliError({ code: "BadJson", exit: EXIT.usage, what, why, next });
+}
+
+/** The run would be given another number than the one that was typed. */
+function refuseAltered(
+  shell: Shell,
+  of: { readonly source: string; readonly option: string; readonly text: string },
+): void {
+  const [altered] = alteredNumbers(of.text, 1);
+  if (altered === undefined) return;
+  const { path, message } = altered;
+  throw new CliError({
+    code: "NumberAltered",
+    exit: EXIT.usage,
+    what: `${of.source} holds a number that cannot be kept`,
+    why: path.length === 0 ? message : `at ${JSON.stringify(path.join("."))}: ${message}`,
+    next: retyped(shell, of.option, '{"name": "12345678901234567890"}'),
+  });
 }
 
 /** What is nested deeper could be read here and would fail in each later step of its run. */

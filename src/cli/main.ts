@@ -8,7 +8,7 @@
  */
 import { readFileSync } from "node:fs";
 import { enableCompileCache } from "node:module";
-import { userInfo } from "node:os";
+import { hostname, userInfo } from "node:os";
 import { text as textOf } from "node:stream/consumers";
 import type { Shell } from "./shell.ts";
 import type { Output } from "./terminal.ts";
@@ -40,6 +40,7 @@ const shell: Shell = {
   json: argv.includes("--json"),
   terminal: createTerminal({ stdout, stderr }),
   user,
+  host: hostname,
   readStdin,
   ask: process.stdin.isTTY && process.stdout.isTTY && !argv.includes("--json") ? ask : null,
   stopSignal,

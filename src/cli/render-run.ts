@@ -84,7 +84,7 @@ function head(run: Shown, { now, paint }: Style): string[] {
     ...pairs(
       [
         ["status", `${inked(run.status, paint)}${label === run.status ? "" : paint("dim", `, ${label}`)}`],
-        ["started", `${relative(run.createdAt, now)}, at ${timeOfDay(run.createdAt, now)}`],
+        ["started", startWords(run, now)],
         ["saved", `${relative(run.lastCheckpointAt, now)}, nothing before that can be lost`],
         ["done", [...done, ...deaths].join(", ")],
         ["spent", `${spentOf(run)}, ${tokens}`],
@@ -98,6 +98,11 @@ function head(run: Shown, { now, paint }: Style): string[] {
       paint,
     ),
   ];
+}
+
+function startWords({ createdAt, startedBy }: Shown, now: number): string {
+  const by = startedBy === null ? "" : `, by ${startedBy}`;
+  return `${relative(createdAt, now)}, at ${timeOfDay(createdAt, now)}${by}`;
 }
 
 /** A decision that its author was told to be delivered, and that came to nothing. */

@@ -11,6 +11,8 @@ export interface Shell {
   readonly terminal: Terminal;
   /** The person at the keyboard, for the record. */
   readonly user: () => string;
+  /** The machine that the command runs on, for the record. */
+  readonly host: () => string;
   readonly readStdin: () => Promise<string>;
   /** Asks the person at the terminal, and resolves with what they type; null where no person could answer. */
   readonly ask: ((question: string) => Promise<string>) | null;

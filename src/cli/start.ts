@@ -67,7 +67,8 @@ async function startOrRefuse(
 ): Promise<Accepted> {
   const { agent, input, flags } = of;
   const { tenant = DEFAULT_TENANT, key = null } = flags;
-  const started = await startRun(world, { agent, input, tenant, idempotencyKey: key });
+  const by = `${shell.user()}@${shell.host()}`;
+  const started = await startRun(world, { agent, input, tenant, idempotencyKey: key, by });
   if (started.kind === "invalid") throw inputInvalid(shell, { agent, why: started.why });
   if (started.kind === "ended") throw keyEnded(shell, { world, settings }, started.tombstone);
   if (started.kind !== "conflict") return started;

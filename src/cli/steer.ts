@@ -4,9 +4,11 @@ import { SIZES } from "../codec/limits.ts";
 import type { Request } from "../protocol/row.ts";
 import { request, send } from "../runner/steer.ts";
 import { CliError, EXIT } from "./errors.ts";
+import { retyped } from "./input.ts";
 import { type Opened, attendantOf, openExisting } from "./open.ts";
 import { resolveRun, runGone, runUnreadable } from "./runs.ts";
 import { type Shell, type StoreFlags, printDocument } from "./shell.ts";
+import { short } from "./words.ts";
 
 export interface SendFlags extends StoreFlags {
   readonly key?: string;
@@ -22,6 +24,7 @@ export async function sendWords(
   const id = of.flags.key ?? randomUUID();
   const outcome = await send(world, { run, text: of.text, by: shell.user(), id });
   if (outcome.kind === "tooLarge") throw tooLarge(outcome.bytes);
+  if (outcome.kind === "conflict") throw otherWords(shell, { run, id });
   refuseSteering(opened, { run, outcome: outcome.kind, what: "takes no more messages" });
   const first = outcome.kind === "delivered";
   report(shell, { opened, document: { run, message: id, delivered: first }, says: first ? "sent" : "sent before" });
@@ -83,6 +86,15 @@ export function refuseSteering(
       next: command("timeline", run),
     });
   }
+}
+
+function otherWords(shell: Shell, { run, id }: { readonly run: string; readonly id: string }): CliError {
+  return new CliError({
+    ...{ code: "MessageConflict", exit: EXIT.refused, facts: { run } },
+    what: `the key ${short(id, 60)} belongs to another message, which was delivered to run ${run} before`,
+    why: "one key is one message, so these words were not sent; other words need another key, or none",
+    next: retyped(shell, "--key", "ANOTHER_KEY"),
+  });
 }
 
 function tooLarge(bytes: number): CliError {

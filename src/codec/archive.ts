@@ -65,6 +65,8 @@ export interface ArchivedRun {
   readonly agentVersion: string;
   readonly createdAt: number;
   readonly startedAt: number | null;
+  /** Absent where none was recorded. */
+  readonly startedBy?: string;
   readonly endedAt: number | null;
   readonly status: Status;
   /** In exports. */
@@ -116,6 +118,7 @@ const archivedRun: z.ZodType<ArchivedRun> = z.object({
   agentVersion: z.string(),
   createdAt: count,
   startedAt: count.nullable(),
+  startedBy: z.string().exactOptional(),
   endedAt: count.nullable(),
   status: z.enum(["queued", ...PHASE_NAMES.map((name) => PHASES[name].status)]),
   phase: phase.exactOptional(),

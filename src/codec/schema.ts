@@ -282,6 +282,7 @@ export const storedState: z.ZodType<StoredState> = z.object({
   redriven: redriven.exactOptional(),
   absorbed: z.array(name),
   startedAt: at.nullable(),
+  startedBy: name.exactOptional(),
   upgrades: upgrades.exactOptional(),
   extension: extensionWith(gate).exactOptional(),
   undo: undo.exactOptional(),

@@ -25,6 +25,30 @@ export const messageCases: readonly Case<RunTableWorld>[] = [
     },
   },
   {
+    name: "deliver refuses another message under an id that was used, for as long as the run exists",
+    run: async (world) => {
+      const mine = subject(world);
+      const held = await mine.granted();
+      const { table } = world;
+      const first = mine.delivery(words("m"), { digest: "first" });
+      const other = mine.delivery(words("m", NOW, "other words"), { digest: "other" });
+      const row = await rowOf(() => table.deliver(first), "delivered");
+      await mustBe(() => table.deliver(other), "conflict");
+      await mustBe(() => table.deliver(first), "duplicate");
+      // Without a digest a retry cannot be told from another message.
+      await mustBe(() => table.deliver(mine.delivery(words("m"))), "duplicate");
+      mustEqual([await table.inbox(mine.of), await mine.stored()], [[words("m")], row], "the inbox and the row");
+      await table.clearInbox({ ...mine.of, ids: ["m"] });
+      await mustBe(() => table.deliver(other), "conflict");
+      await mustBe(() => table.deliver(mine.delivery(words("n"), { digest: null })), "delivered");
+      await mustBe(() => table.deliver(mine.delivery(words("n"), { digest: "first" })), "duplicate");
+      const end = mine.commit(held, { status: "cancelled", phase: "Cancelled", release: true, stirsSeen: 2 });
+      await rowOf(() => table.commit(end), "committed");
+      await mustBe(() => table.deliver(other), "conflict");
+      await mustBe(() => table.deliver(first), "duplicate");
+    },
+  },
+  {
     name: "a duplicate is a duplicate also after the end: it was counted",
     run: async (world) => {
       const mine = subject(world);

@@ -150,6 +150,8 @@ export interface State {
   /** Messages whose content is taken and whose inbox items may still exist. */
   readonly absorbed: readonly string[];
   readonly startedAt: number | null;
+  /** The identity that started it, as its surface knows it; absent where none was told. */
+  readonly startedBy?: string;
   /** Absent as long as the run follows every version and never waited for one. */
   readonly upgrades?: Upgrades;
   /** Absent as long as nobody was asked for more budget. */

@@ -65,7 +65,13 @@ interface State {
   readonly TimeoutSeconds?: number;
   readonly Seconds?: number;
   readonly Result?: number;
-  readonly Choices?: readonly { readonly NumericGreaterThanEquals?: number }[];
+  readonly Choices?: readonly Compared[];
+}
+
+/** An earlier version did not ask first whether what it compares is there. */
+interface Compared {
+  readonly NumericGreaterThanEquals?: number;
+  readonly And?: readonly { readonly NumericGreaterThanEquals?: number }[];
 }
 
 interface Stored {
@@ -91,12 +97,13 @@ function judgeDefinition({ definition, calls }: MachineSeen): Verdict {
 }
 
 function secondsIn({ States = {} }: Stored): MachineTimes {
+  const [most] = States["Again"]?.Choices ?? [];
   const taskSeconds = (state: string): number => (States[state]?.TimeoutSeconds ?? 0) - TASK_MARGIN_SECONDS;
   return {
     beatSeconds: taskSeconds("Beat"),
     sweepSeconds: taskSeconds("Rescue"),
     rescueSeconds: States["Backoff"]?.Seconds ?? 0,
-    triesMax: States["Again"]?.Choices?.[0]?.NumericGreaterThanEquals ?? 0,
+    triesMax: (most?.And?.[1] ?? most)?.NumericGreaterThanEquals ?? 0,
     backoffSeconds: States["Cap"]?.Result ?? 0,
   };
 }

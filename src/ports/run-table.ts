@@ -49,7 +49,7 @@ export interface Ambiguous {
 }
 
 export interface Message {
-  /** Put-once per incarnation: the first message of an id counts. */
+  /** Put-once per incarnation: the first message of an id counts; see `Delivery.digest`. */
   readonly id: string;
   /** Absorbed in this order, then by id. */
   readonly sentAt: number;
@@ -60,6 +60,8 @@ export interface Delivery extends Of {
   readonly message: Message;
   /** The run's new deadline: a message is a sign of life. */
   readonly deadline: number;
+  /** Of the text as its sender gave it. Kept with the id for as long as the run exists; null or absent keeps none. */
+  readonly digest?: string | null;
 }
 
 export type CreateOutcome =
@@ -73,6 +75,8 @@ export type DeliverOutcome =
   | Changed<"delivered">
   /** It was counted before. */
   | Changed<"duplicate">
+  /** Another message was counted under its id (`protocol/repetition.ts`). */
+  | Changed<"conflict">
   /** The run has ended. */
   | Changed<"late">
   | Refused

@@ -19,7 +19,7 @@ import type { World } from "../ports/world.ts";
 import { certainly, patient } from "./certain.ts";
 import { type ObjectCaches, storeSnapshot } from "./checkpoint.ts";
 import { type CommitOptions, commitRequest, isCost } from "./commit-request.ts";
-import { noteEvent, noteStatus } from "./facts.ts";
+import { noteCommit, noteEvent } from "./facts.ts";
 import type { CommitCache } from "./history.ts";
 import { type Loaded, type SegmentCache, jsonOf } from "./load.ts";
 import { keepValue } from "./put.ts";
@@ -232,7 +232,7 @@ export class ActiveRun {
     this.#row = outcome.row;
     this.isConditional = false;
     if (outcome.kind === "stirred") return "stirred";
-    noteStatus(this.world, { from: row, to: outcome.row, code: this.#state.failure?.code ?? null });
+    noteCommit(this.world, { from: row, to: outcome.row, code: this.#state.failure?.code ?? null });
     this.#committed = this.#state;
     this.#pending = [];
     this.commitFirst = false;

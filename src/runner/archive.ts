@@ -89,6 +89,7 @@ export function factsOf(row: Row, state: State): ArchivedRun {
   return {
     ...{ run, born, parent, tenant, agent, agentVersion, createdAt, startedAt, endedAt, status, task },
     ...{ result, failure, attempt, takeovers, version, epoch, spent, retention },
+    ...(state.startedBy === undefined ? {} : { startedBy: state.startedBy }),
   };
 }
 

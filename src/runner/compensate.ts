@@ -64,7 +64,7 @@ export async function askToUndo(
   const body = { kind: "compensate", next, by: senderOf(of.by) } as const;
   const message = { id: compensateId(next, state.attempt), sentAt: world.clock.now(), body };
   const delivered = await deliver(world, { run: row.run, born: row.born, message });
-  if (delivered !== "delivered" && delivered !== "duplicate") return delivered;
+  if (delivered === "late" || delivered === "missing" || delivered === "unreadable") return delivered;
   if (next === "cancel") {
     const asked = await request(world, { run: row.run, want: "cancel" });
     if (asked === "late" || asked === "missing" || asked === "unreadable") return asked;

@@ -26,16 +26,34 @@ export function noteEvent({ telemetry }: Telling, of: { row: Row; event: Event; 
   telemetry.record({ at: event.at, run: row.run, level: "trace", what: event.kind, detail });
 }
 
-/** `code` says why a run failed. */
-export function noteStatus(world: Telling, of: { from: Row; to: Row; code: string | null }): void {
-  const { run, epoch, version, status: to } = of.to;
+/** A commit that was applied. `code` says why a run failed. */
+export function noteCommit(world: Telling, of: { from: Row; to: Row; code: string | null }): void {
+  const { run, epoch, version, status: to, spent } = of.to;
   const from = of.from.status;
   if (from !== to) note(world, { run, what: "StatusChanged", detail: { epoch, version, from, to, code: of.code } });
+  const microUsd = spent.microUsd - of.from.spent.microUsd;
+  if (microUsd > 0) note(world, { run, what: "Spent", detail: { epoch, version, microUsd } });
 }
 
-/** Where nobody tells of it for long, nobody looks for runs that nobody drives. */
-export function noteSwept(world: Telling, runs: number): void {
-  note(world, { run: "", what: "Swept", detail: { runs } });
+/** What one sweep met: 0 where no run waits so. */
+export interface Waits {
+  readonly oldestQueuedMs: number;
+  readonly oldestGateMs: number;
+}
+
+export const NO_WAITS: Waits = { oldestQueuedMs: 0, oldestGateMs: 0 };
+
+/** Those, and that run. */
+export function withRun(waits: Waits, { status, statusSince }: Row, now: number): Waits {
+  const ms = now - statusSince;
+  if (status === "queued") return { ...waits, oldestQueuedMs: Math.max(waits.oldestQueuedMs, ms) };
+  if (status === "waiting") return { ...waits, oldestGateMs: Math.max(waits.oldestGateMs, ms) };
+  return waits;
+}
+
+/** No record of it for long means that no sweeper looks for abandoned runs. */
+export function noteSwept(world: Telling, of: Waits & { readonly runs: number }): void {
+  note(world, { run: "", what: "Swept", detail: { ...of } });
 }
 
 function note({ clock, telemetry }: Telling, of: Pick<TelemetryRecord, "run" | "what" | "detail">): void {

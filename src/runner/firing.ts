@@ -150,7 +150,8 @@ async function wasStarted(world: World, run: string): Promise<boolean> {
 async function start(world: World, of: Deciding, at: number): Promise<FiringOutcome> {
   const { agent, tenant, schedule } = of;
   const idempotencyKey = firingKey(agent.name, at);
-  const started = await startRun(world, { agent, tenant, input: schedule.input, idempotencyKey }).catch(asDamaged);
+  const asked = { agent, tenant, input: schedule.input, idempotencyKey, by: `schedule:${agent.name}` };
+  const started = await startRun(world, asked).catch(asDamaged);
   // It was started, or there would be no row to be damaged; the next firing must not wait until somebody mends it.
   if (started instanceof RowDamaged) return { kind: "exists", run: started.run };
   if (started.kind === "invalid") throw new Error(`the schedule of ${agent.name}: input: ${started.why}`);

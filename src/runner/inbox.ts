@@ -4,6 +4,7 @@
  */
 import { bounded } from "../codec/value.ts";
 import { SIZES } from "../codec/limits.ts";
+import type { MessageBody } from "../core/event.ts";
 import type { Message } from "../ports/run-table.ts";
 import type { World } from "../ports/world.ts";
 import type { ActiveRun } from "./active-run.ts";
@@ -51,11 +52,11 @@ async function clearAbsorbed(run: ActiveRun): Promise<void> {
   for (const message of absorbed) run.record({ kind: "MessageAbsorbed", at: run.now, stage: "cleared", message });
 }
 
-export type Delivered = "delivered" | "duplicate" | "late" | "missing" | "unreadable";
+export type Delivered = "delivered" | "duplicate" | "conflict" | "late" | "missing" | "unreadable";
 
 /**
  * Hands a message to a run and wakes it. A duplicate wakes too: its first sender may have died before it did. What is a
- * secret in it is replaced before it is written.
+ * secret in it is replaced before it is written. `conflict`: its id belongs to other words, and it was not taken.
  */
 export async function deliver(
   world: World,
@@ -63,8 +64,10 @@ export async function deliver(
 ): Promise<Delivered> {
   const now = world.clock.now();
   await knowSecrets(world);
-  const message = { ...to.message, body: redactionIn(world).words(to.message.body) };
-  const delivery = { ...to, message, now, deadline: now + world.limits.idleRunMs };
+  const body = redactionIn(world).words(to.message.body);
+  const message = { ...to.message, body };
+  const digest = body === to.message.body ? digestOf(world, body) : null;
+  const delivery = { ...to, message, digest, now, deadline: now + world.limits.idleRunMs };
   const outcome = await certainly(
     () => world.table.deliver(delivery),
     () => null,
@@ -75,6 +78,14 @@ export async function deliver(
   }
   return outcome.kind;
 }
+
+/**
+ * Of the words as they were given: a later process may know more secrets, and would replace more of the same words. Where
+ * something was replaced there is none, since a weak secret could be guessed from it. What is no words is told from what
+ * was said before by its own rules (`decision-fate.ts`).
+ */
+const digestOf = (world: World, body: MessageBody): string | null =>
+  body.kind === "user" ? world.hash(body.text) : null;
 
 /** How a message names whoever sent it. */
 export const senderOf = (by: string): string => bounded(by, SIZES.nameCharactersMax) || "unknown";

@@ -99,6 +99,8 @@ export interface Shown extends Summary {
   readonly label: string;
   readonly task: Json;
   readonly startedAt: number | null;
+  /** The identity that started it; null where none was recorded. */
+  readonly startedBy: string | null;
   readonly messages: number;
   /** Raised each time that it began again from its task. */
   readonly attempt: number;
@@ -209,6 +211,7 @@ async function shownOf(world: World, { row, state: stored }: Loaded): Promise<Sh
     attempt: state.attempt,
     task: await json(state.task),
     startedAt: state.startedAt,
+    startedBy: state.startedBy ?? null,
     messages: state.messages.length,
     agentVersion: state.agentVersion,
     waitsFor: hasEnded(row) ? null : waitsFor(state, isSent),

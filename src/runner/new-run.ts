@@ -17,6 +17,7 @@ export function initialState(of: {
   price?: Price;
   retention?: Retention | null;
   upgrade: UpgradePolicy;
+  startedBy?: string;
   at: number;
 }): State {
   const { taskText, retention, upgrade, at, ...given } = of;

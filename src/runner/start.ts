@@ -18,6 +18,7 @@ import { keepValue, putSegments, putSnapshot } from "./put.ts";
 import { certainly } from "./certain.ts";
 import { startExecution } from "./executions.ts";
 import { snapshotKey } from "./keys.ts";
+import { senderOf } from "./inbox.ts";
 import { knowSecretsOfInput, redactionIn } from "./secrets.ts";
 
 export type Started =
@@ -47,6 +48,8 @@ export async function startRun(
     readonly idempotencyKey: string | null;
     /** The run that starts this one and waits for its end. */
     readonly parent?: Incarnation;
+    /** Who starts it, as the surface knows them; of several under one key the first. */
+    readonly by?: string;
   },
 ): Promise<Started> {
   const { agent, tenant } = of;
@@ -65,6 +68,7 @@ export async function startRun(
     ...{ agent, tenant, run, inputDigest },
     task: task.json,
     parent: of.parent ?? null,
+    by: of.by ?? null,
   });
   const outcome = await certainly<Exclude<CreateOutcome, { kind: "ambiguous" }>>(
     () => world.table.create(creation),
@@ -92,9 +96,13 @@ const endedBefore = (tombstone: Tombstone, inputDigest: string): Started =>
 /** Everything that has to be durable before the row names it. */
 async function prepare(
   world: World,
-  of: { agent: Agent; tenant: string; run: string; task: Json; inputDigest: string; parent: Incarnation | null },
+  of: Omit<Creation, "agent" | "agentVersion" | "born" | "snapshot" | "now" | "deadline"> & {
+    readonly agent: Agent;
+    readonly task: Json;
+    readonly by: string | null;
+  },
 ): Promise<Creation> {
-  const { agent, tenant, run, inputDigest, parent } = of;
+  const { agent, tenant, run, inputDigest, parent, by } = of;
   const now = world.clock.now();
   const born = bornFrom(world.random.hex());
   const state = initialState({
@@ -103,6 +111,7 @@ async function prepare(
     price: agent.price,
     retention: agent.retention,
     upgrade: agent.upgrade,
+    ...(by === null ? {} : { startedBy: redactionIn(world).text(senderOf(by)) }),
     task: await keepValue(world, { run, born }, { json: of.task, inlineMax: SIZES.stateValueBytesMax }),
     taskText: typeof of.task === "string" ? of.task : JSON.stringify(of.task),
   });

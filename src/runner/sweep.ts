@@ -21,7 +21,7 @@ import { alarm } from "./alarm.ts";
 import { certainly, patient } from "./certain.ts";
 import { commitDecided, tellEnd } from "./ending.ts";
 import { handOver, moveOn, startExecution } from "./executions.ts";
-import { noteSwept } from "./facts.ts";
+import { NO_WAITS, noteSwept, withRun } from "./facts.ts";
 import { CommitCache } from "./history.ts";
 import { SegmentCache, load } from "./load.ts";
 import { inTurn } from "./turns.ts";
@@ -45,6 +45,7 @@ export async function sweep(world: World, invocation: Invocation, options: Sweep
   const isNew = deployment !== null && (await world.table.cursorOf(DEPLOYMENT)) !== deployment;
   let [isWhole, isOver] = [false, false];
   let unanswered = 0;
+  let waits = NO_WAITS;
   await inTurn(world, invocation, {
     name: "sweep",
     next: async (after, { hasTime, reached }) => {
@@ -57,6 +58,7 @@ export async function sweep(world: World, invocation: Invocation, options: Sweep
       for (const [index, row] of page.rows.entries()) {
         if (index > 0 && !hasTime()) return behind;
         behind = page.behind[index] ?? null;
+        waits = withRun(waits, row, world.clock.now());
         reached(behind);
         const lost = await guarded(world, row, () => sweepOne(world, { invocation, row, isNew }));
         unanswered = lost === null ? 0 : unanswered + 1;
@@ -69,7 +71,7 @@ export async function sweep(world: World, invocation: Invocation, options: Sweep
   });
   // Only after every run was looked at in one go: what a sweep of the code before has passed over is looked at again.
   if (isNew && isWhole && isOver) await remember(world, invocation, deployment);
-  if (judged !== null) noteSwept(world, judged);
+  if (judged !== null) noteSwept(world, { runs: judged, ...waits });
   return { kind: "sweep" };
 }
 

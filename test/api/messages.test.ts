@@ -36,6 +36,20 @@ describe("a message", () => {
     expect([late.status, late.body["code"], late.body["run"]]).toEqual([409, "Late", run]);
   });
 
+  test("with an id that belongs to other words is refused, and says so", async () => {
+    const on = desk();
+    const { run } = await begun(on);
+    expect((await say(on, run, { text: "take the train", id: "w1" })).status).toBe(202);
+    const other = await say(on, run, { text: "take the plane", id: "w1" });
+    expect([other.status, other.body["code"], other.body["run"]]).toEqual([409, "MessageConflict", run]);
+    expect(String(other.body["detail"])).toContain("another id");
+    expect(rowOf(on, run).stirs).toBe(1);
+    await drive(runnerOf(on.world, on.agent), payloadOf(on, run));
+    // Also where the first one was taken in, and its item is gone.
+    expect((await say(on, run, { text: "take the plane", id: "w1" })).status).toBe(409);
+    expect((await say(on, run, { text: "take the train", id: "w1" })).status).toBe(200);
+  });
+
   test("takes its id from the header as well, and not two of them", async () => {
     const on = desk();
     const { run } = await begun(on);

@@ -141,6 +141,11 @@ const WRITES: readonly Planted[] = [
     }),
   },
   {
+    breach: "deliver takes another message under a used id for a duplicate",
+    caught: "deliver refuses another message under an id that was used",
+    bend: (table) => ({ deliver: ({ digest: _, ...delivery }) => table.deliver(delivery) }),
+  },
+  {
     breach: "what was removed is forgotten",
     caught: "deliver counts a message once",
     bend: (_, store) => ({

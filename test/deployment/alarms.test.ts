@@ -42,7 +42,11 @@ const BY_AWS: Readonly<Record<string, readonly [dimensions: string, ...metrics: 
   ],
   "AWS/States": [
     ["StateMachineArn", "ExecutionsFailed", "ExecutionsTimedOut", "ExecutionsAborted", "ExecutionThrottled"],
+    // Of the account.
+    ["", "OpenExecutionCount"],
+    ["APIName", "ThrottledEvents"],
   ],
+  "AWS/ApiGateway": [["ApiName", "5XXError", "Latency"]],
   "AWS/SQS": [["QueueName", "ApproximateNumberOfMessagesVisible"]],
 };
 
@@ -90,6 +94,8 @@ function thingsOf(on: Deployed): ReadonlySet<unknown> {
     ...named.map(({ inputs }) => inputs["name"]),
     ...indexes.globalSecondaryIndexes.map(({ name }) => name),
     on.names.machineArn,
+    ...on.all("apigateway/restApi:RestApi").map(({ inputs }) => inputs["name"]),
+    "StartExecution",
   ]);
 }
 
@@ -98,7 +104,7 @@ describe.each(STAGES)("in %s", (stage) => {
   const alarms = alarmsOf(on);
 
   test("there is an alarm for each thing that is watched", () => {
-    const watched = watchesOf(on.names, on.plan).map(({ name }) => `${on.names.prefix}-${name}`);
+    const watched = watchesOf(on.names, on.plan).map(({ name }) => on.names.alarmName(name));
     expect(alarms.map(({ name }) => name)).toEqual(watched.toSorted((one, other) => one.localeCompare(other)));
     expect(new Set(alarms.map(({ name }) => name)).size).toBe(alarms.length);
   });
@@ -149,7 +155,7 @@ describe.each(STAGES)("in %s", (stage) => {
   test("silence is fine, but for the sweeper's", () => {
     const alarming = alarms.filter(({ treatMissingData }) => treatMissingData !== "notBreaching");
     expect(alarming.map(({ name, treatMissingData }) => [name, treatMissingData])).toEqual([
-      [`${on.names.prefix}-sweeper-silent`, "breaching"],
+      [on.names.alarmName("sweeper-silent"), "breaching"],
     ]);
     // Three sweeps that did not come, and half an hour at least.
     const seconds = alarming.map(({ evaluationPeriods, period }) => evaluationPeriods * (period ?? 0));
@@ -158,7 +164,7 @@ describe.each(STAGES)("in %s", (stage) => {
   });
 
   test("takeovers are a share of beats, and of many of them", () => {
-    const takeovers = alarms.find(({ name }) => name === `${on.names.prefix}-takeovers`);
+    const takeovers = alarms.find(({ name }) => name === on.names.alarmName("takeovers"));
     expect(takeovers).toMatchObject({ threshold: 5, comparisonOperator: "GreaterThanThreshold", evaluationPeriods: 1 });
     const { metricQueries = [] } = takeovers ?? ({} as Partial<Alarm>);
     expect(
@@ -175,10 +181,22 @@ describe.each(STAGES)("in %s", (stage) => {
     expect(metricQueries.flatMap(({ metric }) => metric?.period ?? [])).toEqual([3_600, 3_600]);
   });
 
+  test("work that waits, answers that are slow and what models cost are watched, by the options of the plan", () => {
+    const ofName = (name: string) => alarms.find((each) => each.name === on.names.alarmName(name));
+    expect(ofName("api-slow")).toMatchObject({ extendedStatistic: "p99", metricName: "Latency", threshold: 5_000 });
+    expect(ofName("api-slow")).not.toHaveProperty("statistic");
+    expect(ofName("gates-old")).toMatchObject({ statistic: "Maximum", threshold: 24 * 3_600 });
+    expect(ofName("runs-queued-long")).toMatchObject({ statistic: "Maximum", threshold: 15 * 60 });
+    expect(ofName("beat-near-timeout")).toMatchObject({ statistic: "Maximum", threshold: on.plan.beatSeconds * 900 });
+    const dollars = stage === "dev" ? 100 : 5;
+    expect(ofName("spent-per-day")).toMatchObject({ statistic: "Sum", period: 86_400, threshold: dollars * 1e6 });
+    expect(ofName("executions-open")).toMatchObject({ dimensions: {}, threshold: 100_000 });
+  });
+
   test("each is of the form that CloudWatch takes, and says what to do", () => {
     for (const alarm of alarms) {
       const { name, alarmDescription, evaluationPeriods, datapointsToAlarm } = alarm;
-      expect(name).toMatch(/^cairn-(dev|production)-[a-z-]+$/);
+      expect(name).toMatch(/^cairn-(dev|production)\.[a-z-]+$/);
       expect(alarmDescription).toContain(". To do: ");
       expect(alarmDescription.length).toBeLessThanOrEqual(1_024);
       expect(datapointsToAlarm).toBeLessThanOrEqual(evaluationPeriods);
@@ -190,10 +208,10 @@ describe.each(STAGES)("in %s", (stage) => {
   });
 
   test("functions are watched as they fail: a beat that does is taken over", () => {
-    const names = (end: string) => FUNCTIONS.map((fn) => `${on.names.functionName(fn)}-${end}`);
+    const names = (end: string) => FUNCTIONS.map((fn) => on.names.alarmName(`${fn}-${end}`));
     const own = alarms.map(({ name }) => name);
     expect(own).toEqual(expect.arrayContaining(names("throttled")));
-    expect(names("errors").filter((name) => !own.includes(name))).toEqual([`${on.names.prefix}-beat-errors`]);
+    expect(names("errors").filter((name) => !own.includes(name))).toEqual([on.names.alarmName("beat-errors")]);
   });
 
   test("the dashboard shows all alarms, and its widgets lie side by side", () => {

@@ -63,12 +63,18 @@ describe.each(STAGES)("in %s", (stage) => {
     });
   });
 
-  test("only beats are held back, and only where that is asked for", () => {
+  test("concurrency is reserved only where that is asked for: an account whose limit is 10 refuses it", () => {
     const reserved = on.all("lambda/function:Function").flatMap(({ inputs }) => {
       const { name, reservedConcurrentExecutions: count } = inputs;
       return count === undefined ? [] : [[name, count]];
     });
-    expect(reserved).toEqual(stage === "production" ? [["cairn-production-beat", 20]] : []);
+    const asked = [
+      ["api", 10],
+      ["beat", 20],
+      ["park", 5],
+      ["sweep", 2],
+    ] as const;
+    expect(reserved).toEqual(stage === "dev" ? [] : asked.map(([fn, most]) => [on.names.functionName(fn), most]));
   });
 
   test("a deployment gives all new runs to its version, unless a person does that by hand", () => {

@@ -39,6 +39,14 @@ describe.each(STAGES)("in %s", (stage) => {
     expect(policies.flatMap(tooWide)).toEqual([]);
   });
 
+  test("each role is taken by one service, on behalf of this account alone", () => {
+    const ofAccount = (role: Role) => policyOf(role.assumeRolePolicy).Statement.map(({ Condition }) => Condition);
+    for (const role of rolesOf(on)) {
+      if (role.resource === OF_SST) continue;
+      expect(ofAccount(role), role.resource).toEqual([{ StringEquals: { "aws:SourceAccount": "123456789012" } }]);
+    }
+  });
+
   test("each role is taken by one service", () => {
     expect(
       Object.fromEntries(rolesOf(on).map((role) => [role.resource, trusted(policyOf(role.assumeRolePolicy))])),
@@ -98,6 +106,24 @@ describe.each(STAGES)("in %s", (stage) => {
       { Effect: "Allow", Action: ["lambda:InvokeFunction"], Resource: arns("sweep", "start") },
       { Effect: "Allow", Action: ["sqs:SendMessage"], Resource: [queueArn(names.lettersName("schedule"))] },
     ]);
+  });
+
+  test("queues and the topic deny whatever comes without TLS", () => {
+    const denied = (Resource: string, ...Action: readonly string[]) => ({
+      ...{ Effect: "Deny", Principal: "*", Action, Resource },
+      Condition: { Bool: { "aws:SecureTransport": "false" } },
+    });
+    const letters = (["schedule", "stream"] as const).map(on.names.lettersArn);
+    const queues = on.all("sqs/queuePolicy:QueuePolicy").map(({ inputs }) => policyOf(inputs["policy"]).Statement);
+    expect(queues).toEqual(letters.map((arn) => [denied(arn, "sqs:*")]));
+    const topics = on.all("sns/topicPolicy:TopicPolicy").map(({ inputs }) => policyOf(inputs["policy"]).Statement);
+    const arn = "arn:aws:sns:eu-west-1:123456789012:cairn-production-alarms";
+    const ofAlarms = {
+      ...{ Effect: "Allow", Principal: { Service: "cloudwatch.amazonaws.com" } },
+      ...{ Action: ["sns:Publish"], Resource: arn },
+      Condition: { StringEquals: { "aws:SourceAccount": "123456789012" } },
+    };
+    expect(topics).toEqual(stage === "dev" ? [] : [[ofAlarms, denied(arn, "sns:Publish")]]);
   });
 
   test("a planted s3:* of one function is found", () => {

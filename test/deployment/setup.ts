@@ -14,19 +14,27 @@ import { PLACE, type Stages } from "./deployed.ts";
 
 const TRAVEL = join(import.meta.dirname, "..", "..", "agents", "travel", "agent.ts");
 
+const RESERVED = { concurrencyReserved: { sweep: 2, park: 5, api: 10 }, apiRate: 20, spendPerDayUsd: 5 };
+
 const folder = mkdtempSync(join(tmpdir(), "cairn-deployment-"));
 
 export async function setup(project: TestProject): Promise<void> {
   await installPlatform((line) => console.log(line));
   const bundles = await bundleFunctions({ folder, agentFiles: [TRAVEL] });
-  const deploy = { alarmEmail: "ops@example.org", env: { TRAVEL_PACE: "0" }, concurrencyMax: 20, sweepMinutes: 15 };
-  const rollout = "by-hand" as const;
+  const deploy = {
+    alarmEmail: "ops@example.org",
+    env: { TRAVEL_PACE: "0" },
+    concurrencyMax: 20,
+    sweepMinutes: 15,
+    rollout: "by-hand" as const,
+    ...RESERVED,
+  };
   const event = { agent: "travel", tenant: "local", scheduledTime: "<aws.scheduler.scheduled-time>" };
   const daily = { expression: "cron(0 8 ? * MON-FRI *)", timezone: "Europe/Berlin", maximumEventAgeSec: 86_400 };
   const schedules = [{ agent: "travel", ...daily, event }];
   const plans = {
     dev: planOf({}, bundles),
-    production: planOf({ beatSeconds: 120, deploy: { ...deploy, rollout } }, bundles, {
+    production: planOf({ beatSeconds: 120, deploy }, bundles, {
       schedules,
       secrets: ["AIRLINE_TOKEN", "CARD_KEY"],
     }),

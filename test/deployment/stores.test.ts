@@ -31,6 +31,7 @@ interface Table extends Inputs {
 }
 
 interface LifecycleRule {
+  readonly id: string;
   readonly status: string;
   readonly filter: { readonly prefix?: string; readonly and?: { readonly prefix: string } };
 }
@@ -122,10 +123,26 @@ describe.each(STAGES)("in %s", (stage) => {
     expect(rules.every(({ status }) => status === "Enabled")).toBe(true);
     const prefixOf = ({ filter }: LifecycleRule): string => filter.and?.prefix ?? filter.prefix ?? "";
     // The name of the store is below none of them.
-    expect(new Set(rules.map(prefixOf))).toEqual(new Set(["runs/", ARCHIVES.warm.prefix, ARCHIVES.cold.prefix]));
+    const current = rules.filter(({ id }) => id !== "deleted-expires");
+    expect(new Set(current.map(prefixOf))).toEqual(new Set(["runs/", ARCHIVES.warm.prefix, ARCHIVES.cold.prefix]));
     const ofRuns = rules.filter((rule) => prefixOf(rule) === "runs/");
     expect(ofRuns).toMatchObject([{ expiration: { days: 400 } }]);
     expect(ofRuns[0]).not.toHaveProperty("transitions");
+  });
+
+  test("what is deleted can be brought back for a week, and is gone then, with the mark that hid it", () => {
+    const { bucket } = on.names;
+    expect(on.one("s3/bucketVersioning:BucketVersioning")).toEqual({
+      ...{ bucket, versioningConfiguration: { status: "Enabled" } },
+    });
+    const { rules } = on.one("s3/bucketLifecycleConfiguration:BucketLifecycleConfiguration");
+    expect(rules).toContainEqual({
+      ...{ id: "deleted-expires", status: "Enabled", filter: { prefix: "" } },
+      ...{ noncurrentVersionExpiration: { noncurrentDays: 7 }, expiration: { expiredObjectDeleteMarker: true } },
+    });
+    // Whoever may delete an object may not delete its versions.
+    const actions = on.all("iam/role:Role").map(({ inputs }) => JSON.stringify(inputs));
+    expect(actions.filter((each) => /DeleteObjectVersion|PutBucketVersioning/.test(each))).toEqual([]);
   });
 
   test("archives are moved to where they cost less, and expire when their tier says", () => {

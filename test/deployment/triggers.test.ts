@@ -3,6 +3,7 @@ import { describe, expect, test } from "vitest";
 import { definitionOf } from "../../infra/asl.ts";
 import { machineTimesOf } from "../../infra/plan.ts";
 import type { Task } from "../../src/protocol/chain.ts";
+import { desk } from "../support/api.ts";
 import { type Inputs, STAGES, deployed } from "./deployed.ts";
 
 interface Method extends Inputs {
@@ -59,7 +60,7 @@ describe.each(STAGES)("in %s", (stage) => {
       ...{ name: names.prefix, endpointConfiguration: { types: "REGIONAL" } },
     });
     const permissions = on.all("lambda/permission:Permission").map(({ inputs }) => inputs);
-    expect(permissions).toHaveLength(2);
+    expect(permissions).toHaveLength(1);
     for (const permission of permissions) {
       expect(permission).toEqual({
         ...{ action: "lambda:InvokeFunction", function: names.functionArn("api") },
@@ -68,13 +69,47 @@ describe.each(STAGES)("in %s", (stage) => {
       });
     }
     const integrations = on.all("apigateway/integration:Integration").map(({ inputs }) => inputs);
-    expect(integrations.map(({ type, uri }) => [type, uri])).toEqual(
-      integrations.map(() => [
+    expect(integrations.map(({ type, uri }) => [type, uri])).toEqual([
+      [
         "AWS_PROXY",
         `arn:aws:apigateway:eu-west-1:lambda:path/2015-03-31/functions/${names.functionArn("api")}/invocations`,
-      ]),
-    );
-    expect(integrations).toHaveLength(2);
+      ],
+      ["MOCK", undefined],
+    ]);
+  });
+
+  test("API Gateway answers the open route by itself, as the API does, and no function is called", async () => {
+    const { resourceId } = on.one("apigateway/method:Method", { authorization: "NONE" }) as Method;
+    expect(on.one("apigateway/integration:Integration", { resourceId })).toMatchObject({
+      ...{ type: "MOCK", requestTemplates: { "application/json": '{"statusCode":200}' } },
+    });
+    const at = { resourceId, httpMethod: "GET", statusCode: "200" };
+    const { responseParameters, responseTemplates } = on.one(
+      "apigateway/integrationResponse:IntegrationResponse",
+      at,
+    ) as {
+      readonly responseParameters: Readonly<Record<string, string>>;
+      readonly responseTemplates: Readonly<Record<string, string>>;
+    };
+    const health = await desk().ask({ path: "/healthz" });
+    expect(responseTemplates).toEqual({ "application/json": health.text });
+    for (const [name, value] of Object.entries(responseParameters)) {
+      const header = name.replace("method.response.header.", "");
+      expect(value).toBe(`'${health.headers.get(header)}'`);
+    }
+    const declared = on.one("apigateway/methodResponse:MethodResponse", at)["responseParameters"] as object;
+    expect(Object.keys(declared)).toEqual(Object.keys(responseParameters));
+  });
+
+  test("each route of the API is throttled, the open one the most", () => {
+    const settings = on.all("apigateway/methodSettings:MethodSettings").map(({ inputs }) => inputs);
+    const rate = plan.options.apiRate;
+    const throttled = (methodPath: string, of: number) => ({
+      ...{ restApi: "@{GatewayApi.id}", stageName: stage, methodPath },
+      settings: { throttlingRateLimit: of, throttlingBurstLimit: 2 * of },
+    });
+    expect(settings).toEqual([throttled("*/*", rate), throttled("healthz/GET", 10)]);
+    expect(rate).toBe(stage === "dev" ? 50 : 20);
   });
 
   const scheduleOf = (name: string) => on.one("scheduler/schedule:Schedule", { name }) as Schedule;
@@ -103,7 +138,7 @@ describe.each(STAGES)("in %s", (stage) => {
     for (const { inputs } of on.all("scheduler/schedule:Schedule")) {
       const schedule = inputs as Schedule;
       // An agent may be called Sweep.
-      const groupName = agents.has(schedule.name) ? `${names.prefix}-agents` : names.prefix;
+      const groupName = agents.has(schedule.name) ? names.agentsGroup : names.prefix;
       expect(schedule).toMatchObject({
         ...{ groupName, flexibleTimeWindow: { mode: "OFF" } },
         target: {
@@ -124,6 +159,7 @@ describe.each(STAGES)("in %s", (stage) => {
     expect(mapping).toMatchObject({
       ...{ eventSourceArn: "@{RunsTable.streamArn}", functionName: names.functionName("cleanup") },
       ...{ functionResponseTypes: ["ReportBatchItemFailures"], startingPosition: "TRIM_HORIZON" },
+      ...{ batchSize: 50, maximumBatchingWindowInSeconds: 30 },
       destinationConfig: {
         onFailure: { destinationArn: `arn:aws:sqs:eu-west-1:123456789012:${names.lettersName("stream")}` },
       },

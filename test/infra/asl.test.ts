@@ -4,7 +4,8 @@
  */
 import validate from "asl-validator";
 import { describe, expect, test } from "vitest";
-import { type MachineState, type StateName, type TaskState, TASK_MARGIN_SECONDS } from "../../infra/asl.ts";
+import { TASK_MARGIN_SECONDS } from "../../infra/asl.ts";
+import type { MachineState, StateName, TaskState } from "../../infra/asl-states.ts";
 import { limitsFor } from "../../src/protocol/limits.ts";
 import { StoreUnreachable } from "../../src/ports/world.ts";
 import { AFTER_BEAT, RETRY_DELAYS_MS } from "../../src/protocol/chain.ts";
@@ -63,6 +64,16 @@ describe("the definition", () => {
     const delays = RETRY_DELAYS_MS.map((_, retry) => IntervalSeconds * BackoffRate ** retry * 1_000);
     for (const [retry, ms] of delays.entries())
       expect(Math.abs(ms - (RETRY_DELAYS_MS[retry] ?? 0))).toBeLessThanOrEqual(1_000);
+  });
+
+  test("asks of each value that a choice compares whether it is there, before it compares", () => {
+    const choices = states.flatMap(([, state]) => (state.Type === "Choice" ? state.Choices : []));
+    expect(choices).toHaveLength(3);
+    for (const {
+      And: [asked, comparison],
+    } of choices) {
+      expect(asked).toEqual({ Variable: comparison.Variable, IsPresent: true });
+    }
   });
 
   test("lets no task end before its function does", () => {

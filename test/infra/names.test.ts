@@ -1,4 +1,5 @@
 /** What a deployment is called: the same every time, and nothing that a service would refuse. */
+import fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import { FUNCTIONS, namesOf, prefixOf } from "../../infra/names.ts";
 
@@ -8,7 +9,8 @@ describe("the prefix of a deployment", () => {
   test.each([
     ["cairn", "dev", "cairn-dev"],
     ["cairn", "production", "cairn-production"],
-    ["My-App", "Ann", "my-app-ann"],
+    ["my-app", "ann", "my-app--ann"],
+    ["cairn", "pr-17", "cairn-pr-17"],
     ["a", "b", "a-b"],
     ["cairn", "a".repeat(34), `cairn-${"a".repeat(34)}`],
   ])("of %s and %s is %s", (app, stage, prefix) => {
@@ -26,11 +28,34 @@ describe("the prefix of a deployment", () => {
     ["cairn", "pr 17"],
     ["cairn", "a".repeat(35)],
     ["cairn", "a/../b"],
+    // Both would have the names of `dev`.
+    ["cairn", "Dev"],
+    ["Cairn", "dev"],
+    ["cairn", "a--b"],
+    ["cairn", "-dev"],
   ])("is refused of %s and %s", (app, stage) => {
     expect(() => prefixOf(app, stage)).toThrow(
-      /cannot name a deployment: take an app and a stage of letters, digits and -/,
+      /cannot name a deployment: take an app and a stage of lower-case letters, digits and single -/,
     );
   });
+});
+
+test("no two deployments of an account have the same prefix", () => {
+  const words = fc
+    .array(fc.constantFrom("a", "b", "1"), { minLength: 1, maxLength: 4 })
+    .map((parts) => parts.join("-"));
+  const deployment = fc.tuple(
+    words.map((app) => `x${app}`),
+    words,
+  );
+  fc.assert(
+    fc.property(deployment, deployment, (one, other) => {
+      const isSame = one.join("/") === other.join("/");
+      expect(prefixOf(...one) === prefixOf(...other)).toBe(isSame);
+    }),
+    { numRuns: 2_000 },
+  );
+  expect(prefixOf("a-b", "c")).not.toBe(prefixOf("a", "b-c"));
 });
 
 describe("the names of a deployment", () => {
@@ -45,7 +70,7 @@ describe("the names of a deployment", () => {
     });
     expect(names.functionArn("beat")).toBe("arn:aws:lambda:eu-west-1:123456789012:function:cairn-dev-beat");
     expect(names.logGroupArn("beat")).toBe("arn:aws:logs:eu-west-1:123456789012:log-group:/aws/lambda/cairn-dev-beat");
-    expect(names.alarmArn("takeovers")).toBe("arn:aws:cloudwatch:eu-west-1:123456789012:alarm:cairn-dev-takeovers");
+    expect(names.alarmArn("takeovers")).toBe("arn:aws:cloudwatch:eu-west-1:123456789012:alarm:cairn-dev.takeovers");
     expect(names.lettersName("stream")).toBe("cairn-dev-stream-letters");
   });
 

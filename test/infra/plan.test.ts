@@ -26,6 +26,7 @@ test("without options a deployment is the smallest one", () => {
     ...{ folders: {}, schedules: [], secrets: [], beatSeconds: 60, limits: {} },
     options: {
       ...{ memoryMb: 512, logRetention: "1 month", sweepMinutes: 5, env: {} },
+      ...{ concurrencyReserved: {}, apiRate: 50, spendPerDayUsd: 100 },
       ...{ concurrencyMax: null, alarmEmail: null },
     },
   });
@@ -34,6 +35,7 @@ test("without options a deployment is the smallest one", () => {
 test("options of the config are those of the plan", async () => {
   const deploy: DeployOptions = {
     ...{ memoryMb: 1_024, logRetention: "1 week", sweepMinutes: 1, concurrencyMax: 5 },
+    ...{ concurrencyReserved: { sweep: 1, park: 2, api: 3 }, apiRate: 5, spendPerDayUsd: 7.5 },
     ...{ alarmEmail: "ops@example.org", env: { SERVICES: "https://example.org" }, beatsPerInvocation: 25 },
   };
   const config = await loaded({ beatSeconds: 300, keyDays: 60, deploy });
@@ -54,6 +56,9 @@ describe("an option is refused with its path", () => {
     ["sweepMinutes", 0],
     ["sweepMinutes", 61],
     ["concurrencyMax", 0],
+    ["concurrencyReserved.api", { api: 0 }],
+    ["apiRate", 0],
+    ["spendPerDayUsd", 0],
     ["alarmEmail", "ops at example.org"],
     ["env.AWS_REGION", { AWS_REGION: "eu-west-1" }],
     ["env.CAIRN_TABLE", { CAIRN_TABLE: "another" }],

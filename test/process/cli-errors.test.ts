@@ -66,6 +66,15 @@ const INPUTS: readonly Case[] = [
     given((at) => write(at, "task.json", '{\n  "steps": [\n')),
   ],
   [
+    "input with an integer that would be rounded",
+    start('{"steps": [9007199254740993]}'),
+    ...([
+      [2, "NumberAltered"],
+      'at "steps.0": 9007199254740993 cannot be kept',
+      "npx cairn start clerk --input '{",
+    ] as const),
+  ],
+  [
     "input that is nested deeper than is kept",
     start(`${"[".repeat(3_000)}${"]".repeat(3_000)}`),
     ...([[2, "JsonTooDeep"], "nested deeper than 100 levels", "npx cairn start clerk --input '{"] as const),

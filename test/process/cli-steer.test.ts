@@ -1,5 +1,6 @@
 /** Steering a run from another terminal, while somebody works on it. */
 import { writeFileSync } from "node:fs";
+import { hostname, userInfo } from "node:os";
 import { join } from "node:path";
 import { expect, it } from "vitest";
 import { cairn, cairnRunning, desk, documentOf, input, linesOf, until } from "../support/cli.ts";
@@ -27,11 +28,14 @@ it("pauses after the beat under way, takes words meanwhile, and goes on when it 
   await reaches("paused");
   const shown = await cairn(at, ["show", run]);
   expect(shown.out).toContain(`npx cairn resume ${run}`);
+  expect(shown.out).toContain(`, by ${userInfo().username}@${hostname()}`);
   const words = ["send", run, "a word from outside", "--key", "w1", "--json"];
   expect(linesOf((await cairn(at, words)).out.replaceAll("\n", ""))).toMatchObject([
     { message: "w1", delivered: true },
   ]);
   expect(linesOf((await cairn(at, words)).out.replaceAll("\n", ""))).toMatchObject([{ delivered: false }]);
+  const other = await cairn(at, ["send", run, "another word", "--key", "w1"]);
+  expect([other.exit, other.err]).toEqual([4, expect.stringContaining("error MessageConflict")]);
   expect(await documentOf(at, ["show", run])).toMatchObject({ status: "paused", beats: 1 });
   expect((await cairn(at, ["resume", run])).exit).toBe(0);
   await reaches("completed");

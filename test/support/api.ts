@@ -37,6 +37,8 @@ export interface Asking {
   readonly json?: unknown;
   /** Sent as it is. */
   readonly body?: string | Uint8Array<ArrayBuffer>;
+  /** Sent as it comes. */
+  readonly stream?: ReadableStream<Uint8Array>;
 }
 
 export interface Answered {
@@ -83,11 +85,11 @@ export function desk(part: Part = {}, change: (world: World) => World = (world) 
 }
 
 function requestOf(request: Asking): Request {
-  const { path, headers = {}, json, body } = request;
-  const sent = json === undefined ? body : JSON.stringify(json);
+  const { path, headers = {}, json, body, stream } = request;
+  const sent = json === undefined ? (body ?? stream) : JSON.stringify(json);
   const type = json === undefined ? {} : { "content-type": "application/json" };
   const content = sent === undefined ? {} : { body: sent };
-  const init = { method: methodOf(request), headers: { ...type, ...headers }, ...content };
+  const init = { method: methodOf(request), headers: { ...type, ...headers }, ...content, duplex: "half" as const };
   return new Request(`http://cairn.test${path}`, init);
 }
 

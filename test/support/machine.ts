@@ -2,7 +2,15 @@
  * A Step Functions machine as far as our definition goes, for tests: one execution, moved by what its tasks come to. It
  * follows the language's own rules, and knows nothing of the chain.
  */
-import type { Definition, MachineState, PassState, Retrier, Rule, StateName, TaskState } from "../../infra/asl.ts";
+import type {
+  Definition,
+  MachineState,
+  PassState,
+  Retrier,
+  Comparison,
+  StateName,
+  TaskState,
+} from "../../infra/asl-states.ts";
 import { evaluated } from "./intrinsics.ts";
 
 export interface Task {
@@ -82,7 +90,11 @@ const entered = (place: Place, state: StateName, waited: number): Place => ({ ..
 function passed(place: Place, state: Exclude<MachineState, TaskState>): Place | null {
   if (state.Type === "Succeed") return null;
   if (state.Type === "Choice") {
-    const chosen = state.Choices.find((rule) => holds(rule, at(place.input, rule.Variable)));
+    const isThere = (path: string): boolean => at(place.input, path) !== undefined;
+    const chosen = state.Choices.find(
+      ({ And: [asked, comparison] }) =>
+        isThere(asked.Variable) && holds(comparison, at(place.input, comparison.Variable)),
+    );
     return entered(place, chosen?.Next ?? state.Default, place.waited);
   }
   if (state.Type === "Pass") {
@@ -92,8 +104,9 @@ function passed(place: Place, state: Exclude<MachineState, TaskState>): Place | 
   return entered(place, state.Next, place.waited + seconds);
 }
 
-/** A comparison with what has another type does not hold. */
-function holds(rule: Rule, value: unknown): boolean {
+/** A comparison with what has another type does not hold; one with what is not there ends the execution. */
+function holds(rule: Comparison, value: unknown): boolean {
+  if (value === undefined) throw new Error("States.Runtime: the path of a choice does not exist");
   if ("StringEquals" in rule) return value === rule.StringEquals;
   if (typeof value !== "number") return false;
   return "NumericGreaterThan" in rule ? value > rule.NumericGreaterThan : value >= rule.NumericGreaterThanEquals;

@@ -20,7 +20,7 @@ export function shellAt(of: Desk, words: readonly string[]) {
   const said = { out: "", err: "" };
   const shell: Shell = {
     argv: words,
-    ...{ env: {}, cwd: of.dir, json: words.includes("--json"), user: () => "ada" },
+    ...{ env: {}, cwd: of.dir, json: words.includes("--json"), user: () => "ada", host: () => "loom" },
     readStdin: async () => "",
     ask: of.person,
     stopSignal: () => new AbortController().signal,

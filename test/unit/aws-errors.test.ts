@@ -54,7 +54,7 @@ async function after<T>(answers: readonly Answer[], operation: (world: World) =>
 
 const request = ({ table }: World) => table.request({ ...OF, want: "cancel" });
 const read = ({ table }: World) => table.read(RUN, NOW);
-const deliver = ({ table }: World) => table.deliver({ ...OF, message: MESSAGE, deadline: NOW });
+const deliver = ({ table }: World) => table.deliver({ ...OF, message: MESSAGE, digest: "of these", deadline: NOW });
 const put = ({ objects }: World) => objects.put("runs/a", Uint8Array.of(1));
 const get = ({ objects }: World) => objects.get("runs/a");
 const start = ({ chain }: World) => chain.start(`${RUN}-${BORN}-1`, PAYLOAD);
@@ -129,6 +129,9 @@ describe("what is expected is an outcome", () => {
     const failed = (Item?: object) => ({ Code: "ConditionalCheckFailed", ...(Item === undefined ? {} : { Item }) });
     const found = ok({ Item: ITEM });
     expect(await after([reasons(failed({}), fit), found], deliver)).toEqual({ kind: "duplicate", row });
+    // An item of a cairn that kept no digest is in the line above.
+    const seen = { dg: { S: "of other words" } };
+    expect(await after([reasons(failed(seen), fit), found], deliver)).toEqual({ kind: "conflict", row });
     expect(await after([reasons(fit, failed())], deliver)).toEqual({ kind: "missing" });
     const ended = { ...ITEM, ts: { S: "acme#failed" } };
     expect(await after([reasons(fit, failed(ended))], deliver)).toMatchObject({ kind: "late" });

@@ -64,7 +64,7 @@ const ANSWERS: Answers = {
       : { Schedules: [{ Name: "sweep", Target: { Arn: `${FN}sweep` }, State: "DISABLED" }] },
   DescribeAlarms: {
     MetricAlarms: [
-      { AlarmName: "cairn-queue", StateValue: "OK" },
+      { AlarmName: "cairn.queue", StateValue: "OK" },
       { AlarmName: "mine", Namespace: "cairn", StateValue: "ALARM", ActionsEnabled: true, AlarmActions: ["topic"] },
       { AlarmName: "errors", Namespace: "AWS/Lambda", Dimensions: [{ Name: "FunctionName", Value: "cairn-beat" }] },
       { AlarmName: "foreign", Namespace: "AWS/Lambda", Dimensions: [{ Name: "FunctionName", Value: "other" }] },
@@ -125,7 +125,7 @@ describe("a deployment", () => {
       kind: "seen",
       seen: {
         alarms: [
-          { name: "cairn-queue", state: "OK", tellsSomebody: false },
+          { name: "cairn.queue", state: "OK", tellsSomebody: false },
           { name: "mine", state: "ALARM", tellsSomebody: true },
           { name: "errors", state: "unknown", tellsSomebody: false },
         ],

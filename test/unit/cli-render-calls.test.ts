@@ -28,7 +28,16 @@ const blocked: Shown = {
     messages: 13,
     attempt: 1,
   },
-  ...{ createdAt: NOW, startedAt: NOW, statusSince: NOW, lastCheckpointAt: NOW, task: {}, unknown: [call], gates: [] },
+  ...{
+    createdAt: NOW,
+    startedAt: NOW,
+    startedBy: null,
+    statusSince: NOW,
+    lastCheckpointAt: NOW,
+    task: {},
+    unknown: [call],
+    gates: [],
+  },
   spent: { usd: 0.17, tokensIn: 17_000, tokensOut: 120 },
   ...{
     agentVersion: "1",

@@ -13,7 +13,14 @@ const OUTAGE = { since: NOW - 600_000, tries: 9, nextTryAt: NOW + 420_000 };
 const waiting: Shown = {
   ...{ run: `local-${"a".repeat(26)}`, agent: "travel", status: "running", phase: "RetryingLLM", inProgress: true },
   ...{ resumable: true, version: 12, epoch: 9, beats: 6, takeovers: 0, wakeAt: OUTAGE.nextTryAt, messages: 13 },
-  ...{ createdAt: NOW - 700_000, startedAt: NOW - 700_000, statusSince: NOW, lastCheckpointAt: NOW, attempt: 1 },
+  ...{
+    createdAt: NOW - 700_000,
+    startedAt: NOW - 700_000,
+    startedBy: null,
+    statusSince: NOW,
+    lastCheckpointAt: NOW,
+    attempt: 1,
+  },
   ...{
     label: "waiting: its model is unavailable",
     outage: OUTAGE,

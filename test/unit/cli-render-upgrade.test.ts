@@ -24,7 +24,15 @@ const waiting: Shown = {
     attempt: 1,
     label: "waiting for its agent",
   },
-  ...{ createdAt: AT, startedAt: AT, statusSince: AT, lastCheckpointAt: AT, task: {}, agentVersion: "1" },
+  ...{
+    createdAt: AT,
+    startedAt: AT,
+    startedBy: null,
+    statusSince: AT,
+    lastCheckpointAt: AT,
+    task: {},
+    agentVersion: "1",
+  },
   ...{ keptUntil: null, archive: null, granted: null, assigned: null, ignoredDecision: null },
   ...{
     spent: { usd: 0, tokensIn: 0, tokensOut: 0 },

@@ -22,7 +22,13 @@ const blocked: Shown = {
   ...{ run: RUN, agent: "travel", status: "blocked", phase: "AwaitingReconcile", inProgress: true, resumable: true },
   storeOutage: null,
   ...{ version: 12, epoch: 9, beats: 6, takeovers: 1, wakeAt: NOW + 1e9, messages: 13, attempt: 1 },
-  ...{ createdAt: NOW - 125_000, startedAt: NOW - 124_000, statusSince: NOW - 5_000, lastCheckpointAt: NOW - 5_000 },
+  ...{
+    createdAt: NOW - 125_000,
+    startedAt: NOW - 124_000,
+    startedBy: "ann@loom",
+    statusSince: NOW - 5_000,
+    lastCheckpointAt: NOW - 5_000,
+  },
   spent: { usd: 0.17, tokensIn: 17_000, tokensOut: 120 },
   label: "waiting for a person: the outcome of a call is unknown",
   task: { to: "Lisbon" },
@@ -38,7 +44,7 @@ describe("a run", () => {
       `
 ${RUN}  travel
 status   blocked, waiting for a person: the outcome of a call is unknown
-started  2m05s ago, at 19:57:55
+started  2m05s ago, at 19:57:55, by ann@loom
 saved    5s ago, nothing before that can be lost
 done     6 beats, version 12, epoch 9, 1 takeover
 spent    $0.17, 17,000 tokens in, 120 out

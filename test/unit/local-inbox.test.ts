@@ -1,5 +1,6 @@
 /** The run table on SQLite: messages, pages, and what every operation has in common. */
-import { describe, expect, it } from "vitest";
+import { describe, expect, it, onTestFinished } from "vitest";
+import { openStore } from "../../src/adapters/local/database.ts";
 import { sqliteRunTable } from "../../src/adapters/local/run-table.ts";
 import type { Row } from "../../src/protocol/row.ts";
 import type { Page, RunTable } from "../../src/ports/run-table.ts";
@@ -27,6 +28,19 @@ describe("deliver", () => {
     await table.clearInbox({ ...of, ids: ["m1"] });
     expect((await table.deliver(delivery(message("m1")))).kind).toBe("duplicate");
     expect(await table.inbox(of)).toEqual([]);
+  });
+
+  it("knows no digest of what an earlier version took in, and takes a message under its id for a duplicate", async () => {
+    const store = temporaryStore();
+    store.rows.exec("ALTER TABLE seen DROP COLUMN digest");
+    const again = openStore({ dir: store.dir, create: false });
+    onTestFinished(() => again.close());
+    const table = sqliteRunTable(again);
+    row(await table.create(creation()), "created");
+    row(await table.deliver(delivery(message("m1"))), "delivered");
+    expect((await table.deliver(delivery(message("m1"), { digest: "of it" }))).kind).toBe("duplicate");
+    row(await table.deliver(delivery(message("m2"), { digest: "of it" })), "delivered");
+    expect((await table.deliver(delivery(message("m2"), { digest: "of another" }))).kind).toBe("conflict");
   });
 
   it("comes too late for a run that has ended, unless it was counted before", async () => {

@@ -2,7 +2,7 @@
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect, test } from "vitest";
-import { ALARMS, METRICS, countsOf } from "../../src/adapters/aws/metrics.ts";
+import { ALARMS, METRICS, countsOf, measuresOf } from "../../src/adapters/aws/metrics.ts";
 import { OutcomeUnknown } from "../../src/index.ts";
 import type { TelemetryRecord, World } from "../../src/ports/world.ts";
 import { request } from "../../src/runner/steer.ts";
@@ -78,6 +78,44 @@ test("a run that the sweeper ends is a failed one, by its code", async () => {
   expect(counts).toEqual({ Sweeps: 2, RunsFailed: 1, Expired: 1 });
 });
 
+/** What was measured in that world, by metric and in order. */
+function measured<W extends World>(world: W): { readonly world: W; readonly values: Record<string, number[]> } {
+  const values: Record<string, number[]> = {};
+  const record = (each: TelemetryRecord): void => {
+    for (const [name, value] of measuresOf(each)) values[name] = [...(values[name] ?? []), value];
+    world.telemetry.record(each);
+  };
+  return { world: { ...world, telemetry: { record } }, values };
+}
+
+test("a sweep says how long the oldest run has waited for its first beat, and for an approval", async () => {
+  const on = room();
+  const { world, values } = measured(on.world);
+  await sweep(on, world);
+  expect(values).toEqual({});
+  await begin(world, actor({}), {});
+  wait(on, 20_000);
+  await begin(world, actor({}), {});
+  const asking = actor({ reply: callsThenOver(1), approval: "always" });
+  await drive(runnerOf(world, asking), await begin(world, asking, {}));
+  wait(on, 60_000);
+  await sweep(on, world);
+  expect(values["OldestQueuedSeconds"]).toEqual([80]);
+  expect(values["OldestGateSeconds"]).toEqual([60]);
+});
+
+test("what models are paid is measured once, at the commit that says so", async () => {
+  const on = stage();
+  const { world, values } = measured(on.world);
+  const agent = { ...actor({ reply: callsThenOver(2) }), price: { inUsd: 1, outUsd: 1 } };
+  const { run } = await begin(world, agent, {});
+  const { born, chain, epoch } = rowOf(on, run);
+  await drive(runnerOf(world, agent), { run, born, chain, epoch });
+  const sum = (values["SpentMicroUsd"] ?? []).reduce((all, each) => all + each, 0);
+  expect(sum).toBeGreaterThan(0);
+  expect(sum).toBe(rowOf(on, run).spent.microUsd);
+});
+
 test("a sweep that is another one's turn is none", async () => {
   const on = room();
   const { world, counts } = counted(on.world);
@@ -133,5 +171,11 @@ test("every metric counts something", () => {
   const alarms = [...Object.keys(ALARMS)].map(
     (what) => ({ at: 1, run: "", level: "alarm", what, detail: {} }) as const,
   );
-  expect(new Set([...facts, ...alarms].flatMap(countsOf))).toEqual(new Set(Object.keys(METRICS)));
+  const swept = { oldestQueuedMs: 1, oldestGateMs: 1 };
+  const measured = [
+    { what: "Swept", detail: swept },
+    { what: "Spent", detail: { microUsd: 1 } },
+  ].flatMap((fact) => measuresOf({ at: 1, run: "", level: "trace", ...fact }));
+  const counted = [...facts, ...alarms].flatMap(countsOf);
+  expect(new Set([...counted, ...measured.map(([name]) => name)])).toEqual(new Set(Object.keys(METRICS)));
 });

@@ -1,5 +1,6 @@
 /** Words for the model that arrive while a run is at work: heard once, in their place, and never lost. */
 import { describe, expect, test } from "vitest";
+import { memorySecrets } from "../../src/adapters/memory/secrets.ts";
 import { SIZES } from "../../src/codec/limits.ts";
 import type { Conversation } from "../../src/index.ts";
 import type { World } from "../../src/ports/world.ts";
@@ -43,7 +44,8 @@ describe("words", () => {
     const { agent, prompts } = listening({});
     const payload = await begin(on.world, agent, {});
     expect(await send(on.world, words(payload.run))).toEqual({ kind: "delivered" });
-    expect(await send(on.world, words(payload.run, "something else"))).toEqual({ kind: "duplicate" });
+    expect(await send(on.world, words(payload.run))).toEqual({ kind: "duplicate" });
+    expect(await send(on.world, words(payload.run, "something else"))).toEqual({ kind: "conflict" });
     expect(await drive(runnerOf(on.world, agent), payload)).toMatchObject({ route: "done" });
     expect(prompts.map(heardIn)).toEqual([1, 1]);
     expect(JSON.stringify(prompts)).not.toContain("something else");
@@ -136,5 +138,21 @@ describe("schedule 12: words that are acknowledged after the model said that it 
     expect(prompts.map(heardIn)).toEqual([0, 1]);
     expect(await said(on.world, payload.run)).toHaveLength(1);
     expect(await show(on.world, payload.run)).toMatchObject({ status: "completed" });
+  });
+});
+
+describe("an id that was used before, with words that hold a secret", () => {
+  test("is a duplicate whatever its words are, in a process that knows the secret and in one that does not", async () => {
+    const on = stage();
+    const payload = await begin(on.world, actor({}), {});
+    const [run, text] = [payload.run, "the password is correct-horse"];
+    const knowing = { ...on.world, secrets: memorySecrets({ PASSWORD: "correct-horse" }) };
+    await knowing.secrets.declare(["PASSWORD"]);
+    expect(await send(on.world, { ...words(run, text), id: "w1" })).toEqual({ kind: "delivered" });
+    expect(await send(knowing, { ...words(run, text), id: "w1" })).toEqual({ kind: "duplicate" });
+    expect(await send(knowing, { ...words(run, text), id: "w2" })).toEqual({ kind: "delivered" });
+    expect(await send(on.world, { ...words(run, text), id: "w2" })).toEqual({ kind: "duplicate" });
+    const digests = [...on.world.store.messages.values()].map(({ digest }) => digest);
+    expect(digests).toEqual([on.world.hash(text), null]);
   });
 });

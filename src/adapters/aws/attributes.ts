@@ -63,6 +63,8 @@ export const ATTRIBUTES = {
   id: "id",
   sentAt: "sa",
   body: "bo",
+  /** Of the text as its sender gave it, in the `seen` item. */
+  digest: "dg",
   /** Of a turn. */
   cursor: "cu",
   /** Of a tombstone: how the run ended, and when. No status of a row, which is the key of an index. */

@@ -206,7 +206,7 @@ const lookAtAlarms = (
     const { names } = of;
     const functions = of.functions.flatMap((each) => (each.kind === "seen" ? [each.seen.arn.split(":")[6] ?? ""] : []));
     const ours = new Set([names.table, names.bucket, names.machine, ...functions]);
-    const prefix = `${names.machine.split(":").at(-1) ?? ""}-`;
+    const prefix = `${names.machine.split(":").at(-1) ?? ""}.`;
     const isOurs = ({ AlarmName, Namespace, Dimensions = [] }: MetricAlarm): boolean =>
       AlarmName?.startsWith(prefix) === true ||
       Namespace === "cairn" ||

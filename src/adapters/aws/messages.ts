@@ -5,6 +5,7 @@
 import { isRunId } from "../../core/ids.ts";
 import { decodeBody, presentIn } from "../../codec/row.ts";
 import { type Incarnation, type Of, type Row, hasEnded } from "../../protocol/row.ts";
+import { repetition } from "../../protocol/repetition.ts";
 import type { Ambiguous, DeliverOutcome, Delivery, Message } from "../../ports/run-table.ts";
 import { ATTRIBUTES } from "./attributes.ts";
 import type { Dynamo, Part } from "./dynamo.ts";
@@ -31,7 +32,10 @@ export async function deliver(dynamo: Dynamo, delivery: Delivery): Promise<Deliv
     if (outcome.kind === "written") return withRow(dynamo, delivery, "delivered");
     const [seen, refused] = outcome.items;
     // The row's part may be fit, and then nothing came back of it.
-    if (seen !== undefined) return withRow(dynamo, delivery, "duplicate");
+    if (seen !== undefined) {
+      const kept = seen?.[ATTRIBUTES.digest]?.S ?? null;
+      return withRow(dynamo, delivery, repetition(kept, delivery.digest ?? null));
+    }
     const row = presentIn(refused == null ? null : rowOf(refused), delivery);
     if ("kind" in row) return row;
     if (hasEnded(row)) return { kind: "late", row };
@@ -41,12 +45,15 @@ export async function deliver(dynamo: Dynamo, delivery: Delivery): Promise<Deliv
 }
 
 function partsOf(delivery: Delivery, assumed: Row | null): readonly Part[] {
-  const { run, message } = delivery;
+  const { run, message, digest = null } = delivery;
   const { id, sentAt, body } = message;
   return [
     {
       kind: "put",
-      item: { ...keyOf(run, seenItem(delivery, id)), ...itemOf({ sentAt: number(sentAt) }) },
+      item: {
+        ...keyOf(run, seenItem(delivery, id)),
+        ...itemOf({ sentAt: number(sentAt), ...(digest === null ? {} : { digest: text(digest) }) }),
+      },
       condition: is.absent,
     },
     { kind: "update", key: keyOf(run, ROW_ITEM), ...stirWrite(delivery, assumed) },
@@ -65,7 +72,7 @@ function partsOf(delivery: Delivery, assumed: Row | null): readonly Part[] {
 async function withRow(
   dynamo: Dynamo,
   delivery: Delivery,
-  kind: "delivered" | "duplicate",
+  kind: "delivered" | "duplicate" | "conflict",
 ): Promise<Exclude<DeliverOutcome, Ambiguous>> {
   const item = await dynamo.get(keyOf(delivery.run, ROW_ITEM));
   const row = presentIn(item === null ? null : rowOf(item), delivery);

@@ -47,7 +47,15 @@ export const ALARMS = {
   OtherAlarm: "alarms that have no metric of their own",
 } as const;
 
-export const METRICS = { ...FACTS, ...ALARMS };
+/** What is measured, and not counted. */
+const MEASURES = {
+  OldestQueuedSeconds:
+    "how long the run has waited for its first beat that has waited longest, at each sweep that met one",
+  OldestGateSeconds: "how long the run has waited for an approval that has waited longest, at each sweep that met one",
+  SpentMicroUsd: "what models were paid, in millionths of a dollar, at each commit that says so",
+} as const;
+
+export const METRICS = { ...FACTS, ...MEASURES, ...ALARMS };
 
 export type MetricName = keyof typeof METRICS;
 
@@ -61,6 +69,28 @@ export function countsOf({ level, what, detail }: TelemetryRecord): readonly Met
       return changesOf(String(detail["to"]), String(detail["code"]));
     case "Swept":
       return ["Sweeps"];
+    default:
+      return [];
+  }
+}
+
+/** What a record measures; nothing where there is nothing to measure, since each value keeps its metric billed. */
+export function measuresOf({
+  level,
+  what,
+  detail,
+}: TelemetryRecord): readonly (readonly [keyof typeof MEASURES, number])[] {
+  if (level === "alarm") return [];
+  const given = (name: keyof typeof MEASURES, value: unknown, unit = 1) =>
+    typeof value === "number" && value > 0 ? ([[name, value / unit]] as const) : [];
+  switch (what) {
+    case "Swept":
+      return [
+        ...given("OldestQueuedSeconds", detail["oldestQueuedMs"], 1_000),
+        ...given("OldestGateSeconds", detail["oldestGateMs"], 1_000),
+      ];
+    case "Spent":
+      return given("SpentMicroUsd", detail["microUsd"]);
     default:
       return [];
   }

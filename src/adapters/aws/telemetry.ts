@@ -7,7 +7,7 @@
 import { Logger } from "@aws-lambda-powertools/logger";
 import { MetricUnit, Metrics } from "@aws-lambda-powertools/metrics";
 import type { Telemetry } from "../../ports/world.ts";
-import { NAMESPACE, countsOf } from "./metrics.ts";
+import { NAMESPACE, countsOf, measuresOf } from "./metrics.ts";
 
 /** `service` tells the functions of a deployment apart in the log. */
 export function lambdaTelemetry(of: { readonly deployment: string; readonly service: string }): Telemetry {
@@ -20,8 +20,12 @@ export function lambdaTelemetry(of: { readonly deployment: string; readonly serv
       else logger.error(what, { run, at, detail });
       const counts = countsOf(record);
       for (const name of counts) metrics.addMetric(name, MetricUnit.Count, 1);
+      const measures = measuresOf(record);
+      for (const [name, value] of measures) {
+        metrics.addMetric(name, name.endsWith("Seconds") ? MetricUnit.Seconds : MetricUnit.NoUnit, value);
+      }
       // Powertools warns where there is nothing to write.
-      if (counts.length > 0) metrics.publishStoredMetrics();
+      if (counts.length + measures.length > 0) metrics.publishStoredMetrics();
     },
   };
 }

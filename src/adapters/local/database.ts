@@ -193,16 +193,20 @@ function configure(db: DatabaseSync, of: { readonly file: string; readonly synch
   db.exec(`PRAGMA synchronous = ${of.synchronous}`);
 }
 
+/** An earlier version of this code leaves them empty. */
+const ADDED = [
+  { table: "executions", column: "died", type: "INTEGER" },
+  { table: "executions", column: "cause", type: "TEXT" },
+  { table: "seen", column: "digest", type: "TEXT" },
+] as const;
+
 /** A store that an earlier version of this code made lacks columns; two processes may open it at once. */
 function addColumns(db: DatabaseSync): void {
-  const columns = db.prepare("SELECT name FROM pragma_table_info('executions')");
-  const lacking = () => {
-    const names = new Set(columns.all().map(({ name }) => name));
-    return ["died INTEGER", "cause TEXT"].filter((column) => !names.has(column.split(" ")[0] ?? ""));
-  };
+  const columns = db.prepare("SELECT 1 FROM pragma_table_info(?) WHERE name = ?");
+  const lacking = () => ADDED.filter(({ table, column }) => columns.get(table, column) === undefined);
   if (lacking().length === 0) return;
   db.exec("BEGIN IMMEDIATE");
-  for (const column of lacking()) db.exec(`ALTER TABLE executions ADD COLUMN ${column}`);
+  for (const { table, column, type } of lacking()) db.exec(`ALTER TABLE ${table} ADD COLUMN ${column} ${type}`);
   db.exec("COMMIT");
 }
 
@@ -271,7 +275,7 @@ CREATE TABLE inbox (
   PRIMARY KEY (run, born, id)
 ) STRICT, WITHOUT ROWID;
 CREATE TABLE seen (
-  run TEXT NOT NULL, born TEXT NOT NULL, id TEXT NOT NULL, PRIMARY KEY (run, born, id)
+  run TEXT NOT NULL, born TEXT NOT NULL, id TEXT NOT NULL, digest TEXT, PRIMARY KEY (run, born, id)
 ) STRICT, WITHOUT ROWID;
 ${TOMBSTONES}CREATE TABLE turns (name TEXT PRIMARY KEY, turn TEXT NOT NULL) STRICT, WITHOUT ROWID;
 CREATE TABLE removed (

@@ -21,6 +21,7 @@ import {
 import { claimed } from "../../protocol/row-claim.ts";
 import { handedOver } from "../../protocol/row-hand-over.ts";
 import { redriven } from "../../protocol/row-redrive.ts";
+import { repetition } from "../../protocol/repetition.ts";
 import { type Turn, turnLeft, turnTaken } from "../../protocol/turn.ts";
 import { told } from "../../protocol/row-tell.ts";
 import { type PurgeOutcome, placed, purged } from "../../protocol/row-removal.ts";
@@ -121,14 +122,15 @@ function purge(of: Of, rows: Rows): PurgeOutcome {
   return outcome;
 }
 
-type Delivered = Extract<DeliverOutcome, { readonly kind: "delivered" | "duplicate" | "late" }>;
+type Delivered = Extract<DeliverOutcome, { readonly kind: "delivered" | "duplicate" | "conflict" | "late" }>;
 
 /** Schedule 10: the items and the stir are one transaction, or a dead sender's retry would count nothing. */
 function deliver(row: Row, of: { readonly delivery: Delivery; readonly messages: Messages }): Delivered {
   const { delivery, messages } = of;
-  if (messages.isSeen(delivery, delivery.message.id)) return { kind: "duplicate", row };
+  const seen = messages.seen(delivery, delivery.message.id);
+  if (seen !== null) return { kind: repetition(seen.digest, delivery.digest ?? null), row };
   if (hasEnded(row)) return { kind: "late", row };
-  messages.add(delivery, delivery.message);
+  messages.add(delivery);
   return { kind: "delivered", row: stirred(row, delivery.deadline) };
 }
 
@@ -189,8 +191,8 @@ function rowsOf(db: DatabaseSync) {
 
 /** `inbox` holds what was not yet removed; `seen` keeps the ids for as long as the run exists (schedule 27). */
 function messagesOf(db: DatabaseSync) {
-  const seen = db.prepare("SELECT 1 FROM seen WHERE run = ? AND born = ? AND id = ?");
-  const see = db.prepare("INSERT INTO seen (run, born, id) VALUES (?, ?, ?)");
+  const find = db.prepare("SELECT digest FROM seen WHERE run = ? AND born = ? AND id = ?");
+  const see = db.prepare("INSERT INTO seen (run, born, id, digest) VALUES (?, ?, ?, ?)");
   const put = db.prepare("INSERT INTO inbox (run, born, id, sentAt, body) VALUES (?, ?, ?, ?, ?)");
   const select = db.prepare(
     "SELECT id, sentAt, body FROM inbox WHERE run = ? AND born = ? ORDER BY sentAt, id LIMIT ?",
@@ -200,9 +202,10 @@ function messagesOf(db: DatabaseSync) {
   const forgetSeen = db.prepare("DELETE FROM seen WHERE run = ? AND born = ?");
 
   return {
-    isSeen: ({ run, born }: Incarnation, id: string): boolean => seen.get(run, born, id) !== undefined,
-    add: ({ run, born }: Incarnation, message: Message): void => {
-      see.run(run, born, message.id);
+    seen: ({ run, born }: Incarnation, id: string) =>
+      (find.get(run, born, id) as { readonly digest: string | null } | undefined) ?? null,
+    add: ({ run, born, message, digest = null }: Delivery): void => {
+      see.run(run, born, message.id, digest);
       put.run(run, born, message.id, message.sentAt, JSON.stringify(message.body));
     },
     unread: ({ run, born }: Incarnation, limit: number): readonly Message[] => {

@@ -18,6 +18,7 @@ import { claimed } from "../../protocol/row-claim.ts";
 import type { Status } from "../../core/phases.ts";
 import { handedOver } from "../../protocol/row-hand-over.ts";
 import { redriven } from "../../protocol/row-redrive.ts";
+import { repetition } from "../../protocol/repetition.ts";
 import { type Turn, turnLeft, turnTaken } from "../../protocol/turn.ts";
 import { told } from "../../protocol/row-tell.ts";
 import { placed, purged } from "../../protocol/row-removal.ts";
@@ -32,7 +33,7 @@ export interface MemoryStore {
   readonly id: string;
   readonly rows: Map<string, Row>;
   /** By run, incarnation and message id; what was removed from the inbox stays seen. */
-  readonly messages: Map<string, { readonly of: Incarnation; readonly message: Message; read: boolean }>;
+  readonly messages: Map<string, KeptMessage>;
   readonly objects: Map<string, Uint8Array>;
   readonly turns: Map<string, Turn>;
   /** By run: the keys of runs that ended. */
@@ -43,6 +44,13 @@ export interface MemoryStore {
   readonly removed: Incarnation[];
   /** Removes every row and tombstone whose time is over, as a store does by itself some time after. */
   expire(now: number): void;
+}
+
+interface KeptMessage {
+  readonly of: Incarnation;
+  readonly message: Message;
+  readonly digest: string | null;
+  read: boolean;
 }
 
 export function memoryStore(id = "in memory"): MemoryStore {
@@ -106,12 +114,13 @@ export function memoryRunTable(store: MemoryStore): RunTable {
     park: async (park) => decide(park, (row) => parked(row, park)),
     deliver: async (delivery) =>
       decide(delivery, (row) => {
-        const { message, deadline } = delivery;
+        const { message, deadline, digest = null } = delivery;
         const id = idOf(delivery, message.id);
-        if (messages.has(id)) return { kind: "duplicate" as const, row };
+        const seen = messages.get(id);
+        if (seen !== undefined) return { kind: repetition(seen.digest, digest), row };
         if (hasEnded(row)) return { kind: "late" as const, row };
         const { run, born } = delivery;
-        messages.set(id, { of: { run, born }, message: structuredClone(message), read: false });
+        messages.set(id, { of: { run, born }, message: structuredClone(message), digest, read: false });
         return { kind: "delivered" as const, row: stirred(row, deadline) };
       }),
     request: async (request) => decide(request, (row) => requested(row, request)),

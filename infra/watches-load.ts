@@ -1,0 +1,87 @@
+/** What is watched of how much there is to do, how long it takes and what it costs; the rest is in `watches.ts`. */
+import { ERRORS, OF_BEAT, tail, typed } from "./log-queries.ts";
+import { FUNCTIONS, type Names } from "./names.ts";
+import { type Plan, secondsOf } from "./plan.ts";
+import { OPEN_EXECUTIONS, STARTS_THROTTLED, ofApi, ofCairn, ofFunction } from "./series.ts";
+import { LASTING, MINUTES, ONCE, REPEATED, type Watch, watch } from "./watch.ts";
+
+const HOUR = 60 * MINUTES;
+const FAILED_MAX = 2;
+const GATE_HOURS = 24;
+const QUEUED_MINUTES = 15;
+/** A tenth of what an account may have open at once, as AWS recommends. */
+const OPEN_MAX = 100_000;
+const LATENCY_MS = 5_000;
+/** Of the time that Lambda lets a function live. */
+const SLOW_PERCENT = 90;
+
+export function loadWatchesOf(names: Names, plan: Plan): readonly Watch[] {
+  return [...ofWork(names), ...ofApiOf(names), ...ofTimes(names, plan), ofSpending(names, plan)];
+}
+
+function ofWork(names: Names): readonly Watch[] {
+  const list = (status: string): string => typed(`npx cairn list --world aws --status ${status}`);
+  return [
+    watch("runs-failed", ofCairn(names, "RunsFailed"), {
+      ...{ ...ONCE, periodSeconds: 15 * MINUTES, threshold: FAILED_MAX },
+      means: `More than ${FAILED_MAX} runs failed within 15 minutes, for whatever reason`,
+      todo: `${list("failed")}, then ${typed("npx cairn show RUN --world aws")} says why; runs that failed for a reason of infrastructure go on with ${typed("npx cairn redrive RUN --world aws")}`,
+    }),
+    watch("gates-old", ofCairn(names, "OldestGateSeconds", "Maximum"), {
+      ...{ ...ONCE, periodSeconds: HOUR, threshold: GATE_HOURS * HOUR },
+      means: `A run has waited for an approval for more than ${GATE_HOURS} hours; it is denied by itself when its time is over`,
+      todo: `${list("waiting")} shows the oldest last, and ${typed("npx cairn show RUN --world aws")} what to type to approve or to deny`,
+    }),
+    watch("runs-queued-long", ofCairn(names, "OldestQueuedSeconds", "Maximum"), {
+      ...{ ...REPEATED, threshold: QUEUED_MINUTES * MINUTES },
+      means: `A run has waited for its first beat for more than ${QUEUED_MINUTES} minutes: its execution was not started, or its function is turned away`,
+      todo: `${list("queued")}; the alarms ${typed("start-throttled")}, ${typed("beat-throttled")} and ${typed("starts-throttled")} say what is short; the sweeper starts it again by itself`,
+    }),
+    watch("executions-open", OPEN_EXECUTIONS, {
+      ...{ ...LASTING, threshold: OPEN_MAX },
+      means: `More than ${OPEN_MAX.toLocaleString("en-US")} executions of the account are open, of all its machines; at 1,000,000 no run can be started`,
+      todo: `${list("running")}, or ${list("waiting")}: end what nobody needs with ${typed("npx cairn cancel RUN --world aws")}, or ask for more in Service Quotas`,
+    }),
+    watch("starts-throttled", STARTS_THROTTLED, {
+      ...LASTING,
+      means:
+        "Step Functions turned starts of executions away for 15 minutes, of any machine of the account: runs stay queued until the sweeper starts them",
+      todo: "Ask for a higher quota of StartExecution in Service Quotas, or start runs more slowly",
+    }),
+  ];
+}
+
+function ofApiOf(names: Names): readonly Watch[] {
+  return [
+    watch("api-faults", ofApi(names, ["5XXError", "Sum"]), {
+      ...REPEATED,
+      means:
+        "The API answered requests with a fault of its own (5XX), in two of three periods of 5 minutes; whoever sends them again under their key loses nothing",
+      todo: `${tail(names, "api", ERRORS)}; the answer names its fault as ${typed("instance")}, and the log has it under that name`,
+    }),
+    watch("api-slow", ofApi(names, ["Latency", "p99"]), {
+      ...{ ...LASTING, threshold: LATENCY_MS },
+      means: `One request of a hundred took longer than ${LATENCY_MS / 1_000} s for 15 minutes; API Gateway gives up after 29 s`,
+      todo: `${tail(names, "api", ERRORS)}; the alarms of the table and ${typed("api-throttled")} say what is short; deploy.concurrencyReserved in cairn.config.ts keeps concurrency for it`,
+    }),
+  ];
+}
+
+function ofTimes(names: Names, plan: Plan): readonly Watch[] {
+  return FUNCTIONS.map((fn) =>
+    watch(`${fn}-near-timeout`, ofFunction(names, fn, ["Duration", "Maximum"]), {
+      ...{ ...REPEATED, threshold: (secondsOf(fn, plan) * 1_000 * SLOW_PERCENT) / 100 },
+      means: `Invocations of this function took more than ${SLOW_PERCENT} % of the time that Lambda lets it live, in two of three periods of 5 minutes; what does not end in time is done again`,
+      todo: `${tail(names, fn, fn === "beat" ? OF_BEAT : ERRORS)} says what failed meanwhile; a beat gets more time from beatSeconds in cairn.config.ts, or shorter timeouts of tools and models; a sweep goes on where it stopped`,
+    }),
+  );
+}
+
+function ofSpending(names: Names, { options }: Plan): Watch {
+  const { spendPerDayUsd } = options;
+  return watch("spent-per-day", ofCairn(names, "SpentMicroUsd"), {
+    ...{ ...ONCE, periodSeconds: 24 * HOUR, threshold: spendPerDayUsd * 1e6 },
+    means: `Models were paid more than $${spendPerDayUsd} within a day (deploy.spendPerDayUsd), as far as their prices are known`,
+    todo: `${typed("npx cairn list --world aws")} shows what each run spent; ${typed("npx cairn pause RUN --world aws")} holds one, and the budget of its agent bounds all of them`,
+  });
+}

@@ -1,0 +1,19 @@
+/** The bounds of what beats cost: what was counted passes them, and what is dearer does not. */
+import { expect, test } from "vitest";
+import { BOUNDS, tooDear } from "../../scripts/cost-bounds.ts";
+
+test.each([
+  [1, 0.0356],
+  [10, 0.0083],
+  [25, 0.0066],
+  [50, 0.006],
+])("with %i beats of an invocation 1,000 of them may cost $%d and 3 %% more", (beats, dollars) => {
+  expect(tooDear(beats, dollars)).toBeNull();
+  expect(tooDear(beats, dollars * 1.029)).toBeNull();
+  expect(tooDear(beats, dollars * 1.031)).toMatch(/more than \$0\.0/);
+});
+
+test("a number of beats without a bound is refused", () => {
+  expect([...BOUNDS.keys()]).toEqual([1, 10, 25, 50]);
+  expect(tooDear(7, 0)).toContain("no bound");
+});
