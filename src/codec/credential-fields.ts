@@ -129,16 +129,43 @@ function endOf(run: RegExp, text: string, { from, isAll }: { from: number; isAll
   }
 }
 
+/** Names may stand within what stands behind a name. Of one run so many are judged: it is judged no more often than that. */
+const JUDGED_MAX = 16;
+
+/** A text, and for each kind of run where the last one ends and how often a part of it was judged. */
+class Scan {
+  readonly text: string;
+  readonly #runs = new Map<RegExp, { readonly end: number; judged: number }>();
+
+  constructor(text: string) {
+    this.text = text;
+  }
+
+  /** The end of what is judged of a run; null if that run was judged often enough. */
+  begin(run: RegExp, from: number): number | null {
+    const last = this.#runs.get(run);
+    if (last !== undefined && from < last.end) {
+      last.judged += 1;
+      if (last.judged > JUDGED_MAX) return null;
+    } else this.#runs.set(run, { end: this.end(run, from), judged: 1 });
+    return endOf(run, this.text, { from, isAll: false });
+  }
+
+  end(run: RegExp, from: number): number {
+    return endOf(run, this.text, { from, isAll: true });
+  }
+}
+
 /** The text with the secrets replaced that stand behind a name. */
 export function withoutFields(text: string): string {
   const parts: string[] = [];
+  const scan = new Scan(text);
   let done = 0;
   FIELD.lastIndex = 0;
   for (let match = FIELD.exec(text); match !== null; match = FIELD.exec(text)) {
     const word = match[1] ?? "";
-    const nameEnd = match.index + word.length;
-    const found = valueBehind(text, match);
-    FIELD.lastIndex = found?.to ?? nameEnd;
+    const found = valueBehind(scan, match, word);
+    FIELD.lastIndex = found?.to ?? match.index + word.length;
     if (found === null) continue;
     parts.push(text.slice(done, found.from), `[redacted ${fieldOf(word).reference}]`);
     done = found.to;
@@ -151,98 +178,89 @@ interface Stretch {
   readonly to: number;
 }
 
-function valueBehind(text: string, match: RegExpExecArray): Stretch | null {
-  const word = match[1] ?? "";
-  const before = text.slice(Math.max(0, match.index - NAME_CHARACTERS_MAX), match.index);
-  const from = match.index + match[0].length;
-  const { kind } = fieldOf(word);
-  const { element, said } = match.groups ?? {};
-  if (!isNamed(word, before)) return null;
-  if (element !== undefined) return /<[\w:.-]*$/.test(before) ? elementAt(text, { kind, from }) : null;
-  OPENING.lastIndex = from;
-  const [opening] = OPENING.exec(text) ?? [];
-  if (said !== undefined && !isSaid(kind, { said, before, isQuoted: opening !== undefined })) return null;
-  if (isWhole(kind)) return wholeAt(text, { kind, from, opening });
-  if (opening !== undefined) return quotedAt(text, { kind, from, opening });
-  return bareAt(text, { kind, from, match, before });
-}
-
-/** An option of a command, a text in quotes behind its name as in SQL, or a sentence that says what it is. */
-function isSaid(kind: FieldKind, on: { said: string; before: string; isQuoted: boolean }): boolean {
-  if (isWhole(kind) || kind === "session" || kind === "auth") return false;
-  if (/[a-z]/i.test(on.said) || /--[\w-]*$/.test(on.before)) return true;
-  return kind === "password" && (on.isQuoted || /\blogin[ \t]+\S{1,48}[ \t]+$/.test(on.before));
-}
-
-function elementAt(text: string, { kind, from }: { kind: FieldKind; from: number }): Stretch | null {
-  const end = endOf(RUNS.element, text, { from, isAll: false });
-  if (!isSecretValue(kind, text.slice(from, end), false)) return null;
-  const to = endOf(RUNS.element, text, { from, isAll: true });
-  return text.startsWith("</", to) ? { from, to } : null;
-}
-
-function wholeAt(
-  text: string,
-  { kind, from, opening }: { kind: FieldKind; from: number; opening: string | undefined },
-): Stretch | null {
-  const begin = from + (opening?.length ?? 0);
-  const run = QUOTED[opening?.at(-1) ?? ""]?.whole ?? RUNS.whole;
-  const end = endOf(run, text, { from: begin, isAll: false });
-  if (!holdsSecret(kind, text.slice(begin, end))) return null;
-  return { from: begin, to: endOf(run, text, { from: begin, isAll: true }) };
-}
-
-function quotedAt(
-  text: string,
-  { kind, from, opening }: { kind: FieldKind; from: number; opening: string },
-): Stretch | null {
-  const begin = from + opening.length;
-  const own = QUOTED[opening.at(-1) ?? ""];
-  const run =
-    own === undefined
-      ? opening.startsWith("&")
-        ? RUNS.entity
-        : RUNS.percent
-      : own[opening.length > 1 ? "escaped" : "plain"];
-  const end = endOf(run, text, { from: begin, isAll: false });
-  if (!isSecretValue(kind, text.slice(begin, end), false)) return null;
-  const to = endOf(run, text, { from: begin, isAll: true });
-  // More words follow: it is a sentence.
-  return /[ \t]/.test(text[to] ?? "") ? null : { from: begin, to };
-}
-
-interface Bare {
+/** Where a value may begin, and what it stands behind. */
+interface Place {
   readonly kind: FieldKind;
   readonly from: number;
-  readonly match: RegExpExecArray;
+  readonly opening: string;
+  readonly separator: string;
+  readonly isSaid: boolean;
   readonly before: string;
 }
 
-function bareAt(text: string, { kind, from, match, before }: Bare): Stretch | null {
-  const separator = match[0].slice((match[1] ?? "").length);
-  const run =
-    text.slice(from, endOf(RUNS.line, text, { from, isAll: false })).length > 0 &&
-    isLine(text, { from, before, separator })
-      ? RUNS.line
-      : RUNS.bare;
+function valueBehind(scan: Scan, match: RegExpExecArray, word: string): Stretch | null {
+  const { text } = scan;
+  const before = text.slice(Math.max(0, match.index - NAME_CHARACTERS_MAX), match.index);
+  if (!isNamed(word, before)) return null;
+  const { kind } = fieldOf(word);
+  const from = match.index + match[0].length;
+  const { element, said } = match.groups ?? {};
+  if (element !== undefined) return /<[\w:.-]*$/.test(before) ? elementAt(scan, { kind, from }) : null;
+  OPENING.lastIndex = from;
+  const opening = OPENING.exec(text)?.[0] ?? "";
+  if (said !== undefined && !maySay(kind, { said, before, opening })) return null;
+  const separator = match[0].slice(word.length);
+  const place = { kind, from: from + opening.length, opening, separator, isSaid: said !== undefined, before };
+  if (isWhole(kind)) return wholeAt(scan, place);
+  return opening === "" ? bareAt(scan, place) : quotedAt(scan, place);
+}
+
+/** An option of a command, a text in quotes behind its name as in SQL, or a sentence that says what it is. */
+function maySay(kind: FieldKind, on: { said: string; before: string; opening: string }): boolean {
+  if (isWhole(kind) || kind === "session" || kind === "auth") return false;
+  if (/[a-z]/i.test(on.said) || /--[\w-]*$/.test(on.before)) return true;
+  return kind === "password" && (on.opening !== "" || /\blogin[ \t]+\S{1,48}[ \t]+$/.test(on.before));
+}
+
+function elementAt(scan: Scan, { kind, from }: Pick<Place, "kind" | "from">): Stretch | null {
+  const end = scan.begin(RUNS.element, from);
+  if (end === null || !isSecretValue(kind, scan.text.slice(from, end), false)) return null;
+  const to = scan.end(RUNS.element, from);
+  return scan.text.startsWith("</", to) ? { from, to } : null;
+}
+
+function wholeAt(scan: Scan, { kind, from, opening }: Place): Stretch | null {
+  const run = QUOTED[opening.at(-1) ?? ""]?.whole ?? RUNS.whole;
+  const end = scan.begin(run, from);
+  if (end === null || !holdsSecret(kind, scan.text.slice(from, end))) return null;
+  return { from, to: scan.end(run, from) };
+}
+
+function runWithin(opening: string): RegExp {
+  const own = QUOTED[opening.at(-1) ?? ""];
+  if (own !== undefined) return opening.length > 1 ? own.escaped : own.plain;
+  return opening.startsWith("&") ? RUNS.entity : RUNS.percent;
+}
+
+function quotedAt(scan: Scan, { kind, from, opening }: Place): Stretch | null {
+  const run = runWithin(opening);
+  const end = scan.begin(run, from);
+  if (end === null || !isSecretValue(kind, scan.text.slice(from, end), false)) return null;
+  const to = scan.end(run, from);
+  // More words follow: it is a sentence.
+  return /[ \t]/.test(scan.text[to] ?? "") ? null : { from, to };
+}
+
+function bareAt(scan: Scan, { kind, from, separator, isSaid, before }: Place): Stretch | null {
+  const { text } = scan;
+  if (scan.begin(RUNS.bare, from) === null) return null;
+  const run = isLine(text, from) ? RUNS.line : RUNS.bare;
   const end = endOf(run, text, { from, isAll: false });
   const value = text.slice(from, end);
   const isAssigned = separator === "=";
-  if (!isSecretValue(kind, value, !(isAssigned && ENVIRONMENT.test(before)))) return null;
+  if (!isSecretValue(kind, value, !isAssigned || !VARIABLE.test(before))) return null;
   // Words that follow, or a list of code that goes on: the value has to look like a secret by itself.
-  const isLoose = !isAssigned && /[ \t,;]/.test(text[end] ?? "");
-  if ((isLoose || match.groups?.["said"] !== undefined) && !/[\d!@#$%^&*?+~]/.test(value.replace(/[.,;:!?)\]}]+$/, "")))
-    return null;
-  return { from, to: endOf(run, text, { from, isAll: true }) };
+  const isLoose = isSaid || (!isAssigned && /[ \t,;]/.test(text[end] ?? ""));
+  if (isLoose && !/[\d!@#$%^&*?+~]/.test(value.replace(/[.,;:!?)\]}]+$/, ""))) return null;
+  return { from, to: scan.end(run, from) };
 }
 
-/** Names of variables have capital letters. */
-const ENVIRONMENT = /(?:^|[\s"'`])[A-Z][A-Z0-9_]*$|(?:^|[\s"'`])$/;
+/** Names of variables of an environment have capital letters. */
+const VARIABLE = /(?:^|[\s"'`])(?:[A-Z][A-Z0-9_]*)?$/;
 
 /** Whether the value goes to the end of its line, whatever is in it: in an environment or in YAML. */
-function isLine(text: string, on: { from: number; before: string; separator: string }): boolean {
-  const end = endOf(RUNS.line, text, { from: on.from, isAll: false });
-  if (!/^(?:[\r\n]|$)/.test(text[end] ?? "")) return false;
-  const value = text.slice(on.from, end);
-  return !/[&;,]\s*[\w.-]+=|<\/|[,;)}\]]$/.test(value);
+function isLine(text: string, from: number): boolean {
+  const end = endOf(RUNS.line, text, { from, isAll: false });
+  if (end < text.length && !/[\r\n]/.test(text[end] ?? "")) return false;
+  return !/[&;,]\s*[\w.-]+=|<\/|[,;)}\]]$/.test(text.slice(from, end));
 }

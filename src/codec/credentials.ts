@@ -32,7 +32,7 @@ export const SHAPES: readonly Shape[] = [
   {
     name: "aws-secret-key",
     pattern:
-      /((?:aws_?)?secret_?(?:access_?)?key\\?["']?\s{0,4}[:=]\s{0,4}\\?["']?)[A-Za-z0-9/+]{40}(?![A-Za-z0-9/+=])/gi,
+      /((?:aws_?)?secret_?(?:access_?)?key\\?["']?\s{0,8}(?:=>|[:=])\s{0,8}\\?["']?)[A-Za-z0-9/+=]{40}(?![A-Za-z0-9/+=])/gi,
   },
   {
     name: "bearer-token",
@@ -44,7 +44,7 @@ export const SHAPES: readonly Shape[] = [
   {
     name: "url-password",
     pattern:
-      /(\b(?:postgres(?:ql)?|mysqlx?|mariadb|mongodb|rediss?|amqps?|mssql|sqlserver|clickhouse|cockroachdb|snowflake|ldaps?)(?:\+\w{1,16})?:\/\/[^\s/:@"'<>[\]]{0,128}:)[^\s"'<>[\]]{1,256}(?=@[\w[(.-])/gi,
+      /(\b(?:postgres(?:ql)?|mysqlx?|mariadb|mongodb|rediss?|amqps?|mssql|sqlserver|clickhouse|cockroachdb|snowflake|ldaps?)(?:\+\w{1,16})?:\/\/[^\s/:@"'<>[\]]{0,128}:)[^\s"'<>[\]]{1,256}(?=@\S)/gi,
   },
   { name: "url-password", pattern: /(:\/\/[^\s/:@"'<>[\]]{0,128}:)[^\s/@"'<>[\]]{1,256}(?=@)/g },
   { name: "url-password", pattern: /(jdbc:oracle:\w{1,8}:[^\s/@:"']{1,64}\/)[^\s/@"']{1,128}(?=@)/g },
@@ -52,7 +52,7 @@ export const SHAPES: readonly Shape[] = [
   {
     name: "webhook",
     pattern:
-      /(hooks\.slack\.com\/(?:services|workflows|triggers)\/|discord(?:app)?\.com\/api\/(?:v\d{1,2}\/)?webhooks\/|webhook\.office\.com\/webhookb2\/|hooks\.zapier\.com\/hooks\/catch\/)[\w@/-]{16,}/gi,
+      /(hooks\.slack\.com\/(?:services|workflows|triggers)\/|discord(?:app)?\.com\/api\/(?:v\d{1,2}\/)?webhooks\/|webhook\.office\.com\/webhookb2\/|hooks\.zapier\.com\/hooks\/catch\/)[\w@/-]{5,}/gi,
   },
   // `curl -u name:password`, `mysql -ppassword`, `sshpass -p password`.
   { name: "password", pattern: /(\s(?:-u|--user|--proxy-user)[ =]['"]?[^\s:'"$]{1,128}:)[^\s'"$]{4,256}/g },
@@ -66,13 +66,19 @@ export const SHAPES: readonly Shape[] = [
   },
 ];
 
-export function withoutCredentials(text: string): string {
-  const shapeless = SHAPES.reduce(
+/** What each shape has in it: most texts have nothing of it, and are done with one look. */
+const HINT =
+  /-----BEGIN|eyJ|:\/\/|secret_?(?:access_?)?key|bearer|basic|jdbc:oracle|hooks\.|webhook|\s-(?:u|-user|-proxy-user)[ =]|mysql|mariadb|sshpass|docker login|redis-cli|smbclient/i;
+
+export const withoutCredentials = (text: string): string => withoutFields(withoutTokens(withoutShapes(text)));
+
+function withoutShapes(text: string): string {
+  if (!HINT.test(text)) return text;
+  return SHAPES.reduce(
     (clean, { name, pattern, is = () => true }) =>
       clean.replace(pattern, (found: string, before: string) =>
         is(found.slice(before.length)) ? `${before}[redacted ${name}]` : found,
       ),
     text,
   );
-  return withoutFields(withoutTokens(shapeless));
 }

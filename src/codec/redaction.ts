@@ -42,12 +42,29 @@ const REFERENCE = /(\[(?:secret [A-Z][A-Z0-9_]{0,63}|redacted [a-z-]{1,64})\])/;
 export function redactionOf(secrets: readonly KnownSecret[]): Redaction {
   const search = searchOf(secrets);
   const text = (given: string): string => redactText(given, search());
+  const name = remembered(text);
   const json = (given: Json, onReplaced: (replaced: Replaced) => void = () => {}): Json =>
-    walk(given, { text, step: null, under: null, onReplaced, isTheirs: true }) as Json;
+    walk(given, { text, name, step: null, under: null, onReplaced, isTheirs: true }) as Json;
   const words = <T>(given: T): T =>
-    walk(given, { text, step: null, under: null, onReplaced: () => {}, isTheirs: false }) as T;
+    walk(given, { text, name, step: null, under: null, onReplaced: () => {}, isTheirs: false }) as T;
   return { text, json, words, event: (given) => redactEvent(given, words) };
 }
+
+const REMEMBERED_MAX = 1_000;
+
+function remembered(text: (text: string) => string): (name: string) => string {
+  const known = new Map<string, string>();
+  return (name) => {
+    const found = known.get(name);
+    if (found !== undefined) return found;
+    const clean = text(name);
+    // What is large or a secret is not kept for later.
+    if (clean === name && name.length <= NAME_CHARACTERS_MAX && known.size < REMEMBERED_MAX) known.set(name, name);
+    return clean;
+  };
+}
+
+const NAME_CHARACTERS_MAX = 64;
 
 /** Of an absorbed message `message` is the id, by which its item is found; of a failure it is what a person reads. */
 function redactEvent<E extends Event>(event: E, words: <T>(of: T) => T): E {
@@ -142,6 +159,8 @@ function pathOf(step: Step | null): readonly (string | number)[] {
 
 interface Walk {
   readonly text: (text: string) => string;
+  /** The same for names, most of which come again and again. */
+  readonly name: (name: string) => string;
   readonly step: Step | null;
   /** The name that a value stands under, or a list of values. */
   readonly under: string | null;
@@ -179,7 +198,7 @@ function walkObject(given: Readonly<Record<string, unknown>>, on: Walk): unknown
   let isSame = true;
   const fields: [string, unknown][] = [];
   for (const [name, value] of Object.entries(given)) {
-    const kept = on.isTheirs ? on.text(name) : name;
+    const kept = on.isTheirs ? on.name(name) : name;
     const inside = into(on, kept, underOf(given, name, on));
     if (kept !== name) on.onReplaced({ path: pathOf(inside.step), reference: kept });
     const clean = walkField(name, value, inside);

@@ -36,11 +36,18 @@ export function isNameAndPassword(found: string): boolean {
 
 /** Long and mixed as what is drawn at random is. */
 export function isSecretLike(value: string): boolean {
-  if (value.length < 8 || NO_SECRETS.some((pattern) => pattern.test(value))) return false;
-  if (value.length < 16) return isMixed(value, 10) && (classesOf(value) >= 3 || (value.match(/\d/g)?.length ?? 0) >= 3);
-  if (/\d/.test(value)) return /[A-Za-z]/.test(value);
-  // Without a digit: many runs of upper-case letters, or more lower-case letters than words have.
-  return (value.match(/[A-Z]+/g)?.length ?? 0) >= 4 || /[a-z]{32}/.test(value);
+  if (value.length < 8) return false;
+  if (/\d/.test(value)) {
+    if (!/[A-Za-z]/.test(value)) return false;
+  } else if (value.length >= 16) {
+    // More lower-case letters than words have, or many runs of upper-case ones.
+    if (/[a-z]{32}/.test(value)) return true;
+    if ((value.match(/[A-Z]+/g)?.length ?? 0) < 4) return false;
+  }
+  if (NO_SECRETS.some((pattern) => pattern.test(value))) return false;
+  return (
+    value.length >= 16 || (isMixed(value, 10) && (classesOf(value) >= 3 || (value.match(/\d/g)?.length ?? 0) >= 3))
+  );
 }
 
 const classesOf = (value: string): number =>
@@ -58,9 +65,9 @@ const NO_SECRETS: readonly RegExp[] = [
   /^[a-z][a-z0-9+.-]{1,12}:\/\//i,
   /^(?:\.{0,2}\/)?(?:[a-z][a-z0-9_.-]*\/)+[a-z0-9_.:-]*$/,
   /^[\w.+-]+@[\w-]+\.[\w.-]+$/,
-  // Words.
-  /^(?:[A-Z]?[a-z]{2,20}[-_. ]?)+\d{0,4}$/,
-  /^(?:[A-Z]{2,20}[-_. ]?)+\d{0,4}$/,
+  // Words: each part of a pattern ends where the next one can begin, or a text could be cut in very many ways.
+  /^(?:[A-Z][a-z]{2,}|[a-z]+)(?:[A-Z][a-z]{2,}|[-_. ](?:[A-Z][a-z]*|[a-z]+))*\d{0,4}$/,
+  /^[A-Z]+(?:[-_. ][A-Z]+)*\d{0,4}$/,
 ];
 
 /** Names of things: UUIDs and run ids. */

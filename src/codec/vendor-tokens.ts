@@ -19,7 +19,7 @@ const TOKENS: Tokens = [
   ["stripe-key", ["(?:sk|rk)_(?:live|test)_[A-Za-z0-9]{16,}", "whsec_[A-Za-z0-9+/]{24,}={0,2}"]],
   ["github-token", [String.raw`gh[pousr]_[\w.-]{36,}`, String.raw`github_pat_\w{22,}`]],
   ["slack-token", [String.raw`(?:xox[abcdeoprs]|xapp)-${DIGIT}[\w%.-]{10,}`]],
-  ["gitlab-token", [String.raw`gl(?:pat|ptt|dt|rt|cbt|ft|imt|agent|soat|oas|ffct)-${DIGIT}[\w.-]{20,}`]],
+  ["gitlab-token", [String.raw`gl(?:pat|ptt|dt|rt|cbt|ft|imt|agent|soat|oas|ffct)-[\w.-]{20,}`]],
   ["google-token", [String.raw`AIza[\w-]{35}`, String.raw`ya29\.[\w-]{20,}`, String.raw`1//0[\w-]{20,}`]],
   ["google-token", [String.raw`GOCSPX-[\w-]{20,}`]],
   ["npm-token", [String.raw`npm_\w{30,}`]],

@@ -62,7 +62,11 @@ export const PROBES: readonly Probe[] = [
   made("SQL Server", (s) => `Server=tcp:x,1433;User ID=ada;Password=${s};Encrypt=True;`, "hunter2hunter2"),
   made("storage of Azure", (s) => `AccountName=x;AccountKey=${s};EndpointSuffix=core.windows.net`, of(mix(86), "==")),
   made("bus of Azure", (s) => `Endpoint=sb://x/;SharedAccessKeyName=root;SharedAccessKey=${s}`, of(mix(43), "=")),
-  made("signed address of Azure", (s) => `https://x.blob.core.windows.net/c/f?sv=2024&sp=r&sig=${s}`, of(mix(43), "%3D")),
+  made(
+    "signed address of Azure",
+    (s) => `https://x.blob.core.windows.net/c/f?sv=2024&sp=r&sig=${s}`,
+    of(mix(43), "%3D"),
+  ),
   made("pre-signed address", (s) => `https://b.s3.amazonaws.com/k?X-Amz-Expires=9&X-Amz-Signature=${s}`, hex(64)),
   made("token in the address of git", (s) => `git clone https://${s}@git.test/x.git`, mix(40)),
   // Tokens of vendors.
@@ -104,11 +108,23 @@ export const PROBES: readonly Probe[] = [
   made("AWS key", (s) => `aws_secret_access_key = ${s}`, of(mix(39), "/")),
   made(
     "key of a service account",
-    (s) => JSON.stringify({ type: "service_account", private_key: of("-----BEGIN ", `PRIVATE KEY-----\n${s}\n-----END PRIVATE KEY-----\n`) }),
+    (s) =>
+      JSON.stringify({
+        type: "service_account",
+        private_key: of("-----BEGIN ", `PRIVATE KEY-----\n${s}\n-----END PRIVATE KEY-----\n`),
+      }),
     mix(64),
   ),
-  made("key of SSH", (s) => of("-----BEGIN OPENSSH ", `PRIVATE KEY-----\n${s}\n-----END OPENSSH PRIVATE KEY-----`), mix(70)),
-  made("key of PGP", (s) => of("-----BEGIN PGP ", `PRIVATE KEY BLOCK-----\n\n${s}\n-----END PGP PRIVATE KEY BLOCK-----`), mix(64)),
+  made(
+    "key of SSH",
+    (s) => of("-----BEGIN OPENSSH ", `PRIVATE KEY-----\n${s}\n-----END OPENSSH PRIVATE KEY-----`),
+    mix(70),
+  ),
+  made(
+    "key of PGP",
+    (s) => of("-----BEGIN PGP ", `PRIVATE KEY BLOCK-----\n\n${s}\n-----END PGP PRIVATE KEY BLOCK-----`),
+    mix(64),
+  ),
   made("hash of a password", (s) => `ada:${s}:19000:0`, of("$6$", "saltsalt$", mix(86))),
 ];
 
