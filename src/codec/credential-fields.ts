@@ -1,0 +1,266 @@
+/**
+ * Secrets that are told by the name that stands before them: `password=…`, `"token": "…"`, `Cookie: …`, `<secret>…</secret>`,
+ * `--password …`; as text of any kind, also as JSON within JSON, in addresses and in HTML. And the same for the fields of JSON.
+ *
+ * Linear: names are found by one pattern, and each costs a bounded number of characters, whatever stands behind it.
+ */
+import { type FieldKind, JUDGED_CHARACTERS, isSecretLike, isSecretValue } from "./secret-values.ts";
+
+const NAMES: readonly (readonly [kind: FieldKind, reference: string, names: string])[] = [
+  ["password", "password", "pass(?:word|wd|phrase|code)|pwd|pswd|identified by"],
+  ["pass", "password", "pass"],
+  ["cookie", "cookie", "(?:set-)?cookie"],
+  ["authorization", "authorization", "authorization"],
+  ["session", "session", String.raw`sess(?:ion)?[_-]?id|session[_-]?key|session|connect\.sid|sid|sess`],
+  ["auth", "basic-auth", "_?auth"],
+  ["token", "connection-string", "connection[_-]?string|shared[_-]?access[_-]?signature"],
+  [
+    "token",
+    "key",
+    "(?:api|access|secret|private|signing|encryption|master|account|shared[_-]?access|auth|service|license|app|application|ssh|storage)[_. -]?key",
+  ],
+  ["token", "secret", "secret"],
+  ["token", "token", "token|jwt|bearer"],
+  ["token", "signature", "x-(?:amz|goog)-(?:signature|security-token)|sig(?:nature)?"],
+];
+
+const joined = NAMES.map(([, , names]) => names).join("|");
+/** Names end with these words: `DB_PASSWORD`, `clientSecret`, and neither `password_hint` nor `maxTokens`. */
+const NAME = new RegExp(`(?:${joined})$`, "i");
+const KINDS = NAMES.map(([kind, reference, names]) => ({ kind, reference, is: new RegExp(`^(?:${names})$`, "i") }));
+
+/** Where a list goes on is no secret, and a model needs it for its next call. */
+const CURSOR =
+  /(?:next|prev|previous|page|continuation|continue|sync|cursor|start|starting|resume|skip)[_-]?(?:page)?[_-]?token$/i;
+/** Short words end other ones too, as in `compass`. */
+const SHORT = /^(?:pass|sid|sess|_?auth|jwt)$/i;
+/** Of an address alone: elsewhere it is what anybody may check. */
+const SIGNATURE = /^sig/i;
+const NAME_CHARACTERS_MAX = 64;
+
+interface Field {
+  readonly kind: FieldKind;
+  readonly reference: string;
+}
+
+function fieldOf(word: string): Field {
+  const found = KINDS.find(({ is }) => is.test(word)) ?? KINDS[0];
+  if (found === undefined) throw new Error("there are no names");
+  return found;
+}
+
+/** Whether a name that ends with `word` is one of these. `before`: what stands before the word. */
+function isNamed(word: string, before: string): boolean {
+  if (SIGNATURE.test(word)) return /[?&;]$/.test(before);
+  if (!SHORT.test(word)) return !CURSOR.test(before + word);
+  return !/[a-z]$/i.test(before) || (/[a-z]$/.test(before) && /^[A-Z]/.test(word));
+}
+
+/** What stands for `value` in JSON under that name; null if it is no secret. */
+export function secretUnder(name: string, value: string): string | null {
+  const end = name.slice(-NAME_CHARACTERS_MAX);
+  const [word] = NAME.exec(end) ?? [];
+  if (word === undefined || !isNamed(word, end.slice(0, -word.length))) return null;
+  const { kind, reference } = fieldOf(word);
+  if (AWS_SECRET.test(value) && /secret/i.test(end)) return "[redacted aws-secret-key]";
+  const given = value.trim();
+  const isOne = !/\s/.test(given.slice(0, JUDGED_CHARACTERS));
+  const isSecret = isWhole(kind) ? holdsSecret(kind, given) : isOne && isSecretValue(kind, given, false);
+  return isSecret ? `[redacted ${reference}]` : null;
+}
+
+const AWS_SECRET = /^[A-Za-z0-9/+]{40}$/;
+
+/** What has more than one word in it, and is taken as a whole. */
+const isWhole = (kind: FieldKind): boolean => kind === "cookie" || kind === "authorization";
+
+function holdsSecret(kind: FieldKind, value: string): boolean {
+  const begin = value.slice(0, JUDGED_CHARACTERS);
+  if (kind === "cookie") return /^[\w!#$%&'*+.^`|~-]{1,128}=[^\s;"[]{4,}/.test(begin);
+  if (/^(?:[A-Za-z][\w-]*\s+)?(?:\[(?:redacted|secret)|[<{$])/.test(begin)) return false;
+  return begin.split(/[\s,;="']+/).some((part) => isSecretLike(part));
+}
+
+const QUOTE = String.raw`(?:\\{0,7}["'\`]|&quot;|&#(?:34|39);|%(?:5C%)?22)`;
+const FIELD = new RegExp(
+  [
+    `(${joined})(?:`,
+    // Assigned; in YAML also on the next line.
+    String.raw`(?<assigned>${QUOTE}?\]?[ \t]{0,8}(?::=|=>|={1,3}|:|%3[AaDd])[ \t]{0,8}(?:[|>][-+]?\s{1,16})?)|`,
+    // Of a pair: `name: "password", value: "…"`.
+    String.raw`(?<paired>${QUOTE}?[ \t]{0,4},?\s{0,24}${QUOTE}?value${QUOTE}?\s{0,4}[:=]\s{0,4})|`,
+    // An element of XML.
+    `(?<element>>)|`,
+    // Said: `--password …`, `PASSWORD '…'`, "the password is …".
+    String.raw`(?<said>[ \t]{1,4}(?:(?:is|was):?[ \t]{1,4})?))`,
+  ].join(""),
+  "gi",
+);
+
+const runOf = (character: string): RegExp => new RegExp(`(?:${character}){1,${JUDGED_CHARACTERS}}`, "y");
+const RUNS = {
+  line: runOf(String.raw`[^\s"'\`\\]`),
+  bare: runOf(String.raw`[^\s"'\`<>,;&\\]`),
+  element: runOf("[^<\\s]"),
+  entity: runOf(String.raw`[^\s&"']|&(?!quot;|#3[49];)`),
+  percent: runOf(String.raw`[^\s&"'%]|%(?!22|5C)`),
+  whole: runOf(String.raw`="[^"\r\n]{0,128}"|[^\r\n"'\`\\]`),
+} as const;
+const QUOTED = Object.fromEntries(
+  ['"', "'", "`"].map((quote) => [
+    quote,
+    {
+      plain: runOf(String.raw`[^\s${quote}\\]|\\[^\s]`),
+      // Within a text that is escaped itself.
+      escaped: runOf(String.raw`[^\s${quote}\\]|\\(?![\\${quote}])`),
+      whole: runOf(String.raw`[^\r\n${quote}\\]|\\(?![\\${quote}rn])`),
+    },
+  ]),
+);
+const OPENING = new RegExp(QUOTE, "y");
+
+/** Where a run that begins at `from` ends; with `isAll` also one that is longer than what is judged. */
+function endOf(run: RegExp, text: string, { from, isAll }: { from: number; isAll: boolean }): number {
+  for (let at = from; ;) {
+    run.lastIndex = at;
+    if (!run.test(text)) return at;
+    at = run.lastIndex;
+    if (!isAll) return at;
+  }
+}
+
+/** Names may stand within what stands behind a name. Of one run so many are judged: it is judged no more often than that. */
+const JUDGED_MAX = 16;
+
+/** A text, and for each kind of run where the last one ends and how often a part of it was judged. */
+class Scan {
+  readonly text: string;
+  readonly #runs = new Map<RegExp, { readonly end: number; judged: number }>();
+
+  constructor(text: string) {
+    this.text = text;
+  }
+
+  /** The end of what is judged of a run; null if that run was judged often enough. */
+  begin(run: RegExp, from: number): number | null {
+    const last = this.#runs.get(run);
+    if (last !== undefined && from < last.end) {
+      last.judged += 1;
+      if (last.judged > JUDGED_MAX) return null;
+    } else this.#runs.set(run, { end: this.end(run, from), judged: 1 });
+    return endOf(run, this.text, { from, isAll: false });
+  }
+
+  end(run: RegExp, from: number): number {
+    return endOf(run, this.text, { from, isAll: true });
+  }
+}
+
+/** The text with the secrets replaced that stand behind a name. */
+export function withoutFields(text: string): string {
+  const parts: string[] = [];
+  const scan = new Scan(text);
+  let done = 0;
+  FIELD.lastIndex = 0;
+  for (let match = FIELD.exec(text); match !== null; match = FIELD.exec(text)) {
+    const word = match[1] ?? "";
+    const found = valueBehind(scan, match, word);
+    FIELD.lastIndex = found?.to ?? match.index + word.length;
+    if (found === null) continue;
+    parts.push(text.slice(done, found.from), `[redacted ${fieldOf(word).reference}]`);
+    done = found.to;
+  }
+  return done === 0 ? text : parts.join("") + text.slice(done);
+}
+
+interface Stretch {
+  readonly from: number;
+  readonly to: number;
+}
+
+/** Where a value may begin, and what it stands behind. */
+interface Place {
+  readonly kind: FieldKind;
+  readonly from: number;
+  readonly opening: string;
+  readonly separator: string;
+  readonly isSaid: boolean;
+  readonly before: string;
+}
+
+function valueBehind(scan: Scan, match: RegExpExecArray, word: string): Stretch | null {
+  const { text } = scan;
+  const before = text.slice(Math.max(0, match.index - NAME_CHARACTERS_MAX), match.index);
+  if (!isNamed(word, before)) return null;
+  const { kind } = fieldOf(word);
+  const from = match.index + match[0].length;
+  const { element, said } = match.groups ?? {};
+  if (element !== undefined) return /<[\w:.-]*$/.test(before) ? elementAt(scan, { kind, from }) : null;
+  OPENING.lastIndex = from;
+  const opening = OPENING.exec(text)?.[0] ?? "";
+  if (said !== undefined && !maySay(kind, { said, before, opening })) return null;
+  const separator = match[0].slice(word.length);
+  const place = { kind, from: from + opening.length, opening, separator, isSaid: said !== undefined, before };
+  if (isWhole(kind)) return wholeAt(scan, place);
+  return opening === "" ? bareAt(scan, place) : quotedAt(scan, place);
+}
+
+/** An option of a command, a text in quotes behind its name as in SQL, or a sentence that says what it is. */
+function maySay(kind: FieldKind, on: { said: string; before: string; opening: string }): boolean {
+  if (isWhole(kind) || kind === "session" || kind === "auth") return false;
+  if (/[a-z]/i.test(on.said) || /--[\w-]*$/.test(on.before)) return true;
+  return kind === "password" && (on.opening !== "" || /\blogin[ \t]+\S{1,48}[ \t]+$/.test(on.before));
+}
+
+function elementAt(scan: Scan, { kind, from }: Pick<Place, "kind" | "from">): Stretch | null {
+  const end = scan.begin(RUNS.element, from);
+  if (end === null || !isSecretValue(kind, scan.text.slice(from, end), false)) return null;
+  const to = scan.end(RUNS.element, from);
+  return scan.text.startsWith("</", to) ? { from, to } : null;
+}
+
+function wholeAt(scan: Scan, { kind, from, opening }: Place): Stretch | null {
+  const run = QUOTED[opening.at(-1) ?? ""]?.whole ?? RUNS.whole;
+  const end = scan.begin(run, from);
+  if (end === null || !holdsSecret(kind, scan.text.slice(from, end))) return null;
+  return { from, to: scan.end(run, from) };
+}
+
+function runWithin(opening: string): RegExp {
+  const own = QUOTED[opening.at(-1) ?? ""];
+  if (own !== undefined) return opening.length > 1 ? own.escaped : own.plain;
+  return opening.startsWith("&") ? RUNS.entity : RUNS.percent;
+}
+
+function quotedAt(scan: Scan, { kind, from, opening }: Place): Stretch | null {
+  const run = runWithin(opening);
+  const end = scan.begin(run, from);
+  if (end === null || !isSecretValue(kind, scan.text.slice(from, end), false)) return null;
+  const to = scan.end(run, from);
+  // More words follow: it is a sentence.
+  return /[ \t]/.test(scan.text[to] ?? "") ? null : { from, to };
+}
+
+function bareAt(scan: Scan, { kind, from, separator, isSaid, before }: Place): Stretch | null {
+  const { text } = scan;
+  if (scan.begin(RUNS.bare, from) === null) return null;
+  const run = isLine(text, from) ? RUNS.line : RUNS.bare;
+  const end = endOf(run, text, { from, isAll: false });
+  const value = text.slice(from, end);
+  const isAssigned = separator === "=";
+  if (!isSecretValue(kind, value, !isAssigned || !VARIABLE.test(before))) return null;
+  // Words that follow, or a list of code that goes on: the value has to look like a secret by itself.
+  const isLoose = isSaid || (!isAssigned && /[ \t,;]/.test(text[end] ?? ""));
+  if (isLoose && !/[\d!@#$%^&*?+~]/.test(value.replace(/[.,;:!?)\]}]+$/, ""))) return null;
+  return { from, to: scan.end(run, from) };
+}
+
+/** Names of variables of an environment have capital letters. */
+const VARIABLE = /(?:^|[\s"'`])(?:[A-Z][A-Z0-9_]*)?$/;
+
+/** Whether the value goes to the end of its line, whatever is in it: in an environment or in YAML. */
+function isLine(text: string, from: number): boolean {
+  const end = endOf(RUNS.line, text, { from, isAll: false });
+  if (end < text.length && !/[\r\n]/.test(text[end] ?? "")) return false;
+  return !/[&;,]\s*[\w.-]+=|<\/|[,;)}\]]$/.test(text.slice(from, end));
+}

@@ -1,0 +1,118 @@
+/**
+ * Tokens that their makers gave a shape: a prefix, and how many of which characters follow it. All of them are one pattern,
+ * so a text is read once however many there are. A test holds this table against a maintained rule set.
+ *
+ * Each alternative is linear: what follows a prefix is of a fixed length, or is read to its end and then matches.
+ */
+
+/** What stands before a token: no letter or digit, or the end of an escape (`\n`, `%20`). */
+const BEFORE = String.raw`(?:(?<![A-Za-z0-9])|(?<=\\[nrtbf]|%[0-9A-Fa-f]{2}))`;
+/** Words joined by `-` have no digit, tokens of that length have. */
+const DIGIT = String.raw`(?=[\w-]{0,64}\d)`;
+
+type Tokens = readonly (readonly [name: string, alternatives: readonly string[]])[];
+
+/** Where two alternatives fit, the first one names what was found. */
+const TOKENS: Tokens = [
+  ["aws-access-key", ["(?:AKIA|ASIA|ABIA|ACCA)[A-Z0-9]{16}(?![A-Za-z0-9])"]],
+  ["aws-bedrock-key", ["ABSK[A-Za-z0-9+/]{60,}={0,2}", "bedrock-api-key-[A-Za-z0-9+/=]{40,}"]],
+  ["stripe-key", ["(?:sk|rk)_(?:live|test)_[A-Za-z0-9]{16,}", "whsec_[A-Za-z0-9+/]{24,}={0,2}"]],
+  ["github-token", [String.raw`gh[pousr]_[\w.-]{36,}`, String.raw`github_pat_\w{22,}`]],
+  ["slack-token", [String.raw`(?:xox[abcdeoprs]|xapp)-${DIGIT}[\w%.-]{10,}`]],
+  ["gitlab-token", [String.raw`gl(?:pat|ptt|dt|rt|cbt|ft|imt|agent|soat|oas|ffct)-[\w.-]{20,}`]],
+  ["google-token", [String.raw`AIza[\w-]{35}`, String.raw`ya29\.[\w-]{20,}`, String.raw`1//0[\w-]{20,}`]],
+  ["google-token", [String.raw`GOCSPX-[\w-]{20,}`]],
+  ["npm-token", [String.raw`npm_\w{30,}`]],
+  ["pypi-token", [String.raw`pypi-${DIGIT}[\w-]{16,}`]],
+  ["package-token", ["rubygems_[0-9a-f]{48}", "cio[A-Za-z0-9]{32}(?![A-Za-z0-9])", "oy2[a-z0-9]{43}(?![A-Za-z0-9])"]],
+  ["package-token", ["CLOJARS_[a-z0-9]{60}", "AKCp[A-Za-z0-9]{60,}", "cmVmdGtu[A-Za-z0-9]{50,}"]],
+  ["docker-token", [String.raw`dckr_[a-z]{3}_[\w-]{20,}`]],
+  ["twilio-key", ["SK[0-9a-f]{32}(?![A-Za-z0-9])"]],
+  ["sendgrid-key", [String.raw`SG\.[\w-]{12,}\.[\w-]{16,}`]],
+  ["mail-key", ["key-[0-9a-f]{32}(?![A-Za-z0-9])", String.raw`[0-9a-f]{32}-us\d{1,2}(?!\w)`, "xkeysib-[0-9a-f]{64}"]],
+  ["mail-key", [String.raw`[0-9a-f]{32}-[0-9a-f]{8}-[0-9a-f]{8}(?![\w-])`, "re_[A-Za-z0-9]{6,12}_[A-Za-z0-9]{16,}"]],
+  ["shopify-token", ["shp(?:at|ca|pa|ss|ua)_[A-Za-z0-9]{32,}"]],
+  ["square-token", [String.raw`sq0[a-z]{3}-[\w-]{22,}`, String.raw`EAAA[\w-]{60}(?![\w-])`]],
+  ["discord-token", [String.raw`[MNO]${DIGIT}[\w-]{23,27}\.[\w-]{6}\.[\w-]{27,}`]],
+  ["telegram-token", [String.raw`\d{8,10}:AA[\w-]{33}(?![\w-])`]],
+  ["newrelic-key", ["NR(?:AK|II|JS|BR|IQ|AA)-[A-Za-z0-9-]{19,}", "[0-9a-f]{36}NRAL"]],
+  ["heroku-key", [String.raw`HRKU-[\w-]{30,}`]],
+  ["digitalocean-token", ["do[opr]_v1_[0-9a-f]{64}"]],
+  ["linear-key", [String.raw`lin_(?:api|oauth|wh)_\w{32,}`]],
+  ["notion-token", ["ntn_[A-Za-z0-9]{40,}", "secret_[A-Za-z0-9]{43}(?![A-Za-z0-9])"]],
+  ["atlassian-token", [String.raw`AT(?:ATT3|CTT3|BB|STT3)[\w=-]{28,}`]],
+  ["vault-token", [String.raw`hv[sbr]\.${DIGIT}[\w-]{20,}`, String.raw`[A-Za-z0-9]{14}\.atlasv1\.[\w=-]{60,}`]],
+  ["databricks-token", [String.raw`d(?:api|ose|kea)[A-Fa-f0-9]{32}(?:-\d)?(?![A-Za-z0-9])`]],
+  ["supabase-key", ["sbp_[0-9a-f]{40}", String.raw`sb_secret_[\w-]{20,}`]],
+  ["vercel-token", ["vc[picrk]_[A-Za-z0-9]{20,}", "vca_[A-Za-z0-9]{20,}"]],
+  ["cloudflare-token", ["cf(?:k|ut|at)_[A-Za-z0-9]{40,}", String.raw`v1\.0-[0-9a-f]{24}-[0-9a-f]{146}`]],
+  ["azure-secret", [String.raw`[\w~.-]{3}\dQ~[\w~.-]{31,34}`]],
+  ["service-token", ["ops_ey[A-Za-z0-9+/=]{60,}", String.raw`figd_[\w-]{40,}`]],
+  ["tailscale-key", [String.raw`tskey-[a-z]{2,20}-\w{8,40}-\w{16,}`]],
+  ["grafana-token", ["glc_[A-Za-z0-9+/]{32,}={0,2}", "glsa_[A-Za-z0-9]{32}_[A-Fa-f0-9]{8}"]],
+  ["sentry-token", [String.raw`sntr(?:ys|yu)_[\w+/=-]{40,}`]],
+  ["database-token", [String.raw`pscale_(?:tkn|pw|oauth)_[\w.-]{20,}`, "napi_[a-z0-9]{40,}"]],
+  ["postman-key", ["PMAK-[0-9a-f]{24}-[0-9a-f]{34}"]],
+  [
+    "model-key",
+    ["(?:gsk|hf)_[A-Za-z0-9]{30,}", "r8_[A-Za-z0-9]{37,}", String.raw`pcsk_\w{40,}`, String.raw`nvapi-[\w-]{40,}`],
+  ],
+  ["model-key", [String.raw`lsv2_(?:pt|sk)_\w{32,}`, String.raw`tgp_v1_[\w-]{40,}`, "csk-[a-z0-9]{40,}"]],
+  [
+    "model-key",
+    ["sk_[0-9a-f]{48}", "fw_[A-Za-z0-9]{22,}", "BSA[A-Za-z0-9_-]{27}(?![A-Za-z0-9_-])", String.raw`tvly-[\w-]{28,}`],
+  ],
+  ["api-key", [String.raw`sk-${DIGIT}[\w-]{20,}`, String.raw`(?:xai|pplx)-${DIGIT}[\w-]{20,}`]],
+  [
+    "deployment-token",
+    [
+      String.raw`nfp_\w{36,}`,
+      "rnd_[A-Za-z0-9]{28,}",
+      String.raw`fm\d[a-z]?_[\w+/=-]{60,}`,
+      String.raw`dp\.[a-z]{2,5}\.[\w.-]{40,}`,
+    ],
+  ],
+  [
+    "deployment-token",
+    ["pul-[0-9a-f]{40}", String.raw`CCIP(?:AT|RJ)_[\w-]{40,}`, "bkua_[0-9a-f]{40}", "sq[upa]_[0-9a-f]{40}"],
+  ],
+  [
+    "crm-token",
+    [
+      String.raw`pat-(?:na|eu)\d-[0-9a-f-]{36}`,
+      String.raw`pat[A-Za-z0-9]{14}\.[0-9a-f]{64}`,
+      String.raw`CFPAT-[\w-]{43}`,
+    ],
+  ],
+  [
+    "payment-key",
+    [String.raw`access-(?:sandbox|development|production)-[0-9a-f-]{36}`, "FLWSECK(?:_TEST)?-[a-z0-9-]{32,}"],
+  ],
+  [
+    "payment-key",
+    [String.raw`access_token\$(?:production|sandbox)\$[a-z0-9]{16}\$[0-9a-f]{32}`, "EZ[AT]K[a-z0-9]{54}"],
+  ],
+  [
+    "social-token",
+    [
+      String.raw`EAA[A-Za-z0-9]{90,}`,
+      String.raw`A{21}[A-Za-z0-9]{0,40}%[23][A-F\d][\w%]{20,}`,
+      String.raw`sl\.[\w-]{100,}`,
+    ],
+  ],
+  ["dynatrace-token", [String.raw`dt0[a-z]\d\d\.[A-Z0-9]{24}\.[A-Z0-9]{64}`]],
+  ["mapbox-token", [String.raw`sk\.eyJ[\w-]{10,}\.[\w-]{10,}`]],
+  ["age-key", ["AGE-SECRET-KEY-1[A-Z0-9]{50,}"]],
+  ["password-hash", [String.raw`\$(?:1|2[abxy]|5|6|y|apr1|argon2id?)\$[\w./$=,+-]{20,}`]],
+];
+
+const joined = (all: Tokens): string => all.flatMap(([, alternatives]) => alternatives).join("|");
+
+const ANY = new RegExp(`${BEFORE}(?:${joined(TOKENS)})`, "g");
+const EACH = TOKENS.map(([name, alternatives]) => ({ name, is: new RegExp(`^(?:${alternatives.join("|")})$`) }));
+
+export const VENDOR_NAMES: ReadonlySet<string> = new Set(TOKENS.map(([name]) => name));
+
+/** The text with each of them replaced. */
+export const withoutTokens = (text: string): string =>
+  text.replace(ANY, (found: string) => `[redacted ${EACH.find(({ is }) => is.test(found))?.name ?? "api-key"}]`);

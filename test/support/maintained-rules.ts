@@ -1,0 +1,34 @@
+/** A rule set that others maintain, as something that says of a text which of its rules find a credential in it. */
+import { rules } from "@secretlint/secretlint-rule-preset-recommend";
+
+export interface MaintainedRule {
+  readonly name: string;
+  readonly finds: (text: string) => boolean;
+  /** What it looks for, as it tells whoever gives it a text that is none. */
+  readonly patterns: readonly RegExp[];
+}
+
+type Creator = (typeof rules)[number];
+
+const NO_CREDENTIALS: ReadonlySet<string> = new Set(["filter-comments"]);
+
+export const MAINTAINED: readonly MaintainedRule[] = rules.flatMap((rule) => {
+  const name = rule.meta.id.replace("@secretlint/secretlint-rule-", "");
+  return NO_CREDENTIALS.has(name) ? [] : [{ name, finds: (text) => found(rule, text), patterns: patternsOf(rule) }];
+});
+
+function found(rule: Creator, content: unknown): boolean {
+  let isFound = false;
+  const createTranslator = () => (messageId: string) => ({ messageId, message: messageId });
+  const context = { createTranslator, report: () => (isFound = true), ignore: () => undefined };
+  const { file } = rule.create(context as never, {} as never);
+  void file?.({ content, filePath: "a.txt", ext: ".txt", contentType: "text" } as never);
+  return isFound;
+}
+
+function patternsOf(rule: Creator): readonly RegExp[] {
+  const patterns: RegExp[] = [];
+  const matchAll = (pattern: RegExp): readonly never[] => (patterns.push(pattern), []);
+  found(rule, { matchAll });
+  return patterns;
+}
