@@ -33,6 +33,14 @@ export function noteStatus(world: Telling, of: { from: Row; to: Row; code: strin
   if (from !== to) note(world, { run, what: "StatusChanged", detail: { epoch, version, from, to, code: of.code } });
 }
 
+/** A process met a run that needs a newer version of cairn, and left it as it is. */
+export function noteBehind(
+  world: Telling,
+  { run, ...detail }: { readonly run: string; readonly why: string; readonly waitedMs: number | null },
+): void {
+  note(world, { run, what: "RunNewer", detail });
+}
+
 /** Where nobody tells of it for long, nobody looks for runs that nobody drives. */
 export function noteSwept(world: Telling, runs: number): void {
   note(world, { run: "", what: "Swept", detail: { runs } });

@@ -1,4 +1,5 @@
 /** Starting a run: snapshot 0, then the row, then its execution; each step can be repeated. */
+import { RowNewer } from "../codec/row.ts";
 import * as z from "zod";
 import type { Agent } from "../agent/define.ts";
 import { fit } from "../agent/fit.ts";
@@ -70,6 +71,7 @@ export async function startRun(
     () => world.table.create(creation),
     (row) => (row.born === creation.born ? { kind: "created", row } : null),
   );
+  if (outcome.kind === "newer") throw new RowNewer(run, outcome);
   if (outcome.kind === "unreadable") throw new Unreadable(`run ${run}: ${outcome.why}`, "RowDamaged");
   if (outcome.kind === "ended") return endedBefore(outcome.tombstone, inputDigest);
   if (outcome.kind !== "created") return resumeStart(world, { row: outcome.row, inputDigest });

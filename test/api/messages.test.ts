@@ -66,12 +66,12 @@ describe("a message", () => {
     expect((await say(on, run, { text: "é".repeat(letters) })).status).toBe(202);
   });
 
-  test("to a run of another format is refused as unreadable, and nothing is written", async () => {
+  test("is refused by name when a newer version of cairn goes on with the run, and nothing is written", async () => {
     const on = desk();
     const { run } = await begun(on);
     on.world.store.rows.set(run, { ...rowOf(on, run), format: 99 });
     const { status, body } = await say(on, run, { text: "a" });
-    expect([status, body["code"]]).toEqual([500, "UnknownFormat"]);
+    expect([status, body["code"]]).toEqual([503, "RowNewer"]);
     expect(rowOf(on, run).stirs).toBe(0);
   });
 });

@@ -7,6 +7,8 @@ export const ATTRIBUTES = {
   item: "item",
   born: "born",
   format: "f",
+  /** Absent where it is the lowest. */
+  level: "lv",
   parentRun: "pr",
   parentBorn: "pb",
   agent: "a",

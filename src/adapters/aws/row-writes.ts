@@ -5,6 +5,7 @@
  * row as it is assumed to be, and its condition says what it assumed: a wrong guess is refused, and the row that the
  * refusal returns makes the next one. No guess can make a write land that the operation itself would refuse.
  */
+import { LOWEST_LEVEL, levelIn } from "../../core/levels.ts";
 import type { Commit, Of, Park, Request, Row } from "../../protocol/row.ts";
 import { type Claim, deadOf, deathsAfter } from "../../protocol/row-claim.ts";
 import { type Redrive, recordsRedrive } from "../../protocol/row-redrive.ts";
@@ -35,7 +36,7 @@ export function claimWrite(claim: Claim, assumed: Row | null): Write {
   const isQueued = assumed === null ? entry.epoch === 0 : assumed.status === "queued";
   return {
     condition: all(
-      ...[is.present(claim), is.notTerminal(claim), is.chainIs(claim.chain)],
+      ...[is.present(claim), is.notTerminal(claim), is.chainIs(claim.chain), is.levelAtMost(levelIn(claim))],
       either(is.epochIs(entry.epoch), is.entryIsRetried(claim, entry)),
       isQueued ? is.statusIs(run, "queued") : is.statusIsNot(run, "queued"),
       held(assumed),
@@ -116,6 +117,7 @@ const content = (commit: Commit): readonly Change[] => [
   set("snapshotVersion", number(commit.snapshot.version)),
   set("snapshotKey", text(shortKey(commit, commit.snapshot.key))),
   set("snapshotDigest", text(commit.snapshot.digest)),
+  ...(levelIn(commit) > LOWEST_LEVEL ? [set("level", number(levelIn(commit)))] : []),
   ...[set("agentVersion", text(commit.agentVersion)), set("spent", spentValue(commit.spent))],
   ...[set("phase", text(commit.phase)), set("stirsSeen", number(commit.stirsSeen))],
   ...setOrRemove("wakeAt", commit.wakeAt === null ? null : number(commit.wakeAt)),

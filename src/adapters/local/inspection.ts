@@ -3,7 +3,7 @@
  * takes it back.
  */
 import { statfsSync } from "node:fs";
-import { RowDamaged } from "../../codec/row.ts";
+import { RowUnreadable } from "../../codec/row.ts";
 import type { Damaged } from "../../ports/run-table.ts";
 import { StoreUnreachable } from "../../ports/world.ts";
 import { type Store, reaching } from "./database.ts";
@@ -96,7 +96,7 @@ function damagedIn(store: Store): readonly Damaged[] | null {
     const found: Damaged[] = [];
     for (const row of rows as Iterable<unknown> as Iterable<Stored & { readonly run: string }>) {
       const decoded = rowOf(row, row.run);
-      if (decoded instanceof RowDamaged) found.push({ run: decoded.run, why: decoded.why });
+      if (decoded instanceof RowUnreadable) found.push({ run: decoded.run, why: decoded.why });
     }
     return found;
   };
