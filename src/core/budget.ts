@@ -33,8 +33,11 @@ export interface Budget extends Limits {
 
 export const NOTHING_SPENT: Spent = { tokensIn: 0, tokensOut: 0, microUsd: 0, beats: 0, toolCalls: 0 };
 
-/** What is counted, limited or not. */
-export const SPENT_METERS = ["tokensIn", "tokensOut", "microUsd", "beats", "toolCalls", "wallMs"] as const;
+const COUNTED = ["tokensIn", "tokensOut", "microUsd", "beats", "toolCalls", "wallMs"] as const;
+
+/** What is counted, limited or not. What a later version of cairn counts besides is not added up by this one. */
+export const metersOf = (amounts: Partial<Spent>): readonly (readonly [string, number])[] =>
+  COUNTED.flatMap((meter) => (amounts[meter] === undefined ? [] : [[meter, amounts[meter]] as const]));
 
 export function add(spent: Spent, debit: Partial<Spent>): Spent {
   return {

@@ -21,7 +21,7 @@ export function waitsForNewer(
   if (waitedMs !== null && waitedMs >= TIMES.lookMsMax) alarm(world, run, { what: "Unreadable", why });
   const seconds = waitedMs === null ? TIMES.waitSecondsMax : Math.ceil(waitedMs / 1_000);
   const bounded = Math.min(TIMES.waitSecondsMax, Math.max(WAIT_SECONDS_MIN, seconds));
-  return { kind: "beat", reply: { run, born, chain, epoch, route: "wait", seconds: bounded } };
+  return { kind: "beat", reply: { run, born, chain, epoch, route: "wait", seconds: bounded, behind: true } };
 }
 
 const WAIT_SECONDS_MIN = 2;

@@ -6,7 +6,7 @@
 import { canonical, digestOf } from "../codec/canonical.ts";
 import { RowNewer, RowUnreadable, assertKnown } from "../codec/row.ts";
 import { type Seal, type Snapshot, assertFormat, decodeJournal, storedForm } from "../codec/snapshot.ts";
-import { SPENT_METERS, type Spent } from "../core/budget.ts";
+import { metersOf } from "../core/budget.ts";
 import type { CommitRecord } from "../core/event.ts";
 import { PHASES } from "../core/phases.ts";
 import type { State } from "../core/state.ts";
@@ -109,10 +109,6 @@ function checkDebits(
     if (spent !== sum) inspection.found("the debits", `they come to ${sum} ${meter}, and it spent ${spent}`);
   }
 }
-
-/** What a later version of cairn counts besides is not added up here. */
-const metersOf = (amounts: Partial<Spent>): readonly (readonly [string, number])[] =>
-  SPENT_METERS.flatMap((meter) => (amounts[meter] === undefined ? [] : [[meter, amounts[meter]] as const]));
 
 /** The row knows its task by digest: by that the same key finds the same run again. */
 async function checkTask(inspection: Inspection, { task }: State): Promise<void> {
@@ -259,7 +255,7 @@ function checkRow(inspection: Inspection, state: State): void {
     ["agent version", row.agentVersion, state.agentVersion],
     ["phase", row.phase, state.phase],
     ["status", row.status, isQueued ? "queued" : isRedriven ? "running" : PHASES[state.phase].status],
-    ["spent", row.spent, state.spent],
+    ["spent", Object.fromEntries(metersOf(row.spent)), Object.fromEntries(metersOf(state.spent))],
   ];
   for (const [name, said, come] of pairs) {
     if (canonical(said) === canonical(come)) continue;
