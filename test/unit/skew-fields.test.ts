@@ -9,6 +9,7 @@ import { decodeSealed, encodeSealed } from "../../src/codec/sealed.ts";
 import { decodeSegment, encodeSegment } from "../../src/codec/transcript.ts";
 import type { Event } from "../../src/core/event.ts";
 import { type Level, LEVEL, LEVELS, LOWEST_LEVEL, levelIn, neededLevel } from "../../src/core/levels.ts";
+import { askNext, retryLater, retrySoon } from "../../src/core/outage.ts";
 import { PHASE_NAMES } from "../../src/core/phases.ts";
 import type { State } from "../../src/core/state.ts";
 import { accepts, fold } from "../../src/core/transition.ts";
@@ -68,6 +69,17 @@ test("the fixture writes an unknown field into every object", () => {
   const calls = fromFuture(withCalls());
   expect(calls).toMatchObject({ future: FUTURE, spent: { future: FUTURE }, open: expect.any(Array) });
   expect(lostFields(calls, { ...calls, spent: { ...withCalls().spent } })).toEqual([".spent"]);
+});
+
+test("the next try of a model in an outage keeps what it does not know", () => {
+  const [outage, terms] = [fromFuture({ since: 1, tries: 2 }), { afterMs: null, chance: 0.5, outageMaxMs: 9e9, models: 2, asked: 0 }];
+  const state = { ...IN_PHASE.RetryingLLM(), outage };
+  const tries = [retrySoon(state, terms, 9), askNext(state, terms, 9), retryLater(state, terms, 9)];
+  expect(tries.map((each) => each.outage)).toEqual([
+    { ...outage, tries: 3 },
+    { ...outage, tries: 3, model: 1 },
+    { ...outage, tries: 3 },
+  ]);
 });
 
 test("a row keeps what it does not know", () => {

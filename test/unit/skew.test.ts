@@ -10,7 +10,7 @@ import { decodeJournal, encodeJournal } from "../../src/codec/snapshot.ts";
 import { LEVEL } from "../../src/core/levels.ts";
 import type { Reply } from "../../src/protocol/chain.ts";
 import type { Row } from "../../src/protocol/row.ts";
-import type { World } from "../../src/ports/world.ts";
+import type { TelemetryRecord, World } from "../../src/ports/world.ts";
 import { SegmentCache, load } from "../../src/runner/load.ts";
 import { show, summaryOf } from "../../src/runner/look.ts";
 import { labelOfRow } from "../../src/runner/labels.ts";
@@ -162,8 +162,10 @@ describe.each(PLACES)("$where", ({ place }) => {
     const before = on.bytes(run);
     const last = { ...payload, epoch: told.epoch };
     expect(await oneBeat(on, last)).toMatchObject({ route: "wait" });
-    await sweep(on.world, { deadline: on.world.clock.now() + 3_000, drain: new AbortController().signal });
-    expect(on.bytes(run)).toBe(before);
+    const alarms: string[] = [];
+    const record = ({ level, what }: TelemetryRecord) => void (level === "alarm" && alarms.push(what));
+    await sweep({ ...on.world, telemetry: { record } }, { deadline: on.world.clock.now() + 3_000, drain: new AbortController().signal });
+    expect([on.bytes(run), alarms]).toEqual([before, []]);
   });
 
   test("a row whose shape only a newer version knows is named so, not damaged, and is left as it is", async () => {
