@@ -64,8 +64,8 @@ export const STARVING: readonly Mutant[] = [
   }),
   by("a row taken for that of another run", "unit/sweeper-starved", {
     file: "src/codec/row.ts",
-    from: 'found.data.run === run ? (value as Row) : new RowDamaged(run, "it names another run")',
-    to: "value as Row",
+    from: 'found.data.run === run ? changeIn(found.data) : "it names another run"',
+    to: "null",
   }),
   by("an item that lacks an attribute taken for a row", "unit/aws-items", {
     file: "src/adapters/aws/item.ts",

@@ -20,6 +20,7 @@ import {
   present,
 } from "../protocol/row.ts";
 import { Unreadable } from "./canonical.ts";
+import { isAsWritten } from "./checksum.ts";
 import { messageBody, phase } from "./schema.ts";
 import { spent } from "./schema-budget.ts";
 
@@ -103,16 +104,27 @@ const rowSchema: z.ZodType<Row> = z.looseObject({
   wakeAt: time.nullable(),
   park: z.looseObject({ token: text, entry }).nullable(),
   ...{ told: z.boolean(), deadline: time, spent, expiresAtSec: time.nullable() },
-  level: count.exactOptional(),
+  ...{ level: count.exactOptional(), checksum: text.exactOptional() },
 });
 
 /** `run`: under which name it was found. */
 export function decodeRow(value: unknown, run: string): Found {
   const found = rowSchema.safeParse(value);
   if (!found.success) return newerIn(value, run) ?? new RowDamaged(run, faultOf(found.error));
+  const fault = found.data.run === run ? changeIn(found.data) : "it names another run";
   // The value itself: what a later version of this format added to any part of it is kept.
-  return found.data.run === run ? (value as Row) : new RowDamaged(run, "it names another run");
+  return fault === null ? (value as Row) : new RowDamaged(run, fault);
 }
+
+/** What cannot be so in a row of the right shape; null where nothing is. */
+export function changeIn(row: Row): string | null {
+  if (row.format <= FORMAT) return isAsWritten(row) ? null : NOT_AS_WRITTEN;
+  // What another format covers is not known; but with the format of this code it may be the very row that was written.
+  const isChanged = row.checksum !== undefined && isAsWritten({ ...row, format: FORMAT });
+  return isChanged ? NOT_AS_WRITTEN : null;
+}
+
+const NOT_AS_WRITTEN = "it is not as its last commit wrote it";
 
 /** A row of a newer version may have another shape: what it needs is looked at before what it lacks. */
 function newerIn(value: unknown, run: string): RowNewer | null {

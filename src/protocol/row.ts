@@ -84,6 +84,8 @@ export interface Row extends Incarnation {
   readonly expiresAtSec: number | null;
   /** What a process must know to go on with the run (`core/levels.ts`); absent where every process does. */
   readonly level?: number;
+  /** Of what only commits write (`codec/checksum.ts`); absent where none was written. */
+  readonly checksum?: string;
   /** Somebody redrove the run, and no invocation has recorded it yet; absent where nobody did. */
   readonly redrive?: RedriveNote;
 }
@@ -145,6 +147,8 @@ export interface Creation extends Incarnation {
   readonly snapshot: SnapshotPointer;
   readonly now: number;
   readonly deadline: number;
+  /** Of the row that it makes. */
+  readonly checksum?: string;
 }
 
 export function created(creation: Creation): Row {
@@ -231,6 +235,8 @@ export interface Commit extends Of {
   readonly expiresAtSec: number | null;
   /** What a process must know to read what this commit writes, and what the row says before it; absent: as the row says. */
   readonly level?: number;
+  /** Of the row that it makes. */
+  readonly checksum?: string;
   /** Only while nobody stirred the run since `stirsSeen` (schedules 12 and 13); every terminal commit. */
   readonly unlessStirred: boolean;
 }
@@ -242,7 +248,7 @@ export function committed(row: Row, commit: Commit): CommitOutcome {
   if (commit.unlessStirred && row.stirs !== commit.stirsSeen) return { kind: "stirred", row };
   const { now, agentVersion, journal, snapshot, spent, status, phase, stirsSeen, wakeAt, deadline, commitId } = commit;
   const { asks, will, storeOutage, lastCheckpointAt } = commit;
-  const { redrive, ...rest } = row;
+  const { redrive, checksum: _, ...rest } = row;
   return {
     kind: "committed",
     row: {
@@ -250,6 +256,7 @@ export function committed(row: Row, commit: Commit): CommitOutcome {
       ...(redrive === undefined || recordsRedrive(commit) ? {} : { redrive }),
       ...{ agentVersion, journal, snapshot, spent, status, phase, stirsSeen, wakeAt, deadline, commitId },
       ...{ asks, will, storeOutage, lastCheckpointAt },
+      ...(commit.checksum === undefined ? {} : { checksum: commit.checksum }),
       ...(levelIn(commit) > LOWEST_LEVEL ? { level: levelIn(commit) } : {}),
       version: row.version + 1,
       claims: commit.release ? 0 : 1,

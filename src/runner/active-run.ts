@@ -3,6 +3,7 @@
  * that durable. Payload first, pointer last: a crash leaves an object that no row names, and never the other way round.
  */
 import { Unreadable } from "../codec/canonical.ts";
+import { checkedCommit } from "../codec/checksum.ts";
 import { RowNewer } from "../codec/row.ts";
 import { type Seal, type Snapshot, encodeJournal } from "../codec/snapshot.ts";
 import type { CommitRecord, Event } from "../core/event.ts";
@@ -227,7 +228,8 @@ export class ActiveRun {
     const { snapshot, seal } = checkpoint
       ? await this.#store({ version, level, commits })
       : { snapshot: row.snapshot, seal: this.#seal };
-    const request = commitRequest(this, options, { snapshot, journal: checkpoint ? null : journal, level });
+    const content = { snapshot, journal: checkpoint ? null : journal, level };
+    const request = checkedCommit(row, commitRequest(this, options, content));
     const outcome = await this.#send(request);
     if (outcome.kind === "missing") throw new Fenced("the run is gone");
     if (outcome.kind === "fenced") throw new Fenced(`epoch ${row.epoch} is over, epoch ${outcome.row.epoch} has it`);

@@ -3,6 +3,7 @@
  * the same budget. One row decision gives it the next epoch and execution; the invocation that claims it then records who
  * wanted that and why, so a redrive whose sender dies in between is neither lost nor anonymous (schedule 88).
  */
+import { checksumOf } from "../codec/checksum.ts";
 import { RowNewer, assertKnown } from "../codec/row.ts";
 import { bounded } from "../codec/value.ts";
 import { SIZES } from "../codec/limits.ts";
@@ -84,10 +85,12 @@ function decided(
   { row, note }: { readonly row: Row; readonly note: Awaited<ReturnType<typeof noteOf>> },
 ): Promise<RedriveOutcome> {
   const { run, born, epoch, version } = row;
+  const checksum = checksumOf({ ...row, wakeAt: null, storeOutage: null });
   return certainly<RedriveOutcome>(
     () => {
       const now = world.clock.now();
-      return world.table.redrive({ run, born, epoch, version, note, now, deadline: now + world.limits.idleRunMs });
+      const deadline = now + world.limits.idleRunMs;
+      return world.table.redrive({ run, born, epoch, version, note, now, deadline, checksum });
     },
     (found) => (found.redrive?.id === note.id ? { kind: "redriven", row: found } : null),
   );

@@ -1,16 +1,17 @@
 /** Starting a run: snapshot 0, then the row, then its execution; each step can be repeated. */
-import { RowNewer } from "../codec/row.ts";
 import * as z from "zod";
 import type { Agent } from "../agent/define.ts";
 import { fit } from "../agent/fit.ts";
 import { Unreadable, digestOf } from "../codec/canonical.ts";
+import { checksumOf } from "../codec/checksum.ts";
+import { RowNewer } from "../codec/row.ts";
 import { NOTHING_SEALED, encodeSnapshot } from "../codec/snapshot.ts";
 import { asJson } from "../codec/value.ts";
 import { secretNamesOf } from "../agent/secrets.ts";
 import { bornFrom, runId } from "../protocol/ids.ts";
 import type { Json } from "../core/json.ts";
 import { SIZES } from "../codec/limits.ts";
-import type { Creation, Incarnation, Row } from "../protocol/row.ts";
+import { type Creation, type Incarnation, type Row, created } from "../protocol/row.ts";
 import type { Tombstone } from "../protocol/tombstone.ts";
 import { initialState } from "./new-run.ts";
 import type { CreateOutcome } from "../ports/run-table.ts";
@@ -115,7 +116,8 @@ async function prepare(
   await putSnapshot(world.objects, { key, bytes });
   const identity = { run, born, parent, tenant, agent: agent.name, agentVersion: agent.version, inputDigest };
   const snapshot = { version: 0, key, digest };
-  return { ...identity, snapshot, now, deadline: now + world.limits.idleRunMs };
+  const creation = { ...identity, snapshot, now, deadline: now + world.limits.idleRunMs };
+  return { ...creation, checksum: checksumOf(created(creation)) };
 }
 
 type Task =

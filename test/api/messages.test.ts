@@ -5,6 +5,7 @@ import { transcript } from "../../src/runner/look.ts";
 import { type Desk, desk } from "../support/api.ts";
 import { attempt, drive, runnerOf } from "../support/drive.ts";
 import { rowOf } from "../support/stage.ts";
+import { rewritten } from "../support/rewritten.ts";
 
 async function begun(on: Desk): Promise<{ readonly run: string; readonly token: string }> {
   const { body } = await on.ask({ path: "/runs", json: { agent: "actor" } });
@@ -69,7 +70,7 @@ describe("a message", () => {
   test("is refused by name when a newer version of cairn goes on with the run, and nothing is written", async () => {
     const on = desk();
     const { run } = await begun(on);
-    on.world.store.rows.set(run, { ...rowOf(on, run), format: 99 });
+    on.world.store.rows.set(run, rewritten(rowOf(on, run), { format: 99 }));
     const { status, body } = await say(on, run, { text: "a" });
     expect([status, body["code"]]).toEqual([503, "RowNewer"]);
     expect(rowOf(on, run).stirs).toBe(0);

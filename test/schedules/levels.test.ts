@@ -4,6 +4,7 @@ import { LEVEL } from "../../src/core/levels.ts";
 import { actor, callsThenOver, passing, replyOf, rowOf, stage } from "../support/stage.ts";
 import { begin } from "../support/drive.ts";
 import { frozenBefore, hear, leave, perform, playOut, step } from "../support/steps.ts";
+import { rewritten } from "../support/rewritten.ts";
 
 test("schedule 102: an older process claims a run that a newer one has taken on: it is left as it is, and goes on later", async () => {
   const on = stage();
@@ -14,7 +15,7 @@ test("schedule 102: an older process claims a run that a newer one has taken on:
   const older = frozenBefore(on.world, "claim");
   const out = leave(on);
   const late = perform(out.task, { world: older.world, agent });
-  const newer = { ...rowOf(on, run), level: LEVEL + 1 };
+  const newer = rewritten(rowOf(on, run), { level: LEVEL + 1 });
   on.world.store.rows.set(run, newer);
   older.thaw();
   const result = await passing(on, late);
@@ -22,7 +23,7 @@ test("schedule 102: an older process claims a run that a newer one has taken on:
   expect(rowOf(on, run)).toEqual(newer);
   hear(on, out, result);
   // The newer version is deployed: here, the level is one that every process knows.
-  on.world.store.rows.set(run, { ...newer, level: LEVEL });
+  on.world.store.rows.set(run, rewritten(newer, { level: LEVEL }));
   await playOut(on, agent);
   expect(rowOf(on, run)).toMatchObject({ status: "completed", takeovers: 0, chain: 1 });
 });

@@ -10,6 +10,7 @@ import { begin } from "../support/drive.ts";
 import { OVER, type Stage, actor, chainedStage, never, passing, replyOf, rowOf } from "../support/stage.ts";
 import { beforeCall, dieInTool, dyingAfter, frozenBefore, hear, leave, lose } from "../support/steps.ts";
 import { perform, playOut, rest, start, step, stop, sweep, withTakeovers } from "../support/steps.ts";
+import { rewritten } from "../support/rewritten.ts";
 
 const stageOfRuns = (): Stage => chainedStage({ overdueMs: 1_000 });
 
@@ -116,7 +117,7 @@ test("schedule 31: a row of another version, or one whose snapshot cannot be rea
   };
   const world = { ...on.world, telemetry };
   const known = rowOf(on, run);
-  const newer = { ...known, format: FORMAT + 1 };
+  const newer = rewritten(known, { format: FORMAT + 1 });
   on.world.store.rows.set(run, newer);
   const out = leave(on);
   expect(await replyOf(perform(out.task, { world, agent }))).toMatchObject({ route: "wait" });

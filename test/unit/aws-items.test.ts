@@ -69,6 +69,7 @@ describe("a row as an item", () => {
     expect(removed.split(", ").toSorted()).toEqual(
       [
         ...[
+          "#checksum",
           "#deaths",
           "#expiresAtSec",
           "#leaseUntil",

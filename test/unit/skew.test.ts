@@ -23,6 +23,7 @@ import { temporaryDir } from "../process/fixtures/store.ts";
 import { attempt, begin, drive, runnerOf } from "../support/drive.ts";
 import { fromFuture, lostFields } from "../support/future.ts";
 import { actor, callsThenOver, replyOf, stage } from "../support/stage.ts";
+import { rewritten } from "../support/rewritten.ts";
 
 /** A world, and its rows past the port. */
 interface Place {
@@ -73,7 +74,7 @@ async function writtenByNewer({ world, row, put }: Place, run: string): Promise<
   const snapshot = { ...before.snapshot, key: `${before.snapshot.key}-newer`, digest: sha256(text) };
   await world.objects.put(snapshot.key, compress(text));
   const journal = before.journal === null ? null : encodeJournal(fromFuture(decodeJournal(before.journal)));
-  put({ ...fromFuture(before), snapshot, journal });
+  put(rewritten({ ...fromFuture(before), snapshot, journal }));
 }
 
 const stateOf = async ({ world, row }: Place, run: string) =>
@@ -115,7 +116,7 @@ describe.each(PLACES)("$where", ({ place }) => {
     const payload = await begin(on.world, AGENT, {});
     const { run } = payload;
     const reply = await oneBeat(on, payload);
-    on.put({ ...on.row(run), level: LEVEL + 1 });
+    on.put(rewritten(on.row(run), { level: LEVEL + 1 }));
     const [before, since] = [on.bytes(run), on.world.clock.now()];
     const waits: number[] = [];
     for (const waitedMs of [0, 5_000, 40_000, 7_200_000]) {
@@ -136,7 +137,7 @@ describe.each(PLACES)("$where", ({ place }) => {
   test("a run above the level of this version takes messages and wishes, and every other command says what it needs", async () => {
     const on = place();
     const { run } = await begin(on.world, AGENT, {});
-    on.put({ ...on.row(run), level: LEVEL + 1 });
+    on.put(rewritten(on.row(run), { level: LEVEL + 1 }));
     const row = on.row(run);
     expect(labelOfRow(row)).toBe("waiting: a newer version of cairn");
     expect(summaryOf(row, 0)).toMatchObject({ needsNewer: true });
@@ -158,7 +159,7 @@ describe.each(PLACES)("$where", ({ place }) => {
     const { run } = payload;
     await drive(runnerOf(on.world, AGENT), payload);
     const { expiresAtSec: _, ...told } = on.row(run);
-    on.put({ ...told, told: false, expiresAtSec: null, level: LEVEL + 1 });
+    on.put(rewritten({ ...told, told: false, expiresAtSec: null, level: LEVEL + 1 }));
     const before = on.bytes(run);
     const last = { ...payload, epoch: told.epoch };
     expect(await oneBeat(on, last)).toMatchObject({ route: "wait" });
@@ -172,14 +173,14 @@ describe.each(PLACES)("$where", ({ place }) => {
     const on = place();
     const payload = await begin(on.world, AGENT, {});
     const { run } = payload;
-    on.put({ ...on.row(run), level: LEVEL + 1, phase: "Voting" as Row["phase"] });
+    on.put(rewritten(on.row(run), { level: LEVEL + 1, phase: "Voting" as Row["phase"] }));
     const before = on.bytes(run);
     expect(await oneBeat(on, payload)).toMatchObject({ route: "wait" });
     await expect(on.world.table.read(run, 0)).rejects.toMatchObject({ code: "RowNewer", run });
     await expect(send(on.world, { run, text: "hello", by: "ada", id: "1" })).rejects.toMatchObject({ code: "RowNewer" });
     await expect(request(on.world, { run, want: "cancel" })).rejects.toMatchObject({ code: "RowNewer" });
     expect(on.bytes(run)).toBe(before);
-    on.put({ ...on.row(run), level: LEVEL });
+    on.put(rewritten(on.row(run), { level: LEVEL }));
     await expect(on.world.table.read(run, 0)).rejects.toMatchObject({ code: "RowDamaged", run });
   });
 });

@@ -30,6 +30,7 @@ export const ATTRIBUTES = {
   snapshotKey: "sk",
   snapshotDigest: "sd",
   journal: "j",
+  checksum: "ck",
   claims: "n",
   takeovers: "to",
   deaths: "dh",

@@ -113,6 +113,7 @@ const content = (commit: Commit): readonly Change[] => [
   ...setOrRemove("outageStore", commit.storeOutage === null ? null : text(commit.storeOutage.store)),
   ...setOrRemove("outageSince", commit.storeOutage === null ? null : number(commit.storeOutage.since)),
   ...(recordsRedrive(commit) ? remove("redrive") : []),
+  ...setOrRemove("checksum", textOrNull(commit.checksum)),
   ...setOrRemove("journal", commit.journal === null ? null : { B: commit.journal }),
   set("snapshotVersion", number(commit.snapshot.version)),
   set("snapshotKey", text(shortKey(commit, commit.snapshot.key))),
@@ -123,6 +124,8 @@ const content = (commit: Commit): readonly Change[] => [
   ...setOrRemove("wakeAt", commit.wakeAt === null ? null : number(commit.wakeAt)),
   ...[set("deadline", number(commit.deadline)), set("lastCheckpointAt", number(commit.lastCheckpointAt))],
 ];
+
+const textOrNull = (value: string | undefined) => (value === undefined ? null : text(value));
 
 const toldSet = (expiresAtSec: number): readonly Change[] => [
   set("told", flag),
@@ -180,7 +183,7 @@ export const tellWrite = (of: Tell): Write => ({
 });
 
 export function redriveWrite(redrive: Redrive): Write {
-  const { run, epoch, version, note, deadline, now } = redrive;
+  const { run, epoch, version, note, deadline, now, checksum } = redrive;
   return {
     condition: all(is.present(redrive), is.statusIs(run, "failed"), is.epochIs(epoch), is.versionIs(version)),
     changes: [
@@ -188,6 +191,7 @@ export function redriveWrite(redrive: Redrive): Write {
       ...statusSet(run, { status: "running", now }),
       set("alive", number(aliveShard(run))),
       set("redrive", redriveValue(note)),
+      ...setOrRemove("checksum", textOrNull(checksum)),
       ...remove(...LEASE, ...PARK, "wakeAt", "told", "expiresAtSec", "deaths", "outageStore", "outageSince"),
     ],
   };

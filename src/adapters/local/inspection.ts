@@ -92,7 +92,7 @@ function faultsOf(store: Store): readonly string[] {
 /** Also rows that no list shows: those of ended runs whose time is over stay while they cannot be decoded. */
 function damagedIn(store: Store): readonly Damaged[] | null {
   const search = (): readonly Damaged[] => {
-    const rows = store.rows.prepare("SELECT run, row, NULL AS journal FROM runs").iterate();
+    const rows = store.rows.prepare("SELECT run, row, journal FROM runs").iterate();
     const found: Damaged[] = [];
     for (const row of rows as Iterable<unknown> as Iterable<Stored & { readonly run: string }>) {
       const decoded = rowOf(row, row.run);
