@@ -69,8 +69,8 @@ export const STARVING: readonly Mutant[] = [
   }),
   by("an item that lacks an attribute taken for a row", "unit/aws-items", {
     file: "src/adapters/aws/item.ts",
-    from: "if (read.faulty === null) return",
-    to: "if (read.faulty !== undefined) return",
+    from: "if (read.faulty === null) {",
+    to: "if (read.faulty !== undefined) {",
   }),
   by("a write over a damaged row taken for done", "unit/aws-damage", {
     file: "src/adapters/aws/run-table.ts",

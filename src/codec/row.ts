@@ -21,6 +21,7 @@ import {
 } from "../protocol/row.ts";
 import { Unreadable } from "./canonical.ts";
 import { isAsWritten } from "./checksum.ts";
+import { impossibleIn } from "./row-range.ts";
 import { messageBody, phase } from "./schema.ts";
 import { spent } from "./schema-budget.ts";
 
@@ -118,13 +119,18 @@ export function decodeRow(value: unknown, run: string): Found {
 
 /** What cannot be so in a row of the right shape; null where nothing is. */
 export function changeIn(row: Row): string | null {
-  if (row.format <= FORMAT) return isAsWritten(row) ? null : NOT_AS_WRITTEN;
+  if (row.format <= FORMAT) return isAsWritten(row) ? rangeFault(row) : NOT_AS_WRITTEN;
   // What another format covers is not known; but with the format of this code it may be the very row that was written.
   const isChanged = row.checksum !== undefined && isAsWritten({ ...row, format: FORMAT });
   return isChanged ? NOT_AS_WRITTEN : null;
 }
 
 const NOT_AS_WRITTEN = "it is not as its last commit wrote it";
+
+function rangeFault(row: Row): string | null {
+  const field = impossibleIn(row);
+  return field === null ? null : `its field ${field} has a value that it cannot have beside the others`;
+}
 
 /** A row of a newer version may have another shape: what it needs is looked at before what it lacks. */
 function newerIn(value: unknown, run: string): RowNewer | null {
