@@ -59,23 +59,23 @@ export const STARVING: readonly Mutant[] = [
   }),
   by("a row of any shape taken for a row", "unit/local-damage", {
     file: "src/codec/row.ts",
-    from: "if (!found.success) return new RowDamaged(run, faultOf(value, found.error));",
+    from: "if (!found.success) return newerIn(value, run) ?? new RowDamaged(run, faultOf(found.error));",
     to: "if (!found.success) return value as Row;",
   }),
   by("a row taken for that of another run", "unit/sweeper-starved", {
     file: "src/codec/row.ts",
-    from: 'found.data.run === run ? (value as Row) : new RowDamaged(run, "it names another run")',
-    to: "value as Row",
+    from: 'found.data.run === run ? changeIn(found.data) : "it names another run"',
+    to: "null",
   }),
   by("an item that lacks an attribute taken for a row", "unit/aws-items", {
     file: "src/adapters/aws/item.ts",
-    from: "if (read.faulty === null) return",
-    to: "if (read.faulty !== undefined) return",
+    from: "if (read.faulty === null) {",
+    to: "if (read.faulty !== undefined) {",
   }),
   by("a write over a damaged row taken for done", "unit/aws-damage", {
     file: "src/adapters/aws/run-table.ts",
-    from: "if (found instanceof RowDamaged) return refusedFor(found);\n      const row",
-    to: 'if (found instanceof RowDamaged) return { kind: "missing" };\n      const row',
+    from: "if (found instanceof RowUnreadable) return found.refused;\n      const row",
+    to: 'if (found instanceof RowUnreadable) return { kind: "missing" };\n      const row',
   }),
   by("expiry that ends at a damaged row", "unit/local-damage", {
     file: "src/adapters/local/removals.ts",
@@ -84,23 +84,23 @@ export const STARVING: readonly Mutant[] = [
   }),
   by("what belongs to a damaged row taken for orphans", "unit/damaged-row", {
     file: "src/runner/clean-up.ts",
-    from: "found instanceof RowDamaged || found?.born === born",
-    to: "!(found instanceof RowDamaged) && found?.born === born",
+    from: "found instanceof RowUnreadable || found?.born === born",
+    to: "!(found instanceof RowUnreadable) && found?.born === born",
   }),
   by("a child that ends with its parent's damaged row", "unit/damaged-row", {
     file: "src/runner/step.ts",
-    from: "if (parent instanceof RowDamaged) return false;",
-    to: "if (parent instanceof RowDamaged) return true;",
+    from: "if (parent instanceof RowUnreadable) return false;",
+    to: "if (parent instanceof RowUnreadable) return true;",
   }),
   by("a damaged child that keeps the others from being asked to stop", "unit/damaged-row", {
     file: "src/runner/steer.ts",
-    from: 'if (row instanceof RowDamaged) return "unreadable";',
-    to: "if (row instanceof RowDamaged) throw row;",
+    from: 'if (row instanceof RowUnreadable) return "unreadable";',
+    to: "if (row instanceof RowUnreadable) throw row;",
   }),
   by("a schedule that waits for a run whose row is damaged", "unit/damaged-row", {
     file: "src/runner/firing.ts",
-    from: "row === null || row instanceof RowDamaged || hasEnded(row) ? null",
-    to: "row === null || (!(row instanceof RowDamaged) && hasEnded(row)) ? null",
+    from: "row === null || row instanceof RowUnreadable || hasEnded(row) ? null",
+    to: "row === null || (!(row instanceof RowUnreadable) && hasEnded(row)) ? null",
   }),
   by("a message of any shape taken for a message", "unit/local-damage", {
     file: "src/codec/row.ts",

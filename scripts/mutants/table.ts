@@ -12,6 +12,7 @@ import { FURTHER } from "./further.ts";
 import type { Mutant } from "./mutant.ts";
 import { KEYS } from "./keys.ts";
 import { LEAKING } from "./leaking.ts";
+import { LEVELLING } from "./levelling.ts";
 import { MACHINE } from "./machine.ts";
 import { NAMED } from "./named.ts";
 import { OUTAGES } from "./outages.ts";
@@ -46,4 +47,5 @@ export const MUTANTS: readonly Mutant[] = [
   ...FURTHER,
   ...ENDED_KEYS,
   ...DECIDING,
+  ...LEVELLING,
 ];

@@ -8,6 +8,7 @@ import { HTTPException } from "hono/http-exception";
 import type { ContentfulStatusCode } from "hono/utils/http-status";
 import { AgentInvalid } from "../agent/invalid.ts";
 import { Unreadable } from "../codec/canonical.ts";
+import { RowNewer } from "../codec/row.ts";
 import { bounded } from "../codec/value.ts";
 import { InvariantViolated } from "../core/invariant.ts";
 import { SIZES } from "../codec/limits.ts";
@@ -80,6 +81,9 @@ function troubleOf(error: unknown): Trouble {
   if (error instanceof StoreUnreachable) {
     return { status: 503, code: error.code, detail: UNREACHABLE, headers: { "retry-after": RETRY_AFTER_SECONDS } };
   }
+  if (error instanceof RowNewer) {
+    return { status: 503, code: error.code, detail: NEWER, headers: { "retry-after": RETRY_AFTER_SECONDS } };
+  }
   if (error instanceof Unreadable) return { status: 500, code: error.code, detail: UNREADABLE };
   if (error instanceof AgentInvalid) return { status: 500, code: error.code, detail: AGENT_INVALID };
   const code = error instanceof InvariantViolated ? error.code : "Unexpected";
@@ -94,6 +98,8 @@ const UNREACHABLE =
   "the store cannot be used now: nobody knows whether the request was done; send the same again, with the same Idempotency-Key";
 const UNREADABLE =
   "what is stored of this run cannot be read or verified: nothing was changed; whoever operates cairn sees what is wrong with `cairn verify RUN`";
+const NEWER =
+  "a newer version of cairn goes on with this run, and the function that answers is older: nothing was changed; send the same again, a rollout may be under way";
 const AGENT_INVALID = "the agent cannot be loaded: nothing was started; whoever operates cairn has to mend it";
 const UNEXPECTED = "this is a mistake in cairn: whoever operates it finds it by its `instance` in the log";
 

@@ -11,7 +11,7 @@ import { StoreInvalid, StoreReplaced, StoreTooNew } from "../adapters/local/stor
 import { WorkersUnbootable } from "../adapters/local/workers.ts";
 import { StoreSupervised } from "../adapters/local/processes.ts";
 import { Unreadable } from "../codec/canonical.ts";
-import { RowDamaged } from "../codec/row.ts";
+import { RowNewer, RowUnreadable } from "../codec/row.ts";
 import { InvariantViolated } from "../core/invariant.ts";
 import { StoreUnreachable } from "../ports/world.ts";
 import type { Paint } from "./paint.ts";
@@ -69,7 +69,12 @@ function troubleOf(error: unknown, argv: readonly string[]): Trouble {
     const [what, why] = [error.message, error.why];
     return { code: error.code, exit: EXIT.failed, what, why, next: again };
   }
-  if (error instanceof RowDamaged) {
+  if (error instanceof RowNewer) {
+    const why = "nothing was changed: a newer version of cairn wrote the run and goes on with it; messages and `cancel` reach it";
+    const next = "npm install cairn@latest";
+    return { code: error.code, exit: EXIT.store, what: error.message, why, next, facts: { run: error.run } };
+  }
+  if (error instanceof RowUnreadable) {
     const why = "nothing was changed, and no invocation goes on with it; every other run does";
     const next = commandLine(["verify", error.run, ...storeOf(argv)]);
     return { code: error.code, exit: EXIT.store, what: error.message, why, next, facts: { run: error.run } };

@@ -41,9 +41,7 @@ export function renderList(runs: readonly Summary[], { now, paint }: Style): str
   const rows = runs.map((run): Cell[] => [
     nameOf.get(run.run) ?? run.run,
     run.agent,
-    run.storeOutage === null
-      ? { text: run.status, ink: INKS[run.status] }
-      : { text: `${run.status}, store unavailable`, ink: "yellow" },
+    statusCell(run),
     String(run.beats),
     run.takeovers === 0 ? "0" : { text: String(run.takeovers), ink: "yellow" },
     spentOf(run),
@@ -52,6 +50,13 @@ export function renderList(runs: readonly Summary[], { now, paint }: Style): str
     ...(hasNotes ? [noteWords(run, now) ?? ""] : []),
   ]);
   return table(hasNotes ? [...columns, { title: "NOTE" }] : columns, rows, paint).join("\n");
+}
+
+function statusCell({ status, storeOutage, needsNewer }: Summary): Cell {
+  if (needsNewer === true) return { text: `${status}, needs a newer cairn`, ink: "yellow" };
+  return storeOutage === null
+    ? { text: status, ink: INKS[status] }
+    : { text: `${status}, store unavailable`, ink: "yellow" };
 }
 
 /** Makes a command to type for the store that was asked. */

@@ -10,19 +10,19 @@ const limit = count.nullable();
 const some = count.exactOptional();
 
 const meters = { tokensIn: count, tokensOut: count, microUsd: count, beats: count, toolCalls: count };
-export const spent: z.ZodType<Spent> = z.object({ ...meters, wallMs: some });
+export const spent: z.ZodType<Spent> = z.looseObject({ ...meters, wallMs: some });
 
-export const debit: z.ZodType<Partial<Spent>> = z.object({
+export const debit: z.ZodType<Partial<Spent>> = z.looseObject({
   ...{ tokensIn: some, tokensOut: some, microUsd: some, beats: some, toolCalls: some, wallMs: some },
 });
 
-export const grant: z.ZodType<Grant> = z.object({
+export const grant: z.ZodType<Grant> = z.looseObject({
   ...{ beats: some, microUsd: some, tokens: some, wallMs: some, toolCalls: some },
 });
 
-export const price: z.ZodType<Price> = z.object({ inUsd: z.number().nonnegative(), outUsd: z.number().nonnegative() });
+export const price: z.ZodType<Price> = z.looseObject({ inUsd: z.number().nonnegative(), outUsd: z.number().nonnegative() });
 
-const limits: z.ZodType<Limits> = z.object({
+const limits: z.ZodType<Limits> = z.looseObject({
   ...{ beats: limit, microUsd: limit, tokens: limit, wallMs: limit, toolCalls: limit },
 });
 
@@ -38,6 +38,6 @@ export const extensionWith = (frozen: {
   readonly expiresAt: z.ZodInt;
   readonly decision: z.ZodNullable<z.ZodType<Decision>>;
 }): z.ZodType<Extension> =>
-  z.object({ asked: count, granted: grant, gate: z.object({ ...frozen, ...asksFor }).nullable() });
+  z.looseObject({ asked: count, granted: grant, gate: z.looseObject({ ...frozen, ...asksFor }).nullable() });
 
-export const assigned = z.object({ asked: count, to: z.string().min(1), by: z.string() });
+export const assigned = z.looseObject({ asked: count, to: z.string().min(1), by: z.string() });

@@ -11,9 +11,9 @@ const shape = {
   why: z.string(),
 };
 
-export const ignoredDecision: z.ZodType<NonNullable<State["ignoredDecision"]>> = z.object(shape);
+export const ignoredDecision: z.ZodType<NonNullable<State["ignoredDecision"]>> = z.looseObject(shape);
 
-export const decisionIgnored: z.ZodType<EventOf<"DecisionIgnored">> = z.object({
+export const decisionIgnored: z.ZodType<EventOf<"DecisionIgnored">> = z.looseObject({
   kind: z.literal("DecisionIgnored"),
   ...shape,
 });

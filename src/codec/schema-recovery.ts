@@ -7,11 +7,11 @@ import type { Action } from "../core/recovery.ts";
 const at = z.int().nonnegative();
 const name = z.string().min(1);
 
-export const failure: z.ZodType<Failure> = z.object({ code: name, message: z.string() });
+export const failure: z.ZodType<Failure> = z.looseObject({ code: name, message: z.string() });
 
 const count = z.int().nonnegative();
 
-export const outage: z.ZodType<Outage> = z.object({
+export const outage: z.ZodType<Outage> = z.looseObject({
   since: at,
   tries: count,
   notBefore: at.exactOptional(),
@@ -19,27 +19,27 @@ export const outage: z.ZodType<Outage> = z.object({
   alarmed: z.literal(true).exactOptional(),
 });
 
-export const fallback: z.ZodType<ActiveFallback> = z.object({ model: count, until: at });
+export const fallback: z.ZodType<ActiveFallback> = z.looseObject({ model: count, until: at });
 
 export const action: z.ZodType<Action> = z.discriminatedUnion("kind", [
-  z.object({ kind: z.literal("retry"), at, outage: outage.exactOptional() }),
-  z.object({ kind: z.literal("compact") }),
-  z.object({ kind: z.literal("nudge"), say: z.string() }),
-  z.object({ kind: z.literal("stop"), failure, say: z.string() }),
-  z.object({ kind: z.literal("abort"), failure, next: z.enum(["end", "leave"]).exactOptional() }),
-  z.object({ kind: z.literal("compensate") }),
-  z.object({ kind: z.literal("undo"), call: name }),
-  z.object({ kind: z.literal("restart"), say: z.string() }),
-  z.object({ kind: z.literal("again"), call: name }),
-  z.object({ kind: z.literal("probe"), call: name, at, tried: z.boolean() }),
-  z.object({ kind: z.literal("hold"), to: name.nullable() }),
-  z.object({ kind: z.literal("toolBack"), call: name }),
-  z.object({ kind: z.literal("tell"), call: name }),
-  z.object({ kind: z.literal("cancel") }),
-  z.object({ kind: z.literal("takeover"), from: name, takeovers: z.int().nonnegative() }),
+  z.looseObject({ kind: z.literal("retry"), at, outage: outage.exactOptional() }),
+  z.looseObject({ kind: z.literal("compact") }),
+  z.looseObject({ kind: z.literal("nudge"), say: z.string() }),
+  z.looseObject({ kind: z.literal("stop"), failure, say: z.string() }),
+  z.looseObject({ kind: z.literal("abort"), failure, next: z.enum(["end", "leave"]).exactOptional() }),
+  z.looseObject({ kind: z.literal("compensate") }),
+  z.looseObject({ kind: z.literal("undo"), call: name }),
+  z.looseObject({ kind: z.literal("restart"), say: z.string() }),
+  z.looseObject({ kind: z.literal("again"), call: name }),
+  z.looseObject({ kind: z.literal("probe"), call: name, at, tried: z.boolean() }),
+  z.looseObject({ kind: z.literal("hold"), to: name.nullable() }),
+  z.looseObject({ kind: z.literal("toolBack"), call: name }),
+  z.looseObject({ kind: z.literal("tell"), call: name }),
+  z.looseObject({ kind: z.literal("cancel") }),
+  z.looseObject({ kind: z.literal("takeover"), from: name, takeovers: z.int().nonnegative() }),
 ]);
 
-export const crackSignalled: z.ZodType<EventOf<"CrackSignalled">> = z.object({
+export const crackSignalled: z.ZodType<EventOf<"CrackSignalled">> = z.looseObject({
   kind: z.literal("CrackSignalled"),
   at,
   crack: z.enum(["runaway", "oscillation", "prematureStop"]),

@@ -8,13 +8,13 @@ import { failure } from "./schema-recovery.ts";
 const count = z.int().nonnegative();
 const name = z.string().min(1);
 
-export const failedFrom: z.ZodType<FailedFrom> = z.object({
+export const failedFrom: z.ZodType<FailedFrom> = z.looseObject({
   phase: z.custom<Phase>((value) => PHASE_NAMES.includes(value as Phase)),
   started: z.array(name),
 });
 
-export const redriven: z.ZodType<Redriven> = z.object({ times: z.int().positive(), id: name });
+export const redriven: z.ZodType<Redriven> = z.looseObject({ times: z.int().positive(), id: name });
 
-export const runRedriven: z.ZodType<EventOf<"RunRedriven">> = z.object({
+export const runRedriven: z.ZodType<EventOf<"RunRedriven">> = z.looseObject({
   ...{ kind: z.literal("RunRedriven"), at: count, id: name, by: name, why: z.string(), failure },
 });

@@ -8,13 +8,13 @@ const name = z.string().min(1);
 
 export const ending: z.ZodType<State["ending"]> = z
   .discriminatedUnion("kind", [
-    z.object({ kind: z.literal("failed"), failure, next: z.enum(["end", "leave"]).exactOptional() }),
-    z.object({ kind: z.literal("cancelled") }),
+    z.looseObject({ kind: z.literal("failed"), failure, next: z.enum(["end", "leave"]).exactOptional() }),
+    z.looseObject({ kind: z.literal("cancelled") }),
   ])
   .nullable();
 
-export const undo: z.ZodType<readonly Undoable[]> = z.array(z.object({ call: name, key: name, from: at.nullable() }));
+export const undo: z.ZodType<readonly Undoable[]> = z.array(z.looseObject({ call: name, key: name, from: at.nullable() }));
 
-export const saga = z.object({ left: z.array(name) });
+export const saga = z.looseObject({ left: z.array(name) });
 
-export const compensate = z.object({ next: z.enum(["cancel", "restart"]), by: z.string() });
+export const compensate = z.looseObject({ next: z.enum(["cancel", "restart"]), by: z.string() });

@@ -14,7 +14,7 @@ export interface SealedRef {
   readonly bytes: number;
 }
 
-export const sealedRef: z.ZodType<SealedRef> = z.object({
+export const sealedRef: z.ZodType<SealedRef> = z.looseObject({
   from: count,
   to: count,
   key: z.string().min(1),

@@ -4,14 +4,14 @@ import type { Upgrades } from "../core/state.ts";
 
 const version = z.string().min(1);
 
-export const upgrades: z.ZodType<Upgrades> = z.object({
+export const upgrades: z.ZodType<Upgrades> = z.looseObject({
   policy: z.enum(["follow", "pin"]),
   asked: z.int().nonnegative(),
   lack: z
     .discriminatedUnion("kind", [
-      z.object({ kind: z.literal("agent"), why: z.string() }),
-      z.object({ kind: z.literal("upgrade"), to: version }),
+      z.looseObject({ kind: z.literal("agent"), why: z.string() }),
+      z.looseObject({ kind: z.literal("upgrade"), to: version }),
     ])
     .nullable(),
-  accepted: z.object({ to: version, by: z.string() }).nullable(),
+  accepted: z.looseObject({ to: version, by: z.string() }).nullable(),
 });

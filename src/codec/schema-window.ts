@@ -5,15 +5,15 @@ import type { EventOf } from "../core/event.ts";
 const count = z.int().nonnegative();
 const name = z.string().min(1);
 
-export const window: z.ZodType<EventOf<"Compacted">["window"]> = z.object({ from: count, lead: z.array(name) });
+export const window: z.ZodType<EventOf<"Compacted">["window"]> = z.looseObject({ from: count, lead: z.array(name) });
 
-export const compacted: z.ZodType<EventOf<"Compacted">> = z.object({
+export const compacted: z.ZodType<EventOf<"Compacted">> = z.looseObject({
   kind: z.literal("Compacted"),
   at: count,
   summary: name,
   tokens: count,
   window,
-  replaced: z.object({ from: name, to: name, messages: count, digest: z.string().regex(/^[0-9a-f]{64}$/) }),
+  replaced: z.looseObject({ from: name, to: name, messages: count, digest: z.string().regex(/^[0-9a-f]{64}$/) }),
   why: z.string(),
 });
 

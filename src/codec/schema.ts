@@ -38,32 +38,32 @@ const onUnknown = z.enum(["ask", "tell", "fail", "compensate"]);
 export const phase = z.custom<Phase>((value) => PHASE_NAMES.includes(value as Phase));
 
 export const value: z.ZodType<Value> = z.discriminatedUnion("kind", [
-  z.object({ kind: z.literal("inline"), json }),
-  z.object({ kind: z.literal("blob"), sha256: sha, bytes: count, head: z.string(), tail: z.string() }),
+  z.looseObject({ kind: z.literal("inline"), json }),
+  z.looseObject({ kind: z.literal("blob"), sha256: sha, bytes: count, head: z.string(), tail: z.string() }),
 ]);
 
-const textPart = z.object({ kind: z.literal("text"), text: z.string() });
-const reasoningPart = z.object({ kind: z.literal("reasoning"), text: z.string(), provider: json });
-const callPart = z.object({ kind: z.literal("call"), tool: z.string(), args: value, provider: json });
+const textPart = z.looseObject({ kind: z.literal("text"), text: z.string() });
+const reasoningPart = z.looseObject({ kind: z.literal("reasoning"), text: z.string(), provider: json });
+const callPart = z.looseObject({ kind: z.literal("call"), tool: z.string(), args: value, provider: json });
 
 const part: z.ZodType<Part> = z.discriminatedUnion("kind", [
   textPart,
   reasoningPart,
   callPart.extend({ call: name }),
-  z.object({
+  z.looseObject({
     kind: z.literal("result"),
     call: name,
     tool: z.string(),
     outcome: z.enum(["succeeded", "failed", "unknown"]),
     value,
     edited: value.nullable(),
-    under: z.object({ key: name, argsDigest: sha }).exactOptional(),
+    under: z.looseObject({ key: name, argsDigest: sha }).exactOptional(),
   }),
 ]);
 
 const replyPart: z.ZodType<ReplyPart> = z.discriminatedUnion("kind", [textPart, reasoningPart, callPart]);
 
-export const message: z.ZodType<Message> = z.object({
+export const message: z.ZodType<Message> = z.looseObject({
   id: name,
   at,
   source: name,
@@ -73,14 +73,14 @@ export const message: z.ZodType<Message> = z.object({
   crowded,
 });
 
-const answer: z.ZodType<Answer> = z.object({
+const answer: z.ZodType<Answer> = z.looseObject({
   as: z.enum(["succeeded", "failed", "retry", "compensate"]),
   value: value.nullable(),
   by: z.string(),
   note: z.string().nullable(),
 });
 
-const decision: z.ZodType<Decision> = z.object({
+const decision: z.ZodType<Decision> = z.looseObject({
   as: z.enum(["approve", "deny", "edit"]),
   more: grant.exactOptional(),
   args: value.nullable(),
@@ -89,13 +89,13 @@ const decision: z.ZodType<Decision> = z.object({
 });
 
 export const messageBody: z.ZodType<MessageBody> = z.discriminatedUnion("kind", [
-  z.object({ kind: z.literal("decision"), gate: name, decision }),
-  z.object({ kind: z.literal("child"), child: name, status: z.enum(["completed", "failed", "cancelled"]), value }),
-  z.object({ kind: z.literal("reconcile"), call: name, asked: count, answer }),
-  z.object({ kind: z.literal("upgrade"), asked: count, to: name, by: z.string() }),
+  z.looseObject({ kind: z.literal("decision"), gate: name, decision }),
+  z.looseObject({ kind: z.literal("child"), child: name, status: z.enum(["completed", "failed", "cancelled"]), value }),
+  z.looseObject({ kind: z.literal("reconcile"), call: name, asked: count, answer }),
+  z.looseObject({ kind: z.literal("upgrade"), asked: count, to: name, by: z.string() }),
   assigned.extend({ kind: z.literal("assign") }),
   compensate.extend({ kind: z.literal("compensate") }),
-  z.object({ kind: z.literal("user"), text: z.string(), by: name }),
+  z.looseObject({ kind: z.literal("user"), text: z.string(), by: name }),
 ]);
 
 const intentShape = {
@@ -106,8 +106,8 @@ const intentShape = {
 };
 
 const kinds: { readonly [K in EventKind]: z.ZodType<EventOf<K>> } = {
-  RunStarted: z.object({ kind: z.literal("RunStarted"), at, agentVersion: z.string() }),
-  AgentChanged: z.object({
+  RunStarted: z.looseObject({ kind: z.literal("RunStarted"), at, agentVersion: z.string() }),
+  AgentChanged: z.looseObject({
     kind: z.literal("AgentChanged"),
     at,
     from: z.string(),
@@ -115,19 +115,19 @@ const kinds: { readonly [K in EventKind]: z.ZodType<EventOf<K>> } = {
     by: z.string().exactOptional(),
     price: price.exactOptional(),
   }),
-  ModelCallCompleted: z.object({
+  ModelCallCompleted: z.looseObject({
     ...{ kind: z.literal("ModelCallCompleted"), at, model: name, parts: z.array(replyPart), finish: z.string() },
     ...{ tokensIn: count, tokensOut: count, tookMs: count, crowded },
-    request: z.object({ instructions: z.string(), tools: z.array(z.string()), messages: z.string() }).exactOptional(),
+    request: z.looseObject({ instructions: z.string(), tools: z.array(z.string()), messages: z.string() }).exactOptional(),
   }),
-  ModelCallLost: z.object({
+  ModelCallLost: z.looseObject({
     ...{ kind: z.literal("ModelCallLost"), at, calls: count, why: z.string() },
     closing: z.literal(true).exactOptional(),
   }),
-  BudgetDebited: z.object({ kind: z.literal("BudgetDebited"), at, debit, for: z.string() }),
+  BudgetDebited: z.looseObject({ kind: z.literal("BudgetDebited"), at, debit, for: z.string() }),
   Compacted: compacted,
-  ToolIntended: z.object({ kind: z.literal("ToolIntended"), at, call: name, ...intentShape }),
-  ApprovalRequested: z.object({
+  ToolIntended: z.looseObject({ kind: z.literal("ToolIntended"), at, call: name, ...intentShape }),
+  ApprovalRequested: z.looseObject({
     kind: z.literal("ApprovalRequested"),
     at,
     gate: name,
@@ -137,9 +137,9 @@ const kinds: { readonly [K in EventKind]: z.ZodType<EventOf<K>> } = {
     reason: z.string(),
     expiresAt: at,
     again: count.exactOptional(),
-    budget: z.object(asksFor).exactOptional(),
+    budget: z.looseObject(asksFor).exactOptional(),
   }),
-  HumanApprovalReceived: z.object({
+  HumanApprovalReceived: z.looseObject({
     kind: z.literal("HumanApprovalReceived"),
     at,
     gate: name,
@@ -147,8 +147,8 @@ const kinds: { readonly [K in EventKind]: z.ZodType<EventOf<K>> } = {
     decision,
   }),
   DecisionIgnored: decisionIgnored,
-  ToolInvoked: z.object({ kind: z.literal("ToolInvoked"), at, call: name, epoch: count }),
-  ToolResultRecorded: z.object({
+  ToolInvoked: z.looseObject({ kind: z.literal("ToolInvoked"), at, call: name, epoch: count }),
+  ToolResultRecorded: z.looseObject({
     kind: z.literal("ToolResultRecorded"),
     at,
     call: name,
@@ -157,8 +157,8 @@ const kinds: { readonly [K in EventKind]: z.ZodType<EventOf<K>> } = {
     externalId: z.string().nullable(),
     evidence: z.string(),
   }),
-  ToolCompensated: z.object({ kind: z.literal("ToolCompensated"), at, call: name, value, evidence: z.string() }),
-  ToolOutcomeUnknown: z.object({
+  ToolCompensated: z.looseObject({ kind: z.literal("ToolCompensated"), at, call: name, value, evidence: z.string() }),
+  ToolOutcomeUnknown: z.looseObject({
     kind: z.literal("ToolOutcomeUnknown"),
     at,
     call: name,
@@ -167,41 +167,41 @@ const kinds: { readonly [K in EventKind]: z.ZodType<EventOf<K>> } = {
     toolGone: z.boolean().exactOptional(),
     otherwise: onUnknown.exactOptional(),
   }),
-  ToolResultReconciled: z.object({
+  ToolResultReconciled: z.looseObject({
     ...{ kind: z.literal("ToolResultReconciled"), at, call: name, answer },
     evidence: z.string().exactOptional(),
     externalId: z.string().exactOptional(),
   }),
   MessageAbsorbed: z.discriminatedUnion("stage", [
-    z.object({
+    z.looseObject({
       kind: z.literal("MessageAbsorbed"),
       at,
       stage: z.literal("taken"),
       message: name,
       body: messageBody,
     }),
-    z.object({ kind: z.literal("MessageAbsorbed"), at, stage: z.literal("cleared"), message: name }),
+    z.looseObject({ kind: z.literal("MessageAbsorbed"), at, stage: z.literal("cleared"), message: name }),
   ]),
-  ChildStarted: z.object({ kind: z.literal("ChildStarted"), at, child: name }),
-  RunPaused: z.object({ kind: z.literal("RunPaused"), at }),
-  RunResumed: z.object({ kind: z.literal("RunResumed"), at }),
-  CheckFailed: z.object({ kind: z.literal("CheckFailed"), at, check: z.string(), why: z.string() }),
+  ChildStarted: z.looseObject({ kind: z.literal("ChildStarted"), at, child: name }),
+  RunPaused: z.looseObject({ kind: z.literal("RunPaused"), at }),
+  RunResumed: z.looseObject({ kind: z.literal("RunResumed"), at }),
+  CheckFailed: z.looseObject({ kind: z.literal("CheckFailed"), at, check: z.string(), why: z.string() }),
   CrackSignalled: crackSignalled,
-  RecoveryDecided: z.object({ kind: z.literal("RecoveryDecided"), at, rule: name, why: z.string(), action }),
+  RecoveryDecided: z.looseObject({ kind: z.literal("RecoveryDecided"), at, rule: name, why: z.string(), action }),
   RunEnded: z.discriminatedUnion("status", [
-    z.object({ kind: z.literal("RunEnded"), at, status: z.literal("completed"), result: value }),
-    z.object({
+    z.looseObject({ kind: z.literal("RunEnded"), at, status: z.literal("completed"), result: value }),
+    z.looseObject({
       ...{ kind: z.literal("RunEnded"), at, status: z.literal("failed"), failure },
       from: failedFrom.exactOptional(),
     }),
-    z.object({ kind: z.literal("RunEnded"), at, status: z.literal("cancelled") }),
+    z.looseObject({ kind: z.literal("RunEnded"), at, status: z.literal("cancelled") }),
   ]),
   RunRedriven: runRedriven,
 };
 
 const event = z.discriminatedUnion("kind", Object.values(kinds) as never) as z.ZodType<Event>;
 
-export const commitRecord: z.ZodType<CommitRecord> = z.object({ version: count, epoch: count, events: z.array(event) });
+export const commitRecord: z.ZodType<CommitRecord> = z.looseObject({ version: count, epoch: count, events: z.array(event) });
 export const commitRecords: z.ZodType<readonly CommitRecord[]> = z.array(commitRecord);
 
 const gate = {
@@ -213,12 +213,12 @@ const gate = {
   decision: decision.nullable(),
 };
 
-const openCall: z.ZodType<OpenCall> = z.object({
+const openCall: z.ZodType<OpenCall> = z.looseObject({
   call: name,
   tool: z.string(),
   status: z.enum(["proposed", "gated", "permitted", "started", "unknown"]),
-  intent: z.object(intentShape).nullable(),
-  gate: z.object(gate).nullable(),
+  intent: z.looseObject(intentShape).nullable(),
+  gate: z.looseObject(gate).nullable(),
   edited: value.nullable(),
   releasedBy: count.nullable(),
   tries: count,
@@ -232,7 +232,7 @@ const openCall: z.ZodType<OpenCall> = z.object({
   otherwise: onUnknown.exactOptional(),
 });
 
-export const retention: z.ZodType<Retention> = z.object({
+export const retention: z.ZodType<Retention> = z.looseObject({
   hotMs: z.int().positive().nullable(),
   archive: z.enum(ARCHIVE_TIERS).nullable(),
 });
@@ -252,7 +252,7 @@ export type StoredState = Omit<State, "messages"> & {
 
 export const messages: z.ZodType<readonly Message[]> = z.array(message);
 
-export const storedState: z.ZodType<StoredState> = z.object({
+export const storedState: z.ZodType<StoredState> = z.looseObject({
   run: name,
   born: name,
   agent: name,
@@ -292,8 +292,8 @@ export const storedState: z.ZodType<StoredState> = z.object({
   assigned: assigned.exactOptional(),
   ignoredDecision: ignoredDecision.exactOptional(),
   window: window.exactOptional(),
-  manifest: z.array(z.object({ sha256: sha, count, bytes: count })),
+  manifest: z.array(z.looseObject({ sha256: sha, count, bytes: count })),
   tail: messages,
 });
 
-export const snapshotPointer: z.ZodType<SnapshotPointer> = z.object({ version: count, key: name, digest: sha });
+export const snapshotPointer: z.ZodType<SnapshotPointer> = z.looseObject({ version: count, key: name, digest: sha });

@@ -4,6 +4,7 @@
  */
 import * as z from "zod";
 import type { CommitRecord } from "../core/event.ts";
+import { LEVEL, LOWEST_LEVEL } from "../core/levels.ts";
 import { SIZES } from "./limits.ts";
 import { isTerminal } from "../core/phases.ts";
 import { FORMAT, type SnapshotPointer } from "../protocol/row.ts";
@@ -25,6 +26,8 @@ export const NOTHING_SEALED: Seal = { sealed: null, unsealed: 0 };
 
 export interface Snapshot extends Seal {
   readonly version: number;
+  /** What a process must know to read it (`core/levels.ts`); absent: the lowest level. */
+  readonly level?: number;
   readonly previous: SnapshotPointer | null;
   /** What was committed since the previous snapshot, this version included. */
   readonly commits: readonly CommitRecord[];
@@ -47,9 +50,10 @@ export class StateTooLarge extends Error {
 
 const SNAPSHOT_BYTES_MAX = 64 * 1024 * 1024;
 
-const document = z.object({
+const document = z.looseObject({
   format: z.literal(FORMAT),
   version: z.int().nonnegative(),
+  level: z.int().nonnegative().exactOptional(),
   previous: snapshotPointer.nullable(),
   sealed: sealedRef.nullable(),
   unsealed: z.int().nonnegative(),
@@ -59,12 +63,13 @@ const document = z.object({
 
 export function encodeSnapshot(of: {
   version: number;
+  level?: number;
   previous: SnapshotPointer | null;
   seal: Seal;
   commits: readonly CommitRecord[];
   state: State;
 }): EncodedSnapshot {
-  const { version, previous, commits } = of;
+  const { version, level = LOWEST_LEVEL, previous, commits } = of;
   const { sealed, unsealed } = of.seal;
   const { state, segments } = storedForm(of.state);
   const size = Buffer.byteLength(canonical(state), "utf8");
@@ -73,7 +78,8 @@ export function encodeSnapshot(of: {
   if (size > SIZES.stateBytesMax && !isEnding) {
     throw new StateTooLarge(`the state has ${size} bytes, ${SIZES.stateBytesMax} are allowed`);
   }
-  const text = canonical({ format: FORMAT, version, previous, sealed, unsealed, commits, state });
+  const told = level > LOWEST_LEVEL ? { level } : {};
+  const text = canonical({ format: FORMAT, ...told, version, previous, sealed, unsealed, commits, state });
   return { digest: sha256(text), bytes: compress(text), segments };
 }
 
@@ -94,8 +100,9 @@ export function decodeSnapshot(pointer: SnapshotPointer, bytes: Uint8Array): Sna
   const raw: unknown = JSON.parse(text);
   assertFormat((raw as { format?: unknown }).format, `snapshot ${pointer.key}`);
   const found = document.safeParse(raw);
-  if (!found.success) throw new Unreadable(`snapshot ${pointer.key}: ${z.prettifyError(found.error)}`);
-  return found.data;
+  if (found.success) return found.data;
+  assertLevel((raw as { level?: unknown }).level, `snapshot ${pointer.key}`);
+  throw new Unreadable(`snapshot ${pointer.key}: ${z.prettifyError(found.error)}`);
 }
 
 /** The state with its transcript whole again. `segmentOf` gives the members of each sealed stretch. */
@@ -113,6 +120,15 @@ export function assertFormat(format: unknown, what: string): void {
   throw new Unreadable(
     `${what} has format ${String(format)}, this cairn reads format ${FORMAT}: use the version that wrote it`,
     "UnknownFormat",
+  );
+}
+
+/** What is of a level that this code knows is damaged where it cannot be read; anything else is newer. */
+function assertLevel(level: unknown, what: string): void {
+  if (typeof level !== "number" || level <= LEVEL) return;
+  throw new Unreadable(
+    `${what} has level ${level}, this cairn reads level ${LEVEL}: use the version that wrote it`,
+    "UnknownLevel",
   );
 }
 

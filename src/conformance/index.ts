@@ -7,6 +7,7 @@ import { commitCases, endCases } from "./commits.ts";
 import { messageCases, requestCases } from "./messages.ts";
 import type { Case } from "./case.ts";
 import { damageCases } from "./damage.ts";
+import { levelCases } from "./levels.ts";
 import { keyCases } from "./keys.ts";
 import { redriveCases } from "./redrive.ts";
 import { forgetCases, removalCases } from "./removal.ts";
@@ -18,6 +19,7 @@ export const runTableCases: readonly Case<RunTableWorld>[] = [
   ...[...createCases, ...claimCases, ...commitCases, ...endCases],
   ...[...messageCases, ...requestCases, ...parkCases, ...handOverCases, ...listCases],
   ...[...turnCases, ...removalCases, ...forgetCases, ...damageCases, ...keyCases, ...redriveCases],
+  ...levelCases,
 ];
 export { chainCases, type ChainWorld } from "./chain.ts";
 export { objectStoreCases, type ObjectStoreWorld } from "./object-store.ts";

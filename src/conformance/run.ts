@@ -1,5 +1,6 @@
 /** What the cases of RunTable share: one run in a tenant of its own, and complete requests that a case changes. */
 import { NOTHING_SPENT } from "../core/budget.ts";
+import { LEVEL } from "../core/levels.ts";
 import type { HandOver } from "../protocol/row-hand-over.ts";
 import type { Commit, Creation, Of, Park, Request, Row } from "../protocol/row.ts";
 import type { Claim } from "../protocol/row-claim.ts";
@@ -12,6 +13,9 @@ export interface RunTableWorld {
   readonly tenant: string;
   /** Stores another format in that row, past the port: what a newer version of cairn would have written. */
   readonly setFormat: (run: string, format: number) => Promise<void>;
+  /** Adds a field that no version of this code knows to that row, past the port; and whether the row still has it. */
+  readonly addField: (run: string) => Promise<void>;
+  readonly hasField: (run: string) => Promise<boolean>;
   /** Damages that row, past the port, so that it cannot be decoded any more. */
   readonly damage: (run: string) => Promise<void>;
   /** Removes rows whose time is over at `now` as the world does by itself; here it must have happened on return. */
@@ -42,7 +46,7 @@ export function subject({ table, tenant }: Pick<RunTableWorld, "table" | "tenant
     const { epoch = 0, retry = 0, ...rest } = change;
     const chain = change.chain ?? 1;
     const entry = { execution: execution(chain), epoch, retry };
-    return { ...of, chain, entry, owner: "owner", leaseUntil: NOW + LEASE_MS, ...rest };
+    return { ...of, chain, entry, owner: "owner", leaseUntil: NOW + LEASE_MS, level: LEVEL, ...rest };
   };
   /** A commit that keeps the lease, under the epoch and after the version of `row`, unless told. */
   const commit = (row: Row, change: Partial<Commit> = {}): Commit => ({

@@ -33,8 +33,15 @@ export interface Budget extends Limits {
 
 export const NOTHING_SPENT: Spent = { tokensIn: 0, tokensOut: 0, microUsd: 0, beats: 0, toolCalls: 0 };
 
+const COUNTED = ["tokensIn", "tokensOut", "microUsd", "beats", "toolCalls", "wallMs"] as const;
+
+/** What is counted, limited or not. What a later version of cairn counts besides is not added up by this one. */
+export const metersOf = (amounts: Partial<Spent>): readonly (readonly [string, number])[] =>
+  COUNTED.flatMap((meter) => (amounts[meter] === undefined ? [] : [[meter, amounts[meter]] as const]));
+
 export function add(spent: Spent, debit: Partial<Spent>): Spent {
   return {
+    ...spent,
     tokensIn: spent.tokensIn + (debit.tokensIn ?? 0),
     tokensOut: spent.tokensOut + (debit.tokensOut ?? 0),
     microUsd: spent.microUsd + (debit.microUsd ?? 0),
@@ -48,5 +55,5 @@ export function add(spent: Spent, debit: Partial<Spent>): Spent {
 
 export function addGrant(one: Grant, other: Grant): Grant {
   const sums = METERS.map((meter) => [meter, (one[meter] ?? 0) + (other[meter] ?? 0)] as const);
-  return Object.fromEntries(sums.filter(([, sum]) => sum > 0));
+  return { ...one, ...Object.fromEntries(sums.filter(([, sum]) => sum > 0)) };
 }

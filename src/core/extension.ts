@@ -22,10 +22,10 @@ export const gateNamed = (state: State, call: string): Gate | null =>
 
 export function askedForMore(state: State, event: EventOf<"ApprovalRequested">): State {
   const { gate, planHash, argsHash, reason, expiresAt, budget } = event;
-  const { asked, granted, gate: open } = extensionOf(state);
+  const { gate: open, ...extension } = extensionOf(state);
   ensure(budget !== undefined && open === null, "the budget is asked about once at a time");
   const asks = { gate, planHash, argsHash, reason, expiresAt, decision: null, ...budget };
-  return afterCalls({ ...state, retryAt: null, extension: { asked: asked + 1, granted, gate: asks } });
+  return afterCalls({ ...state, retryAt: null, extension: { ...extension, asked: extension.asked + 1, gate: asks } });
 }
 
 /** The run goes on where it was; one that got nothing finds its budget as it was, unless its end is decided besides. */

@@ -70,15 +70,15 @@ export function answered(state: State, body: Exclude<MessageBody, { readonly kin
         (each) => ({ ...each, gate: each.gate && { ...each.gate, decision: body.decision } }),
       );
     case "compensate": {
-      const { next, by } = body;
+      const { kind: _, ...compensate } = body;
       // Whoever cancelled it and wanted it undone first was told so: a wish to begin again takes nothing of that back.
-      return state.compensate?.next === "cancel" ? state : { ...state, compensate: { next, by } };
+      return state.compensate?.next === "cancel" ? state : { ...state, compensate };
     }
     case "upgrade":
       return accepted(state, body);
     case "assign": {
-      const { asked, to, by } = body;
-      return asked > (state.assigned?.asked ?? 0) ? { ...state, assigned: { asked, to, by } } : state;
+      const { kind: _, ...assigned } = body;
+      return assigned.asked > (state.assigned?.asked ?? 0) ? { ...state, assigned } : state;
     }
     case "child":
       return { ...state, children: state.children.filter((child) => child !== body.child) };
@@ -146,7 +146,7 @@ function undone(
     ...state,
     open: state.open.filter((each) => each.call !== call),
     undo: (state.undo ?? []).filter((each) => each.call !== undoes),
-    saga: { left: [...(state.saga?.left ?? []), ...(isUndone ? [] : [undoes])] },
+    saga: { ...state.saga, left: [...(state.saga?.left ?? []), ...(isUndone ? [] : [undoes])] },
     messages: [...state.messages, message(state, at, "cairn", "user", [said])],
   });
 }

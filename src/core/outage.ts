@@ -92,10 +92,12 @@ const endOf = ({ outage }: State, outageMaxMs: number, now: number): number => (
 
 /** The outage with one more call that failed. Its next try goes to the same model. */
 function failedOnce({ outage }: State, { afterMs, asked }: RetryTerms, now: number): Outage {
+  const { notBefore: _until, model: _model, alarmed: _alarmed, ...rest } = outage ?? {};
   const since = outage?.since ?? now;
   const asksFor = Math.max(outage?.notBefore ?? 0, afterMs === null ? 0 : now + afterMs);
   const isLong = outage?.alarmed === true || now - since >= BOUNDS.outageAlarmMs;
   return {
+    ...rest,
     since,
     tries: (outage?.tries ?? 0) + 1,
     ...(asksFor > now ? { notBefore: asksFor } : {}),

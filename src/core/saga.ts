@@ -41,7 +41,7 @@ export function compensating(state: State, at: number): State {
     ...state,
     ...lackingNothing(state),
     ...(extension === undefined ? {} : { extension: { ...extension, gate: null } }),
-    ...{ pausedFrom: null, retryAt: null, saga: { left: [] } },
+    ...{ pausedFrom: null, retryAt: null, saga: { ...state.saga, left: [] } },
   };
   const settled = others.reduce((next, { call, status }) => {
     const outcome = status === "unknown" ? "unknown" : "failed";

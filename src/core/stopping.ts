@@ -32,8 +32,8 @@ const withReply = (state: State, event: EventOf<"ModelCallCompleted">): State =>
   messages: [...state.messages, replyMessage(state, event)],
 });
 
-function withWords({ code, message: why }: Failure, said: string): Failure {
+function withWords(failure: Failure, said: string): Failure {
   const max = BOUNDS.lastWordsCharactersMax;
   const shown = said.length > max ? `${said.slice(0, max).toWellFormed()} …` : said;
-  return { code, message: `${why}. Its last words: ${shown}` };
+  return { ...failure, message: `${failure.message}. Its last words: ${shown}` };
 }

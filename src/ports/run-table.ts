@@ -6,9 +6,11 @@
  * - `ambiguous` means that nobody knows whether the write happened (a timeout, a 5xx, throttling). Only
  *   `runner/certain.ts` handles it. A world whose writes cannot be ambiguous never returns it.
  * - Reads are consistent. A row past its expiry is absent for every operation, deleted or not.
- * - A row of a format that this code does not know is `unreadable`: nothing touches it.
+ * - A row of a format above the one that this code knows is `newer` for every operation, and nothing touches it; of one
+ *   below it is `unreadable`. A row of a level above that of a claim is `newer` for that claim. The other operations change
+ *   only what every level of a format has, and keep every field that they do not know.
  * - A damaged row is one that cannot be decoded. Every operation on its run answers `unreadable`, whichever incarnation it
- *   names; `read` rejects with `RowDamaged` (`codec/row.ts`); pages name it and go on. No operation takes it for
+ *   names; `read` rejects with `RowDamaged` (`codec/row.ts`), or with `RowNewer` where a newer version wrote it; pages name it and go on. No operation takes it for
  *   expired; the store's own time to live may remove it where that still tells which incarnation it was.
  * - Whenever a row is removed, by expiry, by `purge` or by `create` over an expired one, the world tells that its
  *   incarnation is to be cleaned up (`cleanUp` of `protocol/chain.ts`): at least once, perhaps late, never before the
@@ -69,7 +71,7 @@ export type CreateOutcome =
   | Changed<"exists">
   | Changed<"conflict">
   | Ended
-  | Extract<Refused, { readonly kind: "unreadable" }>
+  | Exclude<Refused, { readonly kind: "missing" }>
   | Ambiguous;
 export type DeliverOutcome =
   | Changed<"delivered">

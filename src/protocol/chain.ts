@@ -21,6 +21,8 @@ export type Route = "beat" | "wait" | "park" | "renew" | "done" | "failed" | "su
 export interface Reply extends Payload {
   readonly route: Route;
   readonly seconds: number;
+  /** This process is too old for the run: the next beat is for whichever version is deployed by then. */
+  readonly behind?: true;
 }
 
 /** One attempt of an entry, as the chain's context tells it; the retry number is read anew at each attempt. */

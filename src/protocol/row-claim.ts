@@ -2,7 +2,8 @@
  * Claiming a run: the one way in which an invocation gets hold of it, and the one place where a death is counted.
  */
 import { type Entry, sameEntry, sameGroup } from "./entry.ts";
-import { type Changed, type Of, type Refused, type Row, hasEnded } from "./row.ts";
+import { levelIn } from "../core/levels.ts";
+import { type Changed, type Of, type Refused, type Row, hasEnded, newerLevel } from "./row.ts";
 
 export interface Claim extends Of {
   readonly chain: number;
@@ -12,6 +13,8 @@ export interface Claim extends Of {
   /** A random name of this invocation. */
   readonly owner: string;
   readonly leaseUntil: number;
+  /** What this process knows (`core/levels.ts`); absent: the lowest level. */
+  readonly level?: number;
 }
 
 /** `overtook`: the owner that had not released the run, or null. */
@@ -24,8 +27,11 @@ export type ClaimOutcome =
 /**
  * Schedule 1: attempt 0 of a beat is frozen before its claim; attempt 1 does the beat and releases; 0 thaws. It is
  * refused: the epoch in its payload is over, and its retry is not above the one that claimed its entry.
+ *
+ * Schedule 102: a process that is behind neither goes on with a run nor takes it for superseded, nor tells its end.
  */
 export function claimed(row: Row, claim: Claim): ClaimOutcome {
+  if (levelIn(row) > levelIn(claim)) return newerLevel(row, levelIn(claim));
   if (hasEnded(row)) return { kind: "terminal", row };
   const { entry } = claim;
   const next = row.epoch === entry.epoch;

@@ -18,6 +18,8 @@ export interface Redrive extends Of {
   readonly version: number;
   readonly note: RedriveNote;
   readonly deadline: number;
+  /** Of the row that it makes: a redrive takes back when the run was to wake, and which store was away. */
+  readonly checksum?: string;
 }
 
 /** `late`: it has not failed, or not any more, or not in the epoch that was judged. */
@@ -28,12 +30,14 @@ export type RedriveOutcome = Changed<"redriven"> | Changed<"late"> | Refused;
  * spent stay: nobody acts before what an earlier invocation sent has landed.
  */
 export function redriven(row: Row, redrive: Redrive): Exclude<RedriveOutcome, Refused> {
-  const { epoch, version, note, deadline, now } = redrive;
+  const { epoch, version, note, deadline, now, checksum } = redrive;
   if (row.status !== "failed" || row.epoch !== epoch || row.version !== version) return { kind: "late", row };
+  const { checksum: _, ...rest } = row;
   return {
     kind: "redriven",
     row: {
-      ...row,
+      ...rest,
+      ...(checksum === undefined ? {} : { checksum }),
       ...{ status: "running", statusSince: now, epoch: row.epoch + 1, chain: row.chain + 1, chainClaims: 0 },
       ...{ owner: null, leaseUntil: null, park: null, wakeAt: null, told: false, expiresAtSec: null, deadline },
       // What recovery had cost is no reason to end it again.

@@ -6,6 +6,7 @@
  */
 import type { Spent } from "../core/budget.ts";
 import { NOTHING_SPENT } from "../core/budget.ts";
+import { LOWEST_LEVEL, levelIn } from "../core/levels.ts";
 import type { Phase, Status } from "../core/phases.ts";
 import { type Entry, sameEntry } from "./entry.ts";
 import { type RedriveNote, recordsRedrive } from "./row-redrive.ts";
@@ -81,6 +82,10 @@ export interface Row extends Incarnation {
   readonly deadline: number;
   readonly spent: Spent;
   readonly expiresAtSec: number | null;
+  /** What a process must know to go on with the run (`core/levels.ts`); absent where every process does. */
+  readonly level?: number;
+  /** Of what only commits write (`codec/checksum.ts`); absent where none was written. */
+  readonly checksum?: string;
   /** Somebody redrove the run, and no invocation has recorded it yet; absent where nobody did. */
   readonly redrive?: RedriveNote;
 }
@@ -106,8 +111,32 @@ export interface Of extends Incarnation {
 }
 
 export type Changed<K extends string> = { readonly kind: K; readonly row: Row };
-/** `unreadable`: the row is damaged, or another version of cairn wrote it; `why` says which. */
-export type Refused = { readonly kind: "missing" } | { readonly kind: "unreadable"; readonly why: string };
+/** `unreadable`: the row is damaged; `why` says how. */
+export type Refused = { readonly kind: "missing" } | { readonly kind: "unreadable"; readonly why: string } | Newer;
+
+/** A newer version of cairn goes on with the run; `why` says what this one lacks. */
+export interface Newer {
+  readonly kind: "newer";
+  readonly why: string;
+  /** When the run last made something durable; null where the row is of a format that is not known. */
+  readonly since: number | null;
+}
+
+/** What the row of a newer version says of itself. */
+export const newerFormat = (format: number): Newer => ({
+  kind: "newer",
+  why: `it has format ${format}, and this version of cairn knows format ${FORMAT}`,
+  since: null,
+});
+
+export const newerLevel = (
+  { level = LOWEST_LEVEL, lastCheckpointAt }: Pick<Row, "level" | "lastCheckpointAt">,
+  known: number,
+): Newer => ({
+  kind: "newer",
+  why: `it has level ${level}, and this version of cairn knows level ${known}`,
+  since: lastCheckpointAt,
+});
 
 export interface Creation extends Incarnation {
   readonly parent: Incarnation | null;
@@ -118,6 +147,8 @@ export interface Creation extends Incarnation {
   readonly snapshot: SnapshotPointer;
   readonly now: number;
   readonly deadline: number;
+  /** Of the row that it makes. */
+  readonly checksum?: string;
 }
 
 export function created(creation: Creation): Row {
@@ -168,6 +199,7 @@ export const hasEnded = (row: Row): boolean =>
 /** What every condition says besides its own: the row exists, is mine, is not expired, and I know its format. */
 export function present(row: Row | null, of: Of): Row | Refused {
   if (row === null || row.born !== of.born || isExpired(row, of.now)) return { kind: "missing" };
+  if (row.format > FORMAT) return newerFormat(row.format);
   return row.format === FORMAT ? row : { kind: "unreadable", why: `it has format ${row.format}` };
 }
 
@@ -201,6 +233,10 @@ export interface Commit extends Of {
   readonly nextChain: boolean;
   /** An end that nobody waits for is told by its own commit, and the run's time to live starts; else null. */
   readonly expiresAtSec: number | null;
+  /** What a process must know to read what this commit writes, and what the row says before it; absent: as the row says. */
+  readonly level?: number;
+  /** Of the row that it makes. */
+  readonly checksum?: string;
   /** Only while nobody stirred the run since `stirsSeen` (schedules 12 and 13); every terminal commit. */
   readonly unlessStirred: boolean;
 }
@@ -212,7 +248,7 @@ export function committed(row: Row, commit: Commit): CommitOutcome {
   if (commit.unlessStirred && row.stirs !== commit.stirsSeen) return { kind: "stirred", row };
   const { now, agentVersion, journal, snapshot, spent, status, phase, stirsSeen, wakeAt, deadline, commitId } = commit;
   const { asks, will, storeOutage, lastCheckpointAt } = commit;
-  const { redrive, ...rest } = row;
+  const { redrive, checksum: _, ...rest } = row;
   return {
     kind: "committed",
     row: {
@@ -220,6 +256,8 @@ export function committed(row: Row, commit: Commit): CommitOutcome {
       ...(redrive === undefined || recordsRedrive(commit) ? {} : { redrive }),
       ...{ agentVersion, journal, snapshot, spent, status, phase, stirsSeen, wakeAt, deadline, commitId },
       ...{ asks, will, storeOutage, lastCheckpointAt },
+      ...(commit.checksum === undefined ? {} : { checksum: commit.checksum }),
+      ...(levelIn(commit) > LOWEST_LEVEL ? { level: levelIn(commit) } : {}),
       version: row.version + 1,
       claims: commit.release ? 0 : 1,
       deaths: commit.isProgress ? 0 : row.deaths,

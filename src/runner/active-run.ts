@@ -2,11 +2,14 @@
  * A run in the hands of one invocation: the committed row, the state with what was decided since, and the one way to make
  * that durable. Payload first, pointer last: a crash leaves an object that no row names, and never the other way round.
  */
-import { type Seal, encodeJournal } from "../codec/snapshot.ts";
 import { Unreadable } from "../codec/canonical.ts";
+import { checkedCommit } from "../codec/checksum.ts";
+import { RowNewer } from "../codec/row.ts";
+import { type Seal, type Snapshot, encodeJournal } from "../codec/snapshot.ts";
 import type { CommitRecord, Event } from "../core/event.ts";
 import type { Json } from "../core/json.ts";
 import { SIZES } from "../codec/limits.ts";
+import { levelIn, neededLevel } from "../core/levels.ts";
 import type { Value } from "../core/message.ts";
 import { type Command, type View, outstanding } from "../core/outstanding.ts";
 import { isTerminal } from "../core/phases.ts";
@@ -215,6 +218,7 @@ export class ActiveRun {
     this.isConditional = options.unlessStirred === true;
     const row = this.#row;
     const version = row.version + 1;
+    const level = Math.max(levelIn(row), neededLevel({ state: this.#state, events: this.#pending }));
     const added = this.hasPending ? [{ version, epoch: row.epoch, events: this.#pending }] : [];
     const commits = [...this.#journal, ...added];
     const journal = commits.length > 0 ? encodeJournal(commits) : null;
@@ -222,13 +226,15 @@ export class ActiveRun {
     if (!fits && options.storeOutage !== undefined) return "tooLarge";
     const checkpoint = commits.length > 0 && options.storeOutage === undefined && (options.release || !fits);
     const { snapshot, seal } = checkpoint
-      ? await this.#store(version, commits)
+      ? await this.#store({ version, level, commits })
       : { snapshot: row.snapshot, seal: this.#seal };
-    const request = commitRequest(this, options, { snapshot, journal: checkpoint ? null : journal });
+    const content = { snapshot, journal: checkpoint ? null : journal, level };
+    const request = checkedCommit(row, commitRequest(this, options, content));
     const outcome = await this.#send(request);
     if (outcome.kind === "missing") throw new Fenced("the run is gone");
     if (outcome.kind === "fenced") throw new Fenced(`epoch ${row.epoch} is over, epoch ${outcome.row.epoch} has it`);
     if (outcome.kind === "unreadable") throw new Unreadable(`run ${row.run}: ${outcome.why}`);
+    if (outcome.kind === "newer") throw new RowNewer(row.run, outcome);
     this.#row = outcome.row;
     this.isConditional = false;
     if (outcome.kind === "stirred") return "stirred";
@@ -273,10 +279,10 @@ export class ActiveRun {
     );
   }
 
-  #store(version: number, commits: readonly CommitRecord[]): ReturnType<typeof storeSnapshot> {
+  #store(of: Required<Pick<Snapshot, "version" | "level" | "commits">>): ReturnType<typeof storeSnapshot> {
     this.#puts += 1;
     return storeSnapshot(this.world, {
-      ...{ row: this.#row, seal: this.#seal, version, commits, state: this.#state, put: this.#puts },
+      ...{ ...of, row: this.#row, seal: this.#seal, state: this.#state, put: this.#puts },
       caches: this.#caches,
       leftMs: () => this.leftMs,
     });

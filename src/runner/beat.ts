@@ -3,10 +3,12 @@
  * There is no recovery mode: an invocation that finds a run in the middle of a beat does the very same.
  */
 import { Unreadable } from "../codec/canonical.ts";
+import { RowNewer } from "../codec/row.ts";
 import { StateTooLarge } from "../codec/snapshot.ts";
 import type { Attempt, Payload, Reply, Route, TaskResult } from "../protocol/chain.ts";
 import { TIMES } from "../protocol/limits.ts";
 import { waitsForCode } from "../core/outstanding.ts";
+import { LEVEL } from "../core/levels.ts";
 import { PHASES } from "../core/phases.ts";
 import { type Trouble, decideRecovery, tooManyDeaths } from "../core/recovery.ts";
 import { undoOwed } from "../core/saga.ts";
@@ -17,6 +19,7 @@ import { StoreUnreachable, type World } from "../ports/world.ts";
 import { ActiveRun, Fenced } from "./active-run.ts";
 import { recordRedrive } from "./after-redrive.ts";
 import { alarm } from "./alarm.ts";
+import { waitsForNewer } from "./behind.ts";
 import { certainly, patient } from "./certain.ts";
 import { commitDecided, tellEnd } from "./ending.ts";
 import { noteClaim } from "./facts.ts";
@@ -43,7 +46,7 @@ export async function beat(
   const { world } = runner;
   const { payload } = task;
   const since = world.clock.now();
-  const claimed = await claim(world, task, invocation);
+  const claimed = await claim(runner, task, invocation);
   switch (claimed.kind) {
     case "missing":
       return answer(payload, "superseded");
@@ -51,6 +54,8 @@ export async function beat(
       return superseded(payload, claimed.row);
     case "unreadable":
       return unreadable(world, payload, claimed.why);
+    case "newer":
+      return waitsForNewer(world, payload, claimed);
     case "terminal":
       return ended(world, payload, claimed.row);
     case "granted":
@@ -58,7 +63,7 @@ export async function beat(
   }
   let run: ActiveRun | null = null;
   try {
-    const loaded = await load(world.objects, claimed.row, runner.segments);
+    const loaded = await load(world.objects, claimed.row, runner.segments, runner.level);
     const { segments, commits } = runner;
     run = new ActiveRun({ world, invocation, loaded, segments, commits, since });
     // Without its agent a run may still end and be answered; before it meets the agent this is asked again.
@@ -87,6 +92,7 @@ async function lostTo(
 ): Promise<Answered> {
   const { world, payload, row, run } = of;
   if (error instanceof Fenced) return answer(payload, "superseded");
+  if (error instanceof RowNewer) return waitsForNewer(world, payload, error.refused);
   if (error instanceof Unreadable) return unreadable(world, payload, `${error.code}: ${error.message}`);
   // An end that is committed is only told again.
   if (!(error instanceof StoreUnreachable) || hasEnded(run?.row ?? row)) throw error;
@@ -107,7 +113,7 @@ function waits({ clock }: World, row: Row): Answered {
 }
 
 function claim(
-  world: World,
+  { world, level = LEVEL }: Runner,
   { payload, attempt }: { payload: Payload; attempt: Attempt },
   invocation: Invocation,
 ): Promise<ClaimOutcome> {
@@ -117,7 +123,7 @@ function claim(
   const { died = null, ...entry } = attempt;
   const { clock, random, limits, table } = world;
   return certainly<ClaimOutcome>(
-    () => table.claim({ run, born, chain, entry, died, owner, leaseUntil, now: clock.now() }),
+    () => table.claim({ run, born, chain, entry, died, owner, leaseUntil, level, now: clock.now() }),
     (row) => (row.owner === owner ? { kind: "granted", row, overtook: null } : null),
     patient({ clock, random, until: invocation.deadline - limits.drainMs }),
   );

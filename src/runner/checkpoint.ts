@@ -32,6 +32,7 @@ export async function storeSnapshot(
     readonly row: Row;
     readonly seal: Seal;
     readonly version: number;
+    readonly level: number;
     readonly commits: readonly CommitRecord[];
     readonly state: State;
     /** Counts the snapshots of this epoch (schedule 17). */
@@ -41,9 +42,9 @@ export async function storeSnapshot(
   },
 ): Promise<StoredSnapshot> {
   const { objects } = world;
-  const { row, version, commits, state, put, caches, leftMs } = of;
+  const { row, version, level, commits, state, put, caches, leftMs } = of;
   const { seal, object } = await nextSeal({ world, row, seal: of.seal, cache: caches.commits, leftMs });
-  const { digest, bytes, segments } = encodeSnapshot({ version, previous: row.snapshot, seal, commits, state });
+  const { digest, bytes, segments } = encodeSnapshot({ version, level, previous: row.snapshot, seal, commits, state });
   if (object !== null) await certainlyPut(() => objects.put(object.key, object.bytes));
   const unknown = segments.filter(({ ref }) => !caches.stored.has(ref.sha256));
   await putSegments(objects, row, unknown);

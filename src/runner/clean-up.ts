@@ -5,7 +5,7 @@
  * Schedule 19: the row expires, the same key starts the run again, then the old clean-up arrives. It deletes below the
  * prefix of its own `born` only, and the new run has another one.
  */
-import { RowDamaged } from "../codec/row.ts";
+import { RowUnreadable } from "../codec/row.ts";
 import type { Incarnation } from "../protocol/row.ts";
 import type { World } from "../ports/world.ts";
 import { findRow } from "./damage.ts";
@@ -31,5 +31,5 @@ export async function cleanUp(world: Cleaned, { run, born }: Incarnation): Promi
  */
 export async function isStored(world: Pick<World, "table">, { run, born }: Incarnation): Promise<boolean> {
   const found = await findRow(world, run, 0);
-  return found instanceof RowDamaged || found?.born === born;
+  return found instanceof RowUnreadable || found?.born === born;
 }

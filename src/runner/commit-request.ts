@@ -38,7 +38,7 @@ export const isCost = (event: Event): boolean =>
 export function commitRequest(
   run: ActiveRun,
   options: CommitOptions,
-  content: Pick<Commit, "snapshot" | "journal">,
+  content: Pick<Commit, "snapshot" | "journal" | "level">,
 ): Commit {
   const { row, state, world, now } = run;
   const { phase } = state;

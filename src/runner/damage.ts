@@ -1,5 +1,5 @@
 /** Reading a row that may be damaged, for a caller that goes on without it: one damaged row must not stop other runs. */
-import { type Found, RowDamaged } from "../codec/row.ts";
+import { type Found, RowUnreadable } from "../codec/row.ts";
 import type { World } from "../ports/world.ts";
 
 /** The row as it was found. A damaged one comes back as a value, where `read` rejects. */
@@ -7,7 +7,7 @@ export async function findRow(world: Pick<World, "table">, run: string, now: num
   try {
     return await world.table.read(run, now);
   } catch (error) {
-    if (error instanceof RowDamaged) return error;
+    if (error instanceof RowUnreadable) return error;
     throw error;
   }
 }

@@ -1,5 +1,6 @@
 /** How a run ends: one terminal commit that no message can slip past, then hooks that can be repeated. */
 import { Unreadable } from "../codec/canonical.ts";
+import { RowNewer, newerBy } from "../codec/row.ts";
 import type { Failure } from "../core/event.ts";
 import { childEndId } from "../protocol/ids.ts";
 import type { Json } from "../core/json.ts";
@@ -82,7 +83,8 @@ const expiryOf = ({ clock, limits }: World, { retention }: State): number =>
  * start (schedule 41).
  */
 export async function tellEnd(world: World, row: Row): Promise<void> {
-  if (!hasEnded(row) || row.told) return;
+  // What this process would archive and tell of a run that needs a newer one may lack a part.
+  if (!hasEnded(row) || row.told || newerBy(row.run, row) !== null) return;
   const { run, born } = row;
   const state = await tellOthers(world, row);
   if (state === null) return;
@@ -106,7 +108,7 @@ async function tellOthers(world: World, row: Row): Promise<State | null> {
     const stopped = state.phase === "Completed" ? [] : state.children;
     let isHeard = true;
     for (const child of stopped) {
-      if ((await request(world, { run: child, want: "cancel" })) === "unreadable") isHeard = false;
+      if (!(await askToStop(world, child))) isHeard = false;
     }
     const told = parent === null ? "delivered" : await tellParent(world, { row, state, parent });
     if (!isHeard || told === "unreadable") return null;
@@ -116,6 +118,16 @@ async function tellOthers(world: World, row: Row): Promise<State | null> {
     if (!(error instanceof Unreadable)) throw error;
     alarm(world, run, { what: "Unreadable", why: `its end cannot be told: ${error.message}` });
     return null;
+  }
+}
+
+/** False where the row of the child cannot be read, or a newer version of cairn goes on with it. */
+async function askToStop(world: World, child: string): Promise<boolean> {
+  try {
+    return (await request(world, { run: child, want: "cancel" })) !== "unreadable";
+  } catch (error) {
+    if (error instanceof RowNewer) return false;
+    throw error;
   }
 }
 

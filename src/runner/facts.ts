@@ -35,6 +35,14 @@ export function noteCommit(world: Telling, of: { from: Row; to: Row; code: strin
   if (microUsd > 0) note(world, { run, what: "Spent", detail: { epoch, version, microUsd } });
 }
 
+/** A process met a run that needs a newer version of cairn, and left it as it is. */
+export function noteBehind(
+  world: Telling,
+  { run, ...detail }: { readonly run: string; readonly why: string; readonly waitedMs: number | null },
+): void {
+  note(world, { run, what: "RunNewer", detail });
+}
+
 /** What one sweep met: 0 where no run waits so. */
 export interface Waits {
   readonly oldestQueuedMs: number;

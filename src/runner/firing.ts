@@ -21,7 +21,7 @@
 import * as z from "zod";
 import type { Agent } from "../agent/define.ts";
 import { type Schedule, firingKey } from "../agent/schedule.ts";
-import { RowDamaged } from "../codec/row.ts";
+import { RowUnreadable } from "../codec/row.ts";
 import { runId } from "../protocol/ids.ts";
 import { CERTAIN_MS, type FiringOutcome, type LastFiring, judged } from "../protocol/firing.ts";
 import { hasEnded } from "../protocol/row.ts";
@@ -153,14 +153,14 @@ async function start(world: World, of: Deciding, at: number): Promise<FiringOutc
   const asked = { agent, tenant, input: schedule.input, idempotencyKey, by: `schedule:${agent.name}` };
   const started = await startRun(world, asked).catch(asDamaged);
   // It was started, or there would be no row to be damaged; the next firing must not wait until somebody mends it.
-  if (started instanceof RowDamaged) return { kind: "exists", run: started.run };
+  if (started instanceof RowUnreadable) return { kind: "exists", run: started.run };
   if (started.kind === "invalid") throw new Error(`the schedule of ${agent.name}: input: ${started.why}`);
   // Under this key another input is that of another version of the agent, which was there first.
   return { kind: started.kind === "started" ? "started" : "exists", run: runOf(world, of, at) };
 }
 
-function asDamaged(error: unknown): RowDamaged {
-  if (error instanceof RowDamaged) return error;
+function asDamaged(error: unknown): RowUnreadable {
+  if (error instanceof RowUnreadable) return error;
   throw error;
 }
 
@@ -171,7 +171,7 @@ async function aliveRun(world: World, last: LastFiring | null): Promise<string |
   if (last === null || last.run === null) return null;
   const row = await findRow(world, last.run, world.clock.now());
   // No invocation can go on with a run whose row is damaged: it must not keep its schedule waiting for ever.
-  return row === null || row instanceof RowDamaged || hasEnded(row) ? null : last.run;
+  return row === null || row instanceof RowUnreadable || hasEnded(row) ? null : last.run;
 }
 
 function tellSkipped(world: World, { agent, at }: FiringOf, run: string): void {

@@ -4,6 +4,7 @@
  * reads.
  */
 import { Unreadable } from "../codec/canonical.ts";
+import { assertKnown } from "../codec/row.ts";
 import { type Snapshot, assertFormat, decodeJournal } from "../codec/snapshot.ts";
 import type { CommitRecord } from "../core/event.ts";
 import type { SnapshotPointer } from "../protocol/row.ts";
@@ -72,6 +73,7 @@ export async function commitsReadable(from: Source, after: number): Promise<Read
  */
 export async function* stretchesBack(from: Source, after: number): AsyncGenerator<readonly CommitRecord[]> {
   const { row } = from;
+  assertKnown(row);
   assertFormat(row.format, `run ${row.run}`);
   yield decodeJournal(row.journal);
   if (row.snapshot.version <= after) return;

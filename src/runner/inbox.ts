@@ -2,6 +2,7 @@
  * Messages: absorbed by id in the commit that takes them in, then deleted, then forgotten; in that order, so that a
  * crash between any two neither loses nor doubles one (schedules 10, 27, 43).
  */
+import { RowNewer } from "../codec/row.ts";
 import { bounded } from "../codec/value.ts";
 import { SIZES } from "../codec/limits.ts";
 import type { MessageBody } from "../core/event.ts";
@@ -72,6 +73,7 @@ export async function deliver(
     () => world.table.deliver(delivery),
     () => null,
   );
+  if (outcome.kind === "newer") throw new RowNewer(to.run, outcome);
   if (outcome.kind === "delivered" || outcome.kind === "duplicate") {
     const row = await world.table.read(to.run, world.clock.now());
     if (row?.park) await world.chain.wake(row.park.token);

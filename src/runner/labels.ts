@@ -3,7 +3,8 @@ import { BOUNDS } from "../core/limits.ts";
 import { PHASES, isTerminal } from "../core/phases.ts";
 import { undoOwed } from "../core/saga.ts";
 import type { State } from "../core/state.ts";
-import type { Row } from "../protocol/row.ts";
+import { newerBy } from "../codec/row.ts";
+import { type Row, hasEnded } from "../protocol/row.ts";
 
 /** Its model's provider gives no answers: since when, how many calls failed, and when it is asked again. */
 export interface ModelOutage {
@@ -26,7 +27,9 @@ export function labelOf(row: Row, state: State): string {
 }
 
 /** What the run waits for, as far as its row says it. */
-export function labelOfRow({ status, phase, storeOutage, redrive }: Row): string {
+export function labelOfRow(row: Row): string {
+  const { status, phase, storeOutage, redrive } = row;
+  if (!hasEnded(row) && newerBy(row.run, row) !== null) return "waiting: a newer version of cairn";
   if (status === "queued") return "waiting for its first beat";
   if (storeOutage !== null && !isTerminal(phase)) return `waiting: store unavailable (${storeOutage.store})`;
   return redrive === undefined ? PHASES[phase].label : "redriven, waiting for its next beat";

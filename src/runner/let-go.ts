@@ -8,6 +8,7 @@
  * (an end or an expiry was decided, a message comes, and the release would commit that decision over the message).
  * It is the last write of an epoch: nothing starts or commits after it was sent. Tests: `test/schedules/outages.test.ts`.
  */
+import { checkedCommit } from "../codec/checksum.ts";
 import { startsOnce } from "../core/ledger.ts";
 import type { Commit, CommitOutcome, StoreOutage, Row } from "../protocol/row.ts";
 import { type StoreUnreachable, type World } from "../ports/world.ts";
@@ -77,7 +78,7 @@ async function giveBack(world: World, row: Row, of: Waiting & Pick<Commit, "asks
     commitId: world.random.hex().slice(0, 16),
   };
   const outcome = await certainly<CommitOutcome>(
-    () => world.table.commit(commit),
+    () => world.table.commit(checkedCommit(row, commit)),
     (found) => (found.commitId === commit.commitId ? { kind: "committed", row: found } : null),
   );
   if (outcome.kind !== "committed") throw new Fenced(`epoch ${row.epoch} is over, or a commit of it landed`);

@@ -3,6 +3,7 @@
  * cannot be read or verified throws `Unreadable`; nobody may commit over it.
  */
 import { Unreadable } from "../codec/canonical.ts";
+import { assertKnown } from "../codec/row.ts";
 import type { SegmentRef } from "../codec/schema.ts";
 import type { SealedRef } from "../codec/schema-sealed.ts";
 import { type SealedEvents, decodeSealed } from "../codec/sealed.ts";
@@ -53,7 +54,9 @@ export class SegmentCache {
 
 const CACHE_BYTES_MAX = 32 * 1024 * 1024;
 
-export async function load(objects: ObjectStore, row: Row, cache: SegmentCache): Promise<Loaded> {
+/** `level`: what this process knows. */
+export async function load(objects: ObjectStore, row: Row, cache: SegmentCache, level?: number): Promise<Loaded> {
+  assertKnown(row, level);
   assertFormat(row.format, `run ${row.run}`);
   const snapshot = await readSnapshot({ objects, row }, row.snapshot);
   const segments = await readSegments({ objects, row, cache }, snapshot.state.manifest);

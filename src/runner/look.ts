@@ -1,6 +1,7 @@
 /** What surfaces show of a run. Everything here is read from the store; nothing is kept beside it. */
 import type { LedgerEntry } from "../codec/archive.ts";
 import { Unreadable } from "../codec/canonical.ts";
+import { newerBy } from "../codec/row.ts";
 import { usd } from "../agent/spending.ts";
 import type { Grant, Spent } from "../core/budget.ts";
 import type { CommitRecord, Event, OnUnknown } from "../core/event.ts";
@@ -48,6 +49,8 @@ export interface Summary {
   readonly wakeAt: number | null;
   /** The store that did not answer when the run was last given back; null once a checkpoint followed. */
   readonly storeOutage: StoreOutage | null;
+  /** Only a newer version of cairn goes on with the run. */
+  readonly needsNewer?: true;
   readonly spent: { readonly usd: number; readonly tokensIn: number; readonly tokensOut: number };
 }
 
@@ -138,6 +141,7 @@ export function summaryOf(row: Row, now: number): Summary {
   return {
     ...{ run, agent, status, phase, inProgress, resumable: inProgress && !held, version, epoch, beats, takeovers },
     ...{ createdAt, statusSince, lastCheckpointAt, wakeAt: row.wakeAt, storeOutage: row.storeOutage, spent },
+    ...(newerBy(run, row) === null ? {} : { needsNewer: true }),
   };
 }
 

@@ -1,5 +1,5 @@
 /** What a chain asks for between beats: to store what a waiting execution is woken by, and to start a successor. */
-import { RowDamaged } from "../codec/row.ts";
+import { RowUnreadable } from "../codec/row.ts";
 import type { Attempt, Payload, TaskResult } from "../protocol/chain.ts";
 import { type ParkOutcome, hasEnded } from "../protocol/row.ts";
 import type { World } from "../ports/world.ts";
@@ -29,7 +29,7 @@ export async function park(
 /** Starts the execution that the run has moved to, unless it has moved on or ended meanwhile. */
 export async function renew(world: World, { run, born, chain }: Payload): Promise<TaskResult> {
   const row = await findRow(world, run, world.clock.now());
-  if (row instanceof RowDamaged) alarm(world, run, { what: "Unreadable", why: row.message });
+  if (row instanceof RowUnreadable) alarm(world, run, { what: "Unreadable", why: row.message });
   else if (row !== null && row.born === born && row.chain === chain && !hasEnded(row)) {
     await startExecution(world, row);
   }

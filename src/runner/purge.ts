@@ -11,6 +11,7 @@
  * the data was removed. The tombstone goes last, so a crash in between leaves a key that can be forgotten later.
  */
 import { Unreadable } from "../codec/canonical.ts";
+import { RowNewer, assertKnown } from "../codec/row.ts";
 import { ARCHIVE_TIERS } from "../core/retention.ts";
 import { TIMES, hotMsOf } from "../protocol/limits.ts";
 import { FORMAT, type Incarnation, type Row, hasEnded } from "../protocol/row.ts";
@@ -46,6 +47,7 @@ export async function purge(world: World, run: string, options: PurgeOptions = {
   const { keepArchive = false, forgetKey = false } = options;
   const row = await world.table.read(run, world.clock.now());
   if (row === null) return forgetKey ? forgetLater(world, run) : { kind: "missing" };
+  assertKnown(row);
   if (!hasEnded(row)) return { kind: "live", row };
   await tellEnd(world, row);
   if (!keepArchive) {
@@ -60,6 +62,7 @@ export async function purge(world: World, run: string, options: PurgeOptions = {
     // Its own first copy leaves no row to be recognised in.
     () => null,
   );
+  if (outcome.kind === "newer") throw new RowNewer(run, outcome);
   if (outcome.kind === "unreadable") return { kind: "unreadable" };
   if (outcome.kind === "kept") return { kind: "live", row: outcome.row };
   // Its time ran out meanwhile: it goes without us.

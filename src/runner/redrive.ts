@@ -3,6 +3,8 @@
  * the same budget. One row decision gives it the next epoch and execution; the invocation that claims it then records who
  * wanted that and why, so a redrive whose sender dies in between is neither lost nor anonymous (schedule 88).
  */
+import { checksumOf } from "../codec/checksum.ts";
+import { RowNewer, assertKnown } from "../codec/row.ts";
 import { bounded } from "../codec/value.ts";
 import { SIZES } from "../codec/limits.ts";
 import type { Failure } from "../core/event.ts";
@@ -37,6 +39,7 @@ export async function redrive(
   const now = world.clock.now();
   const row = await world.table.read(of.run, now);
   if (row === null) return (await world.table.read(of.run, 0)) === null ? { kind: "missing" } : { kind: "Expired" };
+  assertKnown(row);
   if (row.format !== FORMAT) return { kind: "unreadable" };
   if (row.redrive !== undefined) return started(world, row);
   if (row.status !== "failed") return { kind: "NotFailed", row };
@@ -53,6 +56,7 @@ export async function redrive(
     await startExecution(world, outcome.row);
     return { kind: "redriven", row: outcome.row, failure, from: failedFrom.phase };
   }
+  if (outcome.kind === "newer") throw new RowNewer(row.run, outcome);
   return outcome.kind === "late" ? started(world, outcome.row) : { kind: outcome.kind };
 }
 
@@ -81,10 +85,12 @@ function decided(
   { row, note }: { readonly row: Row; readonly note: Awaited<ReturnType<typeof noteOf>> },
 ): Promise<RedriveOutcome> {
   const { run, born, epoch, version } = row;
+  const checksum = checksumOf({ ...row, wakeAt: null, storeOutage: null });
   return certainly<RedriveOutcome>(
     () => {
       const now = world.clock.now();
-      return world.table.redrive({ run, born, epoch, version, note, now, deadline: now + world.limits.idleRunMs });
+      const deadline = now + world.limits.idleRunMs;
+      return world.table.redrive({ run, born, epoch, version, note, now, deadline, checksum });
     },
     (found) => (found.redrive?.id === note.id ? { kind: "redriven", row: found } : null),
   );

@@ -6,7 +6,7 @@
 import type { ArchivedRun } from "../codec/archive.ts";
 import { canonical } from "../codec/canonical.ts";
 import { type StateMark, differences, markOf } from "../codec/mark.ts";
-import type { Spent } from "../core/budget.ts";
+import { metersOf } from "../core/budget.ts";
 import type { CommitRecord, Event } from "../core/event.ts";
 import { InvariantViolated } from "../core/invariant.ts";
 import { PHASES } from "../core/phases.ts";
@@ -139,9 +139,8 @@ function wrongAtEnd(run: ArchivedRun, { state, result, debits }: Replay): string
     if (canonical(said) !== canonical(is))
       return `its ${name} is ${canonical(said)}, and its events come to ${canonical(is)}`;
   }
-  const off = Object.keys(spent).find((meter) => (spent[meter as keyof Spent] ?? 0) !== (debits.get(meter) ?? 0));
-  if (off !== undefined)
-    return `it spent ${spent[off as keyof Spent]} ${off}, and its debits come to ${debits.get(off) ?? 0}`;
+  const [meter, amount] = metersOf(spent).find(([name, all]) => all !== (debits.get(name) ?? 0)) ?? [];
+  if (meter !== undefined) return `it spent ${amount} ${meter}, and its debits come to ${debits.get(meter) ?? 0}`;
   if (run.version < result.version) return `its version is ${run.version}, and ${result.version} is committed`;
   if (run.epoch < result.epoch) return `its epoch is ${run.epoch}, and epoch ${result.epoch} has committed`;
   return null;

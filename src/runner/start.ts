@@ -3,13 +3,15 @@ import * as z from "zod";
 import type { Agent } from "../agent/define.ts";
 import { fit } from "../agent/fit.ts";
 import { Unreadable, digestOf } from "../codec/canonical.ts";
+import { checksumOf } from "../codec/checksum.ts";
+import { RowNewer } from "../codec/row.ts";
 import { NOTHING_SEALED, encodeSnapshot } from "../codec/snapshot.ts";
 import { asJson } from "../codec/value.ts";
 import { secretNamesOf } from "../agent/secrets.ts";
 import { bornFrom, runId } from "../protocol/ids.ts";
 import type { Json } from "../core/json.ts";
 import { SIZES } from "../codec/limits.ts";
-import type { Creation, Incarnation, Row } from "../protocol/row.ts";
+import { type Creation, type Incarnation, type Row, created } from "../protocol/row.ts";
 import type { Tombstone } from "../protocol/tombstone.ts";
 import { initialState } from "./new-run.ts";
 import type { CreateOutcome } from "../ports/run-table.ts";
@@ -74,6 +76,7 @@ export async function startRun(
     () => world.table.create(creation),
     (row) => (row.born === creation.born ? { kind: "created", row } : null),
   );
+  if (outcome.kind === "newer") throw new RowNewer(run, outcome);
   if (outcome.kind === "unreadable") throw new Unreadable(`run ${run}: ${outcome.why}`, "RowDamaged");
   if (outcome.kind === "ended") return endedBefore(outcome.tombstone, inputDigest);
   if (outcome.kind !== "created") return resumeStart(world, { row: outcome.row, inputDigest });
@@ -122,7 +125,8 @@ async function prepare(
   await putSnapshot(world.objects, { key, bytes });
   const identity = { run, born, parent, tenant, agent: agent.name, agentVersion: agent.version, inputDigest };
   const snapshot = { version: 0, key, digest };
-  return { ...identity, snapshot, now, deadline: now + world.limits.idleRunMs };
+  const creation = { ...identity, snapshot, now, deadline: now + world.limits.idleRunMs };
+  return { ...creation, checksum: checksumOf(created(creation)) };
 }
 
 type Task =

@@ -1,6 +1,6 @@
 /** Steering a run from outside: words for its model, and wishes to pause it, let it go on, or end it. */
 import { SIZES } from "../codec/limits.ts";
-import { RowDamaged } from "../codec/row.ts";
+import { RowNewer, RowUnreadable } from "../codec/row.ts";
 import type { Incarnation, Request, RequestOutcome } from "../protocol/row.ts";
 import type { World } from "../ports/world.ts";
 import { certainly } from "./certain.ts";
@@ -47,16 +47,18 @@ function idOf(world: World, id: string): string {
 export async function request(
   world: World,
   of: { readonly run: string; readonly want: Request["want"] },
-): Promise<RequestOutcome["kind"]> {
+): Promise<Exclude<RequestOutcome["kind"], "newer">> {
   const row = await findRow(world, of.run, world.clock.now());
   if (row === null) return "missing";
-  if (row instanceof RowDamaged) return "unreadable";
+  if (row instanceof RowNewer) throw row;
+  if (row instanceof RowUnreadable) return "unreadable";
   const { run, born } = row;
   const asked = { run, born, want: of.want };
   const outcome = await certainly<RequestOutcome>(
     () => world.table.request({ ...asked, now: world.clock.now() }),
     () => null,
   );
+  if (outcome.kind === "newer") throw new RowNewer(run, outcome);
   const after = await world.table.read(run, world.clock.now());
   if (after?.park) await world.chain.wake(after.park.token);
   return outcome.kind;

@@ -3,7 +3,7 @@ import type { Agent } from "../agent/define.ts";
 import type { Model } from "../agent/model.ts";
 import { ensure } from "../core/invariant.ts";
 import type { Command } from "../core/outstanding.ts";
-import { RowDamaged } from "../codec/row.ts";
+import { RowUnreadable } from "../codec/row.ts";
 import { hasEnded } from "../protocol/row.ts";
 import type { World } from "../ports/world.ts";
 import { perform, recover } from "./act.ts";
@@ -36,6 +36,8 @@ export interface Runner {
   readonly agentOf: (name: string) => Promise<LoadedAgent | AgentAbsent>;
   readonly segments: SegmentCache;
   readonly commits: CommitCache;
+  /** What this process knows (`core/levels.ts`); what this code knows unless told. */
+  readonly level?: number;
 }
 
 /** It cannot be loaded: what is deployed does not have it, or its file is broken. */
@@ -159,7 +161,7 @@ async function isOrphan({ world, row }: ActiveRun): Promise<boolean> {
   if (row.parent === null) return false;
   const parent = await findRow(world, row.parent.run, world.clock.now());
   // Nothing is known of a parent whose row is damaged, and its child goes on.
-  if (parent instanceof RowDamaged) return false;
+  if (parent instanceof RowUnreadable) return false;
   return parent === null || parent.born !== row.parent.born || hasEnded(parent);
 }
 

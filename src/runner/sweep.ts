@@ -4,6 +4,7 @@
  * run. One at a time (schedule 46): two would fence each other's end of a run.
  */
 import { Unreadable } from "../codec/canonical.ts";
+import { newerBy } from "../codec/row.ts";
 import { sentenceOf } from "../codec/value.ts";
 import type { Failure } from "../core/event.ts";
 import { TIMES } from "../protocol/limits.ts";
@@ -105,6 +106,8 @@ async function sweepOne(
 ): Promise<void> {
   if (row.format !== FORMAT) return alarm(world, row.run, { what: "Unreadable", why: `it has format ${row.format}` });
   if (hasEnded(row)) return tellEnd(world, row);
+  // Its execution goes on trying, so the run goes on as soon as a newer process takes a beat.
+  if (newerBy(row.run, row) !== null) return void (await startExecution(world, row));
   if (await sleepsWell(world, row)) {
     // A start may have died between the row and its execution, and can be repeated at any time.
     if (row.status === "queued") await startExecution(world, row);

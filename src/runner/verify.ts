@@ -4,8 +4,9 @@
  * finds damage, not forgery: nothing but the row vouches for the newest snapshot and the journal.
  */
 import { canonical, digestOf } from "../codec/canonical.ts";
-import { RowDamaged } from "../codec/row.ts";
+import { RowNewer, RowUnreadable, assertKnown } from "../codec/row.ts";
 import { type Seal, type Snapshot, assertFormat, decodeJournal, storedForm } from "../codec/snapshot.ts";
+import { metersOf } from "../core/budget.ts";
 import type { CommitRecord } from "../core/event.ts";
 import { PHASES } from "../core/phases.ts";
 import type { State } from "../core/state.ts";
@@ -33,11 +34,13 @@ export interface VerifyOptions {
   readonly onStep?: (left: number, all: number) => void | Promise<void>;
 }
 
-/** Null when there is no such run. Rejects only where the store cannot be reached. */
+/** Null when there is no such run. Rejects where the store cannot be reached, and with `RowNewer`. */
 export async function verify(world: World, of: VerifyOptions): Promise<Verified | null> {
   const row = await findRow(world, of.run, world.clock.now());
   if (row === null) return null;
-  if (row instanceof RowDamaged) return withoutRow(row);
+  if (row instanceof RowNewer) throw row;
+  if (row instanceof RowUnreadable) return withoutRow(row);
+  assertKnown(row);
   const inspection = new Inspection(world.objects, row);
   const isKnown = await inspection.attempt("the row", () => {
     assertFormat(row.format, `run ${row.run}`);
@@ -47,14 +50,14 @@ export async function verify(world: World, of: VerifyOptions): Promise<Verified 
   const { findings, counts } = inspection;
   // A run whose time came meanwhile is cleaned up, not damaged.
   const left = findings.length === 0 ? row : await findRow(world, of.run, world.clock.now());
-  if (left instanceof RowDamaged) return withoutRow(left);
+  if (left instanceof RowUnreadable) return withoutRow(left);
   if (left?.born !== row.born) return null;
   const readable = state !== null;
   return { run: row.run, agent: row.agent, ...counts, findings, readable, advice: adviceOn(findings, readable) };
 }
 
 /** Only the row says where its objects lie and what they have to be: without it nothing else can be looked at. */
-function withoutRow({ run, why }: RowDamaged): Verified {
+function withoutRow({ run, why }: RowUnreadable): Verified {
   const counts = { snapshots: 0, commits: 0, sealed: 0, segments: 0, blobs: 0 };
   const findings = [{ where: "the row", what: why }];
   const advice =
@@ -99,9 +102,9 @@ function checkDebits(
   const sums = new Map<string, number>();
   for (const event of commits.flatMap(({ events }) => events)) {
     if (event.kind !== "BudgetDebited") continue;
-    for (const [meter, amount] of Object.entries(event.debit)) sums.set(meter, (sums.get(meter) ?? 0) + amount);
+    for (const [meter, amount] of metersOf(event.debit)) sums.set(meter, (sums.get(meter) ?? 0) + amount);
   }
-  for (const [meter, spent] of Object.entries(state.spent)) {
+  for (const [meter, spent] of metersOf(state.spent)) {
     const sum = sums.get(meter) ?? 0;
     if (spent !== sum) inspection.found("the debits", `they come to ${sum} ${meter}, and it spent ${spent}`);
   }
@@ -252,7 +255,7 @@ function checkRow(inspection: Inspection, state: State): void {
     ["agent version", row.agentVersion, state.agentVersion],
     ["phase", row.phase, state.phase],
     ["status", row.status, isQueued ? "queued" : isRedriven ? "running" : PHASES[state.phase].status],
-    ["spent", row.spent, state.spent],
+    ["spent", Object.fromEntries(metersOf(row.spent)), Object.fromEntries(metersOf(state.spent))],
   ];
   for (const [name, said, come] of pairs) {
     if (canonical(said) === canonical(come)) continue;

@@ -5,6 +5,7 @@ import { transcript } from "../../src/runner/look.ts";
 import { type Desk, desk } from "../support/api.ts";
 import { attempt, drive, runnerOf } from "../support/drive.ts";
 import { rowOf } from "../support/stage.ts";
+import { rewritten } from "../support/rewritten.ts";
 
 async function begun(on: Desk): Promise<{ readonly run: string; readonly token: string }> {
   const { body } = await on.ask({ path: "/runs", json: { agent: "actor" } });
@@ -80,12 +81,12 @@ describe("a message", () => {
     expect((await say(on, run, { text: "é".repeat(letters) })).status).toBe(202);
   });
 
-  test("to a run of another format is refused as unreadable, and nothing is written", async () => {
+  test("is refused by name when a newer version of cairn goes on with the run, and nothing is written", async () => {
     const on = desk();
     const { run } = await begun(on);
-    on.world.store.rows.set(run, { ...rowOf(on, run), format: 99 });
+    on.world.store.rows.set(run, rewritten(rowOf(on, run), { format: 99 }));
     const { status, body } = await say(on, run, { text: "a" });
-    expect([status, body["code"]]).toEqual([500, "UnknownFormat"]);
+    expect([status, body["code"]]).toEqual([503, "RowNewer"]);
     expect(rowOf(on, run).stirs).toBe(0);
   });
 });

@@ -102,7 +102,7 @@ const CLAIMS: readonly Planted[] = [
   },
   {
     breach: "the format is not looked at",
-    caught: "an unknown format",
+    caught: "a newer format",
     bend: (table, store) => ({
       deliver: (delivery) => {
         const row = rowIn(store, delivery.run);

@@ -18,6 +18,8 @@ import { temporaryStore } from "../process/fixtures/store.ts";
 
 const TENANT = "conformance";
 const RUN = `${TENANT}-${"a".repeat(26)}`;
+/** What a newer version adds to a row. */
+const FUTURE = { future: "kept" };
 const NOW = 1_700_000_000_000;
 
 export interface Worlds {
@@ -35,6 +37,10 @@ export function memoryTableWorld(bend: (table: RunTable, store: MemoryStore) => 
     setFormat: async (run: string, format: number) => {
       store.rows.set(run, { ...(store.rows.get(run) as Row), format });
     },
+    addField: async (run: string) => {
+      store.rows.set(run, { ...(store.rows.get(run) as Row), ...FUTURE });
+    },
+    hasField: async (run: string) => "future" in (store.rows.get(run) ?? {}),
     damage: async (run: string) => void store.rows.set(run, {} as Row),
     expire: async (now: number) => store.expire(now),
     removedOf: async (run: string) => store.removed.filter((each) => each.run === run).map(({ born }) => born),
@@ -68,6 +74,11 @@ export const local: Worlds = {
       table: sqliteRunTable(store),
       tenant: TENANT,
       setFormat: async (run, format) => patch(store, run, format),
+      addField: async (run) => {
+        store.rows.prepare("UPDATE runs SET row = json_set(row, '$.future', 'kept') WHERE run = ?").run(run);
+      },
+      hasField: async (run) =>
+        store.rows.prepare("SELECT 1 FROM runs WHERE run = ? AND row ->> '$.future' = 'kept'").get(run) !== undefined,
       damage: async (run) => void store.rows.prepare("UPDATE runs SET row = '{' WHERE run = ?").run(run),
       expire: async (now) => {
         while (removalsOf(store).expire(now, 2));

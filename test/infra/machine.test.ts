@@ -105,6 +105,8 @@ describe("the version that an execution calls", () => {
     const failed = second.end({ error: "Runtime.ExitError" }).end({ error: "StoreUnreachable" });
     expect([failed.state, codeOf(failed)]).toEqual(["Beat", "7"]);
     expect(codeOf(went(failed, { route: "wait", epoch: 4, seconds: 60 }))).toBe("7");
+    // Its version is too old for the run.
+    expect(codeOf(went(failed, { route: "wait", epoch: 4, seconds: 60, behind: true }))).toBe("live");
   });
 
   test("is the newest one after the run was parked, for it may have waited for that", () => {

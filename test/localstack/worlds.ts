@@ -30,6 +30,8 @@ export function worldsOf(deployment: () => Deployment): Worlds {
         table: world.table,
         tenant,
         setFormat: (run, format) => setFormat(of, run, format),
+        addField: (run) => addField(of, run),
+        hasField: (run) => hasField(of, run),
         damage: (run) => damage(of, run),
         expire: (now) => expire(of, tenant, now),
         removedOf: (run) => of.stream.removedOf(run),
@@ -68,6 +70,25 @@ async function setFormat({ clients, table }: Deployment, run: string, format: nu
       ExpressionAttributeValues: { ":format": { N: String(format) } },
     }),
   );
+}
+
+async function addField({ clients, table }: Deployment, run: string): Promise<void> {
+  await clients.table.repeating.send(
+    new UpdateItemCommand({
+      TableName: table,
+      Key: { run: { S: run }, item: { S: "row" } },
+      UpdateExpression: "SET future = :future",
+      ExpressionAttributeValues: { ":future": { S: "kept" } },
+    }),
+  );
+}
+
+async function hasField({ clients, table }: Deployment, run: string): Promise<boolean> {
+  const Key = { run: { S: run }, item: { S: "row" } };
+  const { Item } = await clients.table.repeating.send(
+    new GetItemCommand({ TableName: table, Key, ConsistentRead: true }),
+  );
+  return Item?.["future"]?.S === "kept";
 }
 
 /** The item loses an attribute that no operation's condition names. */

@@ -8,6 +8,7 @@ import { verify } from "../../src/runner/verify.ts";
 import { begin, runnerOf } from "./drive.ts";
 import { beats, longActor } from "./history.ts";
 import { dieInTool, stage } from "./stage.ts";
+import { rewritten } from "./rewritten.ts";
 
 export const BEATS = 66;
 
@@ -63,7 +64,7 @@ export class Copy {
   }
 
   change(to: Partial<Row>): void {
-    this.store.rows.set(this.run, { ...this.row, ...to });
+    this.store.rows.set(this.run, rewritten(this.row, to));
   }
 
   delete(key: string | undefined): void {

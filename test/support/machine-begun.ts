@@ -12,7 +12,7 @@ export const definition = definitionOf({ functions: FUNCTIONS, ...TIMES });
 export const ROUTES = Object.keys(AFTER_BEAT) as readonly Route[];
 export const PAYLOAD = { run: "local-abc", born: "b1", chain: 1, epoch: 0 };
 
-export const reply = (of: { route: Route; seconds?: number; epoch?: number; chain?: number }): Reply => ({
+export const reply = (of: { route: Route; seconds?: number; epoch?: number; chain?: number; behind?: true }): Reply => ({
   ...PAYLOAD,
   seconds: 1,
   ...of,

@@ -14,6 +14,7 @@ import { runTask } from "../../src/runner/chain-tasks.ts";
 import { AT } from "./build.ts";
 import { runnerOf } from "./drive.ts";
 import { BEAT_MS, SETTLE_MS, SKEW_MS, type Stage, actor, passing } from "./stage.ts";
+import { rewritten } from "./rewritten.ts";
 
 /** A stage whose tokens wake who waits on them, and whose alarms are kept. */
 export interface Room extends Stage {
@@ -87,5 +88,5 @@ export async function supervise(
 export const isTold = ({ told }: Row): boolean => told;
 
 export const change = ({ world }: Stage, { run }: Pick<Incarnation, "run">, to: Partial<Row>): void => {
-  world.store.rows.set(run, { ...(world.store.rows.get(run) as Row), ...to });
+  world.store.rows.set(run, rewritten(world.store.rows.get(run) as Row, to));
 };

@@ -17,6 +17,7 @@ import { drive, runnerOf } from "../support/drive.ts";
 import { adopts, born, letters } from "../support/family.ts";
 import { OVER, type Part, actor, callsThenOver, rowOf } from "../support/stage.ts";
 import { type Room, room, sweep } from "../support/supervise.ts";
+import { rewritten } from "../support/rewritten.ts";
 
 const DAY_MS = 24 * 3_600_000;
 
@@ -252,8 +253,8 @@ describe("when the run is removed, its archive", () => {
   test("stays with a run that another version wrote", async () => {
     const on = room();
     const row = await keptFor(on);
-    on.world.store.rows.set(row.run, { ...row, format: 9 });
-    expect(await purge(on.world, row.run)).toEqual({ kind: "unreadable" });
+    on.world.store.rows.set(row.run, rewritten(row, { format: 9 }));
+    await expect(purge(on.world, row.run)).rejects.toMatchObject({ code: "RowNewer" });
     expect(on.world.store.objects.has(archiveKey(row, "warm"))).toBe(true);
   });
 

@@ -69,6 +69,7 @@ describe("a row as an item", () => {
     expect(removed.split(", ").toSorted()).toEqual(
       [
         ...[
+          "#checksum",
           "#deaths",
           "#expiresAtSec",
           "#leaseUntil",
@@ -112,7 +113,8 @@ describe("a row as an item", () => {
   test("of a later version is that, and not damaged, whatever else it holds", () => {
     const { [ATTRIBUTES.agent]: _, ...rest } = newItem(rowWith());
     const later = { ...rest, [ATTRIBUTES.format]: { N: String(FORMAT + 1) } };
-    expect(rowOf(later)).toMatchObject({ why: `it has format ${FORMAT + 1}` });
+    const why = `it has format ${FORMAT + 1}, and this version of cairn knows format ${FORMAT}`;
+    expect(rowOf(later)).toMatchObject({ code: "RowNewer", why });
     expect(rowOf({ ...newItem(rowWith()), [ATTRIBUTES.format]: { N: "7" } })).toMatchObject({ format: 7 });
   });
 

@@ -86,7 +86,7 @@ describe("a creation", () => {
   });
 
   test("removes an expired row first, and only where its key is not kept any more", async () => {
-    const expired = { ...ROW, expiresAtSec: { N: "1" } };
+    const expired = { ...ROW, ts: { S: "acme#failed" }, t: { BOOL: true }, expiresAtSec: { N: "1" } };
     expect(await after([cancelled(failed(expired), failed(ITEM))], create)).toMatchObject({ kind: "ended" });
     const late = { ...ITEM, expiresAtSec: { N: "1" } };
     expect(await after([cancelled(failed(expired), failed(late)), ok(), ok()], create)).toMatchObject({

@@ -7,6 +7,7 @@ import { purge } from "../../src/runner/purge.ts";
 import { cleanRemoved } from "../support/drive.ts";
 import { NOTHING, endedRun, finish, keyExpires, readable, remains, startKeyed, upkeep } from "../support/remains.ts";
 import { type Stage, rowOf, stage } from "../support/stage.ts";
+import { rewritten } from "../support/rewritten.ts";
 
 const HOUR_MS = 3_600_000;
 
@@ -125,8 +126,8 @@ describe("purge", () => {
     expect(await purge(on.world, live.run)).toMatchObject({ kind: "live", row: { status: "queued" } });
     expect(remains(on, live)).toEqual(before);
     const ended = await endedRun(on, "key");
-    on.world.store.rows.set(ended.run, { ...ended, format: 9 });
-    expect(await purge(on.world, ended.run)).toEqual({ kind: "unreadable" });
+    on.world.store.rows.set(ended.run, rewritten(ended, { format: 9 }));
+    await expect(purge(on.world, ended.run)).rejects.toMatchObject({ code: "RowNewer" });
     await readable(on, ended);
   });
 

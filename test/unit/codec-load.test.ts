@@ -81,8 +81,8 @@ describe("unreadable is", () => {
   test("a row of another format, which names both versions", async () => {
     const error = await refused((found) => ({ ...found, row: { ...found.row, format: 7 } }));
     expect(error).toMatchObject({
-      code: "UnknownFormat",
-      message: expect.stringContaining("format 7, this cairn reads format 1"),
+      code: "RowNewer",
+      message: expect.stringContaining("format 7, and this version of cairn knows format 1"),
     });
   });
 

@@ -48,7 +48,7 @@ describe("a rescue", () => {
   test("of a run that has ended tells its end, and moves nothing", async () => {
     const on = room();
     const { run, row, payload } = await lapsed(on);
-    change(on, row, { status: "failed", phase: "Failed", owner: null });
+    change(on, row, { status: "failed", phase: "Failed", owner: null, leaseUntil: null });
     expect(await rescue(on, payload)).toEqual({ kind: "rescue", until: null });
     expect(rowOf(on, run)).toMatchObject({ chain: 1, told: true });
     expect(on.world.chain.executions.size).toBe(1);
@@ -67,7 +67,7 @@ describe("a rescue", () => {
   test("of a run that is two chains ahead starts the execution that its row names, and changes nothing", async () => {
     const on = room();
     const { row, run, payload } = await lapsed(on);
-    change(on, row, { chain: 3 });
+    change(on, row, { chain: 3, epoch: row.epoch + 2 });
     const before = rowOf(on, run);
     for (const again of [1, 2]) {
       expect(await rescue(on, payload)).toEqual({ kind: "rescue", until: null });

@@ -7,6 +7,8 @@ export const ATTRIBUTES = {
   item: "item",
   born: "born",
   format: "f",
+  /** Absent where it is the lowest. */
+  level: "lv",
   parentRun: "pr",
   parentBorn: "pb",
   agent: "a",
@@ -28,6 +30,7 @@ export const ATTRIBUTES = {
   snapshotKey: "sk",
   snapshotDigest: "sd",
   journal: "j",
+  checksum: "ck",
   claims: "n",
   takeovers: "to",
   deaths: "dh",

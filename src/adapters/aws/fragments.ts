@@ -28,6 +28,10 @@ const notExpired = ({ now }: Pick<Of, "now">): Fragment =>
 /** Schedule 31: a row of a newer format is left alone by an older beat. */
 const knownFormat = fragment("#format = :format", { ":format": number(FORMAT) });
 
+/** Schedule 102: a run that needs a newer process is left to one. */
+export const levelAtMost = (level: number): Fragment =>
+  fragment("(attribute_not_exists(#level) OR #level <= :level)", { ":level": number(level) });
+
 /** What every condition says besides its own. */
 export const present = (of: Of): Fragment => all(exists, mine(of), notExpired(of), knownFormat);
 

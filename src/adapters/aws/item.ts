@@ -5,9 +5,9 @@
 import type { AttributeValue } from "@aws-sdk/client-dynamodb";
 import type { Spent } from "../../core/budget.ts";
 import { type Phase, type Status, PHASES, PHASE_NAMES } from "../../core/phases.ts";
-import { type Found, RowDamaged } from "../../codec/row.ts";
+import { type Found, RowDamaged, changeIn, newerBy } from "../../codec/row.ts";
 import type { Entry } from "../../protocol/entry.ts";
-import { FORMAT, type Incarnation, type Row, UNCOUNTED } from "../../protocol/row.ts";
+import { type Incarnation, type Row, UNCOUNTED } from "../../protocol/row.ts";
 import type { RedriveNote } from "../../protocol/row-redrive.ts";
 import { ATTRIBUTES, type Attribute } from "./attributes.ts";
 import { number, text } from "./expression.ts";
@@ -70,6 +70,7 @@ export function newItem(row: Row): Record<string, AttributeValue> {
       since: text(keys.sinceOf(row.run, row.statusSince)),
       phase: text(row.phase),
       lastCheckpointAt: number(row.lastCheckpointAt),
+      checksum: row.checksum === undefined ? null : text(row.checksum),
       deadline: number(row.deadline),
       spent: spentValue(row.spent),
       alive: number(keys.aliveShard(row.run)),
@@ -117,12 +118,16 @@ export function rowOf(item: Item): Found {
     deadline: read.number("deadline"),
     spent: read.spent(),
     expiresAtSec: read.has("expiresAtSec") ? read.number("expiresAtSec") : null,
+    ...(read.has("checksum") ? { checksum: read.text("checksum") } : {}),
+    ...(read.has("level") ? { level: read.number("level") } : {}),
     ...(read.has("redrive") ? { redrive: read.redrive() } : {}),
   };
-  if (read.faulty === null) return { ...row, format };
-  // An item of a later version may have another shape.
-  const isLater = format !== FORMAT && read.faulty !== "format";
-  return new RowDamaged(of.run, isLater ? `it has format ${format}` : faultOf(read.faulty));
+  if (read.faulty === null) {
+    const fault = changeIn({ ...row, format });
+    return fault === null ? { ...row, format } : new RowDamaged(of.run, fault);
+  }
+  // An item of a newer version may have another shape.
+  return newerBy(of.run, { ...row, format }) ?? new RowDamaged(of.run, faultOf(read.faulty));
 }
 
 const faultOf = (attribute: Attribute): string =>

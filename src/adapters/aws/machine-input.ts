@@ -17,7 +17,7 @@ export interface MachineInput extends Payload {
   /**
    * The published version of the beat function that this execution calls. Its first beat calls the alias; that beat learns
    * which version it is, and those that follow call the same one, whatever is deployed meanwhile. A run that was parked may
-   * have waited for other code, or for a month: it calls the alias again.
+   * have waited for other code, or for a month: it calls the alias again. So does one that needs a newer version.
    */
   readonly code: string;
 }
@@ -45,8 +45,8 @@ export class RouteError extends Error {
   override readonly name: string;
 
   constructor(reply: Reply, code: string) {
-    const { route, seconds } = reply;
-    const next = AFTER_BEAT[route] === "Park" ? LIVE : code;
+    const { route, seconds, behind = false } = reply;
+    const next = behind || AFTER_BEAT[route] === "Park" ? LIVE : code;
     const input = Buffer.from(JSON.stringify({ ...firstInput(reply, next), seconds })).toString("base64");
     const isEnd = AFTER_BEAT[route] === "End";
     super(`no failure, but the route ${route}${isEnd ? "" : ` ${INPUT_MARK}${input}${INPUT_MARK}`}`);

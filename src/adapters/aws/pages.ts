@@ -6,7 +6,7 @@
  */
 import { isTenant } from "../../core/ids.ts";
 import type { Status } from "../../core/phases.ts";
-import { RowDamaged, parted } from "../../codec/row.ts";
+import { RowUnreadable, parted } from "../../codec/row.ts";
 import { type Row, hasEnded, isExpired } from "../../protocol/row.ts";
 import type { Page, RunTable } from "../../ports/run-table.ts";
 import { ATTRIBUTES, type Attribute } from "./attributes.ts";
@@ -93,7 +93,7 @@ async function pageOf(
   );
   const stored = new Map(items.map((item) => [textOf(item, "run"), rowOf(of.only === null ? item : unloadable(item))]));
   const decoded = runs.flatMap((run) => stored.get(run) ?? []);
-  const meant = decoded.filter((each) => each instanceof RowDamaged || of.isMeant(each));
+  const meant = decoded.filter((each) => each instanceof RowUnreadable || of.isMeant(each));
   const { rows, damaged } = parted(meant);
   const positions = new Map(page.map(({ run, position }) => [run, position]));
   const last = page.at(-1);

@@ -5,6 +5,7 @@
  * row as it is assumed to be, and its condition says what it assumed: a wrong guess is refused, and the row that the
  * refusal returns makes the next one. No guess can make a write land that the operation itself would refuse.
  */
+import { LOWEST_LEVEL, levelIn } from "../../core/levels.ts";
 import type { Commit, Of, Park, Request, Row } from "../../protocol/row.ts";
 import { type Claim, deadOf, deathsAfter } from "../../protocol/row-claim.ts";
 import { type Redrive, recordsRedrive } from "../../protocol/row-redrive.ts";
@@ -35,7 +36,7 @@ export function claimWrite(claim: Claim, assumed: Row | null): Write {
   const isQueued = assumed === null ? entry.epoch === 0 : assumed.status === "queued";
   return {
     condition: all(
-      ...[is.present(claim), is.notTerminal(claim), is.chainIs(claim.chain)],
+      ...[is.present(claim), is.notTerminal(claim), is.chainIs(claim.chain), is.levelAtMost(levelIn(claim))],
       either(is.epochIs(entry.epoch), is.entryIsRetried(claim, entry)),
       isQueued ? is.statusIs(run, "queued") : is.statusIsNot(run, "queued"),
       held(assumed),
@@ -112,15 +113,19 @@ const content = (commit: Commit): readonly Change[] => [
   ...setOrRemove("outageStore", commit.storeOutage === null ? null : text(commit.storeOutage.store)),
   ...setOrRemove("outageSince", commit.storeOutage === null ? null : number(commit.storeOutage.since)),
   ...(recordsRedrive(commit) ? remove("redrive") : []),
+  ...setOrRemove("checksum", textOrNull(commit.checksum)),
   ...setOrRemove("journal", commit.journal === null ? null : { B: commit.journal }),
   set("snapshotVersion", number(commit.snapshot.version)),
   set("snapshotKey", text(shortKey(commit, commit.snapshot.key))),
   set("snapshotDigest", text(commit.snapshot.digest)),
+  ...(levelIn(commit) > LOWEST_LEVEL ? [set("level", number(levelIn(commit)))] : []),
   ...[set("agentVersion", text(commit.agentVersion)), set("spent", spentValue(commit.spent))],
   ...[set("phase", text(commit.phase)), set("stirsSeen", number(commit.stirsSeen))],
   ...setOrRemove("wakeAt", commit.wakeAt === null ? null : number(commit.wakeAt)),
   ...[set("deadline", number(commit.deadline)), set("lastCheckpointAt", number(commit.lastCheckpointAt))],
 ];
+
+const textOrNull = (value: string | undefined) => (value === undefined ? null : text(value));
 
 const toldSet = (expiresAtSec: number): readonly Change[] => [
   set("told", flag),
@@ -178,7 +183,7 @@ export const tellWrite = (of: Tell): Write => ({
 });
 
 export function redriveWrite(redrive: Redrive): Write {
-  const { run, epoch, version, note, deadline, now } = redrive;
+  const { run, epoch, version, note, deadline, now, checksum } = redrive;
   return {
     condition: all(is.present(redrive), is.statusIs(run, "failed"), is.epochIs(epoch), is.versionIs(version)),
     changes: [
@@ -186,6 +191,7 @@ export function redriveWrite(redrive: Redrive): Write {
       ...statusSet(run, { status: "running", now }),
       set("alive", number(aliveShard(run))),
       set("redrive", redriveValue(note)),
+      ...setOrRemove("checksum", textOrNull(checksum)),
       ...remove(...LEASE, ...PARK, "wakeAt", "told", "expiresAtSec", "deaths", "outageStore", "outageSince"),
     ],
   };

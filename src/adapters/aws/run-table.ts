@@ -22,7 +22,7 @@ import { handedOver } from "../../protocol/row-hand-over.ts";
 import { redriven } from "../../protocol/row-redrive.ts";
 import { told } from "../../protocol/row-tell.ts";
 import { type PurgeOutcome, placed, purged } from "../../protocol/row-removal.ts";
-import { RowDamaged, presentIn, refusedFor, undamaged } from "../../codec/row.ts";
+import { RowUnreadable, presentIn, undamaged } from "../../codec/row.ts";
 import type { Ambiguous, CreateOutcome, RunTable } from "../../ports/run-table.ts";
 import type { Clock } from "../../ports/world.ts";
 import type { Pair } from "./clients.ts";
@@ -142,7 +142,7 @@ class Rows {
       if (outcome.kind === "ambiguous") return outcome;
       const found = outcome.item === null ? null : rowOf(outcome.item);
       // Its condition may have named nothing that is damaged: then it was written, and changes nothing of what follows.
-      if (found instanceof RowDamaged) return refusedFor(found);
+      if (found instanceof RowUnreadable) return found.refused;
       const row = found === null ? null : this.#noted(found);
       if (outcome.kind === "written") {
         ensure(row !== null, `a write of ${of.run} returned no row`);
@@ -192,7 +192,7 @@ async function create(dynamo: Dynamo, creation: Creation): Promise<CreateOutcome
     const [refused, tombstone] = put.items;
     // A row that is there governs, and a refusal need not tell of each part.
     const found = refused == null ? await readRow(dynamo, run) : rowOf(refused);
-    if (found instanceof RowDamaged) return refusedFor(found);
+    if (found instanceof RowUnreadable) return found.refused;
     const outcome = placed(found, tombstone == null ? null : tombstoneIn(tombstone), creation);
     if (outcome.kind !== "created") return outcome;
     if (outcome.over === null) continue;

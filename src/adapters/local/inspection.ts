@@ -3,7 +3,7 @@
  * takes it back.
  */
 import { statfsSync } from "node:fs";
-import { RowDamaged } from "../../codec/row.ts";
+import { RowUnreadable } from "../../codec/row.ts";
 import type { Damaged } from "../../ports/run-table.ts";
 import { StoreUnreachable } from "../../ports/world.ts";
 import { type Store, reaching } from "./database.ts";
@@ -92,11 +92,11 @@ function faultsOf(store: Store): readonly string[] {
 /** Also rows that no list shows: those of ended runs whose time is over stay while they cannot be decoded. */
 function damagedIn(store: Store): readonly Damaged[] | null {
   const search = (): readonly Damaged[] => {
-    const rows = store.rows.prepare("SELECT run, row, NULL AS journal FROM runs").iterate();
+    const rows = store.rows.prepare("SELECT run, row, journal FROM runs").iterate();
     const found: Damaged[] = [];
     for (const row of rows as Iterable<unknown> as Iterable<Stored & { readonly run: string }>) {
       const decoded = rowOf(row, row.run);
-      if (decoded instanceof RowDamaged) found.push({ run: decoded.run, why: decoded.why });
+      if (decoded instanceof RowUnreadable) found.push({ run: decoded.run, why: decoded.why });
     }
     return found;
   };

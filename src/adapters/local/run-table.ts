@@ -27,12 +27,11 @@ import { told } from "../../protocol/row-tell.ts";
 import { type PurgeOutcome, placed, purged } from "../../protocol/row-removal.ts";
 import {
   type Found,
-  RowDamaged,
+  RowDamaged, RowUnreadable,
   decodeBody,
   decodeRow,
   parted,
   presentIn,
-  refusedFor,
   undamaged,
 } from "../../codec/row.ts";
 import type { CreateOutcome, DeliverOutcome, Delivery, Message, Page, RunTable } from "../../ports/run-table.ts";
@@ -103,7 +102,7 @@ type Messages = ReturnType<typeof messagesOf>;
 function create(creation: Creation, of: { readonly rows: Rows; readonly tombstones: Tombstones }): CreateOutcome {
   const { rows, tombstones } = of;
   const found = rows.find(creation.run);
-  if (found instanceof RowDamaged) return refusedFor(found);
+  if (found instanceof RowUnreadable) return found.refused;
   const outcome = placed(found, tombstones.find(creation.run), creation);
   if (outcome.kind === "ended") return outcome;
   const { kind, row } = outcome;
@@ -267,7 +266,7 @@ function pagesOf(db: DatabaseSync) {
     const last = page.at(-1);
     const next = found.length > limit && last !== undefined ? cursorOf(last) : null;
     const decoded = page.map((each) => rowOf(each, each.run));
-    const behind = page.filter((_, index) => !(decoded[index] instanceof RowDamaged)).map(cursorOf);
+    const behind = page.filter((_, index) => !(decoded[index] instanceof RowUnreadable)).map(cursorOf);
     return { ...parted(decoded), behind, next };
   };
 

@@ -22,7 +22,7 @@ import { repetition } from "../../protocol/repetition.ts";
 import { type Turn, turnLeft, turnTaken } from "../../protocol/turn.ts";
 import { told } from "../../protocol/row-tell.ts";
 import { placed, purged } from "../../protocol/row-removal.ts";
-import { type Found, RowDamaged, decodeRow, parted, presentIn, refusedFor, undamaged } from "../../codec/row.ts";
+import { type Found, RowUnreadable, decodeRow, parted, presentIn, undamaged } from "../../codec/row.ts";
 import { type Tombstone, isKept, laid } from "../../protocol/tombstone.ts";
 import type { Clock } from "../../ports/world.ts";
 import type { ObjectStore } from "../../ports/object-store.ts";
@@ -60,7 +60,7 @@ export function memoryStore(id = "in memory"): MemoryStore {
   const expire = (now: number): void => {
     for (const run of [...rows.keys()]) {
       const found = findIn(rows, run);
-      if (found !== null && !(found instanceof RowDamaged) && isExpired(found, now)) remove({ rows, removed }, found);
+      if (found !== null && !(found instanceof RowUnreadable) && isExpired(found, now)) remove({ rows, removed }, found);
     }
     for (const [run, tombstone] of tombstones) if (!isKept(tombstone, now)) tombstones.delete(run);
   };
@@ -74,7 +74,7 @@ function remove({ rows, removed }: Pick<MemoryStore, "rows" | "removed">, { run,
 }
 
 const isListed = (found: Found, { tenant, status }: { readonly tenant: string; readonly status: Status | null }) =>
-  found instanceof RowDamaged
+  found instanceof RowUnreadable
     ? found.run.startsWith(`${tenant}-`)
     : found.tenant === tenant && (status === null || found.status === status);
 
@@ -100,7 +100,7 @@ export function memoryRunTable(store: MemoryStore): RunTable {
   return {
     create: async (creation) => {
       const found = find(creation.run);
-      if (found instanceof RowDamaged) return refusedFor(found);
+      if (found instanceof RowUnreadable) return found.refused;
       const outcome = placed(found, store.tombstones.get(creation.run) ?? null, creation);
       if (outcome.kind === "ended") return structuredClone(outcome);
       if (outcome.kind === "created") {
@@ -146,7 +146,7 @@ export function memoryRunTable(store: MemoryStore): RunTable {
       return pageOf(rows, query, (found) => isListed(found, { tenant, status }));
     },
     alive: async (query) =>
-      pageOf(rows, query, (found) => found instanceof RowDamaged || !(hasEnded(found) && found.told)),
+      pageOf(rows, query, (found) => found instanceof RowUnreadable || !(hasEnded(found) && found.told)),
     storeId: async () => store.id,
   };
 }
@@ -245,7 +245,7 @@ function pageOf(
   const [since, from] = query.after === null ? [Infinity, ""] : (JSON.parse(query.after) as [number, string]);
   const left = [...rows.keys()]
     .flatMap((run) => findIn(rows, run) ?? [])
-    .filter((found) => wanted(found) && (found instanceof RowDamaged || !isExpired(found, query.now)))
+    .filter((found) => wanted(found) && (found instanceof RowUnreadable || !isExpired(found, query.now)))
     .filter((found) => sinceOf(found) < since || (sinceOf(found) === since && found.run < from))
     .toSorted((one, other) => sinceOf(other) - sinceOf(one) || compare(other.run, one.run));
   const page = left.slice(0, query.limit);
@@ -255,7 +255,7 @@ function pageOf(
   return { rows: structuredClone(sound), damaged, behind: sound.map(cursorOf), next };
 }
 
-const sinceOf = (found: Found): number => (found instanceof RowDamaged ? -1 : found.statusSince);
+const sinceOf = (found: Found): number => (found instanceof RowUnreadable ? -1 : found.statusSince);
 
 const cursorOf = (found: Found): string => JSON.stringify([sinceOf(found), found.run]);
 

@@ -1,0 +1,60 @@
+/** Rules for two versions of cairn on one store, each switched off once. */
+import { type Change, type Mutant, off } from "./mutant.ts";
+
+const CLAIM = "src/protocol/row-claim.ts";
+const BEHIND = "if (levelIn(row) > levelIn(claim)) return newerLevel(row, levelIn(claim));";
+
+const by = (name: string, test: string, change: Change): Mutant => ({
+  name: `levels: ${name}`,
+  changes: [change],
+  killedBy: { kind: "tests", file: `test/${test}.test.ts` },
+});
+
+export const LEVELLING: readonly Mutant[] = [
+  off(102, "the level is no part of a claim", { file: CLAIM, from: BEHIND, to: "void [levelIn, newerLevel];" }),
+  off(102, "a process that is behind takes its run for superseded", {
+    file: CLAIM,
+    from: BEHIND,
+    to: 'if (levelIn(row) > levelIn(claim)) return { kind: "superseded", row };',
+  }),
+  by("a state loses what is not known", "unit/skew-fields", {
+    file: "src/codec/schema.ts",
+    from: "export const storedState: z.ZodType<StoredState> = z.looseObject({",
+    to: "export const storedState: z.ZodType<StoredState> = z.object({",
+  }),
+  by("an open call loses what is not known", "unit/skew-fields", {
+    file: "src/codec/schema.ts",
+    from: "const openCall: z.ZodType<OpenCall> = z.looseObject({",
+    to: "const openCall: z.ZodType<OpenCall> = z.object({",
+  }),
+  by("what was spent loses what is not known", "unit/skew-fields", {
+    file: "src/core/budget.ts",
+    from: "    ...spent,\n",
+    to: "",
+  }),
+  by("an outage loses what is not known", "unit/skew-fields", {
+    file: "src/core/outage.ts",
+    from: "    ...rest,\n    since,",
+    to: "    since,",
+  }),
+  by("a process goes on with what it cannot read", "unit/skew", {
+    file: "src/codec/row.ts",
+    from: "return levelIn(row) > known ? new RowNewer",
+    to: "return levelIn(row) > known + 9 ? new RowNewer",
+  }),
+  by("the end of a newer run is told by an older process", "unit/skew", {
+    file: "src/runner/ending.ts",
+    from: " || newerBy(row.run, row) !== null) return;",
+    to: ") return void newerBy;",
+  }),
+  by("a beat that is behind does not wait longer each time", "unit/skew", {
+    file: "src/runner/behind.ts",
+    from: "Math.ceil(waitedMs / 1_000)",
+    to: "1",
+  }),
+  by("an execution waits for a newer version with the old code", "infra/machine", {
+    file: "src/adapters/aws/machine-input.ts",
+    from: "const next = behind || ",
+    to: "const next = ",
+  }),
+];

@@ -1,0 +1,72 @@
+/** The suites notice a world that lets an older process go on with a newer run, or drops what it does not know. */
+import { expect, test } from "vitest";
+import type { MemoryStore } from "../../src/adapters/memory/tables.ts";
+import { runTableCases } from "../../src/conformance/index.ts";
+import type { RunTable } from "../../src/ports/run-table.ts";
+import type { Row } from "../../src/protocol/row.ts";
+import { failing } from "./failing.ts";
+import { memoryTableWorld } from "./worlds.ts";
+
+interface Planted {
+  readonly breach: string;
+  /** How the names of the cases that catch it begin. */
+  readonly caught: readonly string[];
+  readonly bend: (table: RunTable, store: MemoryStore) => Partial<RunTable>;
+}
+
+/** The row as a process would write it that knows no more than these fields. */
+const stripped = (store: MemoryStore, run: string): void => {
+  const { future: _, ...row } = store.rows.get(run) as Row & { readonly future?: string };
+  store.rows.set(run, row);
+};
+
+const LEVELS: readonly Planted[] = [
+  {
+    breach: "a claim does not look at the level",
+    caught: ["a claim below the level of the row", "a claim below the level of an ended row"],
+    bend: (table) => ({ claim: (claim) => table.claim({ ...claim, level: 1_000 }) }),
+  },
+  {
+    breach: "a commit does not raise the level",
+    caught: ["a commit raises the level", "a claim below the level of the row", "a claim below the level of an ended"],
+    bend: (table) => ({ commit: ({ level: _, ...commit }) => table.commit(commit) }),
+  },
+  {
+    breach: "a commit lowers the level",
+    caught: ["a commit raises the level"],
+    bend: (table, store) => ({
+      commit: (commit) => {
+        const { level: _, ...row } = store.rows.get(commit.run) as Row;
+        store.rows.set(commit.run, row);
+        return table.commit(commit);
+      },
+    }),
+  },
+  {
+    breach: "a commit writes only what it knows",
+    caught: ["claims and commits keep a field"],
+    bend: (table, store) => ({
+      commit: async (commit) => {
+        stripped(store, commit.run);
+        return table.commit(commit);
+      },
+    }),
+  },
+  {
+    breach: "a delivery writes only what it knows",
+    caught: ["messages, wishes, parks and hand-overs"],
+    bend: (table, store) => ({
+      deliver: async (delivery) => {
+        stripped(store, delivery.run);
+        return table.deliver(delivery);
+      },
+    }),
+  },
+];
+
+test.each(LEVELS)("$breach", async ({ bend, caught }) => {
+  const failed = await failing(runTableCases, () =>
+    memoryTableWorld((table, store) => ({ ...table, ...bend(table, store) })),
+  );
+  for (const name of caught) expect(failed.filter((each) => each.startsWith(name))).toHaveLength(1);
+});

@@ -1,0 +1,49 @@
+/** What a newer version of cairn under the same format may have written: every object has a field that this code does not know. */
+
+/** Values of users and providers, which have no fields of cairn. */
+const OPAQUE: ReadonlySet<string> = new Set(["json", "provider", "future"]);
+
+export const FUTURE = { since: "a later version" } as const;
+
+/** The same value with an unknown field in every object of it. */
+export function fromFuture<T>(value: T): T {
+  if (typeof value !== "object" || value === null || value instanceof Uint8Array) return value;
+  if (Array.isArray(value)) return value.map(fromFuture) as T;
+  const fields = Object.entries(value).map(([name, field]) => [name, OPAQUE.has(name) ? field : fromFuture(field)]);
+  return { ...Object.fromEntries(fields), future: FUTURE } as T;
+}
+
+type Fields = Readonly<Record<string, unknown>>;
+
+const isFields = (value: unknown): value is Fields =>
+  typeof value === "object" && value !== null && !Array.isArray(value) && !(value instanceof Uint8Array);
+
+/** Where an object of `before` is still there in `after`, and has lost its unknown field. */
+export function lostFields(before: unknown, after: unknown, path = ""): readonly string[] {
+  if (Array.isArray(before) && Array.isArray(after)) {
+    const others = new Map(after.map((each, index) => [nameOf(each, index), each as unknown]));
+    return before.flatMap((each, index) => {
+      const name = nameOf(each, index);
+      return others.has(name) ? lostFields(each, others.get(name), `${path}[${name}]`) : [];
+    });
+  }
+  if (!isFields(before) || !isFields(after)) return [];
+  const here = "future" in before && !("future" in after) ? [path === "" ? "the whole" : path] : [];
+  const below = Object.keys(before).filter((name) => !OPAQUE.has(name));
+  return [...here, ...below.flatMap((name) => lostFields(before[name], after[name], `${path}.${name}`))];
+}
+
+/** What an element of a list is known by; its place where it has no name. */
+function nameOf(element: unknown, index: number): string {
+  if (!isFields(element)) return String(index);
+  const { id, call, version } = element;
+  return String(id ?? call ?? version ?? index);
+}
+
+/** The same value without what `fromFuture` added. */
+export function fromToday<T>(value: T): T {
+  if (typeof value !== "object" || value === null || value instanceof Uint8Array) return value;
+  if (Array.isArray(value)) return value.map(fromToday) as T;
+  const { future: _, ...fields } = value as Fields;
+  return Object.fromEntries(Object.entries(fields).map(([name, field]) => [name, fromToday(field)])) as T;
+}
