@@ -7,7 +7,7 @@
  */
 import { AgentInvalid } from "../agent/invalid.ts";
 import { ConfigInvalid } from "../agent/config.ts";
-import { StoreInvalid, StoreReplaced, StoreTooNew } from "../adapters/local/store-errors.ts";
+import { StoreDamaged, StoreInvalid, StoreTooNew, StoreUnusable } from "../adapters/local/store-errors.ts";
 import { WorkersUnbootable } from "../adapters/local/workers.ts";
 import { StoreSupervised } from "../adapters/local/processes.ts";
 import { Unreadable } from "../codec/canonical.ts";
@@ -57,7 +57,11 @@ function troubleOf(error: unknown, argv: readonly string[]): Trouble {
     const next = commandLine(withStore(argv, "ANOTHER_DIRECTORY"));
     return { code: error.code, exit: EXIT.store, ...clausesOf(error.message), next };
   }
-  if (error instanceof StoreUnreachable || error instanceof StoreReplaced) {
+  if (error instanceof StoreDamaged) {
+    const next = commandLine(["doctor", ...storeOf(argv)]);
+    return { code: error.code, exit: EXIT.store, ...clausesOf(error.message), next };
+  }
+  if (error instanceof StoreUnreachable || error instanceof StoreUnusable) {
     return { code: error.code, exit: EXIT.store, ...clausesOf(error.message), next: again };
   }
   if (error instanceof StoreSupervised) {

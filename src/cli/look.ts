@@ -8,7 +8,7 @@ import { verify } from "../runner/verify.ts";
 import { EXIT } from "./errors.ts";
 import { exitOf, follow } from "./follow.ts";
 import { liveView } from "./live.ts";
-import { type Opened, attendantOf, openExisting } from "./open.ts";
+import { type Opened, attendantOf, openToRead } from "./open.ts";
 import type { Style } from "./paint.ts";
 import { renderDamaged, renderLedger, renderList, renderRun, renderVerified } from "./render-run.ts";
 import { UNTOLD, tell } from "./render-timeline.ts";
@@ -29,7 +29,7 @@ export interface RunOf {
 }
 
 export async function list(shell: Shell, flags: ListFlags): Promise<number> {
-  const opened = await openExisting(shell, flags);
+  const opened = await openToRead(shell, flags);
   const { runs, damaged, more } = await newest(opened.world, flags);
   const { command } = opened.settings;
   const style = styleOf(shell, opened);
@@ -122,7 +122,7 @@ export async function watch(shell: Shell, of: RunOf): Promise<number> {
 }
 
 export async function find(shell: Shell, { run: text, flags }: RunOf): Promise<{ opened: Opened; run: string }> {
-  const opened = await openExisting(shell, flags);
+  const opened = await openToRead(shell, flags);
   const run = await resolveRun(opened.world, { text, command: opened.settings.command });
   return { opened, run };
 }

@@ -12,6 +12,8 @@ import { closeSync, linkSync, mkdirSync, openSync, rmSync, statSync, writeFileSy
 import { dirname, join, resolve } from "node:path";
 import { DatabaseSync } from "node:sqlite";
 import { StoreUnreachable } from "../../ports/world.ts";
+import { CHECKED_BYTES, assertSound } from "./integrity.ts";
+import { APPLICATION_ID, SCHEMA, STORE_FORMAT, addMissing } from "./schema.ts";
 import { StoreInvalid, StoreReplaced, StoreTooNew, asStoreError, fileCode, isGarbage } from "./store-errors.ts";
 
 export interface Store {
@@ -25,18 +27,25 @@ export interface Store {
   close(): void;
 }
 
-/** "cair" in ASCII, in the header of the file. */
-const APPLICATION_ID = 0x63616972;
-const STORE_FORMAT = 2;
 /** How long a writer waits for another one before the store counts as unreachable. */
 const BUSY_MS = 5_000;
+
+export interface OpenOptions {
+  readonly dir: string;
+  readonly create: boolean;
+  /**
+   * How large a file may be for the check that it is whole (`integrity.ts`). `none`: for a reader of what can still be read, and
+   * for a worker, whose supervisor has checked.
+   */
+  readonly check?: keyof typeof CHECKED_BYTES;
+}
 
 /**
  * Opens the store in `dir`; with `create`, makes it if it is not there.
  *
- * @throws StoreInvalid, StoreTooNew (nothing was written), StoreUnreachable
+ * @throws StoreInvalid, StoreTooNew, StoreDamaged (nothing was written), StoreUnreachable
  */
-export function openStore({ dir, create }: { readonly dir: string; readonly create: boolean }): Store {
+export function openStore({ dir, create, check = "bounded" }: OpenOptions): Store {
   const file = join(dir, "cairn.sqlite");
   const opened: DatabaseSync[] = [];
   try {
@@ -52,8 +61,8 @@ export function openStore({ dir, create }: { readonly dir: string; readonly crea
       return db;
     };
     const rows = connect("FULL");
-    addColumns(rows);
-    rows.exec(TOMBSTONES);
+    assertSound(rows, { dir, bytesMax: CHECKED_BYTES[check] });
+    addMissing(rows);
     const objects = connect("NORMAL");
     const { id, assertInPlace } = watched({ dir, file, rows });
     return { dir, id, rows, objects, assertInPlace, close: () => closeAll(opened) };
@@ -178,7 +187,7 @@ function identify(file: string): { readonly application: number; readonly versio
     const { user_version: version } = db.prepare("PRAGMA user_version").get() as { user_version: number };
     return { application, version };
   } catch (error) {
-    throw isGarbage(error) ? notOurs(file, "it is not a database") : error;
+    throw isGarbage(error) ? notOurs(file, "it is not a database, or its first page is damaged") : error;
   } finally {
     db.close();
   }
@@ -190,20 +199,7 @@ function configure(db: DatabaseSync, of: { readonly file: string; readonly synch
   if (mode !== "wal") {
     throw new StoreUnreachable(`${of.file} cannot keep a write-ahead log here; use a directory on a local disk`);
   }
-  db.exec(`PRAGMA synchronous = ${of.synchronous}`);
-}
-
-/** A store that an earlier version of this code made lacks columns; two processes may open it at once. */
-function addColumns(db: DatabaseSync): void {
-  const columns = db.prepare("SELECT name FROM pragma_table_info('executions')");
-  const lacking = () => {
-    const names = new Set(columns.all().map(({ name }) => name));
-    return ["died INTEGER", "cause TEXT"].filter((column) => !names.has(column.split(" ")[0] ?? ""));
-  };
-  if (lacking().length === 0) return;
-  db.exec("BEGIN IMMEDIATE");
-  for (const column of lacking()) db.exec(`ALTER TABLE executions ADD COLUMN ${column}`);
-  db.exec("COMMIT");
+  db.exec(`PRAGMA synchronous = ${of.synchronous}; PRAGMA cell_size_check = ON`);
 }
 
 function notOurs(file: string, why: string): StoreInvalid {
@@ -234,63 +230,3 @@ export function giveBackRoom({ dir, rows }: Store): void {
     throw asStoreError(error, dir);
   }
 }
-
-/**
- * Made where it is missing, whenever a store is opened: a store that an older cairn made has no such table, and nothing
- * that an older cairn does with one that has it goes wrong. With the table there, this writes nothing.
- */
-const TOMBSTONES = `
-CREATE TABLE IF NOT EXISTS tombstones (
-  run TEXT PRIMARY KEY, expiresAtSec INTEGER NOT NULL, tombstone TEXT NOT NULL
-) STRICT, WITHOUT ROWID;
-CREATE INDEX IF NOT EXISTS tombstonesByExpiry ON tombstones (expiresAtSec);
-`;
-
-/**
- * `runs`: the row as JSON, its journal apart, and beside them only what queries ask for. `executions`: the chain.
- * `removed`: the incarnations whose row is gone, until what they leave behind is gone as well.
- * `tombstones`: the keys of ended runs.
- * `supervisor`, `children`: which processes work on this store, so that the next supervisor can end what is left.
- */
-const SCHEMA = `
-PRAGMA auto_vacuum = INCREMENTAL;
-PRAGMA journal_mode = WAL;
-BEGIN;
-PRAGMA application_id = ${APPLICATION_ID};
-PRAGMA user_version = ${STORE_FORMAT};
-CREATE TABLE meta (name TEXT PRIMARY KEY, value TEXT NOT NULL) STRICT;
-CREATE TABLE runs (
-  run TEXT PRIMARY KEY, tenant TEXT NOT NULL, status TEXT NOT NULL, statusSince INTEGER NOT NULL,
-  alive INTEGER NOT NULL, expiresAtSec INTEGER, row TEXT NOT NULL, journal BLOB
-) STRICT;
-CREATE INDEX runsByTime ON runs (tenant, statusSince, run);
-CREATE INDEX runsByStatus ON runs (tenant, status, statusSince, run);
-CREATE INDEX runsAlive ON runs (statusSince, run) WHERE alive = 1;
-CREATE TABLE inbox (
-  run TEXT NOT NULL, born TEXT NOT NULL, id TEXT NOT NULL, sentAt INTEGER NOT NULL, body TEXT NOT NULL,
-  PRIMARY KEY (run, born, id)
-) STRICT, WITHOUT ROWID;
-CREATE TABLE seen (
-  run TEXT NOT NULL, born TEXT NOT NULL, id TEXT NOT NULL, PRIMARY KEY (run, born, id)
-) STRICT, WITHOUT ROWID;
-${TOMBSTONES}CREATE TABLE turns (name TEXT PRIMARY KEY, turn TEXT NOT NULL) STRICT, WITHOUT ROWID;
-CREATE TABLE removed (
-  run TEXT NOT NULL, born TEXT NOT NULL, removedAt INTEGER NOT NULL, dueAt INTEGER NOT NULL, PRIMARY KEY (run, born)
-) STRICT, WITHOUT ROWID;
-CREATE INDEX removedByTime ON removed (dueAt);
-CREATE INDEX runsByExpiry ON runs (expiresAtSec) WHERE expiresAtSec IS NOT NULL;
-CREATE TABLE objects (key TEXT PRIMARY KEY, bytes BLOB NOT NULL, putAt INTEGER NOT NULL) STRICT;
-CREATE TABLE executions (
-  name TEXT PRIMARY KEY, payload TEXT NOT NULL, state TEXT NOT NULL, stage TEXT NOT NULL, retry INTEGER NOT NULL,
-  died INTEGER, cause TEXT, attempt INTEGER NOT NULL, readyAt INTEGER, seconds INTEGER NOT NULL, token TEXT UNIQUE
-) STRICT;
-CREATE INDEX executionsReady ON executions (readyAt) WHERE readyAt IS NOT NULL;
-CREATE INDEX executionsTrying ON executions (stage) WHERE stage = 'trying';
-CREATE TABLE supervisor (
-  one INTEGER PRIMARY KEY CHECK (one = 1), pid INTEGER NOT NULL, startedAt TEXT NOT NULL
-) STRICT;
-CREATE TABLE children (
-  pid INTEGER NOT NULL, startedAt TEXT NOT NULL, PRIMARY KEY (pid, startedAt)
-) STRICT, WITHOUT ROWID;
-COMMIT;
-`;
