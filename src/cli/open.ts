@@ -3,7 +3,7 @@ import { existsSync, statSync } from "node:fs";
 import { join } from "node:path";
 import { type OpenOptions, type Store, openStore } from "../adapters/local/database.ts";
 import { supervisorOf } from "../adapters/local/processes.ts";
-import { StoreDamaged } from "../adapters/local/store-errors.ts";
+import { StoreUnusable } from "../adapters/local/store-errors.ts";
 import { localSecrets } from "../adapters/local/secrets.ts";
 import { localWorld } from "../adapters/local/world.ts";
 import type { Secrets } from "../ports/secrets.ts";
@@ -42,12 +42,12 @@ export async function openExisting(shell: Shell, flags: BeatFlags, check?: OpenO
   return openSettled(settings, { create: false, ...(check !== undefined && { check }) });
 }
 
-/** For a command that only reads: of a damaged store it shows what can still be read, and says so. */
+/** For a command that only reads: of a damaged store, or one that lost commits, it shows what is there, and says so. */
 export async function openToRead(shell: Shell, flags: BeatFlags): Promise<Opened> {
   try {
     return await openExisting(shell, flags);
   } catch (error) {
-    if (!(error instanceof StoreDamaged)) throw error;
+    if (!(error instanceof StoreUnusable)) throw error;
     shell.terminal.err(`${shell.terminal.paintErr("red", "warning:")} ${error.message}`);
     return openExisting(shell, flags, "none");
   }

@@ -37,7 +37,7 @@ const settings = JSON.parse(process.argv[2] ?? "") as WorkerSettings;
 process.env["CAIRN_STORE"] = settings.dir;
 
 function taskRunner({ dir, limits, agentFiles, prices, chaos }: WorkerSettings): RunTask {
-  const store = openStore({ dir, create: false, check: "none" });
+  const store = openStore({ dir, create: false, check: "worker" });
   const holds = holdsIn(process.env["CAIRN_HOLD"]);
   let inHand = "";
   const rig = chaos === undefined ? null : rigOf(chaos, () => inHand);

@@ -14,7 +14,8 @@ import { DatabaseSync } from "node:sqlite";
 import { StoreUnreachable } from "../../ports/world.ts";
 import { CHECKED_BYTES, assertSound } from "./integrity.ts";
 import { APPLICATION_ID, SCHEMA, STORE_FORMAT, addMissing } from "./schema.ts";
-import { StoreInvalid, StoreReplaced, StoreTooNew, asStoreError, fileCode, isGarbage } from "./store-errors.ts";
+import { type InPlace, inPlace } from "./in-place.ts";
+import { StoreInvalid, StoreRolledBack, StoreTooNew, asStoreError, fileCode, isGarbage } from "./store-errors.ts";
 
 export interface Store {
   readonly dir: string;
@@ -22,8 +23,7 @@ export interface Store {
   readonly id: string;
   readonly rows: DatabaseSync;
   readonly objects: DatabaseSync;
-  /** Throws `StoreReplaced` where the file in the directory is not the one that was opened. */
-  assertInPlace(): void;
+  readonly place: InPlace;
   close(): void;
 }
 
@@ -33,21 +33,19 @@ const BUSY_MS = 5_000;
 export interface OpenOptions {
   readonly dir: string;
   readonly create: boolean;
-  /**
-   * How large a file may be for the check that it is whole (`integrity.ts`). `none`: for a reader of what can still be read, and
-   * for a worker, whose supervisor has checked.
-   */
+  /** How much is checked (`integrity.ts`). `none`: for a reader of what can still be read, also of a store that lost commits. */
   readonly check?: keyof typeof CHECKED_BYTES;
 }
 
 /**
  * Opens the store in `dir`; with `create`, makes it if it is not there.
  *
- * @throws StoreInvalid, StoreTooNew, StoreDamaged (nothing was written), StoreUnreachable
+ * @throws StoreInvalid, StoreTooNew, StoreDamaged, StoreRolledBack (nothing was written), StoreUnreachable
  */
 export function openStore({ dir, create, check = "bounded" }: OpenOptions): Store {
   const file = join(dir, "cairn.sqlite");
   const opened: DatabaseSync[] = [];
+  let place: InPlace | null = null;
   try {
     if (!isThere(dir, file)) {
       if (!create) throw new StoreInvalid(`no store at ${dir}; start a run first`);
@@ -64,40 +62,26 @@ export function openStore({ dir, create, check = "bounded" }: OpenOptions): Stor
     assertSound(rows, { dir, bytesMax: CHECKED_BYTES[check] });
     addMissing(rows);
     const objects = connect("NORMAL");
-    const { id, assertInPlace } = watched({ dir, file, rows });
-    return { dir, id, rows, objects, assertInPlace, close: () => closeAll(opened) };
+    place = inPlace({ dir, file, rows });
+    const { id, lacks } = place;
+    if (lacks > 0 && check !== "none") throw new StoreRolledBack(dir, `it lacks the last ${lacks} commits`);
+    return { dir, id, rows, objects, place, close: () => closeAll(opened, place) };
   } catch (error) {
-    closeAll(opened);
+    closeAll(opened, place);
     throw asStoreError(error, dir);
   }
 }
 
-/** The id of an open store, and a look whether its file is still the one in the directory. */
-function watched({ dir, file, rows }: { readonly dir: string; readonly file: string; readonly rows: DatabaseSync }) {
-  const select = rows.prepare("SELECT value FROM meta WHERE name = 'store'");
-  const idOf = (): string => (select.get() as { readonly value: string }).value;
-  const place = (): string | null => {
-    const found = statSync(file, { bigint: true, throwIfNoEntry: false });
-    return found === undefined ? null : `${found.dev} ${found.ino}`;
-  };
-  const [id, opened] = [idOf(), place()];
-  const assertInPlace = (): void => {
-    const now = place();
-    if (now === null) throw new StoreReplaced(dir, "was removed");
-    if (now !== opened || idOf() !== id) throw new StoreReplaced(dir, "was replaced by another one");
-  };
-  return { id, assertInPlace };
-}
-
 /** Runs `access` as one transaction that nobody else writes into: what it reads is still true when it commits. */
 export function atomically<T>(store: Store, access: () => T): T {
-  const { rows } = store;
+  const { rows, place } = store;
   try {
-    store.assertInPlace();
+    place.assert();
     // IMMEDIATE: a transaction that first reads and then wants to write could find that it read the past.
     rows.exec("BEGIN IMMEDIATE");
-    const result = access();
+    const result = place.count(access);
     rows.exec("COMMIT");
+    place.committed();
     return result;
   } catch (error) {
     // A full disk rolls back by itself.
@@ -109,7 +93,7 @@ export function atomically<T>(store: Store, access: () => T): T {
 /** Runs a single statement, which is a transaction of its own. */
 export function reaching<T>(store: Store, access: () => T): T {
   try {
-    store.assertInPlace();
+    store.place.assert();
     return access();
   } catch (error) {
     throw asStoreError(error, store.dir);
@@ -206,8 +190,9 @@ function notOurs(file: string, why: string): StoreInvalid {
   return new StoreInvalid(`${file} is no store of cairn: ${why}; it was left as it is, use another directory`);
 }
 
-function closeAll(connections: readonly DatabaseSync[]): void {
+function closeAll(connections: readonly DatabaseSync[], place: InPlace | null): void {
   for (const db of connections) if (db.isOpen) db.close();
+  place?.close();
 }
 
 /** How many free pages of 4 KB a store keeps for what is written next; the rest is given back. */

@@ -37,7 +37,7 @@ export function inspectStore(store: Store, of: { readonly overdueBefore: number 
     ...{ dir, id },
     journalMode: String(one(store, "PRAGMA journal_mode")),
     refuses: refusalOf(store),
-    faults: faultsOf(store),
+    faults: [...faultsOf(store), ...lossOf(store)],
     damaged: damagedIn(store),
     freeBytes: freeBytes(dir),
     supervisor: supervisorOf(store)?.pid ?? null,
@@ -88,6 +88,9 @@ function faultsOf(store: Store): readonly string[] {
     return [error.message];
   }
 }
+
+const lossOf = ({ place: { lacks } }: Store): readonly string[] =>
+  lacks === 0 ? [] : [`it lacks the last ${lacks} commits that were acknowledged`];
 
 /** Also rows that no list shows: those of ended runs whose time is over stay while they cannot be decoded. */
 function damagedIn(store: Store): readonly Damaged[] | null {

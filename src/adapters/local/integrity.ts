@@ -13,8 +13,8 @@ import { StoreDamaged } from "./store-errors.ts";
 
 const MB = 1024 * 1024;
 
-/** How large a file is checked at open. */
-export const CHECKED_BYTES = { none: -1, bounded: 32 * MB, supervisor: 1024 * MB } as const;
+/** How large a file is checked at open. A worker relies on its supervisor. */
+export const CHECKED_BYTES = { none: -1, worker: -1, bounded: 32 * MB, supervisor: 1024 * MB } as const;
 
 /** Throws `StoreDamaged`. */
 export function assertSound(

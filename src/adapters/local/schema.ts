@@ -40,6 +40,9 @@ const ADDED: { readonly [name: string]: string } = {
   "executions.cause": "ALTER TABLE executions ADD COLUMN cause TEXT",
   "executions.sum": "ALTER TABLE executions ADD COLUMN sum TEXT",
   "inbox.sum": "ALTER TABLE inbox ADD COLUMN sum TEXT",
+  commits: `CREATE TABLE commits (
+    one INTEGER PRIMARY KEY CHECK (one = 1), count INTEGER NOT NULL
+  ) STRICT`,
   metaTwice: "CREATE INDEX metaTwice ON meta (value, name)",
   inboxTwice: "CREATE INDEX inboxTwice ON inbox (id)",
   seenTwice: "CREATE INDEX seenTwice ON seen (id)",
@@ -53,7 +56,7 @@ const ADDED: { readonly [name: string]: string } = {
 /**
  * `runs`: the row as JSON, its journal apart, and beside them only what queries ask for. `executions`: the chain.
  * `removed`: the incarnations whose row is gone, until what they leave behind is gone as well.
- * `tombstones` (among what is added): the keys of ended runs.
+ * Among what is added: `tombstones`, the keys of ended runs, and `commits`, how many there ever were.
  * `supervisor`, `children`: which processes work on this store, so that the next supervisor can end what is left.
  */
 export const SCHEMA = `

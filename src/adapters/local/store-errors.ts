@@ -61,6 +61,17 @@ export class StoreReplaced extends StoreUnusable {
   }
 }
 
+/** Commits that were acknowledged are not in the store: what is done in runs would be done again. */
+export class StoreRolledBack extends StoreUnusable {
+  constructor(dir: string, what: string) {
+    super(
+      "StoreRolledBack",
+      `the store at ${dir} lost commits that were acknowledged: ${what}; put the newest cairn.sqlite and cairn.sqlite-wal back, ` +
+        `or, to go on from an older state on purpose, delete ${dir}/cairn.mark: effects of the lost commits may happen again`,
+    );
+  }
+}
+
 /** SQLite's primary result codes that are about the store and not about our statements. */
 const CAUSES: { readonly [code: number]: { readonly why: string; readonly next: string } } = {
   5: { why: "another process kept it busy", next: "try again; if it lasts, look for a stuck process" },
@@ -102,6 +113,8 @@ export function asStoreError(error: unknown, dir: string): unknown {
  */
 function isDamage(error: Error): boolean {
   const code = sqliteCode(error);
+  // It ends in the middle of a page.
+  if ("errcode" in error && error.errcode === 522) return true;
   if (code === 1) return /^no such (?:table|column|index)|has no column named|^malformed JSON/.test(error.message);
   return code !== null && [11, 19, 20, 26].includes(code);
 }
