@@ -7,6 +7,7 @@
  */
 import { AgentInvalid } from "../agent/invalid.ts";
 import { ConfigInvalid } from "../agent/config.ts";
+import { SealKeyInvalid } from "../adapters/local/seal-keys.ts";
 import { StoreDamaged, StoreInvalid, StoreTooNew, StoreUnusable } from "../adapters/local/store-errors.ts";
 import { WorkersUnbootable } from "../adapters/local/workers.ts";
 import { StoreSupervised } from "../adapters/local/processes.ts";
@@ -81,6 +82,10 @@ function troubleOf(error: unknown, argv: readonly string[]): Trouble {
   if (error instanceof Unreadable) {
     const why = `nothing was changed; what is stored cannot be read or verified (${error.code})`;
     return { code: error.code, exit: EXIT.store, what: error.message, why, next: again };
+  }
+  if (error instanceof SealKeyInvalid) {
+    const why = "without the right keys nothing is sealed or judged; nothing was started";
+    return { code: error.code, exit: EXIT.usage, what: error.message, why, next: "openssl rand -hex 32" };
   }
   if (error instanceof AgentInvalid || error instanceof ConfigInvalid) {
     const why = error instanceof ConfigInvalid ? "the config is checked before anything starts" : AGENT_CHECKED;

@@ -4,6 +4,7 @@ import { join } from "node:path";
 import { type OpenOptions, type Store, openStore } from "../adapters/local/database.ts";
 import { supervisorOf } from "../adapters/local/processes.ts";
 import { StoreUnusable } from "../adapters/local/store-errors.ts";
+import { environmentSealKeys } from "../adapters/local/seal-keys.ts";
 import { localSecrets } from "../adapters/local/secrets.ts";
 import { localWorld } from "../adapters/local/world.ts";
 import type { Secrets } from "../ports/secrets.ts";
@@ -64,7 +65,10 @@ export function openSettled(settings: Settings, how: Omit<OpenOptions, "dir">): 
     settings,
     store,
     lookEveryMs: 100,
-    world: localWorld({ store, limits: settings.limits, telemetry: SILENT, secrets: secretsIn(store, settings) }),
+    world: localWorld({
+      ...{ store, limits: settings.limits, telemetry: SILENT },
+      ...{ secrets: secretsIn(store, settings), sealKeys: environmentSealKeys(settings) },
+    }),
   };
 }
 

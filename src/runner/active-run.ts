@@ -17,7 +17,7 @@ import { fold } from "../core/transition.ts";
 import type { Invocation } from "../ports/tasks.ts";
 import type { World } from "../ports/world.ts";
 import { certainly, patient } from "./certain.ts";
-import { type ObjectCaches, storeSnapshot } from "./checkpoint.ts";
+import { type ObjectCaches, type Storing, storeSnapshot } from "./checkpoint.ts";
 import { type CommitOptions, commitRequest, isCost } from "./commit-request.ts";
 import { noteEvent, noteStatus } from "./facts.ts";
 import type { CommitCache } from "./history.ts";
@@ -25,6 +25,7 @@ import { type Loaded, type SegmentCache, jsonOf } from "./load.ts";
 import { keepValue } from "./put.ts";
 import { redactionIn } from "./secrets.ts";
 import { type UndebitedTime, debitTime, undebitedTime } from "./time-at-work.ts";
+import { assertMaySeal, signIn } from "./vouch.ts";
 import { type UnaccountedCalls, debitOthers, recordLostCalls, unaccountedIn } from "./unaccounted-model-calls.ts";
 
 /** Another epoch has the run: nothing more is written and nothing more is started. */
@@ -93,6 +94,7 @@ export class ActiveRun {
   }) {
     const { row, state, snapshot, journal, stored } = options.loaded;
     const { segments, commits } = options;
+    assertMaySeal(options.world, snapshot);
     this.world = options.world;
     this.invocation = options.invocation;
     this.stirsRead = row.stirsSeen;
@@ -217,12 +219,13 @@ export class ActiveRun {
     const version = row.version + 1;
     const added = this.hasPending ? [{ version, epoch: row.epoch, events: this.#pending }] : [];
     const commits = [...this.#journal, ...added];
-    const journal = commits.length > 0 ? encodeJournal(commits) : null;
+    const sign = await signIn(this.world);
+    const journal = commits.length > 0 ? encodeJournal(commits, sign && { of: row, sign }) : null;
     const fits = (journal?.byteLength ?? 0) <= SIZES.journalBytesMax;
     if (!fits && options.storeOutage !== undefined) return "tooLarge";
     const checkpoint = commits.length > 0 && options.storeOutage === undefined && (options.release || !fits);
     const { snapshot, seal } = checkpoint
-      ? await this.#store(version, commits)
+      ? await this.#store({ version, commits, sign })
       : { snapshot: row.snapshot, seal: this.#seal };
     const request = commitRequest(this, options, { snapshot, journal: checkpoint ? null : journal });
     const outcome = await this.#send(request);
@@ -273,10 +276,11 @@ export class ActiveRun {
     );
   }
 
-  #store(version: number, commits: readonly CommitRecord[]): ReturnType<typeof storeSnapshot> {
+  #store(of: Pick<Storing, "version" | "commits" | "sign">): ReturnType<typeof storeSnapshot> {
     this.#puts += 1;
     return storeSnapshot(this.world, {
-      ...{ row: this.#row, seal: this.#seal, version, commits, state: this.#state, put: this.#puts },
+      ...of,
+      ...{ row: this.#row, seal: this.#seal, state: this.#state, put: this.#puts },
       caches: this.#caches,
       leftMs: () => this.leftMs,
     });

@@ -44,6 +44,7 @@ describe("a healthy run", () => {
     const verified = await verify(world, { run, onStep: (version) => void onStep(version) });
     expect(verified).toEqual({
       ...{ run, agent: "travel", findings: [], readable: true, advice: null },
+      seal: { is: "unsealed", from: null, keys: [] },
       ...{ snapshots: 9, commits: expect.any(Number) as number, sealed: 0, segments: 0, blobs: 0 },
     });
     expect(steps).toHaveLength(9);
