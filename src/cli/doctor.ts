@@ -6,7 +6,7 @@ import { statSync } from "node:fs";
 import { join } from "node:path";
 import { inspectStore } from "../adapters/local/inspection.ts";
 import { lookFor } from "../adapters/local/secrets.ts";
-import { StoreInvalid, StoreTooNew } from "../adapters/local/store-errors.ts";
+import { StoreDamaged, StoreInvalid, StoreTooNew } from "../adapters/local/store-errors.ts";
 import { checkAgent } from "../agent/check.ts";
 import { AgentInvalid } from "../agent/invalid.ts";
 import { registerResolution } from "../agent/resolution.ts";
@@ -126,14 +126,14 @@ const LARGE_BYTES = 256 * 1024 ** 2;
 function lookAtStore(settings: Settings, now: number): StoreLook {
   if (isMissing(settings)) return { kind: "missing", dir: settings.dir };
   try {
-    const { store } = openSettled(settings, { create: false });
+    const { store } = openSettled(settings, { create: false, check: "none" });
     try {
       return { kind: "seen", store: inspectStore(store, { overdueBefore: now - settings.limits.overdueMs }) };
     } finally {
       store.close();
     }
   } catch (error) {
-    const isStores = [StoreInvalid, StoreTooNew, StoreUnreachable].some((kind) => error instanceof kind);
+    const isStores = [StoreDamaged, StoreInvalid, StoreTooNew, StoreUnreachable].some((kind) => error instanceof kind);
     if (!isStores) throw error;
     return { kind: "broken", why: sentenceOf(error) };
   }

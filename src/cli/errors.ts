@@ -7,7 +7,8 @@
  */
 import { AgentInvalid } from "../agent/invalid.ts";
 import { ConfigInvalid } from "../agent/config.ts";
-import { StoreInvalid, StoreReplaced, StoreTooNew } from "../adapters/local/store-errors.ts";
+import { SealKeyInvalid } from "../adapters/local/seal-keys.ts";
+import { StoreDamaged, StoreInvalid, StoreTooNew, StoreUnusable } from "../adapters/local/store-errors.ts";
 import { WorkersUnbootable } from "../adapters/local/workers.ts";
 import { StoreSupervised } from "../adapters/local/processes.ts";
 import { Unreadable } from "../codec/canonical.ts";
@@ -57,7 +58,11 @@ function troubleOf(error: unknown, argv: readonly string[]): Trouble {
     const next = commandLine(withStore(argv, "ANOTHER_DIRECTORY"));
     return { code: error.code, exit: EXIT.store, ...clausesOf(error.message), next };
   }
-  if (error instanceof StoreUnreachable || error instanceof StoreReplaced) {
+  if (error instanceof StoreDamaged) {
+    const next = commandLine(["doctor", ...storeOf(argv)]);
+    return { code: error.code, exit: EXIT.store, ...clausesOf(error.message), next };
+  }
+  if (error instanceof StoreUnreachable || error instanceof StoreUnusable) {
     return { code: error.code, exit: EXIT.store, ...clausesOf(error.message), next: again };
   }
   if (error instanceof StoreSupervised) {
@@ -70,7 +75,8 @@ function troubleOf(error: unknown, argv: readonly string[]): Trouble {
     return { code: error.code, exit: EXIT.failed, what, why, next: again };
   }
   if (error instanceof RowNewer) {
-    const why = "nothing was changed: a newer version of cairn wrote the run and goes on with it; messages and `cancel` reach it";
+    const why =
+      "nothing was changed: a newer version of cairn wrote the run and goes on with it; messages and `cancel` reach it";
     const next = "npm install cairn@latest";
     return { code: error.code, exit: EXIT.store, what: error.message, why, next, facts: { run: error.run } };
   }
@@ -82,6 +88,10 @@ function troubleOf(error: unknown, argv: readonly string[]): Trouble {
   if (error instanceof Unreadable) {
     const why = `nothing was changed; what is stored cannot be read or verified (${error.code})`;
     return { code: error.code, exit: EXIT.store, what: error.message, why, next: again };
+  }
+  if (error instanceof SealKeyInvalid) {
+    const why = "without the right keys nothing is sealed or judged; nothing was started";
+    return { code: error.code, exit: EXIT.usage, what: error.message, why, next: "openssl rand -hex 32" };
   }
   if (error instanceof AgentInvalid || error instanceof ConfigInvalid) {
     const why = error instanceof ConfigInvalid ? "the config is checked before anything starts" : AGENT_CHECKED;

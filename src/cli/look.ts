@@ -1,20 +1,18 @@
-/** Commands that look: `list`, `show`, `timeline`, `ledger`, `verify`, `watch`. They read the store and change nothing. */
+/** Commands that look: `list`, `show`, `timeline`, `ledger`, `watch`. They read the store and change nothing. */
 import { DEFAULT_TENANT } from "../core/ids.ts";
 import type { Status } from "../core/phases.ts";
 import type { Damaged } from "../ports/run-table.ts";
 import type { World } from "../ports/world.ts";
 import { type Summary, ledger, show, summaryOf, timeline } from "../runner/look.ts";
-import { verify } from "../runner/verify.ts";
 import { EXIT } from "./errors.ts";
 import { exitOf, follow } from "./follow.ts";
 import { liveView } from "./live.ts";
-import { type Opened, attendantOf, openExisting } from "./open.ts";
+import { type Opened, attendantOf, openToRead } from "./open.ts";
 import type { Style } from "./paint.ts";
-import { renderDamaged, renderLedger, renderList, renderRun, renderVerified } from "./render-run.ts";
+import { renderDamaged, renderLedger, renderList, renderRun } from "./render-run.ts";
 import { UNTOLD, tell } from "./render-timeline.ts";
 import { resolveRun, runGone } from "./runs.ts";
 import { type Shell, type StoreFlags, printDocument, printLines } from "./shell.ts";
-import { tellSteps } from "./steps.ts";
 
 export interface ListFlags extends StoreFlags {
   readonly status?: Status;
@@ -29,7 +27,7 @@ export interface RunOf {
 }
 
 export async function list(shell: Shell, flags: ListFlags): Promise<number> {
-  const opened = await openExisting(shell, flags);
+  const opened = await openToRead(shell, flags);
   const { runs, damaged, more } = await newest(opened.world, flags);
   const { command } = opened.settings;
   const style = styleOf(shell, opened);
@@ -93,19 +91,6 @@ export async function showLedger(shell: Shell, of: RunOf): Promise<number> {
   return EXIT.done;
 }
 
-/** Ends with 1 where something is not as it was written. */
-export async function verifyRun(shell: Shell, of: RunOf): Promise<number> {
-  const { opened, run } = await find(shell, of);
-  const { terminal } = shell;
-  const onStep = tellSteps(shell, { clock: opened.world.clock, what: `looking at ${run}` });
-  const found = await verify(opened.world, { run, onStep });
-  terminal.waitFor(null);
-  const verified = present(opened, { run, found });
-  if (shell.json) printDocument(shell, verified);
-  else terminal.out(renderVerified(verified, styleOf(shell, opened)));
-  return verified.findings.length === 0 ? EXIT.done : EXIT.failed;
-}
-
 /** Whoever only watches does not work; it says so where nobody does. */
 export async function watch(shell: Shell, of: RunOf): Promise<number> {
   const { opened, run } = await find(shell, of);
@@ -122,7 +107,7 @@ export async function watch(shell: Shell, of: RunOf): Promise<number> {
 }
 
 export async function find(shell: Shell, { run: text, flags }: RunOf): Promise<{ opened: Opened; run: string }> {
-  const opened = await openExisting(shell, flags);
+  const opened = await openToRead(shell, flags);
   const run = await resolveRun(opened.world, { text, command: opened.settings.command });
   return { opened, run };
 }

@@ -1,8 +1,10 @@
 /** The store that a command works on, as a world. */
 import { existsSync, statSync } from "node:fs";
 import { join } from "node:path";
-import { type Store, openStore } from "../adapters/local/database.ts";
+import { type OpenOptions, type Store, openStore } from "../adapters/local/database.ts";
 import { supervisorOf } from "../adapters/local/processes.ts";
+import { StoreUnusable } from "../adapters/local/store-errors.ts";
+import { environmentSealKeys } from "../adapters/local/seal-keys.ts";
 import { localSecrets } from "../adapters/local/secrets.ts";
 import { localWorld } from "../adapters/local/world.ts";
 import type { Secrets } from "../ports/secrets.ts";
@@ -26,7 +28,7 @@ export interface OpenedStore extends Opened {
 }
 
 /** The store with every run in it. Who only looks must find one there. */
-export async function openExisting(shell: Shell, flags: BeatFlags): Promise<Opened> {
+export async function openExisting(shell: Shell, flags: BeatFlags, check?: OpenOptions["check"]): Promise<Opened> {
   const settings = await settingsOf(shell, flags);
   if (settings.aws !== null) return openAws(settings, settings.aws);
   if (isMissing(settings)) {
@@ -38,7 +40,18 @@ export async function openExisting(shell: Shell, flags: BeatFlags): Promise<Open
       next: settings.command("start", "AGENT"),
     });
   }
-  return openSettled(settings, { create: false });
+  return openSettled(settings, { create: false, ...(check !== undefined && { check }) });
+}
+
+/** For a command that only reads: of a damaged store, or one that lost commits, it shows what is there, and says so. */
+export async function openToRead(shell: Shell, flags: BeatFlags): Promise<Opened> {
+  try {
+    return await openExisting(shell, flags);
+  } catch (error) {
+    if (!(error instanceof StoreUnusable)) throw error;
+    shell.terminal.err(`${shell.terminal.paintErr("red", "warning:")} ${error.message}`);
+    return openExisting(shell, flags, "none");
+  }
 }
 
 /** Of the embedded world, also where there is no store yet. */
@@ -46,13 +59,16 @@ export async function openOrCreate(settings: Settings): Promise<Opened> {
   return settings.aws === null ? openSettled(settings, { create: true }) : openAws(settings, settings.aws);
 }
 
-export function openSettled(settings: Settings, { create }: { readonly create: boolean }): OpenedStore {
-  const store = openStore({ dir: settings.dir, create });
+export function openSettled(settings: Settings, how: Omit<OpenOptions, "dir">): OpenedStore {
+  const store = openStore({ dir: settings.dir, ...how });
   return {
     settings,
     store,
     lookEveryMs: 100,
-    world: localWorld({ store, limits: settings.limits, telemetry: SILENT, secrets: secretsIn(store, settings) }),
+    world: localWorld({
+      ...{ store, limits: settings.limits, telemetry: SILENT },
+      ...{ secrets: secretsIn(store, settings), sealKeys: environmentSealKeys(settings) },
+    }),
   };
 }
 

@@ -6,7 +6,8 @@ import { assignRun } from "./assign.ts";
 import { BEAT, type Into, wholeNumber } from "./arguments.ts";
 import { type DecisionFlags, decideGate, listApprovals } from "./approve.ts";
 import { GRANT_OPTIONS } from "./budget.ts";
-import { list, showLedger, showRun, showTimeline, verifyRun, watch } from "./look.ts";
+import { verifyTyped } from "./verify.ts";
+import { list, showLedger, showRun, showTimeline, watch } from "./look.ts";
 import { addChecking } from "./program-checking.ts";
 import { addRecorded } from "./program-recorded.ts";
 import { purgeRun } from "./purge.ts";
@@ -224,7 +225,7 @@ function addLooking(program: Command, { shell, ends }: Into): void {
     ["show", "where a run is, what it cost, and what it needs", showRun],
     ["timeline", "everything that happened in a run, with beats, money, deaths and takeovers", showTimeline],
     ["ledger", "every call of a tool: its key, tries, outcome and evidence", showLedger],
-    ["verify", "whether everything of a run is still as it was written, back to its start", verifyRun],
+    ["verify", "whether everything of a run, or of its export, is as it was written, back to its start", verifyTyped],
     ["watch", "a run's timeline as it grows, until the run has ended or needs a person", watch],
   ] as const;
   for (const [name, description, look] of looks) {

@@ -3,7 +3,6 @@ import { BUDGET } from "../core/extension.ts";
 import type { Status } from "../core/phases.ts";
 import type { Damaged } from "../ports/run-table.ts";
 import type { LedgerEntry, OpenGate, Shown, Summary, UnknownCall } from "../runner/look.ts";
-import type { Verified } from "../runner/verify.ts";
 import { askedFor, grantWords } from "./budget.ts";
 import { type Cell, type Ink, type Paint, type Style, pairs, table } from "./paint.ts";
 import { labelWords, noteWords } from "./render-outage.ts";
@@ -266,26 +265,6 @@ export function renderLedger(calls: readonly LedgerEntry[], { paint }: Style): s
 }
 
 /** What was looked at, and whatever is not as it was written, with what can be done about it. */
-export function renderVerified(verified: Verified, { paint }: Pick<Style, "paint">): string {
-  const { run, agent, findings, advice, snapshots, commits, sealed, segments, blobs } = verified;
-  const counts = [
-    count(commits, "commit"),
-    count(snapshots, "snapshot"),
-    count(sealed, "object of sealed events", "objects of sealed events"),
-    count(segments, "segment"),
-    count(blobs, "blob"),
-  ];
-  const right = "all right: everything is there, and each follows from the one before";
-  const verdict = findings.length === 0 ? paint("green", right) : paint("red", `${count(findings.length, "finding")}:`);
-  return [
-    `${paint("bold", run)}${agent === null ? "" : `  ${agent}`}`,
-    paint("dim", `looked at ${counts.join(", ")}`),
-    verdict,
-    ...findings.map(({ where, what }) => `${paint("red", "✖")} ${where}: ${what}`),
-    ...(advice === null ? [] : [`${paint("dim", "what to do:")} ${advice}`]),
-  ].join("\n");
-}
-
 function inkOf({ status }: LedgerEntry): Ink {
   if (status === "succeeded" || status === "reconciled") return "green";
   if (status === "failed") return "red";

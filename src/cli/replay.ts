@@ -2,21 +2,19 @@
  * `cairn replay RUN|FILE`: a recorded run folded once more. Of a file it needs no store: what was exported from one world is
  * replayed anywhere. It ends with 1 where a version differs, and under `--against` where a request would.
  */
-import { readFileSync } from "node:fs";
-import { resolve } from "node:path";
 import type { Agent } from "../agent/define.ts";
 import { modelOf } from "../agent/model.ts";
 import { registerResolution } from "../agent/resolution.ts";
-import { type Archive, readArchive } from "../codec/archive.ts";
-import { Unreadable } from "../codec/canonical.ts";
+import type { Archive } from "../codec/archive.ts";
 import { usd } from "../agent/spending.ts";
 import type { Json } from "../core/json.ts";
 import { PHASES } from "../core/phases.ts";
 import type { State } from "../core/state.ts";
 import { type Comparison, RequestComparison } from "../runner/against.ts";
-import { type Recording, RecordingDamaged, recordingIn, recordingOf, wrongWithFile } from "../runner/recording.ts";
+import { type Recording, RecordingDamaged, recordingIn, wrongWithFile } from "../runner/recording.ts";
 import { type Difference, type Replayed, replay } from "../runner/replay.ts";
 import { CliError, EXIT } from "./errors.ts";
+import { isFile, readExport, recordingFrom } from "./export-file.ts";
 import { retyped } from "./input.ts";
 import { locateTyped } from "./locate.ts";
 import { find, present } from "./look.ts";
@@ -67,9 +65,6 @@ type Source =
   | { readonly kind: "recording"; readonly recording: Recording; readonly archive: Archive | null }
   | { readonly kind: "damaged"; readonly run: string; readonly differs: Difference };
 
-/** No run has a dot or a slash in its name. */
-const isFile = (text: string): boolean => /[./\\]/.test(text);
-
 async function read(shell: Shell, asked: Asked): Promise<Source> {
   if (isFile(asked.run)) {
     const archive = readExport(shell, asked.run);
@@ -86,46 +81,6 @@ async function read(shell: Shell, asked: Asked): Promise<Source> {
   } finally {
     shell.terminal.waitFor(null);
   }
-}
-
-function readExport(shell: Shell, text: string): Archive {
-  const file = resolve(shell.cwd, text);
-  const bytes = bytesOf(file);
-  try {
-    return readArchive(bytes);
-  } catch (error) {
-    throw error instanceof Unreadable ? unreplayable(error, file) : error;
-  }
-}
-
-function recordingFrom(
-  shell: Shell,
-  { archive, file }: { readonly archive: Archive; readonly file: string },
-): Recording {
-  try {
-    return recordingOf(archive);
-  } catch (error) {
-    throw error instanceof Unreadable ? unreplayable(error, resolve(shell.cwd, file)) : error;
-  }
-}
-
-function bytesOf(file: string): Uint8Array {
-  try {
-    return readFileSync(file);
-  } catch (cause) {
-    const why = cause instanceof Error ? cause.message : String(cause);
-    const next = commandLine(["export", "RUN"]);
-    throw new CliError(
-      { code: "FileUnreadable", exit: EXIT.notFound, what: `${file} cannot be read`, why, next },
-      { cause },
-    );
-  }
-}
-
-function unreplayable(cause: Unreadable, file: string): CliError {
-  const what = `${file} is no whole export`;
-  const next = commandLine(["export", "RUN"]);
-  return new CliError({ code: cause.code, exit: EXIT.failed, what, why: cause.message, next }, { cause });
 }
 
 async function agentTyped(shell: Shell, { name, flags }: Asked & { readonly name: string }): Promise<Agent> {

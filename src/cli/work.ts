@@ -27,7 +27,7 @@ export async function work(shell: Shell, flags: WorkFlags): Promise<number> {
   const stop = shell.stopSignal();
   const settings = await settingsOf(shell, flags);
   if (settings.aws !== null) throw drivenByAws(settings);
-  const opened = openSettled(settings, { create: true });
+  const opened = openSettled(settings, { create: true, check: "supervisor" });
   const { clock } = opened.world;
   const onEvent = (event: SupervisorEvent): void => {
     const now = clock.now();

@@ -8,6 +8,7 @@
 import { join } from "node:path";
 import { openStore } from "../adapters/local/database.ts";
 import { agentFileOf } from "../adapters/local/agent-files.ts";
+import { SEAL_VARIABLES, environmentSealKeys } from "../adapters/local/seal-keys.ts";
 import { localSecrets } from "../adapters/local/secrets.ts";
 import { serveTasks } from "../adapters/local/serve.ts";
 import { localWorld } from "../adapters/local/world.ts";
@@ -39,13 +40,16 @@ const settings = JSON.parse(process.argv[2] ?? "") as WorkerSettings;
 process.env["CAIRN_STORE"] = settings.dir;
 
 function taskRunner({ dir, limits, agentFiles, prices, chaos }: WorkerSettings): RunTask {
-  const store = openStore({ dir, create: false });
+  const store = openStore({ dir, create: false, check: "worker" });
   const holds = holdsIn(process.env["CAIRN_HOLD"]);
   let inHand = "";
   const rig = chaos === undefined ? null : rigOf(chaos, () => inHand);
   const onEdge = rig?.onMoment ?? (holds.length === 0 ? null : holdAt({ holds, dir, runInHand: () => inHand }));
   const secrets = localSecrets({ store, env: process.env, file: join(process.cwd(), ".env") });
-  const bare = localWorld({ store, limits, telemetry, secrets });
+  const sealKeys = environmentSealKeys({ env: process.env, cwd: process.cwd() });
+  // What tools start must not inherit the key.
+  for (const name of SEAL_VARIABLES) Reflect.deleteProperty(process.env, name);
+  const bare = localWorld({ store, limits, telemetry, secrets, sealKeys });
   clean = (text) => redactionIn(bare).text(text);
   const world = onEdge === null ? bare : worldWithEdges(bare, onEdge);
   const loaded = new Map<string, LoadedAgent>();

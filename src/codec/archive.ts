@@ -17,12 +17,14 @@ import type { Message, Value } from "../core/message.ts";
 import type { Retention } from "../core/retention.ts";
 import { PHASE_NAMES, PHASES, type Phase, type Status } from "../core/phases.ts";
 import type { State } from "../core/state.ts";
+import type { Voucher } from "../protocol/voucher.ts";
 import { linesOf } from "./archive-bytes.ts";
 import { Unreadable, canonical } from "./canonical.ts";
 import { type StateMark, stateMark } from "./mark.ts";
 import { failure } from "./schema-recovery.ts";
 import { commitRecord, effect, message, phase, retention, sha, storedState, value } from "./schema.ts";
 import { wholeState } from "./snapshot.ts";
+import { type SealedBy, voucher } from "./voucher.ts";
 import { spent } from "./schema-budget.ts";
 
 /** Of this file alone: it outlives the rows and snapshots that it was made of. */
@@ -105,6 +107,8 @@ export interface Archive {
   readonly leftOut: LeftOut;
   /** In exports. */
   readonly begun?: Begun;
+  /** Of the process that wrote it; absent: it has no keyed seal. */
+  readonly sealedBy?: SealedBy;
 }
 
 const count = z.int().nonnegative();
@@ -161,7 +165,13 @@ const line = z.discriminatedUnion("kind", [
   z.object({ kind: z.literal("blob"), sha256: sha, json: z.custom<Json>((json) => json !== undefined) }),
   z.object({ kind: z.literal("begun"), state: storedState }),
   z.object({ kind: z.literal("mark"), mark: stateMark }),
-  z.object({ kind: z.literal("end"), counts, leftOut: z.object({ blobs: z.array(sha) }), digest: sha.exactOptional() }),
+  z.object({
+    kind: z.literal("end"),
+    counts,
+    leftOut: z.object({ blobs: z.array(sha) }),
+    digest: sha.exactOptional(),
+    voucher: voucher.exactOptional(),
+  }),
 ]);
 
 /** How many lines of each kind there are; an archive has no marks. */
@@ -178,8 +188,18 @@ export const begunLine = ({ messages: tail, ...state }: State): string =>
   canonical({ kind: "begun", state: { ...state, manifest: [], tail } });
 export const markLine = (mark: StateMark): string => canonical({ kind: "mark", mark });
 /** `digest`: in exports, of all lines before it. */
-export const endLine = (of: ArchiveCounts, leftOut: LeftOut, digest?: string): string =>
-  canonical({ kind: "end", counts: of, leftOut, ...(digest !== undefined && { digest }) });
+export const endLine = (
+  of: ArchiveCounts,
+  leftOut: LeftOut,
+  proof?: { readonly digest: string; readonly voucher: Voucher | null },
+): string => {
+  const { digest, voucher: seal = null } = proof ?? {};
+  return canonical({
+    ...{ kind: "end", counts: of, leftOut },
+    ...(digest !== undefined && { digest }),
+    ...(seal !== null && { voucher: seal }),
+  });
+};
 
 /** Reads an archive. Throws `Unreadable` where the bytes are none, or not all of one, or of a format that is not known. */
 export function readArchive(bytes: Uint8Array): Archive {
@@ -202,10 +222,13 @@ export function readArchive(bytes: Uint8Array): Archive {
     if (each.digest !== undefined && each.digest !== digest()) {
       throw new Unreadable("the lines of the archive have other content than its last one says", "DigestMismatch");
     }
-    return { run, ...read.held, leftOut, ...read.begun };
+    const sealedBy = each.voucher === undefined ? {} : { sealedBy: sealOf(each.voucher, digest()) };
+    return { run, ...read.held, leftOut, ...read.begun, ...sealedBy };
   }
   throw new Unreadable("the archive does not hold what its last line says, or has none");
 }
+
+const sealOf = (of: Voucher, digest: string): SealedBy => ({ what: "export", voucher: of, digest });
 
 type Line = z.output<typeof line>;
 

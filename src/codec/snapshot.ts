@@ -7,12 +7,14 @@ import type { CommitRecord } from "../core/event.ts";
 import { LEVEL, LOWEST_LEVEL } from "../core/levels.ts";
 import { SIZES } from "./limits.ts";
 import { isTerminal } from "../core/phases.ts";
-import { FORMAT, type SnapshotPointer } from "../protocol/row.ts";
+import type { Voucher } from "../protocol/voucher.ts";
+import { FORMAT, type Row, type SnapshotPointer } from "../protocol/row.ts";
 import type { State } from "../core/state.ts";
 import { canonical, compress, decompress, sha256, Unreadable } from "./canonical.ts";
 import { type SegmentRef, type StoredState, commitRecords, snapshotPointer, storedState } from "./schema.ts";
 import { type SealedRef, sealedRef } from "./schema-sealed.ts";
 import { type Segment, cut } from "./transcript.ts";
+import { type SealedBy, type Sign, voucher, withVoucher, withoutVoucher } from "./voucher.ts";
 
 /** How far the history behind a snapshot is sealed. */
 export interface Seal {
@@ -32,6 +34,8 @@ export interface Snapshot extends Seal {
   /** What was committed since the previous snapshot, this version included. */
   readonly commits: readonly CommitRecord[];
   readonly state: StoredState;
+  /** Absent: it has no keyed seal. */
+  readonly sealedBy?: SealedBy;
 }
 
 export interface EncodedSnapshot {
@@ -59,6 +63,7 @@ const document = z.looseObject({
   unsealed: z.int().nonnegative(),
   commits: commitRecords,
   state: storedState,
+  voucher: voucher.exactOptional(),
 });
 
 export function encodeSnapshot(of: {
@@ -68,6 +73,8 @@ export function encodeSnapshot(of: {
   seal: Seal;
   commits: readonly CommitRecord[];
   state: State;
+  /** Null: without a keyed seal. */
+  sign?: Sign | null;
 }): EncodedSnapshot {
   const { version, level = LOWEST_LEVEL, previous, commits } = of;
   const { sealed, unsealed } = of.seal;
@@ -79,7 +86,8 @@ export function encodeSnapshot(of: {
     throw new StateTooLarge(`the state has ${size} bytes, ${SIZES.stateBytesMax} are allowed`);
   }
   const told = level > LOWEST_LEVEL ? { level } : {};
-  const text = canonical({ format: FORMAT, ...told, version, previous, sealed, unsealed, commits, state });
+  const bare = canonical({ format: FORMAT, ...told, version, previous, sealed, unsealed, commits, state });
+  const text = of.sign ? withVoucher(bare, of.sign("snapshot", sha256(bare))) : bare;
   return { digest: sha256(text), bytes: compress(text), segments };
 }
 
@@ -100,9 +108,19 @@ export function decodeSnapshot(pointer: SnapshotPointer, bytes: Uint8Array): Sna
   const raw: unknown = JSON.parse(text);
   assertFormat((raw as { format?: unknown }).format, `snapshot ${pointer.key}`);
   const found = document.safeParse(raw);
-  if (found.success) return found.data;
-  assertLevel((raw as { level?: unknown }).level, `snapshot ${pointer.key}`);
-  throw new Unreadable(`snapshot ${pointer.key}: ${z.prettifyError(found.error)}`);
+  if (!found.success) {
+    assertLevel((raw as { level?: unknown }).level, `snapshot ${pointer.key}`);
+    throw new Unreadable(`snapshot ${pointer.key}: ${z.prettifyError(found.error)}`);
+  }
+  const { voucher: seal, ...snapshot } = found.data;
+  if (seal === undefined) return snapshot;
+  return { ...snapshot, sealedBy: { what: "snapshot", voucher: seal, digest: digestWithout(text, seal) } };
+}
+
+/** Of the text without its seal. What the seal does not lie at the end of, it is not of. */
+function digestWithout(text: string, of: Voucher): string {
+  const bare = withoutVoucher(text, of);
+  return bare === null ? "" : sha256(bare);
 }
 
 /** The state with its transcript whole again. `segmentOf` gives the members of each sealed stretch. */
@@ -132,16 +150,43 @@ function assertLevel(level: unknown, what: string): void {
   );
 }
 
+/** Which run a journal is of, and which snapshot it follows: its seal is of these as well. */
+type JournalOf = Pick<Row, "run" | "born" | "snapshot">;
+
+const sealedJournal = z.object({ commits: commitRecords, voucher });
+
 /** The commits since the last snapshot, as the row keeps them. */
-export const encodeJournal = (commits: readonly CommitRecord[]): Uint8Array => compress(canonical(commits));
+export function encodeJournal(
+  commits: readonly CommitRecord[],
+  seal: { readonly of: JournalOf; readonly sign: Sign } | null = null,
+): Uint8Array {
+  if (seal === null) return compress(canonical(commits));
+  const bare = canonical({ commits });
+  return compress(withVoucher(bare, seal.sign("journal", journalDigest(seal.of, sha256(bare)))));
+}
+
+const journalDigest = ({ run, born, snapshot }: JournalOf, digest: string): string =>
+  sha256([run, born, snapshot.digest, digest].join("\n"));
 
 export function decodeJournal(bytes: Uint8Array | null): readonly CommitRecord[] {
   if (bytes === null) return [];
-  const bounds = { what: "the journal", bytesMax: SNAPSHOT_BYTES_MAX };
-  const found = commitRecords.safeParse(parsed(decompress(bytes, bounds).toString("utf8")));
+  const raw = parsed(journalText(bytes));
+  const found = Array.isArray(raw) ? commitRecords.safeParse(raw) : sealedJournal.safeParse(raw);
   if (!found.success) throw new Unreadable(`the journal: ${z.prettifyError(found.error)}`);
-  return found.data;
+  return "commits" in found.data ? found.data.commits : found.data;
 }
+
+/** The keyed seal of a row's journal, or null. Throws `Unreadable`. */
+export function sealOfJournal(of: JournalOf & { readonly journal: Uint8Array }): SealedBy | null {
+  const text = journalText(of.journal);
+  const found = sealedJournal.pick({ voucher: true }).safeParse(parsed(text)).data;
+  if (found === undefined) return null;
+  const digest = journalDigest(of, digestWithout(text, found.voucher));
+  return { what: "journal", voucher: found.voucher, digest };
+}
+
+const journalText = (bytes: Uint8Array): string =>
+  decompress(bytes, { what: "the journal", bytesMax: SNAPSHOT_BYTES_MAX }).toString("utf8");
 
 /** Nothing but the row vouches for a journal: damaged bytes may well decompress to some other text. */
 function parsed(text: string): unknown {

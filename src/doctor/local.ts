@@ -60,8 +60,8 @@ export const LOCAL_CHECKS: readonly Check<LocalCase>[] = [
     needs: ["store"],
     judge: (of) =>
       judgeStore(of, ({ faults, dir }) => {
-        const mend = `stop whoever works on it, then put ${dir}/cairn.sqlite back from a backup`;
-        return faults.length === 0 ? ok("SQLite's quick check found nothing") : fail(faults.join("; "), mend);
+        const mend = `stop what works on it, then put ${dir}/cairn.sqlite back from a backup`;
+        return faults.length === 0 ? ok("SQLite's integrity check found nothing") : fail(faults.join("; "), mend);
       }),
   },
   {

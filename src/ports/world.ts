@@ -7,6 +7,7 @@ import type { Limits } from "../protocol/limits.ts";
 import type { Chain } from "./chain.ts";
 import type { ObjectStore } from "./object-store.ts";
 import type { RunTable } from "./run-table.ts";
+import type { SealKeys } from "./seal-keys.ts";
 import type { Secrets } from "./secrets.ts";
 
 export interface Clock {
@@ -42,6 +43,7 @@ export interface World {
   readonly random: Random;
   readonly telemetry: Telemetry;
   readonly secrets: Secrets;
+  readonly sealKeys: SealKeys;
   readonly limits: Limits;
   readonly hash: Hash;
 }

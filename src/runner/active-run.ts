@@ -5,7 +5,7 @@
 import { Unreadable } from "../codec/canonical.ts";
 import { checkedCommit } from "../codec/checksum.ts";
 import { RowNewer } from "../codec/row.ts";
-import { type Seal, type Snapshot, encodeJournal } from "../codec/snapshot.ts";
+import { type Seal, encodeJournal } from "../codec/snapshot.ts";
 import type { CommitRecord, Event } from "../core/event.ts";
 import type { Json } from "../core/json.ts";
 import { SIZES } from "../codec/limits.ts";
@@ -20,7 +20,7 @@ import { fold } from "../core/transition.ts";
 import type { Invocation } from "../ports/tasks.ts";
 import type { World } from "../ports/world.ts";
 import { certainly, patient } from "./certain.ts";
-import { type ObjectCaches, storeSnapshot } from "./checkpoint.ts";
+import { type ObjectCaches, type Storing, storeSnapshot } from "./checkpoint.ts";
 import { type CommitOptions, commitRequest, isCost } from "./commit-request.ts";
 import { noteCommit, noteEvent } from "./facts.ts";
 import type { CommitCache } from "./history.ts";
@@ -28,6 +28,7 @@ import { type Loaded, type SegmentCache, jsonOf } from "./load.ts";
 import { keepValue } from "./put.ts";
 import { redactionIn } from "./secrets.ts";
 import { type UndebitedTime, debitTime, undebitedTime } from "./time-at-work.ts";
+import { assertMaySeal, signIn } from "./vouch.ts";
 import { type UnaccountedCalls, debitOthers, recordLostCalls, unaccountedIn } from "./unaccounted-model-calls.ts";
 
 /** Another epoch has the run: nothing more is written and nothing more is started. */
@@ -96,6 +97,7 @@ export class ActiveRun {
   }) {
     const { row, state, snapshot, journal, stored } = options.loaded;
     const { segments, commits } = options;
+    assertMaySeal(options.world, snapshot);
     this.world = options.world;
     this.invocation = options.invocation;
     this.stirsRead = row.stirsSeen;
@@ -221,12 +223,13 @@ export class ActiveRun {
     const level = Math.max(levelIn(row), neededLevel({ state: this.#state, events: this.#pending }));
     const added = this.hasPending ? [{ version, epoch: row.epoch, events: this.#pending }] : [];
     const commits = [...this.#journal, ...added];
-    const journal = commits.length > 0 ? encodeJournal(commits) : null;
+    const sign = await signIn(this.world);
+    const journal = commits.length > 0 ? encodeJournal(commits, sign && { of: row, sign }) : null;
     const fits = (journal?.byteLength ?? 0) <= SIZES.journalBytesMax;
     if (!fits && options.storeOutage !== undefined) return "tooLarge";
     const checkpoint = commits.length > 0 && options.storeOutage === undefined && (options.release || !fits);
     const { snapshot, seal } = checkpoint
-      ? await this.#store({ version, level, commits })
+      ? await this.#store({ version, level, commits, sign })
       : { snapshot: row.snapshot, seal: this.#seal };
     const content = { snapshot, journal: checkpoint ? null : journal, level };
     const request = checkedCommit(row, commitRequest(this, options, content));
@@ -279,10 +282,11 @@ export class ActiveRun {
     );
   }
 
-  #store(of: Required<Pick<Snapshot, "version" | "level" | "commits">>): ReturnType<typeof storeSnapshot> {
+  #store(of: Pick<Storing, "version" | "level" | "commits" | "sign">): ReturnType<typeof storeSnapshot> {
     this.#puts += 1;
     return storeSnapshot(this.world, {
-      ...{ ...of, row: this.#row, seal: this.#seal, state: this.#state, put: this.#puts },
+      ...of,
+      ...{ row: this.#row, seal: this.#seal, state: this.#state, put: this.#puts },
       caches: this.#caches,
       leftMs: () => this.leftMs,
     });

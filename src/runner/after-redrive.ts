@@ -4,7 +4,8 @@ import type { State } from "../core/state.ts";
 import type { Row } from "../protocol/row.ts";
 import type { World } from "../ports/world.ts";
 import type { ActiveRun } from "./active-run.ts";
-import { SegmentCache, load } from "./load.ts";
+import { SegmentCache } from "./load.ts";
+import { loadVouched } from "./vouch.ts";
 
 /** The first invocation after a redrive records it: until it has, the state is the one that the run failed in. */
 export function recordRedrive(run: ActiveRun): void {
@@ -16,7 +17,7 @@ export function recordRedrive(run: ActiveRun): void {
 
 /** What is stored, as it is about to stand. Throws `Unreadable`. */
 export async function loadAboutToBe(world: World, row: Row): Promise<State> {
-  const { state } = await load(world.objects, row, new SegmentCache());
+  const { state } = await loadVouched(world, row, new SegmentCache());
   return aboutToBe(row, state, world.clock.now());
 }
 

@@ -10,7 +10,8 @@ import type { Message } from "../ports/run-table.ts";
 import type { World } from "../ports/world.ts";
 import { type Row, hasEnded } from "../protocol/row.ts";
 import { deliver, senderOf } from "./inbox.ts";
-import { SegmentCache, load } from "./load.ts";
+import { SegmentCache } from "./load.ts";
+import { loadVouched } from "./vouch.ts";
 
 type Assignment = NonNullable<State["assigned"]>;
 
@@ -48,7 +49,7 @@ export async function assign(
 
 async function assignmentOf(world: World, row: Row): Promise<Assignment | null> {
   const { run, born } = row;
-  const { state } = await load(world.objects, row, new SegmentCache());
+  const { state } = await loadVouched(world, row, new SegmentCache());
   const sent = await world.table.inbox({ run, born, now: world.clock.now(), limit: SENT_MAX });
   return newest(state, sent);
 }

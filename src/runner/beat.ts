@@ -25,7 +25,7 @@ import { commitDecided, tellEnd } from "./ending.ts";
 import { noteClaim } from "./facts.ts";
 import { openInbox } from "./inbox.ts";
 import { letGo, letGoUnloaded } from "./let-go.ts";
-import { load } from "./load.ts";
+import { loadVouched } from "./vouch.ts";
 import { triesSooner } from "./outage.ts";
 import { knowSecrets } from "./secrets.ts";
 import { type Runner, step } from "./step.ts";
@@ -63,7 +63,7 @@ export async function beat(
   }
   let run: ActiveRun | null = null;
   try {
-    const loaded = await load(world.objects, claimed.row, runner.segments, runner.level);
+    const loaded = await loadVouched(world, claimed.row, runner.segments, runner.level);
     const { segments, commits } = runner;
     run = new ActiveRun({ world, invocation, loaded, segments, commits, since });
     // Without its agent a run may still end and be answered; before it meets the agent this is asked again.

@@ -1,5 +1,6 @@
 /** A snapshot and all that it names, stored before the row names it: payload first, pointer last. */
 import { type Seal, encodeSnapshot } from "../codec/snapshot.ts";
+import type { Sign } from "../codec/voucher.ts";
 import type { CommitRecord } from "../core/event.ts";
 import type { State } from "../core/state.ts";
 import type { Row, SnapshotPointer } from "../protocol/row.ts";
@@ -25,26 +26,35 @@ export interface ObjectCaches {
   readonly commits: CommitCache;
 }
 
-export async function storeSnapshot(
-  world: World,
-  of: {
-    /** As it is committed, and how far its history is sealed. */
-    readonly row: Row;
-    readonly seal: Seal;
-    readonly version: number;
-    readonly level: number;
-    readonly commits: readonly CommitRecord[];
-    readonly state: State;
-    /** Counts the snapshots of this epoch (schedule 17). */
-    readonly put: number;
-    readonly caches: ObjectCaches;
-    readonly leftMs: () => number;
-  },
-): Promise<StoredSnapshot> {
+export interface Storing {
+  /** As it is committed, and how far its history is sealed. */
+  readonly row: Row;
+  readonly seal: Seal;
+  readonly version: number;
+  readonly level: number;
+  readonly commits: readonly CommitRecord[];
+  readonly state: State;
+  /** Counts the snapshots of this epoch (schedule 17). */
+  readonly put: number;
+  readonly caches: ObjectCaches;
+  readonly leftMs: () => number;
+  /** Null: it gets no keyed seal. */
+  readonly sign: Sign | null;
+}
+
+export async function storeSnapshot(world: World, of: Storing): Promise<StoredSnapshot> {
   const { objects } = world;
-  const { row, version, level, commits, state, put, caches, leftMs } = of;
+  const { row, version, level, commits, state, put, caches, leftMs, sign } = of;
   const { seal, object } = await nextSeal({ world, row, seal: of.seal, cache: caches.commits, leftMs });
-  const { digest, bytes, segments } = encodeSnapshot({ version, level, previous: row.snapshot, seal, commits, state });
+  const { digest, bytes, segments } = encodeSnapshot({
+    version,
+    level,
+    previous: row.snapshot,
+    seal,
+    commits,
+    state,
+    sign,
+  });
   if (object !== null) await certainlyPut(() => objects.put(object.key, object.bytes));
   const unknown = segments.filter(({ ref }) => !caches.stored.has(ref.sha256));
   await putSegments(objects, row, unknown);

@@ -8,7 +8,8 @@ import type { World } from "../ports/world.ts";
 import type { Spent } from "../core/budget.ts";
 import { loadAboutToBe } from "./after-redrive.ts";
 import { deliver, senderOf } from "./inbox.ts";
-import { SegmentCache, load } from "./load.ts";
+import { SegmentCache } from "./load.ts";
+import { loadVouched } from "./vouch.ts";
 import { ledger } from "./look.ts";
 import { request } from "./steer.ts";
 
@@ -26,7 +27,7 @@ export interface Effects {
 export async function effectsOf(world: World, run: string): Promise<Effects | null> {
   const row = await world.table.read(run, world.clock.now());
   if (row === null) return null;
-  const { state } = await load(world.objects, row, new SegmentCache());
+  const { state } = await loadVouched(world, row, new SegmentCache());
   const open = state.open.filter(({ intent, status }) => intent?.undo === true && status !== "proposed");
   const undoable = [...(state.undo ?? []), ...open].map(({ call }) => call);
   const first = state.messages.slice(0, state.attemptFrom ?? 0).flatMap(({ parts }) => parts);

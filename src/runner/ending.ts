@@ -19,7 +19,8 @@ import { certainly } from "./certain.ts";
 import { type Delivered, absorbInbox, deliver } from "./inbox.ts";
 import { ignoreUnapplied } from "./ignored.ts";
 import { keepKey, keepKeyOfEnded } from "./kept-key.ts";
-import { SegmentCache, jsonOf, load } from "./load.ts";
+import { SegmentCache, jsonOf } from "./load.ts";
+import { loadVouched } from "./vouch.ts";
 import { request } from "./steer.ts";
 import type { Next } from "./think.ts";
 import { debitTime } from "./time-at-work.ts";
@@ -104,7 +105,7 @@ export async function tellEnd(world: World, row: Row): Promise<void> {
 async function tellOthers(world: World, row: Row): Promise<State | null> {
   const { run, parent } = row;
   try {
-    const { state } = await load(world.objects, row, new SegmentCache());
+    const { state } = await loadVouched(world, row, new SegmentCache());
     const stopped = state.phase === "Completed" ? [] : state.children;
     let isHeard = true;
     for (const child of stopped) {

@@ -12,10 +12,12 @@ import { Unreadable } from "../codec/canonical.ts";
 import { blobText, blobsIn } from "../codec/value.ts";
 import type { CommitRecord, Event } from "../core/event.ts";
 import type { State } from "../core/state.ts";
+import type { Row } from "../protocol/row.ts";
 import type { World } from "../ports/world.ts";
 import { factsOf } from "./archive.ts";
 import { CallLedger, entryOf } from "./call-ledger.ts";
-import { SegmentCache, type Source, load, readBlob } from "./load.ts";
+import { SegmentCache, type Source, readBlob } from "./load.ts";
+import { loadVouched, signIn } from "./vouch.ts";
 import { type OnStep, stopsBack } from "./recording.ts";
 
 export interface Exported {
@@ -25,6 +27,8 @@ export interface Exported {
   readonly leftOut: readonly string[];
   /** Of its lines but the last one, which says it. */
   readonly digest: string;
+  /** The key that vouches for this file; null: it has no keyed seal. */
+  readonly sealedBy: string | null;
 }
 
 export interface ExportOptions {
@@ -44,7 +48,7 @@ export async function exportRun(world: World, of: ExportOptions): Promise<Export
   const row = await world.table.read(of.run, world.clock.now());
   if (row === null) return null;
   try {
-    return await write({ objects: world.objects, row }, of);
+    return await write(world, row, of);
   } catch (error) {
     // A run whose time came meanwhile is cleaned up, not damaged.
     const isGone =
@@ -54,9 +58,10 @@ export async function exportRun(world: World, of: ExportOptions): Promise<Export
   }
 }
 
-async function write(from: Source, of: ExportOptions): Promise<Exported> {
-  const { objects, row } = from;
-  const { state, journal } = await load(objects, row, new SegmentCache());
+async function write(world: World, row: Row, of: ExportOptions): Promise<Exported> {
+  const { objects } = world;
+  const from: Source = { objects, row };
+  const { state, journal } = await loadVouched(world, row, new SegmentCache());
   const history = await readHistory(from, { journal, onStep: of.onStep });
   const run: ArchivedRun = { ...factsOf(row, state), phase: row.phase };
   const lines = new RunningDigest();
@@ -83,8 +88,10 @@ async function write(from: Source, of: ExportOptions): Promise<Exported> {
     ...{ blobs: wanted.size - leftOut.length, marks: history.marks },
   };
   const digest = lines.end();
-  await of.write(`${endLine(counts, { blobs: leftOut }, digest)}\n`);
-  return { run, counts, leftOut, digest };
+  const sign = await signIn(world);
+  const voucher = sign?.("export", digest) ?? null;
+  await of.write(`${endLine(counts, { blobs: leftOut }, { digest, voucher })}\n`);
+  return { run, counts, leftOut, digest, sealedBy: voucher?.key ?? null };
 }
 
 function* opening(run: ArchivedRun, state: State, begun: State): Generator<string> {

@@ -25,7 +25,8 @@ import { archiveOf } from "./archive.ts";
 import { assignedIn } from "./assign.ts";
 import { CallLedger } from "./call-ledger.ts";
 import { commitsAfter, commitsReadable } from "./history.ts";
-import { type Loaded, SegmentCache, jsonOf, load } from "./load.ts";
+import { type Loaded, SegmentCache, jsonOf } from "./load.ts";
+import { loadVouched } from "./vouch.ts";
 
 export type { LedgerEntry };
 
@@ -157,7 +158,7 @@ export async function show(world: World, run: string): Promise<Shown | null> {
 /** The same of a row that was just read. Null when somebody purged its run since: its objects are gone then. */
 export async function showRow(world: World, row: Row): Promise<Shown | null> {
   try {
-    return await shownOf(world, await load(world.objects, row, new SegmentCache()));
+    return await shownOf(world, await loadVouched(world, row, new SegmentCache()));
   } catch (error) {
     if (error instanceof StoreUnreachable) throw unshown(row, error);
     if (!(error instanceof Unreadable)) throw error;
@@ -289,5 +290,5 @@ export async function ledger(world: World, run: string): Promise<readonly Ledger
 
 async function loadRun(world: World, run: string): Promise<Loaded | null> {
   const row = await world.table.read(run, world.clock.now());
-  return row === null ? null : load(world.objects, row, new SegmentCache());
+  return row === null ? null : loadVouched(world, row, new SegmentCache());
 }

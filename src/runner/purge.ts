@@ -23,7 +23,8 @@ import { cleanUp, isStored } from "./clean-up.ts";
 import { tellEnd } from "./ending.ts";
 import { archivesUnder } from "./keys.ts";
 import { keepKeyOfEnded } from "./kept-key.ts";
-import { SegmentCache, load } from "./load.ts";
+import { SegmentCache } from "./load.ts";
+import { loadVouched } from "./vouch.ts";
 
 export type Purged =
   | { readonly kind: "purged"; readonly row: Row }
@@ -102,9 +103,9 @@ async function removeArchive(world: World, { run, born }: Row): Promise<number |
 }
 
 /** Where its archive may lie: anywhere, if it cannot be read any more what the run asked for. */
-async function archivesOf({ objects }: World, row: Row) {
+async function archivesOf(world: World, row: Row) {
   try {
-    const { retention } = (await load(objects, row, new SegmentCache())).state;
+    const { retention } = (await loadVouched(world, row, new SegmentCache())).state;
     return { tiers: ARCHIVE_TIERS.filter((tier) => tier === retention?.archive), retention };
   } catch (error) {
     if (!(error instanceof Unreadable)) throw error;

@@ -16,7 +16,8 @@ import type { State } from "../core/state.ts";
 import type { World } from "../ports/world.ts";
 import { factsOf } from "./archive.ts";
 import { CallLedger } from "./call-ledger.ts";
-import { SegmentCache, type Source, jsonOf, load, readSegment, readSnapshot } from "./load.ts";
+import { SegmentCache, type Source, jsonOf, readSegment, readSnapshot } from "./load.ts";
+import { loadVouched } from "./vouch.ts";
 
 export interface Recording {
   /** What row or file says of the run. */
@@ -48,7 +49,7 @@ export async function recordingIn(
   if (row === null) return null;
   const from = { objects: world.objects, row };
   try {
-    const { state, journal } = await ofVersion(row.version, () => load(world.objects, row, new SegmentCache()));
+    const { state, journal } = await ofVersion(row.version, () => loadVouched(world, row, new SegmentCache()));
     const stretches = [journal];
     const marks: StateMark[] = [];
     let begun = state;

@@ -16,7 +16,8 @@ import type { World } from "../ports/world.ts";
 import { certainly } from "./certain.ts";
 import { startExecution } from "./executions.ts";
 import { senderOf } from "./inbox.ts";
-import { SegmentCache, load } from "./load.ts";
+import { SegmentCache } from "./load.ts";
+import { loadVouched } from "./vouch.ts";
 import { knowSecrets, redactionIn } from "./secrets.ts";
 
 export type Redrove =
@@ -44,7 +45,7 @@ export async function redrive(
   if (row.redrive !== undefined) return started(world, row);
   if (row.status !== "failed") return { kind: "NotFailed", row };
   if (row.parent !== null) return { kind: "HasParent", row };
-  const { state } = await load(world.objects, row, new SegmentCache());
+  const { state } = await loadVouched(world, row, new SegmentCache());
   const refusal = redriveRefusal(state);
   if (refusal !== null || state.failure === null || state.failedFrom === undefined) {
     return { kind: refusal ?? "EndedBefore", failure: state.failure };
@@ -99,6 +100,6 @@ function decided(
 /** The answer was lost, and the run has been claimed since: then its state knows whose redrive that was. */
 async function isMine(world: World, row: Row, id: string): Promise<boolean> {
   if (row.redrive !== undefined) return row.redrive.id === id;
-  const { state } = await load(world.objects, row, new SegmentCache());
+  const { state } = await loadVouched(world, row, new SegmentCache());
   return state.redriven?.id === id;
 }

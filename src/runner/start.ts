@@ -16,6 +16,7 @@ import type { Tombstone } from "../protocol/tombstone.ts";
 import { initialState } from "./new-run.ts";
 import type { CreateOutcome } from "../ports/run-table.ts";
 import type { World } from "../ports/world.ts";
+import { signIn } from "./vouch.ts";
 import { keepValue, putSegments, putSnapshot } from "./put.ts";
 import { certainly } from "./certain.ts";
 import { startExecution } from "./executions.ts";
@@ -118,7 +119,8 @@ async function prepare(
     task: await keepValue(world, { run, born }, { json: of.task, inlineMax: SIZES.stateValueBytesMax }),
     taskText: typeof of.task === "string" ? of.task : JSON.stringify(of.task),
   });
-  const first = { version: 0, previous: null, seal: NOTHING_SEALED, commits: [], state };
+  const sign = await signIn(world);
+  const first = { version: 0, previous: null, seal: NOTHING_SEALED, commits: [], state, sign };
   const { digest, bytes, segments } = encodeSnapshot(first);
   await putSegments(world.objects, { run, born }, segments);
   const key = snapshotKey({ run, born }, { version: 0, epoch: 0, put: 1 });

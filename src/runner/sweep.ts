@@ -24,7 +24,8 @@ import { commitDecided, tellEnd } from "./ending.ts";
 import { handOver, moveOn, startExecution } from "./executions.ts";
 import { NO_WAITS, noteSwept, withRun } from "./facts.ts";
 import { CommitCache } from "./history.ts";
-import { SegmentCache, load } from "./load.ts";
+import { SegmentCache } from "./load.ts";
+import { loadVouched } from "./vouch.ts";
 import { inTurn } from "./turns.ts";
 
 const SWEEP_PAGE = 100;
@@ -158,7 +159,7 @@ async function readable<T>(world: World, { run }: Pick<Row, "run">, read: () => 
 }
 
 const stateOf = (world: World, row: Row): Promise<State | null> =>
-  readable(world, row, async () => (await load(world.objects, row, new SegmentCache())).state);
+  readable(world, row, async () => (await loadVouched(world, row, new SegmentCache())).state);
 
 /** Why no beat will bring it to an end: its processes die over and over, or nothing was committed for too long. */
 function beyondHelp(
@@ -186,7 +187,7 @@ async function end(
   const { invocation, row, trouble } = of;
   if (world.clock.now() < row.quietUntil) return false;
   const segments = new SegmentCache();
-  const loaded = await readable(world, row, () => load(world.objects, row, segments));
+  const loaded = await readable(world, row, () => loadVouched(world, row, segments));
   if (loaded === null) return false;
   const run = new ActiveRun({ world, invocation, loaded, segments, commits: new CommitCache() });
   recordRedrive(run);

@@ -9,7 +9,8 @@ import { upgradesOf } from "../core/upgrades.ts";
 import type { World } from "../ports/world.ts";
 import { type Row, hasEnded } from "../protocol/row.ts";
 import { deliver, senderOf } from "./inbox.ts";
-import { SegmentCache, load } from "./load.ts";
+import { SegmentCache } from "./load.ts";
+import { loadVouched } from "./vouch.ts";
 import { request } from "./steer.ts";
 
 export type Upgraded =
@@ -63,5 +64,5 @@ function counts(state: State, of: { readonly asked: number; readonly to: string 
 
 async function look(world: World, run: string): Promise<{ readonly row: Row; readonly state: State } | null> {
   const row = await world.table.read(run, world.clock.now());
-  return row === null ? null : load(world.objects, row, new SegmentCache());
+  return row === null ? null : loadVouched(world, row, new SegmentCache());
 }

@@ -1,7 +1,8 @@
 /**
  * Is everything that was ever committed of a run still there, and does each piece follow from the one before? The
- * chain of digests is walked from the row's snapshot back to snapshot 0; nothing is believed that can be computed. It
- * finds damage, not forgery: nothing but the row vouches for the newest snapshot and the journal.
+ * chain of digests is walked from the row's snapshot back to snapshot 0; nothing is believed that can be computed. Digests
+ * find damage. Forgery is found by keyed seals alone (`verify-seals.ts`): the newest snapshot and the journal are what the row
+ * says they are, and whoever can write the store can write both.
  */
 import { canonical, digestOf } from "../codec/canonical.ts";
 import { RowNewer, RowUnreadable, assertKnown } from "../codec/row.ts";
@@ -15,11 +16,14 @@ import type { SnapshotPointer } from "../protocol/row.ts";
 import type { World } from "../ports/world.ts";
 import { findRow } from "./damage.ts";
 import { type Counts, type Finding, Inspection, sealedName } from "./inspection.ts";
+import { SealInspection, type SealVerdict } from "./verify-seals.ts";
 
 export interface Verified extends Counts {
   readonly run: string;
   /** Null where its row is damaged. */
   readonly agent: string | null;
+  /** Null where its row is damaged. */
+  readonly seal: SealVerdict | null;
   /** None: everything is as it was written. */
   readonly findings: readonly Finding[];
   /** What the run stands on can be read: it can be shown, and goes on if it has not ended. */
@@ -46,14 +50,24 @@ export async function verify(world: World, of: VerifyOptions): Promise<Verified 
     assertFormat(row.format, `run ${row.run}`);
     return true;
   });
-  const state = isKnown === null ? null : await inspect(inspection, of);
+  const seals = new SealInspection(world, inspection);
+  const state = isKnown === null ? null : await inspect(inspection, seals, of);
   const { findings, counts } = inspection;
   // A run whose time came meanwhile is cleaned up, not damaged.
   const left = findings.length === 0 ? row : await findRow(world, of.run, world.clock.now());
   if (left instanceof RowUnreadable) return withoutRow(left);
   if (left?.born !== row.born) return null;
   const readable = state !== null;
-  return { run: row.run, agent: row.agent, ...counts, findings, readable, advice: adviceOn(findings, readable) };
+  const seal = seals.verdict;
+  return {
+    run: row.run,
+    agent: row.agent,
+    ...counts,
+    seal,
+    findings,
+    readable,
+    advice: adviceOn({ findings, seal, readable }),
+  };
 }
 
 /** Only the row says where its objects lie and what they have to be: without it nothing else can be looked at. */
@@ -63,22 +77,33 @@ function withoutRow({ run, why }: RowUnreadable): Verified {
   const advice =
     "no invocation goes on with the run, and nothing is written over it: bring back its row from a backup of the store, " +
     "and verify again";
-  return { run, agent: null, ...counts, findings, readable: false, advice };
+  return { run, agent: null, ...counts, seal: null, findings, readable: false, advice };
 }
 
-function adviceOn(findings: readonly Finding[], isReadable: boolean): string | null {
+function adviceOn({
+  findings,
+  seal,
+  readable,
+}: Pick<Verified, "findings" | "readable"> & { seal: SealVerdict }): string | null {
   if (findings.length === 0) return null;
+  if (seal.is === "forged") {
+    return (
+      "do not act on what this run says: a process without the key wrote it. Find out who can write the store, and bring the " +
+      "run back from a backup that verifies"
+    );
+  }
   const back =
     "bring back what is missing or damaged from a backup of the store, under the same keys, and verify again";
-  return isReadable
+  return readable
     ? `what the run stands on is whole, so it can be shown and goes on; its history is not: ${back}`
     : `nobody can go on with the run, and nothing is committed over it: ${back}`;
 }
 
 /** The state that the row comes to, or null. */
-async function inspect(inspection: Inspection, of: VerifyOptions): Promise<State | null> {
-  const chain = await walk(inspection, of);
+async function inspect(inspection: Inspection, seals: SealInspection, of: VerifyOptions): Promise<State | null> {
+  const chain = await walk(inspection, seals, of);
   const journal = await inspection.attempt("the journal", () => decodeJournal(inspection.row.journal));
+  if (journal !== null) await seals.journal();
   const commits = [...chain.commits, ...(journal ?? [])];
   inspection.counted.commits = commits.length;
   checkOrder(inspection, commits);
@@ -140,7 +165,7 @@ interface Held {
 }
 
 /** From the row's snapshot back to snapshot 0. Only two of them are held at a time. */
-async function walk(inspection: Inspection, { onStep }: VerifyOptions): Promise<Chain> {
+async function walk(inspection: Inspection, seals: SealInspection, { onStep }: VerifyOptions): Promise<Chain> {
   const { row } = inspection;
   const stretches: (readonly CommitRecord[])[] = [];
   let pointer: SnapshotPointer | null = row.snapshot;
@@ -149,6 +174,7 @@ async function walk(inspection: Inspection, { onStep }: VerifyOptions): Promise<
   while (pointer !== null) {
     const held = await hold(inspection, pointer);
     if (held === null) break;
+    await seals.snapshot(held.snapshot);
     if (after !== null) await checkStep(inspection, held, after);
     stretches.push(held.snapshot.commits);
     newest ??= held;

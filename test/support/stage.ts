@@ -120,7 +120,10 @@ export async function passing<T>({ clock }: Stage, promise: Promise<T>): Promise
 export const never = (): Promise<never> => new Promise(() => undefined);
 
 /** An attempt that reaches its tool and is never heard of again: its process is killed there. */
-export async function dieInTool(on: Stage, of: { readonly payload: Payload; readonly agent: Agent }): Promise<string> {
+export async function dieInTool(
+  on: { readonly world: World },
+  of: { readonly payload: Payload; readonly agent: Agent },
+): Promise<string> {
   const { world, kill } = mortal(on.world);
   const key = await reachTool(world, of);
   kill();

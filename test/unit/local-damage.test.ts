@@ -166,6 +166,15 @@ test.each(["{", '{"kind":"user"}', "null"])(
   },
 );
 
+test("a message whose text changed and still is a message is damaged", async () => {
+  const { dir, world } = bench();
+  const payload = await begin(world, actor({}), {});
+  await send(world, { run: payload.run, text: "take the train", by: "ann", id: "w" });
+  open(dir, false).rows.exec("UPDATE inbox SET body = replace(body, 'train', 'plane')");
+  const inbox = world.table.inbox({ ...payload, now: 0, limit: 9 });
+  await expect(inbox).rejects.toMatchObject({ code: "MessageDamaged" });
+});
+
 describe("commands", () => {
   async function desk() {
     const { dir, world } = bench();

@@ -3,11 +3,13 @@ import { closeSync, openSync, readFileSync, statSync, writeSync } from "node:fs"
 import { join } from "node:path";
 import { DatabaseSync } from "node:sqlite";
 import { expect, onTestFinished, test } from "vitest";
+import { openStore } from "../../src/adapters/local/database.ts";
 import { executionsOf } from "../../src/adapters/local/executions.ts";
 import { inspectStore } from "../../src/adapters/local/inspection.ts";
 import { sqliteObjectStore } from "../../src/adapters/local/object-store.ts";
 import { identityOf } from "../../src/adapters/local/process-identity.ts";
 import { takeSupervision } from "../../src/adapters/local/processes.ts";
+import { StoreDamaged } from "../../src/adapters/local/store-errors.ts";
 import { sqliteRunTable } from "../../src/adapters/local/run-table.ts";
 import { BORN, NOW, RUN, creation, open, temporaryDir, temporaryStore } from "../process/fixtures/store.ts";
 
@@ -85,7 +87,10 @@ test("a damaged page is found", async () => {
   const file = openSync(fileOf(dir), "r+");
   writeSync(file, Buffer.alloc(pageBytes, 0x5a), 0, pageBytes, (rootpage - 1) * pageBytes);
   closeSync(file);
-  const { faults, refuses } = inspectStore(open(dir), { overdueBefore: NOW });
+  expect(() => open(dir)).toThrow(StoreDamaged);
+  const unchecked = openStore({ dir, create: false, check: "none" });
+  onTestFinished(() => unchecked.close());
+  const { faults, refuses } = inspectStore(unchecked, { overdueBefore: NOW });
   expect(faults).not.toEqual([]);
   expect(refuses).toBeNull();
 });

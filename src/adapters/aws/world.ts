@@ -4,6 +4,7 @@
  */
 import { createHash, randomBytes } from "node:crypto";
 import type { Limits } from "../../protocol/limits.ts";
+import { NO_SEAL_KEYS, type SealKeys } from "../../ports/seal-keys.ts";
 import { NO_SECRETS, type Secrets } from "../../ports/secrets.ts";
 import type { Clock, Random, Telemetry, World } from "../../ports/world.ts";
 import { stepFunctionsChain } from "./chain.ts";
@@ -21,6 +22,7 @@ export function awsWorld(of: {
   readonly telemetry: Telemetry;
   /** Without them a function knows none: it writes nothing that comes from outside. */
   readonly secrets?: Secrets;
+  readonly sealKeys?: SealKeys;
   readonly clients?: AwsClients;
   readonly clock?: Clock;
   readonly random?: Random;
@@ -34,6 +36,7 @@ export function awsWorld(of: {
     random: of.random ?? { hex: () => randomBytes(32).toString("hex") },
     telemetry,
     secrets: of.secrets ?? NO_SECRETS,
+    sealKeys: of.sealKeys ?? NO_SEAL_KEYS,
     limits,
     hash: (text) => createHash("sha256").update(text, "utf8").digest("hex"),
   };

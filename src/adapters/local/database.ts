@@ -12,7 +12,10 @@ import { closeSync, linkSync, mkdirSync, openSync, rmSync, statSync, writeFileSy
 import { dirname, join, resolve } from "node:path";
 import { DatabaseSync } from "node:sqlite";
 import { StoreUnreachable } from "../../ports/world.ts";
-import { StoreInvalid, StoreReplaced, StoreTooNew, asStoreError, fileCode, isGarbage } from "./store-errors.ts";
+import { CHECKED_BYTES, assertSound } from "./integrity.ts";
+import { APPLICATION_ID, SCHEMA, STORE_FORMAT, addMissing } from "./schema.ts";
+import { type InPlace, inPlace } from "./in-place.ts";
+import { StoreInvalid, StoreRolledBack, StoreTooNew, asStoreError, fileCode, isGarbage } from "./store-errors.ts";
 
 export interface Store {
   readonly dir: string;
@@ -20,25 +23,29 @@ export interface Store {
   readonly id: string;
   readonly rows: DatabaseSync;
   readonly objects: DatabaseSync;
-  /** Throws `StoreReplaced` where the file in the directory is not the one that was opened. */
-  assertInPlace(): void;
+  readonly place: InPlace;
   close(): void;
 }
 
-/** "cair" in ASCII, in the header of the file. */
-const APPLICATION_ID = 0x63616972;
-const STORE_FORMAT = 2;
 /** How long a writer waits for another one before the store counts as unreachable. */
 const BUSY_MS = 5_000;
+
+export interface OpenOptions {
+  readonly dir: string;
+  readonly create: boolean;
+  /** How much is checked (`integrity.ts`). `none`: for a reader of what can still be read, also of a store that lost commits. */
+  readonly check?: keyof typeof CHECKED_BYTES;
+}
 
 /**
  * Opens the store in `dir`; with `create`, makes it if it is not there.
  *
- * @throws StoreInvalid, StoreTooNew (nothing was written), StoreUnreachable
+ * @throws StoreInvalid, StoreTooNew, StoreDamaged, StoreRolledBack (nothing was written), StoreUnreachable
  */
-export function openStore({ dir, create }: { readonly dir: string; readonly create: boolean }): Store {
+export function openStore({ dir, create, check = "bounded" }: OpenOptions): Store {
   const file = join(dir, "cairn.sqlite");
   const opened: DatabaseSync[] = [];
+  let place: InPlace | null = null;
   try {
     if (!isThere(dir, file)) {
       if (!create) throw new StoreInvalid(`no store at ${dir}; start a run first`);
@@ -52,43 +59,29 @@ export function openStore({ dir, create }: { readonly dir: string; readonly crea
       return db;
     };
     const rows = connect("FULL");
-    addColumns(rows);
-    rows.exec(TOMBSTONES);
+    assertSound(rows, { dir, bytesMax: CHECKED_BYTES[check] });
+    addMissing(rows);
     const objects = connect("NORMAL");
-    const { id, assertInPlace } = watched({ dir, file, rows });
-    return { dir, id, rows, objects, assertInPlace, close: () => closeAll(opened) };
+    place = inPlace({ dir, file, rows });
+    const { id, lacks } = place;
+    if (lacks > 0 && check !== "none") throw new StoreRolledBack(dir, `it lacks the last ${lacks} commits`);
+    return { dir, id, rows, objects, place, close: () => closeAll(opened, place) };
   } catch (error) {
-    closeAll(opened);
+    closeAll(opened, place);
     throw asStoreError(error, dir);
   }
 }
 
-/** The id of an open store, and a look whether its file is still the one in the directory. */
-function watched({ dir, file, rows }: { readonly dir: string; readonly file: string; readonly rows: DatabaseSync }) {
-  const select = rows.prepare("SELECT value FROM meta WHERE name = 'store'");
-  const idOf = (): string => (select.get() as { readonly value: string }).value;
-  const place = (): string | null => {
-    const found = statSync(file, { bigint: true, throwIfNoEntry: false });
-    return found === undefined ? null : `${found.dev} ${found.ino}`;
-  };
-  const [id, opened] = [idOf(), place()];
-  const assertInPlace = (): void => {
-    const now = place();
-    if (now === null) throw new StoreReplaced(dir, "was removed");
-    if (now !== opened || idOf() !== id) throw new StoreReplaced(dir, "was replaced by another one");
-  };
-  return { id, assertInPlace };
-}
-
 /** Runs `access` as one transaction that nobody else writes into: what it reads is still true when it commits. */
 export function atomically<T>(store: Store, access: () => T): T {
-  const { rows } = store;
+  const { rows, place } = store;
   try {
-    store.assertInPlace();
+    place.assert();
     // IMMEDIATE: a transaction that first reads and then wants to write could find that it read the past.
     rows.exec("BEGIN IMMEDIATE");
-    const result = access();
+    const result = place.count(access);
     rows.exec("COMMIT");
+    place.committed();
     return result;
   } catch (error) {
     // A full disk rolls back by itself.
@@ -100,7 +93,7 @@ export function atomically<T>(store: Store, access: () => T): T {
 /** Runs a single statement, which is a transaction of its own. */
 export function reaching<T>(store: Store, access: () => T): T {
   try {
-    store.assertInPlace();
+    store.place.assert();
     return access();
   } catch (error) {
     throw asStoreError(error, store.dir);
@@ -178,7 +171,7 @@ function identify(file: string): { readonly application: number; readonly versio
     const { user_version: version } = db.prepare("PRAGMA user_version").get() as { user_version: number };
     return { application, version };
   } catch (error) {
-    throw isGarbage(error) ? notOurs(file, "it is not a database") : error;
+    throw isGarbage(error) ? notOurs(file, "it is not a database, or its first page is damaged") : error;
   } finally {
     db.close();
   }
@@ -190,32 +183,16 @@ function configure(db: DatabaseSync, of: { readonly file: string; readonly synch
   if (mode !== "wal") {
     throw new StoreUnreachable(`${of.file} cannot keep a write-ahead log here; use a directory on a local disk`);
   }
-  db.exec(`PRAGMA synchronous = ${of.synchronous}`);
-}
-
-/** An earlier version of this code leaves them empty. */
-const ADDED = [
-  { table: "executions", column: "died", type: "INTEGER" },
-  { table: "executions", column: "cause", type: "TEXT" },
-  { table: "seen", column: "digest", type: "TEXT" },
-] as const;
-
-/** A store that an earlier version of this code made lacks columns; two processes may open it at once. */
-function addColumns(db: DatabaseSync): void {
-  const columns = db.prepare("SELECT 1 FROM pragma_table_info(?) WHERE name = ?");
-  const lacking = () => ADDED.filter(({ table, column }) => columns.get(table, column) === undefined);
-  if (lacking().length === 0) return;
-  db.exec("BEGIN IMMEDIATE");
-  for (const { table, column, type } of lacking()) db.exec(`ALTER TABLE ${table} ADD COLUMN ${column} ${type}`);
-  db.exec("COMMIT");
+  db.exec(`PRAGMA synchronous = ${of.synchronous}; PRAGMA cell_size_check = ON`);
 }
 
 function notOurs(file: string, why: string): StoreInvalid {
   return new StoreInvalid(`${file} is no store of cairn: ${why}; it was left as it is, use another directory`);
 }
 
-function closeAll(connections: readonly DatabaseSync[]): void {
+function closeAll(connections: readonly DatabaseSync[], place: InPlace | null): void {
   for (const db of connections) if (db.isOpen) db.close();
+  place?.close();
 }
 
 /** How many free pages of 4 KB a store keeps for what is written next; the rest is given back. */
@@ -238,63 +215,3 @@ export function giveBackRoom({ dir, rows }: Store): void {
     throw asStoreError(error, dir);
   }
 }
-
-/**
- * Made where it is missing, whenever a store is opened: a store that an older cairn made has no such table, and nothing
- * that an older cairn does with one that has it goes wrong. With the table there, this writes nothing.
- */
-const TOMBSTONES = `
-CREATE TABLE IF NOT EXISTS tombstones (
-  run TEXT PRIMARY KEY, expiresAtSec INTEGER NOT NULL, tombstone TEXT NOT NULL
-) STRICT, WITHOUT ROWID;
-CREATE INDEX IF NOT EXISTS tombstonesByExpiry ON tombstones (expiresAtSec);
-`;
-
-/**
- * `runs`: the row as JSON, its journal apart, and beside them only what queries ask for. `executions`: the chain.
- * `removed`: the incarnations whose row is gone, until what they leave behind is gone as well.
- * `tombstones`: the keys of ended runs.
- * `supervisor`, `children`: which processes work on this store, so that the next supervisor can end what is left.
- */
-const SCHEMA = `
-PRAGMA auto_vacuum = INCREMENTAL;
-PRAGMA journal_mode = WAL;
-BEGIN;
-PRAGMA application_id = ${APPLICATION_ID};
-PRAGMA user_version = ${STORE_FORMAT};
-CREATE TABLE meta (name TEXT PRIMARY KEY, value TEXT NOT NULL) STRICT;
-CREATE TABLE runs (
-  run TEXT PRIMARY KEY, tenant TEXT NOT NULL, status TEXT NOT NULL, statusSince INTEGER NOT NULL,
-  alive INTEGER NOT NULL, expiresAtSec INTEGER, row TEXT NOT NULL, journal BLOB
-) STRICT;
-CREATE INDEX runsByTime ON runs (tenant, statusSince, run);
-CREATE INDEX runsByStatus ON runs (tenant, status, statusSince, run);
-CREATE INDEX runsAlive ON runs (statusSince, run) WHERE alive = 1;
-CREATE TABLE inbox (
-  run TEXT NOT NULL, born TEXT NOT NULL, id TEXT NOT NULL, sentAt INTEGER NOT NULL, body TEXT NOT NULL,
-  PRIMARY KEY (run, born, id)
-) STRICT, WITHOUT ROWID;
-CREATE TABLE seen (
-  run TEXT NOT NULL, born TEXT NOT NULL, id TEXT NOT NULL, digest TEXT, PRIMARY KEY (run, born, id)
-) STRICT, WITHOUT ROWID;
-${TOMBSTONES}CREATE TABLE turns (name TEXT PRIMARY KEY, turn TEXT NOT NULL) STRICT, WITHOUT ROWID;
-CREATE TABLE removed (
-  run TEXT NOT NULL, born TEXT NOT NULL, removedAt INTEGER NOT NULL, dueAt INTEGER NOT NULL, PRIMARY KEY (run, born)
-) STRICT, WITHOUT ROWID;
-CREATE INDEX removedByTime ON removed (dueAt);
-CREATE INDEX runsByExpiry ON runs (expiresAtSec) WHERE expiresAtSec IS NOT NULL;
-CREATE TABLE objects (key TEXT PRIMARY KEY, bytes BLOB NOT NULL, putAt INTEGER NOT NULL) STRICT;
-CREATE TABLE executions (
-  name TEXT PRIMARY KEY, payload TEXT NOT NULL, state TEXT NOT NULL, stage TEXT NOT NULL, retry INTEGER NOT NULL,
-  died INTEGER, cause TEXT, attempt INTEGER NOT NULL, readyAt INTEGER, seconds INTEGER NOT NULL, token TEXT UNIQUE
-) STRICT;
-CREATE INDEX executionsReady ON executions (readyAt) WHERE readyAt IS NOT NULL;
-CREATE INDEX executionsTrying ON executions (stage) WHERE stage = 'trying';
-CREATE TABLE supervisor (
-  one INTEGER PRIMARY KEY CHECK (one = 1), pid INTEGER NOT NULL, startedAt TEXT NOT NULL
-) STRICT;
-CREATE TABLE children (
-  pid INTEGER NOT NULL, startedAt TEXT NOT NULL, PRIMARY KEY (pid, startedAt)
-) STRICT, WITHOUT ROWID;
-COMMIT;
-`;

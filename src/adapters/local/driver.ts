@@ -21,6 +21,7 @@ import { type Fired, type ScheduledAgent, firingsOf } from "./firings.ts";
 import { isAlive, killIfAlive } from "./process-identity.ts";
 import { type Children, childrenOf } from "./processes.ts";
 import { retentionOf } from "./retention.ts";
+import { unusableIn } from "./store-errors.ts";
 import type { TaskError } from "./wire.ts";
 import { type Pool, type TaskEnd, type Worker, type WorkerOptions, createPool } from "./workers.ts";
 
@@ -102,7 +103,7 @@ export function createDriver(options: DriverOptions): Driver {
     onPause: ({ why, ms }) => onEvent({ kind: "waitingForStore", why, retryInMs: ms }),
     onBack: () => onEvent({ kind: "storeIsBack" }),
   });
-  const pool = poolOf(options, { children, backlog });
+  const pool = stoppedByStore(poolOf(options, { children, backlog }), backlog);
   const attempts = attemptsOf(options, { executions, pool, backlog });
   const sweep = sweeper(options, pool);
   const firings = firingsOf(options, pool);
@@ -221,6 +222,31 @@ function poolOf(options: DriverOptions, of: { readonly children: Children; reado
         throw error;
       }),
   });
+}
+
+/**
+ * A worker may be the first to meet a store that is damaged, or another one. Nothing more is written to it then, not even what
+ * became of that task: the next `work` throws, which stops the supervisor.
+ */
+function stoppedByStore(pool: Pool, backlog: Backlog): Pool {
+  const heard = (end: TaskEnd): void => {
+    const unusable = end.kind === "failed" ? unusableIn(end.error) : null;
+    if (unusable === null) return;
+    backlog.keep(() => {
+      throw unusable;
+    });
+  };
+  return {
+    ...pool,
+    run: (worker, { task, onEnd }) =>
+      pool.run(worker, {
+        task,
+        onEnd: (end) => {
+          heard(end);
+          onEnd(end);
+        },
+      }),
+  };
 }
 
 /** One sweep at a time, the first one before anything else. */

@@ -7,6 +7,7 @@ import type { DatabaseSync, StatementSync } from "node:sqlite";
 import { decodePayload } from "../../codec/row.ts";
 import type { Payload } from "../../protocol/chain.ts";
 import { type Store, atomically, reaching } from "./database.ts";
+import { sumOf } from "./integrity.ts";
 import { type Execution, type Failure, begun, failed, started, woken } from "../../protocol/execution.ts";
 
 export interface Executions {
@@ -66,14 +67,14 @@ export function executionsOf(store: Store): Executions {
   };
 }
 
-type Found = Omit<Execution, "payload"> & { readonly payload: string };
+type Found = Omit<Execution, "payload"> & { readonly payload: string; readonly sum?: string | null };
 
 const OVER = { state: "End", stage: "ended", readyAt: null, token: null } as const;
 const isOver = ({ stage }: Execution): boolean => stage === OVER.stage;
 const UNKNOWN: Payload = { run: "", born: "", chain: 0, epoch: 0 };
 
 function tableOf(db: DatabaseSync) {
-  const columns = "name, payload, state, stage, retry, died, cause, attempt, readyAt, seconds, token";
+  const columns = "name, payload, state, stage, retry, died, cause, attempt, readyAt, seconds, token, sum";
   const select = (where: string) => db.prepare(`SELECT ${columns} FROM executions WHERE ${where}`);
   const byName = select("name = ?");
   const byToken = select("token = ?");
@@ -86,23 +87,26 @@ function tableOf(db: DatabaseSync) {
   );
   const insert = db.prepare(
     `INSERT INTO executions (${columns})
-     VALUES (:name, :payload, :state, :stage, :retry, :died, :cause, :attempt, :readyAt, :seconds, :token)`,
+     VALUES (:name, :payload, :state, :stage, :retry, :died, :cause, :attempt, :readyAt, :seconds, :token, :sum)`,
   );
   const update = db.prepare(
     `UPDATE executions SET payload = :payload, state = :state, stage = :stage, retry = :retry, died = :died, cause = :cause,
-     attempt = :attempt, readyAt = :readyAt, seconds = :seconds, token = :token WHERE name = :name`,
+     attempt = :attempt, readyAt = :readyAt, seconds = :seconds, token = :token, sum = :sum WHERE name = :name`,
   );
   const endDamaged = db.prepare(
-    `UPDATE executions SET state = 'End', stage = 'ended', readyAt = NULL, token = NULL WHERE name = ?`,
+    `UPDATE executions SET state = 'End', stage = 'ended', readyAt = NULL, token = NULL, sum = NULL WHERE name = ?`,
   );
   /** One that is damaged is over: the sweeper hands its run to the next execution, and no other one waits for it. */
-  const executionOf = (found: Found): Execution => {
+  const executionOf = ({ sum = null, ...found }: Found): Execution => {
     const payload = decodePayload(found.payload);
-    if (payload !== null) return { ...found, payload };
+    if (payload !== null && (sum === null || sum === sumOf(found))) return { ...found, payload };
     endDamaged.run(found.name);
-    return { ...found, payload: UNKNOWN, ...OVER };
+    return { ...found, payload: payload ?? UNKNOWN, ...OVER };
   };
-  const written = (execution: Execution) => ({ ...execution, payload: JSON.stringify(execution.payload) });
+  const written = (execution: Execution) => {
+    const values = { ...execution, payload: JSON.stringify(execution.payload) };
+    return { ...values, sum: sumOf(values) };
+  };
   const allOf = (select: StatementSync): readonly Execution[] =>
     (select.all() as unknown as readonly Found[]).map(executionOf).filter((each) => !isOver(each));
   const foundOrNull = (found: unknown): Execution | null => (found === undefined ? null : executionOf(found as Found));

@@ -9,7 +9,8 @@ import { StoreUnreachable } from "../../ports/world.ts";
 import { type Store, reaching } from "./database.ts";
 import { supervisorOf } from "./processes.ts";
 import { type Stored, rowOf } from "./run-table.ts";
-import { asStoreError } from "./store-errors.ts";
+import { faultsIn } from "./integrity.ts";
+import { StoreDamaged, asStoreError } from "./store-errors.ts";
 
 export interface StoreSeen {
   readonly dir: string;
@@ -36,7 +37,7 @@ export function inspectStore(store: Store, of: { readonly overdueBefore: number 
     ...{ dir, id },
     journalMode: String(one(store, "PRAGMA journal_mode")),
     refuses: refusalOf(store),
-    faults: faultsOf(store),
+    faults: [...faultsOf(store), ...lossOf(store)],
     damaged: damagedIn(store),
     freeBytes: freeBytes(dir),
     supervisor: supervisorOf(store)?.pid ?? null,
@@ -71,7 +72,7 @@ function refusalOf({ rows, dir }: Store): string | null {
     return null;
   } catch (error) {
     const told = asStoreError(error, dir);
-    if (!(told instanceof StoreUnreachable)) throw told;
+    if (!(told instanceof StoreUnreachable || told instanceof StoreDamaged)) throw told;
     return told.message;
   } finally {
     if (rows.isTransaction) rows.exec("ROLLBACK");
@@ -81,13 +82,15 @@ function refusalOf({ rows, dir }: Store): string | null {
 /** A file can be so damaged that it cannot even be checked. */
 function faultsOf(store: Store): readonly string[] {
   try {
-    const found = reaching(store, () => store.rows.prepare("PRAGMA quick_check(5)").all());
-    return found.map((row) => String(Object.values(row)[0])).filter((line) => line !== "ok");
+    return reaching(store, () => faultsIn(store.rows, 5));
   } catch (error) {
-    if (!(error instanceof StoreUnreachable)) throw error;
+    if (!(error instanceof StoreDamaged)) throw error;
     return [error.message];
   }
 }
+
+const lossOf = ({ place: { lacks } }: Store): readonly string[] =>
+  lacks === 0 ? [] : [`it lacks the last ${lacks} commits that were acknowledged`];
 
 /** Also rows that no list shows: those of ended runs whose time is over stay while they cannot be decoded. */
 function damagedIn(store: Store): readonly Damaged[] | null {
@@ -103,7 +106,7 @@ function damagedIn(store: Store): readonly Damaged[] | null {
   try {
     return reaching(store, search);
   } catch (error) {
-    if (!(error instanceof StoreUnreachable)) throw error;
+    if (!(error instanceof StoreDamaged)) throw error;
     return null;
   }
 }

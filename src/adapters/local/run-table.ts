@@ -6,7 +6,6 @@
 import type { DatabaseSync, StatementSync } from "node:sqlite";
 import {
   type Creation,
-  type Incarnation,
   type Of,
   type Refused,
   type Row,
@@ -25,17 +24,10 @@ import { repetition } from "../../protocol/repetition.ts";
 import { type Turn, turnLeft, turnTaken } from "../../protocol/turn.ts";
 import { told } from "../../protocol/row-tell.ts";
 import { type PurgeOutcome, placed, purged } from "../../protocol/row-removal.ts";
-import {
-  type Found,
-  RowDamaged, RowUnreadable,
-  decodeBody,
-  decodeRow,
-  parted,
-  presentIn,
-  undamaged,
-} from "../../codec/row.ts";
-import type { CreateOutcome, DeliverOutcome, Delivery, Message, Page, RunTable } from "../../ports/run-table.ts";
+import { type Found, RowDamaged, RowUnreadable, decodeRow, parted, presentIn, undamaged } from "../../codec/row.ts";
+import type { CreateOutcome, DeliverOutcome, Delivery, Page, RunTable } from "../../ports/run-table.ts";
 import { type Store, atomically, reaching } from "./database.ts";
+import { messagesOf } from "./messages.ts";
 import { rowRemover } from "./removals.ts";
 import { type Tombstones, tombstonesOf } from "./tombstones.ts";
 
@@ -185,39 +177,6 @@ function rowsOf(db: DatabaseSync) {
     },
     /** And tells it, in the same transaction. */
     remove: rowRemover(db),
-  };
-}
-
-/** `inbox` holds what was not yet removed; `seen` keeps the ids for as long as the run exists (schedule 27). */
-function messagesOf(db: DatabaseSync) {
-  const find = db.prepare("SELECT digest FROM seen WHERE run = ? AND born = ? AND id = ?");
-  const see = db.prepare("INSERT INTO seen (run, born, id, digest) VALUES (?, ?, ?, ?)");
-  const put = db.prepare("INSERT INTO inbox (run, born, id, sentAt, body) VALUES (?, ?, ?, ?, ?)");
-  const select = db.prepare(
-    "SELECT id, sentAt, body FROM inbox WHERE run = ? AND born = ? ORDER BY sentAt, id LIMIT ?",
-  );
-  const clear = db.prepare("DELETE FROM inbox WHERE run = ? AND born = ? AND id = ?");
-  const forgetInbox = db.prepare("DELETE FROM inbox WHERE run = ? AND born = ?");
-  const forgetSeen = db.prepare("DELETE FROM seen WHERE run = ? AND born = ?");
-
-  return {
-    seen: ({ run, born }: Incarnation, id: string) =>
-      (find.get(run, born, id) as { readonly digest: string | null } | undefined) ?? null,
-    add: ({ run, born, message, digest = null }: Delivery): void => {
-      see.run(run, born, message.id, digest);
-      put.run(run, born, message.id, message.sentAt, JSON.stringify(message.body));
-    },
-    unread: ({ run, born }: Incarnation, limit: number): readonly Message[] => {
-      const found = select.all(run, born, limit) as unknown as readonly { id: string; sentAt: number; body: string }[];
-      return found.map(({ id, sentAt, body }) => ({ id, sentAt, body: decodeBody(body, id) }));
-    },
-    clear: ({ run, born }: Incarnation, id: string): void => {
-      clear.run(run, born, id);
-    },
-    forget: ({ run, born }: Incarnation): void => {
-      forgetInbox.run(run, born);
-      forgetSeen.run(run, born);
-    },
   };
 }
 

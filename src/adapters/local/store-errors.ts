@@ -18,18 +18,56 @@ export class StoreTooNew extends Error {
   readonly code = "StoreTooNew";
 }
 
+/** The store is not what it was, and does not become so by itself: a supervisor that meets it ends, with its workers. */
+export class StoreUnusable extends Error {
+  readonly code: keyof typeof UNUSABLE;
+
+  constructor(code: keyof typeof UNUSABLE, message: string, options?: ErrorOptions) {
+    super(message, options);
+    this.name = code;
+    this.code = code;
+  }
+}
+
+const UNUSABLE = { StoreDamaged: true, StoreReplaced: true, StoreRolledBack: true } as const;
+
+/** What a worker tells of such an error, as that error. */
+export const unusableIn = (error: { readonly code: string | null; readonly message: string } | null) =>
+  error?.code !== undefined && error.code !== null && error.code in UNUSABLE
+    ? new StoreUnusable(error.code as keyof typeof UNUSABLE, error.message)
+    : null;
+
+/** Something in the file is not as SQLite or cairn wrote it. A write could make it worse, so the store refuses it. */
+export class StoreDamaged extends StoreUnusable {
+  constructor(dir: string, what: string, options?: ErrorOptions) {
+    const message =
+      `the store at ${dir} is damaged: ${what}; stop what works on it, keep a copy of the directory, save with ` +
+      "`cairn export RUN` the runs that can be read, and restore cairn.sqlite from a backup";
+    super("StoreDamaged", message, options);
+  }
+}
+
 /**
  * The file was removed, or another file took its place, while it was in use. A write to the old file would be lost, so the
  * store refuses it.
  */
-export class StoreReplaced extends Error {
-  override readonly name = "StoreReplaced";
-  readonly code = "StoreReplaced";
-
+export class StoreReplaced extends StoreUnusable {
   constructor(dir: string, what: string) {
     super(
+      "StoreReplaced",
       `the store at ${dir} ${what} while it was in use, and nothing was written since; what is at work there stops: put it ` +
         "back, or start again with the store that is there now",
+    );
+  }
+}
+
+/** Commits that were acknowledged are not in the store: what is done in runs would be done again. */
+export class StoreRolledBack extends StoreUnusable {
+  constructor(dir: string, what: string) {
+    super(
+      "StoreRolledBack",
+      `the store at ${dir} lost commits that were acknowledged: ${what}; put the newest cairn.sqlite and cairn.sqlite-wal back, ` +
+        `or, to go on from an older state on purpose, delete ${dir}/cairn.mark: effects of the lost commits may happen again`,
     );
   }
 }
@@ -41,11 +79,9 @@ const CAUSES: { readonly [code: number]: { readonly why: string; readonly next: 
   7: { why: "there is no memory left", next: "free some memory, then try again" },
   8: { why: "it is read-only", next: "make the directory and its files writable for this user, then try again" },
   10: { why: "the disk reports an error", next: "check the disk, then try again" },
-  11: { why: "the file is damaged", next: "restore cairn.sqlite from a backup" },
   13: { why: "the disk is full", next: "free some space, then try again; nothing is lost" },
   14: { why: "it cannot be opened", next: "check that this user may read and write the directory, then try again" },
   15: { why: "another process kept it busy", next: "try again; if it lasts, look for a stuck process" },
-  26: { why: "the file is damaged", next: "restore cairn.sqlite from a backup" },
 };
 
 /** What the file system says while a store is opened or made. */
@@ -60,9 +96,10 @@ const FILE_CAUSES: { readonly [code: string]: number } = {
   EIO: 10,
 };
 
-/** The error as `StoreUnreachable` if it is the store's doing; any other error, such as a mistake of ours, as it is. */
+/** The error as `StoreUnreachable` or `StoreDamaged` if it is the store's doing; any other, such as a mistake of ours, as it is. */
 export function asStoreError(error: unknown, dir: string): unknown {
   if (!(error instanceof Error) || error instanceof StoreUnreachable) return error;
+  if (isDamage(error)) return new StoreDamaged(dir, error.message, { cause: error });
   const code = sqliteCode(error) ?? FILE_CAUSES[fileCode(error) ?? ""];
   const cause = code === undefined ? undefined : CAUSES[code];
   if (cause === undefined) return error;
@@ -70,11 +107,20 @@ export function asStoreError(error: unknown, dir: string): unknown {
   return new StoreUnreachable(message, { cause: error });
 }
 
-/** The file is not a database at all, or one that SQLite cannot make sense of. */
-export function isGarbage(error: unknown): boolean {
-  const code = error instanceof Error ? sqliteCode(error) : null;
-  return code === 11 || code === 26;
+/**
+ * SQLite cannot make sense of the file (11, 26), or no statement of ours can have led to what it says: a constraint that is
+ * broken (19, 20) although the same transaction has looked, or a table or column that is gone.
+ */
+function isDamage(error: Error): boolean {
+  const code = sqliteCode(error);
+  // It ends in the middle of a page.
+  if ("errcode" in error && error.errcode === 522) return true;
+  if (code === 1) return /^no such (?:table|column|index)|has no column named|^malformed JSON/.test(error.message);
+  return code !== null && [11, 19, 20, 26].includes(code);
 }
+
+/** The file is no database at all. */
+export const isGarbage = (error: unknown): boolean => error instanceof Error && sqliteCode(error) === 26;
 
 export function fileCode(error: unknown): string | null {
   return error instanceof Error && "code" in error && typeof error.code === "string" ? error.code : null;

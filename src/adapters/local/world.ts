@@ -7,6 +7,7 @@
  */
 import { createHash, randomBytes } from "node:crypto";
 import type { Limits } from "../../protocol/limits.ts";
+import { NO_SEAL_KEYS, type SealKeys } from "../../ports/seal-keys.ts";
 import { NO_SECRETS, type Secrets } from "../../ports/secrets.ts";
 import type { Telemetry, World } from "../../ports/world.ts";
 import { sqliteChain } from "./chain.ts";
@@ -20,8 +21,9 @@ export function localWorld(of: {
   readonly limits: Limits;
   readonly telemetry: Telemetry;
   readonly secrets?: Secrets;
+  readonly sealKeys?: SealKeys;
 }): World {
-  const { store, limits, telemetry, secrets = NO_SECRETS } = of;
+  const { store, limits, telemetry, secrets = NO_SECRETS, sealKeys = NO_SEAL_KEYS } = of;
   return {
     table: sqliteRunTable(store),
     objects: sqliteObjectStore(store),
@@ -29,7 +31,7 @@ export function localWorld(of: {
     clock: systemClock,
     random: { hex: () => randomBytes(32).toString("hex") },
     telemetry,
-    secrets,
+    ...{ secrets, sealKeys },
     limits,
     hash: (text) => createHash("sha256").update(text, "utf8").digest("hex"),
   };

@@ -8,6 +8,7 @@ import type { Task } from "../../protocol/chain.ts";
 import type { Answer } from "../../protocol/execution.ts";
 import type { Limits } from "../../protocol/limits.ts";
 import type { Chain } from "../../ports/chain.ts";
+import { NO_SEAL_KEYS, type SealKeys } from "../../ports/seal-keys.ts";
 import { NO_SECRETS, type Secrets } from "../../ports/secrets.ts";
 import type { Clock, Random, Telemetry, World } from "../../ports/world.ts";
 import { type MemoryStore, memoryObjectStore, memoryRunTable, memoryStore } from "./tables.ts";
@@ -39,6 +40,7 @@ export function memoryWorld(of: {
   readonly random?: Random;
   readonly telemetry?: Telemetry;
   readonly secrets?: Secrets;
+  readonly sealKeys?: SealKeys;
   readonly store?: MemoryStore;
 }): MemoryWorld {
   const { limits, clock, store = memoryStore() } = of;
@@ -52,6 +54,7 @@ export function memoryWorld(of: {
     random,
     telemetry: of.telemetry ?? { record: () => undefined },
     secrets: of.secrets ?? NO_SECRETS,
+    sealKeys: of.sealKeys ?? NO_SEAL_KEYS,
     limits,
     hash: (text) => createHash("sha256").update(text, "utf8").digest("hex"),
   };

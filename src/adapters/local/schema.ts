@@ -1,0 +1,106 @@
+/**
+ * The tables of the embedded store, and what a store that an earlier cairn made lacks of them.
+ *
+ * Each small table carries an index over what no other index holds. SQLite keeps no checksum of a page; a flipped bit in a
+ * table that has such an index makes the two disagree, and the check at open (`integrity.ts`) says so.
+ */
+import type { DatabaseSync } from "node:sqlite";
+
+/** "cair" in ASCII, in the header of the file. */
+export const APPLICATION_ID = 0x63616972;
+export const STORE_FORMAT = 2;
+
+/** Adds what is missing; two processes may open such a store at once. Where nothing is missing, this writes nothing. */
+export function addMissing(db: DatabaseSync): void {
+  const names = db.prepare(
+    `SELECT name FROM sqlite_schema
+     UNION ALL SELECT 'executions.' || name FROM pragma_table_info('executions')
+     UNION ALL SELECT 'inbox.' || name FROM pragma_table_info('inbox')
+     UNION ALL SELECT 'seen.' || name FROM pragma_table_info('seen')`,
+  );
+  const lacking = (): readonly string[] => {
+    const found = new Set(names.all().map(({ name }) => name));
+    return Object.entries(ADDED).flatMap(([name, sql]) => (found.has(name) ? [] : [sql]));
+  };
+  if (lacking().length === 0) return;
+  db.exec("BEGIN IMMEDIATE");
+  for (const sql of lacking()) db.exec(sql);
+  db.exec("COMMIT");
+}
+
+/**
+ * Made where they are missing, whenever a store is opened. Nothing that an older cairn does with a store that has them goes
+ * wrong. `sum`: the checksum of the other columns; null in an entry that an older cairn wrote.
+ */
+const ADDED: { readonly [name: string]: string } = {
+  tombstones: `CREATE TABLE tombstones (
+    run TEXT PRIMARY KEY, expiresAtSec INTEGER NOT NULL, tombstone TEXT NOT NULL
+  ) STRICT, WITHOUT ROWID`,
+  tombstonesByExpiry: "CREATE INDEX tombstonesByExpiry ON tombstones (expiresAtSec)",
+  "executions.died": "ALTER TABLE executions ADD COLUMN died INTEGER",
+  "executions.cause": "ALTER TABLE executions ADD COLUMN cause TEXT",
+  "executions.sum": "ALTER TABLE executions ADD COLUMN sum TEXT",
+  "seen.digest": "ALTER TABLE seen ADD COLUMN digest TEXT",
+  "inbox.sum": "ALTER TABLE inbox ADD COLUMN sum TEXT",
+  commits: `CREATE TABLE commits (
+    one INTEGER PRIMARY KEY CHECK (one = 1), count INTEGER NOT NULL
+  ) STRICT`,
+  metaTwice: "CREATE INDEX metaTwice ON meta (value, name)",
+  inboxTwice: "CREATE INDEX inboxTwice ON inbox (id)",
+  seenTwice: "CREATE INDEX seenTwice ON seen (id)",
+  tombstonesTwice: "CREATE INDEX tombstonesTwice ON tombstones (tombstone)",
+  turnsTwice: "CREATE INDEX turnsTwice ON turns (turn)",
+  removedTwice: "CREATE INDEX removedTwice ON removed (removedAt)",
+  supervisorTwice: "CREATE INDEX supervisorTwice ON supervisor (pid, startedAt)",
+  childrenTwice: "CREATE INDEX childrenTwice ON children (startedAt)",
+};
+
+/**
+ * `runs`: the row as JSON, its journal apart, and beside them only what queries ask for. `executions`: the chain.
+ * `removed`: the incarnations whose row is gone, until what they leave behind is gone as well.
+ * Among what is added: `tombstones`, the keys of ended runs, and `commits`, how many there ever were.
+ * `supervisor`, `children`: which processes work on this store, so that the next supervisor can end what is left.
+ */
+export const SCHEMA = `
+PRAGMA auto_vacuum = INCREMENTAL;
+PRAGMA journal_mode = WAL;
+BEGIN;
+PRAGMA application_id = ${APPLICATION_ID};
+PRAGMA user_version = ${STORE_FORMAT};
+CREATE TABLE meta (name TEXT PRIMARY KEY, value TEXT NOT NULL) STRICT;
+CREATE TABLE runs (
+  run TEXT PRIMARY KEY, tenant TEXT NOT NULL, status TEXT NOT NULL, statusSince INTEGER NOT NULL,
+  alive INTEGER NOT NULL, expiresAtSec INTEGER, row TEXT NOT NULL, journal BLOB
+) STRICT;
+CREATE INDEX runsByTime ON runs (tenant, statusSince, run);
+CREATE INDEX runsByStatus ON runs (tenant, status, statusSince, run);
+CREATE INDEX runsAlive ON runs (statusSince, run) WHERE alive = 1;
+CREATE TABLE inbox (
+  run TEXT NOT NULL, born TEXT NOT NULL, id TEXT NOT NULL, sentAt INTEGER NOT NULL, body TEXT NOT NULL,
+  PRIMARY KEY (run, born, id)
+) STRICT, WITHOUT ROWID;
+CREATE TABLE seen (
+  run TEXT NOT NULL, born TEXT NOT NULL, id TEXT NOT NULL, PRIMARY KEY (run, born, id)
+) STRICT, WITHOUT ROWID;
+CREATE TABLE turns (name TEXT PRIMARY KEY, turn TEXT NOT NULL) STRICT, WITHOUT ROWID;
+CREATE TABLE removed (
+  run TEXT NOT NULL, born TEXT NOT NULL, removedAt INTEGER NOT NULL, dueAt INTEGER NOT NULL, PRIMARY KEY (run, born)
+) STRICT, WITHOUT ROWID;
+CREATE INDEX removedByTime ON removed (dueAt);
+CREATE INDEX runsByExpiry ON runs (expiresAtSec) WHERE expiresAtSec IS NOT NULL;
+CREATE TABLE objects (key TEXT PRIMARY KEY, bytes BLOB NOT NULL, putAt INTEGER NOT NULL) STRICT;
+CREATE TABLE executions (
+  name TEXT PRIMARY KEY, payload TEXT NOT NULL, state TEXT NOT NULL, stage TEXT NOT NULL, retry INTEGER NOT NULL,
+  attempt INTEGER NOT NULL, readyAt INTEGER, seconds INTEGER NOT NULL, token TEXT UNIQUE
+) STRICT;
+CREATE INDEX executionsReady ON executions (readyAt) WHERE readyAt IS NOT NULL;
+CREATE INDEX executionsTrying ON executions (stage) WHERE stage = 'trying';
+CREATE TABLE supervisor (
+  one INTEGER PRIMARY KEY CHECK (one = 1), pid INTEGER NOT NULL, startedAt TEXT NOT NULL
+) STRICT;
+CREATE TABLE children (
+  pid INTEGER NOT NULL, startedAt TEXT NOT NULL, PRIMARY KEY (pid, startedAt)
+) STRICT, WITHOUT ROWID;
+${Object.values(ADDED).join(";\n")};
+COMMIT;
+`;

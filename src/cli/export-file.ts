@@ -1,0 +1,52 @@
+/** A file that `cairn export` wrote, as a command reads it. */
+import { readFileSync } from "node:fs";
+import { resolve } from "node:path";
+import { type Archive, readArchive } from "../codec/archive.ts";
+import { Unreadable } from "../codec/canonical.ts";
+import { type Recording, recordingOf } from "../runner/recording.ts";
+import { CliError, EXIT } from "./errors.ts";
+import type { Shell } from "./shell.ts";
+import { commandLine } from "./words.ts";
+
+/** No run has a dot or a slash in its name. */
+export const isFile = (text: string): boolean => /[./\\]/.test(text);
+
+export function readExport(shell: Shell, text: string): Archive {
+  const file = resolve(shell.cwd, text);
+  const bytes = bytesOf(file);
+  try {
+    return readArchive(bytes);
+  } catch (error) {
+    throw error instanceof Unreadable ? unreplayable(error, file) : error;
+  }
+}
+
+export function recordingFrom(
+  shell: Shell,
+  { archive, file }: { readonly archive: Archive; readonly file: string },
+): Recording {
+  try {
+    return recordingOf(archive);
+  } catch (error) {
+    throw error instanceof Unreadable ? unreplayable(error, resolve(shell.cwd, file)) : error;
+  }
+}
+
+function bytesOf(file: string): Uint8Array {
+  try {
+    return readFileSync(file);
+  } catch (cause) {
+    const why = cause instanceof Error ? cause.message : String(cause);
+    const next = commandLine(["export", "RUN"]);
+    throw new CliError(
+      { code: "FileUnreadable", exit: EXIT.notFound, what: `${file} cannot be read`, why, next },
+      { cause },
+    );
+  }
+}
+
+function unreplayable(cause: Unreadable, file: string): CliError {
+  const what = `${file} is no whole export`;
+  const next = commandLine(["export", "RUN"]);
+  return new CliError({ code: cause.code, exit: EXIT.failed, what, why: cause.message, next }, { cause });
+}

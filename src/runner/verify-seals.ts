@@ -1,0 +1,81 @@
+/** The keyed seals of a run's snapshots and journal, judged from the newest back: what `verify` says of forgery. */
+import { sealOfJournal, type Snapshot } from "../codec/snapshot.ts";
+import type { SealedBy } from "../codec/voucher.ts";
+import type { World } from "../ports/world.ts";
+import type { Inspection } from "./inspection.ts";
+import { judge } from "./vouch.ts";
+
+/**
+ * `sealed`: whatever was written from version `from` on was written by a process with the key. `unjudged`: there are seals, and
+ * this process lacks a key to judge them with. `unsealed`: digests find damage, and whoever can write the store can forge it.
+ */
+export interface SealVerdict {
+  readonly is: "sealed" | "unsealed" | "forged" | "unjudged";
+  readonly from: number | null;
+  /** The ids of the keys that the seals name. */
+  readonly keys: readonly string[];
+}
+
+export class SealInspection {
+  readonly #world: World;
+  readonly #inspection: Inspection;
+  readonly #keys = new Set<string>();
+  #from: number | null = null;
+  /** The oldest snapshot so far that has no seal. */
+  #unsealed: number | null = null;
+  #isNewestSealed: boolean | null = null;
+  #isForged = false;
+  #isUnjudged = false;
+
+  constructor(world: World, inspection: Inspection) {
+    this.#world = world;
+    this.#inspection = inspection;
+  }
+
+  get verdict(): SealVerdict {
+    const [from, keys] = [this.#from, [...this.#keys]];
+    if (this.#isForged) return { is: "forged", from, keys };
+    if (from === null) return { is: "unsealed", from, keys };
+    return { is: this.#isUnjudged ? "unjudged" : "sealed", from, keys };
+  }
+
+  /** Newest first. */
+  async snapshot({ version, sealedBy }: Pick<Snapshot, "version" | "sealedBy">): Promise<void> {
+    const where = `snapshot ${version}`;
+    this.#isNewestSealed ??= sealedBy !== undefined;
+    if (sealedBy === undefined) {
+      this.#unsealed = version;
+      if (this.#world.sealKeys.mode === "required")
+        this.#forged(where, "it has no seal, and this process requires one");
+      return;
+    }
+    if (this.#unsealed !== null)
+      this.#forged(`snapshot ${this.#unsealed}`, `it has no seal, and snapshot ${version} has one`);
+    this.#unsealed = null;
+    this.#from = version;
+    await this.#judge(where, sealedBy);
+  }
+
+  /** After the snapshots; it can be decoded. */
+  async journal(): Promise<void> {
+    const { row } = this.#inspection;
+    if (row.journal === null) return;
+    const seal = sealOfJournal({ ...row, journal: row.journal });
+    if (seal !== null) await this.#judge("the journal", seal);
+    else if (this.#isNewestSealed)
+      this.#forged("the journal", "it has no seal, and the snapshot that it follows has one");
+  }
+
+  async #judge(where: string, sealedBy: SealedBy): Promise<void> {
+    const { key } = sealedBy.voucher;
+    this.#keys.add(key);
+    const judged = await judge(this.#world, sealedBy);
+    if (judged === "forged") this.#forged(where, `it was not written with key ${key}, which its seal names`);
+    if (judged === "unknown key") this.#isUnjudged = true;
+  }
+
+  #forged(where: string, what: string): void {
+    this.#isForged = true;
+    this.#inspection.found(where, what);
+  }
+}

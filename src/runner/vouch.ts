@@ -1,0 +1,81 @@
+/**
+ * Is what is stored of a run what a process with the key wrote? Each snapshot is sealed, and names the one before it by its
+ * digest, so the seal of the newest one covers the whole history; the journal has a seal of its own.
+ *
+ * A seal says nothing about what is not there: a run that is deleted, or put back to an older sealed snapshot, passes.
+ */
+import { Unreadable } from "../codec/canonical.ts";
+import { type Snapshot, sealOfJournal } from "../codec/snapshot.ts";
+import { type SealedBy, type Sign, isGenuine, vouchFor } from "../codec/voucher.ts";
+import type { Row } from "../protocol/row.ts";
+import type { World } from "../ports/world.ts";
+import { type Loaded, type SegmentCache, load, readSnapshot } from "./load.ts";
+
+/** Null where this process does not seal. */
+export async function signIn({ sealKeys }: Pick<World, "sealKeys">): Promise<Sign | null> {
+  const key = await sealKeys.current();
+  return key === null ? null : (what, digest) => vouchFor(key, what, digest);
+}
+
+export type Judged = "genuine" | "forged" | "unknown key";
+
+export async function judge({ sealKeys }: Pick<World, "sealKeys">, of: SealedBy): Promise<Judged> {
+  const key = await sealKeys.find(of.voucher);
+  if (key === null) return "unknown key";
+  return isGenuine(key, of.what, of) ? "genuine" : "forged";
+}
+
+type Of = Pick<World, "objects" | "sealKeys">;
+
+/** The run as it is committed, if its seals allow to go on from it. Throws `Unreadable`. */
+export async function loadVouched(world: Of, row: Row, cache: SegmentCache, level?: number): Promise<Loaded> {
+  const loaded = await load(world.objects, row, cache, level);
+  await assertSealed(world, loaded);
+  return loaded;
+}
+
+async function assertSealed(world: Of, { row, snapshot }: Loaded): Promise<void> {
+  if (world.sealKeys.mode === "off") return;
+  const isSealed = snapshot.sealedBy !== undefined;
+  if (snapshot.sealedBy !== undefined) await assertGenuine(world, `snapshot ${snapshot.version}`, snapshot.sealedBy);
+  else await assertNeverSealed(world, { row, snapshot });
+  if (row.journal === null) return;
+  const sealedBy = sealOfJournal({ ...row, journal: row.journal });
+  if (sealedBy !== null) await assertGenuine(world, "the journal", sealedBy);
+  else if (isSealed) throw sealMissing("the journal", "the snapshot that it follows is sealed");
+}
+
+async function assertGenuine(world: Of, where: string, of: SealedBy) {
+  const judged = await judge(world, of);
+  if (judged === "genuine") return;
+  const { key } = of.voucher;
+  if (judged === "forged")
+    throw new Unreadable(`${where} was not written with key ${key} that its seal names`, "SealForged");
+  const mend = "give this process that key as well, as one of CAIRN_SEAL_KEYS_OLD";
+  throw new Unreadable(
+    `${where} is sealed with key ${key}, which this process does not have: ${mend}`,
+    "SealKeyUnknown",
+  );
+}
+
+/** A run may begin without seals; once it has one, each snapshot has one. */
+async function assertNeverSealed(world: Of, { row, snapshot }: Pick<Loaded, "row" | "snapshot">): Promise<void> {
+  const where = `snapshot ${snapshot.version}`;
+  if (world.sealKeys.mode === "required") throw sealMissing(where, "this process reads nothing without a seal");
+  if (snapshot.previous === null) return;
+  const before = await readSnapshot({ objects: world.objects, row }, snapshot.previous);
+  if (before.sealedBy !== undefined) throw sealMissing(where, "the snapshot before it is sealed");
+}
+
+const sealMissing = (where: string, why: string): Unreadable =>
+  new Unreadable(`${where} has no seal, and ${why}: it was written without the key`, "SealMissing");
+
+/** A process without a key must not write on: processes with the key would take what it writes for forged. */
+export function assertMaySeal({ sealKeys }: World, { sealedBy }: Snapshot): void {
+  if (sealedBy === undefined || sealKeys.mode !== "off") return;
+  const mend = "give this process that key (CAIRN_SEAL_KEY)";
+  throw new Unreadable(
+    `the run is sealed with key ${sealedBy.voucher.key}, and this process has no key: ${mend}`,
+    "SealKeyMissing",
+  );
+}
