@@ -18,7 +18,7 @@ import { registerResolution } from "../agent/resolution.ts";
 import { type Rig, readPlan, rigFor } from "../chaos/rig.ts";
 import { sentenceOf } from "../codec/value.ts";
 import type { RunTask } from "../ports/tasks.ts";
-import type { Telemetry } from "../ports/world.ts";
+import type { Clock, Telemetry } from "../ports/world.ts";
 import { type LoadedAgent, type Runner } from "../runner/step.ts";
 import { runTask } from "../runner/chain-tasks.ts";
 import { agentWithEdges, worldWithEdges } from "../runner/edges.ts";
@@ -45,6 +45,7 @@ function taskRunner({ dir, limits, agentFiles, prices, chaos }: WorkerSettings):
   const secrets = localSecrets({ store, env: process.env, file: join(process.cwd(), ".env") });
   const bare = localWorld({ store, limits, telemetry, secrets });
   clean = (text) => redactionIn(bare).text(text);
+  clock = bare.clock;
   const world = onEdge === null ? bare : worldWithEdges(bare, onEdge);
   const loaded = new Map<string, LoadedAgent>();
   let isStale = false;
@@ -99,6 +100,8 @@ const print = (line: string): void =>
 
 /** Of what is said beside the telemetry: an error that nobody caught. */
 let clean = (text: string): string => text;
+let clock: Clock | undefined;
 
 // Last: everything above is there now.
-serveTasks(taskRunner(settings), (text) => clean(text));
+const run = taskRunner(settings);
+serveTasks(run, { clean: (text) => clean(text), ...(clock === undefined ? {} : { clock }) });

@@ -117,11 +117,13 @@ export interface Creation extends Incarnation {
   readonly inputDigest: string;
   readonly snapshot: SnapshotPointer;
   readonly now: number;
+  /** What is over by then makes room; `now` unless told. */
+  readonly earliest?: number;
   readonly deadline: number;
 }
 
 export function created(creation: Creation): Row {
-  const { now, ...identity } = creation;
+  const { now, earliest: _, ...identity } = creation;
   return {
     ...identity,
     createdAt: now,

@@ -110,7 +110,7 @@ async function sweepOne(
   }
   const state = await stateOf(world, row);
   if (state === null) return;
-  if (beyondHelp(row, { state, now: world.clock.now() }) === null) {
+  if (beyondHelp(row, { state, now: world.clock.earliest() }) === null) {
     const execution = await startExecution(world, row);
     // Schedule 94: its execution pauses between attempts that fail, and a pause cannot be woken. A message, a cancel or
     // another deployment is worth an attempt at once; the old execution is refused when its pause is over.
@@ -120,7 +120,7 @@ async function sweepOne(
   const { run, born, chain } = row;
   const outcome = await handOver(world, { run, born, chain });
   if (outcome.kind !== "handed") return;
-  const trouble = beyondHelp(outcome.row, { state, now: world.clock.now() });
+  const trouble = beyondHelp(outcome.row, { state, now: world.clock.earliest() });
   // Otherwise the next sweep finds it so: somebody spoke meanwhile, or whoever was overtaken may still act.
   if (trouble !== null) await end(world, { invocation, row: outcome.row, trouble });
 }
@@ -191,7 +191,7 @@ async function end(
     while (run.state.ending !== null) {
       await commitDecided(run, run.state.ending);
       // Somebody spoke before the end was committed: it has not waited for too long any more.
-      if (trouble.kind === "deadline" && run.state.ending !== null && world.clock.now() < run.row.deadline)
+      if (trouble.kind === "deadline" && run.state.ending !== null && world.clock.earliest() < run.row.deadline)
         return false;
     }
   } catch (error) {
@@ -249,7 +249,7 @@ async function goOn(
 ): Promise<void> {
   const { row, cause } = of;
   const state = of.isMine ? await stateOf(world, row) : null;
-  const trouble = state === null ? null : beyondHelp(row, { state, now: world.clock.now(), cause });
+  const trouble = state === null ? null : beyondHelp(row, { state, now: world.clock.earliest(), cause });
   if (trouble !== null && (await end(world, { ...of, trouble }))) return;
   await startExecution(world, row);
 }

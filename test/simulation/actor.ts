@@ -34,7 +34,7 @@ export class Actor {
     sim.born += 1;
     this.isPerson = kind === "person";
     this.name = `${this.isPerson ? "a" : "p"}${sim.born}`;
-    this.clock = offBy({ now: () => sim.clock.now(), after: this.#after.bind(this) }, offsetIn(sim));
+    this.clock = offBy({ ...sim.clock, after: this.#after.bind(this) }, offsetIn(sim));
     sim.actors.add(this);
   }
 

@@ -80,6 +80,7 @@ export const isCalm = ({ plan, record, spent }: Sim): boolean =>
 /** A clock that is off by a constant. */
 export const offBy = (clock: Clock, offsetMs: number): Clock => ({
   now: () => clock.now() + offsetMs,
+  earliest: () => clock.earliest() + offsetMs,
   after: (delayMs, call) => clock.after(delayMs, call),
 });
 
