@@ -30,6 +30,6 @@ const UNITS = [
 
 /** In the largest unit of which there are two at least. */
 function span(ms: number): string {
-  const [unit, size] = UNITS.find(([, each]) => ms >= 2 * each) ?? UNITS[3];
+  const [unit, size] = UNITS.find(([, each]) => Math.round(ms / each) >= 2) ?? UNITS[3];
   return `${Math.round(ms / size)} ${unit}s`;
 }

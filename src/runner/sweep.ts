@@ -41,6 +41,7 @@ export interface SweepOptions {
  */
 export async function sweep(world: World, invocation: Invocation, options: SweepOptions = {}): Promise<TaskResult> {
   let judged: number | null = null;
+  tellDoubt(world);
   const { deployment = null } = options;
   const isNew = deployment !== null && (await world.table.cursorOf(DEPLOYMENT)) !== deployment;
   let [isWhole, isOver] = [false, false];
@@ -71,6 +72,14 @@ export async function sweep(world: World, invocation: Invocation, options: Sweep
   if (isNew && isWhole && isOver) await remember(world, invocation, deployment);
   if (judged !== null) noteSwept(world, judged);
   return { kind: "sweep" };
+}
+
+/** Schedule 109: what has expired by this clock alone waits, and an operator should know why. */
+function tellDoubt(world: World): void {
+  const aheadMs = world.clock.now() - world.clock.earliest();
+  if (aheadMs === 0) return;
+  const why = `two clocks differ by ${Math.round(aheadMs / 1_000)} s: until they agree, what has expired by only one of them stays`;
+  alarm(world, "", { what: "ClockDoubted", why });
 }
 
 /** One run that cannot be judged must not keep the sweep from all that follow it. The store that did not answer, or null. */
