@@ -79,6 +79,22 @@ export const CLOCKS: readonly Mutant[] = [
     to: "found !== null ? null : recordIn",
   }),
   {
+    name: "a gate expires by a wall clock that was put ahead",
+    changes: [{ file: STEADINESS, from: "const earliest = Math.min(wall, expected);", to: "const earliest = wall;" }],
+    killedBy: { kind: "simulation", seeds: 400 },
+  },
+  {
+    name: "an end is written by a wall clock that was put back",
+    changes: [
+      {
+        file: STEADINESS,
+        from: 'return { now: expected, earliest, doubt: { kind: "behind"',
+        to: 'return { now: wall, earliest, doubt: { kind: "behind"',
+      },
+    ],
+    killedBy: { kind: "simulation", seeds: 400 },
+  },
+  {
     name: "rows are removed by this clock alone",
     changes: [
       {
