@@ -51,5 +51,5 @@ export function clockBesideAws(clients: readonly DatedClient[], { wall, count }:
     const hasMoved = Math.abs(now - told.wall - passed) > CLOCK.marginMs;
     return { now: hasMoved ? Math.max(now, theirs) : theirs, earliest: Math.min(now, theirs) };
   };
-  return { now: () => judge().now, earliest: () => judge().earliest, after: systemClock.after };
+  return { ...systemClock, now: () => judge().now, earliest: () => judge().earliest };
 }

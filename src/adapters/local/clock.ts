@@ -60,9 +60,9 @@ export function storeClock(store: Store, read: () => ClockReading = readClocks):
     return record === null ? { now: reading.wall, earliest: reading.wall, doubt: null } : judgeTime(record, reading);
   };
   return {
+    ...systemClock,
     now: () => judge().now,
     earliest: () => judge().earliest,
-    after: systemClock.after,
     doubt: () => judge().doubt,
     follow: () => {
       const reading = read();
