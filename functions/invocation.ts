@@ -1,5 +1,4 @@
 /** The life of one invocation. */
-import { systemClock } from "../src/adapters/aws/clock.ts";
 import { sentenceOf, stackOf } from "../src/codec/value.ts";
 import type { Invocation } from "../src/ports/tasks.ts";
 import { StoreUnreachable, type World } from "../src/ports/world.ts";
@@ -40,9 +39,10 @@ export async function invocation<Result extends TaskResult>(
   const mustEnd = (): void => {
     isOver = false;
   };
-  const forget = systemClock.after(Math.max(0, leftMs - drainMs), () => drain.abort());
+  const { clock } = world;
+  const forget = clock.after(Math.max(0, leftMs - drainMs), () => drain.abort());
   try {
-    const result = await task({ deadline: systemClock.now() + leftMs, drain: drain.signal, mustEnd });
+    const result = await task({ deadline: clock.now() + leftMs, drain: drain.signal, mustEnd });
     if (result.kind === "exit") process.exit(1);
     return result as Exclude<Result, { readonly kind: "exit" }>;
   } catch (error) {

@@ -5,8 +5,8 @@ import { type Service, openFile } from "./service-file.ts";
 
 /** What goes wrong with the next `times` requests. */
 export interface Behaviour {
-  /** `hang` never answers; `die` kills the agent's own process with SIGKILL. */
-  readonly kind: "slow" | "hang" | "fail" | "decline" | "die";
+  /** `hold` waits until the service is told something else; `hang` never answers; `die` kills the agent's own process. */
+  readonly kind: "slow" | "hold" | "hang" | "fail" | "decline" | "die";
   /** Before or after the effect, or after it was cancelled; before, unless it says so. */
   readonly moment?: Moment;
   /** Once, unless it says so. */
@@ -17,6 +17,7 @@ export interface Behaviour {
 
 type Moment = "before" | "after" | "cancelled";
 
+const HELD_LOOK_MS = 20;
 const LONGEST_TIMER_MS = 2 ** 31 - 1;
 
 /** Replaces what the service was told before; null tells it to behave. */
@@ -34,6 +35,9 @@ export async function misbehave(service: Service, at: { moment: Moment; signal: 
   switch (told?.kind) {
     case "slow":
       return wait(Number(told.delayMs), undefined, at);
+    case "hold":
+      while (isHeld(service)) await wait(HELD_LOOK_MS, undefined, at);
+      return;
     case "hang":
       return wait(LONGEST_TIMER_MS, undefined, at);
     case "fail":
@@ -45,6 +49,11 @@ export async function misbehave(service: Service, at: { moment: Moment; signal: 
       return;
     default:
   }
+}
+
+function isHeld(service: Service): boolean {
+  using file = openFile(service);
+  return file.prepare("SELECT kind FROM behaviour WHERE kind = 'hold'").get() !== undefined;
 }
 
 /** Taken before it is done: whoever dies of it does not find it again. */

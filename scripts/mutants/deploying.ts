@@ -29,7 +29,7 @@ export const DEPLOYING: readonly Mutant[] = [
   }),
   off(57, "a look moves the deadline", {
     file: "src/runner/beat.ts",
-    from: "isIdle ? run.waitsUntil :",
+    from: "isIdle || isDoubted ? run.waitsUntil :",
     to: "isIdle && run.moved ? run.waitsUntil :",
   }),
   off(58, "the declaration at release counts alone", {

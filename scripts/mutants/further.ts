@@ -86,8 +86,8 @@ export const FURTHER: readonly Mutant[] = [
     changes: [
       {
         file: ORPHANS,
-        from: "found.putAt < world.clock.now() - TIMES.orphanAgeMs",
-        to: "found.putAt < world.clock.now()",
+        from: "found.putAt < world.clock.earliest() - TIMES.orphanAgeMs",
+        to: "found.putAt < world.clock.earliest()",
       },
     ],
     killedBy: unit("orphans"),

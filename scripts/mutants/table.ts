@@ -1,5 +1,6 @@
 /** Every mutant: the mistakes that have names, each rule of `docs/schedules.md` switched off, and rules beside them. */
 import { BATCHES } from "./batches.ts";
+import { CLOCKS } from "./clocks.ts";
 import { COMPACTING } from "./compacting.ts";
 import { CONCLUDING } from "./concluding.ts";
 import { DECIDING } from "./deciding.ts";
@@ -50,4 +51,5 @@ export const MUTANTS: readonly Mutant[] = [
   ...DECIDING,
   ...LEVELLING,
   ...FILES,
+  ...CLOCKS,
 ];

@@ -1,6 +1,7 @@
 /** What a supervisor tells while it works: children, attempts, routes, deaths and retries, one line each. */
 import { RETRY_GROUP } from "../protocol/entry.ts";
 import type { SupervisorEvent } from "../adapters/local/driver.ts";
+import { describeDoubt } from "../doctor/clock.ts";
 import type { Style } from "./paint.ts";
 import { duration, relative, short, shortRun, timeOfDay } from "./words.ts";
 
@@ -42,6 +43,12 @@ function lineOf(event: SupervisorEvent, { now, paint }: Page): string | null {
       return paint("yellow", `waiting for the store, again in ${duration(event.retryInMs)}: ${event.why}`);
     case "storeIsBack":
       return paint("green", "the store is back");
+    case "clockDoubted": {
+      const { what, why, mend } = describeDoubt(event.doubt);
+      return paint("yellow", `${what}; ${why}; ${mend}`);
+    }
+    case "clockBelieved":
+      return paint("green", "the clock of this machine is believed again");
   }
 }
 

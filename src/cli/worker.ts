@@ -20,7 +20,7 @@ import { registerResolution } from "../agent/resolution.ts";
 import { type Rig, readPlan, rigFor } from "../chaos/rig.ts";
 import { sentenceOf } from "../codec/value.ts";
 import type { RunTask } from "../ports/tasks.ts";
-import type { Telemetry } from "../ports/world.ts";
+import type { Clock, Telemetry } from "../ports/world.ts";
 import { type LoadedAgent, type Runner } from "../runner/step.ts";
 import { runTask } from "../runner/chain-tasks.ts";
 import { agentWithEdges, worldWithEdges } from "../runner/edges.ts";
@@ -51,6 +51,7 @@ function taskRunner({ dir, limits, agentFiles, prices, chaos }: WorkerSettings):
   for (const name of SEAL_VARIABLES) Reflect.deleteProperty(process.env, name);
   const bare = localWorld({ store, limits, telemetry, secrets, sealKeys });
   clean = (text) => redactionIn(bare).text(text);
+  clock = bare.clock;
   const world = onEdge === null ? bare : worldWithEdges(bare, onEdge);
   const loaded = new Map<string, LoadedAgent>();
   let isStale = false;
@@ -105,6 +106,8 @@ const print = (line: string): void =>
 
 /** Of what is said beside the telemetry: an error that nobody caught. */
 let clean = (text: string): string => text;
+let clock: Clock | undefined;
 
 // Last: everything above is there now.
-serveTasks(taskRunner(settings), (text) => clean(text));
+const run = taskRunner(settings);
+serveTasks(run, { clean: (text) => clean(text), ...(clock === undefined ? {} : { clock }) });

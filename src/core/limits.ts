@@ -15,6 +15,8 @@ export const BOUNDS = {
   outageAlarmMs: 3 * 60_000,
   /** How long a fallback that answered is asked before the agent's own model. */
   fallbackMs: 5 * 60_000,
+  /** What is over by one clock and not by another one is looked at again after so long. */
+  clockAgainMs: 10 * 60_000,
   nudgesMax: 3,
   /** The loop detector: so many equal calls among so many of the newest ones are a loop. */
   loopRepeats: 3,

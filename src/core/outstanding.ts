@@ -3,6 +3,7 @@
  * first command; a crash only means that the next invocation finds the run in the middle of a beat (seed 2).
  */
 import { BUDGET } from "./extension.ts";
+import { BOUNDS } from "./limits.ts";
 import { isTerminal } from "./phases.ts";
 import { isNext, waitsItsTurn } from "./open-calls.ts";
 import { undoOwed, wantsRestart } from "./saga.ts";
@@ -11,6 +12,8 @@ import type { Gate, OpenCall, State } from "./state.ts";
 /** Who asks, and when. */
 export interface View {
   readonly now: number;
+  /** A time that has come by every clock, `now` unless told: a gate expires by it (schedule 109). */
+  readonly earliest?: number;
   /** The epoch of the asking invocation. */
   readonly epoch: number;
   /** Until when an overtaken invocation may still be alive inside its lease. */
@@ -125,7 +128,7 @@ function callsOwed(state: State, view: View, quiet: boolean): readonly Command[]
   const due = answered.find((call) => !quiet || ["succeeded", "compensate"].includes(call.answer?.as ?? ""));
   const gated = gatesOf(state);
   const decided = gated.find(({ gate }) => gate.decision !== null);
-  const expired = gated.find(({ gate }) => view.now >= gate.expiresAt);
+  const expired = gated.find(({ gate }) => earliestOf(view) >= gate.expiresAt);
   const asksForMore = gated.some(({ call }) => call === BUDGET);
   const proposed = asksForMore ? [] : owed.filter((call) => isNext(call) && !waitsItsTurn(owed, call));
   const left = unknown.filter((call) => call.answer === null && (call.otherwise ?? "ask") !== "ask");
@@ -150,9 +153,13 @@ function callsOwed(state: State, view: View, quiet: boolean): readonly Command[]
   const heldUntil = waiting.map((call) => Math.max(view.quietUntil, call.probeAt ?? 0));
   if (answered.length > 0) heldUntil.push(view.quietUntil);
   heldUntil.push(...left.map((call) => Math.max(view.quietUntil, call.askFrom ?? 0)));
-  heldUntil.push(...gated.map(({ gate }) => gate.expiresAt));
+  heldUntil.push(
+    ...gated.map(({ gate }) => (view.now < gate.expiresAt ? gate.expiresAt : view.now + BOUNDS.clockAgainMs)),
+  );
   return [heldUntil.length > 0 ? { kind: "wait", until: Math.min(...heldUntil) } : { kind: "awaitAnswer" }];
 }
+
+const earliestOf = ({ now, earliest = now }: View): number => earliest;
 
 /** What a person is asked about: each call, and the budget. */
 function gatesOf({ open, extension }: State): readonly { readonly call: string; readonly gate: Gate }[] {

@@ -1,6 +1,7 @@
 /** The embedded world: the machine that it is on, its store, and whether anybody works on its runs. */
 import type { StoreSeen } from "../adapters/local/inspection.ts";
 import type { Limits } from "../protocol/limits.ts";
+import { describeDoubt } from "./clock.ts";
 import { type Check, type Verdict, fail, judgeGap, judgeDamaged, ok, unknown, warn } from "./check.ts";
 
 /** A store that cannot be opened, and one that is not there yet. */
@@ -84,12 +85,9 @@ export const LOCAL_CHECKS: readonly Check<LocalCase>[] = [
   },
   {
     id: "clock",
-    says: "the clock does not lie before what was written",
+    says: "the clock did not jump, and does not lie before what was written",
     needs: ["store"],
-    judge: (of) =>
-      judgeStore(of, ({ latestAt }) =>
-        judgeGap(Math.max(0, latestAt - of.now), { skewMs: of.limits.skewMs, whose: "the latest entry of the store" }),
-      ),
+    judge: (of) => judgeStore(of, (store) => judgeClock(store, of)),
   },
   {
     id: "work",
@@ -102,6 +100,15 @@ export const LOCAL_CHECKS: readonly Check<LocalCase>[] = [
 function judgeRows(damaged: StoreSeen["damaged"], { command }: LocalCase): Verdict {
   if (damaged === null) return unknown("the file is too damaged to be searched", "mend the file first");
   return judgeDamaged(damaged, { seen: "each of them was decoded", verify: (run) => command("verify", run) });
+}
+
+function judgeClock({ clock, latestAt }: StoreSeen, { limits, now }: LocalCase): Verdict {
+  if (clock !== null) {
+    const { what, why, mend } = describeDoubt(clock);
+    return fail(`${what}; ${why}`, mend);
+  }
+  const gapMs = Math.max(0, latestAt - now);
+  return judgeGap(gapMs, { skewMs: limits.skewMs, whose: "the latest entry of the store" });
 }
 
 function judgeWork({ supervisor, runs }: StoreSeen, { command }: LocalCase): Verdict {

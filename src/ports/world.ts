@@ -13,6 +13,11 @@ import type { Secrets } from "./secrets.ts";
 export interface Clock {
   /** Epoch milliseconds. */
   now(): number;
+  /**
+   * A time that has come by every clock that this process can ask, `now()` at most. What cannot be taken back is decided by
+   * it: that a run has expired, that nothing waits for a gate any more, that something is removed (schedule 109).
+   */
+  earliest(): number;
   /** Calls back once, `delayMs` from now; the returned function takes it back. */
   after(delayMs: number, call: () => void): () => void;
 }

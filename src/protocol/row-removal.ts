@@ -28,15 +28,19 @@ export interface Ended {
   readonly tombstone: Tombstone;
 }
 
+/** Schedule 109: by every clock, since a run that has made room is gone. */
+export const madeRoomBy = ({ now, earliest = now }: Pick<Creation, "now" | "earliest">): number => earliest;
+
 /**
  * Schedule 32: an expired row is not overwritten. It is removed as itself, or its prefix would never be cleaned.
  * Schedules 81 and 82: row and tombstone are judged in one atomic step with the write, or a run could come and go between.
  */
 export function placed(found: Row | null, tombstone: Tombstone | null, creation: Creation): Placed {
-  if (found !== null && !isExpired(found, creation.now)) {
+  const at = madeRoomBy(creation);
+  if (found !== null && !isExpired(found, at)) {
     const same = found.inputDigest === creation.inputDigest && found.agent === creation.agent;
     return { kind: same ? "exists" : "conflict", row: found };
   }
-  if (tombstone !== null && isKept(tombstone, creation.now)) return { kind: "ended", tombstone };
+  if (tombstone !== null && isKept(tombstone, at)) return { kind: "ended", tombstone };
   return { kind: "created", row: created(creation), over: found };
 }

@@ -146,13 +146,15 @@ export interface Creation extends Incarnation {
   readonly inputDigest: string;
   readonly snapshot: SnapshotPointer;
   readonly now: number;
+  /** What is over by then makes room; `now` unless told. */
+  readonly earliest?: number;
   readonly deadline: number;
   /** Of the row that it makes. */
   readonly checksum?: string;
 }
 
 export function created(creation: Creation): Row {
-  const { now, ...identity } = creation;
+  const { now, earliest: _, ...identity } = creation;
   return {
     ...identity,
     createdAt: now,

@@ -152,7 +152,15 @@ export class ActiveRun {
 
   view(): View {
     const { epoch, quietUntil, cancel, pause } = this.#row;
-    return { now: this.now, epoch, quietUntil, cancel, pause, looked: this.looked };
+    return {
+      now: this.now,
+      earliest: this.world.clock.earliest(),
+      epoch,
+      quietUntil,
+      cancel,
+      pause,
+      looked: this.looked,
+    };
   }
 
   owed(): readonly Command[] {

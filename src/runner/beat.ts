@@ -9,6 +9,7 @@ import type { Attempt, Payload, Reply, Route, TaskResult } from "../protocol/cha
 import { TIMES } from "../protocol/limits.ts";
 import { waitsForCode } from "../core/outstanding.ts";
 import { LEVEL } from "../core/levels.ts";
+import { BOUNDS } from "../core/limits.ts";
 import { PHASES } from "../core/phases.ts";
 import { type Trouble, decideRecovery, tooManyDeaths } from "../core/recovery.ts";
 import { undoOwed } from "../core/saga.ts";
@@ -166,7 +167,7 @@ async function drive(runner: Runner, run: ActiveRun, cause: string | null): Prom
 }
 
 /** Nobody came for as long as a run may wait. The chain's clock may be ahead of this one. */
-const isTooLate = (run: ActiveRun): boolean => run.now + run.world.limits.skewMs >= run.waitsUntil;
+const isTooLate = (run: ActiveRun): boolean => run.world.clock.earliest() + run.world.limits.skewMs >= run.waitsUntil;
 
 /**
  * Like the expiry of a gate (schedule 13): whoever speaks, answers or resumes before the end commits is heard, and the run
@@ -209,9 +210,11 @@ async function release(run: ActiveRun, how: LetGo): Promise<BeatResult> {
   const looks = waitsForCode(run.state);
   // Schedule 57: a look that found nothing new is no step; a run whose agent never comes back has an end.
   const isIdle = looks && !run.moved && !run.hasPending;
+  // Schedule 109: over by this clock alone. The deadline stays, and the run looks again.
+  const isDoubted = how.kind === "park" && run.now + run.world.limits.skewMs >= run.waitsUntil;
   // Of one moment with the park: one that is over before the deadline would be followed by another one of a month.
-  const deadline = isIdle ? run.waitsUntil : run.now + run.world.limits.idleRunMs;
-  const waitsUntil = how.kind === "wait" ? how.until : deadline;
+  const deadline = isIdle || isDoubted ? run.waitsUntil : run.now + run.world.limits.idleRunMs;
+  const waitsUntil = how.kind === "wait" ? how.until : isDoubted ? run.now + BOUNDS.clockAgainMs : deadline;
   const until = looks ? Math.min(waitsUntil, nextLook(run)) : waitsUntil;
   const wakeAt = how.kind === "beat" ? null : until;
   const nextChain = run.row.chainClaims >= run.world.limits.chainClaimsMax;

@@ -143,7 +143,7 @@ async function finished(world: World, of: Deciding, last: LastFiring): Promise<L
 /** There is such a run, or there was one whose key is still kept. */
 /** A row that is damaged was started, too. */
 async function wasStarted(world: World, run: string): Promise<boolean> {
-  const now = world.clock.now();
+  const now = world.clock.earliest();
   return (await findRow(world, run, now)) !== null || (await world.table.readKey(run, now)) !== null;
 }
 

@@ -26,7 +26,7 @@ export async function lookForOrphans(world: World, after: string | null): Promis
     const found = await world.objects.next(from);
     if (found === null || !found.key.startsWith(RUNS)) return null;
     const of = incarnationOf(found.key);
-    const isOld = found.putAt < world.clock.now() - TIMES.orphanAgeMs;
+    const isOld = found.putAt < world.clock.earliest() - TIMES.orphanAgeMs;
     if (of !== null && isOld && !(await isStored(world, of))) await world.objects.removeUnder(prefixUnder(of));
     const past = of === null ? found.key : `${prefixUnder(of)}${LAST}`;
     // A key that lies even behind that is stepped over by itself, or this would go round for ever.

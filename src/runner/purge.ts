@@ -46,7 +46,7 @@ export interface PurgeOptions {
 
 export async function purge(world: World, run: string, options: PurgeOptions = {}): Promise<Purged> {
   const { keepArchive = false, forgetKey = false } = options;
-  const row = await world.table.read(run, world.clock.now());
+  const row = await world.table.read(run, world.clock.earliest());
   if (row === null) return forgetKey ? forgetLater(world, run) : { kind: "missing" };
   assertKnown(row);
   if (!hasEnded(row)) return { kind: "live", row };
@@ -59,7 +59,7 @@ export async function purge(world: World, run: string, options: PurgeOptions = {
   // An older cairn ended runs without it.
   if (!forgetKey) await keepKeyOfEnded(world, row, row.expiresAtSec ?? 0);
   const outcome = await certainly<PurgeOutcome>(
-    () => world.table.purge({ run, born, now: world.clock.now() }),
+    () => world.table.purge({ run, born, now: world.clock.earliest() }),
     // Its own first copy leaves no row to be recognised in.
     () => null,
   );
@@ -75,7 +75,7 @@ export async function purge(world: World, run: string, options: PurgeOptions = {
 
 /** The data of the run is gone, by its time or by an earlier purge; its key may still be kept. */
 async function forgetLater(world: World, run: string): Promise<Purged> {
-  const tombstone = await world.table.readKey(run, world.clock.now());
+  const tombstone = await world.table.readKey(run, world.clock.earliest());
   if (tombstone === null) return { kind: "missing" };
   await forget(world, tombstone);
   return { kind: "forgotten", tombstone };
@@ -90,14 +90,14 @@ const forget = (world: World, { run, born }: Incarnation): Promise<{ readonly ki
 /** Null when there is none any more; else from when on it can be removed. */
 async function removeArchive(world: World, { run, born }: Row): Promise<number | null> {
   const { limits, clock, objects } = world;
-  const row = await world.table.read(run, clock.now());
+  const row = await world.table.read(run, clock.earliest());
   // Nothing is removed of a run that stays: its end cannot be told, or another version wrote it.
   if (row === null || row.born !== born || row.format !== FORMAT || !row.told) return null;
   const { tiers, retention } = await archivesOf(world, row);
   if (tiers.length === 0) return null;
   const toldAt = Math.max((row.expiresAtSec ?? 0) * 1_000 - hotMsOf(limits, retention), row.statusSince);
   const from = toldAt + TIMES.invocationMsMax + limits.skewMs;
-  if (clock.now() < from) return from;
+  if (clock.earliest() < from) return from;
   for (const tier of tiers) await objects.removeUnder(archivesUnder(row, tier));
   return null;
 }

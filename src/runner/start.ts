@@ -62,7 +62,7 @@ export async function startRun(
   const inputDigest = digestOf(task.json);
   const idempotencyKey = of.idempotencyKey ?? world.random.hex();
   const run = runId(world.hash, { tenant, agent: agent.name, idempotencyKey });
-  const now = world.clock.now();
+  const now = world.clock.earliest();
   // Spares a late retry what a creation puts; what counts is said by the creation itself.
   const [found, tombstone] = await Promise.all([world.table.read(run, now), world.table.readKey(run, now)]);
   if (found !== null) return resumeStart(world, { row: found, inputDigest });
@@ -127,7 +127,13 @@ async function prepare(
   await putSnapshot(world.objects, { key, bytes });
   const identity = { run, born, parent, tenant, agent: agent.name, agentVersion: agent.version, inputDigest };
   const snapshot = { version: 0, key, digest };
-  const creation = { ...identity, snapshot, now, deadline: now + world.limits.idleRunMs };
+  const creation = {
+    ...identity,
+    snapshot,
+    now,
+    earliest: world.clock.earliest(),
+    deadline: now + world.limits.idleRunMs,
+  };
   return { ...creation, checksum: checksumOf(created(creation)) };
 }
 

@@ -43,6 +43,7 @@ export interface SweepOptions {
  */
 export async function sweep(world: World, invocation: Invocation, options: SweepOptions = {}): Promise<TaskResult> {
   let judged: number | null = null;
+  tellDoubt(world);
   const { deployment = null } = options;
   const isNew = deployment !== null && (await world.table.cursorOf(DEPLOYMENT)) !== deployment;
   let [isWhole, isOver] = [false, false];
@@ -75,6 +76,14 @@ export async function sweep(world: World, invocation: Invocation, options: Sweep
   if (isNew && isWhole && isOver) await remember(world, invocation, deployment);
   if (judged !== null) noteSwept(world, { runs: judged, ...waits });
   return { kind: "sweep" };
+}
+
+/** Schedule 109: what has expired by this clock alone waits, and an operator should know why. */
+function tellDoubt(world: World): void {
+  const aheadMs = world.clock.now() - world.clock.earliest();
+  if (aheadMs === 0) return;
+  const why = `two clocks differ by ${Math.round(aheadMs / 1_000)} s: until they agree, what has expired by only one of them stays`;
+  alarm(world, "", { what: "ClockDoubted", why });
 }
 
 /** One run that cannot be judged must not keep the sweep from all that follow it. The store that did not answer, or null. */
@@ -116,7 +125,7 @@ async function sweepOne(
   }
   const state = await stateOf(world, row);
   if (state === null) return;
-  if (beyondHelp(row, { state, now: world.clock.now() }) === null) {
+  if (beyondHelp(row, { state, now: world.clock.earliest() }) === null) {
     const execution = await startExecution(world, row);
     // Schedule 94: its execution pauses between attempts that fail, and a pause cannot be woken. A message, a cancel or
     // another deployment is worth an attempt at once; the old execution is refused when its pause is over.
@@ -126,7 +135,7 @@ async function sweepOne(
   const { run, born, chain } = row;
   const outcome = await handOver(world, { run, born, chain });
   if (outcome.kind !== "handed") return;
-  const trouble = beyondHelp(outcome.row, { state, now: world.clock.now() });
+  const trouble = beyondHelp(outcome.row, { state, now: world.clock.earliest() });
   // Otherwise the next sweep finds it so: somebody spoke meanwhile, or whoever was overtaken may still act.
   if (trouble !== null) await end(world, { invocation, row: outcome.row, trouble });
 }
@@ -197,7 +206,7 @@ async function end(
     while (run.state.ending !== null) {
       await commitDecided(run, run.state.ending);
       // Somebody spoke before the end was committed: it has not waited for too long any more.
-      if (trouble.kind === "deadline" && run.state.ending !== null && world.clock.now() < run.row.deadline)
+      if (trouble.kind === "deadline" && run.state.ending !== null && world.clock.earliest() < run.row.deadline)
         return false;
     }
   } catch (error) {
@@ -255,7 +264,7 @@ async function goOn(
 ): Promise<void> {
   const { row, cause } = of;
   const state = of.isMine ? await stateOf(world, row) : null;
-  const trouble = state === null ? null : beyondHelp(row, { state, now: world.clock.now(), cause });
+  const trouble = state === null ? null : beyondHelp(row, { state, now: world.clock.earliest(), cause });
   if (trouble !== null && (await end(world, { ...of, trouble }))) return;
   await startExecution(world, row);
 }

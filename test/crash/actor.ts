@@ -73,6 +73,7 @@ export class Actor {
   worldOf(world: World, gate: Gate): World {
     const clock: Clock = {
       now: () => world.clock.now(),
+      earliest: () => world.clock.earliest(),
       after: (delayMs, call) => world.clock.after(delayMs, () => this.whenAwake(call)),
     };
     const [table, objects] = [gated("table", world.table, gate), gated("objects", world.objects, gate)];

@@ -9,8 +9,9 @@ import { timeline } from "../../src/runner/look.ts";
 import * as bends from "./bends.ts";
 import { everyFault, wrongWith } from "./enumerate.ts";
 import { play } from "./play.ts";
+import { ENUMERATION } from "../support/patience.ts";
 
-test("the scene meets what it is meant to meet", async () => {
+test("the scene meets what it is meant to meet", ENUMERATION, async () => {
   const calm = await play();
   expect(wrongWith(calm, calm)).toEqual([]);
   expect(calm.result).toMatch(/^over; .*words one.*words two/);
@@ -26,7 +27,7 @@ test("the scene meets what it is meant to meet", async () => {
   expect(await play()).toMatchObject({ rows: calm.rows, points: calm.points });
 });
 
-test("no single fault at any call breaks a guarantee or changes what comes of the run", async () => {
+test("no single fault at any call breaks a guarantee or changes what comes of the run", ENUMERATION, async () => {
   const { found, reached, histories } = await everyFault();
   expect(found).toEqual([]);
   expect(histories).toBeGreaterThan(200);
@@ -39,17 +40,21 @@ test("no single fault at any call breaks a guarantee or changes what comes of th
   }
 });
 
-test("a process that dies while a call runs leaves no question about another one that has returned", async () => {
-  const calm = await play();
-  const names = calm.points.map(({ name }) => name);
-  const at = names.indexOf("answer.keyed");
-  // The result of the probed call is committed in between.
-  expect(names.slice(names.indexOf("tool.probed"), at + 1)).toEqual(["tool.probed", "table.commit", "answer.keyed"]);
-  for (const kind of ["crash before", "crash after"] as const) {
-    const history = await play({ faults: [{ at, kind }] });
-    expect([wrongWith(history, calm), history.points.filter(({ name }) => name === "probe")]).toEqual([[], []]);
-  }
-});
+test(
+  "a process that dies while a call runs leaves no question about another one that has returned",
+  ENUMERATION,
+  async () => {
+    const calm = await play();
+    const names = calm.points.map(({ name }) => name);
+    const at = names.indexOf("answer.keyed");
+    // The result of the probed call is committed in between.
+    expect(names.slice(names.indexOf("tool.probed"), at + 1)).toEqual(["tool.probed", "table.commit", "answer.keyed"]);
+    for (const kind of ["crash before", "crash after"] as const) {
+      const history = await play({ faults: [{ at, kind }] });
+      expect([wrongWith(history, calm), history.points.filter(({ name }) => name === "probe")]).toEqual([[], []]);
+    }
+  },
+);
 
 test.each([
   { rule: "a keyed service remembers keys", bent: { forgetsKeys: true }, violation: /^keyedOnce/ },
@@ -57,7 +62,7 @@ test.each([
   { rule: "what was absorbed stays seen", bent: { bend: bends.inboxWithoutSeen }, violation: /^messagesOnce/ },
   { rule: "a key is kept before its row may go", bent: { bend: bends.endWithoutKey }, violation: /^keyKept/ },
   { rule: "an end asks whether somebody spoke", bent: { bend: bends.endWithoutStirs }, violation: /^messagesOnce/ },
-])("without its rule it finds a violation: $rule", async ({ bent, violation }) => {
+])("without its rule it finds a violation: $rule", ENUMERATION, async ({ bent, violation }) => {
   const { found } = await everyFault({ ...bent, stopAtFirst: true });
   expect(found[0]?.again).toMatch(/^npm run crash -- --fault "\d+ [a-z ]+"$/);
   expect(found[0]?.violations.some((each) => violation.test(each))).toBe(true);

@@ -6,12 +6,13 @@
 import { expect, test } from "vitest";
 import { everyFault, everyZombie, wrongWith } from "./enumerate.ts";
 import { play } from "./play.ts";
+import { ENUMERATION } from "../support/patience.ts";
 
 /** In this world each commit of a row is a point; how many of them a run without faults makes. */
 const commitsOf = async (plan: Parameters<typeof play>[0]): Promise<number> =>
   (await play(plan)).points.filter(({ name }) => name === "table.commit").length;
 
-test("the scene meets what it is meant to meet", async () => {
+test("the scene meets what it is meant to meet", ENUMERATION, async () => {
   const calm = await play({ dialled: 1 });
   expect(wrongWith(calm, calm)).toEqual([]);
   expect(calm).toMatchObject({ told: ["completed"], result: "over", replies: 4, accounted: 4 });
@@ -24,6 +25,7 @@ test("the scene meets what it is meant to meet", async () => {
 
 test.each([1, 3])(
   "no single fault at any call forgets a reply, or changes what comes of it; %i a time",
+  ENUMERATION,
   async (dialled) => {
     const { found, reached, histories } = await everyFault({ dialled });
     expect(found).toEqual([]);
@@ -32,7 +34,7 @@ test.each([1, 3])(
   },
 );
 
-test.each([1, 3])("nor does a zombie that comes back at any moment; %i a time", async (dialled) => {
+test.each([1, 3])("nor does a zombie that comes back at any moment; %i a time", ENUMERATION, async (dialled) => {
   const { found, histories } = await everyZombie({ dialled, stride: 7 });
   expect(found).toEqual([]);
   expect(histories).toBeGreaterThan(30);

@@ -7,6 +7,7 @@ import { expect, test } from "vitest";
 import { everyOutage } from "./enumerate.ts";
 import { AWAY } from "./plan.ts";
 import { play } from "./play.ts";
+import { ENUMERATION } from "../support/patience.ts";
 
 /** Each kind of outage from one in so many points. */
 const STRIDE = 9;
@@ -26,12 +27,16 @@ test.each([
     expect(reached).toContain(`${point} away`);
 });
 
-test("an outage shows in the row while the table answers, and is gone with the next checkpoint", async () => {
-  const { rows } = await play({ outage: { at: 40, store: "objects", loses: "requests" } });
-  const waiting = rows.filter(({ storeOutage }) => storeOutage !== null);
-  expect(new Set(waiting.map(({ storeOutage }) => storeOutage?.store))).toEqual(new Set(["objects"]));
-  const pauses = waiting.flatMap(({ wakeAt }) => wakeAt ?? []).map((at, index, all) => at - (all[index - 1] ?? at));
-  expect(Math.max(...pauses)).toBeGreaterThan(60_000);
-  expect(rows.at(-1)).toMatchObject({ storeOutage: null, status: "completed", deaths: 0, takeovers: 0 });
-  expect(AWAY).toContain("objects");
-});
+test(
+  "an outage shows in the row while the table answers, and is gone with the next checkpoint",
+  ENUMERATION,
+  async () => {
+    const { rows } = await play({ outage: { at: 40, store: "objects", loses: "requests" } });
+    const waiting = rows.filter(({ storeOutage }) => storeOutage !== null);
+    expect(new Set(waiting.map(({ storeOutage }) => storeOutage?.store))).toEqual(new Set(["objects"]));
+    const pauses = waiting.flatMap(({ wakeAt }) => wakeAt ?? []).map((at, index, all) => at - (all[index - 1] ?? at));
+    expect(Math.max(...pauses)).toBeGreaterThan(60_000);
+    expect(rows.at(-1)).toMatchObject({ storeOutage: null, status: "completed", deaths: 0, takeovers: 0 });
+    expect(AWAY).toContain("objects");
+  },
+);

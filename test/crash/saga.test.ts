@@ -7,8 +7,9 @@ import { timeline } from "../../src/runner/look.ts";
 import { verify } from "../../src/runner/verify.ts";
 import { everyFault, everyZombie, wrongWith } from "./enumerate.ts";
 import { play } from "./play.ts";
+import { ENUMERATION } from "../support/patience.ts";
 
-test("the scene meets what it is meant to meet", async () => {
+test("the scene meets what it is meant to meet", ENUMERATION, async () => {
   const calm = await play({ saga: "fails" });
   expect(wrongWith(calm, calm)).toEqual([]);
   expect(calm).toMatchObject({ told: ["completed"], code: null });
@@ -26,22 +27,26 @@ test("the scene meets what it is meant to meet", async () => {
   ]);
 });
 
-test("no single fault at any call changes what is undone, in which order, or what comes of the run", async () => {
-  const { found, reached, histories } = await everyFault({ saga: "fails" });
-  expect(found).toEqual([]);
-  expect(histories).toBeGreaterThan(200);
-  for (const kind of ["crash before", "crash after"]) {
-    for (const name of ["keyed", "probed", "unsafe"]) expect(reached).toContain(`undo.${name} ${kind}`);
-  }
-});
+test(
+  "no single fault at any call changes what is undone, in which order, or what comes of the run",
+  ENUMERATION,
+  async () => {
+    const { found, reached, histories } = await everyFault({ saga: "fails" });
+    expect(found).toEqual([]);
+    expect(histories).toBeGreaterThan(200);
+    for (const kind of ["crash before", "crash after"]) {
+      for (const name of ["keyed", "probed", "unsafe"]) expect(reached).toContain(`undo.${name} ${kind}`);
+    }
+  },
+);
 
-test("nor does a zombie that comes back at any moment", async () => {
+test("nor does a zombie that comes back at any moment", ENUMERATION, async () => {
   const { found, histories } = await everyZombie({ saga: "fails", stride: 13 });
   expect(found).toEqual([]);
   expect(histories).toBeGreaterThan(100);
 });
 
-test("a run that is cancelled in the middle of a deed leaves nothing behind, whatever fails", async () => {
+test("a run that is cancelled in the middle of a deed leaves nothing behind, whatever fails", ENUMERATION, async () => {
   const calm = await play({ saga: "cancelled" });
   expect(wrongWith(calm, calm)).toEqual([]);
   expect(calm).toMatchObject({ told: ["cancelled"], steered: [{ what: "undo", outcome: "accepted" }] });
@@ -53,7 +58,7 @@ test("a run that is cancelled in the middle of a deed leaves nothing behind, wha
   expect(reached).toContain("table.request crash before");
 });
 
-test("without its rule it finds a violation: a keyed undo remembers keys", async () => {
+test("without its rule it finds a violation: a keyed undo remembers keys", ENUMERATION, async () => {
   const { found } = await everyFault({ saga: "fails", forgetsKeys: true, stopAtFirst: true });
   expect(found[0]?.again).toMatch(/^npm run crash -- --fault "\d+ [a-z ]+" --saga fails$/);
   expect(found[0]?.violations.some((each) => /^(keyedOnce|undo)/.test(each))).toBe(true);

@@ -6,8 +6,9 @@ import { expect, test } from "vitest";
 import { timeline } from "../../src/runner/look.ts";
 import { everyFault, everyZombie, wrongWith } from "./enumerate.ts";
 import { play } from "./play.ts";
+import { ENUMERATION } from "../support/patience.ts";
 
-test("the scene meets what it is meant to meet", async () => {
+test("the scene meets what it is meant to meet", ENUMERATION, async () => {
   const calm = await play({ stops: true });
   expect(wrongWith(calm, calm)).toEqual([]);
   expect(calm).toMatchObject({ told: ["failed"], code: "Runaway", closings: 1 });
@@ -19,14 +20,18 @@ test("the scene meets what it is meant to meet", async () => {
   ]);
 });
 
-test("no single fault at any call breaks a guarantee, changes what it ends with, or asks for last words twice", async () => {
-  const { found, reached, histories } = await everyFault({ stops: true });
-  expect(found).toEqual([]);
-  expect(histories).toBeGreaterThan(80);
-  for (const kind of ["crash before", "crash after"]) expect(reached).toContain(`model.closing ${kind}`);
-});
+test(
+  "no single fault at any call breaks a guarantee, changes what it ends with, or asks for last words twice",
+  ENUMERATION,
+  async () => {
+    const { found, reached, histories } = await everyFault({ stops: true });
+    expect(found).toEqual([]);
+    expect(histories).toBeGreaterThan(80);
+    for (const kind of ["crash before", "crash after"]) expect(reached).toContain(`model.closing ${kind}`);
+  },
+);
 
-test("nor does a zombie that comes back at any moment", async () => {
+test("nor does a zombie that comes back at any moment", ENUMERATION, async () => {
   const { found, histories } = await everyZombie({ stops: true, stride: 13 });
   expect(found).toEqual([]);
   expect(histories).toBeGreaterThan(30);

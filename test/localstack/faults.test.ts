@@ -242,7 +242,7 @@ describe("an expired run makes room for the next one under its name", () => {
     const now = ((await world.table.read(payload.run, Date.now()))?.expiresAtSec ?? 0) * 1_000;
     await world.table.forgetKey(payload);
     proxy.meet(fault, (request) => request === meets);
-    const later = { ...world, clock: { ...world.clock, now: () => now } };
+    const later = { ...world, clock: { ...world.clock, now: () => now, earliest: () => now } };
     const next = await started(later, { agent, ...name });
     await proxy.calm();
     expect(proxy.met).toBe(1);

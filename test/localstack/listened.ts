@@ -26,7 +26,8 @@ const REQUEST_MS = 60_000;
 export function listened(deployment: Deployment, arns: Arns): Listened {
   const needs = new Map<FunctionName, Need[]>(FUNCTIONS.map((fn) => [fn, []]));
   const worldWith = (clients: AwsClients, laterMs = 0): World => {
-    const clock = { ...systemClock, now: () => Date.now() + laterMs };
+    const now = (): number => Date.now() + laterMs;
+    const clock = { ...systemClock, now, earliest: now };
     // Whatever is due is due soon.
     const limits = limitsFor(60_000, { settleMs: 1, overdueMs: 1 });
     return awsWorld({ ...deployment, clients, limits, clock, telemetry: { record: () => undefined } });

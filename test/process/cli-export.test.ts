@@ -2,10 +2,10 @@
 import { readFileSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect, it } from "vitest";
-import { cairn, desk, documentOf, input } from "../support/cli.ts";
+import { PATIENT, cairn, desk, documentOf, input } from "../support/cli.ts";
 
 it("exports a run, and replays it against its agent when nothing is left but the file", async () => {
-  const at = desk({ CAIRN_BEAT_SECONDS: "10" });
+  const at = desk(PATIENT);
   const { run } = await documentOf(at, ["start", "clerk", "--input", input("note", "note"), "--wait"]);
   const id = String(run);
   expect(await documentOf(at, ["export", id.slice(0, 12)])).toMatchObject({

@@ -2,9 +2,7 @@
 import { writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect, it } from "vitest";
-import { cairn, desk, documentOf, input } from "../support/cli.ts";
-
-const QUICK = { CAIRN_BEAT_SECONDS: "5" };
+import { PATIENT, cairn, desk, documentOf, input } from "../support/cli.ts";
 
 /** Its model cannot be reached until the file `back` is there. */
 const AWAY = `
@@ -31,7 +29,7 @@ export const away = defineAgent({
 `;
 
 it("redrives a run that failed for a reason of infrastructure, and says who wanted that", async () => {
-  const at = desk(QUICK);
+  const at = desk(PATIENT);
   writeFileSync(join(at.dir, "away.ts"), AWAY);
   const failed = await cairn(at, ["start", "./away.ts", "--input", "{}", "--key", "k", "--wait"]);
   expect([failed.exit, failed.out]).toEqual([1, expect.stringContaining("■ failed, ModelUnavailable")]);
@@ -50,7 +48,7 @@ it("redrives a run that failed for a reason of infrastructure, and says who want
 });
 
 it("refuses a run that failed by itself, and one that is not there", async () => {
-  const at = desk(QUICK);
+  const at = desk(PATIENT);
   const { run } = await documentOf(at, ["start", "clerk", "--input", input("despair"), "--wait"]);
   const refused = await cairn(at, ["redrive", String(run), "--json"]);
   expect([refused.exit, JSON.parse(refused.out)]).toEqual([

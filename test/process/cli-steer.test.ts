@@ -3,12 +3,10 @@ import { writeFileSync } from "node:fs";
 import { hostname, userInfo } from "node:os";
 import { join } from "node:path";
 import { expect, it } from "vitest";
-import { cairn, cairnRunning, desk, documentOf, input, linesOf, until } from "../support/cli.ts";
-
-const QUICK = { CAIRN_BEAT_SECONDS: "5" };
+import { PATIENT, cairn, cairnRunning, desk, documentOf, input, linesOf, until } from "../support/cli.ts";
 
 async function atGate(...steps: readonly string[]) {
-  const at = desk(QUICK);
+  const at = desk(PATIENT);
   const { run } = await documentOf(at, ["start", "clerk", "--input", input(...steps)]);
   const name = String(run);
   const shows = (what: "phase" | "status", wanted: string): Promise<void> =>
@@ -59,7 +57,7 @@ it("cancels: nothing new is started, and the run says so", async () => {
 });
 
 it("refuses words that are too many, and a run that is not there", async () => {
-  const at = desk(QUICK);
+  const at = desk(PATIENT);
   const { run } = await documentOf(at, ["start", "clerk", "--input", input("note")]);
   const long = await cairn(at, ["send", String(run), "x".repeat(70_000)]);
   expect([long.exit, long.err]).toEqual([2, expect.stringContaining("error TooLarge")]);

@@ -3,6 +3,7 @@ import { readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect, it } from "vitest";
 import {
+  PATIENT,
   type Desk,
   type Running,
   cairn,
@@ -13,8 +14,6 @@ import {
   linesOf,
   until,
 } from "../support/cli.ts";
-
-const QUICK = { CAIRN_BEAT_SECONDS: "5" };
 
 /** Other code under the agent's name. */
 function deploy(at: Desk, ...changes: readonly (readonly [from: string, to: string])[]): void {
@@ -53,7 +52,7 @@ async function atGate(at: Desk): Promise<string> {
 const kinds = async (at: Desk, run: string) => linesOf((await cairn(at, ["timeline", run, "--json"])).out);
 
 it("a run follows its agent: whoever works next has the new file, and the first beat under it says so", async () => {
-  const at = desk(QUICK);
+  const at = desk(PATIENT);
   const run = await atGate(at);
   deploy(at, SECOND);
   expect((await cairn(at, ["approve", run])).exit).toBe(0);
@@ -67,7 +66,7 @@ it("a run follows its agent: whoever works next has the new file, and the first 
 });
 
 it("a pinned run waits for somebody to accept the version, calls nothing meanwhile, and goes on then", async () => {
-  const at = desk(QUICK);
+  const at = desk(PATIENT);
   deploy(at, PINNED);
   const run = await atGate(at);
   deploy(at, SECOND);
@@ -92,7 +91,7 @@ it("a pinned run waits for somebody to accept the version, calls nothing meanwhi
 });
 
 it("a worker that is at work keeps the code that it loaded: a change counts for the next one", async () => {
-  const at = desk(QUICK);
+  const at = desk(PATIENT);
   const { run } = await documentOf(at, ["start", "clerk", "--input", input("pay")]);
   cairnRunning(at, ["work", "--workers", "1"]);
   await reaches(at, String(run), "waiting");

@@ -2,7 +2,7 @@
 import { join } from "node:path";
 import { DatabaseSync } from "node:sqlite";
 import { expect, it } from "vitest";
-import { type Desk, cairn, desk, input } from "../support/cli.ts";
+import { PATIENT, type Desk, cairn, desk, input } from "../support/cli.ts";
 
 /** Takes the oldest snapshot away that is not before that version, and gives its key. */
 function loseSnapshot({ store }: Desk, version = 0): string {
@@ -16,7 +16,7 @@ function loseSnapshot({ store }: Desk, version = 0): string {
 }
 
 it("says whether everything is as it was written, and ends with 1 where it is not", async () => {
-  const at = desk({ CAIRN_BEAT_SECONDS: "10" });
+  const at = desk(PATIENT);
   const words = ["start", "clerk", "--input", input("note", "note"), "--wait", "--json"];
   const { run } = JSON.parse((await cairn(at, words)).out) as { run: string };
   const [whole, counted, unknown] = await Promise.all([
@@ -42,7 +42,7 @@ it("says whether everything is as it was written, and ends with 1 where it is no
 });
 
 it("waits for a run whose older history is damaged, says so once, and ends as the run did", async () => {
-  const at = desk({ CAIRN_BEAT_SECONDS: "10" });
+  const at = desk(PATIENT);
   const words = (...steps: readonly string[]) => ["start", "clerk", "--input", input(...steps), "--key", steps.join()];
   const done = ["note", "note"];
   expect((await cairn(at, [...words(...done), "--wait"])).exit).toBe(0);
@@ -63,7 +63,7 @@ it("waits for a run whose older history is damaged, says so once, and ends as th
   expect(said.out).toMatch(/completed/);
   // The exit code is that of the end: this one fails.
   const hopeless = ["note", "note", "despair"];
-  const other = desk({ CAIRN_BEAT_SECONDS: "10" });
+  const other = desk(PATIENT);
   expect((await cairn(other, [...words(...hopeless), "--wait"])).exit).toBe(1);
   loseSnapshot(other, 1);
   const again = await cairn(other, [...words(...hopeless), "--wait"]);

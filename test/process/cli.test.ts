@@ -3,6 +3,7 @@ import { existsSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
 import {
+  PATIENT,
   cairn,
   cairnRunning,
   desk,
@@ -16,8 +17,6 @@ import {
 } from "../support/cli.ts";
 
 const RUN = /local-[a-z2-7]{26}/;
-const QUICK = { CAIRN_BEAT_SECONDS: "10" };
-
 describe("start", () => {
   it("queues a run and says what to type next", async () => {
     const at = desk();
@@ -71,7 +70,7 @@ describe("start", () => {
   });
 
   it("waits for the end, tells it as it happens, and starts nothing twice", async () => {
-    const at = desk(QUICK);
+    const at = desk(PATIENT);
     const words = ["start", "clerk", "--key", "k", "--input", input("note", "note"), "--wait"];
     const first = await cairn(at, words);
     expect(first.exit).toBe(0);
@@ -83,7 +82,7 @@ describe("start", () => {
   });
 
   it("ends with 1 where the run fails", async () => {
-    const at = desk(QUICK);
+    const at = desk(PATIENT);
     const words = ["start", "clerk", "--input", input("despair"), "--wait", "--json"];
     const { exit, out, err } = await cairn(at, words);
     expect(exit).toBe(1);
@@ -92,7 +91,7 @@ describe("start", () => {
   });
 
   it("finds an agent in a file, and again by its name, also where an example of cairn has that name", async () => {
-    const at = desk(QUICK);
+    const at = desk(PATIENT);
     rmSync(join(at.dir, "cairn.config.ts"));
     const mine = readFileSync(join(at.dir, "clerk.ts"), "utf8").replace('name: "clerk"', 'name: "travel"');
     writeFileSync(join(at.dir, "mine.ts"), mine);
@@ -106,7 +105,7 @@ describe("start", () => {
 
 describe("looking", () => {
   it("shows a run in every way, by any beginning of its name", async () => {
-    const at = desk(QUICK);
+    const at = desk(PATIENT);
     const words = ["start", "clerk", "--input", input("note"), "--wait", "--json"];
     const { run } = JSON.parse((await cairn(at, words)).out) as { run: string };
     const [list, show, timeline, ledger, lines, calls] = await Promise.all([
@@ -131,7 +130,7 @@ describe("looking", () => {
   });
 
   it("lists what is asked for, newest first", async () => {
-    const at = desk(QUICK);
+    const at = desk(PATIENT);
     const done = await cairn(at, ["start", "clerk", "--input", input("note"), "--wait", "--json"]);
     const { run } = JSON.parse(done.out) as { run: string };
     const waiting = await queued(at, "mail");
@@ -154,7 +153,7 @@ describe("looking", () => {
 
 describe("work", () => {
   it("works on what is queued while others watch, alone, and drains when told", async () => {
-    const at = desk(QUICK);
+    const at = desk(PATIENT);
     const run = await queued(at, "gate");
     const working = cairnRunning(at, ["work", "--json"]);
     await untilSaid(working, '"supervising"');
@@ -177,7 +176,7 @@ describe("work", () => {
   });
 
   it("tells people which children it has, what they do, and how they die", async () => {
-    const at = desk(QUICK);
+    const at = desk(PATIENT);
     await queued(at, "gate");
     const working = cairnRunning(at, ["work", "--workers", "1"]);
     await untilSaid(working, /Beat → worker pid (\d+)/);
@@ -195,7 +194,7 @@ describe("work", () => {
 
 describe("start --wait beside other supervisors", () => {
   it("takes over when the other one dies", async () => {
-    const at = desk(QUICK);
+    const at = desk(PATIENT);
     const words = ["start", "clerk", "--key", keyOf("gate"), "--input", input("gate")];
     await queued(at, "gate");
     const working = cairnRunning(at, ["work"]);
@@ -211,7 +210,7 @@ describe("start --wait beside other supervisors", () => {
   });
 
   it("comes to a good end when it is interrupted, and so does the run later on", async () => {
-    const at = desk(QUICK);
+    const at = desk(PATIENT);
     const words = ["start", "clerk", "--key", "gate", "--input", input("gate"), "--wait"];
     const waiting = cairnRunning(at, words);
     await untilSaid(waiting, "asks for gate");

@@ -167,7 +167,7 @@ async function finish(on: Scene, of: Case): Promise<void> {
     await on.chain.drive(of.execution, on.second);
     return hasEnded(await rowOf(on, of));
   };
-  await expect.poll(isOver, { timeout: 30_000, interval: 50, message: of.edge }).toBe(true);
+  await expect.poll(isOver, { interval: 50, message: of.edge }).toBe(true);
 }
 
 /** Which process asked the other side, in order. Only a key is ever asked for twice. */
@@ -214,7 +214,7 @@ test.each([
   ["mail", "claim"],
   ["mail", "rest"],
   ["ship", "rest"],
-] as const)("%s: thawed after the %s of the other process", { timeout: 60_000 }, async (tool, until) => {
+] as const)("%s: thawed after the %s of the other process", async (tool, until) => {
   const on = await sceneOf(tool, until);
   const frozen: Row[] = [];
   for (const each of on.cases) frozen.push(await freezeAndThaw(on, each, until));

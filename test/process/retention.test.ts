@@ -21,8 +21,13 @@ import { ENDED, row } from "./fixtures/table.ts";
 
 const HOUR_MS = 3_600_000;
 
-/** This machine's clock, so many hours later. */
-const ahead = (hours: number): Clock => ({ ...systemClock, now: () => systemClock.now() + hours * HOUR_MS });
+/** This machine's clock, so much later. */
+function later(byMs: () => number): Clock {
+  const now = (): number => systemClock.now() + byMs();
+  return { ...systemClock, now, earliest: now };
+}
+
+const ahead = (hours: number): Clock => later(() => hours * HOUR_MS);
 
 const fileBytes = ({ dir }: Store): number => statSync(join(dir, "cairn.sqlite")).size;
 
@@ -94,7 +99,7 @@ describe("a clean-up that fails", () => {
     const of = scene();
     await expired(of.store);
     let aheadMs = 0;
-    const clock = { ...systemClock, now: () => systemClock.now() + aheadMs };
+    const clock = later(() => aheadMs);
     of.supervise({ clock });
     await until("it failed", () => eventsOf(of.events, "upkeepFailed", RUN).length > 0);
     expect(eventsOf(of.events, "upkeepFailed")[0]).toMatchObject({

@@ -5,11 +5,21 @@
 import { execFileSync } from "node:child_process";
 import { expect, onTestFinished, test } from "vitest";
 import { StoreSupervised, childrenOf, supervisorOf } from "../../src/adapters/local/processes.ts";
-import { cairn, cairnRunning, desk, documentOf, linesOf, openGate, queued, untilSaid } from "../support/cli.ts";
+import {
+  PATIENT,
+  cairn,
+  cairnRunning,
+  desk,
+  documentOf,
+  linesOf,
+  openGate,
+  queued,
+  untilSaid,
+} from "../support/cli.ts";
 import { eventsOf, identify, scene, superviseApart, until } from "./fixtures/scene.ts";
 
 test("`npx cairn work` twice: the second is refused with what to type, and typing that lets it in", async () => {
-  const at = desk({ CAIRN_BEAT_SECONDS: "10" });
+  const at = desk(PATIENT);
   const run = await queued(at, "gate", "note");
   const before = Date.now();
   const first = cairnRunning(at, ["work", "--json"], { npx: true });

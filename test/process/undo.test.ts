@@ -3,7 +3,7 @@ import { join } from "node:path";
 import { describe, expect, it } from "vitest";
 import { setBehaviour } from "../../agents/travel/behaviour.ts";
 import { countsOf } from "../../agents/travel/services.ts";
-import { cairn, cairnRunning, desk, documentOf, linesOf, until } from "../support/cli.ts";
+import { PATIENT, cairn, cairnRunning, desk, documentOf, linesOf, until } from "../support/cli.ts";
 
 const TRAVEL = join(import.meta.dirname, "..", "..", "agents", "travel", "agent.ts");
 const TRIP = '{"from":"Hamburg","to":"Lisbon"}';
@@ -46,17 +46,19 @@ describe.concurrent("travel", () => {
   });
 
   it("is cancelled with what it did undone, and begun again, when a person wants that", async ({ onTestFinished }) => {
-    const made = desk({ ...SHORT, CAIRN_BEAT_SECONDS: "30" }, onTestFinished);
+    const made = desk({ ...PATIENT, TRAVEL_PACE: "0" }, onTestFinished);
     const services = join(made.dir, "services");
     const at = { ...made, env: { ...made.env, TRAVEL_SERVICES: services } };
     const queued = await documentOf(at, START.slice(0, -1));
     const run = String(queued["run"]);
     const early = await cairn(at, ["restart", run, "--yes"]);
     expect([early.exit, early.err]).toEqual([4, expect.stringContaining("error NotStarted:")]);
-    setBehaviour(services, "card", { kind: "slow", delayMs: 1_500 });
+    setBehaviour(services, "card", { kind: "hold" });
     const waiting = cairnRunning(at, START);
-    await until(async () => expect(countsOf(services).hotel.bookings).toBe(1));
+    // The card is being charged: what it does is done before the run pauses.
+    await until(async () => expect(countsOf(services).card.requests).toBe(1));
     await cairn(at, ["pause", run]);
+    setBehaviour(services, "card", null);
     await until(async () => expect(await documentOf(at, ["show", run])).toMatchObject({ status: "paused" }));
     const asked = await cairn(at, ["restart", run]);
     expect([asked.exit, asked.err]).toEqual([2, expect.stringContaining("that stays spent")]);

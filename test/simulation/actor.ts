@@ -5,7 +5,8 @@
  */
 import type { Phase } from "../../src/core/phases.ts";
 import type { Clock } from "../../src/ports/world.ts";
-import { type Sim, offBy, offsetIn } from "./sim.ts";
+import { judgedClock } from "./jumps.ts";
+import { type Sim, offsetIn } from "./sim.ts";
 
 export class Actor {
   readonly name: string;
@@ -34,7 +35,7 @@ export class Actor {
     sim.born += 1;
     this.isPerson = kind === "person";
     this.name = `${this.isPerson ? "a" : "p"}${sim.born}`;
-    this.clock = offBy({ now: () => sim.clock.now(), after: this.#after.bind(this) }, offsetIn(sim));
+    this.clock = judgedClock(sim, { ...sim.clock, after: this.#after.bind(this) }, offsetIn(sim));
     sim.actors.add(this);
   }
 

@@ -5,6 +5,7 @@
 import { hasEnded } from "../../src/protocol/row.ts";
 import { mistakesIn, violationsOf } from "./checkers.ts";
 import type { Simulated } from "./history.ts";
+import { notTooEarly } from "./jumps.ts";
 import { livenessMsOf, livenessStepsOf } from "./modes.ts";
 import { wrongWithSagas } from "./checkers-sagas.ts";
 import { callsOf } from "./record.ts";
@@ -21,6 +22,7 @@ const CHECKERS: Readonly<Record<string, Checker>> = {
   callsAccounted,
   deathsAreReal,
   gatesHold,
+  notTooEarly,
   sagas: wrongWithSagas,
 };
 

@@ -46,6 +46,8 @@ export const PERSON_MS = 4_000;
 export const OVERDUE_MS = 5_000;
 /** A gate expires after this time: some people come too late. */
 export const GATE_MS = 3_000;
+/** How long an ended run is kept. */
+export const RETENTION_MS = 24 * 3_600_000;
 /** The longest time for which a store is away; now and then it is away for longer. */
 export const OUTAGE_MS = 12_000;
 export const LONG_OUTAGE_MS = 180_000;
@@ -106,6 +108,8 @@ export interface Plan {
   readonly isOrdered: boolean;
   /** Claims of one execution. */
   readonly chainClaimsMax: number;
+  /** Its wall clock is set, and comes back. */
+  readonly jumps: boolean;
   /** Its agent wants an archive, so its end is not told by its own commit. */
   readonly isArchived: boolean;
   /** Some of its replies ask only for calls without an effect, and those are not committed before they have run. */
@@ -141,6 +145,7 @@ export function planOf(mode: Mode, chance: Chance): Plan {
     storms: mode.oneIn.length === 0 ? 0 : chance.below(4),
     isGated: chance.oneIn(3),
     chainClaimsMax: chance.oneIn(3) ? 2 + chance.below(3) : 1_200,
+    jumps: mode.oneIn.length > 0 && chance.child("steadiness").oneIn(3),
     isArchived: chance.child("archived").oneIn(4),
     isDialled: chance.child("dial").oneIn(4),
     isOrdered: chance.child("ordered").oneIn(4),

@@ -8,6 +8,7 @@ import { join } from "node:path";
 import { PHASE_NAMES } from "../../src/core/phases.ts";
 import { STARTED_TWICE } from "./dispatch.ts";
 import type { Simulated } from "./history.ts";
+import { JUMP_CELLS } from "./jumps.ts";
 import { MODES } from "./modes.ts";
 import { MEETS } from "./network.ts";
 import { AWAY_CELLS, awayCells } from "./provider.ts";
@@ -97,6 +98,7 @@ export const CELLS: readonly string[] = [
   ...UPGRADES,
   ...SAGAS,
   ...AWAY_CELLS,
+  ...JUMP_CELLS,
   ...REDRIVE_CELLS,
   ...ENDS.map((end) => `ends ${end}`),
   ...Object.keys(MODES).map((mode) => `mode ${mode}`),

@@ -59,6 +59,8 @@ export type Placed<T> = T & { readonly order: number };
 
 export interface StoredRow {
   readonly order: number;
+  /** By the true time. */
+  readonly at: number;
   readonly row: Row;
 }
 
@@ -110,7 +112,7 @@ export class Recorder {
   }
 
   row(row: Row, isKeyless: boolean): void {
-    this.rows.push({ order: this.next(), row });
+    this.rows.push({ order: this.next(), at: this.#now(), row });
     if (isKeyless) this.keyless.push(row);
   }
 }

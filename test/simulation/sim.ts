@@ -4,6 +4,7 @@ import type { MemoryWorld } from "../../src/adapters/memory/world.ts";
 import type { Clock } from "../../src/ports/world.ts";
 import type { Actor } from "./actor.ts";
 import type { Chance } from "./chance.ts";
+import type { Wall } from "./jumps.ts";
 import type { Plan } from "./modes.ts";
 import type { Decided } from "./gates.ts";
 import type { Outside } from "./outside.ts";
@@ -43,7 +44,7 @@ export interface Sim {
   readonly world: MemoryWorld;
   /** How far the chain's own clock is off. */
   readonly chainOffsetMs: number;
-  readonly chances: { readonly [C in "scheduler" | "network" | "people" | "clocks" | "doom"]: Chance };
+  readonly chances: { readonly [C in "scheduler" | "network" | "people" | "clocks" | "jumps" | "doom"]: Chance };
   readonly record: Recorder;
   readonly outside: Outside;
   readonly turns: Turn[];
@@ -69,6 +70,7 @@ export interface Sim {
   isRedriving: boolean;
   /** The version of the agent that a task begins with from now on. */
   deployed: number;
+  readonly wall: Wall;
   /** By the true time. */
   nextSweep: number;
 }
@@ -80,6 +82,7 @@ export const isCalm = ({ plan, record, spent }: Sim): boolean =>
 /** A clock that is off by a constant. */
 export const offBy = (clock: Clock, offsetMs: number): Clock => ({
   now: () => clock.now() + offsetMs,
+  earliest: () => clock.earliest() + offsetMs,
   after: (delayMs, call) => clock.after(delayMs, call),
 });
 

@@ -11,6 +11,7 @@ import { type Actor } from "./actor.ts";
 import { chanceOf } from "./chance.ts";
 import { STARTED_TWICE, copyExecution, dispatch, sweepIfDue } from "./dispatch.ts";
 import { type Simulated, historyOf, watchRows } from "./history.ts";
+import { comeBack, jump, steadyWall } from "./jumps.ts";
 import {
   type Mode,
   type Plan,
@@ -72,6 +73,7 @@ function simOf(seed: string, mode: Mode): Sim {
     network: chance.child("network"),
     people: chance.child("people"),
     clocks: chance.child("clocks"),
+    jumps: chance.child("jumps"),
     doom: chance.child("doom"),
   };
   const plan = planOf(mode, chance.child("plan"));
@@ -110,6 +112,7 @@ function simOf(seed: string, mode: Mode): Sim {
     deployed: 1,
     ...{ outage: null, spent: 0, tasks: 0, born: 0, atWork: 0, attending: 0 },
     stormsLeft: plan.storms,
+    wall: steadyWall(START),
     ...{ redrivesLeft: plan.redrives, isRedriving: false },
     nextSweep: START + chance.child("sweeper").below(SWEEP_MS),
   };
@@ -141,6 +144,7 @@ function isTooLate({ plan, record, clock }: Sim, calm: { readonly step: number; 
 function step(sim: Sim): void {
   const { chances, clock, world, turns, flights, record } = sim;
   const { scheduler } = chances;
+  jump(sim);
   // Whoever is told of a death acts on it before anything else happens, or time passes.
   if (strikeSomebody(sim)) return;
   const run = [...world.store.rows.keys()][0];
@@ -191,8 +195,11 @@ function pass(sim: Sim): void {
   if (soonest > clock.now() + FROZEN_MS && wakeIfAway(sim)) return;
   // Nobody stays frozen while a run waits out its month.
   if (frozen.length > 0 && soonest > clock.now() + FROZEN_MS) return thaw(chances.scheduler.pick(frozen));
-  if (times.length > 0) clock.moveTo(Math.max(clock.now(), soonest));
-  else for (const each of frozen) thaw(each);
+  if (times.length > 0) {
+    comeBack(sim, soonest);
+    clock.moveTo(Math.max(clock.now(), soonest));
+  }
+  for (const each of times.length > 0 ? [] : frozen) thaw(each);
   sweepIfDue(sim);
 }
 

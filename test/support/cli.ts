@@ -88,6 +88,9 @@ export const clerk = defineAgent({
 });
 `;
 
+/** What a test holds ends when the test lets it, and not when its time is over, however busy the machine is. */
+export const PATIENT = { CAIRN_BEAT_SECONDS: "300", CAIRN_LIMITS: '{"toolMs":240000}' } as const;
+
 /** A test that runs beside others of its file hands over its own `onTestFinished`. */
 export function desk(env: Readonly<Record<string, string>> = {}, atEnd: typeof onTestFinished = onTestFinished): Desk {
   const dir = mkdtempSync(join(tmpdir(), "cairn-cli-"));
@@ -161,7 +164,7 @@ export async function queued(of: Desk, ...steps: readonly string[]): Promise<str
 
 /** Waits until the expectation holds. Unlike `expect.poll` it serves tests that run beside others. */
 export const until = (expectation: () => void | Promise<void>): Promise<void> =>
-  vi.waitFor(expectation, { timeout: 15_000, interval: 10 });
+  vi.waitFor(expectation, { timeout: 100_000, interval: 10 });
 
 export async function untilSaid(running: Running, words: string | RegExp): Promise<void> {
   await until(() => expect(running.out() + running.err()).toMatch(words));

@@ -103,7 +103,7 @@ export function heldIn(dir: string): ReadonlyMap<string, number> {
 
 /** Waits for the mark of a process that is held, and kills that process. */
 export async function killHeld({ dir }: Workshop): Promise<void> {
-  await expect.poll(() => existsSync(join(dir, "held")), { timeout: 15_000, interval: 10 }).toBe(true);
+  await expect.poll(() => existsSync(join(dir, "held")), { interval: 10 }).toBe(true);
   process.kill(heldIn(dir).get("") ?? 0, "SIGKILL");
 }
 
@@ -111,5 +111,5 @@ const statusOf = async ({ world }: Workshop, run: string): Promise<string | unde
   (await world.table.read(run, Date.now()))?.status;
 
 export async function untilStatus(of: Workshop, run: string, status: string): Promise<void> {
-  await expect.poll(() => statusOf(of, run), { timeout: 20_000, interval: 20 }).toBe(status);
+  await expect.poll(() => statusOf(of, run), { interval: 20 }).toBe(status);
 }

@@ -24,7 +24,7 @@ const ROOMS: Readonly<Record<string, { readonly ours: RegExp; readonly packages:
   "src/adapters/memory": { ours: /^src\/(core|protocol|codec|ports)\//, packages: /^node:crypto$/ },
   "src/conformance": { ours: /^src\/(core|protocol|ports)\//, packages: /^node:assert$/ },
   "src/doctor": {
-    ours: /^src\/(core\/|agent\/|adapters\/|protocol\/limits\.ts$)|^infra\/(asl|environment)\.ts$/,
+    ours: /^src\/(core\/|agent\/|adapters\/|protocol\/(limits|steadiness)\.ts$)|^infra\/(asl|environment)\.ts$/,
     packages: /^(zod|node:util)$/,
   },
   "src/chaos": {

@@ -176,7 +176,7 @@ export function beforeCall(world: World, call: keyof Table, happens: () => Promi
 /** The same world as a process sees it whose clock is ahead. */
 export const ahead = (world: World, ms: number): World => ({
   ...world,
-  clock: { ...world.clock, now: () => world.clock.now() + ms },
+  clock: { ...world.clock, now: () => world.clock.now() + ms, earliest: () => world.clock.earliest() + ms },
 });
 
 /** An attempt in its tool: frozen there, and nobody knows whether it will act. */

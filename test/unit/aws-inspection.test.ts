@@ -2,7 +2,8 @@
 import { afterAll, beforeAll, describe, expect, test, vi } from "vitest";
 import { inspectAws } from "../../src/adapters/aws/inspection.ts";
 import { look } from "../../src/adapters/aws/looks.ts";
-import { type ReadingClients, clockGapMs, readingClients } from "../../src/adapters/aws/reading-clients.ts";
+import { clockGapMs } from "../../src/adapters/aws/dates.ts";
+import { type ReadingClients, readingClients } from "../../src/adapters/aws/reading-clients.ts";
 import { awsChecks } from "../../src/doctor/aws.ts";
 import { judgeAll } from "../../src/doctor/check.ts";
 import { type AwsServer, ok, refusal, startAwsServer } from "../support/aws-server.ts";

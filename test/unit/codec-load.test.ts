@@ -107,7 +107,7 @@ describe("unreadable is", () => {
 
 test("a clock that is set back while the model thinks leaves a run that can be read", async () => {
   let now = AT;
-  const clock = { now: () => now, after: () => () => undefined };
+  const clock = { now: () => now, earliest: () => now, after: () => () => undefined };
   const reply = () => {
     now -= 3_600_000;
     return { text: "over" };

@@ -11,6 +11,7 @@ import { awsChecks } from "../../src/doctor/aws.ts";
 import { type Judged, type Status, judgeAll, ok, warn } from "../../src/doctor/check.ts";
 import { LOCAL_CHECKS, type StoreLook } from "../../src/doctor/local.ts";
 import { POINTS, judgePoints } from "../../src/doctor/production.ts";
+import type { ClockDoubt } from "../../src/protocol/steadiness.ts";
 import { scriptedModel } from "../../src/agent/scripted.ts";
 
 const NOW = 1_000_000_000_000;
@@ -18,8 +19,14 @@ const GIB = 1024 ** 3;
 
 const WELL: StoreSeen = {
   ...{ dir: "/store", id: "one", journalMode: "wal", refuses: null, faults: [], damaged: [], freeBytes: 9 * GIB },
-  ...{ supervisor: 7, runs: { live: 2, overdue: 0 }, latestAt: NOW - 5 },
+  ...{ supervisor: 7, runs: { live: 2, overdue: 0 }, latestAt: NOW - 5, clock: null },
 };
+
+const DAY_MS = 24 * 3_600_000;
+
+const doubting = (kind: ClockDoubt["kind"], byMs: number): Partial<StoreSeen> => ({
+  clock: { kind, byMs, forMs: 20 * 60_000 },
+});
 
 const judgeStore = (look: StoreLook): readonly Judged[] =>
   judgeAll(LOCAL_CHECKS, {
@@ -47,6 +54,9 @@ describe("the embedded world", () => {
     ["disk", "fail", /0\.0 GiB/, { freeBytes: 1_000 }],
     ["clock", "warn", /600 ms behind/, { latestAt: NOW + 600 }],
     ["clock", "fail", /2000 ms behind/, { latestAt: NOW + 2_000 }],
+    ["clock", "fail", /put ahead by 40 days; cairn goes on by the time before/, doubting("ahead", 40 * DAY_MS)],
+    ["clock", "fail", /put back by 2 minutes/, doubting("behind", 90_000)],
+    ["clock", "fail", /moved on by 14 hours while the machine was off/, doubting("away", 14 * 3_600_000)],
     ["work", "ok", /no run is live/, { supervisor: null, runs: { live: 0, overdue: 0 } }],
     ["work", "warn", /nobody works on it/, { supervisor: null }],
     ["work", "warn", /1 of them overdue/, { runs: { live: 2, overdue: 1 } }],
@@ -54,6 +64,11 @@ describe("the embedded world", () => {
     const judged = found(judgeStore({ kind: "seen", store: { ...WELL, ...change } }), id);
     expect(judged).toMatchObject({ status, why: expect.stringMatching(says) });
     expect(judged?.mend === null).toBe(status === "ok");
+  });
+
+  test("says for how long a clock that is right is not believed yet", () => {
+    const judged = found(judgeStore({ kind: "seen", store: { ...WELL, ...doubting("ahead", DAY_MS) } }), "clock");
+    expect(judged?.mend).toMatch(/timedatectl set-ntp true; if it is right, wait: .* for 40 more minutes is believed/);
   });
 
   test("says the command to type when nobody works", () => {

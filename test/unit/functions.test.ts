@@ -4,6 +4,7 @@ import { join } from "node:path";
 import { pathToFileURL } from "node:url";
 import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
 import { invocation } from "../../functions/invocation.ts";
+import { systemClock } from "../../src/adapters/aws/clock.ts";
 import { limitsFor } from "../../src/protocol/limits.ts";
 import type { TaskResult } from "../../src/protocol/chain.ts";
 import { DIMENSION, NAMESPACE } from "../../src/adapters/aws/metrics.ts";
@@ -18,7 +19,7 @@ const records: TelemetryRecord[] = [];
 const at = (leftMs: number) => ({
   context: { getRemainingTimeInMillis: () => leftMs },
   world: {
-    ...{ limits, secrets: NO_SECRETS, clock: { now: () => Date.now(), after: () => () => {} } },
+    ...{ limits, secrets: NO_SECRETS, clock: systemClock },
     telemetry: { record: (record: TelemetryRecord) => void records.push(record) },
   },
 });
@@ -117,9 +118,10 @@ describe("schedule 78: a process in which a tool may still act", () => {
   /** An invocation throws while a call is under way that would act later, in the same warm process. */
   const throwing = (isSaid: boolean): string => `
     import { invocation } from ${urlOf("functions/invocation.ts")};
+    import { systemClock } from ${urlOf("src/adapters/aws/clock.ts")};
     const acts = setTimeout(() => console.log("acted within a later invocation"), 50);
     const context = { getRemainingTimeInMillis: () => 9_000 };
-    const world = { limits: { drainMs: 10 } };
+    const world = { limits: { drainMs: 10 }, clock: systemClock };
     await invocation({ world, context }, async ({ mustEnd }) => {
       if (${isSaid}) mustEnd();
       throw new Error("the table is away");

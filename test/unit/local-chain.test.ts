@@ -20,7 +20,7 @@ const reply = (route: Route, change: Partial<Reply> = {}): Answer => ({
 });
 
 function at(now: number): Clock {
-  return { now: () => now, after: () => () => {} };
+  return { now: () => now, earliest: () => now, after: () => () => {} };
 }
 
 function startedIn(store: Store): Executions {

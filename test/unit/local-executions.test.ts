@@ -42,7 +42,7 @@ test.each(["", "{", "null", "7", "{}", '{"run":"local-a","born":"born","chain":"
     const { store, executions } = two();
     damage(store, "a", payload);
     expect(leaving(executions)).toEqual(["local-b"]);
-    const clock = { now: () => NOW + 9, after: () => () => undefined };
+    const clock = { now: () => NOW + 9, earliest: () => NOW + 9, after: () => () => undefined };
     expect(await sqliteChain(store, clock).start("a", payloadOf("a"))).toEqual({ kind: "exists", running: false });
   },
 );

@@ -5,6 +5,9 @@ import { describe, expect, it } from "vitest";
 import { sqliteChain } from "../../src/adapters/local/chain.ts";
 import { systemClock } from "../../src/adapters/local/clock.ts";
 import { type Store, openStore } from "../../src/adapters/local/database.ts";
+import { createBacklog } from "../../src/adapters/local/backlog.ts";
+import { retentionOf } from "../../src/adapters/local/retention.ts";
+import type { Pool } from "../../src/adapters/local/workers.ts";
 import { sqliteObjectStore } from "../../src/adapters/local/object-store.ts";
 import { removalsOf } from "../../src/adapters/local/removals.ts";
 import { sqliteRunTable } from "../../src/adapters/local/run-table.ts";
@@ -36,6 +39,25 @@ async function ended(store: Store, letter: string, afterMs: number): Promise<voi
 }
 
 describe("expiry", () => {
+  it("removes no row that has expired by one clock alone", async () => {
+    const store = temporaryStore();
+    await ended(store, "a", 60_000);
+    let earliest = NOW + 59_999;
+    const clock = { ...systemClock, now: () => NOW + 40 * 24 * 3_600_000, earliest: () => earliest };
+    const nothing = (): void => undefined;
+    const rows = (): number => store.rows.prepare("SELECT run FROM runs").all().length;
+    const look = (): void =>
+      retentionOf(
+        { store, clock, onEvent: nothing, onProgress: nothing },
+        { pool: {} as Pool, backlog: createBacklog({ clock, onPause: nothing, onBack: nothing }) },
+      ).expire();
+    look();
+    expect(rows()).toBe(1);
+    earliest += 1;
+    look();
+    expect(rows()).toBe(0);
+  });
+
   it("removes a bounded number of rows, those first whose time was over first, and tells each", async () => {
     const store = temporaryStore();
     const removals = removalsOf(store);

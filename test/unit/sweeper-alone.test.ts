@@ -169,3 +169,14 @@ test("what is wrong with one run keeps the sweeper from no other", async () => {
   expect(on.alarms).toMatchObject([{ what: "SweepFailed", run: poison, detail: { why: "a mistake of ours" } }]);
   expect(on.world.chain.executions.get(nameOf({ ...rowOf(on, poison), chain: 2 }))).toBe(undefined);
 });
+
+test("a sweep says which clocks differ, since what has expired by only one of them waits", async () => {
+  const on = room();
+  await sweep(on);
+  expect(on.alarms).toEqual([]);
+  const clock = { ...on.clock, earliest: () => on.clock.now() - 90_000 };
+  await sweep(on, { ...on.world, clock });
+  expect(on.alarms).toMatchObject([
+    { what: "ClockDoubted", run: "", detail: { why: expect.stringMatching(/^two clocks differ by 90 s: /) } },
+  ]);
+});

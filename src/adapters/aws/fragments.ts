@@ -68,7 +68,7 @@ export const epochBelow = (epoch: number): Fragment => fragment("#epoch < :epoch
 export const endedNotAfter = (moment: number): Fragment =>
   fragment("#endedAt <= :endedAt", { ":endedAt": number(moment) });
 /** No tombstone keeps the key at that time, deleted or not. */
-export const keyIsFree = ({ now }: Pick<Of, "now">): Fragment =>
+export const keyIsFree = (now: number): Fragment =>
   fragment("(attribute_not_exists(#run) OR #expiresAtSec <= :nowSec)", { ":nowSec": number(Math.floor(now / 1_000)) });
 
 export const unowned = fragment("attribute_not_exists(#owner)");

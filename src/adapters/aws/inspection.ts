@@ -8,7 +8,8 @@ import { GetCallerIdentityCommand } from "@aws-sdk/client-sts";
 import { type BucketLooks, inspectBucket } from "./bucket-inspection.ts";
 import { type MachineLooks, inspectMachine } from "./machine-inspection.ts";
 import { type Look, look, untried } from "./looks.ts";
-import { type Dated, type ReadingClients, clockGapMs, readingClients, tellDates } from "./reading-clients.ts";
+import { type Dated, clockGapMs, tellDates } from "./dates.ts";
+import { type ReadingClients, readingClients } from "./reading-clients.ts";
 import { type TableLooks, inspectTable } from "./table-inspection.ts";
 
 export interface Names {
@@ -36,7 +37,7 @@ export async function inspectAws(of: {
 }): Promise<AwsSeen> {
   const { names, probe, onLook, clients = readingClients() } = of;
   let dated: Dated | null = null;
-  tellDates(clients, (each) => (dated = each));
+  tellDates(clients.caller, (each) => (dated = each));
   onLook("asking AWS who is asking");
   const [caller, region] = await Promise.all([
     look("sts:GetCallerIdentity", async () => {

@@ -21,7 +21,7 @@ import { claimed } from "../../protocol/row-claim.ts";
 import { handedOver } from "../../protocol/row-hand-over.ts";
 import { redriven } from "../../protocol/row-redrive.ts";
 import { told } from "../../protocol/row-tell.ts";
-import { type PurgeOutcome, placed, purged } from "../../protocol/row-removal.ts";
+import { type PurgeOutcome, madeRoomBy, placed, purged } from "../../protocol/row-removal.ts";
 import { RowUnreadable, presentIn, undamaged } from "../../codec/row.ts";
 import type { Ambiguous, CreateOutcome, RunTable } from "../../ports/run-table.ts";
 import type { Clock } from "../../ports/world.ts";
@@ -185,7 +185,7 @@ async function create(dynamo: Dynamo, creation: Creation): Promise<CreateOutcome
     const item = newItem(created(creation));
     const put = await dynamo.transact([
       { kind: "put", item, condition: is.absent },
-      { kind: "check", key: tombstoneKey(run), condition: is.keyIsFree(creation) },
+      { kind: "check", key: tombstoneKey(run), condition: is.keyIsFree(madeRoomBy(creation)) },
     ]);
     if (put.kind === "ambiguous") return put;
     if (put.kind === "written") return { kind: "created", row: undamaged(rowOf(item)) };

@@ -9,7 +9,7 @@ import { NO_SECRETS, type Secrets } from "../../ports/secrets.ts";
 import type { Clock, Random, Telemetry, World } from "../../ports/world.ts";
 import { stepFunctionsChain } from "./chain.ts";
 import { type AwsClients, awsClients } from "./clients.ts";
-import { systemClock } from "./clock.ts";
+import { clockBesideAws } from "./clock.ts";
 import { s3ObjectStore } from "./object-store.ts";
 import { dynamoRunTable } from "./run-table.ts";
 
@@ -27,7 +27,8 @@ export function awsWorld(of: {
   readonly clock?: Clock;
   readonly random?: Random;
 }): World {
-  const { table, bucket, machine, limits, telemetry, clients = awsClients(), clock = systemClock } = of;
+  const { table, bucket, machine, limits, telemetry, clients = awsClients() } = of;
+  const clock = of.clock ?? clockBesideAws([clients.table.once, clients.table.repeating]);
   return {
     table: dynamoRunTable({ clients: clients.table, table, clock }),
     objects: s3ObjectStore({ clients: clients.bucket, bucket }),

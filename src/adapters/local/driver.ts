@@ -11,6 +11,7 @@
 import { bounded } from "../../codec/value.ts";
 import type { ChainState, Route } from "../../protocol/chain.ts";
 import type { Limits } from "../../protocol/limits.ts";
+import type { ClockDoubt } from "../../protocol/steadiness.ts";
 import type { Clock } from "../../ports/world.ts";
 import { type Backlog, createBacklog } from "./backlog.ts";
 import type { Store } from "./database.ts";
@@ -71,7 +72,10 @@ export type SupervisorEvent =
   | ({ readonly kind: "firingFailed" } & Fired & Failed)
   /** The store, or the system that starts processes, takes no more for now. It is tried again. */
   | { readonly kind: "waitingForStore"; readonly why: string; readonly retryInMs: number }
-  | { readonly kind: "storeIsBack" };
+  | { readonly kind: "storeIsBack" }
+  /** The wall clock jumped, or this machine was off for long. */
+  | { readonly kind: "clockDoubted"; readonly doubt: ClockDoubt }
+  | { readonly kind: "clockBelieved" };
 
 export interface DriverOptions {
   readonly store: Store;
@@ -81,6 +85,8 @@ export interface DriverOptions {
   readonly schedules: () => readonly ScheduledAgent[];
   readonly clock: Clock;
   readonly onEvent: (event: SupervisorEvent) => void;
+  /** Remembers what the clocks of this machine show. */
+  readonly followClock: () => void;
   /** Something ended: it is a good moment to call `work`. */
   readonly onProgress: () => void;
 }
@@ -118,6 +124,7 @@ export function createDriver(options: DriverOptions): Driver {
     return true;
   };
   const dispatch = (): void => {
+    options.followClock();
     isRecovered ||= recover();
     if (isRecovered && !isDraining) retention.expire();
     while (isRecovered && !isDraining && pool.free() > 0) {

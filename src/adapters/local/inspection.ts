@@ -6,6 +6,8 @@ import { statfsSync } from "node:fs";
 import { RowUnreadable } from "../../codec/row.ts";
 import type { Damaged } from "../../ports/run-table.ts";
 import { StoreUnreachable } from "../../ports/world.ts";
+import type { ClockDoubt } from "../../protocol/steadiness.ts";
+import { storeClock } from "./clock.ts";
 import { type Store, reaching } from "./database.ts";
 import { supervisorOf } from "./processes.ts";
 import { type Stored, rowOf } from "./run-table.ts";
@@ -28,6 +30,8 @@ export interface StoreSeen {
   readonly runs: { readonly live: number; readonly overdue: number };
   /** The latest time that anything in it was given, epoch milliseconds; 0 where there is nothing. */
   readonly latestAt: number;
+  /** Why the wall clock is not believed, or null. */
+  readonly clock: ClockDoubt | null;
 }
 
 /** `overdueBefore`: what was ready to go on before that time, and is still there, is overdue. */
@@ -46,6 +50,7 @@ export function inspectStore(store: Store, of: { readonly overdueBefore: number 
       overdue: Number(one(store, "SELECT COUNT(*) FROM executions WHERE readyAt < ?", of.overdueBefore)),
     },
     latestAt: Number(one(store, LATEST)),
+    clock: storeClock(store).doubt(),
   };
 }
 

@@ -67,7 +67,7 @@ export function retentionOf(
     const settle = (end: TaskEnd): void => {
       const next = end.kind === "answered" && end.answer.kind === "orphans" ? end.answer.next : after;
       const isOver = end.kind === "answered" && next === null;
-      if (isOver) removals.expireArchives(clock.now());
+      if (isOver) removals.expireArchives(clock.earliest());
       const pause = isOver ? ORPHANS_EVERY_MS : end.kind === "answered" ? 0 : RETRY_MS;
       plan.write({ dueAt: clock.now() + pause, after: next });
     };
@@ -76,7 +76,7 @@ export function retentionOf(
   return {
     expire: () => {
       if (clock.now() < expireAt) return;
-      const isMore = removals.expire(clock.now(), EXPIRED_AT_ONCE);
+      const isMore = removals.expire(clock.earliest(), EXPIRED_AT_ONCE);
       expireAt = isMore ? 0 : clock.now() + EXPIRE_EVERY_MS;
     },
     next: () => {

@@ -9,21 +9,27 @@
 import type { TaskResult } from "../../protocol/chain.ts";
 import type { RunTask } from "../../ports/tasks.ts";
 import { sentenceOf, stackOf } from "../../codec/value.ts";
+import type { Clock } from "../../ports/world.ts";
 import { systemClock } from "./clock.ts";
 import { killGroup } from "./process-identity.ts";
 import { fileCode } from "./store-errors.ts";
 import type { FromChild, TaskError, ToChild } from "./wire.ts";
 
-/**
- * Serves the supervisor that forked this process. Errors that nobody catches end it, as Node does by itself. `clean` takes
- * secrets out of what is told of errors.
- */
-export function serveTasks(run: RunTask, clean: (text: string) => string = (text) => text): void {
+export interface ServeOptions {
+  /** Takes secrets out of what is told of errors. */
+  readonly clean?: (text: string) => string;
+  /** The supervisor's: deadlines are times of it. */
+  readonly clock?: Clock;
+}
+
+/** Serves the supervisor that forked this process. Errors that nobody catches end it, as Node does by itself. */
+export function serveTasks(run: RunTask, options: ServeOptions = {}): void {
+  const { clean = (text) => text, clock = systemClock } = options;
   if (process.send === undefined) throw new Error("serveTasks serves a supervisor: fork this module, do not run it");
   const drain = new AbortController();
   const channel = takeChannel((message) => {
     if (message.kind === "drain") drain.abort();
-    else void serve(run, { ...message, drain: drain.signal, clean, channel });
+    else void serve(run, { ...message, drain: drain.signal, clean, channel, clock });
   });
   // A tool may close a stream for the whole process. What is printed after that is lost, and the process goes on.
   for (const stream of [process.stdout, process.stderr]) stream.on("error", () => {});
@@ -79,10 +85,11 @@ async function serve(
     readonly drain: AbortSignal;
     readonly clean: (text: string) => string;
     readonly channel: Channel;
+    readonly clock: Clock;
   },
 ): Promise<void> {
-  const { secret, task, deadline, drain, clean, channel } = of;
-  const spare = systemClock.after(deadline - systemClock.now(), end);
+  const { secret, task, deadline, drain, clean, channel, clock } = of;
+  const spare = clock.after(deadline - clock.now(), end);
   try {
     inHand += 1;
     const done = await run(task, { deadline, drain });

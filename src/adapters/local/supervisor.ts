@@ -7,7 +7,8 @@
 import { ensure } from "../../core/invariant.ts";
 import type { Limits } from "../../protocol/limits.ts";
 import type { Clock } from "../../ports/world.ts";
-import { systemClock } from "./clock.ts";
+import { storeClock } from "./clock.ts";
+import { clockWatch } from "./clock-watch.ts";
 import type { Store } from "./database.ts";
 import { type SupervisorEvent, createDriver } from "./driver.ts";
 import type { ScheduledAgent } from "./firings.ts";
@@ -23,6 +24,7 @@ export interface SupervisorOptions {
   readonly workers?: number;
   /** What it fires, as far as it is known; the same schedule is the same object. Nothing unless told. */
   readonly schedules?: () => readonly ScheduledAgent[];
+  /** What it goes by: the clock of the store, unless told. */
   readonly clock?: Clock;
   readonly onEvent: (event: SupervisorEvent) => void;
 }
@@ -44,7 +46,9 @@ const DRAIN_MS = 8_000;
  * @throws StoreSupervised, StoreUnreachable; what goes wrong with the store later is told by events
  */
 export function startSupervisor(options: SupervisorOptions): Supervisor {
-  const { store, clock = systemClock, workers = 4, schedules = () => [] } = options;
+  const { store, onEvent } = options;
+  const ofStore = storeClock(store);
+  const { clock = ofStore, workers = 4, schedules = () => [] } = options;
   ensure(Number.isSafeInteger(workers) && workers > 0, `workers must be a positive whole number, not ${workers}`);
   const self = identityOf(process.pid);
   ensure(self !== null, "this system does not tell when a process was started, so no pid can be trusted");
@@ -87,7 +91,10 @@ export function startSupervisor(options: SupervisorOptions): Supervisor {
     look();
     if (finished === null) takeBack = clock.after(LOOK_EVERY_MS, lookForEver);
   };
-  const driver = createDriver({ ...options, clock, workers, schedules, onProgress: look });
+  const driver = createDriver({
+    ...{ ...options, clock, workers, schedules, onProgress: look },
+    followClock: clockWatch(ofStore, onEvent),
+  });
   takeBack = clock.after(0, lookForEver);
   return {
     stopped: stopped.promise,

@@ -11,7 +11,7 @@ import { NO_SEAL_KEYS, type SealKeys } from "../../ports/seal-keys.ts";
 import { NO_SECRETS, type Secrets } from "../../ports/secrets.ts";
 import type { Telemetry, World } from "../../ports/world.ts";
 import { sqliteChain } from "./chain.ts";
-import { systemClock } from "./clock.ts";
+import { storeClock } from "./clock.ts";
 import type { Store } from "./database.ts";
 import { sqliteObjectStore } from "./object-store.ts";
 import { sqliteRunTable } from "./run-table.ts";
@@ -24,11 +24,12 @@ export function localWorld(of: {
   readonly sealKeys?: SealKeys;
 }): World {
   const { store, limits, telemetry, secrets = NO_SECRETS, sealKeys = NO_SEAL_KEYS } = of;
+  const clock = storeClock(store);
   return {
     table: sqliteRunTable(store),
-    objects: sqliteObjectStore(store),
-    chain: sqliteChain(store, systemClock),
-    clock: systemClock,
+    objects: sqliteObjectStore(store, clock),
+    chain: sqliteChain(store, clock),
+    clock,
     random: { hex: () => randomBytes(32).toString("hex") },
     telemetry,
     ...{ secrets, sealKeys },

@@ -22,6 +22,7 @@ export function virtualClock(startAt: number): VirtualClock {
   const first = (): Timer | undefined => timers[0];
   return {
     now: () => now,
+    earliest: () => now,
     after: (delayMs, call) => {
       order += 1;
       const timer: Timer = { at: now + Math.max(0, delayMs), order, call };

@@ -1,0 +1,46 @@
+/** The dates of AWS's answers, and how far the clock of this machine is from them. */
+
+/** An answer, with the times of this machine before and after it, epoch milliseconds. */
+export interface Dated {
+  /** The `Date` of the answer, in whole seconds. */
+  readonly date: number;
+  readonly before: number;
+  readonly after: number;
+}
+
+/** The part of a client that is used here; each client has types of its own. */
+export interface DatedClient {
+  readonly middlewareStack: object;
+}
+
+interface Stack {
+  add(
+    middleware: (next: Handler) => Handler,
+    options: { readonly name: string; readonly step: "deserialize"; readonly priority: "low" },
+  ): void;
+}
+
+type Handler = (call: object) => Promise<{ readonly response: unknown }>;
+
+/** Tells the time of every answer of a client, refusals included: those of a wrong clock come with one too. */
+export function tellDates({ middlewareStack }: DatedClient, onDate: (dated: Dated) => void): void {
+  (middlewareStack as Stack).add(
+    (next) => async (args) => {
+      const before = Date.now();
+      const result = await next(args);
+      const { headers } = result.response as { readonly headers?: Readonly<Record<string, string>> };
+      const date = Date.parse(headers?.["date"] ?? "");
+      if (!Number.isNaN(date)) onDate({ date, before, after: Date.now() });
+      return result;
+    },
+    // Next to the wire: before anything is made of the answer.
+    { name: "cairnDates", step: "deserialize", priority: "low" },
+  );
+}
+
+/** How far the clocks certainly differ; positive: theirs is ahead. 0 where their whole seconds allow it. */
+export function clockGapMs({ date, before, after }: Dated): number {
+  const [least, most] = [date - after, date + 999 - before];
+  if (least > 0) return least;
+  return most < 0 ? most : 0;
+}

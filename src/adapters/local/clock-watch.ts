@@ -1,0 +1,16 @@
+/** What a supervisor does for the clocks of its store: it remembers what they show, and tells when one is not believed. */
+import type { ClockDoubt } from "../../protocol/steadiness.ts";
+import type { StoreClock } from "./clock.ts";
+import type { SupervisorEvent } from "./driver.ts";
+
+export function clockWatch(clock: StoreClock, onEvent: (event: SupervisorEvent) => void): () => void {
+  let told: ClockDoubt["kind"] | null = null;
+  return () => {
+    clock.follow();
+    const doubt = clock.doubt();
+    const kind = doubt?.kind ?? null;
+    if (kind === told) return;
+    told = kind;
+    onEvent(doubt === null ? { kind: "clockBelieved" } : { kind: "clockDoubted", doubt });
+  };
+}

@@ -1,0 +1,35 @@
+/** A wall clock that is not believed, in words: what happened, what follows from it, and what to do. */
+import { CLOCK, type ClockDoubt } from "../protocol/steadiness.ts";
+
+export interface ClockWords {
+  readonly what: string;
+  readonly why: string;
+  readonly mend: string;
+}
+
+export function describeDoubt({ kind, byMs, forMs }: ClockDoubt): ClockWords {
+  const leftMinutes = Math.max(1, Math.ceil((CLOCK.settleMs - forMs) / 60_000));
+  const held = "no run expires and nothing is removed before every clock says that its time is over";
+  const believed = `a clock that keeps this time for ${leftMinutes} more minutes is believed`;
+  const mend = `if this time is wrong, set it: timedatectl set-ntp true; if it is right, wait: ${believed}`;
+  const by = span(byMs);
+  if (kind === "away") {
+    const what = `the clock of this machine moved on by ${by} while the machine was off, or was put ahead by as much`;
+    return { what, why: held, mend };
+  }
+  const what = `the clock of this machine was put ${kind === "ahead" ? "ahead" : "back"} by ${by}`;
+  return { what, why: `cairn goes on by the time before that, and ${held}`, mend };
+}
+
+const UNITS = [
+  ["day", 24 * 3_600_000],
+  ["hour", 3_600_000],
+  ["minute", 60_000],
+  ["second", 1_000],
+] as const;
+
+/** In the largest unit of which there are two at least. */
+function span(ms: number): string {
+  const [unit, size] = UNITS.find(([, each]) => Math.round(ms / each) >= 2) ?? UNITS[3];
+  return `${Math.round(ms / size)} ${unit}s`;
+}

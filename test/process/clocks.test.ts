@@ -1,0 +1,83 @@
+/** The wall clock of a machine is set while real processes work on its runs: none expires, and nothing is removed. */
+import { renameSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { describe, expect, it } from "vitest";
+import {
+  type Desk,
+  type Running,
+  cairn,
+  cairnRunning,
+  desk,
+  documentOf,
+  queued,
+  until,
+  untilSaid,
+} from "../support/cli.ts";
+
+const DAY_MS = 24 * 3_600_000;
+const PRELOAD = new URL("./fixtures/set-clock.ts", import.meta.url).href;
+
+/** A desk on a machine whose wall clock can be set. */
+function machine(): { readonly at: Desk; readonly setAhead: (ms: number) => void } {
+  const clock = { CLOCK_AHEAD_MS_FILE: "" };
+  const bare = desk({ NODE_OPTIONS: `--import=${PRELOAD}` });
+  clock.CLOCK_AHEAD_MS_FILE = join(bare.dir, "ahead");
+  const setAhead = (ms: number): void => {
+    // A process that reads it meanwhile sees the one or the other.
+    writeFileSync(`${clock.CLOCK_AHEAD_MS_FILE}.new`, String(ms));
+    renameSync(`${clock.CLOCK_AHEAD_MS_FILE}.new`, clock.CLOCK_AHEAD_MS_FILE);
+  };
+  setAhead(0);
+  return { at: { ...bare, env: { ...bare.env, ...clock } }, setAhead };
+}
+
+const statusOf = async (at: Desk, run: string): Promise<unknown> => (await documentOf(at, ["show", run]))["status"];
+
+const untilIs = (at: Desk, run: string, status: string): Promise<void> =>
+  until(async () => expect(await statusOf(at, run)).toBe(status));
+
+/** A supervisor that begins sweeps, and removes what has expired, before anything else. */
+async function restarted(at: Desk, before: Running | null): Promise<Running> {
+  before?.child.kill("SIGTERM");
+  await before?.ended;
+  return cairnRunning(at, ["work"]);
+}
+
+describe("a wall clock that is set under a supervisor", () => {
+  it("expires no gate and removes no run: 40 days ahead and back, two days back and forth", async () => {
+    const { at, setAhead } = machine();
+    const [ended, gated] = [await queued(at, "note"), await queued(at, "pay")];
+    let working = await restarted(at, null);
+    await untilIs(at, ended, "completed");
+    await untilIs(at, gated, "waiting");
+
+    setAhead(40 * DAY_MS);
+    await untilSaid(working, /the clock of this machine was put ahead by 40 days; cairn goes on by the time before/);
+    working = await restarted(at, working);
+    await untilSaid(working, /put ahead by 40 days/);
+    // A beat that begins now, in a worker that began after the jump.
+    expect((await cairn(at, ["send", gated, "are you there?"])).exit).toBe(0);
+    const between = await queued(at, "note", "note");
+    await untilIs(at, between, "completed");
+    const judged = (await documentOf(at, ["doctor"]))["checks"] as readonly Record<string, unknown>[];
+    expect(judged.find(({ id }) => id === "clock")).toMatchObject({
+      status: "fail",
+      why: expect.stringMatching(/ahead by 40 days/),
+    });
+
+    setAhead(-2 * DAY_MS);
+    await untilSaid(working, /put back by 2 days/);
+    const late = await queued(at, "note", "note", "note");
+    await untilIs(at, late, "completed");
+
+    setAhead(0);
+    await untilSaid(working, /the clock of this machine is believed again/);
+    working = await restarted(at, working);
+    await untilIs(at, await queued(at, "note", "note", "note", "note"), "completed");
+    for (const run of [ended, between, late]) expect(await statusOf(at, run)).toBe("completed");
+    expect((await cairn(at, ["approve", gated])).exit).toBe(0);
+    await untilIs(at, gated, "completed");
+    // The first one: its key still stands for the same run.
+    expect(await queued(at, "note")).toBe(ended);
+  });
+});

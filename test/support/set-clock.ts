@@ -1,0 +1,59 @@
+/** A machine on a stage whose wall clock can be set. Its processes share one store, as those of a supervisor do. */
+import { type StoreClock, storeClock } from "../../src/adapters/local/clock.ts";
+import type { Clock, World } from "../../src/ports/world.ts";
+import { temporaryStore } from "../process/fixtures/store.ts";
+import { AT } from "./build.ts";
+import type { Stage } from "./stage.ts";
+
+export const HOUR_MS = 3_600_000;
+export const DAY_MS = 24 * HOUR_MS;
+
+export interface Machine {
+  /** How far the wall clock is ahead of the true time; less than 0: behind. */
+  aheadMs: number;
+  /** The machine begins again, after so long. */
+  restart(offMs: number): void;
+  /** A look of the supervisor. */
+  follow(): void;
+  /** True time passes, and the supervisor looks all the while. */
+  pass(ms: number): void;
+  /** A process of this machine that begins now: its clock, and what it sees of the world. */
+  process(): { readonly clock: StoreClock; readonly world: World };
+}
+
+const LOOK_MS = 600_000;
+
+export function machineOn(on: Stage): Machine {
+  const store = temporaryStore();
+  let begunAt = AT - HOUR_MS;
+  let boots = 1;
+  const read = () => ({
+    wall: on.clock.now() + machine.aheadMs,
+    uptime: on.clock.now() - begunAt,
+    boot: `boot ${boots}`,
+  });
+  const supervisor = storeClock(store, read);
+  const machine: Machine = {
+    aheadMs: 0,
+    restart: (offMs) => {
+      on.clock.moveTo(on.clock.now() + offMs);
+      begunAt = on.clock.now();
+      boots += 1;
+    },
+    follow: () => supervisor.follow(),
+    pass: (ms) => {
+      const until = on.clock.now() + ms;
+      while (on.clock.now() < until) {
+        on.clock.moveTo(Math.min(until, on.clock.now() + LOOK_MS));
+        supervisor.follow();
+      }
+    },
+    process: () => {
+      const clock = storeClock(store, read);
+      const seen: Clock = { ...on.clock, now: clock.now, earliest: clock.earliest };
+      return { clock, world: { ...on.world, clock: seen } };
+    },
+  };
+  machine.follow();
+  return machine;
+}
