@@ -60,7 +60,7 @@ function inUnicodeEscapes(value: string): readonly string[] {
     return [
       unitsOf(value).map(one).join(""),
       some(/[\u0080-\uffff]/g),
-      some(/[<>&'\u2028\u2029]/g),
+      some(/[<>&\u2028\u2029]/g),
       some(/[<>&'\u0080-\uffff]/g),
     ];
   };
