@@ -99,8 +99,8 @@ export const CONCLUDING: readonly Mutant[] = [
   }),
   off(113, "an end that took in messages is told by its own commit", {
     file: "src/runner/ending.ts",
-    from: "|| absorbed.length > 0 ||",
-    to: "||",
+    from: "isAwaited || hasItems ?",
+    to: "isAwaited ?",
   }),
   off(113, "the process that tells an end leaves the items", {
     file: "src/runner/ending.ts",

@@ -53,10 +53,9 @@ export async function commitEnd(run: ActiveRun, end: End): Promise<Next> {
   const mayGoOn = end.status === "failed" && from !== null;
   run.record({ kind: "RunEnded", at: run.now, ...end, ...(mayGoOn ? { from } : {}) });
   // With nobody to tell, nothing to put and nothing to remove, the end is told by its own commit.
-  const { children, absorbed } = run.state;
-  const isAwaited =
-    run.row.parent !== null || children.length > 0 || absorbed.length > 0 || archiveOf(run.row, run.state) !== null;
-  const expiresAtSec = isAwaited ? null : expiryOf(run.world, run.state);
+  const isAwaited = run.row.parent !== null || run.state.children.length > 0 || archiveOf(run.row, run.state) !== null;
+  const hasItems = run.state.absorbed.some((id) => !run.cleared.has(id));
+  const expiresAtSec = isAwaited || hasItems ? null : expiryOf(run.world, run.state);
   // Before the commit that starts the row's time to live. One that is refused leaves a record that counts for nothing.
   if (expiresAtSec !== null) {
     await keepKey(run.world, { row: run.row, end: { status: end.status, at: run.now }, expiresAtSec });

@@ -84,4 +84,5 @@ export const SHOWN_ELSEWHERE: Readonly<Record<number, string>> = {
   80: "test/schedules/quiet.test.ts",
   // The definition of Step Functions: a history has the chain of the other worlds.
   101: "test/schedules/machine.test.ts",
+  113: "test/schedules/messages.test.ts",
 };

@@ -27,7 +27,10 @@ const heard = async ({ world }: Stage, run: string): Promise<string> => JSON.str
 test("an item is gone after the commit that took it in, and a beat without messages deletes nothing", async () => {
   const on = chainedStage();
   const deletions: (readonly string[])[] = [];
-  const world = meeting(on.world, "clearInbox", (clear) => async (of) => (deletions.push(of.ids), clear(of)));
+  const world = meeting(on.world, "clearInbox", (clear) => async (of) => {
+    deletions.push(of.ids);
+    await clear(of);
+  });
   const agent = actor({ reply: callsThenOver(3) });
   const { run } = await begin(on.world, agent, {});
   await step(on, agent, world);
