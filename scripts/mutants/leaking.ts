@@ -76,7 +76,7 @@ export const LEAKING: readonly Mutant[] = [
   leaking("base64 is not looked into", FORMS, "...base64Of(plain), ", ""),
   leaking("base64 is looked into from its start alone", FORMS, "[0, 1, 2].map(", "[0].map("),
   leaking("addresses are not looked into", FORMS, "...inAddresses(value), ", ""),
-  leaking("JSON within a text is not looked into", FORMS, "...inJson(value), ", ""),
+  killedIn("test/unit/redaction.test.ts", FORMS)("JSON within a text is not looked into", "...inJson(value), ", ""),
   leaking("names are not looked into", REDACTION, "on.isTheirs ? on.name(name) : name", "name"),
   leaking(
     "tokens of vendors are not known",
