@@ -50,7 +50,7 @@ export const CONCLUDING: readonly Mutant[] = [
   off(22, "no settle time", { file: "src/runner/unknown.ts", from: "tool?.settleMs ??", to: "0 *" }),
   off(27, "what was absorbed is forgotten", {
     file: "src/adapters/memory/tables.ts",
-    from: "found.read = true;",
+    from: "found.message = null;",
     to: "messages.delete(idOf(of, id));",
   }),
   off(28, "a process that outlives its call", { file: BEAT, from: 'run.outlived === "no" ?', to: "true ?" }),
@@ -96,6 +96,16 @@ export const CONCLUDING: readonly Mutant[] = [
     file: INBOX,
     from: "await run.world.table.clearInbox(",
     to: "void run.world.table.clearInbox(",
+  }),
+  off(113, "an end that took in messages is told by its own commit", {
+    file: "src/runner/ending.ts",
+    from: "isAwaited || hasItems ?",
+    to: "isAwaited ?",
+  }),
+  off(113, "the process that tells an end leaves the items", {
+    file: "src/runner/ending.ts",
+    from: "if (state.absorbed.length > 0) {",
+    to: "if (state.absorbed.length < 0) {",
   }),
   off(48, "settle time without the margin of clocks", {
     file: "src/runner/unknown.ts",

@@ -8,6 +8,18 @@ const leaking = (what: string, file: string, from: string, to: string): Mutant =
 });
 
 const REDACTION = "src/codec/redaction.ts";
+const FORMS = "src/codec/secret-forms.ts";
+const SEARCH = "src/codec/secret-search.ts";
+
+const killedIn =
+  (test: string, file: string) =>
+  (what: string, from: string, to: string, other?: string): Mutant => ({
+    name: `secrets: ${what}`,
+    changes: [{ file: other ?? file, from, to }],
+    killedBy: { kind: "tests", file: test },
+  });
+const probed = killedIn("test/unit/redaction-probes.test.ts", "src/codec/credentials.ts");
+const formed = killedIn("test/unit/redaction-forms.test.ts", FORMS);
 
 export const LEAKING: readonly Mutant[] = [
   leaking(
@@ -77,10 +89,24 @@ export const LEAKING: readonly Mutant[] = [
     "if (!text.endsWith(CUT)) return text;",
     "if (text !== '') return text;",
   ),
-  leaking("base64 is not looked into", REDACTION, ", ...base64Of(plain)]", "]"),
-  leaking("base64 is looked into from its start alone", REDACTION, "return [0, 1, 2].flatMap", "return [0].flatMap"),
-  leaking("addresses are not looked into", REDACTION, "encoded, escapes, strict, ...spaces,", ""),
-  leaking("JSON within a text is not looked into", REDACTION, "escaped, inJson(escaped),", ""),
-  leaking("names are not looked into", REDACTION, "on.isTheirs ? on.text(name) : name", "name"),
-  leaking("shapes are not known", REDACTION, "if (!HINT.test(text)) return text;", "if (text !== '') return text;"),
+  leaking("base64 is not looked into", FORMS, "...base64Of(plain), ", ""),
+  leaking("base64 is looked into from its start alone", FORMS, "[0, 1, 2].map(", "[0].map("),
+  leaking("addresses are not looked into", FORMS, "...inAddresses(value), ", ""),
+  killedIn("test/unit/redaction.test.ts", FORMS)("JSON within a text is not looked into", "...inJson(value), ", ""),
+  leaking("names are not looked into", REDACTION, "on.isTheirs ? on.name(name) : name", "name"),
+  leaking(
+    "tokens of vendors are not known",
+    "src/codec/credentials.ts",
+    "withoutFields(withoutTokens(withoutShapes(text)))",
+    "withoutFields(withoutShapes(text))",
+  ),
+  probed(
+    "names are not known",
+    "withoutFields(withoutTokens(withoutShapes(text)))",
+    "withoutTokens(withoutShapes(text))",
+  ),
+  probed("shapes are not known", "if (!HINT.test(text)) return text;", "if (text !== '') return text;"),
+  formed("hex is not looked into", ", ...hexOf(plain)]", "]"),
+  formed("base64 is looked into once", "...base64Twice(value),", ""),
+  formed("forms that overlap are replaced one by one", "match.from >= last.to", "match.from >= last.from", SEARCH),
 ];

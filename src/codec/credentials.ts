@@ -18,7 +18,7 @@ interface Shape {
   readonly is?: (found: string) => boolean;
 }
 
-export const SHAPES: readonly Shape[] = [
+const SHAPES: readonly Shape[] = [
   {
     name: "private-key",
     // Also one whose end is cut off.
@@ -44,7 +44,7 @@ export const SHAPES: readonly Shape[] = [
   {
     name: "url-password",
     pattern:
-      /(\b(?:postgres(?:ql)?|mysqlx?|mariadb|mongodb|rediss?|amqps?|mssql|sqlserver|clickhouse|cockroachdb|snowflake|ldaps?)(?:\+\w{1,16})?:\/\/[^\s/:@"'<>[\]]{0,128}:)[^\s"'<>[\]]{1,256}(?=@\S)/gi,
+      /(\b(?:postgres(?:ql)?|mysqlx?|mariadb|mongodb|rediss?|amqps?|mssql|sqlserver|clickhouse|cockroachdb|snowflake|ldaps?)(?:\+\w{1,16})?:\/\/[^\s/:"'<>[\]]{0,128}:)[^\s"'<>[\]]{1,256}(?=@\S)/gi,
   },
   { name: "url-password", pattern: /(:\/\/[^\s/:@"'<>[\]]{0,128}:)[^\s/@"'<>[\]]{1,256}(?=@)/g },
   { name: "url-password", pattern: /(jdbc:oracle:\w{1,8}:[^\s/@:"']{1,64}\/)[^\s/@"']{1,128}(?=@)/g },

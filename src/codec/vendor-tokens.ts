@@ -111,8 +111,6 @@ const joined = (all: Tokens): string => all.flatMap(([, alternatives]) => altern
 const ANY = new RegExp(`${BEFORE}(?:${joined(TOKENS)})`, "g");
 const EACH = TOKENS.map(([name, alternatives]) => ({ name, is: new RegExp(`^(?:${alternatives.join("|")})$`) }));
 
-export const VENDOR_NAMES: ReadonlySet<string> = new Set(TOKENS.map(([name]) => name));
-
 /** The text with each of them replaced. */
 export const withoutTokens = (text: string): string =>
   text.replace(ANY, (found: string) => `[redacted ${EACH.find(({ is }) => is.test(found))?.name ?? "api-key"}]`);

@@ -14,13 +14,14 @@ import type { Value } from "../core/message.ts";
 import { type Command, type View, outstanding } from "../core/outstanding.ts";
 import { isTerminal } from "../core/phases.ts";
 import type { Price } from "../core/price.ts";
-import type { Commit, CommitOutcome, Row } from "../protocol/row.ts";
+import { type Commit, type CommitOutcome, type Row, hasEnded } from "../protocol/row.ts";
 import type { State } from "../core/state.ts";
 import { fold } from "../core/transition.ts";
 import type { Invocation } from "../ports/tasks.ts";
 import type { World } from "../ports/world.ts";
 import { certainly, patient } from "./certain.ts";
 import { type ObjectCaches, type Storing, storeSnapshot } from "./checkpoint.ts";
+import { clearTaken, takenIn } from "./clear-taken.ts";
 import { type CommitOptions, commitRequest, isCost } from "./commit-request.ts";
 import { noteCommit, noteEvent } from "./facts.ts";
 import type { CommitCache } from "./history.ts";
@@ -55,6 +56,8 @@ export class ActiveRun {
   readonly unanswered = new Set<string>();
   /** What is pending since `mark` was decided on the condition that no message came since the inbox was read. */
   isConditional = false;
+  /** Messages whose inbox items this invocation removed. */
+  readonly cleared = new Set<string>();
   /** Calls that this invocation began. */
   readonly begun = new Set<string>();
   /** What was recorded has to be durable before the model hears of it (rule 2). */
@@ -251,6 +254,7 @@ export class ActiveRun {
     if (outcome.kind === "stirred") return "stirred";
     noteCommit(this.world, { from: row, to: outcome.row, code: this.#state.failure?.code ?? null });
     this.#committed = this.#state;
+    const taken = hasEnded(outcome.row) ? [] : takenIn(this.#pending);
     this.#pending = [];
     this.commitFirst = false;
     this.modelCalls = {
@@ -260,6 +264,8 @@ export class ActiveRun {
     this.#journal = checkpoint ? [] : commits;
     this.#seal = seal;
     if (checkpoint) this.#caches.commits.add(snapshot.digest, { previous: row.snapshot, commits });
+    // Those of an end go when it is told.
+    for (const id of await clearTaken(this.world, outcome.row, taken)) this.cleared.add(id);
     return "committed";
   }
 

@@ -54,9 +54,10 @@ export async function commitEnd(run: ActiveRun, end: End): Promise<Next> {
   debitTime(run);
   const mayGoOn = end.status === "failed" && from !== null;
   run.record({ kind: "RunEnded", at: run.now, ...end, ...(mayGoOn ? { from } : {}) });
-  // With nobody to tell and nothing to put, the end is told by its own commit.
+  // With nobody to tell, nothing to put and nothing to remove, the end is told by its own commit.
   const isAwaited = run.row.parent !== null || run.state.children.length > 0 || archiveOf(run.row, run.state) !== null;
-  const expiresAtSec = isAwaited ? null : expiryOf(run.world, run.state);
+  const hasItems = run.state.absorbed.some((id) => !run.cleared.has(id));
+  const expiresAtSec = isAwaited || hasItems ? null : expiryOf(run.world, run.state);
   // Before the commit that starts the row's time to live. One that is refused leaves a record that counts for nothing.
   if (expiresAtSec !== null) {
     await keepKey(run.world, { row: run.row, end: { status: end.status, at: run.now }, expiresAtSec });
@@ -79,7 +80,7 @@ const expiryOf = ({ clock, limits }: World, { retention }: State): number =>
 
 /**
  * What an ended run owes to others, told until it is acknowledged; whoever finds a run ended and not told repeats it.
- * Children that still run are asked to stop before anything else (schedule 44), the parent hears of the end under one
+ * Inbox items that the end took in are removed, children that still run are asked to stop (schedule 44), the parent hears of the end under one
  * message id, the archive is put (schedule 50), the key is kept (schedule 81), and only then does the run's time to live
  * start (schedule 41).
  */
@@ -103,9 +104,13 @@ export async function tellEnd(world: World, row: Row): Promise<void> {
  * be read now: then the end stays untold.
  */
 async function tellOthers(world: World, row: Row): Promise<State | null> {
-  const { run, parent } = row;
+  const { run, born, parent } = row;
   try {
     const { state } = await loadVouched(world, row, new SegmentCache());
+    // Schedule 113: the process may have died between the commit of the end and this.
+    if (state.absorbed.length > 0) {
+      await world.table.clearInbox({ run, born, now: world.clock.now(), ids: state.absorbed });
+    }
     const stopped = state.phase === "Completed" ? [] : state.children;
     let isHeard = true;
     for (const child of stopped) {

@@ -1,6 +1,8 @@
 /**
- * Messages: absorbed by id in the commit that takes them in, then deleted, then forgotten; in that order, so that a
- * crash between any two neither loses nor doubles one (schedules 10, 27, 43).
+ * Messages: absorbed by id in the commit that takes them in, deleted right after it, then forgotten; in that order, so that a
+ * crash between any two neither loses nor doubles one (schedules 10, 27, 43). An item holds a message as its sender could
+ * write it, perhaps with a secret; the commit holds it redacted. So the item goes as soon as the commit is there, by the commit's
+ * own process, by the next invocation, or with the telling of the end (schedule 113).
  */
 import { RowNewer } from "../codec/row.ts";
 import { bounded } from "../codec/value.ts";
@@ -33,6 +35,8 @@ export async function absorbInbox(run: ActiveRun): Promise<boolean> {
   const { run: id, born, stirs } = run.row;
   const limit = run.state.absorbed.length + SIZES.absorbMax;
   const found = await run.world.table.inbox({ run: id, born, now: run.now, limit });
+  // Where the secrets cannot be read now this rejects, and the messages wait: what is taken in is written.
+  if (found.length > 0) await knowSecrets(run.world);
   for (const { id: message, body } of found) {
     if (run.state.absorbed.includes(message)) continue;
     run.record({ kind: "MessageAbsorbed", at: run.now, stage: "taken", message, body });
@@ -49,7 +53,8 @@ async function clearAbsorbed(run: ActiveRun): Promise<void> {
   const { absorbed } = run.state;
   if (absorbed.length === 0) return;
   const { run: id, born } = run.row;
-  await run.world.table.clearInbox({ run: id, born, now: run.now, ids: absorbed });
+  const ids = absorbed.filter((each) => !run.cleared.has(each));
+  if (ids.length > 0) await run.world.table.clearInbox({ run: id, born, now: run.now, ids });
   for (const message of absorbed) run.record({ kind: "MessageAbsorbed", at: run.now, stage: "cleared", message });
 }
 

@@ -227,7 +227,7 @@ const READS: readonly Planted[] = [
     bend: (table, store) => ({
       inbox: async (of) => {
         const found = await table.inbox({ ...of, limit: 1_000 });
-        const arrived = new Set([...store.messages.values()].slice(0, of.limit).map(({ message }) => message.id));
+        const arrived = new Set([...store.messages.values()].slice(0, of.limit).map(({ message }) => message?.id));
         return found.filter(({ id }) => arrived.has(id));
       },
     }),

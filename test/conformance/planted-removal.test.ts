@@ -90,7 +90,7 @@ const TABLES: readonly Planted<RunTable>[] = [
     caught: "forget removes the items of one incarnation",
     bend: (_, store) => ({
       forget: async (of) => {
-        for (const item of store.messages.values()) if (item.of.run === of.run) item.read = true;
+        for (const item of store.messages.values()) if (item.of.run === of.run) item.message = null;
       },
     }),
   },

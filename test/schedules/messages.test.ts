@@ -8,7 +8,7 @@ import { askToUndo } from "../../src/runner/compensate.ts";
 import { ledger, show, timeline, transcript } from "../../src/runner/look.ts";
 import { reconcile } from "../../src/runner/reconcile.ts";
 import { request, send } from "../../src/runner/steer.ts";
-import type { World } from "../../src/ports/world.ts";
+import { StoreUnreachable, type World } from "../../src/ports/world.ts";
 import { begin } from "../support/drive.ts";
 import {
   OVER,
@@ -22,12 +22,16 @@ import {
   rowOf,
 } from "../support/stage.ts";
 import { dieInTool, dyingAfter, frozenBefore, hear, leave, meeting } from "../support/steps.ts";
-import { perform, playOut, rest, step } from "../support/steps.ts";
+import { lose, perform, playOut, rest, step, sweep } from "../support/steps.ts";
 
 const say = (world: World, run: string, as: Answer["as"], by = "ann") =>
   reconcile(world, { run, call: "c1", as, result: null, by, note: null });
 
 const words = (run: string, id = "w1") => ({ run, text: `words ${id}`, by: "ann", id });
+
+const away = async (): Promise<never> => {
+  throw new StoreUnreachable("the table is away");
+};
 
 const heard = async ({ world }: Stage, run: string): Promise<readonly string[]> =>
   ((await transcript(world, run)) ?? []).flatMap(({ source, parts }) =>
@@ -198,7 +202,12 @@ test("schedule 43: the deletion of an absorbed item is lost on its way; its id i
   const agent = actor({ reply: callsThenOver(2) });
   const { run } = await begin(on.world, agent, {});
   await send(on.world, words(run, "w1"));
-  await step(on, agent);
+  // The process that took it in could not delete it, and the next one is not heard.
+  await step(
+    on,
+    agent,
+    meeting(on.world, "clearInbox", () => away),
+  );
   await send(on.world, words(run, "w2"));
   const lost = leave(on);
   const world = meeting(on.world, "clearInbox", () => never);
@@ -257,4 +266,27 @@ test("schedule 84: a run is to begin again; approvals are delivered before it do
     ignoredDecision: { call: "c1", as: "approve", by: "ann" },
   });
   expect(runs()).toBe(0);
+});
+
+test("schedule 113: a run takes in a message and ends, and its process dies before it deletes the item", async () => {
+  const on = chainedStage();
+  const agent = actor({ reply: () => OVER });
+  const { run, born } = await begin(on.world, agent, {});
+  const body = { kind: "user", text: "use password=hunter2hunter2", by: "ann" } as const;
+  // As it was written by a process that knows no secrets.
+  const message = { id: "raw", sentAt: on.clock.now(), body };
+  const { deadline } = rowOf(on, run);
+  await on.world.table.deliver({ run, born, message, now: on.clock.now(), deadline });
+  const raw = (): boolean => JSON.stringify([...on.world.store.messages.values()]).includes("hunter2hunter2");
+  await lose(
+    on,
+    agent,
+    dyingAfter(on.world, "commit", ({ release }) => release),
+  );
+  expect(rowOf(on, run).status).toBe("completed");
+  expect(raw()).toBe(true);
+  await sweep(on.world);
+  expect(raw()).toBe(false);
+  expect(rowOf(on, run)).toMatchObject({ told: true });
+  expect(await heard(on, run)).toEqual(["use password=[redacted password]"]);
 });

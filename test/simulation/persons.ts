@@ -144,11 +144,11 @@ function isNeeded(sim: Sim, row: Row): boolean {
   if (cancel && (sim.plan.saga === null || status === "paused")) return false;
   if (status === "paused") return true;
   const isAnswered = [...world.store.messages.values()].some(
-    ({ of, message: { body }, read }) =>
+    ({ of, message }) =>
       of.run === run &&
       of.born === born &&
-      !read &&
-      (body.kind === "reconcile" || body.kind === "decision" || body.kind === "upgrade"),
+      message !== null &&
+      (message.body.kind === "reconcile" || message.body.kind === "decision" || message.body.kind === "upgrade"),
   );
   return (status === "blocked" || status === "waiting") && !(isAnswered && stirs !== stirsSeen);
 }

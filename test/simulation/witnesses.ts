@@ -89,4 +89,5 @@ export const SHOWN_ELSEWHERE: Readonly<Record<number, string>> = {
   110: "test/schedules/clocks.test.ts",
   111: "test/schedules/clocks.test.ts",
   112: "test/schedules/clocks.test.ts",
+  113: "test/schedules/messages.test.ts",
 };

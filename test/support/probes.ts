@@ -130,9 +130,9 @@ export const PROBES: readonly Probe[] = [
 
 /** As `docs/secrets.md` says. */
 export const UNSEEN: readonly Probe[] = [
-  made("password of five characters", (s) => `password=${s}`, "abc12"),
-  made("several words", (s) => `{"password":"${s}"}`, "correct horse battery staple"),
-  made("a column", (s) => `name,password\nada,${s}\n`, "hunter2hunter2"),
+  made("a password of five characters", (s) => `password=${s}`, "abc12"),
+  made("a password of several words", (s) => `{"password":"${s}"}`, "correct horse battery staple"),
+  made("a column of a table", (s) => `name,password\nada,${s}\n`, "hunter2hunter2"),
   made("nothing names it", (s) => `use ${s} for it`, "hunter2hunter2"),
   made("a key that has no shape and no name", (s) => `use ${s} for it`, hex(32)),
 ];

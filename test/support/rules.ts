@@ -53,7 +53,7 @@ const ROOMS: Readonly<Record<string, { readonly ours: RegExp; readonly packages:
   },
   test: {
     ours: /^(src|agents|scripts|functions|infra|localstack)\/|^[^/]+$/,
-    packages: /^(vitest|fast-check|asl-validator|cairn|zod|@ai-sdk\/.+|node:.+)$/,
+    packages: /^(vitest|fast-check|asl-validator|@secretlint\/.+|cairn|zod|@ai-sdk\/.+|node:.+)$/,
   },
 };
 

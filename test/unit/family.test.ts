@@ -103,7 +103,7 @@ describe("the end of a run", () => {
     expect([told, expiresAtSec]).toEqual([true, Math.ceil((on.clock.now() + retentionMs) / 1_000)]);
   });
 
-  test("that comes after its children's is told by its own commit as well", async () => {
+  test("that takes in what its children said is told when their messages are deleted", async () => {
     const on = room();
     const agent = actor({ reply: () => OVER });
     const boss = await born(on, { key: "boss", agent });
@@ -113,7 +113,7 @@ describe("the end of a run", () => {
     const { calls, names, world } = noted(on);
     names.set(boss.run, "boss");
     await drive(runnerOf(world, agent), payload);
-    expect(calls).toEqual(["end boss"]);
+    expect(calls).toEqual(["end boss", "told boss"]);
   });
 });
 

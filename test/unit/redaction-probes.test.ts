@@ -80,6 +80,8 @@ const LOOKING: ReadonlySet<string> = new Set(["privatekey", "1password"]);
 const isSober = (token: string): boolean =>
   token.includes("://") ? !/["'<>[\]]/.test(token) : token.length >= 20 && !/^xox[^\d]*$/.test(token);
 
+const SEED = 13;
+
 describe("the maintained rules", () => {
   const tried = MAINTAINED.filter(({ name, patterns }) => patterns.length > 0 && !LOOKING.has(name));
 
@@ -103,7 +105,7 @@ describe("the maintained rules", () => {
         const clean = text(given);
         expect(finds.filter((rule) => rule.finds(clean)).map((rule) => `${rule.name}: ${given}`)).toEqual([]);
       }),
-      { numRuns: 40 },
+      { numRuns: 40, seed: SEED },
     );
     expect(made).toBeGreaterThan(0);
   });

@@ -33,6 +33,7 @@ export interface MemoryStore {
   readonly id: string;
   readonly rows: Map<string, Row>;
   /** By run, incarnation and message id; what was removed from the inbox stays seen. */
+  /** Null instead of a message that was removed: that its id was seen, and for which text, stays. */
   readonly messages: Map<string, KeptMessage>;
   readonly objects: Map<string, Uint8Array>;
   readonly turns: Map<string, Turn>;
@@ -48,9 +49,8 @@ export interface MemoryStore {
 
 interface KeptMessage {
   readonly of: Incarnation;
-  readonly message: Message;
+  message: Message | null;
   readonly digest: string | null;
-  read: boolean;
 }
 
 export function memoryStore(id = "in memory"): MemoryStore {
@@ -121,7 +121,7 @@ export function memoryRunTable(store: MemoryStore): RunTable {
         if (seen !== undefined) return { kind: repetition(seen.digest, digest), row };
         if (hasEnded(row)) return { kind: "late" as const, row };
         const { run, born } = delivery;
-        messages.set(id, { of: { run, born }, message: structuredClone(message), digest, read: false });
+        messages.set(id, { of: { run, born }, message: structuredClone(message), digest });
         return { kind: "delivered" as const, row: stirred(row, deadline) };
       }),
     request: async (request) => decide(request, (row) => requested(row, request)),
@@ -188,15 +188,15 @@ function inboxOf({ rows, messages }: MemoryStore): Pick<RunTable, "inbox" | "cle
   return {
     inbox: async (of) => {
       if ("kind" in presentIn(findIn(rows, of.run), of)) return [];
-      const mine = [...messages.values()].filter((each) => !each.read && sameIncarnation(each.of, of));
-      const found = mine.map(({ message }) => message);
+      const mine = [...messages.values()].filter((each) => sameIncarnation(each.of, of));
+      const found = mine.flatMap(({ message }) => (message === null ? [] : [message]));
       const sorted = found.toSorted((one, other) => one.sentAt - other.sentAt || compare(one.id, other.id));
       return structuredClone(sorted.slice(0, of.limit));
     },
     clearInbox: async (of) => {
       for (const id of of.ids) {
         const found = messages.get(idOf(of, id));
-        if (found !== undefined) found.read = true;
+        if (found !== undefined) found.message = null;
       }
     },
     forget: async (of) => {
