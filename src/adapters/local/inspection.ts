@@ -8,7 +8,7 @@ import type { Damaged } from "../../ports/run-table.ts";
 import { StoreUnreachable } from "../../ports/world.ts";
 import { type Store, reaching } from "./database.ts";
 import { supervisorOf } from "./processes.ts";
-import { type Stored, rowOf } from "./run-table.ts";
+import { type Stored, rowOf } from "./row-text.ts";
 import { asStoreError } from "./store-errors.ts";
 
 export interface StoreSeen {
