@@ -70,7 +70,8 @@ function troubleOf(error: unknown, argv: readonly string[]): Trouble {
     return { code: error.code, exit: EXIT.failed, what, why, next: again };
   }
   if (error instanceof RowNewer) {
-    const why = "nothing was changed: a newer version of cairn wrote the run and goes on with it; messages and `cancel` reach it";
+    const why =
+      "nothing was changed: a newer version of cairn wrote the run and goes on with it; messages and `cancel` reach it";
     const next = "npm install cairn@latest";
     return { code: error.code, exit: EXIT.store, what: error.message, why, next, facts: { run: error.run } };
   }

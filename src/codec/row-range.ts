@@ -17,7 +17,15 @@ const AHEAD_MS_MAX = 10 * 366 * 24 * 3_600_000;
 const isTime = (time: number | null, { lastCheckpointAt }: Row): boolean =>
   time === null || (Number.isSafeInteger(time) && time >= 0 && time <= lastCheckpointAt + AHEAD_MS_MAX);
 
-const TIMES = ["createdAt", "statusSince", "lastCheckpointAt", "quietUntil", "leaseUntil", "wakeAt", "deadline"] as const;
+const TIMES = [
+  "createdAt",
+  "statusSince",
+  "lastCheckpointAt",
+  "quietUntil",
+  "leaseUntil",
+  "wakeAt",
+  "deadline",
+] as const;
 
 const RULES: readonly (readonly [keyof Row, (row: Row) => boolean])[] = [
   ...TIMES.map((name) => [name, (row: Row) => isTime(row[name], row)] as const),

@@ -20,7 +20,10 @@ export const grant: z.ZodType<Grant> = z.looseObject({
   ...{ beats: some, microUsd: some, tokens: some, wallMs: some, toolCalls: some },
 });
 
-export const price: z.ZodType<Price> = z.looseObject({ inUsd: z.number().nonnegative(), outUsd: z.number().nonnegative() });
+export const price: z.ZodType<Price> = z.looseObject({
+  inUsd: z.number().nonnegative(),
+  outUsd: z.number().nonnegative(),
+});
 
 const limits: z.ZodType<Limits> = z.looseObject({
   ...{ beats: limit, microUsd: limit, tokens: limit, wallMs: limit, toolCalls: limit },

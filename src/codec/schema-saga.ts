@@ -13,7 +13,9 @@ export const ending: z.ZodType<State["ending"]> = z
   ])
   .nullable();
 
-export const undo: z.ZodType<readonly Undoable[]> = z.array(z.looseObject({ call: name, key: name, from: at.nullable() }));
+export const undo: z.ZodType<readonly Undoable[]> = z.array(
+  z.looseObject({ call: name, key: name, from: at.nullable() }),
+);
 
 export const saga = z.looseObject({ left: z.array(name) });
 

@@ -118,7 +118,9 @@ const kinds: { readonly [K in EventKind]: z.ZodType<EventOf<K>> } = {
   ModelCallCompleted: z.looseObject({
     ...{ kind: z.literal("ModelCallCompleted"), at, model: name, parts: z.array(replyPart), finish: z.string() },
     ...{ tokensIn: count, tokensOut: count, tookMs: count, crowded },
-    request: z.looseObject({ instructions: z.string(), tools: z.array(z.string()), messages: z.string() }).exactOptional(),
+    request: z
+      .looseObject({ instructions: z.string(), tools: z.array(z.string()), messages: z.string() })
+      .exactOptional(),
   }),
   ModelCallLost: z.looseObject({
     ...{ kind: z.literal("ModelCallLost"), at, calls: count, why: z.string() },
@@ -201,7 +203,11 @@ const kinds: { readonly [K in EventKind]: z.ZodType<EventOf<K>> } = {
 
 const event = z.discriminatedUnion("kind", Object.values(kinds) as never) as z.ZodType<Event>;
 
-export const commitRecord: z.ZodType<CommitRecord> = z.looseObject({ version: count, epoch: count, events: z.array(event) });
+export const commitRecord: z.ZodType<CommitRecord> = z.looseObject({
+  version: count,
+  epoch: count,
+  events: z.array(event),
+});
 export const commitRecords: z.ZodType<readonly CommitRecord[]> = z.array(commitRecord);
 
 const gate = {

@@ -43,7 +43,7 @@ export interface Sim {
   readonly world: MemoryWorld;
   /** How far the chain's own clock is off. */
   readonly chainOffsetMs: number;
-  readonly chances: { readonly [C in "scheduler" | "network" | "people" | "clocks" | "doom"]: Chance };
+  readonly chances: { readonly [C in "scheduler" | "network" | "people" | "clocks" | "doom" | "levels"]: Chance };
   readonly record: Recorder;
   readonly outside: Outside;
   readonly turns: Turn[];

@@ -73,6 +73,7 @@ function simOf(seed: string, mode: Mode): Sim {
     people: chance.child("people"),
     clocks: chance.child("clocks"),
     doom: chance.child("doom"),
+    levels: chance.child("levels"),
   };
   const plan = planOf(mode, chance.child("plan"));
   const clock = virtualClock(START);

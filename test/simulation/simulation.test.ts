@@ -29,7 +29,7 @@ const FREQUENT = [
   /^redriven and completed$/,
   /^provider (for minutes|for hours|a fallback answers|asked again at once)$/,
   /^mode /,
-  /^schedule (1|2|6|7|11|14|17|20|22|24|27|28|30|33|34|38|39|43|45)$/,
+  /^schedule (1|2|6|7|11|14|17|20|22|24|27|28|30|33|34|38|39|43|45|102)$/,
 ];
 /** Much of it on a machine that does other things as well. */
 const TIMEOUT_MS = 120_000;

@@ -11,7 +11,13 @@ export const definition = definitionOf({ functions: FUNCTIONS, ...TIMES });
 export const ROUTES = Object.keys(AFTER_BEAT) as readonly Route[];
 export const PAYLOAD = { run: "local-abc", born: "b1", chain: 1, epoch: 0 };
 
-export const reply = (of: { route: Route; seconds?: number; epoch?: number; chain?: number; behind?: true }): Reply => ({
+export const reply = (of: {
+  route: Route;
+  seconds?: number;
+  epoch?: number;
+  chain?: number;
+  behind?: true;
+}): Reply => ({
   ...PAYLOAD,
   seconds: 1,
   ...of,

@@ -18,9 +18,20 @@ import { rewritten } from "../support/rewritten.ts";
 
 const entry = { execution: `${row().run}-${row().born}-1`, epoch: 4, retry: 1_000 };
 const journal = encodeJournal([
-  { version: 7, epoch: 5, events: [startedEvent, replied([calls("pay", { euros: 12 })]), intended("c1"), invoked("c1", 5)] },
+  {
+    version: 7,
+    epoch: 5,
+    events: [startedEvent, replied([calls("pay", { euros: 12 })]), intended("c1"), invoked("c1", 5)],
+  },
 ]);
-const claimed = { epoch: 5, entry, version: 7, chainClaims: 5, commitId: "0123456789abcdef", inputDigest: "7".repeat(64) };
+const claimed = {
+  epoch: 5,
+  entry,
+  version: 7,
+  chainClaims: 5,
+  commitId: "0123456789abcdef",
+  inputDigest: "7".repeat(64),
+};
 const snapshot = { version: 6, key: `runs/local/${row().run}/${row().born}/snapshots/6-5-1`, digest: "a".repeat(64) };
 
 const ROWS: Readonly<Record<string, Row>> = {
@@ -119,7 +130,18 @@ describe.each(Object.entries(ROWS))("a row %s", (_, whole) => {
 const EXPRESSED: ReadonlySet<string> = new Set(
   (
     [
-      ...["epoch", "owner", "leaseUntil", "quietUntil", "chain", "chainClaims", "claims", "takeovers", "deaths", "asks"],
+      ...[
+        "epoch",
+        "owner",
+        "leaseUntil",
+        "quietUntil",
+        "chain",
+        "chainClaims",
+        "claims",
+        "takeovers",
+        "deaths",
+        "asks",
+      ],
       ...["entryExecution", "entryEpoch", "entryRetry", "parkToken", "parkExecution", "parkEpoch", "parkRetry"],
       ...["stirs", "deadline", "since", "expiresAtSec", "redrive"],
     ] as const satisfies readonly Attribute[]

@@ -96,7 +96,11 @@ describe("a row whose text is damaged", () => {
   test("is no damage where it says more than this version knows: that is kept by every write", async () => {
     const { at, table, text } = await three();
     const run = runOf("b");
-    const { sum: _, ...more } = JSON.parse(text) as { readonly spent: object; readonly entry: object; readonly sum: string };
+    const { sum: _, ...more } = JSON.parse(text) as {
+      readonly spent: object;
+      readonly entry: object;
+      readonly sum: string;
+    };
     const later = { ...more, news: 1, spent: { ...more.spent, news: 2 }, entry: { ...more.entry, news: 3 } };
     store(at, run, JSON.stringify(later));
     expect(await table.read(run, NOW)).toMatchObject(later);

@@ -163,7 +163,11 @@ describe("the first version that differs is named, with how", () => {
     ["phase", { phase: "Reflecting" }, /^its phase is "Reflecting", and its events come to "ExecutingTools"$/],
     ["status", { status: "waiting" }, /^its status is "waiting", and its events come to "running"$/],
     ["version", { version: 132 }, /^its version is 132, and 133 is committed$/],
-    ["epoch", { epoch: 66, chainClaims: 66, entry: null, owner: null, leaseUntil: null }, /^its epoch is 66, and epoch 67 has committed$/],
+    [
+      "epoch",
+      { epoch: 66, chainClaims: 66, entry: null, owner: null, leaseUntil: null },
+      /^its epoch is 66, and epoch 67 has committed$/,
+    ],
   ] as const)("where the row has another %s", async (_, change, says) => {
     const damaged = copy();
     damaged.change(change);

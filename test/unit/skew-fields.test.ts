@@ -72,7 +72,10 @@ test("the fixture writes an unknown field into every object", () => {
 });
 
 test("the next try of a model in an outage keeps what it does not know", () => {
-  const [outage, terms] = [fromFuture({ since: 1, tries: 2 }), { afterMs: null, chance: 0.5, outageMaxMs: 9e9, models: 2, asked: 0 }];
+  const [outage, terms] = [
+    fromFuture({ since: 1, tries: 2 }),
+    { afterMs: null, chance: 0.5, outageMaxMs: 9e9, models: 2, asked: 0 },
+  ];
   const state = { ...IN_PHASE.RetryingLLM(), outage };
   const tries = [retrySoon(state, terms, 9), askNext(state, terms, 9), retryLater(state, terms, 9)];
   expect(tries.map((each) => each.outage)).toEqual([

@@ -125,7 +125,10 @@ describe.each(PLACES)("$where", ({ place }) => {
     for (const waitedMs of [0, 5_000, 40_000, 7_200_000]) {
       on.clock.moveTo(since + waitedMs);
       const { route, seconds, ...same } = await oneBeat(on, reply);
-      expect([route, same]).toEqual(["wait", { behind: true, run, born: reply.born, chain: reply.chain, epoch: reply.epoch }]);
+      expect([route, same]).toEqual([
+        "wait",
+        { behind: true, run, born: reply.born, chain: reply.chain, epoch: reply.epoch },
+      ]);
       waits.push(seconds);
     }
     expect(waits).toEqual([2, 5, 40, 60]);
@@ -148,7 +151,10 @@ describe.each(PLACES)("$where", ({ place }) => {
     expect(await request(on.world, { run, want: "cancel" })).toBe("requested");
     expect(on.row(run)).toMatchObject({ level: LEVEL + 1, stirs: 2, cancel: true });
     const before = on.bytes(run);
-    const refusal = { code: "RowNewer", message: expect.stringMatching(/^run local-\S+ waits for a newer version of cairn: /) };
+    const refusal = {
+      code: "RowNewer",
+      message: expect.stringMatching(/^run local-\S+ waits for a newer version of cairn: /),
+    };
     await expect(show(on.world, run)).rejects.toMatchObject(refusal);
     await expect(verify(on.world, { run })).rejects.toMatchObject(refusal);
     await expect(purge(on.world, run)).rejects.toMatchObject(refusal);
@@ -168,7 +174,10 @@ describe.each(PLACES)("$where", ({ place }) => {
     expect(await oneBeat(on, last)).toMatchObject({ route: "wait" });
     const alarms: string[] = [];
     const record = ({ level, what }: TelemetryRecord) => void (level === "alarm" && alarms.push(what));
-    await sweep({ ...on.world, telemetry: { record } }, { deadline: on.world.clock.now() + 3_000, drain: new AbortController().signal });
+    await sweep(
+      { ...on.world, telemetry: { record } },
+      { deadline: on.world.clock.now() + 3_000, drain: new AbortController().signal },
+    );
     expect([on.bytes(run), alarms]).toEqual([before, []]);
   });
 
@@ -180,7 +189,9 @@ describe.each(PLACES)("$where", ({ place }) => {
     const before = on.bytes(run);
     expect(await oneBeat(on, payload)).toMatchObject({ route: "wait" });
     await expect(on.world.table.read(run, 0)).rejects.toMatchObject({ code: "RowNewer", run });
-    await expect(send(on.world, { run, text: "hello", by: "ada", id: "1" })).rejects.toMatchObject({ code: "RowNewer" });
+    await expect(send(on.world, { run, text: "hello", by: "ada", id: "1" })).rejects.toMatchObject({
+      code: "RowNewer",
+    });
     await expect(request(on.world, { run, want: "cancel" })).rejects.toMatchObject({ code: "RowNewer" });
     expect(on.bytes(run)).toBe(before);
     on.put(rewritten(on.row(run), { level: LEVEL }));

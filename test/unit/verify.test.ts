@@ -267,7 +267,11 @@ describe("a row", () => {
     ["agent version", () => ({ agentVersion: "2" }), /its agent version is "2", and its events come to "1"$/],
     ["agent", () => ({ agent: "other" }), /its agent is "other", and its events come to "actor"$/],
     ["version", ({ version }) => ({ version: version - 1 }), /its version is \d+, and \d+ is committed$/],
-    ["epoch", () => ({ epoch: 5, chainClaims: 5, entry: null, owner: null, leaseUntil: null }), /its epoch is 5, and epoch \d+ has committed$/],
+    [
+      "epoch",
+      () => ({ epoch: 5, chainClaims: 5, entry: null, owner: null, leaseUntil: null }),
+      /its epoch is 5, and epoch \d+ has committed$/,
+    ],
     ["task", () => ({ inputDigest: SHA }), /its task has another digest than the one that the run was started with$/],
     ["format", () => ({ format: 0 }), /has format 0, this cairn reads format 1/],
   ])("with another %s is found", async (_, change, says) => {

@@ -23,14 +23,7 @@ import { redriven } from "../../protocol/row-redrive.ts";
 import { type Turn, turnLeft, turnTaken } from "../../protocol/turn.ts";
 import { told } from "../../protocol/row-tell.ts";
 import { type PurgeOutcome, placed, purged } from "../../protocol/row-removal.ts";
-import {
-  type Found,
-  RowUnreadable,
-  decodeBody,
-  parted,
-  presentIn,
-  undamaged,
-} from "../../codec/row.ts";
+import { type Found, RowUnreadable, decodeBody, parted, presentIn, undamaged } from "../../codec/row.ts";
 import type { CreateOutcome, DeliverOutcome, Delivery, Message, Page, RunTable } from "../../ports/run-table.ts";
 import { type Store, atomically, reaching } from "./database.ts";
 import { rowRemover } from "./removals.ts";

@@ -52,7 +52,8 @@ export function memoryStore(id = "in memory"): MemoryStore {
   const expire = (now: number): void => {
     for (const run of [...rows.keys()]) {
       const found = findIn(rows, run);
-      if (found !== null && !(found instanceof RowUnreadable) && isExpired(found, now)) remove({ rows, removed }, found);
+      if (found !== null && !(found instanceof RowUnreadable) && isExpired(found, now))
+        remove({ rows, removed }, found);
     }
     for (const [run, tombstone] of tombstones) if (!isKept(tombstone, now)) tombstones.delete(run);
   };
