@@ -7,6 +7,7 @@ import { DEPLOYING } from "./deploying.ts";
 import { DIALLING } from "./dialling.ts";
 import { DRIVING } from "./driving.ts";
 import { ENDED_KEYS } from "./ended-keys.ts";
+import { FLIPPING } from "./flipping.ts";
 import { FIRING } from "./firing.ts";
 import { FURTHER } from "./further.ts";
 import type { Mutant } from "./mutant.ts";
@@ -48,4 +49,5 @@ export const MUTANTS: readonly Mutant[] = [
   ...ENDED_KEYS,
   ...DECIDING,
   ...LEVELLING,
+  ...FLIPPING,
 ];

@@ -10,11 +10,17 @@ import { number, text } from "../../src/adapters/aws/expression.ts";
 import { shortExecution } from "../../src/adapters/aws/keys.ts";
 import { rowOf as rowOfText, storedRow } from "../../src/adapters/local/row-text.ts";
 import { canonical } from "../../src/codec/canonical.ts";
+import { checksumOf } from "../../src/codec/checksum.ts";
+import { impossibleIn } from "../../src/codec/row-range.ts";
 import { type Found, RowUnreadable } from "../../src/codec/row.ts";
 import { decodeJournal, encodeJournal } from "../../src/codec/snapshot.ts";
 import { type Row, UNCOUNTED } from "../../src/protocol/row.ts";
 import { AT, intended, invoked, replied, row, calls, startedEvent } from "../support/build.ts";
+import { StoreUnreachable } from "../../src/ports/world.ts";
+import { play } from "../crash/play.ts";
+import { attempt, begin, runnerOf } from "../support/drive.ts";
 import { rewritten } from "../support/rewritten.ts";
+import { actor, replyOf, rowOf, stage } from "../support/stage.ts";
 
 const entry = { execution: `${row().run}-${row().born}-1`, epoch: 4, retry: 1_000 };
 const journal = encodeJournal([
@@ -199,4 +205,20 @@ describe("a journal", () => {
     expect(changed).toBeGreaterThan(0);
     expect(bits(journal).length).toBeGreaterThan(1_000);
   });
+});
+
+test("every row of a whole run has the checksum of what it holds, and so has one that was given back in an outage", async () => {
+  const { rows } = await play();
+  expect(rows.length).toBeGreaterThan(20);
+  for (const each of rows) {
+    const { version, checksum } = each;
+    expect([version, checksum, impossibleIn(each)]).toEqual([version, checksumOf(each), null]);
+  }
+  const on = stage();
+  const payload = await begin(on.world, actor({}), {});
+  const get = () => Promise.reject(new StoreUnreachable("the objects are away"));
+  const away = { ...on.world, objects: { ...on.world.objects, get } };
+  expect(await replyOf(attempt(runnerOf(away, actor({})), payload))).toMatchObject({ route: "wait" });
+  const released = rowOf(on, payload.run);
+  expect([released.version, released.owner, released.checksum]).toEqual([1, null, checksumOf(released)]);
 });
