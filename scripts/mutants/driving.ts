@@ -11,7 +11,7 @@ const HAND_OVER = "src/protocol/row-hand-over.ts";
 const ENDING = "src/runner/ending.ts";
 
 export const DRIVING: readonly Mutant[] = [
-  off(1, "a claim by any epoch of the chain", { file: CLAIM, from: " || !(next || retried)", to: "" }),
+  off(1, "a claim by any epoch of the chain", { file: CLAIM, from: " && (next || retried)", to: "" }),
   off(2, "an entry without the name of its execution", {
     file: "src/protocol/entry.ts",
     from: "one.execution === other.execution && ",

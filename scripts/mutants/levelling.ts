@@ -2,7 +2,8 @@
 import { type Change, type Mutant, off } from "./mutant.ts";
 
 const CLAIM = "src/protocol/row-claim.ts";
-const BEHIND = "if (levelIn(row) > levelIn(claim)) return newerLevel(row, levelIn(claim));";
+const BEHIND = 'return isMine ? newerLevel(row, levelIn(claim)) : { kind: "superseded", row };';
+const LEVELS = "if (levelIn(row) > levelIn(claim)) return isMine";
 
 const by = (name: string, test: string, change: Change): Mutant => ({
   name: `levels: ${name}`,
@@ -11,11 +12,16 @@ const by = (name: string, test: string, change: Change): Mutant => ({
 });
 
 export const LEVELLING: readonly Mutant[] = [
-  off(102, "the level is no part of a claim", { file: CLAIM, from: BEHIND, to: "void [levelIn, newerLevel];" }),
+  off(102, "the level is no part of a claim", { file: CLAIM, from: LEVELS, to: "if (levelIn(row) < 0) return isMine" }),
   off(102, "a process that is behind takes its run for superseded", {
     file: CLAIM,
     from: BEHIND,
-    to: 'if (levelIn(row) > levelIn(claim)) return { kind: "superseded", row };',
+    to: 'return { kind: "superseded", row };',
+  }),
+  off(103, "a process that is behind leads to the epoch that it came with", {
+    file: "src/runner/behind.ts",
+    from: "at?.epoch ?? epoch",
+    to: "epoch",
   }),
   by("a state loses what is not known", "unit/skew-fields", {
     file: "src/codec/schema.ts",

@@ -9,6 +9,7 @@ import { DIALLING } from "./dialling.ts";
 import { DRIVING } from "./driving.ts";
 import { ENDED_KEYS } from "./ended-keys.ts";
 import { FILES } from "./files.ts";
+import { FLIPPING } from "./flipping.ts";
 import { FIRING } from "./firing.ts";
 import { FURTHER } from "./further.ts";
 import type { Mutant } from "./mutant.ts";
@@ -52,4 +53,5 @@ export const MUTANTS: readonly Mutant[] = [
   ...LEVELLING,
   ...FILES,
   ...CLOCKS,
+  ...FLIPPING,
 ];

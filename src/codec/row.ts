@@ -138,7 +138,9 @@ function newerIn(value: unknown, run: string): RowNewer | null {
   return data === undefined ? null : newerBy(run, data);
 }
 
-const versions = z.looseObject({ format: count, level: count.exactOptional(), lastCheckpointAt: time.catch(0) });
+const versions = z.looseObject({
+  ...{ format: count, level: count.exactOptional(), epoch: count.catch(0), lastCheckpointAt: time.catch(0) },
+});
 
 /** Null where a process of that level knows what the row needs. */
 export function newerBy(run: string, row: Needs, known: number = LEVEL): RowNewer | null {
@@ -146,7 +148,7 @@ export function newerBy(run: string, row: Needs, known: number = LEVEL): RowNewe
   return levelIn(row) > known ? new RowNewer(run, newerLevel(row, known)) : null;
 }
 
-type Needs = Pick<Row, "format" | "level" | "lastCheckpointAt">;
+type Needs = Pick<Row, "format" | "level" | "epoch" | "lastCheckpointAt">;
 
 /** Before anything of a run is read that a newer version may have written. */
 export function assertKnown(row: Row, known?: number): void {

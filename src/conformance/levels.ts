@@ -29,6 +29,7 @@ export const levelCases: readonly Case<RunTableWorld>[] = [
       mustEqual(await mine.stored(), row, "the stored row");
       const held = await rowOf(() => world.table.claim(mine.claim({ ...claim, level: NEWER })), "granted");
       mustEqual([held.level, held.epoch], [NEWER, row.epoch + 1], "the claimed row");
+      await mustBe(() => world.table.claim(mine.claim(claim)), "superseded");
     },
   },
   {

@@ -28,15 +28,17 @@ export type ClaimOutcome =
  * Schedule 1: attempt 0 of a beat is frozen before its claim; attempt 1 does the beat and releases; 0 thaws. It is
  * refused: the epoch in its payload is over, and its retry is not above the one that claimed its entry.
  *
- * Schedule 102: a process that is behind neither goes on with a run nor takes it for superseded, nor tells its end.
+ * Schedule 102: a process that is behind neither goes on with a run that it may claim, nor takes it for superseded, nor
+ * tells its end.
  */
 export function claimed(row: Row, claim: Claim): ClaimOutcome {
-  if (levelIn(row) > levelIn(claim)) return newerLevel(row, levelIn(claim));
-  if (hasEnded(row)) return { kind: "terminal", row };
   const { entry } = claim;
   const next = row.epoch === entry.epoch;
   const retried = sameEntry(row.entry, entry) && (row.entry?.retry ?? 0) < entry.retry;
-  if (row.chain !== claim.chain || !(next || retried)) return { kind: "superseded", row };
+  const isMine = row.chain === claim.chain && (next || retried);
+  if (levelIn(row) > levelIn(claim)) return isMine ? newerLevel(row, levelIn(claim)) : { kind: "superseded", row };
+  if (hasEnded(row)) return { kind: "terminal", row };
+  if (!isMine) return { kind: "superseded", row };
   const overtaken = row.owner !== null;
   return {
     kind: "granted",

@@ -118,24 +118,24 @@ export type Refused = { readonly kind: "missing" } | { readonly kind: "unreadabl
 export interface Newer {
   readonly kind: "newer";
   readonly why: string;
-  /** When the run last made something durable; null where the row is of a format that is not known. */
-  readonly since: number | null;
+  /** The epoch of the row, and when the run last made something durable; null where its format is not known. */
+  readonly at: { readonly epoch: number; readonly since: number } | null;
 }
 
 /** What the row of a newer version says of itself. */
 export const newerFormat = (format: number): Newer => ({
   kind: "newer",
   why: `it has format ${format}, and this version of cairn knows format ${FORMAT}`,
-  since: null,
+  at: null,
 });
 
 export const newerLevel = (
-  { level = LOWEST_LEVEL, lastCheckpointAt }: Pick<Row, "level" | "lastCheckpointAt">,
+  { level = LOWEST_LEVEL, epoch, lastCheckpointAt }: Pick<Row, "level" | "epoch" | "lastCheckpointAt">,
   known: number,
 ): Newer => ({
   kind: "newer",
   why: `it has level ${level}, and this version of cairn knows level ${known}`,
-  since: lastCheckpointAt,
+  at: { epoch, since: lastCheckpointAt },
 });
 
 export interface Creation extends Incarnation {

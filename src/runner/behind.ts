@@ -10,18 +10,24 @@ import type { World } from "../ports/world.ts";
 import { alarm } from "./alarm.ts";
 import { noteBehind } from "./facts.ts";
 
-/** The chain waits as long again as the run has waited, within the bounds of a wait. */
+/**
+ * Schedule 103: the process before this one claimed the run and died. As its retry this one may claim, but the entry after the
+ * wait begins its retries anew: it has the epoch of the row, or the dead process would refuse it.
+ *
+ * The chain waits as long again as the run has waited, within the bounds of a wait.
+ */
 export function waitsForNewer(
   world: World,
   { run, born, chain, epoch }: Payload,
-  { why, since }: Newer,
+  { why, at }: Newer,
 ): Extract<TaskResult, { readonly kind: "beat" }> {
-  const waitedMs = since === null ? null : Math.max(0, world.clock.now() - since);
+  const waitedMs = at === null ? null : Math.max(0, world.clock.now() - at.since);
   noteBehind(world, { run, why, waitedMs });
   if (waitedMs !== null && waitedMs >= TIMES.lookMsMax) alarm(world, run, { what: "Unreadable", why });
   const seconds = waitedMs === null ? TIMES.waitSecondsMax : Math.ceil(waitedMs / 1_000);
   const bounded = Math.min(TIMES.waitSecondsMax, Math.max(WAIT_SECONDS_MIN, seconds));
-  return { kind: "beat", reply: { run, born, chain, epoch, route: "wait", seconds: bounded, behind: true } };
+  const reply = { run, born, chain, epoch: at?.epoch ?? epoch, route: "wait", seconds: bounded, behind: true } as const;
+  return { kind: "beat", reply };
 }
 
 const WAIT_SECONDS_MIN = 2;

@@ -75,7 +75,9 @@ export const local: Worlds = {
       tenant: TENANT,
       setFormat: async (run, format) => patch(store, run, format),
       addField: async (run) => {
-        store.rows.prepare("UPDATE runs SET row = json_set(row, '$.future', 'kept') WHERE run = ?").run(run);
+        store.rows
+          .prepare("UPDATE runs SET row = json_remove(json_set(row, '$.future', 'kept'), '$.sum') WHERE run = ?")
+          .run(run);
       },
       hasField: async (run) =>
         store.rows.prepare("SELECT 1 FROM runs WHERE run = ? AND row ->> '$.future' = 'kept'").get(run) !== undefined,
@@ -119,7 +121,9 @@ function removedIn(store: Store, run: string): readonly string[] {
 }
 
 function patch(store: Store, run: string, format: number): void {
-  store.rows.prepare("UPDATE runs SET row = json_set(row, '$.format', ?) WHERE run = ?").run(format, run);
+  store.rows
+    .prepare("UPDATE runs SET row = json_remove(json_set(row, '$.format', ?), '$.sum') WHERE run = ?")
+    .run(format, run);
 }
 
 const replyOf = (route: "park" | "done") =>

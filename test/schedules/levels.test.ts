@@ -3,7 +3,7 @@ import { expect, test } from "vitest";
 import { LEVEL } from "../../src/core/levels.ts";
 import { actor, callsThenOver, passing, replyOf, rowOf, stage } from "../support/stage.ts";
 import { begin } from "../support/drive.ts";
-import { frozenBefore, hear, leave, perform, playOut, step } from "../support/steps.ts";
+import { dyingAfter, frozenBefore, hear, leave, lose, perform, playOut, step } from "../support/steps.ts";
 import { rewritten } from "../support/rewritten.ts";
 
 test("schedule 102: an older process claims a run that a newer one has taken on: it is left as it is, and goes on later", async () => {
@@ -26,4 +26,18 @@ test("schedule 102: an older process claims a run that a newer one has taken on:
   on.world.store.rows.set(run, rewritten(newer, { level: LEVEL }));
   await playOut(on, agent);
   expect(rowOf(on, run)).toMatchObject({ status: "completed", takeovers: 0, chain: 1 });
+});
+
+test("schedule 103: a newer process dies with the run, and its retry is too old: the entry after its wait is not refused", async () => {
+  const on = stage();
+  const agent = actor({});
+  const { run } = await begin(on.world, agent, {});
+  await lose(on, agent, dyingAfter(on.world, "claim"));
+  const claimed = rowOf(on, run);
+  const newer = rewritten(claimed, { level: LEVEL + 1 });
+  on.world.store.rows.set(run, newer);
+  expect(await replyOf(step(on, agent))).toMatchObject({ route: "wait", epoch: claimed.epoch });
+  on.world.store.rows.set(run, rewritten(newer, { level: LEVEL }));
+  await playOut(on, agent);
+  expect(rowOf(on, run)).toMatchObject({ status: "completed", takeovers: 1, chain: 1 });
 });

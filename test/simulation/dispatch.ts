@@ -3,6 +3,7 @@
  * deadline. Chains deliver at least once: a task may be sent twice, and somebody may start another execution of a run.
  */
 import { modelsOf } from "../../src/agent/model.ts";
+import { LEVEL, LOWEST_LEVEL } from "../../src/core/levels.ts";
 import type { Task, TaskResult } from "../../src/protocol/chain.ts";
 import { StoreUnreachable } from "../../src/ports/world.ts";
 import { runTask } from "../../src/runner/chain-tasks.ts";
@@ -12,6 +13,9 @@ import { Actor } from "./actor.ts";
 import { BEAT_MS, KILL_LATE_MS, SWEEP_MS, VERSIONS_MAX } from "./modes.ts";
 import { worldOf } from "./network.ts";
 import { type Sim, isCalm, strike } from "./sim.ts";
+
+/** How many processes of a rollout are too old. */
+const OLD_ONE_IN = 3;
 
 type Perform = (task: Task, mustEnd: () => void) => Promise<TaskResult>;
 
@@ -30,7 +34,12 @@ function idleProcess(sim: Sim): Actor {
   const agent = sim.outside.agentIn(actor);
   const models = modelsOf(agent);
   const code = { version: "" };
+  const isOld = sim.plan.isMixed && sim.chances.levels.oneIn(OLD_ONE_IN);
   const perform = runTask({
+    // Every run needs the lowest level; the rollout is over when all is calm.
+    get level() {
+      return isOld && !isCalm(sim) ? LOWEST_LEVEL - 1 : LEVEL;
+    },
     world: worldOf(sim, actor),
     agentOf: async () => ({ kind: "agent", agent: { ...agent, ...code }, ...models }),
     segments: new SegmentCache(),

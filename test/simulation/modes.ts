@@ -114,6 +114,8 @@ export interface Plan {
   readonly isArchived: boolean;
   /** Some of its replies ask only for calls without an effect, and those are not committed before they have run. */
   readonly isDialled: boolean;
+  /** A rollout of cairn is under way: some processes are too old to go on with the run. */
+  readonly isMixed: boolean;
   /** Whether other versions of the agent are deployed meanwhile, and what a run says to that. */
   readonly deploys: "nothing" | "follow" | "pin";
   /** Its tools can undo what they did; null: they cannot. */
@@ -149,6 +151,7 @@ export function planOf(mode: Mode, chance: Chance): Plan {
     isArchived: chance.child("archived").oneIn(4),
     isDialled: chance.child("dial").oneIn(4),
     isOrdered: chance.child("ordered").oneIn(4),
+    isMixed: chance.child("levels").oneIn(4),
     saga: sagaPlanOf(chance.child("compensation")),
     redrives: chance.child("redrives").oneIn(3) ? 1 + chance.child("redriven").below(2) : 0,
     isDoomed: chance.child("crashes").oneIn(3),
@@ -167,7 +170,7 @@ const ATTEMPTS_MS = RETRY_DELAYS_MS.reduce((sum, delayMs) => sum + delayMs, 0);
  * for the questions to people, one after the other, and waits that are rounded up to whole seconds.
  */
 export function livenessMsOf(of: Timed): number {
-  const { mode, repaired, deploys, isGated, saga, away, redrives } = of;
+  const { mode, repaired, deploys, isGated, saga, away, redrives, isMixed } = of;
   const rescued = LEASE_MS + ATTEMPTS_MS + RESCUE_MS + LEASE_MS;
   // It had just begun to wait when the last fault was over; whatever it waits for then, the waits are rounded up.
   const backsOff = 2 * (BACKOFF_MS + ROUNDED_MS);
@@ -185,10 +188,12 @@ export function livenessMsOf(of: Timed): number {
   const skew = 6 * mode.skewMs;
   // The last try may have failed right before the provider is back.
   const unavailable = away === null ? 0 : away.ms + BOUNDS.outagePauseMsMax + TIMES.waitSecondsMax * 1_000;
-  return (rescued + backsOff + swept + quiet + questions + skew) * (1 + redrives) + unavailable;
+  // The last process that was too old had just told its chain to wait.
+  const behind = isMixed ? TIMES.waitSecondsMax * 1_000 + ROUNDED_MS : 0;
+  return (rescued + backsOff + swept + quiet + questions + skew) * (1 + redrives) + unavailable + behind;
 }
 
-type Timed = Pick<Plan, "mode" | "repaired" | "deploys" | "isGated" | "saga" | "away" | "redrives">;
+type Timed = Pick<Plan, "mode" | "repaired" | "deploys" | "isGated" | "saga" | "away" | "redrives" | "isMixed">;
 
 /** A run that goes in circles asks about the same call until three of its results are equal, and denials are others. */
 const CIRCLES_MAX = 12;

@@ -44,7 +44,9 @@ export interface Sim {
   readonly world: MemoryWorld;
   /** How far the chain's own clock is off. */
   readonly chainOffsetMs: number;
-  readonly chances: { readonly [C in "scheduler" | "network" | "people" | "clocks" | "jumps" | "doom"]: Chance };
+  readonly chances: {
+    readonly [C in "scheduler" | "network" | "people" | "clocks" | "jumps" | "doom" | "levels"]: Chance;
+  };
   readonly record: Recorder;
   readonly outside: Outside;
   readonly turns: Turn[];

@@ -75,6 +75,7 @@ function simOf(seed: string, mode: Mode): Sim {
     clocks: chance.child("clocks"),
     jumps: chance.child("jumps"),
     doom: chance.child("doom"),
+    levels: chance.child("levels"),
   };
   const plan = planOf(mode, chance.child("plan"));
   const clock = virtualClock(START);

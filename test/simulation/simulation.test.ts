@@ -31,7 +31,7 @@ const FREQUENT = [
   /^clock set (ahead|back)$/,
   /^provider (for minutes|for hours|a fallback answers|asked again at once)$/,
   /^mode /,
-  /^schedule (1|2|6|7|11|14|17|20|22|24|27|28|30|33|34|38|39|43|45)$/,
+  /^schedule (1|2|6|7|11|14|17|20|22|24|27|28|30|33|34|38|39|43|45|102)$/,
 ];
 
 test(

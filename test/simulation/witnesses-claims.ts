@@ -24,6 +24,12 @@ export const witnessesClaims: Witnesses = {
       ({ of: [claim], fault, outcome }) =>
         fault === "answer lost" && outcome?.kind === "granted" && isRefusedByItself(calls("table.claim"), claim.owner),
     ),
+  102: ({ calls }) => calls("table.claim").some(({ outcome }) => outcome?.kind === "newer"),
+  // Another process claimed the entry before, and died.
+  103: ({ calls }) =>
+    calls("table.claim").some(
+      ({ of: [claim], outcome }) => outcome?.kind === "newer" && outcome.at?.epoch !== claim.entry.epoch,
+    ),
   15: ({ calls }) =>
     calls("table.park").some(({ of: [{ entry }], outcome }) => {
       const held = outcome?.kind === "superseded" ? (outcome.row.park?.entry ?? null) : null;

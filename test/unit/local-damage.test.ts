@@ -79,8 +79,8 @@ describe("a row whose text is damaged", () => {
       flipped[at] = (bytes[at] ?? 0) ^ (1 << (at % 7));
       if (await staysTotal(of, flipped.toString())) damaged += 1;
     }
-    // The rest are digits, and letters of texts that nothing but `verify` can judge.
-    expect(damaged).toBeGreaterThan(bytes.length / 6);
+    // The rest lie in what says that a sum follows: a row without one was written before there were any.
+    expect(damaged).toBeGreaterThan(bytes.length / 3 - 10);
   }, 60_000);
 
   test("by breaking off is found as damaged, wherever it breaks off", async () => {
@@ -96,7 +96,11 @@ describe("a row whose text is damaged", () => {
   test("is no damage where it says more than this version knows: that is kept by every write", async () => {
     const { at, table, text } = await three();
     const run = runOf("b");
-    const more = JSON.parse(text) as { readonly spent: object; readonly entry: object };
+    const { sum: _, ...more } = JSON.parse(text) as {
+      readonly spent: object;
+      readonly entry: object;
+      readonly sum: string;
+    };
     const later = { ...more, news: 1, spent: { ...more.spent, news: 2 }, entry: { ...more.entry, news: 3 } };
     store(at, run, JSON.stringify(later));
     expect(await table.read(run, NOW)).toMatchObject(later);

@@ -21,7 +21,7 @@ describe("a row is there", () => {
   test("schedule 31: of a format that is not known it is left alone, older or newer", () => {
     expect(present(row({ format: FORMAT - 1 }), OF)).toEqual({ kind: "unreadable", why: "it has format 0" });
     const why = "it has format 2, and this version of cairn knows format 1";
-    expect(present(row({ format: FORMAT + 1 }), OF)).toEqual({ kind: "newer", why, since: null });
+    expect(present(row({ format: FORMAT + 1 }), OF)).toEqual({ kind: "newer", why, at: null });
   });
 
   test("and has ended when its status says so", () => {

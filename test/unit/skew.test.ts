@@ -52,7 +52,10 @@ function embedded(): Place {
   return {
     world: { ...world, clock: memory.clock },
     clock,
-    row: (run) => ({ ...JSON.parse(found(run).row), journal: found(run).journal }) as Row,
+    row: (run) => {
+      const { sum: _, ...row } = JSON.parse(found(run).row) as Row & { readonly sum: string };
+      return { ...row, journal: found(run).journal };
+    },
     put: ({ journal, ...row }) => void update.run(JSON.stringify(row), journal, row.run),
     bytes: (run) => JSON.stringify(found(run)),
   };

@@ -122,6 +122,7 @@ export function rowOf(item: Item): Found {
     ...(read.has("level") ? { level: read.number("level") } : {}),
     ...(read.has("redrive") ? { redrive: read.redrive() } : {}),
   };
+  read.checkAlive(of.run);
   if (read.faulty === null) {
     const fault = changeIn({ ...row, format });
     return fault === null ? { ...row, format } : new RowDamaged(of.run, fault);
@@ -191,13 +192,21 @@ class Reader {
   }
 
   status(): Status {
-    const status = keys.statusOf(this.text("tenantStatus"));
-    return this.#sound("tenantStatus", STATUSES.has(status) ? (status as Status) : undefined, "running");
+    const [stored, tenant] = [this.text("tenantStatus"), keys.tenantOf(this.text("run"))];
+    const status = keys.statusOf(stored) as Status;
+    const isSound = STATUSES.has(status) && stored === keys.tenantStatus(tenant, status);
+    return this.#sound("tenantStatus", isSound ? status : undefined, "running");
   }
 
   since(): number {
-    const since = keys.timeOf(this.text("since"));
-    return this.#sound("since", Number.isFinite(since) ? since : undefined, 0);
+    const [stored, run] = [this.text("since"), this.text("run")];
+    const since = keys.timeOf(stored);
+    return this.#sound("since", stored === keys.sinceOf(run, since) ? since : undefined, 0);
+  }
+
+  /** In another shard than its own the sweeper would look for it in vain. */
+  checkAlive(run: string): void {
+    if (this.has("alive") && this.number("alive") !== keys.aliveShard(run)) this.#sound("alive", undefined, 0);
   }
 
   phase(): Phase {

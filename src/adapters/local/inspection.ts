@@ -10,7 +10,7 @@ import type { ClockDoubt } from "../../protocol/steadiness.ts";
 import { storeClock } from "./clock.ts";
 import { type Store, reaching } from "./database.ts";
 import { supervisorOf } from "./processes.ts";
-import { type Stored, rowOf } from "./run-table.ts";
+import { type Stored, rowOf } from "./row-text.ts";
 import { faultsIn } from "./integrity.ts";
 import { StoreDamaged, asStoreError } from "./store-errors.ts";
 

@@ -9,7 +9,6 @@ import {
   type Of,
   type Refused,
   type Row,
-  UNCOUNTED,
   committed,
   hasEnded,
   isExpired,
@@ -24,11 +23,12 @@ import { repetition } from "../../protocol/repetition.ts";
 import { type Turn, turnLeft, turnTaken } from "../../protocol/turn.ts";
 import { told } from "../../protocol/row-tell.ts";
 import { type PurgeOutcome, placed, purged } from "../../protocol/row-removal.ts";
-import { type Found, RowDamaged, RowUnreadable, decodeRow, parted, presentIn, undamaged } from "../../codec/row.ts";
+import { type Found, RowUnreadable, parted, presentIn, undamaged } from "../../codec/row.ts";
 import type { CreateOutcome, DeliverOutcome, Delivery, Page, RunTable } from "../../ports/run-table.ts";
 import { type Store, atomically, reaching } from "./database.ts";
 import { messagesOf } from "./messages.ts";
 import { rowRemover } from "./removals.ts";
+import { type Stored, rowOf, storedRow } from "./row-text.ts";
 import { type Tombstones, tombstonesOf } from "./tombstones.ts";
 
 export function sqliteRunTable(store: Store): RunTable {
@@ -125,22 +125,6 @@ function deliver(row: Row, of: { readonly delivery: Delivery; readonly messages:
   return { kind: "delivered", row: stirred(row, delivery.deadline) };
 }
 
-export interface Stored {
-  readonly row: string;
-  readonly journal: Uint8Array | null;
-}
-
-/** `run`: the key that it was found under. */
-export function rowOf({ row, journal }: Stored, run: string): Found {
-  try {
-    const fields: unknown = JSON.parse(row);
-    return decodeRow(typeof fields === "object" ? { ...UNCOUNTED, ...fields, journal } : fields, run);
-  } catch (error) {
-    if (!(error instanceof SyntaxError)) throw error;
-    return new RowDamaged(run, "it is no JSON");
-  }
-}
-
 function rowsOf(db: DatabaseSync) {
   const select = db.prepare("SELECT row, journal FROM runs WHERE run = ?");
   const insert = db.prepare(
@@ -153,7 +137,7 @@ function rowsOf(db: DatabaseSync) {
      WHERE run = :run`,
   );
 
-  const written = ({ journal, ...row }: Row) => ({ run: row.run, row: JSON.stringify(row), journal });
+  const written = (row: Row) => ({ run: row.run, ...storedRow(row) });
   const indexed = (row: Row) => ({
     status: row.status,
     statusSince: row.statusSince,

@@ -1,0 +1,45 @@
+/**
+ * A run row as text of the embedded store. Each write reads the row before it in the same transaction, so a sum covers the
+ * whole row with its journal, also what claims and deliveries change: no changed bit of it is taken for what was written.
+ */
+import { createHash } from "node:crypto";
+import { type Found, RowDamaged, decodeRow } from "../../codec/row.ts";
+import { type Row, UNCOUNTED } from "../../protocol/row.ts";
+
+export interface Stored {
+  readonly row: string;
+  readonly journal: Uint8Array | null;
+}
+
+export function storedRow({ journal, ...row }: Row): Stored {
+  const text = JSON.stringify(row);
+  return { row: `${text.slice(0, -1)},"sum":"${sumOf({ row: text, journal })}"}`, journal };
+}
+
+/** `run`: the key that it was found under. A row without a sum was written before there were any. */
+export function rowOf({ row, journal }: Stored, run: string): Found {
+  const [, text, sum] = SUMMED.exec(row) ?? [];
+  if (text !== undefined && sum !== sumOf({ row: `${text}}`, journal })) return new RowDamaged(run, CHANGED);
+  const fields = fieldsIn(text === undefined ? row : `${text}}`);
+  if (fields === undefined) return new RowDamaged(run, "it is no JSON");
+  if (typeof fields !== "object" || fields === null) return decodeRow(fields, run);
+  return "sum" in fields ? new RowDamaged(run, CHANGED) : decodeRow({ ...UNCOUNTED, ...fields, journal }, run);
+}
+
+const SUMMED = /^(.*),"sum":"([0-9a-f]{16})"\}$/s;
+const CHANGED = "its bytes are not those that were written";
+
+const sumOf = ({ row, journal }: Stored): string =>
+  createHash("sha256")
+    .update(row)
+    .update(journal ?? "")
+    .digest("hex")
+    .slice(0, 16);
+
+function fieldsIn(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch {
+    return undefined;
+  }
+}
