@@ -12,7 +12,7 @@ import { actor, callsThenOver, stage } from "../support/stage.ts";
 const KMS_KEY = "arn:aws:kms:eu-west-1:111122223333:key/1234";
 const Plaintext = Buffer.alloc(32, 7).toString("base64");
 const CiphertextBlob = Buffer.from("wrapped by the service").toString("base64");
-const DATA_KEY = ok({ KeyId: KMS_KEY, Plaintext, CiphertextBlob });
+const GENERATED = ok({ KeyId: KMS_KEY, Plaintext, CiphertextBlob });
 const DECRYPTED = ok({ KeyId: KMS_KEY, Plaintext });
 
 let server: AwsServer;
@@ -37,7 +37,7 @@ const asked = () => server.asked.map(({ what, body }) => [what, JSON.parse(body)
 const agent = actor({ reply: callsThenOver(3) });
 
 test("a process asks for one data key, and another one decrypts it once to judge what the first one wrote", async () => {
-  server.answer(DATA_KEY);
+  server.answer(GENERATED);
   const on = withKeys(stage(), process());
   const payload = await begin(on.world, agent, {});
   await drive(runnerOf(on.world, agent), payload);
@@ -50,7 +50,7 @@ test("a process asks for one data key, and another one decrypts it once to judge
 });
 
 test("a data key that another key encrypted, or another data key, is not taken for the one that a seal names", async () => {
-  server.answer(DATA_KEY);
+  server.answer(GENERATED);
   const key = await process().current();
   if (key === null) throw new Error("there is no key");
   const voucher = vouchFor(key, "snapshot", "digest");
@@ -75,6 +75,6 @@ test("a service that refuses is said so, and asked again the next time", async (
   const refused = await keys.current().catch((error: unknown) => error);
   expect(refused).toBeInstanceOf(StoreUnreachable);
   expect((refused as Error).message).toContain(`the KMS key ${KMS_KEY} cannot be used: access is denied`);
-  server.answer(DATA_KEY);
+  server.answer(GENERATED);
   expect(await keys.current()).toMatchObject({ wrapped: CiphertextBlob });
 });
