@@ -20,6 +20,7 @@ import { PROVIDERS } from "./providers.ts";
 import { RECORDED } from "./recorded.ts";
 import { REDRIVING } from "./redriving.ts";
 import { SAGAS } from "./sagas.ts";
+import { SEALING } from "./sealing.ts";
 import { SPENDING } from "./spending.ts";
 import { STARVING } from "./starving.ts";
 import { STOPPING } from "./stopping.ts";
@@ -48,4 +49,5 @@ export const MUTANTS: readonly Mutant[] = [
   ...ENDED_KEYS,
   ...DECIDING,
   ...FILES,
+  ...SEALING,
 ];
