@@ -19,7 +19,14 @@ const folder = mkdtempSync(join(tmpdir(), "cairn-deployment-"));
 export async function setup(project: TestProject): Promise<void> {
   await installPlatform((line) => console.log(line));
   const bundles = await bundleFunctions({ folder, agentFiles: [TRAVEL] });
-  const deploy = { alarmEmail: "ops@example.org", env: { TRAVEL_PACE: "0" }, concurrencyMax: 20, sweepMinutes: 15 };
+  const seal = { kmsKey: "arn:aws:kms:eu-west-1:111122223333:key/1234-abcd", required: true };
+  const deploy = {
+    alarmEmail: "ops@example.org",
+    env: { TRAVEL_PACE: "0" },
+    concurrencyMax: 20,
+    sweepMinutes: 15,
+    seal,
+  };
   const event = { agent: "travel", tenant: "local", scheduledTime: "<aws.scheduler.scheduled-time>" };
   const daily = { expression: "cron(0 8 ? * MON-FRI *)", timezone: "Europe/Berlin", maximumEventAgeSec: 86_400 };
   const schedules = [{ agent: "travel", ...daily, event }];
