@@ -9,10 +9,11 @@ import type { Runner } from "../src/runner/step.ts";
 import { agentOf } from "./agents.ts";
 import { type LambdaContext, invocation } from "./invocation.ts";
 import { answerBeat } from "./machine.ts";
+import { sealKeysOf } from "./seal-keys.ts";
 import { secretsOf } from "./secrets.ts";
 import { settingsOf } from "./settings.ts";
 
-const world = awsWorld({ ...settingsOf("beat"), secrets: secretsOf() });
+const world = awsWorld({ ...settingsOf("beat"), secrets: secretsOf(), sealKeys: sealKeysOf() });
 const caches = { segments: new SegmentCache(), commits: new CommitCache() };
 const runner: Runner = { world, agentOf: agentOf(world), ...caches };
 

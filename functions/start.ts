@@ -8,10 +8,11 @@ import type { FiringOutcome } from "../src/protocol/firing.ts";
 import { fireInTime } from "../src/runner/firing.ts";
 import { definedAgent } from "./defined-agent.ts";
 import { type LambdaContext, invocation } from "./invocation.ts";
+import { sealKeysOf } from "./seal-keys.ts";
 import { secretsOf } from "./secrets.ts";
 import { settingsOf } from "./settings.ts";
 
-const world = awsWorld({ ...settingsOf("start"), secrets: secretsOf() });
+const world = awsWorld({ ...settingsOf("start"), secrets: secretsOf(), sealKeys: sealKeysOf() });
 
 /** What a schedule's target says; the input of the run is the agent's own. */
 interface Firing {

@@ -9,9 +9,10 @@ import { renew } from "../src/runner/park.ts";
 import { rescue, sweep } from "../src/runner/sweep.ts";
 import { type LambdaContext, invocation } from "./invocation.ts";
 import { type AskedRescue, readRescue } from "./machine.ts";
+import { sealKeysOf } from "./seal-keys.ts";
 import { deployment, settingsOf } from "./settings.ts";
 
-const world = awsWorld(settingsOf("sweep"));
+const world = awsWorld({ ...settingsOf("sweep"), sealKeys: sealKeysOf() });
 const options = { deployment: deployment() };
 
 type Sweep = Extract<Task, { readonly kind: "sweep" | "orphans" | "renew" }> | AskedRescue;

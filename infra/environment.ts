@@ -7,7 +7,9 @@ import type { Plan } from "./plan.ts";
 
 type Variable = (typeof OUTSIDE)[number] | "CAIRN_DEPLOYMENT";
 
-const WORLD = ["CAIRN_TABLE", "CAIRN_BUCKET", "CAIRN_MACHINE", "CAIRN_BEAT_SECONDS", "CAIRN_LIMITS"] as const;
+/** Given only where `deploy.seal` names a key. */
+const SEAL = ["CAIRN_SEAL_KMS_KEY", "CAIRN_SEAL"] as const;
+const WORLD = ["CAIRN_TABLE", "CAIRN_BUCKET", "CAIRN_MACHINE", "CAIRN_BEAT_SECONDS", "CAIRN_LIMITS", ...SEAL] as const;
 /** Of those that write what comes from outside, and have to know which secrets to keep out. */
 const OUTSIDE = [...WORLD, "CAIRN_PARAMETERS"] as const;
 
@@ -28,6 +30,7 @@ export function environmentOf(
   fn: FunctionName,
   { names, plan }: { readonly names: Names; readonly plan: Plan },
 ): Readonly<Record<string, string>> {
+  const { seal } = plan.options;
   const values: Readonly<Record<Variable, string>> = {
     CAIRN_TABLE: names.prefix,
     CAIRN_BUCKET: names.bucket,
@@ -36,9 +39,11 @@ export function environmentOf(
     CAIRN_LIMITS: JSON.stringify(plan.limits),
     CAIRN_PARAMETERS: JSON.stringify(plan.secrets),
     CAIRN_DEPLOYMENT: plan.deployment,
+    CAIRN_SEAL_KMS_KEY: seal?.kmsKey ?? "",
+    CAIRN_SEAL: seal?.required === true ? "required" : "",
   };
   return {
-    ...Object.fromEntries(READ[fn].map((name) => [name, values[name]])),
+    ...Object.fromEntries(READ[fn].map((name) => [name, values[name]]).filter(([, value]) => value !== "")),
     ...(LOADS_AGENTS.has(fn) ? plan.options.env : {}),
   };
 }

@@ -44,7 +44,7 @@ function createFunction(site: Site, fn: FunctionName): sst.aws.Function {
     dev: false,
     // Executions call one version as long as they last. Those of deployments before this one stay.
     ...(isBeat ? { versioning: true } : {}),
-    permissions: statementsOf(fn, names, plan.secrets),
+    permissions: statementsOf(fn, names, { secrets: plan.secrets, sealKey: options.seal?.kmsKey ?? null }),
     ...(reserved === undefined ? {} : { concurrency: { reserved } }),
     transform: {
       // SST lets every identity of the account take this role, and the managed policy lets it write any log.

@@ -30,6 +30,8 @@ interface Grant {
   readonly follows?: true;
   /** May read the secrets that agents declare, and no others. */
   readonly secrets?: true;
+  /** Writes runs: may get a data key to seal with, and read those of others. */
+  readonly seals?: true;
   /** Where Lambda leaves what it gave up, in its name. */
   readonly letters?: LettersOf;
 }
@@ -46,24 +48,31 @@ const CREATE = ["GetItem", "PutItem", "ConditionCheckItem", "DeleteItem", "Updat
 const KEEP = ["GetObject", "PutObject"] as const;
 
 const GRANTS: Readonly<Record<FunctionName, Grant>> = {
-  beat: { rows: [...DELIVER, ...INBOX], objects: KEEP, archives: true, wakes: true, secrets: true },
+  beat: { rows: [...DELIVER, ...INBOX], objects: KEEP, archives: true, wakes: true, secrets: true, seals: true },
   park: { rows: ["UpdateItem"], wakes: true },
-  start: { rows: CREATE, objects: KEEP, starts: true, letters: "schedule", secrets: true },
+  start: { rows: CREATE, objects: KEEP, starts: true, letters: "schedule", secrets: true, seals: true },
   sweep: {
     rows: [...DELIVER, ...INBOX],
     index: "alive",
     objects: [...KEEP, "DeleteObject"],
-    ...{ archives: true, store: true, starts: true, wakes: true, letters: "schedule" },
+    ...{ archives: true, store: true, starts: true, wakes: true, letters: "schedule", seals: true },
   },
   cleanup: {
     ...{ rows: ["GetItem", "Query", "BatchWriteItem"], objects: ["DeleteObject"] },
     ...{ follows: true, letters: "stream" },
   },
-  api: { rows: [...CREATE, "Query"], objects: KEEP, starts: true, wakes: true, secrets: true },
+  api: { rows: [...CREATE, "Query"], objects: KEEP, starts: true, wakes: true, secrets: true, seals: true },
 };
 
-/** `secrets`: the names that agents declare. The key that encrypts them is AWS's, and asks nobody for another grant. */
-export function statementsOf(fn: FunctionName, names: Names, secrets: readonly string[]): Statement[] {
+/**
+ * `secrets`: the names that agents declare. The key that encrypts them is AWS's, and asks nobody for another grant. `sealKey`: the
+ * ARN of the KMS key that the deployment seals with.
+ */
+export function statementsOf(
+  fn: FunctionName,
+  names: Names,
+  { secrets, sealKey = null }: { readonly secrets: readonly string[]; readonly sealKey?: string | null },
+): Statement[] {
   const { rows, index, archives, store, starts, wakes, follows, letters } = GRANTS[fn];
   const parameters = GRANTS[fn].secrets === true ? secrets.map(names.parameterArn) : [];
   const { tableArn, bucketArn, machineArn } = names;
@@ -85,6 +94,7 @@ export function statementsOf(fn: FunctionName, names: Names, secrets: readonly s
     ...(wakes === undefined ? [] : [{ actions: ["states:SendTaskSuccess"], resources: [machineArn] }]),
     ...(follows === undefined ? [] : [{ actions: FOLLOW, resources: [`${tableArn}/stream/*`] }]),
     ...(parameters.length === 0 ? [] : [{ actions: ["ssm:GetParameter"], resources: parameters }]),
+    ...(sealKey === null || GRANTS[fn].seals === undefined ? [] : [{ actions: SEAL, resources: [sealKey] }]),
     ...(letters === undefined ? [] : [{ actions: ["sqs:SendMessage"], resources: [names.lettersArn(letters)] }]),
     {
       actions: ["logs:CreateLogStream", "logs:PutLogEvents"],
@@ -94,6 +104,8 @@ export function statementsOf(fn: FunctionName, names: Names, secrets: readonly s
 }
 
 const FOLLOW = ["DescribeStream", "GetRecords", "GetShardIterator", "ListStreams"].map((each) => `dynamodb:${each}`);
+
+const SEAL = ["kms:GenerateDataKey", "kms:Decrypt"];
 
 const RUNS = "runs/*";
 

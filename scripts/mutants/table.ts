@@ -23,6 +23,7 @@ import { PROVIDERS } from "./providers.ts";
 import { RECORDED } from "./recorded.ts";
 import { REDRIVING } from "./redriving.ts";
 import { SAGAS } from "./sagas.ts";
+import { SEALING } from "./sealing.ts";
 import { SPENDING } from "./spending.ts";
 import { STARVING } from "./starving.ts";
 import { STOPPING } from "./stopping.ts";
@@ -54,4 +55,5 @@ export const MUTANTS: readonly Mutant[] = [
   ...FILES,
   ...CLOCKS,
   ...FLIPPING,
+  ...SEALING,
 ];

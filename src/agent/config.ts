@@ -61,6 +61,11 @@ export interface DeployOptions {
   readonly rollout?: "at-once" | "by-hand";
   /** Model replies of one invocation, 1 unless told. */
   readonly beatsPerInvocation?: number;
+  /**
+   * What is written is sealed with data keys of this KMS key, by its ARN. `required`: nothing without a seal is read, so no run
+   * may be alive that began without.
+   */
+  readonly seal?: { readonly kmsKey: string; readonly required?: boolean };
 }
 
 /** A config file that cannot be used, and why. */
@@ -117,6 +122,12 @@ const schema: z.ZodType<Config> = z.strictObject({
         .exactOptional(),
       rollout: z.enum(["at-once", "by-hand"]).exactOptional(),
       beatsPerInvocation: z.int().min(1).max(1_000).exactOptional(),
+      seal: z
+        .strictObject({
+          kmsKey: z.string().regex(/^arn:aws[\w-]*:kms:[\w-]+:\d{12}:key\/[\w-]+$/),
+          required: z.boolean().exactOptional(),
+        })
+        .exactOptional(),
     })
     .exactOptional(),
 });

@@ -9,6 +9,7 @@ import { localSecrets } from "../adapters/local/secrets.ts";
 import { localWorld } from "../adapters/local/world.ts";
 import type { Secrets } from "../ports/secrets.ts";
 import type { World } from "../ports/world.ts";
+import { sealKeysOf } from "./seal-keys.ts";
 import { CliError, EXIT } from "./errors.ts";
 import { type Settings, settingsOf } from "./settings.ts";
 import type { BeatFlags, Shell } from "./shell.ts";
@@ -84,7 +85,10 @@ async function openAws(settings: Settings, names: AwsNames): Promise<Opened> {
     settings,
     store: null,
     lookEveryMs: 500,
-    world: awsWorld({ ...names, limits: settings.limits, telemetry: SILENT, secrets }),
+    world: awsWorld({
+      ...{ ...names, limits: settings.limits, telemetry: SILENT },
+      ...{ secrets, sealKeys: await sealKeysOf(settings) },
+    }),
   };
 }
 

@@ -18,9 +18,9 @@ export function renderVerified(verified: Verified, { paint }: { readonly paint: 
   return [
     `${paint("bold", run)}${agent === null ? "" : `  ${agent}`}`,
     paint("dim", `looked at ${counts.join(", ")}`),
+    ...(seal === null ? [] : [sealLine(seal, paint)]),
     verdict,
     ...findings.map(({ where, what }) => `${paint("red", "✖")} ${where}: ${what}`),
-    ...(seal === null ? [] : [sealLine(seal, paint)]),
     ...(advice === null ? [] : [`${paint("dim", "what to do:")} ${advice}`]),
   ].join("\n");
 }

@@ -8,6 +8,7 @@ import { wrongWithFile } from "../runner/recording.ts";
 import { replay } from "../runner/replay.ts";
 import type { SealVerdict } from "../runner/verify-seals.ts";
 import { verify } from "../runner/verify.ts";
+import type { SealKeys } from "../ports/seal-keys.ts";
 import { judge } from "../runner/vouch.ts";
 import { EXIT } from "./errors.ts";
 import { isFile, readExport, recordingFrom } from "./export-file.ts";
@@ -38,7 +39,9 @@ async function verifyFile(shell: Shell, file: string): Promise<number> {
   const archive = readExport(shell, file);
   const replayed = replay(recordingFrom(shell, { archive, file }));
   const wrong = replayed.differs?.what ?? wrongWithFile(archive, replayed.state);
-  const seal = await sealOf(shell, archive);
+  const sealKeys = await sealKeysOf(shell);
+  const seal = await sealOf(sealKeys, archive);
+  const isSure = seal.is !== "forged" && (seal.is !== "unjudged" || sealKeys.mode === "off");
   const { paintOut, out } = shell.terminal;
   const { run } = archive.run;
   if (shell.json) printDocument(shell, { run, file, seal, wrong });
@@ -48,12 +51,11 @@ async function verifyFile(shell: Shell, file: string): Promise<number> {
     out(wrong === null ? paintOut("green", right) : `${paintOut("red", "✖")} ${wrong}`);
     out(sealLine(seal, paintOut));
   }
-  return wrong === null && seal.is !== "forged" ? EXIT.done : EXIT.failed;
+  return wrong === null && isSure ? EXIT.done : EXIT.failed;
 }
 
 /** A seal of a file is of all of it. */
-async function sealOf(shell: Shell, { sealedBy }: Archive): Promise<SealVerdict> {
-  const sealKeys = await sealKeysOf(shell);
+async function sealOf(sealKeys: SealKeys, { sealedBy }: Archive): Promise<SealVerdict> {
   if (sealedBy === undefined) return { is: sealKeys.mode === "required" ? "forged" : "unsealed", from: null, keys: [] };
   const judged = await judge({ sealKeys }, sealedBy);
   const is = { genuine: "sealed", forged: "forged", "unknown key": "unjudged" } as const;

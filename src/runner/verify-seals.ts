@@ -71,7 +71,11 @@ export class SealInspection {
     this.#keys.add(key);
     const judged = await judge(this.#world, sealedBy);
     if (judged === "forged") this.#forged(where, `it was not written with key ${key}, which its seal names`);
-    if (judged === "unknown key") this.#isUnjudged = true;
+    if (judged !== "unknown key") return;
+    // A process that has keys cannot tell a key that it lacks from one that a forger made up.
+    const isNew = !this.#isUnjudged && this.#world.sealKeys.mode !== "off";
+    this.#isUnjudged = true;
+    if (isNew) this.#inspection.found(where, `it is sealed with key ${key}, which this process does not have`);
   }
 
   #forged(where: string, what: string): void {

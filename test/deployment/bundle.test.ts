@@ -32,6 +32,7 @@ const packagesIn = (sources: readonly string[]): ReadonlySet<string> =>
   new Set(sources.flatMap((file) => /.*node_modules\/((?:@[^/]+\/)?[^/]+)/.exec(file)?.[1] ?? []));
 
 const PARAMETERS = "@aws-sdk/client-ssm";
+const KEYS = "@aws-sdk/client-kms";
 const CLIENTS = ["@aws-sdk/client-dynamodb", "@aws-sdk/client-s3", "@aws-sdk/client-sfn"];
 
 describe("a function", () => {
@@ -55,10 +56,10 @@ describe("a function", () => {
   });
 
   test.each([
-    ["beat", [...CLIENTS, PARAMETERS]],
-    ["start", [...CLIENTS, PARAMETERS]],
-    ["api", [...CLIENTS, PARAMETERS]],
-    ["sweep", CLIENTS],
+    ["beat", [...CLIENTS, KEYS, PARAMETERS].toSorted()],
+    ["start", [...CLIENTS, KEYS, PARAMETERS].toSorted()],
+    ["api", [...CLIENTS, KEYS, PARAMETERS].toSorted()],
+    ["sweep", [...CLIENTS, KEYS].toSorted()],
     ["park", ["@aws-sdk/client-dynamodb", "@aws-sdk/client-sfn"]],
     ["cleanup", ["@aws-sdk/client-dynamodb", "@aws-sdk/client-s3"]],
   ] as const)("%s has the clients that it uses", (name, clients) => {
@@ -79,6 +80,10 @@ describe("a function", () => {
 
   test.each(["beat", "start", "api"] as const)("%s loads what reads secrets when there are any", (name) => {
     expect(packagesIn(of(name).startSources)).not.toContain(PARAMETERS);
+  });
+
+  test.each(["beat", "start", "api", "sweep"] as const)("%s loads what makes keys of seals when it seals", (name) => {
+    expect(packagesIn(of(name).startSources)).not.toContain(KEYS);
   });
 
   test("that only starts runs and shows them never loads what speaks to models", () => {

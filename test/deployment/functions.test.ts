@@ -25,7 +25,11 @@ describe("the environment of a function", () => {
   test.each(FUNCTIONS)("%s is what it reads, and nothing else", (fn) => {
     const reads = [...readsOf(bundleOf(fn))];
     expect(reads).toContain("CAIRN_TABLE");
-    expect(Object.keys(functionOf("dev", fn).environment.variables).toSorted()).toEqual(reads.toSorted());
+    const { TRAVEL_PACE: _, ...given } = functionOf("production", fn).environment.variables;
+    expect(Object.keys(given).toSorted()).toEqual(reads.toSorted());
+    // A deployment that seals nothing is told nothing of seals.
+    const without = reads.filter((name) => !name.startsWith("CAIRN_SEAL"));
+    expect(Object.keys(functionOf("dev", fn).environment.variables).toSorted()).toEqual(without.toSorted());
   });
 
   test.each(FUNCTIONS)("%s has what agents read if it loads agents", (fn) => {
@@ -39,6 +43,7 @@ describe("the environment of a function", () => {
       ...{ CAIRN_TABLE: names.prefix, CAIRN_BUCKET: names.bucket, CAIRN_MACHINE: names.machineArn },
       ...{ CAIRN_BEAT_SECONDS: String(plan.beatSeconds), CAIRN_LIMITS: "{}" },
       ...{ CAIRN_PARAMETERS: '["AIRLINE_TOKEN","CARD_KEY"]', TRAVEL_PACE: "0" },
+      ...{ CAIRN_SEAL_KMS_KEY: plan.options.seal?.kmsKey, CAIRN_SEAL: "required" },
     });
   });
 

@@ -69,7 +69,10 @@ describe.each(STAGES)("in %s", (stage) => {
 
   test.each(FUNCTIONS)("%s may do what it is granted, and nothing else", (fn) => {
     const [own, ...more] = policiesOf(on, roleOf(fn));
-    expect(own?.Statement).toEqual(statementsOf(fn, on.names, on.plan.secrets).map(writtenAs));
+    const { secrets, options } = on.plan;
+    expect(own?.Statement).toEqual(
+      statementsOf(fn, on.names, { secrets, sealKey: options.seal?.kmsKey ?? null }).map(writtenAs),
+    );
     // One beside the role's own would be taken away by the next change of the role.
     expect(more).toEqual([]);
   });

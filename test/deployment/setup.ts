@@ -21,6 +21,7 @@ const folder = mkdtempSync(join(tmpdir(), "cairn-deployment-"));
 export async function setup(project: TestProject): Promise<void> {
   await installPlatform((line) => console.log(line));
   const bundles = await bundleFunctions({ folder, agentFiles: [TRAVEL] });
+  const seal = { kmsKey: "arn:aws:kms:eu-west-1:111122223333:key/1234-abcd", required: true };
   const deploy = {
     alarmEmail: "ops@example.org",
     env: { TRAVEL_PACE: "0" },
@@ -28,6 +29,7 @@ export async function setup(project: TestProject): Promise<void> {
     sweepMinutes: 15,
     rollout: "by-hand" as const,
     ...RESERVED,
+    seal,
   };
   const event = { agent: "travel", tenant: "local", scheduledTime: "<aws.scheduler.scheduled-time>" };
   const daily = { expression: "cron(0 8 ? * MON-FRI *)", timezone: "Europe/Berlin", maximumEventAgeSec: 86_400 };

@@ -6,7 +6,8 @@ import { afterAll, describe, expect, test } from "vitest";
 import type { Config, DeployOptions } from "../../src/agent/config.ts";
 import { loadConfig } from "../../src/agent/config.ts";
 import { environmentOf } from "../../infra/environment.ts";
-import { FUNCTIONS, namesOf } from "../../infra/names.ts";
+import { statementsOf } from "../../infra/grants.ts";
+import { FUNCTIONS, type FunctionName, namesOf } from "../../infra/names.ts";
 import { machineTimesOf, planOf, secondsOf } from "../../infra/plan.ts";
 
 const dirs: string[] = [];
@@ -20,14 +21,16 @@ function loaded(config: Omit<Config, "agents" | "deploy"> & { readonly deploy?: 
   return loadConfig(dir);
 }
 
+const KMS_KEY = "arn:aws:kms:eu-west-1:111122223333:key/1234-abcd";
+
 test("without options a deployment is the smallest one", () => {
   expect(planOf({}, [])).toEqual({
     deployment: expect.any(String),
     ...{ folders: {}, schedules: [], secrets: [], beatSeconds: 60, limits: {} },
     options: {
       ...{ memoryMb: 512, logRetention: "1 month", sweepMinutes: 5, env: {} },
-      ...{ concurrencyReserved: {}, apiRate: 50, spendPerDayUsd: 100 },
-      ...{ concurrencyMax: null, alarmEmail: null },
+      ...{ concurrencyReserved: {}, apiRate: 50, spendPerDayUsd: 100, rollout: "at-once" },
+      ...{ concurrencyMax: null, alarmEmail: null, seal: null },
     },
   });
 });
@@ -37,6 +40,7 @@ test("options of the config are those of the plan", async () => {
     ...{ memoryMb: 1_024, logRetention: "1 week", sweepMinutes: 1, concurrencyMax: 5 },
     ...{ concurrencyReserved: { sweep: 1, park: 2, api: 3 }, apiRate: 5, spendPerDayUsd: 7.5 },
     ...{ alarmEmail: "ops@example.org", env: { SERVICES: "https://example.org" }, beatsPerInvocation: 25 },
+    ...{ seal: { kmsKey: KMS_KEY, required: true }, rollout: "by-hand" },
   };
   const config = await loaded({ beatSeconds: 300, keyDays: 60, deploy });
   const { beatsPerInvocation, ...options } = deploy;
@@ -60,6 +64,7 @@ describe("an option is refused with its path", () => {
     ["apiRate", 0],
     ["spendPerDayUsd", 0],
     ["alarmEmail", "ops at example.org"],
+    ["seal.kmsKey", { kmsKey: "alias/cairn" }],
     ["env.AWS_REGION", { AWS_REGION: "eu-west-1" }],
     ["env.CAIRN_TABLE", { CAIRN_TABLE: "another" }],
     ["env.lower", { lower: "x" }],
@@ -122,6 +127,20 @@ test("a deployment is known by the code of its functions, and by nothing else", 
   const names = namesOf("cairn-dev", { partition: "aws", region: "eu-west-1", account: "1" });
   const told = FUNCTIONS.filter((fn) => "CAIRN_DEPLOYMENT" in environmentOf(fn, { names, plan: planOf({}, []) }));
   expect(told).toEqual(["sweep"]);
+});
+
+test("functions that write runs are told the key that they seal with, and may use it; no other one may", () => {
+  const names = namesOf("cairn-dev", { partition: "aws", region: "eu-west-1", account: "1" });
+  const usesKey = (fn: FunctionName, sealKey: string | null): boolean =>
+    statementsOf(fn, names, { secrets: [], sealKey }).some(({ resources }) => resources.includes(KMS_KEY));
+  const sealed = planOf({ deploy: { seal: { kmsKey: KMS_KEY, required: true } } }, []);
+  const told = FUNCTIONS.filter((fn) => environmentOf(fn, { names, plan: sealed })["CAIRN_SEAL_KMS_KEY"] === KMS_KEY);
+  expect(told).toEqual(["beat", "start", "sweep", "api"]);
+  expect(FUNCTIONS.filter((fn) => usesKey(fn, KMS_KEY))).toEqual(told);
+  expect(environmentOf("beat", { names, plan: sealed })["CAIRN_SEAL"]).toBe("required");
+  const without = environmentOf("beat", { names, plan: planOf({}, []) });
+  expect(Object.keys(without).filter((name) => name.startsWith("CAIRN_SEAL"))).toEqual([]);
+  expect(FUNCTIONS.filter((fn) => usesKey(fn, null))).toEqual([]);
 });
 
 test("a function that has no agents has none of what they read, and knows of no secret of theirs", () => {

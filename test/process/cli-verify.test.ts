@@ -2,7 +2,7 @@
 import { join } from "node:path";
 import { DatabaseSync } from "node:sqlite";
 import { expect, it } from "vitest";
-import { PATIENT, type Desk, cairn, desk, input } from "../support/cli.ts";
+import { PATIENT, type Desk, cairn, cairnRunning, desk, input, until, untilSaid } from "../support/cli.ts";
 
 /** Takes the oldest snapshot away that is not before that version, and gives its key. */
 function loseSnapshot({ store }: Desk, version = 0): string {
@@ -39,6 +39,28 @@ it("says whether everything is as it was written, and ends with 1 where it is no
   expect(told.exit).toBe(1);
   const findings = [{ where: "snapshot 0", what: `snapshot ${key} is missing` }];
   expect(JSON.parse(told.out)).toMatchObject({ run, findings });
+});
+
+it("finds everything sealed that processes with a key wrote, and nothing goes on with it without the key", async () => {
+  const key = { CAIRN_SEAL_KEY: "0f".repeat(32) };
+  const at = desk({ CAIRN_BEAT_SECONDS: "10", ...key });
+  const words = ["start", "clerk", "--input", input("note", "mail", "pay"), "--json"];
+  const { run } = JSON.parse((await cairn(at, words)).out) as { run: string };
+  const worker = cairnRunning(at, ["work"]);
+  await until(async () => expect((await cairn(at, ["show", run])).out).toContain("approve"));
+  worker.child.kill("SIGTERM");
+  await worker.ended;
+  expect((await cairn(at, ["verify", run])).out).toMatch(
+    /\nsealed: all of it was written with key [0-9a-f]{12}\nall right: /,
+  );
+  const other = { ...at, env: { ...at.env, CAIRN_SEAL_KEY: undefined } };
+  expect((await cairn(other, ["verify", run])).out).toMatch(
+    /\nsealed, not judged: .* cannot say whether it is forged\n/,
+  );
+  expect((await cairn(other, ["approve", run])).exit).toBe(0);
+  const without = cairnRunning(other, ["work"]);
+  await untilSaid(without, "SealKeyMissing");
+  expect((await cairn(at, ["show", run])).out).not.toContain("completed");
 });
 
 it("waits for a run whose older history is damaged, says so once, and ends as the run did", async () => {

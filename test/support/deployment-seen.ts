@@ -21,7 +21,14 @@ export const saw = <Seen>(seen: Seen): Look<Seen> => ({ kind: "seen", seen });
 
 const ENV = {
   ...{ CAIRN_TABLE: NAMES.table, CAIRN_BUCKET: NAMES.bucket, CAIRN_MACHINE: NAMES.machine },
-  ...{ CAIRN_BEAT_SECONDS: "60", CAIRN_LIMITS: "{}", CAIRN_PARAMETERS: "[]", CAIRN_DEPLOYMENT: "0123456789abcdef" },
+  ...{
+    CAIRN_BEAT_SECONDS: "60",
+    CAIRN_LIMITS: "{}",
+    CAIRN_PARAMETERS: "[]",
+    CAIRN_DEPLOYMENT: "0123456789abcdef",
+    CAIRN_SEAL_KMS_KEY: "",
+    CAIRN_SEAL: "",
+  },
 } as const;
 
 const lambda = (role: FunctionRole, timeoutSeconds: number): Look<FunctionSeen> =>
