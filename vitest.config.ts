@@ -11,8 +11,9 @@ export default defineConfig({
     exclude: [...configDefaults.exclude, "test/localstack/**", "test/deployment/**"],
     pool: "forks",
     allowOnly: false,
-    testTimeout: 120_000,
-    hookTimeout: 120_000,
+    // A test that types a dozen commands takes two minutes where each of them takes ten seconds.
+    testTimeout: 300_000,
+    hookTimeout: 300_000,
     // On two cores: every third test waits for processes or timers. More of them would only wait for each other.
     maxWorkers: 3,
   },

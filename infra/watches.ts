@@ -117,6 +117,11 @@ const WHY: Readonly<Record<keyof typeof ALARMS, (names: Names) => Why>> = {
       "The sweeper could not judge a run, since a store did not answer for it or its judgement failed; it went on to the others, and looks at this one again with the next sweep",
     todo: `${alarms(names, "sweep", "SweepFailed")} names the run and the error`,
   }),
+  ClockDoubted: (names) => ({
+    means:
+      "The sweeper's clock differs from AWS's by seconds or more: what has expired by only one of them stays until both agree",
+    todo: `${alarms(names, "sweep", "ClockDoubted")} says by how much; a function that AWS starts anew has the right time, so deploy again, and ask AWS if it comes back`,
+  }),
   StoresDiffer: (names) => ({
     means: "Table and bucket say that they belong to different stores, so no orphan is deleted: a setting is wrong",
     todo: `${alarms(names, "sweep", "StoresDiffer")} names both; deploy again, and compare CAIRN_TABLE and CAIRN_BUCKET of the functions`,

@@ -21,7 +21,7 @@ export const ENDED_KEYS: readonly Mutant[] = [
   }),
   off(82, "a creation asks for rows alone", {
     file: REMOVAL,
-    from: "tombstone !== null && isKept(tombstone, creation.now)",
+    from: "tombstone !== null && isKept(tombstone, at)",
     to: "tombstone !== null && isKept(tombstone, Infinity)",
   }),
   off(83, "the last tombstone stands", { file: TOMBSTONE, from: "return isNewer ? next : found;", to: "return next;" }),
@@ -59,8 +59,8 @@ export const ENDED_KEYS: readonly Mutant[] = [
   }),
   without("a tombstone stands over a row that is there", PURE, {
     file: REMOVAL,
-    from: "if (found !== null && !isExpired(found, creation.now)) {",
-    to: "if (tombstone === null && found !== null && !isExpired(found, creation.now)) {",
+    from: "if (found !== null && !isExpired(found, at)) {",
+    to: "if (tombstone === null && found !== null && !isExpired(found, at)) {",
   }),
   without("another input is told of the end as well", "test/process/cli-purge.test.ts", {
     file: "src/runner/start.ts",
@@ -69,7 +69,7 @@ export const ENDED_KEYS: readonly Mutant[] = [
   }),
   without("a creation on DynamoDB checks no key", "test/unit/aws-tombstones.test.ts", {
     file: "src/adapters/aws/run-table.ts",
-    from: '{ kind: "check", key: tombstoneKey(run), condition: is.keyIsFree(creation) },',
+    from: '{ kind: "check", key: tombstoneKey(run), condition: is.keyIsFree(madeRoomBy(creation)) },',
     to: "",
   }),
   without("the clean-up removes the tombstone of the embedded store", "test/unit/local-retention.test.ts", {

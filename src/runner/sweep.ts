@@ -43,7 +43,6 @@ export interface SweepOptions {
  */
 export async function sweep(world: World, invocation: Invocation, options: SweepOptions = {}): Promise<TaskResult> {
   let judged: number | null = null;
-  tellDoubt(world);
   const { deployment = null } = options;
   const isNew = deployment !== null && (await world.table.cursorOf(DEPLOYMENT)) !== deployment;
   let [isWhole, isOver] = [false, false];
@@ -75,10 +74,11 @@ export async function sweep(world: World, invocation: Invocation, options: Sweep
   // Only after every run was looked at in one go: what a sweep of the code before has passed over is looked at again.
   if (isNew && isWhole && isOver) await remember(world, invocation, deployment);
   if (judged !== null) noteSwept(world, { runs: judged, ...waits });
+  tellDoubt(world);
   return { kind: "sweep" };
 }
 
-/** Schedule 109: what has expired by this clock alone waits, and an operator should know why. */
+/** Schedule 109: what has expired by this clock alone waits, and an operator should know why. After the answers of the sweep. */
 function tellDoubt(world: World): void {
   const aheadMs = world.clock.now() - world.clock.earliest();
   if (aheadMs === 0) return;

@@ -2,8 +2,11 @@
 import { renameSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
+import { openStore } from "../../src/adapters/local/database.ts";
+import { sqliteRunTable } from "../../src/adapters/local/run-table.ts";
 import {
   type Desk,
+  PATIENT,
   type Running,
   cairn,
   cairnRunning,
@@ -20,7 +23,7 @@ const PRELOAD = new URL("./fixtures/set-clock.ts", import.meta.url).href;
 /** A desk on a machine whose wall clock can be set. */
 function machine(): { readonly at: Desk; readonly setAhead: (ms: number) => void } {
   const clock = { CLOCK_AHEAD_MS_FILE: "" };
-  const bare = desk({ NODE_OPTIONS: `--import=${PRELOAD}` });
+  const bare = desk({ ...PATIENT, NODE_OPTIONS: `--import=${PRELOAD}` });
   clock.CLOCK_AHEAD_MS_FILE = join(bare.dir, "ahead");
   const setAhead = (ms: number): void => {
     // A process that reads it meanwhile sees the one or the other.
@@ -31,7 +34,15 @@ function machine(): { readonly at: Desk; readonly setAhead: (ms: number) => void
   return { at: { ...bare, env: { ...bare.env, ...clock } }, setAhead };
 }
 
-const statusOf = async (at: Desk, run: string): Promise<unknown> => (await documentOf(at, ["show", run]))["status"];
+/** As the row says, whatever time it is; null where it is gone. */
+async function statusOf(at: Desk, run: string): Promise<string | null> {
+  const store = openStore({ dir: at.store, create: false });
+  try {
+    return (await sqliteRunTable(store).read(run, 0))?.status ?? null;
+  } finally {
+    store.close();
+  }
+}
 
 const untilIs = (at: Desk, run: string, status: string): Promise<void> =>
   until(async () => expect(await statusOf(at, run)).toBe(status));

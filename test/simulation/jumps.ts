@@ -46,7 +46,7 @@ export function judgedClock(sim: Jumping, clock: Clock, offsetMs: number): Clock
   return { ...plain, now: () => judge().now, earliest: () => judge().earliest };
 }
 
-/** At each step: somebody may set the clock, or set it right, and the supervisor looks. */
+/** At each step: an operator may set the clock, or set it right, and the supervisor looks. */
 export function jump(sim: Sim): void {
   const { plan, chances, clock, wall, record } = sim;
   if (!plan.jumps) return;
@@ -60,7 +60,7 @@ export function jump(sim: Sim): void {
   if (isSet && clock.now() - wall.setAt > AWAY_MS_MAX) setClock(sim, 0);
 }
 
-/** Before time passes: whoever set the clock comes back to it. */
+/** Before so much time passes that the clock would be believed, an operator sets it right. */
 export function comeBack(sim: Sim, until: number): void {
   if (sim.wall.aheadMs === 0 || until - sim.wall.setAt <= AWAY_MS_MAX) return;
   setClock(sim, 0);

@@ -31,9 +31,10 @@ export interface MachineClocks {
 const MACHINE: MachineClocks = { wall: () => Date.now(), count: () => performance.now() };
 
 /**
- * An operator's clock is days ahead: by it each key is free, and a start does the work of an ended run again. A wall clock that differs
- * from AWS's is not believed. Where it moved since the last answer, it was set or the process was frozen, and the next
- * answer says which: until then the later time is the guess, so that what is written now is not removed too early.
+ * An operator's clock is days ahead: by it each key is free, and a start does the work of an ended run again. So a wall
+ * clock that differs from AWS's is not believed. Where it moved since the last answer, it was set or the process was
+ * frozen, and the next answer says which: until then the later time is the guess, so that what is written now is not
+ * removed too early.
  */
 export function clockBesideAws(clients: readonly DatedClient[], { wall, count }: MachineClocks = MACHINE): Clock {
   let told: Told | null = null;

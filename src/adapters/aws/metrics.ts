@@ -41,6 +41,7 @@ export const ALARMS = {
   FiringUncertain: "firings of which it cannot be known any more whether they started their run",
   StoreUnavailable: "times that a store did not answer an invocation, so that its run waits or its task is tried again",
   SweepFailed: "runs that a sweep could not judge",
+  ClockDoubted: "sweeps by a clock that differs from AWS's: what has expired by only one of them waits",
   StoresDiffer: "looks for orphans that deleted nothing, since table and bucket belong to different stores",
   CleanUpFailed: "clean-ups of removed runs that failed, and are tried again",
   NotRemoved: "clean-ups of a run whose row is still there, which delete nothing",

@@ -1,5 +1,5 @@
 /**
- * The machine's own clocks. Their timers keep the process alive: whoever asks for one waits for it or takes it back.
+ * The machine's own clocks. Their timers keep the process alive: a caller waits for its timer or takes it back.
  *
  * All processes of a store share what is known of the clocks: it is in the store. A worker that begins after a jump would
  * see nothing wrong by itself. Only the supervisor writes it.
@@ -49,7 +49,7 @@ export function storeClock(store: Store, read: () => ClockReading = readClocks):
       const found = reaching(store, () => select.get());
       known = { record: found === undefined ? null : recordIn(String(found["value"])), at: uptimeMs };
     } catch {
-      // What time it is must be known also without the store, and whoever uses the store next is told what is wrong.
+      // What time it is must be known also without the store; the next use of the store says what is wrong with it.
       known = { record: known?.record ?? null, at: uptimeMs };
     }
     return known.record;
