@@ -18,6 +18,7 @@ import { OUTAGES } from "./outages.ts";
 import { PROVIDERS } from "./providers.ts";
 import { RECORDED } from "./recorded.ts";
 import { REDRIVING } from "./redriving.ts";
+import { RESTORING } from "./restoring.ts";
 import { SAGAS } from "./sagas.ts";
 import { SPENDING } from "./spending.ts";
 import { STARVING } from "./starving.ts";
@@ -46,4 +47,5 @@ export const MUTANTS: readonly Mutant[] = [
   ...FURTHER,
   ...ENDED_KEYS,
   ...DECIDING,
+  ...RESTORING,
 ];

@@ -5,6 +5,7 @@ import { BEAT, type Into, wholeNumber } from "./arguments.ts";
 import { auditAgent } from "./audit.ts";
 import { type ChaosFlags, chaos } from "./chaos.ts";
 import { doctor } from "./doctor.ts";
+import { fenceStore } from "./restored.ts";
 
 export function addChecking(program: Command, { shell, ends }: Into): void {
   program.commandsGroup("Checking:");
@@ -25,6 +26,10 @@ export function addChecking(program: Command, { shell, ends }: Into): void {
     .action((_, command: Command) =>
       ends(doctor(shell, { flags: command.optsWithGlobals(), version: program.version() ?? "" })),
     );
+  program
+    .command("restored")
+    .description("after a store was restored from a backup: fence and pause every run that has not ended")
+    .action((_, command: Command) => ends(fenceStore(shell, command.optsWithGlobals())));
   addChaos(program, { shell, ends });
 }
 
