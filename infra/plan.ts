@@ -26,9 +26,12 @@ export interface Plan {
 }
 
 /** Those of `cairn.config.ts`, with defaults for what it does not say; null is *not at all*. */
-export interface Options extends Required<Omit<DeployOptions, "beatsPerInvocation" | "concurrencyMax" | "alarmEmail">> {
+export interface Options extends Required<Omit<DeployOptions, "beatsPerInvocation" | keyof Optional>>, Optional {}
+
+interface Optional {
   readonly concurrencyMax: number | null;
   readonly alarmEmail: string | null;
+  readonly tableName: string | null;
 }
 
 /** How long Lambda lets each function live; a beat is as long as its agents need. */
@@ -69,6 +72,7 @@ export function planOf(
       ...{ memoryMb, logRetention, sweepMinutes, env, concurrencyReserved, apiRate, spendPerDayUsd },
       concurrencyMax: deploy.concurrencyMax ?? null,
       alarmEmail: deploy.alarmEmail ?? null,
+      tableName: deploy.tableName ?? null,
     },
   };
 }
