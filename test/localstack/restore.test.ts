@@ -63,7 +63,7 @@ test("a run whose row is older than its objects is refused until it is fenced; t
   expect((await world.table.read(run, Date.now()))?.epoch).toBe(fenced?.epoch);
 
   await request(world, { run, want: "resume" });
-  const { born, chain = 0, epoch = 0 } = fenced ?? payload;
+  const { born, chain, epoch } = fenced ?? payload;
   expect(await driven(runner(), { run, born, chain, epoch })).toBe("done");
   expect(await world.table.read(run, Date.now())).toMatchObject({ status: "completed" });
   expect(await verify(world, { run })).toMatchObject({ findings: [], readable: true });
