@@ -2,6 +2,7 @@
  * What a function is told by its environment, which is read here and nowhere else. Each setting is a function of its own,
  * so that what a bundle does not call is not in it: a deployment gives each function what it reads, and no more.
  */
+import { deploymentOf } from "../src/adapters/aws/keys.ts";
 import { lambdaTelemetry } from "../src/adapters/aws/telemetry.ts";
 import { type Limits, limitsFor } from "../src/protocol/limits.ts";
 import type { Telemetry } from "../src/ports/world.ts";
@@ -34,8 +35,8 @@ export const machineArn = (): string => named("CAIRN_MACHINE");
 /** Changes with each deployment of other code. */
 export const deployment = (): string => named("CAIRN_DEPLOYMENT");
 
-/** A deployment is known by its table. */
-export const telemetryOf = (service: string): Telemetry => lambdaTelemetry({ deployment: tableName(), service });
+export const telemetryOf = (service: string): Telemetry =>
+  lambdaTelemetry({ deployment: deploymentOf(machineArn()), service });
 
 export function named(name: string): string {
   const value = process.env[name];

@@ -19,7 +19,7 @@ export const READ: Readonly<Record<FunctionName, readonly Variable[]>> = {
   park: ["CAIRN_TABLE", "CAIRN_MACHINE"],
   start: OUTSIDE,
   sweep: [...WORLD, "CAIRN_DEPLOYMENT"],
-  cleanup: ["CAIRN_TABLE", "CAIRN_BUCKET"],
+  cleanup: ["CAIRN_TABLE", "CAIRN_BUCKET", "CAIRN_MACHINE"],
   api: OUTSIDE,
 };
 
@@ -32,7 +32,7 @@ export function environmentOf(
 ): Readonly<Record<string, string>> {
   const { seal } = plan.options;
   const values: Readonly<Record<Variable, string>> = {
-    CAIRN_TABLE: names.prefix,
+    CAIRN_TABLE: names.table,
     CAIRN_BUCKET: names.bucket,
     CAIRN_MACHINE: names.machineArn,
     CAIRN_BEAT_SECONDS: String(plan.beatSeconds),

@@ -20,9 +20,11 @@ export interface Place {
 }
 
 export interface Names {
-  /** Of the table and the machine, and what every other name begins with. */
+  /** Of the machine and, unless it was restored, of the table; and what every other name begins with. */
   readonly prefix: string;
   readonly bucket: string;
+  /** The prefix, or that of a table that was restored from a backup. */
+  readonly table: string;
   /** Of table and bucket together: the same for both, and for no other deployment. */
   readonly store: string;
   readonly tableArn: string;
@@ -72,7 +74,8 @@ export function prefixOf(app: string, stage: string): string {
   return prefix;
 }
 
-export function namesOf(prefix: string, { partition, region, account }: Place): Names {
+export function namesOf(prefix: string, { partition, region, account }: Place, restored: string | null = null): Names {
+  const table = restored ?? prefix;
   // The machine calls Lambda by an ARN that is written so in this partition alone.
   if (partition !== "aws") throw new Error(`cairn is not deployed to the partition ${partition} yet`);
   const arn = (service: string, resource: string): string =>
@@ -85,12 +88,12 @@ export function namesOf(prefix: string, { partition, region, account }: Place): 
   const lettersName = (of: LettersOf): string => `${prefix}-${of}-letters`;
   const logGroup = (fn: string): string => `/aws/lambda/${functionName(fn)}`;
   return {
-    ...{ prefix, bucket, region, account, functionName, logGroup },
+    ...{ prefix, bucket, table, region, account, functionName, logGroup },
     // No stage has a dot: `dev-agents` has another group, and the alarm `unreadable` of `dev-history` another name.
     agentsGroup: `${prefix}.agents`,
     alarmsTopicArn: arn("sns", `${prefix}-alarms`),
     store: `${account}/${region}/${prefix}`,
-    tableArn: arn("dynamodb", `table/${prefix}`),
+    tableArn: arn("dynamodb", `table/${table}`),
     bucketArn: `arn:${partition}:s3:::${bucket}`,
     machineArn: arn("states", `stateMachine:${prefix}`),
     alarmName,

@@ -26,11 +26,12 @@ export interface Plan {
 }
 
 /** Those of `cairn.config.ts`, with defaults for what it does not say; null is *not at all*. */
-export interface Options extends Required<
-  Omit<DeployOptions, "beatsPerInvocation" | "concurrencyMax" | "alarmEmail" | "seal">
-> {
+export interface Options extends Required<Omit<DeployOptions, "beatsPerInvocation" | keyof Optional>>, Optional {}
+
+interface Optional {
   readonly concurrencyMax: number | null;
   readonly alarmEmail: string | null;
+  readonly tableName: string | null;
   readonly seal: NonNullable<DeployOptions["seal"]> | null;
 }
 
@@ -73,6 +74,7 @@ export function planOf(
       concurrencyMax: deploy.concurrencyMax ?? null,
       alarmEmail: deploy.alarmEmail ?? null,
       seal: deploy.seal ?? null,
+      tableName: deploy.tableName ?? null,
     },
   };
 }

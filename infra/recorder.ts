@@ -43,7 +43,8 @@ async function main(): Promise<void> {
   const ignored = new Map<string, readonly string[]>();
   await runtime.setMocks(
     {
-      newResource: ({ type, name, inputs, id = "" }) => {
+      newResource: ({ type, name, inputs: given, id = "" }) => {
+        const inputs = id === "" ? given : { ...given, name: id };
         const state = { ...inputs, ...computedOf({ type, name, inputs }, place) };
         // What exists already is looked up, and not made.
         if (id === "" && !/^(sst|pulumi):/.test(type)) resources.push({ type, name, inputs });

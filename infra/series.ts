@@ -15,7 +15,7 @@ export interface Series {
 
 export type Stat = "Sum" | "Maximum" | "p50" | "p99";
 
-type Named = Pick<Names, "prefix" | "machineArn" | "functionName" | "lettersName">;
+type Named = Pick<Names, "prefix" | "table" | "machineArn" | "functionName" | "lettersName">;
 
 export const ofCairn = ({ prefix }: Named, metric: MetricName, stat: "Sum" | "Maximum" = "Sum"): Series => ({
   ...{ namespace: NAMESPACE, metric, stat },
@@ -35,14 +35,14 @@ export const ofFunction = (
 });
 
 export const ofTable = (
-  { prefix }: Named,
+  { table }: Named,
   metric: "ReadThrottleEvents" | "WriteThrottleEvents" | "ConsumedReadCapacityUnits" | "ConsumedWriteCapacityUnits",
-): Series => ({ ...{ namespace: "AWS/DynamoDB", metric, stat: "Sum" }, dimensions: { TableName: prefix } });
+): Series => ({ ...{ namespace: "AWS/DynamoDB", metric, stat: "Sum" }, dimensions: { TableName: table } });
 
 /** An index that is not written fast enough holds up the writes of its table, which count in its own metric alone. */
-export const ofIndex = ({ prefix }: Named, index: IndexName, metric: "WriteThrottleEvents"): Series => ({
+export const ofIndex = ({ table }: Named, index: IndexName, metric: "WriteThrottleEvents"): Series => ({
   ...{ namespace: "AWS/DynamoDB", metric, stat: "Sum" },
-  dimensions: { TableName: prefix, GlobalSecondaryIndexName: index },
+  dimensions: { TableName: table, GlobalSecondaryIndexName: index },
 });
 
 export type IndexName = (typeof TABLE.indexes)[number]["name"];

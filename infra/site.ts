@@ -18,6 +18,10 @@ export async function siteOf(plan: Plan): Promise<Site> {
     aws.getRegion(),
     aws.getCallerIdentity(),
   ]);
-  const names = namesOf(prefixOf($app.name, $app.stage), { partition, region, account: accountId });
+  const names = namesOf(
+    prefixOf($app.name, $app.stage),
+    { partition, region, account: accountId },
+    plan.options.tableName,
+  );
   return { names, plan, isProduction: $app.stage === PRODUCTION };
 }

@@ -13,7 +13,17 @@ export interface Storage {
   readonly bucket: sst.aws.Bucket;
 }
 
-export function createStorage({ names, isProduction }: Site): Storage {
+export function createStorage(site: Site): Storage {
+  const { names, plan } = site;
+  const bucket = createBucket(names.bucket);
+  // Both carry the name of their store: with a table of another one, every object would look like an orphan.
+  new aws.s3.BucketObjectv2("StoreOfBucket", { bucket: bucket.name, key: STORE.key, content: names.store });
+  // A restored table is there already, with the name of its store in it.
+  const { tableName } = plan.options;
+  return { bucket, table: tableName === null ? createTable(site) : sst.aws.Dynamo.get("Runs", tableName) };
+}
+
+function createTable({ names, isProduction }: Site): sst.aws.Dynamo {
   const { keys, indexes, timeToLive } = TABLE;
   const fields = Object.fromEntries([
     ...[keys.partition, keys.sort].map((name) => [name, "string"] as const),
@@ -40,8 +50,6 @@ export function createStorage({ names, isProduction }: Site): Storage {
     // Encrypted with a key of AWS, as every table is; one of the account would be billed for each request.
     transform: { table: { name: names.prefix } },
   });
-  const bucket = createBucket(names.bucket);
-  // Both carry the name of their store: with a table of another one, every object would look like an orphan.
   new aws.dynamodb.TableItem("StoreOfTable", {
     tableName: table.name,
     hashKey: keys.partition,
@@ -52,8 +60,7 @@ export function createStorage({ names, isProduction }: Site): Storage {
       [ATTRIBUTES.store]: { S: names.store },
     }),
   });
-  new aws.s3.BucketObjectv2("StoreOfBucket", { bucket: bucket.name, key: STORE.key, content: names.store });
-  return { table, bucket };
+  return table;
 }
 
 function createBucket(name: string): sst.aws.Bucket {

@@ -22,6 +22,7 @@ import { OUTAGES } from "./outages.ts";
 import { PROVIDERS } from "./providers.ts";
 import { RECORDED } from "./recorded.ts";
 import { REDRIVING } from "./redriving.ts";
+import { RESTORING } from "./restoring.ts";
 import { SAGAS } from "./sagas.ts";
 import { SEALING } from "./sealing.ts";
 import { SPENDING } from "./spending.ts";
@@ -56,4 +57,5 @@ export const MUTANTS: readonly Mutant[] = [
   ...CLOCKS,
   ...FLIPPING,
   ...SEALING,
+  ...RESTORING,
 ];

@@ -50,6 +50,11 @@ export interface DeployOptions {
   readonly apiRate?: number;
   /** What models may be paid a day before an alarm tells of it, 100 dollars unless told. It stops nothing. */
   readonly spendPerDayUsd?: number;
+  /**
+   * A table that is there already: one that was restored from a backup, since AWS restores a table under another name. It
+   * is used as it is, and neither made nor removed by a deployment.
+   */
+  readonly tableName?: string;
   /** Who is told of alarms; without it they are only shown. */
   readonly alarmEmail?: string;
   /** What the agents find in their environment; never a secret. */
@@ -115,6 +120,10 @@ const schema: z.ZodType<Config> = z.strictObject({
         .exactOptional(),
       apiRate: z.int().min(1).max(10_000).exactOptional(),
       spendPerDayUsd: z.number().positive().max(1e6).exactOptional(),
+      tableName: z
+        .string()
+        .regex(/^[\w.-]{3,255}$/)
+        .exactOptional(),
       alarmEmail: z.email().exactOptional(),
       // Lambda keeps these names for itself, and cairn its own.
       env: z

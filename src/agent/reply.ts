@@ -6,6 +6,7 @@ import type { LanguageModelV4Content, LanguageModelV4GenerateResult } from "@ai-
 import { type Parsed, asJson, sentenceOf } from "../codec/value.ts";
 import { isName } from "../core/ids.ts";
 import type { Json } from "../core/json.ts";
+import { alteredNumbers } from "../codec/json-numbers.ts";
 import { SIZES } from "../codec/limits.ts";
 import type { ModelFailed, ModelReply, RepliedPart } from "./model.ts";
 
@@ -53,9 +54,15 @@ function callOf(part: Extract<LanguageModelV4Content, { type: "tool-call" }>): R
 const playable = (tool: string): string =>
   tool.slice(0, SIZES.toolCharactersMax).replace(/[^a-zA-Z0-9_-]/g, "_") || "unnamed";
 
-/** The arguments that a model sent as text. No text at all is how some providers call a tool without arguments. */
+/**
+ * The arguments that a model sent as text. No text at all is how some providers call a tool without arguments. A number that
+ * would be read as another one is refused: the call would be of another order than the model meant.
+ */
 export function parseArguments(raw: string): Parsed {
   if (raw.trim() === "") return { ok: true, json: {} };
+  const [altered] = alteredNumbers(raw, 1);
+  if (altered !== undefined)
+    return { ok: false, why: `at ${JSON.stringify(altered.path.join("."))}: ${altered.message}` };
   try {
     return asJson(JSON.parse(raw));
   } catch (error) {

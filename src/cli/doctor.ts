@@ -105,8 +105,9 @@ async function lookAtSecret(settings: Settings, agent: string, name: string): Pr
 /** What speaks to AWS is loaded here, and by nobody who does not need it. */
 async function secretOf({ aws, env, cwd }: Settings, name: string): Promise<SecretLook> {
   if (aws === null) return lookFor(name, { env, file: join(cwd, ".env") });
+  const { deploymentOf } = await import("../adapters/aws/keys.ts");
   const { parameterSecrets } = await import("../adapters/aws/secrets.ts");
-  return parameterSecrets({ deployment: aws.table, names: [name] }).get(name);
+  return parameterSecrets({ deployment: deploymentOf(aws.machine), names: [name] }).get(name);
 }
 
 function examineLocal({ terminal }: Shell, settings: Settings): Part {

@@ -79,8 +79,9 @@ const secretsIn = (store: Store, { env, cwd }: Settings): Secrets =>
 /** What speaks to AWS is loaded here, and by nobody who does not need it. */
 async function openAws(settings: Settings, names: AwsNames): Promise<Opened> {
   const { awsWorld } = await import("../adapters/aws/world.ts");
+  const { deploymentOf } = await import("../adapters/aws/keys.ts");
   const { parameterSecrets } = await import("../adapters/aws/secrets.ts");
-  const secrets = parameterSecrets({ deployment: names.table, names: null });
+  const secrets = parameterSecrets({ deployment: deploymentOf(names.machine), names: null });
   return {
     settings,
     store: null,

@@ -5,6 +5,7 @@ import { BEAT, type Into, wholeNumber } from "./arguments.ts";
 import { auditAgent } from "./audit.ts";
 import { type ChaosFlags, chaos } from "./chaos.ts";
 import { doctor } from "./doctor.ts";
+import { fenceStore } from "./restored.ts";
 import { type RolloutFlags, rollout } from "./rollout.ts";
 
 export function addChecking(program: Command, { shell, ends }: Into): void {
@@ -36,6 +37,10 @@ export function addChecking(program: Command, { shell, ends }: Into): void {
     .action((target: string | undefined, _, command: Command) =>
       ends(rollout(shell, { version: target ?? null, flags: command.optsWithGlobals<RolloutFlags>() })),
     );
+  program
+    .command("restored")
+    .description("after a store was restored from a backup: fence and pause every run that has not ended")
+    .action((_, command: Command) => ends(fenceStore(shell, command.optsWithGlobals())));
   addChaos(program, { shell, ends });
 }
 

@@ -67,6 +67,19 @@ export const parkCases: readonly Case<RunTableWorld>[] = [
 
 export const handOverCases: readonly Case<RunTableWorld>[] = [
   {
+    name: "handOver raises the epoch as far as it is told (schedule 115)",
+    run: async (world) => {
+      const mine = subject(world);
+      const released = await mine.released();
+      const { table } = world;
+      const row = await rowOf(() => table.handOver(mine.handOver({ epochs: 1_000_000 })), "handed");
+      mustEqual([row.epoch, row.chain, row.owner], [released.epoch + 1_000_000, 2, null], "the fenced row");
+      await mustBe(() => table.commit(mine.commit(released)), "fenced");
+      const claim = mine.claim({ chain: 2, epoch: row.epoch });
+      mustEqual((await rowOf(() => table.claim(claim), "granted")).epoch, row.epoch + 1, "the epoch of the next claim");
+    },
+  },
+  {
     name: "handOver begins the next chain with a fresh epoch and no owner, and shuts the old one out (schedule 24)",
     run: async (world) => {
       const mine = subject(world);

@@ -11,6 +11,8 @@ export interface HandOver extends Of {
   readonly chain: number;
   /** The attempt of that execution whose process is known to have died; null or absent without such evidence. */
   readonly dead?: Entry | null;
+  /** How far the epoch is raised, 1 unless told: further where epochs may have been used that the row knows nothing of. */
+  readonly epochs?: number;
 }
 
 export type HandOverOutcome =
@@ -29,7 +31,7 @@ export function handedOver(row: Row, handOver: HandOver): HandOverOutcome {
     row: {
       ...row,
       chain: row.chain + 1,
-      epoch: row.epoch + 1,
+      epoch: row.epoch + (handOver.epochs ?? 1),
       owner: null,
       leaseUntil: null,
       park: null,

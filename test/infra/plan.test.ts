@@ -30,7 +30,7 @@ test("without options a deployment is the smallest one", () => {
     options: {
       ...{ memoryMb: 512, logRetention: "1 month", sweepMinutes: 5, env: {} },
       ...{ concurrencyReserved: {}, apiRate: 50, spendPerDayUsd: 100, rollout: "at-once" },
-      ...{ concurrencyMax: null, alarmEmail: null, seal: null },
+      ...{ concurrencyMax: null, alarmEmail: null, seal: null, tableName: null },
     },
   });
 });
@@ -38,7 +38,12 @@ test("without options a deployment is the smallest one", () => {
 test("options of the config are those of the plan", async () => {
   const deploy: DeployOptions = {
     ...{ memoryMb: 1_024, logRetention: "1 week", sweepMinutes: 1, concurrencyMax: 5 },
-    ...{ concurrencyReserved: { sweep: 1, park: 2, api: 3 }, apiRate: 5, spendPerDayUsd: 7.5 },
+    ...{
+      concurrencyReserved: { sweep: 1, park: 2, api: 3 },
+      apiRate: 5,
+      spendPerDayUsd: 7.5,
+      tableName: "cairn-dev.restored",
+    },
     ...{ alarmEmail: "ops@example.org", env: { SERVICES: "https://example.org" }, beatsPerInvocation: 25 },
     ...{ seal: { kmsKey: KMS_KEY, required: true }, rollout: "by-hand" },
   };
@@ -62,6 +67,7 @@ describe("an option is refused with its path", () => {
     ["concurrencyMax", 0],
     ["concurrencyReserved.api", { api: 0 }],
     ["apiRate", 0],
+    ["tableName", "a table"],
     ["spendPerDayUsd", 0],
     ["alarmEmail", "ops at example.org"],
     ["seal.kmsKey", { kmsKey: "alias/cairn" }],

@@ -22,7 +22,7 @@ async function fire([Name, GroupName]: readonly [string, string], at: Date): Pro
   return JSON.parse(said);
 }
 
-const clerk = ["clerk", `${lane.stack.table}-agents`] as const;
+const clerk = ["clerk", `${lane.stack.table}.agents`] as const;
 
 test("a firing that is delivered twice is one run, with the input of its agent", async () => {
   const at = new Date();

@@ -1,6 +1,7 @@
 /** Numbers of a JSON text that would be read as other numbers are found, with their paths, and no others are. */
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
+import { parseArguments } from "../../src/agent/reply.ts";
 import { alteredNumbers } from "../../src/codec/json-numbers.ts";
 
 const pathsIn = (text: string) => alteredNumbers(text, 9).map(({ path }) => path.join("/"));
@@ -44,4 +45,12 @@ describe("a number that would be altered", () => {
       { numRuns: 300 },
     );
   });
+});
+
+test("arguments of a model that hold such a number are refused with its path", () => {
+  expect(parseArguments(`{"order":{"id":${ROUNDED}}}`)).toEqual({
+    ok: false,
+    why: expect.stringContaining('at "order.id": 9007199254740993 cannot be kept as a number'),
+  });
+  expect(parseArguments('{"order":{"id":"9007199254740993"}}').ok).toBe(true);
 });

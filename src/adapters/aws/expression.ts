@@ -39,6 +39,11 @@ export const plusOne = (attribute: Attribute): Change => ({
   ...fragment(`#${attribute} = #${attribute} + :one`, { ":one": number(1) }),
 });
 
+export const raise = (attribute: Attribute, by: number): Change => ({
+  kind: "set",
+  ...fragment(`#${attribute} = #${attribute} + :${attribute}By`, { [`:${attribute}By`]: number(by) }),
+});
+
 /** Adds another attribute to one; what is absent counts as 0. */
 export const plus = (attribute: Attribute, other: Attribute): Change => ({
   kind: "set",

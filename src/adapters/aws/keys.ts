@@ -67,6 +67,9 @@ export const longExecution = (of: Incarnation, stored: string): string => length
 export const shortKey = (of: Incarnation, key: string): string => shortened(objects(of), key, "/");
 export const longKey = (of: Incarnation, stored: string): string => lengthened(objects(of), stored);
 
+/** A deployment is known by the name of its machine: a table that was restored has another name than the deployment. */
+export const deploymentOf = (machine: string): string => machine.split(":").at(-1) ?? "";
+
 /** Below it lie the secrets of a deployment in the Parameter Store. */
 export const parameterPath = (deployment: string): string => `/cairn/${deployment}`;
 

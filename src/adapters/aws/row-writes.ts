@@ -14,7 +14,19 @@ import type { HandOver } from "../../protocol/row-hand-over.ts";
 import type { Entry } from "../../protocol/entry.ts";
 import type { Attribute } from "./attributes.ts";
 import * as is from "./fragments.ts";
-import { type Change, type Fragment, all, copy, either, flag, number, plus, plusOne, remove } from "./expression.ts";
+import {
+  type Change,
+  type Fragment,
+  all,
+  copy,
+  either,
+  flag,
+  number,
+  plus,
+  plusOne,
+  raise,
+  remove,
+} from "./expression.ts";
 import { set, setOrRemove, text } from "./expression.ts";
 import { redriveValue, spentValue } from "./item.ts";
 import { aliveShard, shortExecution, shortKey, sinceOf, tenantOf, tenantStatus } from "./keys.ts";
@@ -170,7 +182,7 @@ export function handOverWrite(handOver: HandOver, assumed: Row | null): Write {
       ...(isHeld ? [is.leaseLapsed(handOver)] : []),
     ),
     changes: [
-      ...[plusOne("chain"), plusOne("epoch"), set("chainClaims", number(0))],
+      ...[plusOne("chain"), raise("epoch", handOver.epochs ?? 1), set("chainClaims", number(0))],
       ...remove(...LEASE, ...PARK),
       ...overOwner(assumed, handOver.dead ?? null),
     ],

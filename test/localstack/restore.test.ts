@@ -1,0 +1,76 @@
+/** A backup that is put back: rows are older than their objects, as after a restore of the table. */
+import { GetItemCommand, PutItemCommand } from "@aws-sdk/client-dynamodb";
+import { afterAll, beforeAll, expect, test } from "vitest";
+import { ROW_ITEM } from "../../src/adapters/aws/keys.ts";
+import { keyOf } from "../../src/adapters/aws/item.ts";
+import { awsWorld } from "../../src/adapters/aws/world.ts";
+import { limitsFor } from "../../src/protocol/limits.ts";
+import type { TelemetryRecord } from "../../src/ports/world.ts";
+import { purge } from "../../src/runner/purge.ts";
+import { fenceRestored } from "../../src/runner/restored.ts";
+import { request } from "../../src/runner/steer.ts";
+import { verify } from "../../src/runner/verify.ts";
+import { attempt, runnerOf } from "../support/drive.ts";
+import { type Deployment, deploy, undeploy } from "./deployment.ts";
+import { caller, driven, started } from "./scene.ts";
+
+let deployment: Deployment;
+beforeAll(async () => {
+  deployment = await deploy();
+});
+afterAll(() => undeploy(deployment));
+
+test("a run whose row is older than its objects is refused until it is fenced; then it goes on, and can be purged", async () => {
+  const records: TelemetryRecord[] = [];
+  const world = awsWorld({
+    ...{ ...deployment, limits: limitsFor(60_000) },
+    telemetry: { record: (record) => void records.push(record) },
+  });
+  const keys: string[] = [];
+  const agent = caller(3, (key) => keys.push(key));
+  const runner = () => runnerOf(world, agent);
+  const { client, where } = { client: deployment.clients.table.repeating, where: { TableName: deployment.table } };
+  const payload = await started(world, { agent, tenant: "restored", key: "old" });
+  const { run } = payload;
+  const first = await attempt(runner(), payload);
+  if (first.kind !== "beat") throw new Error(first.kind);
+  const Key = keyOf(run, ROW_ITEM);
+  const { Item: backup } = await client.send(new GetItemCommand({ ...where, Key, ConsistentRead: true }));
+  const held = await world.table.read(run, Date.now());
+  expect(await driven(runner(), first.reply)).toBe("done");
+  const done = new Set(keys);
+
+  await client.send(new PutItemCommand({ ...where, Item: backup }));
+  expect(await world.table.read(run, Date.now())).toEqual(held);
+  expect(await verify(world, { run })).toMatchObject({ findings: [], readable: true });
+
+  // Without a fence its next epoch is one that was used: it meets the snapshot of that time, and commits nothing over it.
+  const refused = await attempt(runner(), first.reply);
+  expect(refused).toMatchObject({ kind: "beat", reply: { route: "superseded" } });
+  expect(records).toContainEqual(expect.objectContaining({ level: "alarm", what: "Unreadable", run }));
+
+  await client.send(new PutItemCommand({ ...where, Item: backup }));
+  expect(await fenceRestored(world)).toEqual({ runs: [run], held: [], damaged: [] });
+  const fenced = await world.table.read(run, Date.now());
+  expect(fenced).toMatchObject({
+    pause: true,
+    owner: null,
+    version: held?.version,
+    epoch: (held?.epoch ?? 0) + 1_000_000,
+  });
+  // The execution of that time is told to make room for the next one, and claims nothing.
+  expect(await attempt(runner(), first.reply)).toMatchObject({ reply: { route: "renew" } });
+  expect((await world.table.read(run, Date.now()))?.epoch).toBe(fenced?.epoch);
+
+  await request(world, { run, want: "resume" });
+  const { born, chain, epoch } = fenced ?? payload;
+  expect(await driven(runner(), { run, born, chain, epoch })).toBe("done");
+  expect(await world.table.read(run, Date.now())).toMatchObject({ status: "completed" });
+  expect(await verify(world, { run })).toMatchObject({ findings: [], readable: true });
+  expect(new Set(keys)).toEqual(done);
+
+  expect(await purge(world, run, { keepArchive: true })).toMatchObject({ kind: "purged" });
+  // Also what the run left before the restore: all of it lies below the prefix of one incarnation.
+  const left = await world.objects.next(`runs/restored/${run}/`);
+  expect(left?.key.startsWith(`runs/restored/${run}/`) ?? false).toBe(false);
+});
