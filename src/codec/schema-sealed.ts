@@ -1,6 +1,6 @@
 /** What names sealed events: the schema at the trust boundary, as in `schema.ts`. */
 import * as z from "zod";
-import { sha } from "./schema.ts";
+import { sha } from "./schema-message.ts";
 
 const count = z.int().nonnegative();
 

@@ -3,18 +3,8 @@
  * typed by the core's own type, so the two cannot drift apart.
  */
 import * as z from "zod";
-import type {
-  Answer,
-  CommitRecord,
-  Decision,
-  Event,
-  EventKind,
-  EventOf,
-  MessageBody,
-  ReplyPart,
-} from "../core/event.ts";
-import type { Json } from "../core/json.ts";
-import type { Message, Part, Value } from "../core/message.ts";
+import type { Answer, CommitRecord, Decision, Event, EventKind, EventOf, MessageBody } from "../core/event.ts";
+import type { Message } from "../core/message.ts";
 import { PHASE_NAMES, type Phase } from "../core/phases.ts";
 import { ARCHIVE_TIERS, type Retention } from "../core/retention.ts";
 import type { SnapshotPointer } from "../protocol/row.ts";
@@ -25,53 +15,15 @@ import { action, crackSignalled, failure, fallback, outage } from "./schema-reco
 import { failedFrom, redriven, runRedriven } from "./schema-redrive.ts";
 import { compensate, ending, saga, undo } from "./schema-saga.ts";
 import { upgrades } from "./schema-upgrades.ts";
+import { message, replyPart, sha, value } from "./schema-message.ts";
 import { compacted, crowded, window } from "./schema-window.ts";
 
-/** It came out of `JSON.parse`, so anything that is there is JSON. */
-const json = z.custom<Json>((value) => value !== undefined);
 const at = z.int().nonnegative();
 const count = z.int().nonnegative();
 const name = z.string().min(1);
-export const sha = z.string().regex(/^[0-9a-f]{64}$/);
 export const effect = z.enum(["none", "keyed", "probed", "unsafe"]);
 const onUnknown = z.enum(["ask", "tell", "fail", "compensate"]);
 export const phase = z.custom<Phase>((value) => PHASE_NAMES.includes(value as Phase));
-
-export const value: z.ZodType<Value> = z.discriminatedUnion("kind", [
-  z.looseObject({ kind: z.literal("inline"), json }),
-  z.looseObject({ kind: z.literal("blob"), sha256: sha, bytes: count, head: z.string(), tail: z.string() }),
-]);
-
-const textPart = z.looseObject({ kind: z.literal("text"), text: z.string() });
-const reasoningPart = z.looseObject({ kind: z.literal("reasoning"), text: z.string(), provider: json });
-const callPart = z.looseObject({ kind: z.literal("call"), tool: z.string(), args: value, provider: json });
-
-const part: z.ZodType<Part> = z.discriminatedUnion("kind", [
-  textPart,
-  reasoningPart,
-  callPart.extend({ call: name }),
-  z.looseObject({
-    kind: z.literal("result"),
-    call: name,
-    tool: z.string(),
-    outcome: z.enum(["succeeded", "failed", "unknown"]),
-    value,
-    edited: value.nullable(),
-    under: z.looseObject({ key: name, argsDigest: sha }).exactOptional(),
-  }),
-]);
-
-const replyPart: z.ZodType<ReplyPart> = z.discriminatedUnion("kind", [textPart, reasoningPart, callPart]);
-
-export const message: z.ZodType<Message> = z.looseObject({
-  id: name,
-  at,
-  source: name,
-  role: z.enum(["user", "assistant", "tool"]),
-  parts: z.array(part),
-  tokens: count,
-  crowded,
-});
 
 const answer: z.ZodType<Answer> = z.looseObject({
   as: z.enum(["succeeded", "failed", "retry", "compensate"]),

@@ -90,14 +90,6 @@ export interface Row extends Incarnation {
   readonly redrive?: RedriveNote;
 }
 
-/** What a row has that was made before these were counted. */
-export const UNCOUNTED: Pick<Row, "deaths" | "asks" | "will" | "storeOutage"> = {
-  deaths: 0,
-  asks: 0,
-  will: 0,
-  storeOutage: null,
-};
-
 export interface StoreOutage {
   /** Such as `the objects`. */
   readonly store: string;

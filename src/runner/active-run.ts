@@ -24,6 +24,7 @@ import { type ObjectCaches, type Storing, storeSnapshot } from "./checkpoint.ts"
 import { clearTaken, takenIn } from "./clear-taken.ts";
 import { type CommitOptions, commitRequest, isCost } from "./commit-request.ts";
 import { noteCommit, noteEvent } from "./facts.ts";
+import { Fenced } from "./fenced.ts";
 import type { CommitCache } from "./history.ts";
 import { type Loaded, type SegmentCache, jsonOf } from "./load.ts";
 import { keepValue } from "./put.ts";
@@ -31,11 +32,6 @@ import { redactionIn } from "./secrets.ts";
 import { type UndebitedTime, debitTime, undebitedTime } from "./time-at-work.ts";
 import { assertMaySeal, signIn } from "./vouch.ts";
 import { type UnaccountedCalls, debitOthers, recordLostCalls, unaccountedIn } from "./unaccounted-model-calls.ts";
-
-/** Another epoch has the run: nothing more is written and nothing more is started. */
-export class Fenced extends Error {
-  override readonly name = "Fenced";
-}
 
 /** What was decided and not yet committed. */
 interface Mark {

@@ -12,7 +12,8 @@ import { checkedCommit } from "../codec/checksum.ts";
 import { startsOnce } from "../core/ledger.ts";
 import type { Commit, CommitOutcome, StoreOutage, Row } from "../protocol/row.ts";
 import { type StoreUnreachable, type World } from "../ports/world.ts";
-import { type ActiveRun, Fenced } from "./active-run.ts";
+import type { ActiveRun } from "./active-run.ts";
+import { Fenced } from "./fenced.ts";
 import { alarm } from "./alarm.ts";
 import { certainly, unitFrom } from "./certain.ts";
 

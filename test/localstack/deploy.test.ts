@@ -130,7 +130,7 @@ describe("a rollout", () => {
     const took = await Promise.all(rows.map(async (each) => (await versionsOf(lane, nameOf(each, 1)))[1]));
     expect(new Set(took)).toEqual(new Set([older, before.version]));
     expect(await moveRollout(reading, await readRollout(reading, machine), before)).toBe("moved");
-    const AlarmName = `${table}-takeovers`;
+    const AlarmName = `${table}.takeovers`;
     for (const StateValue of ["ALARM", "OK"] as const) {
       await reading.alarms.send(new SetAlarmStateCommand({ AlarmName, StateValue, StateReason: "a test" }));
       expect((await alarmsNow(reading, machine)).includes(AlarmName)).toBe(StateValue === "ALARM");

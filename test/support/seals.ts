@@ -4,6 +4,7 @@ import { sealKeyIn } from "../../src/codec/voucher.ts";
 import type { SealKeys } from "../../src/ports/seal-keys.ts";
 import type { Row, SnapshotPointer } from "../../src/protocol/row.ts";
 import type { SealKey } from "../../src/protocol/voucher.ts";
+import { rewritten as rewrittenRow } from "./rewritten.ts";
 import type { Stage } from "./stage.ts";
 
 export function keyOf(letter: string): SealKey {
@@ -45,7 +46,7 @@ function snapshotsOf(
   return found.toReversed();
 }
 
-/** Rewrites the history of a run, with digests that fit. What of a seal the forger leaves is the seal of something else. */
+/** Rewrites the history of a run, with digests and checksums that fit. What of a seal the forger leaves is the seal of something else. */
 export function forge(on: Stage, run: string, change: (text: string, version: number) => string): void {
   const { store } = on.world;
   const row = store.rows.get(run) as Row;
@@ -55,7 +56,7 @@ export function forge(on: Stage, run: string, change: (text: string, version: nu
     store.objects.set(pointer.key, compress(text));
     previous = { ...pointer, digest: sha256(text) };
   }
-  store.rows.set(run, { ...row, snapshot: previous as SnapshotPointer });
+  store.rows.set(run, rewrittenRow(row, { snapshot: previous as SnapshotPointer }));
 }
 
 /** The text of a snapshot without its seal. */

@@ -10,7 +10,8 @@ import { removedIncarnation } from "../../src/adapters/aws/schema.ts";
 import { Unreadable } from "../../src/codec/canonical.ts";
 import { RowDamaged } from "../../src/codec/row.ts";
 import { decodeJournal } from "../../src/codec/snapshot.ts";
-import { FORMAT, UNCOUNTED, type Row, created } from "../../src/protocol/row.ts";
+import { FORMAT, type Row, created } from "../../src/protocol/row.ts";
+import { UNCOUNTED } from "../../src/protocol/uncounted.ts";
 import { sealedKey, segmentKey, snapshotKey } from "../../src/runner/keys.ts";
 import { executionName } from "../../src/protocol/ids.ts";
 

@@ -10,6 +10,7 @@ import { verify } from "../../src/runner/verify.ts";
 import { attempt, begin, drive, runnerOf } from "../support/drive.ts";
 import { recorded } from "../support/history.ts";
 import { forge, keyOf, ring, stripped, withKeys } from "../support/seals.ts";
+import { rewritten as rewrittenRow } from "../support/rewritten.ts";
 import { type Stage, actor, callsThenOver, dieInTool, replyOf, rowOf, stage } from "../support/stage.ts";
 
 const [A, B] = [keyOf("a"), keyOf("b")];
@@ -105,7 +106,7 @@ describe("a journal", () => {
     await dieInTool(on, { payload: next, agent });
     const row = rowOf(on, payload.run);
     expect(row.journal).not.toBeNull();
-    const change = (to: Partial<Row>): void => void on.world.store.rows.set(row.run, { ...row, ...to });
+    const change = (to: Partial<Row>): void => void on.world.store.rows.set(row.run, rewrittenRow(row, to));
     return { on, row, change };
   }
 

@@ -75,7 +75,7 @@ export const moveRollout = (
 /** Names of the alarms of that deployment that are in alarm now. */
 export const alarmsNow = ({ alarms }: Clients, machine: string): Promise<readonly string[]> =>
   reaching("the alarms of the deployment", async () => {
-    const AlarmNamePrefix = `${machine.split(":").at(-1) ?? ""}-`;
+    const AlarmNamePrefix = `${machine.split(":").at(-1) ?? ""}.`;
     const found: string[] = [];
     for await (const { MetricAlarms = [] } of paginateDescribeAlarms({ client: alarms }, { AlarmNamePrefix })) {
       const standing = MetricAlarms.filter(({ StateValue }) => StateValue === "ALARM");

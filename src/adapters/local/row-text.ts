@@ -4,7 +4,8 @@
  */
 import { createHash } from "node:crypto";
 import { type Found, RowDamaged, decodeRow } from "../../codec/row.ts";
-import { type Row, UNCOUNTED } from "../../protocol/row.ts";
+import type { Row } from "../../protocol/row.ts";
+import { UNCOUNTED } from "../../protocol/uncounted.ts";
 
 export interface Stored {
   readonly row: string;
