@@ -65,7 +65,7 @@ const GRANTS: Readonly<Record<FunctionName, Grant>> = {
 };
 
 /**
- * `secrets`: the names that agents declare. The key that encrypts them is AWS's, and asks nobody for another grant. `sealKey`: the
+ * `secrets`: the names that agents declare. The key that encrypts them is AWS's, and needs no other grant. `sealKey`: the
  * ARN of the KMS key that the deployment seals with.
  */
 export function statementsOf(

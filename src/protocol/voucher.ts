@@ -1,6 +1,6 @@
 /**
  * The keyed seal of what is stored: an HMAC-SHA256 that only a process with the key can make. Digests find damage; they do not
- * find forgery, because whoever can write the store can compute them anew. (*Sealed events* are something else: commits of many
+ * find forgery, because a process that can write the store can compute them anew. (*Sealed events* are something else: commits of many
  * snapshots in one object.)
  */
 export interface Voucher {

@@ -7,7 +7,7 @@ import { judge } from "./vouch.ts";
 
 /**
  * `sealed`: whatever was written from version `from` on was written by a process with the key. `unjudged`: there are seals, and
- * this process lacks a key to judge them with. `unsealed`: digests find damage, and whoever can write the store can forge it.
+ * this process lacks a key to judge them with. `unsealed`: digests find damage, and a process that can write the store can forge it.
  */
 export interface SealVerdict {
   readonly is: "sealed" | "unsealed" | "forged" | "unjudged";

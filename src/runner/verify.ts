@@ -2,7 +2,7 @@
  * Is everything that was ever committed of a run still there, and does each piece follow from the one before? The
  * chain of digests is walked from the row's snapshot back to snapshot 0; nothing is believed that can be computed. Digests
  * find damage. Forgery is found by keyed seals alone (`verify-seals.ts`): the newest snapshot and the journal are what the row
- * says they are, and whoever can write the store can write both.
+ * says they are, and a process that can write the store can write both.
  */
 import { canonical, digestOf } from "../codec/canonical.ts";
 import { RowNewer, RowUnreadable, assertKnown } from "../codec/row.ts";

@@ -91,6 +91,8 @@ export async function observe(of: {
   readonly check?: "none";
 }): Promise<Seen> {
   const { scene, dir, bytes, check } = of;
+  // The observation before this one made commits, which this file does not have.
+  for (const end of ["cairn.mark", "cairn.sqlite-wal", "cairn.sqlite-shm"]) rmSync(join(dir, end), { force: true });
   writeFileSync(fileIn(dir), bytes);
   // The store before it in this place may have kept more commits than this one.
   rmSync(join(dir, "cairn.mark"), { force: true });

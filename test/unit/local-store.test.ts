@@ -42,6 +42,20 @@ describe("a store that is in use", () => {
     write(other);
   });
 
+  it("goes on after a commit that the disk refused", () => {
+    const store = open(temporaryDir());
+    const insert = () => atomically(store, () => store.rows.exec("INSERT INTO removed VALUES ('run', 'born', 0, 0)"));
+    const exec = store.rows.exec.bind(store.rows);
+    store.rows.exec = (sql) => {
+      if (sql === "COMMIT") throw Object.assign(new Error("database or disk is full"), { errcode: 13 });
+      exec(sql);
+    };
+    expect(failureOf(insert)).toBeInstanceOf(StoreUnreachable);
+    store.rows.exec = exec;
+    insert();
+    expect(store.rows.prepare("SELECT count FROM commits").get()).toEqual({ count: 1 });
+  });
+
   it("is for its owner alone, and not for git", () => {
     const dir = join(temporaryDir(), "store");
     open(dir);

@@ -22,7 +22,7 @@ export interface KmsOf {
 }
 
 const KMS_MS = 3_000;
-/** KMS decrypts for nobody who does not name the same purpose. */
+/** KMS decrypts only for a request that names the same purpose. */
 const PURPOSE = { cairn: "seal" };
 /** Of other processes, for a reader of many runs. */
 const KEYS_MAX = 1_000;

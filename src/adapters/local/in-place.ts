@@ -45,6 +45,8 @@ export function inPlace(of: { readonly dir: string; readonly file: string; reado
   const opened = { file: placeOf(file), log: placeOf(logOf(file)) };
   let logBytes = opened.log?.bytes ?? 0;
   let seen = countNow();
+  /** With the transaction that is under way, which may still be refused. */
+  let next = seen;
   const mark = markIn(dir, id);
   const lacks = Math.max(0, mark.read() - seen);
 
@@ -69,12 +71,16 @@ export function inPlace(of: { readonly dir: string; readonly file: string; reado
       const count = countNow();
       if (count < seen) throw new StoreRolledBack(dir, `it has ${count} commits, and ${seen} were made`);
       seen = count;
+      next = count;
       const before = changes.get()?.["changes"];
       const result = access();
-      if (changes.get()?.["changes"] !== before) seen = Number(bump.get()?.["count"]);
+      if (changes.get()?.["changes"] !== before) next = Number(bump.get()?.["count"]);
       return result;
     },
-    committed: () => mark.write(seen),
+    committed: () => {
+      seen = next;
+      mark.write(seen);
+    },
     close: mark.close,
   };
 }
