@@ -8,17 +8,8 @@ import { LEVEL, levelIn } from "../core/levels.ts";
 import { PHASES, PHASE_NAMES, type Status } from "../core/phases.ts";
 import type { Payload } from "../protocol/chain.ts";
 import type { Entry } from "../protocol/entry.ts";
-import {
-  FORMAT,
-  type Incarnation,
-  type Newer,
-  type Of,
-  type Refused,
-  type Row,
-  newerFormat,
-  newerLevel,
-  present,
-} from "../protocol/row.ts";
+import { type Newer, newerFormat, newerLevel } from "../protocol/newer.ts";
+import { FORMAT, type Incarnation, type Of, type Refused, type Row, present } from "../protocol/row.ts";
 import { Unreadable } from "./canonical.ts";
 import { isAsWritten } from "./checksum.ts";
 import { impossibleIn } from "./row-range.ts";
@@ -144,7 +135,7 @@ const versions = z.looseObject({
 
 /** Null where a process of that level knows what the row needs. */
 export function newerBy(run: string, row: Needs, known: number = LEVEL): RowNewer | null {
-  if (row.format > FORMAT) return new RowNewer(run, newerFormat(row.format));
+  if (row.format > FORMAT) return new RowNewer(run, newerFormat(row.format, FORMAT));
   return levelIn(row) > known ? new RowNewer(run, newerLevel(row, known)) : null;
 }
 

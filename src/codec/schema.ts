@@ -211,10 +211,7 @@ export type StoredState = Omit<State, "messages"> & {
 export const messages: z.ZodType<readonly Message[]> = z.array(message);
 
 export const storedState: z.ZodType<StoredState> = z.looseObject({
-  run: name,
-  born: name,
-  agent: name,
-  agentVersion: z.string(),
+  ...{ run: name, born: name, agent: name, agentVersion: z.string() },
   task: value,
   phase,
   takeoversMax: count,
@@ -225,9 +222,7 @@ export const storedState: z.ZodType<StoredState> = z.looseObject({
   open: z.array(openCall),
   children: z.array(name),
   spent,
-  modelRetries: count,
-  nudges: count,
-  retryAt: at.nullable(),
+  ...{ modelRetries: count, nudges: count, retryAt: at.nullable() },
   outage: outage.exactOptional(),
   fallback: fallback.exactOptional(),
   stopsFor: failure.exactOptional(),

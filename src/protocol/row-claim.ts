@@ -2,8 +2,9 @@
  * Claiming a run: the one way in which an invocation gets hold of it, and the one place where a death is counted.
  */
 import { type Entry, sameEntry, sameGroup } from "./entry.ts";
+import { newerLevel } from "./newer.ts";
 import { levelIn } from "../core/levels.ts";
-import { type Changed, type Of, type Refused, type Row, hasEnded, newerLevel } from "./row.ts";
+import { type Changed, type Of, type Refused, type Row, hasEnded } from "./row.ts";
 
 export interface Claim extends Of {
   readonly chain: number;

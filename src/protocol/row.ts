@@ -9,6 +9,7 @@ import { NOTHING_SPENT } from "../core/budget.ts";
 import { LOWEST_LEVEL, levelIn } from "../core/levels.ts";
 import type { Phase, Status } from "../core/phases.ts";
 import { type Entry, sameEntry } from "./entry.ts";
+import { type Newer, newerFormat } from "./newer.ts";
 import { type RedriveNote, recordsRedrive } from "./row-redrive.ts";
 
 /** The version of row, journal and snapshot that this code reads and writes. */
@@ -106,30 +107,6 @@ export type Changed<K extends string> = { readonly kind: K; readonly row: Row };
 /** `unreadable`: the row is damaged; `why` says how. */
 export type Refused = { readonly kind: "missing" } | { readonly kind: "unreadable"; readonly why: string } | Newer;
 
-/** A newer version of cairn goes on with the run; `why` says what this one lacks. */
-export interface Newer {
-  readonly kind: "newer";
-  readonly why: string;
-  /** The epoch of the row, and when the run last made something durable; null where its format is not known. */
-  readonly at: { readonly epoch: number; readonly since: number } | null;
-}
-
-/** What the row of a newer version says of itself. */
-export const newerFormat = (format: number): Newer => ({
-  kind: "newer",
-  why: `it has format ${format}, and this version of cairn knows format ${FORMAT}`,
-  at: null,
-});
-
-export const newerLevel = (
-  { level = LOWEST_LEVEL, epoch, lastCheckpointAt }: Pick<Row, "level" | "epoch" | "lastCheckpointAt">,
-  known: number,
-): Newer => ({
-  kind: "newer",
-  why: `it has level ${level}, and this version of cairn knows level ${known}`,
-  at: { epoch, since: lastCheckpointAt },
-});
-
 export interface Creation extends Incarnation {
   readonly parent: Incarnation | null;
   readonly tenant: string;
@@ -193,7 +170,7 @@ export const hasEnded = (row: Row): boolean =>
 /** What every condition says besides its own: the row exists, is mine, is not expired, and I know its format. */
 export function present(row: Row | null, of: Of): Row | Refused {
   if (row === null || row.born !== of.born || isExpired(row, of.now)) return { kind: "missing" };
-  if (row.format > FORMAT) return newerFormat(row.format);
+  if (row.format > FORMAT) return newerFormat(row.format, FORMAT);
   return row.format === FORMAT ? row : { kind: "unreadable", why: `it has format ${row.format}` };
 }
 

@@ -5,7 +5,7 @@
  */
 import type { Payload, TaskResult } from "../protocol/chain.ts";
 import { TIMES } from "../protocol/limits.ts";
-import type { Newer } from "../protocol/row.ts";
+import type { Newer } from "../protocol/newer.ts";
 import type { World } from "../ports/world.ts";
 import { alarm } from "./alarm.ts";
 import { noteBehind } from "./facts.ts";

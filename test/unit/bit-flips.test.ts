@@ -3,7 +3,6 @@
  * it meant. No flip is an error without a name, and none of what a commit wrote is taken for something else.
  */
 import { describe, expect, test } from "vitest";
-import type { AttributeValue } from "@aws-sdk/client-dynamodb";
 import { ATTRIBUTES, type Attribute } from "../../src/adapters/aws/attributes.ts";
 import { type Item, itemOf, newItem, redriveValue, rowOf as rowOfItem } from "../../src/adapters/aws/item.ts";
 import { number, text } from "../../src/adapters/aws/expression.ts";
@@ -22,6 +21,8 @@ import { play } from "../crash/play.ts";
 import { attempt, begin, runnerOf } from "../support/drive.ts";
 import { rewritten } from "../support/rewritten.ts";
 import { actor, replyOf, rowOf, stage } from "../support/stage.ts";
+
+type AttributeValue = Item[string];
 
 const entry = { execution: `${row().run}-${row().born}-1`, epoch: 4, retry: 1_000 };
 const journal = encodeJournal([

@@ -8,6 +8,8 @@ import { localWorld } from "../../src/adapters/local/world.ts";
 import { canonical, compress, decompress, sha256 } from "../../src/codec/canonical.ts";
 import { decodeJournal, encodeJournal } from "../../src/codec/snapshot.ts";
 import { LEVEL } from "../../src/core/levels.ts";
+import { asCliError } from "../../src/cli/errors.ts";
+import { renderList } from "../../src/cli/render-run.ts";
 import type { Reply } from "../../src/protocol/chain.ts";
 import type { Row } from "../../src/protocol/row.ts";
 import type { TelemetryRecord, World } from "../../src/ports/world.ts";
@@ -146,7 +148,8 @@ describe.each(PLACES)("$where", ({ place }) => {
     on.put(rewritten(on.row(run), { level: LEVEL + 1 }));
     const row = on.row(run);
     expect(labelOfRow(row)).toBe("waiting: a newer version of cairn");
-    expect(summaryOf(row, 0)).toMatchObject({ needsNewer: true });
+    const style = { now: 0, width: 200, paint: (_: string, text: string) => text };
+    expect(renderList([summaryOf(row, 0)], style)).toContain("queued, needs a newer cairn");
     expect(await send(on.world, { run, text: "hello", by: "ada", id: "1" })).toEqual({ kind: "delivered" });
     expect(await request(on.world, { run, want: "cancel" })).toBe("requested");
     expect(on.row(run)).toMatchObject({ level: LEVEL + 1, stirs: 2, cancel: true });
@@ -156,6 +159,8 @@ describe.each(PLACES)("$where", ({ place }) => {
       message: expect.stringMatching(/^run local-\S+ waits for a newer version of cairn: /),
     };
     await expect(show(on.world, run)).rejects.toMatchObject(refusal);
+    const refused: unknown = await show(on.world, run).catch((error: unknown) => error);
+    expect(asCliError(refused, ["show", run]).trouble).toMatchObject({ code: "RowNewer", exit: 5, facts: { run } });
     await expect(verify(on.world, { run })).rejects.toMatchObject(refusal);
     await expect(purge(on.world, run)).rejects.toMatchObject(refusal);
     await expect(redrive(on.world, { run, by: "ada", why: "" })).rejects.toMatchObject(refusal);
