@@ -7,7 +7,7 @@
 import { type FieldKind, JUDGED_CHARACTERS, isSecretLike, isSecretValue } from "./secret-values.ts";
 
 const NAMES: readonly (readonly [kind: FieldKind, reference: string, names: string])[] = [
-  ["password", "password", "pass(?:word|wd|phrase|code)|pwd|pswd|identified by"],
+  ["password", "password", "pass(?:word|wd|phrase|code)|pwd|pswd|bindpw|identified by"],
   ["pass", "password", "pass"],
   ["cookie", "cookie", "(?:set-)?cookie"],
   ["authorization", "authorization", "authorization"],
@@ -19,7 +19,7 @@ const NAMES: readonly (readonly [kind: FieldKind, reference: string, names: stri
     "key",
     "(?:api|access|secret|private|signing|encryption|master|account|shared[_-]?access|auth|service|license|app|application|ssh|storage)[_. -]?key",
   ],
-  ["token", "secret", "secret"],
+  ["token", "secret", "secret|secret[_-]?key[_-]?base"],
   ["token", "token", "token|jwt|bearer"],
   ["token", "signature", "x-(?:amz|goog)-(?:signature|security-token)|sig(?:nature)?"],
 ];
@@ -86,7 +86,7 @@ const FIELD = new RegExp(
   [
     `(${joined})(?:`,
     // Assigned; in YAML also on the next line.
-    String.raw`(?<assigned>${QUOTE}?\]?[ \t]{0,8}(?::=|=>|={1,3}|:|%3[AaDd])[ \t]{0,8}(?:[|>][-+]?\s{1,16})?)|`,
+    String.raw`(?<assigned>${QUOTE}?\]?[ \t]{0,8}(?::=|=>|={1,3}|:[ \t]{0,2}str(?:ing)?[ \t]{0,2}=|:|%3[AaDd])(?:\s{0,24}(?=["'])|[ \t]{0,8}(?:[|>][-+]?\s{1,16})?))|`,
     // Of a pair: `name: "password", value: "…"`.
     String.raw`(?<paired>${QUOTE}?[ \t]{0,4},?\s{0,24}${QUOTE}?value${QUOTE}?\s{0,4}[:=]\s{0,4})|`,
     // An element of XML.
@@ -208,7 +208,7 @@ function valueBehind(scan: Scan, match: RegExpExecArray, word: string): Stretch 
 /** An option of a command, a text in quotes behind its name as in SQL, or a sentence that says what it is. */
 function maySay(kind: FieldKind, on: { said: string; before: string; opening: string }): boolean {
   if (isWhole(kind) || kind === "session" || kind === "auth") return false;
-  if (/[a-z]/i.test(on.said) || /--[\w-]*$/.test(on.before)) return true;
+  if (/[a-z]/i.test(on.said) || /--[\w-]*$|\bENV[ \t]+[A-Z_]*$/.test(on.before)) return true;
   return kind === "password" && (on.opening !== "" || /\blogin[ \t]+\S{1,48}[ \t]+$/.test(on.before));
 }
 
