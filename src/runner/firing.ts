@@ -21,7 +21,7 @@
 import * as z from "zod";
 import type { Agent } from "../agent/define.ts";
 import { type Schedule, firingKey } from "../agent/schedule.ts";
-import { RowUnreadable } from "../codec/row.ts";
+import { RowNewer, RowUnreadable } from "../codec/row.ts";
 import { runId } from "../protocol/ids.ts";
 import { CERTAIN_MS, type FiringOutcome, type LastFiring, judged } from "../protocol/firing.ts";
 import { hasEnded } from "../protocol/row.ts";
@@ -170,6 +170,8 @@ const runOf = (world: World, { agent, tenant }: FiringOf, at: number): string =>
 async function aliveRun(world: World, last: LastFiring | null): Promise<string | null> {
   if (last === null || last.run === null) return null;
   const row = await findRow(world, last.run, world.clock.now());
+  // A newer version of cairn goes on with it.
+  if (row instanceof RowNewer) return last.run;
   // No invocation can go on with a run whose row is damaged: it must not keep its schedule waiting for ever.
   return row === null || row instanceof RowUnreadable || hasEnded(row) ? null : last.run;
 }

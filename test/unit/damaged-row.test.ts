@@ -11,6 +11,7 @@ import { verify } from "../../src/runner/verify.ts";
 import { attempt, begin, drive, runnerOf } from "../support/drive.ts";
 import { adopts, born } from "../support/family.ts";
 import { HOUR, hourOf, plot, scheduled } from "../support/firing.ts";
+import { LEVEL } from "../../src/core/levels.ts";
 import { endedRun } from "../support/remains.ts";
 import { type Room, change, invocation, nameOf, room, sweep } from "../support/supervise.ts";
 import { actor, replyOf, rowOf } from "../support/stage.ts";
@@ -136,6 +137,16 @@ describe("a schedule whose last run has a damaged row", () => {
     damageIn(at, at.runOf(first));
     at.on.clock.moveTo(first + HOUR);
     expect(await at.fire(first + HOUR)).toMatchObject({ kind: "started", run: at.runOf(first + HOUR) });
+  });
+
+  test("starts no other run beside one that a newer version of cairn goes on with", async () => {
+    const at = plot(scheduled());
+    const first = hourOf(at) + HOUR;
+    at.on.clock.moveTo(first);
+    await at.fire(first);
+    change(at.on, { run: at.runOf(first) }, { level: LEVEL + 1, phase: "Voting" as Row["phase"] });
+    at.on.clock.moveTo(first + HOUR);
+    expect(await at.fire(first + HOUR)).toMatchObject({ kind: "skipped" });
   });
 
   test("does not wait for a firing that died before it was confirmed, and whose run was damaged then", async () => {
