@@ -29,8 +29,8 @@ export const STOPPING: readonly Mutant[] = [
   }),
   off(66, "a pause forgets what was asked", {
     file: ACTIVE_RUN,
-    from: "if (!isTerminal(this.#state.phase)) this.#account();",
-    to: "if (!isTerminal(this.#state.phase) && this.#state.pausedFrom === null) this.#account();",
+    from: "if (!isTerminal(this.#state.phase)) {",
+    to: "if (!isTerminal(this.#state.phase) && this.#state.pausedFrom === null) {",
   }),
   off(
     67,

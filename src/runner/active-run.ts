@@ -223,7 +223,10 @@ export class ActiveRun {
    * `StateTooLarge` before anything is written. `tooLarge`: what would have to go into the journal does not fit there.
    */
   async commit(options: CommitOptions): Promise<"committed" | "stirred" | "tooLarge"> {
-    if (!isTerminal(this.#state.phase)) this.#account();
+    if (!isTerminal(this.#state.phase)) {
+      debitOthers(this);
+      if (this.hasPending) debitTime(this);
+    }
     this.isConditional = options.unlessStirred === true;
     const row = this.#row;
     const version = row.version + 1;
@@ -270,12 +273,6 @@ export class ActiveRun {
     await this.commit({ release: false });
   }
 
-  /** In every commit: what invocations before this one cost, and with its events what this one spent at work. */
-  #account(): void {
-    debitOthers(this);
-    if (this.hasPending) debitTime(this);
-  }
-
   #send(commit: Commit): Promise<CommitOutcome> {
     const { clock, random, limits } = this.world;
     const epochAfter = commit.epoch + (commit.nextChain ? 1 : 0);
@@ -296,8 +293,7 @@ export class ActiveRun {
     this.#puts += 1;
     return storeSnapshot(this.world, {
       ...of,
-      ...{ row: this.#row, seal: this.#seal, state: this.#state, put: this.#puts },
-      caches: this.#caches,
+      ...{ row: this.#row, seal: this.#seal, state: this.#state, put: this.#puts, caches: this.#caches },
       leftMs: () => this.leftMs,
     });
   }
