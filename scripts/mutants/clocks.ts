@@ -5,38 +5,38 @@ const STEADINESS = "src/protocol/steadiness.ts";
 const SWEEP = "src/runner/sweep.ts";
 
 export const CLOCKS: readonly Mutant[] = [
-  off(109, "what cannot be taken back is decided by the wall clock", {
+  off(104, "what cannot be taken back is decided by the wall clock", {
     file: STEADINESS,
     from: "const earliest = Math.min(wall, expected);",
     to: "const earliest = wall;",
   }),
-  off(110, "what is written goes by a wall clock that was put back", {
+  off(105, "what is written goes by a wall clock that was put back", {
     file: STEADINESS,
     from: 'return { now: expected, earliest, doubt: { kind: "behind"',
     to: 'return { now: wall, earliest, doubt: { kind: "behind"',
   }),
-  off(110, "a wall clock that jumped is believed at once", {
+  off(105, "a wall clock that jumped is believed at once", {
     file: STEADINESS,
     from: "reading.uptime - doubted.uptime < CLOCK.settleMs",
     to: "reading.uptime < doubted.uptime",
   }),
-  off(111, "a gate expires by this clock alone", {
+  off(106, "a gate expires by this clock alone", {
     file: "src/core/outstanding.ts",
     from: "earliestOf(view) >= gate.expiresAt",
     to: "view.now >= gate.expiresAt",
   }),
-  off(111, "a run that waits has waited for too long by this clock alone", {
+  off(106, "a run that waits has waited for too long by this clock alone", {
     file: "src/runner/beat.ts",
     from: "run.world.clock.earliest() + run.world.limits.skewMs >= run.waitsUntil",
     to: "run.now + run.world.limits.skewMs >= run.waitsUntil",
   }),
-  off(111, "a run that waits for one of the clocks waits for another month", {
+  off(106, "a run that waits for one of the clocks waits for another month", {
     file: "src/runner/beat.ts",
     from: "isIdle || isDoubted ? run.waitsUntil",
     to: "isIdle ? run.waitsUntil",
   }),
   off(
-    111,
+    106,
     "the sweeper ends by this clock alone",
     {
       file: SWEEP,
@@ -55,7 +55,7 @@ export const CLOCKS: readonly Mutant[] = [
     },
   ),
   off(
-    111,
+    106,
     "a key is free by this clock alone",
     {
       file: "src/runner/start.ts",
@@ -68,12 +68,12 @@ export const CLOCKS: readonly Mutant[] = [
       to: 'Pick<Creation, "now" | "earliest">): number => Math.max(now, earliest);',
     },
   ),
-  off(111, "an object without a row is old by this clock alone", {
+  off(106, "an object without a row is old by this clock alone", {
     file: "src/runner/orphans.ts",
     from: "world.clock.earliest() - TIMES.orphanAgeMs",
     to: "world.clock.now() - TIMES.orphanAgeMs",
   }),
-  off(112, "a process goes by what it sees itself", {
+  off(107, "a process goes by what it sees itself", {
     file: "src/adapters/local/clock.ts",
     from: "found === undefined ? null : recordIn",
     to: "found !== null ? null : recordIn",

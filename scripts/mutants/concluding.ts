@@ -97,12 +97,12 @@ export const CONCLUDING: readonly Mutant[] = [
     from: "await run.world.table.clearInbox(",
     to: "void run.world.table.clearInbox(",
   }),
-  off(113, "an end that took in messages is told by its own commit", {
+  off(108, "an end that took in messages is told by its own commit", {
     file: "src/runner/ending.ts",
     from: "isAwaited || hasItems ?",
     to: "isAwaited ?",
   }),
-  off(113, "the process that tells an end leaves the items", {
+  off(108, "the process that tells an end leaves the items", {
     file: "src/runner/ending.ts",
     from: "if (state.absorbed.length > 0) {",
     to: "if (state.absorbed.length < 0) {",

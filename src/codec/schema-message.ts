@@ -6,7 +6,7 @@ import type { Message, Part, Value } from "../core/message.ts";
 import { crowded } from "./schema-window.ts";
 
 /** It came out of `JSON.parse`, so anything that is there is JSON. */
-export const json = z.custom<Json>((value) => value !== undefined);
+const json = z.custom<Json>((value) => value !== undefined);
 const count = z.int().nonnegative();
 const name = z.string().min(1);
 export const sha = z.string().regex(/^[0-9a-f]{64}$/);

@@ -67,7 +67,7 @@ export const parkCases: readonly Case<RunTableWorld>[] = [
 
 export const handOverCases: readonly Case<RunTableWorld>[] = [
   {
-    name: "handOver raises the epoch as far as it is told (schedule 115)",
+    name: "handOver raises the epoch as far as it is told (schedule 109)",
     run: async (world) => {
       const mine = subject(world);
       const released = await mine.released();

@@ -12,7 +12,7 @@ import type { Gate, OpenCall, State } from "./state.ts";
 /** Who asks, and when. */
 export interface View {
   readonly now: number;
-  /** A time that has come by every clock, `now` unless told: a gate expires by it (schedule 109). */
+  /** A time that has come by every clock, `now` unless told: a gate expires by it (schedule 104). */
   readonly earliest?: number;
   /** The epoch of the asking invocation. */
   readonly epoch: number;

@@ -15,7 +15,7 @@ export interface Clock {
   now(): number;
   /**
    * A time that has come by every clock that this process can ask, `now()` at most. What cannot be taken back is decided by
-   * it: that a run has expired, that nothing waits for a gate any more, that something is removed (schedule 109).
+   * it: that a run has expired, that nothing waits for a gate any more, that something is removed (schedule 104).
    */
   earliest(): number;
   /** Calls back once, `delayMs` from now; the returned function takes it back. */

@@ -28,7 +28,7 @@ export interface Ended {
   readonly tombstone: Tombstone;
 }
 
-/** Schedule 109: by every clock, since a run that has made room is gone. */
+/** Schedule 104: by every clock, since a run that has made room is gone. */
 export const madeRoomBy = ({ now, earliest = now }: Pick<Creation, "now" | "earliest">): number => earliest;
 
 /**

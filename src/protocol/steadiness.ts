@@ -2,7 +2,7 @@
  * Whether a wall clock can be believed. A person or a time service can set it to any time; what a machine counts since it
  * began cannot be set, and goes on while the machine sleeps. A wall clock that moved against that count has jumped.
  *
- * Schedule 109: the clock is put 40 days ahead for a minute. By that clock every run that waits has waited too long, and
+ * Schedule 104: the clock is put 40 days ahead for a minute. By that clock every run that waits has waited too long, and
  * every ended run has been kept for long enough; what is removed then does not come back with the clock.
  *
  * So there are two times. `now` is the best guess: the wall, or where it jumped, what it would show without the jump.

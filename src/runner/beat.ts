@@ -211,7 +211,7 @@ async function release(run: ActiveRun, how: LetGo): Promise<BeatResult> {
   const looks = waitsForCode(run.state);
   // Schedule 57: a look that found nothing new is no step; a run whose agent never comes back has an end.
   const isIdle = looks && !run.moved && !run.hasPending;
-  // Schedule 109: over by this clock alone. The deadline stays, and the run looks again.
+  // Schedule 104: over by this clock alone. The deadline stays, and the run looks again.
   const isDoubted = how.kind === "park" && run.now + run.world.limits.skewMs >= run.waitsUntil;
   // Of one moment with the park: one that is over before the deadline would be followed by another one of a month.
   const deadline = isIdle || isDoubted ? run.waitsUntil : run.now + run.world.limits.idleRunMs;

@@ -107,7 +107,7 @@ async function tellOthers(world: World, row: Row): Promise<State | null> {
   const { run, born, parent } = row;
   try {
     const { state } = await loadVouched(world, row, new SegmentCache());
-    // Schedule 113: the process may have died between the commit of the end and this.
+    // Schedule 108: the process may have died between the commit of the end and this.
     if (state.absorbed.length > 0) {
       await world.table.clearInbox({ run, born, now: world.clock.now(), ids: state.absorbed });
     }

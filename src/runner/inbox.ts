@@ -2,7 +2,7 @@
  * Messages: absorbed by id in the commit that takes them in, deleted right after it, then forgotten; in that order, so that a
  * crash between any two neither loses nor doubles one (schedules 10, 27, 43). An item holds a message as its sender could
  * write it, perhaps with a secret; the commit holds it redacted. So the item goes as soon as the commit is there, by the commit's
- * own process, by the next invocation, or with the telling of the end (schedule 113).
+ * own process, by the next invocation, or with the telling of the end (schedule 108).
  */
 import { RowNewer } from "../codec/row.ts";
 import { bounded } from "../codec/value.ts";

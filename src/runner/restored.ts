@@ -2,7 +2,7 @@
  * After a store was restored from a backup: its rows are older than what became of their runs. Each run that has not ended is
  * fenced and paused, so that an operator decides what of it is to go on.
  *
- * Schedule 115: a row comes back under epoch 3, and epochs 4 to 9 were used before the restore. The next claim would be
+ * Schedule 109: a row comes back under epoch 3, and epochs 4 to 9 were used before the restore. The next claim would be
  * under epoch 4 again: a process that froze under the first epoch 4 thaws and commits as if it held the run, and the
  * snapshot of the second one meets the object of the first. So each row gets an epoch that no invocation can have had.
  *

@@ -79,7 +79,7 @@ export async function sweep(world: World, invocation: Invocation, options: Sweep
   return { kind: "sweep" };
 }
 
-/** Schedule 109: what has expired by this clock alone waits, and an operator should know why. After the answers of the sweep. */
+/** Schedule 104: what has expired by this clock alone waits, and an operator should know why. After the answers of the sweep. */
 function tellDoubt(world: World): void {
   const aheadMs = world.clock.now() - world.clock.earliest();
   if (aheadMs === 0) return;

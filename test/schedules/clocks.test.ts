@@ -62,7 +62,7 @@ async function expectAllKept(on: Stage, { gated, parked, gone }: Precious): Prom
   expect(hasOrphan(on)).toBe(true);
 }
 
-test("schedule 109: the clock is put 40 days ahead and comes back: nothing has expired, and nothing is started again", async () => {
+test("schedule 104: the clock is put 40 days ahead and comes back: nothing has expired, and nothing is started again", async () => {
   const on = stage();
   const machine = machineOn(on);
   const { world, clock } = machine.process();
@@ -85,7 +85,7 @@ test("schedule 109: the clock is put 40 days ahead and comes back: nothing has e
   expect(rowOf(on, all.gated.run)).toMatchObject({ status: "completed" });
 });
 
-test("schedule 110: a run that ends while the clock is two days back is kept for its whole time", async () => {
+test("schedule 105: a run that ends while the clock is two days back is kept for its whole time", async () => {
   const on = stage();
   const machine = machineOn(on);
   const { world, clock } = machine.process();
@@ -109,7 +109,7 @@ test("schedule 110: a run that ends while the clock is two days back is kept for
   expect(await show(world, run)).toBeNull();
 });
 
-test("schedule 111: a machine comes back and its clock says that 40 days have passed: nothing is over before an hour", async () => {
+test("schedule 106: a machine comes back and its clock says that 40 days have passed: nothing is over before an hour", async () => {
   const on = stage();
   const machine = machineOn(on);
   const all = await precious(on, machine.process().world);
@@ -140,7 +140,7 @@ test("schedule 111: a machine comes back and its clock says that 40 days have pa
   expect(rowOf(on, all.parked.run)).toMatchObject({ status: "failed" });
 });
 
-test("schedule 112: a worker that begins after the jump goes by the time that the supervisor believes", async () => {
+test("schedule 107: a worker that begins after the jump goes by the time that the supervisor believes", async () => {
   const on = stage();
   const machine = machineOn(on);
   const all = await precious(on, machine.process().world);

@@ -268,7 +268,7 @@ test("schedule 84: a run is to begin again; approvals are delivered before it do
   expect(runs()).toBe(0);
 });
 
-test("schedule 113: a run takes in a message and ends, and its process dies before it deletes the item", async () => {
+test("schedule 108: a run takes in a message and ends, and its process dies before it deletes the item", async () => {
   const on = chainedStage();
   const agent = actor({ reply: () => OVER });
   const { run, born } = await begin(on.world, agent, {});

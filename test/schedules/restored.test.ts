@@ -8,7 +8,7 @@ import { begin } from "../support/drive.ts";
 import { BEAT_MS, SKEW_MS, actor, callsThenOver, chainedStage, rowOf } from "../support/stage.ts";
 import { frozenBefore, hear, leave, perform, playOut, rest, step } from "../support/steps.ts";
 
-test("schedule 115: a process of the time after the backup thaws, and the restored run has its epoch no more", async () => {
+test("schedule 109: a process of the time after the backup thaws, and the restored run has its epoch no more", async () => {
   const on = chainedStage();
   const keys: string[] = [];
   const run = ({ key }: { readonly key: string }): string => {
