@@ -26,6 +26,17 @@ export const FURTHER: readonly Mutant[] = [
     killedBy: unit("cli-rollout"),
   },
   {
+    name: "the sweeper hands over a run that was claimed since it was read",
+    changes: [
+      {
+        file: "src/runner/executions.ts",
+        from: "handOn(world, { run, born, chain, epoch });",
+        to: "handOn(world, { run, born, chain, epoch } && { run, born, chain });",
+      },
+    ],
+    killedBy: { kind: "tests", file: "test/simulation/simulation.test.ts", test: "s9788" },
+  },
+  {
     name: "no run is resumable",
     changes: [{ file: "src/runner/look.ts", from: "resumable: inProgress && !held", to: "resumable: held && !held" }],
     killedBy: { kind: "tests", file: "test/api/runs.test.ts" },

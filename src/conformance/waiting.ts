@@ -80,6 +80,17 @@ export const handOverCases: readonly Case<RunTableWorld>[] = [
     },
   },
   {
+    name: "handOver is refused where the run was claimed after the epoch that it names",
+    run: async (world) => {
+      const mine = subject(world);
+      const released = await mine.released();
+      const { table } = world;
+      await mustBe(() => table.handOver(mine.handOver({ epoch: released.epoch - 1 })), "lost");
+      mustEqual(await mine.stored(), released, "the stored row");
+      await mustBe(() => table.handOver(mine.handOver({ epoch: released.epoch })), "handed");
+    },
+  },
+  {
     name: "handOver begins the next chain with a fresh epoch and no owner, and shuts the old one out (schedule 24)",
     run: async (world) => {
       const mine = subject(world);

@@ -11,6 +11,8 @@ export interface HandOver extends Of {
   readonly chain: number;
   /** The attempt of that execution whose process is known to have died; null or absent without such evidence. */
   readonly dead?: Entry | null;
+  /** Only while the run has that epoch, so that a run that was claimed meanwhile stays with its execution. */
+  readonly epoch?: number;
   /** How far the epoch is raised, 1 unless told: further where epochs may have been used that the row knows nothing of. */
   readonly epochs?: number;
 }
@@ -23,7 +25,8 @@ export type HandOverOutcome =
 
 /** Schedule 33: over an owner, quiet is raised to its lease, or nobody would know when its request may still land. */
 export function handedOver(row: Row, handOver: HandOver): HandOverOutcome {
-  if (hasEnded(row) || row.chain !== handOver.chain) return { kind: "lost", row };
+  const isClaimed = handOver.epoch !== undefined && handOver.epoch !== row.epoch;
+  if (hasEnded(row) || row.chain !== handOver.chain || isClaimed) return { kind: "lost", row };
   const lease = row.owner === null ? null : (row.leaseUntil ?? 0);
   if (lease !== null && handOver.now < lease) return { kind: "held", row, until: lease };
   return {

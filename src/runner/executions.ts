@@ -20,8 +20,18 @@ export async function startExecution(world: World, row: Row): Promise<"going" | 
 }
 
 /** Hands the run to the next execution, and starts that. */
-export async function moveOn(world: World, { run, born, chain }: Row): Promise<void> {
-  const outcome = await handOver(world, { run, born, chain });
+const moveOn = (world: World, { run, born, chain }: Row): Promise<void> => handOn(world, { run, born, chain });
+
+/**
+ * The same for a run whose execution is still going, if no process has claimed the run since it was read. A claim may have
+ * led to a park, and nothing would wake the parked execution.
+ */
+export const moveOnUnclaimed = (world: World, { run, born, chain, epoch }: Row): Promise<void> =>
+  handOn(world, { run, born, chain, epoch });
+
+async function handOn(world: World, of: Omit<HandOver, "now">): Promise<void> {
+  const { run, born } = of;
+  const outcome = await handOver(world, of);
   if (outcome.kind !== "handed") return;
   const { row } = outcome;
   await start(world, { run, born, chain: row.chain, epoch: row.epoch });

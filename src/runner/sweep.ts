@@ -22,7 +22,7 @@ import { recordRedrive } from "./after-redrive.ts";
 import { alarm } from "./alarm.ts";
 import { certainly, patient } from "./certain.ts";
 import { commitDecided, tellEnd } from "./ending.ts";
-import { handOver, moveOn, startExecution } from "./executions.ts";
+import { handOver, moveOnUnclaimed, startExecution } from "./executions.ts";
 import { NO_WAITS, noteSwept, withRun } from "./facts.ts";
 import { CommitCache } from "./history.ts";
 import { SegmentCache } from "./load.ts";
@@ -130,7 +130,7 @@ async function sweepOne(
     const execution = await startExecution(world, row);
     // Schedule 94: its execution pauses between attempts that fail, and a pause cannot be woken. A message, a cancel or
     // another deployment is worth an attempt at once; the old execution is refused when its pause is over.
-    if (execution === "going" && (isNew || row.stirs !== row.stirsSeen)) await moveOn(world, row);
+    if (execution === "going" && (isNew || row.stirs !== row.stirsSeen)) await moveOnUnclaimed(world, row);
     return;
   }
   const { run, born, chain } = row;

@@ -151,7 +151,8 @@ export function planOf(mode: Mode, chance: Chance): Plan {
     isArchived: chance.child("archived").oneIn(4),
     isDialled: chance.child("dial").oneIn(4),
     isOrdered: chance.child("ordered").oneIn(4),
-    isMixed: chance.child("levels").oneIn(4),
+    // A claim that lands late, after a process that is behind has made the chain wait, is for the sweeper to repair.
+    isMixed: first.repaired !== "nothing" && chance.child("levels").oneIn(4),
     saga: sagaPlanOf(chance.child("compensation")),
     redrives: chance.child("redrives").oneIn(3) ? 1 + chance.child("redriven").below(2) : 0,
     isDoomed: chance.child("crashes").oneIn(3),
@@ -160,7 +161,7 @@ export function planOf(mode: Mode, chance: Chance): Plan {
   };
 }
 
-const LEASE_MS = BEAT_MS + SKEW_MS;
+export const LEASE_MS = BEAT_MS + SKEW_MS;
 const ATTEMPTS_MS = RETRY_DELAYS_MS.reduce((sum, delayMs) => sum + delayMs, 0);
 
 /**

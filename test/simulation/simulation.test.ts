@@ -81,6 +81,8 @@ test.each([
   "s7887",
   // An outage at the first beat after a redrive lost the note of it.
   "s20315",
+  // The sweeper handed over a run that was claimed and parked since it had read it: the parked execution was never woken.
+  "s9788",
 ])("pinned: %s broke a guarantee once", async (seed) => {
   expect(wrongIn(await simulate(seed))).toEqual([]);
 });

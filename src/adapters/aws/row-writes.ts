@@ -180,6 +180,7 @@ export function handOverWrite(handOver: HandOver, assumed: Row | null): Write {
     condition: all(
       ...[is.present(handOver), is.notTerminal(handOver), is.chainIs(handOver.chain), held(assumed)],
       ...(isHeld ? [is.leaseLapsed(handOver)] : []),
+      ...(handOver.epoch === undefined ? [] : [is.epochIs(handOver.epoch)]),
     ),
     changes: [
       ...[plusOne("chain"), raise("epoch", handOver.epochs ?? 1), set("chainClaims", number(0))],
