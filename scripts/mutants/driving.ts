@@ -102,7 +102,12 @@ export const DRIVING: readonly Mutant[] = [
     from: "deaths > run.state.takeoversMax &&",
     to: "deaths > 99 &&",
   }),
-  off(31, "a row of any version", { file: ROW, from: "row.format === FORMAT ? row :", to: "true ? row :" }),
+  off(
+    31,
+    "a row of any version",
+    { file: ROW, from: "if (row.format > FORMAT)", to: "if (row.format > FORMAT + 9)" },
+    { file: ROW, from: "row.format === FORMAT ? row :", to: "true ? row :" },
+  ),
   off(31, "a beat that dies of what it cannot read", {
     file: BEAT,
     from: "error instanceof Unreadable",
