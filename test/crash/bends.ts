@@ -43,7 +43,8 @@ export const claimWithoutRetry = bending(({ table }) => ({
 export const parkWithoutFence = bending((world) => ({
   park: async (park) => {
     const row = rowIn(world, park.run);
-    if (row === undefined) return world.table.park(park);
+    // A run that has an owner and is parked is no row that can be: a reader would call it damaged.
+    if (row === undefined || row.owner !== null) return world.table.park(park);
     const parked = { ...row, park: { token: park.token, entry: park.entry } };
     world.store.rows.set(park.run, parked);
     return { kind: "parked", row: structuredClone(parked) };
