@@ -1,5 +1,6 @@
 /** The clock of a machine beside the dates of AWS's answers. */
 import { describe, expect, test } from "vitest";
+import { awsClients } from "../../src/adapters/aws/clients.ts";
 import { clockBesideAws } from "../../src/adapters/aws/clock.ts";
 import { AT } from "../support/build.ts";
 
@@ -73,4 +74,12 @@ describe("a clock beside AWS's", () => {
     await on.answer();
     expect(seen(on)).toEqual({ now: 0, earliest: 0 });
   });
+});
+
+test("several worlds share a client", () => {
+  const clients = awsClients({ endpoint: "http://127.0.0.1:1" });
+  const { repeating } = clients.table;
+  for (let worlds = 0; worlds < 2; worlds += 1) {
+    expect(() => clockBesideAws([repeating, repeating])).not.toThrow();
+  }
 });

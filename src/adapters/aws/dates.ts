@@ -16,7 +16,7 @@ export interface DatedClient {
 interface Stack {
   add(
     middleware: (next: Handler) => Handler,
-    options: { readonly name: string; readonly step: "deserialize"; readonly priority: "low" },
+    options: { readonly step: "deserialize"; readonly priority: "low" },
   ): void;
 }
 
@@ -33,8 +33,9 @@ export function tellDates({ middlewareStack }: DatedClient, onDate: (dated: Date
       if (!Number.isNaN(date)) onDate({ date, before, after: Date.now() });
       return result;
     },
-    // Next to the wire: before anything is made of the answer.
-    { name: "cairnDates", step: "deserialize", priority: "low" },
+    // Next to the wire: before anything is made of the answer. Without a name, since several worlds may share a client, and
+    // a client refuses a second middleware of the same name.
+    { step: "deserialize", priority: "low" },
   );
 }
 
