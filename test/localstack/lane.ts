@@ -22,6 +22,7 @@ import type { World } from "../../src/ports/world.ts";
 import type { Row } from "../../src/protocol/row.ts";
 import { type Shown, ledger, show } from "../../src/runner/look.ts";
 import { startRun } from "../../src/runner/start.ts";
+import { rewritten } from "../support/rewritten.ts";
 import type { LanePlace, Stack } from "./stacks.ts";
 
 export interface Stacks extends Readonly<Record<"lane" | "impatient", Stack>>, LanePlace {
@@ -186,20 +187,23 @@ export async function failuresIn(lane: Lane, execution: string): Promise<readonl
   return errors.filter((error) => !error.startsWith(ROUTE_ERROR));
 }
 
-/** Changes an attribute of a row, past the port: time has passed, or much has happened. */
+/** Changes an attribute of a row, past the port, as a commit would write it: time has passed, or much has happened. */
 export async function setAttribute(
-  { stack, clients }: Lane,
+  { stack, clients, world }: Lane,
   run: string,
   of: { readonly name: keyof typeof ATTRIBUTES; readonly value: number },
 ): Promise<void> {
+  const row = await world.table.read(run, 0);
+  if (row === null) throw new Error(`run ${run} is gone`);
+  const { checksum = "" } = rewritten(row, { [of.name]: of.value });
   await clients.table.repeating.send(
     new UpdateItemCommand({
       TableName: stack.table,
       Key: { run: { S: run }, item: { S: "row" } },
-      UpdateExpression: "SET #name = :value",
+      UpdateExpression: "SET #name = :value, #checksum = :checksum",
       ConditionExpression: "attribute_exists(#run)",
-      ExpressionAttributeNames: { "#name": ATTRIBUTES[of.name], "#run": "run" },
-      ExpressionAttributeValues: { ":value": { N: String(of.value) } },
+      ExpressionAttributeNames: { "#name": ATTRIBUTES[of.name], "#checksum": ATTRIBUTES.checksum, "#run": "run" },
+      ExpressionAttributeValues: { ":value": { N: String(of.value) }, ":checksum": { S: checksum } },
     }),
   );
 }
