@@ -127,6 +127,7 @@ async function starts(on: Listened, start: (key: string) => Promise<Row>): Promi
   expect((await start("again")).run).toBe(row.run);
   expect(await now(on, row)).toMatchObject({ chain: 2 });
   await driven(on, row, talker);
+  await on.aside.table.forgetKey({ run: row.run, born: row.born });
   await change(on, row, ["expiresAtSec", 1]);
   expect((await start("again")).born).not.toBe(row.born);
 }
