@@ -68,7 +68,7 @@ export const DRIVING: readonly Mutant[] = [
   }),
   off(20, "a spent name is not followed by the next", {
     file: "src/runner/executions.ts",
-    from: 'if (started.kind === "exists") await moveOn(world, row);',
+    from: 'if (started.kind === "exists") await moveOn(world, { run, born, chain });',
     to: "",
   }),
   off(20, "an end that nobody heard of is not told", {

@@ -29,9 +29,9 @@ export const FURTHER: readonly Mutant[] = [
     name: "the sweeper hands over a run that was claimed since it was read",
     changes: [
       {
-        file: "src/runner/executions.ts",
-        from: "handOn(world, { run, born, chain, epoch });",
-        to: "handOn(world, { run, born, chain, epoch } && { run, born, chain });",
+        file: "src/runner/sweep.ts",
+        from: "moveOn(world, { run, born, chain, epoch });",
+        to: "moveOn(world, epoch < 0 ? row : { run, born, chain });",
       },
     ],
     killedBy: { kind: "tests", file: "test/simulation/simulation.test.ts", test: "s9788" },
@@ -56,7 +56,7 @@ export const FURTHER: readonly Mutant[] = [
   {
     name: "a process runs tools of several agents",
     changes: [
-      { file: "src/adapters/local/workers.ts", from: "worker.agent === agent)", to: "worker.agent !== undefined)" },
+      { file: "src/adapters/local/workers.ts", from: "each.agent === agent)", to: "each.agent !== undefined)" },
     ],
     killedBy: real("hostile"),
   },

@@ -15,21 +15,12 @@ export async function startExecution(world: World, row: Row): Promise<"going" | 
   const { run, born, chain, epoch } = row;
   const started = await start(world, { run, born, chain, epoch });
   if (started.kind === "exists" && started.running) return "going";
-  if (started.kind === "exists") await moveOn(world, row);
+  if (started.kind === "exists") await moveOn(world, { run, born, chain });
   return "begun";
 }
 
 /** Hands the run to the next execution, and starts that. */
-const moveOn = (world: World, { run, born, chain }: Row): Promise<void> => handOn(world, { run, born, chain });
-
-/**
- * The same for a run whose execution is still going, if no process has claimed the run since it was read. A claim may have
- * led to a park, and nothing would wake the parked execution.
- */
-export const moveOnUnclaimed = (world: World, { run, born, chain, epoch }: Row): Promise<void> =>
-  handOn(world, { run, born, chain, epoch });
-
-async function handOn(world: World, of: Omit<HandOver, "now">): Promise<void> {
+export async function moveOn(world: World, of: Omit<HandOver, "now">): Promise<void> {
   const { run, born } = of;
   const outcome = await handOver(world, of);
   if (outcome.kind !== "handed") return;

@@ -22,7 +22,7 @@ import { recordRedrive } from "./after-redrive.ts";
 import { alarm } from "./alarm.ts";
 import { certainly, patient } from "./certain.ts";
 import { commitDecided, tellEnd } from "./ending.ts";
-import { handOver, moveOnUnclaimed, startExecution } from "./executions.ts";
+import { handOver, moveOn, startExecution } from "./executions.ts";
 import { NO_WAITS, noteSwept, withRun } from "./facts.ts";
 import { CommitCache } from "./history.ts";
 import { SegmentCache } from "./load.ts";
@@ -126,14 +126,16 @@ async function sweepOne(
   }
   const state = await stateOf(world, row);
   if (state === null) return;
+  const { run, born, chain, epoch } = row;
   if (beyondHelp(row, { state, now: world.clock.earliest() }) === null) {
     const execution = await startExecution(world, row);
     // Schedule 94: its execution pauses between attempts that fail, and a pause cannot be woken. A message, a cancel or
     // another deployment is worth an attempt at once; the old execution is refused when its pause is over.
-    if (execution === "going" && (isNew || row.stirs !== row.stirsSeen)) await moveOnUnclaimed(world, row);
+    // Only if no process has claimed the run since it was read: a claim may have led to a park, which nothing would wake.
+    if (execution === "going" && (isNew || row.stirs !== row.stirsSeen))
+      await moveOn(world, { run, born, chain, epoch });
     return;
   }
-  const { run, born, chain } = row;
   const outcome = await handOver(world, { run, born, chain });
   if (outcome.kind !== "handed") return;
   const trouble = beyondHelp(outcome.row, { state, now: world.clock.earliest() });

@@ -140,18 +140,15 @@ export function createPool(options: PoolOptions): Pool {
   };
   const occupied = (): number =>
     [...pool].filter(({ work, leaving }) => work !== null || isBusyLeaving(leaving)).length;
-  const replaceIdle = (): Worker => {
-    const [last] = idle();
-    const isFull = idle().length + occupied() >= workers;
-    if (isFull && last !== undefined) leave(last, REPLACED);
-    return spawn();
-  };
   return {
     free: () => workers - occupied(),
     take: (agent) => {
       const rested = idle();
-      const own = rested.find((worker) => worker.agent === agent);
-      const worker = own ?? rested.find((each) => each.agent === null) ?? replaceIdle();
+      const fit = rested.find((each) => each.agent === agent) ?? rested.find((each) => each.agent === null);
+      const [replaced] = rested;
+      if (fit === undefined && replaced !== undefined && rested.length + occupied() >= workers)
+        leave(replaced, REPLACED);
+      const worker = fit ?? spawn();
       worker.agent = agent;
       return worker;
     },
