@@ -15,7 +15,7 @@ export type Functions = Readonly<Record<FunctionName, sst.aws.Function>>;
 const SMALL_MB = 512;
 /** Of a record of the stream: the look for orphans finds what is given up. */
 const STREAM_TRIES_MAX = 10;
-/** Removals of one invocation, which has a minute for them; nobody waits for one, so some of them are collected. */
+/** Removals of one invocation, which has a minute for them; no process waits for one, so some of them are collected. */
 const STREAM_BATCH = 50;
 const STREAM_WINDOW_SECONDS = 30;
 /** How long the dead letters of stream and schedules are kept: SQS keeps none for longer. */

@@ -123,7 +123,7 @@ function objectStatements({ objects = [] }: Grant, bucketArn: string): Statement
   ];
 }
 
-/** A statement of a resource's own policy: what comes without TLS is denied, whoever sends it. */
+/** A statement of a resource's own policy: what comes without TLS is denied to every caller. */
 export const tlsOnly = ({ actions, resource }: { readonly actions: readonly string[]; readonly resource: string }) => ({
   ...{ Effect: "Deny", Principal: "*", Action: actions, Resource: resource },
   Condition: { Bool: { "aws:SecureTransport": "false" } },

@@ -7,7 +7,7 @@ export interface Watch extends Why, Rule {
   readonly of: Watched;
 }
 
-/** A series, or how many of hundred of `whole` are `part`; none while there are fewer than `wholeMin` of them. */
+/** A series, or how many percent of `whole` are `part`; none while there are fewer than `wholeMin` of them. */
 export type Watched =
   | { readonly kind: "series"; readonly series: Series }
   | { readonly kind: "percent"; readonly part: Series; readonly whole: Series; readonly wholeMin: number };

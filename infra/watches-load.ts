@@ -40,7 +40,7 @@ function ofWork(names: Names): readonly Watch[] {
     watch("executions-open", OPEN_EXECUTIONS, {
       ...{ ...LASTING, threshold: OPEN_MAX },
       means: `More than ${OPEN_MAX.toLocaleString("en-US")} executions of the account are open, of all its machines; at 1,000,000 no run can be started`,
-      todo: `${list("running")}, or ${list("waiting")}: end what nobody needs with ${typed("npx cairn cancel RUN --world aws")}, or ask for more in Service Quotas`,
+      todo: `${list("running")}, or ${list("waiting")}: end what is not needed with ${typed("npx cairn cancel RUN --world aws")}, or ask for more in Service Quotas`,
     }),
     watch("starts-throttled", STARTS_THROTTLED, {
       ...LASTING,
@@ -56,7 +56,7 @@ function ofApiOf(names: Names): readonly Watch[] {
     watch("api-faults", ofApi(names, ["5XXError", "Sum"]), {
       ...REPEATED,
       means:
-        "The API answered requests with a fault of its own (5XX), in two of three periods of 5 minutes; whoever sends them again under their key loses nothing",
+        "The API answered requests with a fault of its own (5XX), in two of three periods of 5 minutes; a caller that sends them again under their key loses nothing",
       todo: `${tail(names, "api", ERRORS)}; the answer names its fault as ${typed("instance")}, and the log has it under that name`,
     }),
     watch("api-slow", ofApi(names, ["Latency", "p99"]), {

@@ -36,10 +36,15 @@ describe.concurrent("a run that waits for approval", () => {
   it("has had one beat and one park, and no process is there; the decision itself makes it ready", async (context) => {
     const at = desk({}, context.onTestFinished);
     const before = Date.now();
+    const working = cairnRunning(at, ["work"]);
     const { exit, out } = await cairn(at, START);
     expect(exit).toBe(4);
     const run = /local-[a-z2-7]{26}/.exec(out)?.[0] ?? "";
     const waiting = { state: "Park", stage: "waiting", attempt: 2 };
+    // The command ends as soon as a person is needed, which is before the execution parks.
+    await until(() => expect(lookAt(at).execution).toMatchObject(waiting));
+    working.child.kill("SIGTERM");
+    await working.ended;
     expect(lookAt(at)).toMatchObject({ ...nobody, execution: waiting });
     // Nothing would move it before its time is over, a day later.
     expect(Number(lookAt(at).execution?.["readyAt"])).toBeGreaterThanOrEqual(before + 24 * 3_600_000);

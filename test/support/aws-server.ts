@@ -1,4 +1,5 @@
 /** A server that answers as the services of AWS do, in the order in which a test scripted it. */
+import { vi } from "vitest";
 import { type IncomingMessage, type ServerResponse, createServer } from "node:http";
 import type { AddressInfo } from "node:net";
 
@@ -84,4 +85,12 @@ function give(answer: Answer, response: ServerResponse): void {
   const headers = answer.kind === "xml" ? answer.headers : {};
   response.writeHead(answer.status, { "content-type": type, ...headers });
   response.end(answer.kind === "json" ? JSON.stringify(answer.body) : answer.body);
+}
+
+/** An environment in which a client of AWS speaks to such a server; `vi.unstubAllEnvs` ends it. */
+export function stubAwsEnvironment(): void {
+  vi.stubEnv("AWS_REGION", "eu-west-1");
+  vi.stubEnv("AWS_ACCESS_KEY_ID", "AKIAEXAMPLE");
+  vi.stubEnv("AWS_SECRET_ACCESS_KEY", "example");
+  vi.stubEnv("AWS_EC2_METADATA_DISABLED", "true");
 }

@@ -6,7 +6,7 @@ import { newItem } from "../../src/adapters/aws/item.ts";
 import { awsWorld } from "../../src/adapters/aws/world.ts";
 import { limitsFor } from "../../src/protocol/limits.ts";
 import { created } from "../../src/protocol/row.ts";
-import { type AwsServer, ok, refusal, startAwsServer } from "../support/aws-server.ts";
+import { type AwsServer, ok, refusal, startAwsServer, stubAwsEnvironment } from "../support/aws-server.ts";
 
 const NOW = 1_700_000_000_000;
 const BORN = "aaaaaaaaaa";
@@ -18,11 +18,7 @@ beforeAll(async () => {
   server = await startAwsServer();
 });
 afterAll(() => server.close());
-beforeEach(() => {
-  vi.stubEnv("AWS_REGION", "eu-west-1");
-  vi.stubEnv("AWS_ACCESS_KEY_ID", "AKIAEXAMPLE");
-  vi.stubEnv("AWS_SECRET_ACCESS_KEY", "example");
-});
+beforeEach(stubAwsEnvironment);
 afterEach(() => vi.unstubAllEnvs());
 
 function tableAt() {

@@ -9,7 +9,15 @@ import { limitsFor } from "../../src/protocol/limits.ts";
 import { created } from "../../src/protocol/row.ts";
 import { newItem } from "../../src/adapters/aws/item.ts";
 import { StoreUnreachable, type World } from "../../src/ports/world.ts";
-import { type Answer, type AwsServer, ok, refusal, startAwsServer, xmlRefusal } from "../support/aws-server.ts";
+import {
+  type Answer,
+  type AwsServer,
+  ok,
+  refusal,
+  startAwsServer,
+  stubAwsEnvironment,
+  xmlRefusal,
+} from "../support/aws-server.ts";
 
 const RUN = `acme-${"a".repeat(26)}`;
 const BORN = "aaaaaaaaaa";
@@ -26,10 +34,7 @@ beforeAll(async () => {
 });
 afterAll(() => server.close());
 beforeEach(() => {
-  vi.stubEnv("AWS_REGION", "eu-west-1");
-  vi.stubEnv("AWS_ACCESS_KEY_ID", "AKIAEXAMPLE");
-  vi.stubEnv("AWS_SECRET_ACCESS_KEY", "example");
-  vi.stubEnv("AWS_EC2_METADATA_DISABLED", "true");
+  stubAwsEnvironment();
   // What the environment says of retries is not for conditional writes.
   vi.stubEnv("AWS_MAX_ATTEMPTS", "7");
 });

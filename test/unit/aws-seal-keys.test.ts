@@ -4,7 +4,7 @@ import { kmsSealKeys } from "../../src/adapters/aws/seal-keys.ts";
 import { isGenuine, vouchFor } from "../../src/codec/voucher.ts";
 import { StoreUnreachable } from "../../src/ports/world.ts";
 import { verify } from "../../src/runner/verify.ts";
-import { type AwsServer, ok, refusal, startAwsServer } from "../support/aws-server.ts";
+import { type AwsServer, ok, refusal, startAwsServer, stubAwsEnvironment } from "../support/aws-server.ts";
 import { begin, drive, runnerOf } from "../support/drive.ts";
 import { withKeys } from "../support/seals.ts";
 import { actor, callsThenOver, stage } from "../support/stage.ts";
@@ -21,11 +21,7 @@ beforeAll(async () => {
   server = await startAwsServer();
 });
 afterAll(() => server.close());
-beforeEach(() => {
-  vi.stubEnv("AWS_REGION", "eu-west-1");
-  vi.stubEnv("AWS_ACCESS_KEY_ID", "AKIAEXAMPLE");
-  vi.stubEnv("AWS_SECRET_ACCESS_KEY", "example");
-});
+beforeEach(stubAwsEnvironment);
 afterEach(() => vi.unstubAllEnvs());
 
 /** The keys of a process of its own. */

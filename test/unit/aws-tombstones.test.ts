@@ -9,7 +9,7 @@ import { limitsFor } from "../../src/protocol/limits.ts";
 import { type Creation, created } from "../../src/protocol/row.ts";
 import type { Tombstone } from "../../src/protocol/tombstone.ts";
 import type { RunTable } from "../../src/ports/run-table.ts";
-import { type Answer, type AwsServer, ok, refusal, startAwsServer } from "../support/aws-server.ts";
+import { type Answer, type AwsServer, ok, refusal, startAwsServer, stubAwsEnvironment } from "../support/aws-server.ts";
 
 const NOW = 1_700_000_000_000;
 const OF = { run: `acme-${"a".repeat(26)}`, born: "aaaaaaaaaa" };
@@ -33,12 +33,7 @@ beforeAll(async () => {
   server = await startAwsServer();
 });
 afterAll(() => server.close());
-beforeEach(() => {
-  vi.stubEnv("AWS_REGION", "eu-west-1");
-  vi.stubEnv("AWS_ACCESS_KEY_ID", "AKIAEXAMPLE");
-  vi.stubEnv("AWS_SECRET_ACCESS_KEY", "example");
-  vi.stubEnv("AWS_EC2_METADATA_DISABLED", "true");
-});
+beforeEach(stubAwsEnvironment);
 afterEach(() => vi.unstubAllEnvs());
 
 /** What an operation is, once the server answers like that. */

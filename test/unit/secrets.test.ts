@@ -15,7 +15,7 @@ import { StoreUnreachable, type World } from "../../src/ports/world.ts";
 import { limitsFor } from "../../src/protocol/limits.ts";
 import { secretsFor } from "../../src/runner/secrets.ts";
 import { startRun } from "../../src/runner/start.ts";
-import { refusal, startAwsServer } from "../support/aws-server.ts";
+import { refusal, startAwsServer, stubAwsEnvironment } from "../support/aws-server.ts";
 
 const ABSENT: SecretLook = { kind: "absent", where: "the drawer", mend: "put it into the drawer" };
 
@@ -95,7 +95,7 @@ test("a person who may not read parameters learns that a secret is unread, and a
     vi.unstubAllEnvs();
     await server.close();
   });
-  for (const name of ["AWS_REGION", "AWS_ACCESS_KEY_ID", "AWS_SECRET_ACCESS_KEY"]) vi.stubEnv(name, "example");
+  stubAwsEnvironment();
   server.answer(refusal("AccessDeniedException"));
   const client = { endpoint: server.endpoint };
   const unread = { kind: "unread", mend: expect.stringContaining("ssm:GetParameter") };

@@ -20,7 +20,7 @@ import { StoreReplaced, StoreRolledBack } from "./store-errors.ts";
 export interface InPlace {
   /** Random, given to the store at its creation. */
   readonly id: string;
-  /** How many commits `cairn.mark` tells of that the file lacks. */
+  /** How many commits `cairn.mark` counts that the file lacks. */
   readonly lacks: number;
   /** Throws `StoreReplaced` or `StoreRolledBack`. */
   readonly assert: () => void;

@@ -22,7 +22,7 @@ export interface ServeOptions {
   readonly clock?: Clock;
 }
 
-/** Serves the supervisor that forked this process. Errors that nobody catches end it, as Node does by itself. */
+/** Serves the supervisor that forked this process. An uncaught error ends it, as Node does by itself. */
 export function serveTasks(run: RunTask, options: ServeOptions = {}): void {
   const { clean = (text) => text, clock = systemClock } = options;
   if (process.send === undefined) throw new Error("serveTasks serves a supervisor: fork this module, do not run it");
