@@ -28,6 +28,13 @@ const processesOf = (port: number): readonly number[] =>
     .filter((pid) => ["cmdline", "environ"].some((file) => read(pid, file).includes(`/instance-${port}`)))
     .map(Number);
 
+/** Found by its command: the system reuses process numbers, so the lowest of them may be its DynamoDB. */
+function mainProcessOf(port: number): number {
+  const pid = processesOf(port).find((each) => read(String(each), "cmdline").includes("localstack.runtime.main"));
+  if (pid === undefined) throw new Error(`LocalStack's own process is not among those of port ${port}`);
+  return pid;
+}
+
 function read(pid: string, file: string): string {
   try {
     return readFileSync(join("/proc", pid, file), "utf8");
@@ -53,9 +60,8 @@ test("is found if it is up, comes back after it was killed, and leaves nothing b
   // DynamoDB is a process of its own, and begins with the first table.
   await client.send(new CreateTableCommand(ANY_TABLE));
   expect(await up(env, () => {})).toMatchObject({ wasUp: true });
-  const [main] = processesOf(port);
-  if (main !== undefined) {
-    process.kill(main, "SIGKILL");
+  if (processesOf(port).length > 0) {
+    process.kill(mainProcessOf(port), "SIGKILL");
     await until(async () => expect(await isReady(first.url)).toBe(false));
     expect(processesOf(port)).not.toEqual([]);
     expect(await up(env, () => {})).toMatchObject({ wasUp: false });
