@@ -1,5 +1,5 @@
 /** The one file that a user edits: which agents there are, and how they run. */
-import type { Config } from "./src/agent/config.ts";
+import type { Config } from "./src/sdk/config.ts";
 
 export const config = {
   agents: ["./agents/travel/agent.ts"],

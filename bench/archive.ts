@@ -14,11 +14,11 @@ import { executionName } from "../src/protocol/ids.ts";
 import { limitsFor } from "../src/protocol/limits.ts";
 import { inline } from "../src/core/message.ts";
 import type { World } from "../src/ports/world.ts";
-import { ActiveRun } from "../src/runner/active-run.ts";
-import { tellEnd } from "../src/runner/ending.ts";
-import { CommitCache } from "../src/runner/history.ts";
-import { SegmentCache, load } from "../src/runner/load.ts";
-import { startRun } from "../src/runner/start.ts";
+import { ActiveRun } from "../src/engine/context/active-run.ts";
+import { tellEnd } from "../src/engine/loop/terminal-commit.ts";
+import { CommitCache } from "../src/history/commits.ts";
+import { SegmentCache, load } from "../src/history/load.ts";
+import { startRun } from "../src/operations/start.ts";
 import { workload } from "./workload.ts";
 
 const [, , first = "10000", dir, run = ""] = process.argv;

@@ -2,10 +2,10 @@
 import type { MachineInput } from "../src/adapters/aws/machine-input.ts";
 import { awsWorld } from "../src/adapters/aws/world.ts";
 import type { Reply, Task } from "../src/protocol/chain.ts";
-import { beat } from "../src/runner/beat.ts";
-import { CommitCache } from "../src/runner/history.ts";
-import { SegmentCache } from "../src/runner/load.ts";
-import type { Runner } from "../src/runner/step.ts";
+import { beat } from "../src/engine/loop/beat.ts";
+import { CommitCache } from "../src/history/commits.ts";
+import { SegmentCache } from "../src/history/load.ts";
+import type { Runner } from "../src/engine/dispatch.ts";
 import { agentOf } from "./agents.ts";
 import { type LambdaContext, invocation } from "./invocation.ts";
 import { answerBeat } from "./machine.ts";

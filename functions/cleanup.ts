@@ -8,8 +8,8 @@ import { systemClock as clock } from "../src/adapters/aws/clock.ts";
 import { s3ObjectStore } from "../src/adapters/aws/object-store.ts";
 import { dynamoRunTable } from "../src/adapters/aws/run-table.ts";
 import { removedIncarnation } from "../src/adapters/aws/schema.ts";
-import { alarm } from "../src/runner/alarm.ts";
-import { cleanUp } from "../src/runner/clean-up.ts";
+import { alarm } from "../src/history/alarm.ts";
+import { cleanUp } from "../src/history/clean-up.ts";
 import { sentenceOf } from "../src/codec/value.ts";
 import { bucketName, tableName, telemetryOf } from "./settings.ts";
 

@@ -3,8 +3,8 @@
  * it. As they are written: whoever only starts runs needs no model.
  */
 import { agents } from "cairn-agents";
-import type { Agent } from "../src/agent/define.ts";
-import { protectIntrinsics } from "../src/agent/protect-intrinsics.ts";
+import type { Agent } from "../src/sdk/define.ts";
+import { protectIntrinsics } from "../src/sdk/protect-intrinsics.ts";
 
 // A test that imports a function replaces timers of its own.
 if (process.env["AWS_LAMBDA_FUNCTION_NAME"] !== undefined) protectIntrinsics();

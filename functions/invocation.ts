@@ -3,7 +3,7 @@ import { sentenceOf, stackOf } from "../src/codec/value.ts";
 import type { Invocation } from "../src/ports/tasks.ts";
 import { StoreUnreachable, type World } from "../src/ports/world.ts";
 import type { TaskResult } from "../src/protocol/chain.ts";
-import { alarm } from "../src/runner/alarm.ts";
+import { alarm } from "../src/history/alarm.ts";
 
 /** What a function reads of the context that Lambda hands it. */
 export interface LambdaContext {

@@ -4,7 +4,7 @@ import { machineClient, tableClients } from "../src/adapters/aws/clients.ts";
 import { systemClock as clock } from "../src/adapters/aws/clock.ts";
 import { dynamoRunTable } from "../src/adapters/aws/run-table.ts";
 import type { Task } from "../src/protocol/chain.ts";
-import { park } from "../src/runner/park.ts";
+import { park } from "../src/engine/loop/park.ts";
 import { machineArn, tableName } from "./settings.ts";
 
 const world = {

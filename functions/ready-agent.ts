@@ -1,12 +1,12 @@
 /** An agent with its model, checked against the limits of the functions that run it. */
 import { prices } from "cairn-agents";
-import { checkAgent } from "../src/agent/check.ts";
-import type { Agent } from "../src/agent/define.ts";
-import { modelsOf } from "../src/agent/model.ts";
-import { pricedBy } from "../src/agent/prices.ts";
+import { checkAgent } from "../src/sdk/check.ts";
+import type { Agent } from "../src/sdk/define.ts";
+import { modelsOf } from "../src/providers/model.ts";
+import { pricedBy } from "../src/sdk/prices.ts";
 import type { World } from "../src/ports/world.ts";
-import { readerIn } from "../src/runner/secrets.ts";
-import type { LoadedAgent } from "../src/runner/step.ts";
+import { readerIn } from "../src/history/secrets.ts";
+import type { LoadedAgent } from "../src/engine/dispatch.ts";
 
 export function ready(defined: Agent, world: World): LoadedAgent {
   const agent = pricedBy(defined, prices);

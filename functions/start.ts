@@ -2,10 +2,10 @@
  * Fires the schedule of an agent: the target of EventBridge Scheduler, which may deliver a firing more than once, late, and
  * beside another one. What throws is tried twice more, and then a dead letter.
  */
-import { scheduledTime } from "../src/agent/schedule.ts";
+import { scheduledTime } from "../src/sdk/schedule/schedule.ts";
 import { awsWorld } from "../src/adapters/aws/world.ts";
 import type { FiringOutcome } from "../src/protocol/firing.ts";
-import { fireInTime } from "../src/runner/firing.ts";
+import { fireInTime } from "../src/maintenance/firing.ts";
 import { definedAgent } from "./defined-agent.ts";
 import { type LambdaContext, invocation } from "./invocation.ts";
 import { sealKeysOf } from "./seal-keys.ts";

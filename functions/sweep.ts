@@ -4,9 +4,9 @@
  */
 import { awsWorld } from "../src/adapters/aws/world.ts";
 import type { Task } from "../src/protocol/chain.ts";
-import { lookForAllOrphans } from "../src/runner/orphans.ts";
-import { renew } from "../src/runner/park.ts";
-import { rescue, sweep } from "../src/runner/sweep.ts";
+import { lookForAllOrphans } from "../src/maintenance/orphans.ts";
+import { renew } from "../src/engine/loop/park.ts";
+import { rescue, sweep } from "../src/maintenance/sweep.ts";
 import { type LambdaContext, invocation } from "./invocation.ts";
 import { type AskedRescue, readRescue } from "./machine.ts";
 import { sealKeysOf } from "./seal-keys.ts";

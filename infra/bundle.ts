@@ -6,9 +6,9 @@ import { createHash } from "node:crypto";
 import { mkdirSync, readFileSync, readdirSync, rmSync, statSync } from "node:fs";
 import { join } from "node:path";
 import { type Metafile, type Plugin, build } from "esbuild";
-import { checkMoney } from "../src/agent/check.ts";
-import { loadAgentFile } from "../src/agent/load.ts";
-import { type Prices, pricedBy } from "../src/agent/prices.ts";
+import { checkMoney } from "../src/sdk/check.ts";
+import { loadAgentFile } from "../src/sdk/load.ts";
+import { type Prices, pricedBy } from "../src/sdk/prices.ts";
 import { FUNCTIONS, type FunctionName } from "./names.ts";
 
 export { FUNCTIONS, type FunctionName };

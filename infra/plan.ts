@@ -4,7 +4,7 @@
  * (`scripts/plan.ts`), since whoever describes resources cannot load agents.
  */
 import { createHash } from "node:crypto";
-import { type Config, type DeployOptions, limitsIn } from "../src/agent/config.ts";
+import { type Config, type DeployOptions, limitsIn } from "../src/sdk/config.ts";
 import { RETRY_GROUP } from "../src/protocol/entry.ts";
 import { type Limits, limitsFor } from "../src/protocol/limits.ts";
 import type { MachineTimes } from "./asl.ts";

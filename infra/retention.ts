@@ -5,7 +5,7 @@
  *
  * Prices and the break-even points behind the bounds are in docs/adr/0016-archives.md.
  */
-import { ARCHIVES, type ArchiveTier } from "../src/core/retention.ts";
+import { ARCHIVES, type ArchiveTier } from "../src/core/policy/retention.ts";
 
 /** One rule, in the words of S3. A rule with a size is a rule of its own: what is smaller expires as well. */
 export interface LifecycleRule {

@@ -2,7 +2,7 @@
  * The schedules of a deployment, as EventBridge Scheduler takes them. They stand in agents' code, so whoever deploys asks a
  * process of its own (`node scripts/plan.ts`) instead of importing that into the deployment.
  */
-import { loadAgentFile } from "../src/agent/load.ts";
+import { loadAgentFile } from "../src/sdk/load.ts";
 import { LATE_MS } from "../src/protocol/firing.ts";
 
 export interface DeployedSchedule {

@@ -12,7 +12,7 @@ import { prefixOf } from "../infra/names.ts";
 import { planOf } from "../infra/plan.ts";
 import { type DeployedSchedule, schedulesOf } from "../infra/schedules.ts";
 import { secretsOf } from "../infra/secrets.ts";
-import type { Config } from "../src/agent/config.ts";
+import type { Config } from "../src/sdk/config.ts";
 import { DEFAULT_TENANT } from "../src/core/ids.ts";
 import type { Limits } from "../src/protocol/limits.ts";
 import { apply } from "./apply.ts";

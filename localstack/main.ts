@@ -5,7 +5,7 @@
  */
 import { join } from "node:path";
 import { installPlatform } from "../infra/platform.ts";
-import { loadConfig } from "../src/agent/config.ts";
+import { loadConfig } from "../src/sdk/config.ts";
 import { deploy } from "./deploy.ts";
 import { exportsOf } from "./environment.ts";
 import { down, up } from "./up.ts";

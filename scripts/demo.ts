@@ -10,10 +10,10 @@ import { parseArgs, styleText } from "node:util";
 import { countsOf } from "../agents/travel/services.ts";
 import { openStore } from "../src/adapters/local/database.ts";
 import { localWorld } from "../src/adapters/local/world.ts";
-import { usd } from "../src/agent/spending.ts";
+import { usd } from "../src/core/policy/spending.ts";
 import { limitsFor } from "../src/protocol/limits.ts";
 import type { World } from "../src/ports/world.ts";
-import { type Shown, show, timeline } from "../src/runner/look.ts";
+import { type Shown, show, timeline } from "../src/operations/views.ts";
 
 const STEPS = ["searchFlights", "searchHotels", "compare", "bookFlight", "bookHotel", "chargeCard", "sendConfirmation"];
 const INPUT = { from: "Hamburg", to: "Lisbon", date: "2027-03-14", nights: 3, traveller: "Ada" };

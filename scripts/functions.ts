@@ -12,7 +12,7 @@ import { bundleFunctions } from "../infra/bundle.ts";
 import { environmentOf } from "../infra/environment.ts";
 import { namesOf } from "../infra/names.ts";
 import { planOf } from "../infra/plan.ts";
-import { loadConfig } from "../src/agent/config.ts";
+import { loadConfig } from "../src/sdk/config.ts";
 
 const ROOT = join(import.meta.dirname, "..");
 const TIMES = 7;

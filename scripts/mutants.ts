@@ -16,7 +16,7 @@ const { only, without } = values;
 function concerns({ killedBy }: Mutant): boolean {
   if (without === undefined) return true;
   if (killedBy.kind === "schedule") return without === `schedule ${killedBy.row}`;
-  const isJudged = killedBy.kind === "simulation" || killedBy.file.startsWith("test/crash/");
+  const isJudged = killedBy.kind === "simulation" || killedBy.file.startsWith("test/slow/crash/");
   return isJudged && !without.startsWith("schedule ");
 }
 

@@ -7,8 +7,8 @@ import { bundleFunctions } from "../infra/bundle.ts";
 import { planOf } from "../infra/plan.ts";
 import { schedulesOf } from "../infra/schedules.ts";
 import { secretsOf } from "../infra/secrets.ts";
-import { loadConfig } from "../src/agent/config.ts";
-import { registerResolution } from "../src/agent/resolution.ts";
+import { loadConfig } from "../src/sdk/config.ts";
+import { registerResolution } from "../src/sdk/resolution.ts";
 import { DEFAULT_TENANT } from "../src/core/ids.ts";
 
 registerResolution();

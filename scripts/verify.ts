@@ -41,12 +41,12 @@ const STAGES: readonly (readonly (readonly Level[])[])[] = [
   ],
   [
     [
-      ["crashes and zombies", () => command("node", "test/crash/main.ts")],
-      ["crashes and zombies, stopping", () => command("node", "test/crash/main.ts", "--stops")],
-      ["crashes and zombies, compacting", () => command("node", "test/crash/main.ts", "--compacts")],
-      ["crashes and zombies, dialled", () => command("node", "test/crash/main.ts", "--dialled", "1")],
-      ["stores that are away", () => command("node", "test/crash/main.ts", "--outages", "--stride", "3")],
-      ["pairs of crashes", () => command("node", "test/crash/main.ts", "--pairs", "--stride", "40")],
+      ["crashes and zombies", () => command("node", "test/slow/crash/main.ts")],
+      ["crashes and zombies, stopping", () => command("node", "test/slow/crash/main.ts", "--stops")],
+      ["crashes and zombies, compacting", () => command("node", "test/slow/crash/main.ts", "--compacts")],
+      ["crashes and zombies, dialled", () => command("node", "test/slow/crash/main.ts", "--dialled", "1")],
+      ["stores that are away", () => command("node", "test/slow/crash/main.ts", "--outages", "--stride", "3")],
+      ["pairs of crashes", () => command("node", "test/slow/crash/main.ts", "--pairs", "--stride", "40")],
     ],
     [["simulation, with its reach", () => command("node", "scripts/sim.ts", "--seeds", "10000")]],
   ],

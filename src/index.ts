@@ -12,12 +12,12 @@ export {
   type SettledCall,
   type Tool,
   type ToolContext,
-} from "./agent/define.ts";
-export { AgentInvalid } from "./agent/invalid.ts";
-export { OutcomeUnknown, Rejected } from "./agent/outcome.ts";
-export type { SagaOptions, Undo, UndoContext } from "./agent/undo.ts";
-export { defineChaos, type Chaos, type OutsideEffect } from "./agent/chaos.ts";
-export type { Config } from "./agent/config.ts";
+} from "./sdk/define.ts";
+export { AgentInvalid } from "./ports/agent-invalid.ts";
+export { OutcomeUnknown, Rejected } from "./sdk/outcome.ts";
+export type { SagaOptions, Undo, UndoContext } from "./sdk/saga.ts";
+export { defineChaos, type Chaos, type OutsideEffect } from "./sdk/chaos.ts";
+export type { Config } from "./sdk/config.ts";
 export { react, type Topology } from "./core/topologies/react.ts";
-export { scriptedModel, type Conversation, type ScriptedReply } from "./agent/scripted.ts";
-export { recordedModel } from "./agent/recorded.ts";
+export { scriptedModel, type Conversation, type ScriptedReply } from "./sdk/scripted.ts";
+export { recordedModel } from "./sdk/recorded.ts";

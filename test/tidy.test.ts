@@ -25,7 +25,7 @@ interface Rule {
 }
 
 const CORE = "src/core/x.ts";
-const TEST = "test/unit/x.test.ts";
+const TEST = "test/core/x.test.ts";
 const lines = (count: number): string => "\n".repeat(count - 1);
 
 const RULES: readonly Rule[] = [
@@ -37,18 +37,18 @@ const RULES: readonly Rule[] = [
       [CORE, 'import { z } from "zod";'],
       [CORE, 'import type { World } from "../ports/world.ts";'],
       [CORE, 'const fs = await import("node:fs");'],
-      ["src/ports/x.ts", 'export * from "../runner/beat.ts";'],
-      ["src/runner/x.ts", 'import { localWorld } from "../adapters/local/world.ts";'],
-      ["src/adapters/local/x.ts", 'import { beat } from "../../runner/beat.ts";'],
+      ["src/ports/x.ts", 'export * from "../engine/beat.ts";'],
+      ["src/engine/x.ts", 'import { localWorld } from "../adapters/local/world.ts";'],
+      ["src/adapters/local/x.ts", 'import { beat } from "../../engine/loop/beat.ts";'],
       ["src/adapters/local/x.ts", 'import { dynamoTable } from "../aws/run-table.ts";'],
-      ["src/adapters/local/x.ts", 'type World = import("../../agent/define.ts").Agent;'],
+      ["src/adapters/local/x.ts", 'type World = import("../../sdk/define.ts").Agent;'],
       ["src/cli/x.ts", 'import { bench } from "../../test/support/drive.ts";'],
       ["src/newroom/x.ts", "export const x = 1;"],
     ],
     spares: [
       [CORE, 'import { ensure } from "./invariant.ts";'],
       ["src/core/topologies/x.ts", 'import type { State } from "../state.ts";'],
-      ["src/agent/x.ts", 'import type { LanguageModelV4 } from "@ai-sdk/provider";'],
+      ["src/sdk/x.ts", 'import type { LanguageModelV4 } from "@ai-sdk/provider";'],
       ["src/cli/x.ts", 'import { localWorld } from "../adapters/local/world.ts"; import { Command } from "commander";'],
     ],
   },
@@ -64,11 +64,11 @@ const RULES: readonly Rule[] = [
     where: /^src\/(?!cli\/(main|worker|loop-worker)\.ts$)/,
     check: rules.readingEnvironment,
     bites: [
-      ["src/agent/x.ts", "const key = process.env.KEY;"],
-      ["src/agent/x.ts", 'import { env } from "node:process";'],
-      ["src/agent/x.ts", 'const key = process.env["KEY"];'],
+      ["src/sdk/x.ts", "const key = process.env.KEY;"],
+      ["src/sdk/x.ts", 'import { env } from "node:process";'],
+      ["src/sdk/x.ts", 'const key = process.env["KEY"];'],
     ],
-    spares: [["src/agent/x.ts", "const key = options.env.KEY; process.exitCode = 1;"]],
+    spares: [["src/sdk/x.ts", "const key = options.env.KEY; process.exitCode = 1;"]],
   },
   {
     says: "the core and the protocol are pure",
@@ -87,15 +87,15 @@ const RULES: readonly Rule[] = [
   },
   {
     says: "time and chance come through ports",
-    where: /^src\/(codec|ports|runner)\//,
+    where: /^src\/(codec|ports|history|engine|operations|maintenance)\//,
     check: rules.timeless,
     bites: [
-      ["src/runner/x.ts", "const at = new Date();"],
-      ["src/runner/x.ts", "setTimeout(resolve, 5);"],
-      ["src/runner/x.ts", "AbortSignal.timeout(5);"],
+      ["src/engine/x.ts", "const at = new Date();"],
+      ["src/engine/x.ts", "setTimeout(resolve, 5);"],
+      ["src/engine/x.ts", "AbortSignal.timeout(5);"],
       ["src/codec/x.ts", 'import { randomUUID } from "node:crypto";'],
     ],
-    spares: [["src/runner/x.ts", "run.world.clock.now(); world.random.hex(); AbortSignal.any([]);"]],
+    spares: [["src/engine/x.ts", "run.world.clock.now(); world.random.hex(); AbortSignal.any([]);"]],
   },
   {
     says: `a file has at most ${rules.FILE_LINES_MAX} lines`,

@@ -1,16 +1,16 @@
 /** Calls that run side by side, and what they return and throw: each rule switched off once. */
 import { type Mutant, off } from "./mutant.ts";
 
-const BATCH = "src/runner/batch.ts";
-const ACT = "src/runner/act.ts";
-const DIAL = "src/core/topologies/dial.ts";
+const BATCH = "src/engine/tools/batch.ts";
+const ACT = "src/engine/tools/run-tools.ts";
+const DIAL = "src/core/policy/dial.ts";
 const TO_JSON = "src/codec/to-json.ts";
-const BATCH_TEST = "test/unit/runner-batch.test.ts";
-const FAILS_TEST = "test/unit/runner-batch-fails.test.ts";
-const OUTPUT_TEST = "test/unit/runner-output.test.ts";
-const HOSTILE_TEST = "test/unit/runner-hostile.test.ts";
+const BATCH_TEST = "test/engine/tools/batch.test.ts";
+const FAILS_TEST = "test/engine/tools/batch-fails.test.ts";
+const OUTPUT_TEST = "test/engine/tools/output.test.ts";
+const HOSTILE_TEST = "test/engine/tools/hostile.test.ts";
 const LAWS = "test/property/hostile.test.ts";
-const VALUES_TEST = "test/unit/values.test.ts";
+const VALUES_TEST = "test/codec/values.test.ts";
 
 const without = (rule: string, by: string, change: Mutant["changes"][number]): Mutant => ({
   name: `results: ${rule}`,
@@ -20,7 +20,7 @@ const without = (rule: string, by: string, change: Mutant["changes"][number]): M
 
 export const BATCHES: readonly Mutant[] = [
   off(76, "no result is committed while another call runs", {
-    file: "src/runner/plan-edge.ts",
+    file: "src/engine/tools/deferred-commit.ts",
     from: 'crashRate: rateIn(row) }) === "force"',
     to: 'crashRate: rateIn(row) }) === "never"',
   }),
@@ -30,7 +30,7 @@ export const BATCHES: readonly Mutant[] = [
     to: "",
   }),
   off(78, "a process lives on although a call in it may still act", {
-    file: "src/runner/beat.ts",
+    file: "src/engine/loop/beat.ts",
     from: "invocation.mustEnd?.();",
     to: "void 0;",
   }),
@@ -39,12 +39,12 @@ export const BATCHES: readonly Mutant[] = [
     changes: [
       { file: DIAL, from: 'case "probed":\n      return "force";', to: 'case "probed":\n      return "merge";' },
     ],
-    killedBy: { kind: "tests", file: "test/crash/crash.test.ts", test: "leaves no question" },
+    killedBy: { kind: "tests", file: "test/slow/crash/crash.test.ts", test: "leaves no question" },
   },
   {
     name: "results: a call acts in a later invocation of its warm process",
-    changes: [{ file: "src/runner/beat.ts", from: "invocation.mustEnd?.();", to: "void 0;" }],
-    killedBy: { kind: "tests", file: "test/unit/runner-batch-fails.test.ts" },
+    changes: [{ file: "src/engine/loop/beat.ts", from: "invocation.mustEnd?.();", to: "void 0;" }],
+    killedBy: { kind: "tests", file: "test/engine/tools/batch-fails.test.ts" },
   },
   without("two commits are under way at once", BATCH_TEST, {
     file: BATCH,
@@ -92,12 +92,12 @@ export const BATCHES: readonly Mutant[] = [
     to: "    } finally {\n      // A line",
   }),
   without("a result that does not fit is kept as it is", OUTPUT_TEST, {
-    file: "src/agent/result.ts",
+    file: "src/engine/tools/tool-result.ts",
     from: "output === null ?",
     to: "output !== undefined ?",
   }),
   without("a result is kept as it came, and not as it was parsed", OUTPUT_TEST, {
-    file: "src/agent/result.ts",
+    file: "src/engine/tools/tool-result.ts",
     from: "asJson(parsed.output)",
     to: "asJson(returned)",
   }),
@@ -112,7 +112,7 @@ export const BATCHES: readonly Mutant[] = [
     to: "this.#open.length >= 90_000",
   }),
   without("inputs may be nested as deep as they like", HOSTILE_TEST, {
-    file: "src/runner/start.ts",
+    file: "src/operations/start.ts",
     from: "const given = asJson(input);",
     to: "const given = { ok: true, json: input, why: '' } as const;",
   }),
@@ -137,26 +137,26 @@ export const BATCHES: readonly Mutant[] = [
     to: "const isBare = names.length < 0 &&",
   }),
   without("a hostile value that a tool returned is awaited", LAWS, {
-    file: "src/runner/call-tool.ts",
+    file: "src/engine/tools/tool-attempt.ts",
     from: "isThenable(given) ? await given : given",
     to: "await given",
   }),
   without("an error is asked for its name, whatever it is", LAWS, {
-    file: "src/runner/call-tool.ts",
+    file: "src/engine/tools/tool-attempt.ts",
     from: 'return isErrorNamed(error, "OutcomeUnknown")',
     to: 'return (error as Error).name === "OutcomeUnknown"',
   }),
   without("a model's error is read, whatever it is", LAWS, {
-    file: "src/agent/model-failure.ts",
+    file: "src/providers/model-failure.ts",
     from: "  try {\n    return readFailure(error, secret);",
     to: "  if (typeof secret === 'string') return readFailure(error, secret);\n  try {\n    return readFailure(error, secret);",
   }),
   without("a probe that says nothing has said that nothing happened", HOSTILE_TEST, {
-    file: "src/runner/probe.ts",
+    file: "src/engine/tools/probe.ts",
     from: "    default:\n      return unsure(",
     to: '    default:\n      if (given !== null) return { kind: "absent" };\n      return unsure(',
   }),
-  without("no audit names work that a tool leaves behind", "test/unit/audit.test.ts", {
+  without("no audit names work that a tool leaves behind", "test/doctor/audit.test.ts", {
     file: "src/doctor/audit-missing.ts",
     from: "(leavesWork(run, undo?.run) ? [name] : [])",
     to: "(leavesWork(run, undo?.run) ? [] : [name]).slice(1)",

@@ -2,7 +2,7 @@
 import { type Mutant, off } from "./mutant.ts";
 
 const STEADINESS = "src/protocol/steadiness.ts";
-const SWEEP = "src/runner/sweep.ts";
+const SWEEP = "src/maintenance/sweep.ts";
 
 export const CLOCKS: readonly Mutant[] = [
   off(104, "what cannot be taken back is decided by the wall clock", {
@@ -26,12 +26,12 @@ export const CLOCKS: readonly Mutant[] = [
     to: "view.now >= gate.expiresAt",
   }),
   off(106, "a run that waits has waited for too long by this clock alone", {
-    file: "src/runner/beat.ts",
+    file: "src/engine/loop/beat.ts",
     from: "run.world.clock.earliest() + run.world.limits.skewMs >= run.waitsUntil",
     to: "run.now + run.world.limits.skewMs >= run.waitsUntil",
   }),
   off(106, "a run that waits for one of the clocks waits for another month", {
-    file: "src/runner/beat.ts",
+    file: "src/engine/loop/beat.ts",
     from: "isIdle || isDoubted ? run.waitsUntil",
     to: "isIdle ? run.waitsUntil",
   }),
@@ -58,7 +58,7 @@ export const CLOCKS: readonly Mutant[] = [
     106,
     "a key is free by this clock alone",
     {
-      file: "src/runner/start.ts",
+      file: "src/operations/start.ts",
       from: "const now = world.clock.earliest();",
       to: "const now = world.clock.now();",
     },
@@ -69,7 +69,7 @@ export const CLOCKS: readonly Mutant[] = [
     },
   ),
   off(106, "an object without a row is old by this clock alone", {
-    file: "src/runner/orphans.ts",
+    file: "src/maintenance/orphans.ts",
     from: "world.clock.earliest() - TIMES.orphanAgeMs",
     to: "world.clock.now() - TIMES.orphanAgeMs",
   }),
@@ -103,11 +103,11 @@ export const CLOCKS: readonly Mutant[] = [
         to: "removals.expire(clock.now(), EXPIRED_AT_ONCE)",
       },
     ],
-    killedBy: { kind: "tests", file: "test/unit/local-retention.test.ts" },
+    killedBy: { kind: "tests", file: "test/adapters/local/retention.test.ts" },
   },
   {
     name: "an operator's clock is believed against AWS's",
     changes: [{ file: "src/adapters/aws/clock.ts", from: "Math.min(now, theirs)", to: "now" }],
-    killedBy: { kind: "tests", file: "test/unit/aws-clock.test.ts" },
+    killedBy: { kind: "tests", file: "test/adapters/aws/clock.test.ts" },
   },
 ];

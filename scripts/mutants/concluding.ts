@@ -3,10 +3,10 @@ import { type Mutant, off } from "./mutant.ts";
 
 const OUTSTANDING = "src/core/outstanding.ts";
 const ROW = "src/protocol/row.ts";
-const INBOX = "src/runner/inbox.ts";
-const GATE = "src/runner/gate.ts";
-const RECONCILE = "src/runner/reconcile.ts";
-const BEAT = "src/runner/beat.ts";
+const INBOX = "src/engine/context/inbox.ts";
+const GATE = "src/engine/tools/gate.ts";
+const RECONCILE = "src/operations/reconcile.ts";
+const BEAT = "src/engine/loop/beat.ts";
 
 export const CONCLUDING: readonly Mutant[] = [
   off(3, "a probe without quiet", { file: OUTSTANDING, from: "!quiet && view.now >= (call.probeAt ?? 0)", to: "true" }),
@@ -27,7 +27,7 @@ export const CONCLUDING: readonly Mutant[] = [
     to: "run.stirsRead += found.length;",
   }),
   off(12, "an end whether stirred or not", {
-    file: "src/runner/ending.ts",
+    file: "src/engine/loop/terminal-commit.ts",
     from: "unlessStirred: true",
     to: "unlessStirred: false",
   }),
@@ -44,10 +44,10 @@ export const CONCLUDING: readonly Mutant[] = [
   off(
     18,
     "answers that name no question, of which more than one counts",
-    { file: "src/core/open-calls.ts", from: " && each.asked === body.asked", to: "" },
+    { file: "src/core/calls/open-calls.ts", from: " && each.asked === body.asked", to: "" },
     { file: RECONCILE, from: "id: reconcileId(call, asked)", to: "id: `${reconcileId(call, asked)}#${of.by}`" },
   ),
-  off(22, "no settle time", { file: "src/runner/unknown.ts", from: "tool?.settleMs ??", to: "0 *" }),
+  off(22, "no settle time", { file: "src/engine/tools/unknown-outcome.ts", from: "tool?.settleMs ??", to: "0 *" }),
   off(27, "what was absorbed is forgotten", {
     file: "src/adapters/memory/tables.ts",
     from: "found.message = null;",
@@ -55,7 +55,7 @@ export const CONCLUDING: readonly Mutant[] = [
   }),
   off(28, "a process that outlives its call", { file: BEAT, from: 'run.outlived === "no" ?', to: "true ?" }),
   off(29, "a decision about anything is taken in", {
-    file: "src/runner/gate.ts",
+    file: "src/engine/tools/gate.ts",
     from: "gates.find((each) => each.gate === of.gate)",
     to: "(gates.find((each) => each.gate === of.gate) ?? { decision: null })",
   }),
@@ -78,7 +78,7 @@ export const CONCLUDING: readonly Mutant[] = [
     to: "row.quietUntil",
   }),
   off(34, "a call that outlives its timeout keeps no quiet", {
-    file: "src/runner/commit-request.ts",
+    file: "src/engine/context/commit-request.ts",
     from: 'raiseQuiet: run.outlived === "tool"',
     to: "raiseQuiet: false",
   }),
@@ -98,22 +98,22 @@ export const CONCLUDING: readonly Mutant[] = [
     to: "void run.world.table.clearInbox(",
   }),
   off(108, "an end that took in messages is told by its own commit", {
-    file: "src/runner/ending.ts",
+    file: "src/engine/loop/terminal-commit.ts",
     from: "isAwaited || hasItems ?",
     to: "isAwaited ?",
   }),
   off(108, "the process that tells an end leaves the items", {
-    file: "src/runner/ending.ts",
+    file: "src/engine/loop/terminal-commit.ts",
     from: "if (state.absorbed.length > 0) {",
     to: "if (state.absorbed.length < 0) {",
   }),
   off(48, "settle time without the margin of clocks", {
-    file: "src/runner/unknown.ts",
+    file: "src/engine/tools/unknown-outcome.ts",
     from: "Math.max(quiet, run.now + skewMs)",
     to: "Math.max(quiet, run.now)",
   }),
   off(49, "a decision that comes too late is acknowledged", {
-    file: "src/runner/decision-fate.ts",
+    file: "src/operations/decision-fate.ts",
     from: "if (isOther) return",
     to: "if (isOther && decision.by === null) return",
   }),

@@ -1,10 +1,10 @@
 /** Decisions: one that comes to nothing is told and recorded, and arguments that do not fit are asked about again. */
 import { type Mutant, off } from "./mutant.ts";
 
-const FATE = "src/runner/decision-fate.ts";
-const INTEND = "src/runner/intend.ts";
-const IGNORED_TEST = "test/unit/runner-ignored.test.ts";
-const EDITS_TEST = "test/unit/runner-edits.test.ts";
+const FATE = "src/operations/decision-fate.ts";
+const INTEND = "src/engine/tools/prepare-calls.ts";
+const IGNORED_TEST = "test/engine/loop/ignored.test.ts";
+const EDITS_TEST = "test/engine/loop/edits.test.ts";
 
 /** One rule that is no race, killed by a test of that file. */
 const without = (rule: string, by: string, change: Mutant["changes"][number]): Mutant => ({
@@ -13,7 +13,7 @@ const without = (rule: string, by: string, change: Mutant["changes"][number]): M
 
 export const DECIDING: readonly Mutant[] = [
   off(84, "a decision goes with its gate and nothing says so", {
-    file: "src/runner/undo.ts",
+    file: "src/engine/tools/compensation.ts",
     from: "  ignoreUnapplied(run);\n",
     to: "",
   }),
@@ -23,17 +23,17 @@ export const DECIDING: readonly Mutant[] = [
     to: 'const told = { kind: "accepted", stage: "waits" };',
   }),
   without("one that comes to a closed gate leaves no trace", IGNORED_TEST, {
-    file: "src/runner/inbox.ts",
+    file: "src/engine/context/inbox.ts",
     from: "    noteIgnored(run, body);\n",
     to: "",
   }),
   without("an end forgets what was decided and not applied", IGNORED_TEST, {
-    file: "src/runner/ending.ts",
+    file: "src/engine/loop/terminal-commit.ts",
     from: "  ignoreUnapplied(run);\n",
     to: "",
   }),
   without("a run that is being cancelled takes decisions", IGNORED_TEST, {
-    file: "src/core/ignored.ts",
+    file: "src/core/calls/ignored-decisions.ts",
     from: 'if (of.cancel || ending?.kind === "cancelled")',
     to: 'if (ending?.kind === "cancelled")',
   }),
@@ -53,7 +53,7 @@ export const DECIDING: readonly Mutant[] = [
     to: 'stage: "applied" }',
   }),
   without("arguments are sent unchecked where the agent is at hand", EDITS_TEST, {
-    file: "src/runner/gate.ts",
+    file: "src/engine/tools/gate.ts",
     from: "return tool === null ? null : misfit(tool, args);",
     to: "return null;",
   }),

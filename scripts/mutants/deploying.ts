@@ -1,8 +1,8 @@
 /** Rules about code that changes under a run, each switched off once. */
 import { type Mutant, off } from "./mutant.ts";
 
-const DEPLOYED = "src/runner/deployed.ts";
-const ACT = "src/runner/act.ts";
+const DEPLOYED = "src/engine/loop/agent-version.ts";
+const ACT = "src/engine/tools/run-tools.ts";
 
 export const DEPLOYING: readonly Mutant[] = [
   off(52, "the tool of an open call is gone and the call is dropped", {
@@ -23,17 +23,17 @@ export const DEPLOYING: readonly Mutant[] = [
   }),
   off(55, "a call goes on over an answer", { file: DEPLOYED, from: "unlessStirred: true", to: "unlessStirred: false" }),
   off(56, "an answer that nobody applies is accepted", {
-    file: "src/runner/reconcile.ts",
+    file: "src/operations/reconcile.ts",
     from: "after.version === row.version",
     to: "after.version >= row.version",
   }),
   off(57, "a look moves the deadline", {
-    file: "src/runner/beat.ts",
+    file: "src/engine/loop/beat.ts",
     from: "isIdle || isDoubted ? run.waitsUntil :",
     to: "isIdle && run.moved ? run.waitsUntil :",
   }),
   off(58, "the declaration at release counts alone", {
-    file: "src/core/ledger.ts",
+    file: "src/core/calls/ledger.ts",
     from: "isStricter ?",
     to: "isStricter && effect === null ?",
   }),

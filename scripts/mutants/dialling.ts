@@ -1,8 +1,8 @@
 /** What the dial may never break, each rule switched off once. */
 import { type Mutant, off } from "./mutant.ts";
 
-const EDGE = "src/runner/plan-edge.ts";
-const DIAL = "src/core/topologies/dial.ts";
+const EDGE = "src/engine/tools/deferred-commit.ts";
+const DIAL = "src/core/policy/dial.ts";
 
 export const DIALLING: readonly Mutant[] = [
   off(70, "a plan waits where nobody could tell that the model was asked", {
@@ -23,16 +23,16 @@ export const DIALLING: readonly Mutant[] = [
   {
     name: "a keyed call is started under a plan that waits",
     changes: [{ file: DIAL, from: "if (outside > 0)", to: "if (outside > 1)" }],
-    killedBy: { kind: "tests", file: "test/unit/dial.test.ts", test: "acts outside" },
+    killedBy: { kind: "tests", file: "test/core/dial.test.ts", test: "acts outside" },
   },
   {
     name: "a lost reply of a plan that waited costs nothing",
-    changes: [{ file: "src/runner/unaccounted-model-calls.ts", from: "others: asks - own,", to: "others: 0," }],
+    changes: [{ file: "src/engine/context/unaccounted-model-calls.ts", from: "others: asks - own,", to: "others: 0," }],
     killedBy: { kind: "simulation", seeds: 400 },
   },
   {
     name: "the dial does not weigh what a reply costs",
     changes: [{ file: DIAL, from: "if (!isCheap)", to: "if (!isCheap && effects.length > 99)" }],
-    killedBy: { kind: "tests", file: "test/unit/dial.test.ts" },
+    killedBy: { kind: "tests", file: "test/core/dial.test.ts" },
   },
 ];

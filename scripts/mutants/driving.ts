@@ -2,13 +2,13 @@
 import { type Mutant, off } from "./mutant.ts";
 
 const ROW = "src/protocol/row.ts";
-const ACTIVE_RUN = "src/runner/active-run.ts";
-const BEAT = "src/runner/beat.ts";
-const SWEEP = "src/runner/sweep.ts";
+const ACTIVE_RUN = "src/engine/context/active-run.ts";
+const BEAT = "src/engine/loop/beat.ts";
+const SWEEP = "src/maintenance/sweep.ts";
 const EXECUTION = "src/protocol/execution.ts";
 const CLAIM = "src/protocol/row-claim.ts";
 const HAND_OVER = "src/protocol/row-hand-over.ts";
-const ENDING = "src/runner/ending.ts";
+const ENDING = "src/engine/loop/terminal-commit.ts";
 
 export const DRIVING: readonly Mutant[] = [
   off(1, "a claim by any epoch of the chain", { file: CLAIM, from: " && (next || retried)", to: "" }),
@@ -23,7 +23,7 @@ export const DRIVING: readonly Mutant[] = [
     to: 'async () => {\n        const told = await this.world.table.commit(commit);\n        return told.kind === "ambiguous" ? { kind: "fenced", row: this.#row } : told;\n      },',
   }),
   off(7, "one's own name not looked for in a refusal", {
-    file: "src/runner/certain.ts",
+    file: "src/history/resolve-ambiguous-write.ts",
     from: "copy > 0 ?",
     to: "copy > 99 ?",
   }),
@@ -39,13 +39,17 @@ export const DRIVING: readonly Mutant[] = [
   }),
   off(15, "a park by any attempt", { file: ROW, from: "row.park.entry.retry < park.entry.retry", to: "true" }),
   off(16, "any token taken for one's own", {
-    file: "src/runner/park.ts",
+    file: "src/engine/loop/park.ts",
     from: "row.park?.token === token ?",
     to: "row.park !== null ?",
   }),
   off(17, "a snapshot key without its put", { file: ACTIVE_RUN, from: "put: this.#puts", to: "put: 1" }),
   off(19, "an operation on any incarnation", { file: ROW, from: "row.born !== of.born || ", to: "" }),
-  off(19, "one prefix for all incarnations", { file: "src/runner/keys.ts", from: "/${run}/${born}`", to: "/${run}`" }),
+  off(19, "one prefix for all incarnations", {
+    file: "src/history/object-keys.ts",
+    from: "/${run}/${born}`",
+    to: "/${run}`",
+  }),
   off(20, "what was stirred and not woken sleeps", {
     file: SWEEP,
     from: "if (!isStirred && !isOver) return true;",
@@ -67,7 +71,7 @@ export const DRIVING: readonly Mutant[] = [
     to: 'const execution: string = "going";',
   }),
   off(20, "a spent name is not followed by the next", {
-    file: "src/runner/executions.ts",
+    file: "src/engine/loop/executions.ts",
     from: 'if (started.kind === "exists") await moveOn(world, { run, born, chain });',
     to: "",
   }),
@@ -146,7 +150,7 @@ export const DRIVING: readonly Mutant[] = [
     to: "[]",
   }),
   off(44, "an orphan starts", {
-    file: "src/runner/step.ts",
+    file: "src/engine/dispatch.ts",
     from: 'command.kind === "prepare" && (await isOrphan(run))',
     to: "false",
   }),
@@ -157,7 +161,7 @@ export const DRIVING: readonly Mutant[] = [
     to: 'run.commit({ release: run.outlived === "no",',
   }),
   off(46, "as many sweepers at once as there are", {
-    file: "src/protocol/turn.ts",
+    file: "src/protocol/mutex-lease.ts",
     from: " && turn.now < before.until",
     to: " && turn.now < 0",
   }),
@@ -177,7 +181,7 @@ export const DRIVING: readonly Mutant[] = [
     to: "",
   }),
   off(51, "an archive is removed at any time", {
-    file: "src/runner/purge.ts",
+    file: "src/operations/purge.ts",
     from: "if (clock.earliest() < from) return from;",
     to: "",
   }),

@@ -1,12 +1,12 @@
 /** Keys of ended runs: what keeps a late retry from doing the work again. */
 import { type Mutant, off } from "./mutant.ts";
 
-const ENDING = "src/runner/ending.ts";
+const ENDING = "src/engine/loop/terminal-commit.ts";
 const TOMBSTONE = "src/protocol/tombstone.ts";
 const REMOVAL = "src/protocol/row-removal.ts";
-const PURGE = "src/runner/purge.ts";
-const KEPT = "test/unit/kept-keys.test.ts";
-const PURE = "test/unit/tombstone.test.ts";
+const PURGE = "src/operations/purge.ts";
+const KEPT = "test/engine/loop/kept-keys.test.ts";
+const PURE = "test/protocol/tombstone.test.ts";
 
 /** One rule that is no race, killed by a test of that file. */
 const without = (rule: string, by: string, change: Mutant["changes"][number]): Mutant => ({
@@ -62,23 +62,23 @@ export const ENDED_KEYS: readonly Mutant[] = [
     from: "if (found !== null && !isExpired(found, at)) {",
     to: "if (tombstone === null && found !== null && !isExpired(found, at)) {",
   }),
-  without("another input is told of the end as well", "test/process/cli-purge.test.ts", {
-    file: "src/runner/start.ts",
+  without("another input is told of the end as well", "test/slow/process/cli-purge.test.ts", {
+    file: "src/operations/start.ts",
     from: "tombstone.inputDigest === inputDigest ?",
     to: "tombstone.inputDigest !== null ?",
   }),
-  without("a creation on DynamoDB checks no key", "test/unit/aws-tombstones.test.ts", {
+  without("a creation on DynamoDB checks no key", "test/adapters/aws/tombstones.test.ts", {
     file: "src/adapters/aws/run-table.ts",
     from: '{ kind: "check", key: tombstoneKey(run), condition: is.keyIsFree(madeRoomBy(creation)) },',
     to: "",
   }),
-  without("the clean-up removes the tombstone of the embedded store", "test/unit/local-retention.test.ts", {
+  without("the clean-up removes the tombstone of the embedded store", "test/adapters/local/retention.test.ts", {
     file: "src/adapters/local/tombstones.ts",
     from: "WHERE expiresAtSec <= ? ORDER BY",
     to: "WHERE expiresAtSec >= ? ORDER BY",
   }),
-  without("a firing is judged by rows alone", "test/unit/firing.test.ts", {
-    file: "src/runner/firing.ts",
+  without("a firing is judged by rows alone", "test/maintenance/firing.test.ts", {
+    file: "src/maintenance/firing.ts",
     from: "|| (await world.table.readKey(run, now)) !== null",
     to: "",
   }),

@@ -7,7 +7,7 @@ const without = (name: string, file: string, ...changes: readonly Change[]): Mut
   killedBy: { kind: "tests", file },
 });
 
-const ROLLBACK = "test/process/store-rollback.test.ts";
+const ROLLBACK = "test/slow/process/store-rollback.test.ts";
 const IN_PLACE = "src/adapters/local/in-place.ts";
 
 export const FILES: readonly Mutant[] = [
@@ -36,17 +36,17 @@ export const FILES: readonly Mutant[] = [
     from: "if (unusable === null) return;",
     to: "return;",
   }),
-  without("a file is opened without a check", "test/unit/local-damaged-file.test.ts", {
+  without("a file is opened without a check", "test/adapters/local/damaged-file.test.ts", {
     file: "src/adapters/local/integrity.ts",
     from: "if (fault !== undefined) throw",
     to: "if (fault === null) throw",
   }),
-  without("an execution with another checksum is driven", "test/unit/local-damaged-file.test.ts", {
+  without("an execution with another checksum is driven", "test/adapters/local/damaged-file.test.ts", {
     file: "src/adapters/local/executions.ts",
     from: "sum === null || sum === sumOf(found)",
     to: "sum === null || sum !== null",
   }),
-  without("a message with another checksum is read", "test/unit/local-damage.test.ts", {
+  without("a message with another checksum is read", "test/adapters/local/damage.test.ts", {
     file: "src/adapters/local/messages.ts",
     from: "if (sum === null || sum === sumOf({ id, sentAt, body })) return message;",
     to: "if (sum !== undefined) return message;",

@@ -1,17 +1,23 @@
 /** Firings of schedules: what keeps them from being lost, doubled, or started over a run that is alive. */
 import type { Mutant } from "./mutant.ts";
 
-const RUNNER = "src/runner/firing.ts";
+const RUNNER = "src/maintenance/firing.ts";
 const PROTOCOL = "src/protocol/firing.ts";
-const FAULTS = { kind: "tests", file: "test/crash/firing.test.ts" } as const;
-const POLICIES = { kind: "tests", file: "test/unit/firing.test.ts" } as const;
+const FAULTS = { kind: "tests", file: "test/slow/crash/firing.test.ts" } as const;
+const POLICIES = { kind: "tests", file: "test/maintenance/firing.test.ts" } as const;
 
 const breaking = (what: string, file: string, from: string, to: string, killedBy: Mutant["killedBy"]): Mutant => ({
   ...{ name: `firing: ${what}`, changes: [{ file, from, to }], killedBy },
 });
 
 export const FIRING: readonly Mutant[] = [
-  breaking("its key is without its time", "src/agent/schedule.ts", " ${new Date(at).toISOString()}`", "`", FAULTS),
+  breaking(
+    "its key is without its time",
+    "src/sdk/schedule/schedule.ts",
+    " ${new Date(at).toISOString()}`",
+    "`",
+    FAULTS,
+  ),
   breaking("nobody looks whether the last run is alive", RUNNER, 'overlap === "skip" ?', "at < 0 ?", FAULTS),
   breaking(
     "a run is started before that is decided",
@@ -43,7 +49,7 @@ export const FIRING: readonly Mutant[] = [
   ),
   breaking(
     "who takes the turn forgets what was decided",
-    "src/protocol/turn.ts",
+    "src/protocol/mutex-lease.ts",
     "cursor === undefined ? (before?.cursor ?? null) : cursor",
     "cursor ?? null",
     FAULTS,

@@ -4,7 +4,7 @@ import type { Change, Mutant } from "./mutant.ts";
 const flips = (name: string, change: Change): Mutant => ({
   name: `flips: ${name}`,
   changes: [change],
-  killedBy: { kind: "tests", file: "test/unit/bit-flips.test.ts" },
+  killedBy: { kind: "tests", file: "test/codec/bit-flips.test.ts" },
 });
 
 const CHECKSUM = "src/codec/checksum.ts";
@@ -21,12 +21,12 @@ export const FLIPPING: readonly Mutant[] = [
     to: "return events !== null;",
   }),
   flips("a commit writes no checksum", {
-    file: "src/runner/active-run.ts",
+    file: "src/engine/context/active-run.ts",
     from: "checkedCommit(row, commitRequest(this, options, content))",
     to: "(void checkedCommit, commitRequest(this, options, content))",
   }),
   flips("a release in an outage writes no checksum", {
-    file: "src/runner/let-go.ts",
+    file: "src/engine/loop/release.ts",
     from: "world.table.commit(checkedCommit(row, commit))",
     to: "world.table.commit((void checkedCommit, commit))",
   }),

@@ -1,35 +1,37 @@
 /** Rules beside the schedules: sealing, removal, and two that are broken under real processes as well. */
 import type { Mutant } from "./mutant.ts";
 
-const ACTIVE_RUN = "src/runner/active-run.ts";
-const CLEAN_UP = "src/runner/clean-up.ts";
-const ORPHANS = "src/runner/orphans.ts";
+const ACTIVE_RUN = "src/engine/context/active-run.ts";
+const CLEAN_UP = "src/history/clean-up.ts";
+const ORPHANS = "src/maintenance/orphans.ts";
 
-const unit = (name: string) => ({ kind: "tests", file: `test/unit/${name}.test.ts` }) as const;
-const real = (name: string) => ({ kind: "tests", file: `test/process/${name}.test.ts` }) as const;
+const unit = (name: string) => ({ kind: "tests", file: `test/${name}.test.ts` }) as const;
+const real = (name: string) => ({ kind: "tests", file: `test/${name}.test.ts` }) as const;
 
 export const FURTHER: readonly Mutant[] = [
   {
     name: "sealed events named before they are stored",
     changes: [
       {
-        file: "src/runner/checkpoint.ts",
+        file: "src/history/checkpoint.ts",
         from: "await certainlyPut(() => objects.put(object.key, object.bytes));",
         to: "void certainlyPut(() => objects.put(object.key, object.bytes));",
       },
     ],
-    killedBy: unit("runner-seal"),
+    killedBy: unit("history/seal"),
   },
   {
     name: "a rollout goes on under an alarm",
-    changes: [{ file: "src/cli/rollout.ts", from: "if (alarms.length > 0) throw", to: "if (alarms.length > 9) throw" }],
-    killedBy: unit("cli-rollout"),
+    changes: [
+      { file: "src/cli/commands/rollout.ts", from: "if (alarms.length > 0) throw", to: "if (alarms.length > 9) throw" },
+    ],
+    killedBy: unit("cli/rollout"),
   },
   {
     name: "the sweeper hands over a run that was claimed since it was read",
     changes: [
       {
-        file: "src/runner/sweep.ts",
+        file: "src/maintenance/sweep.ts",
         from: "moveOn(world, { run, born, chain, epoch });",
         to: "moveOn(world, epoch < 0 ? row : { run, born, chain });",
       },
@@ -38,7 +40,9 @@ export const FURTHER: readonly Mutant[] = [
   },
   {
     name: "no run is resumable",
-    changes: [{ file: "src/runner/look.ts", from: "resumable: inProgress && !held", to: "resumable: held && !held" }],
+    changes: [
+      { file: "src/operations/views.ts", from: "resumable: inProgress && !held", to: "resumable: held && !held" },
+    ],
     killedBy: { kind: "tests", file: "test/api/runs.test.ts" },
   },
   {
@@ -46,19 +50,19 @@ export const FURTHER: readonly Mutant[] = [
     changes: [
       { file: "src/doctor/audit.ts", from: 'hasUndo(tool) ? "; undone', to: 'hasUndo(tool) && false ? "; undone' },
     ],
-    killedBy: unit("audit"),
+    killedBy: unit("doctor/audit"),
   },
   {
     name: "tools replace functions of the language",
     changes: [{ file: "src/cli/worker.ts", from: "protectIntrinsics();\n", to: "void protectIntrinsics;\n" }],
-    killedBy: real("hostile"),
+    killedBy: real("process/hostile"),
   },
   {
     name: "a process runs tools of several agents",
     changes: [
       { file: "src/adapters/local/workers.ts", from: "each.agent === agent)", to: "each.agent !== undefined)" },
     ],
-    killedBy: real("hostile"),
+    killedBy: real("process/hostile"),
   },
   {
     name: "a refused snapshot moves the seal",
@@ -69,7 +73,7 @@ export const FURTHER: readonly Mutant[] = [
         to: 'this.#seal = seal;\n    if (outcome.kind === "stirred") return "stirred";',
       },
     ],
-    killedBy: unit("runner-seal"),
+    killedBy: unit("history/seal"),
   },
   {
     name: "clean-up of a run instead of its incarnation",
@@ -80,17 +84,17 @@ export const FURTHER: readonly Mutant[] = [
         to: 'removeUnder(prefixUnder({ run, born }).replace(`/${born}/`, "/"))',
       },
     ],
-    killedBy: unit("clean-up"),
+    killedBy: unit("history/clean-up"),
   },
   {
     name: "clean-up without a look at the row",
     changes: [{ file: CLEAN_UP, from: "if (await isStored(world, { run, born })) {", to: "if (born === run) {" }],
-    killedBy: unit("clean-up"),
+    killedBy: unit("history/clean-up"),
   },
   {
     name: "untold run purged",
     changes: [{ file: "src/protocol/row-removal.ts", from: "hasEnded(row) && row.told", to: "hasEnded(row)" }],
-    killedBy: unit("clean-up"),
+    killedBy: unit("history/clean-up"),
   },
   {
     name: "orphan removed before its row can come",
@@ -101,43 +105,43 @@ export const FURTHER: readonly Mutant[] = [
         to: "found.putAt < world.clock.earliest()",
       },
     ],
-    killedBy: unit("orphans"),
+    killedBy: unit("maintenance/orphans"),
   },
   {
     name: "orphans of another store removed",
     changes: [{ file: ORPHANS, from: "if (!(await belongTogether(world))) return null;", to: "" }],
-    killedBy: unit("orphans"),
+    killedBy: unit("maintenance/orphans"),
   },
   {
     name: "told before archived",
     changes: [
       {
-        file: "src/runner/ending.ts",
+        file: "src/engine/loop/terminal-commit.ts",
         from: "await putArchive(world, { row, state });",
         to: "void putArchive(world, { row, state }).catch(() => undefined);",
       },
     ],
-    killedBy: { kind: "tests", file: "test/crash/crash.test.ts", test: "no single fault" },
+    killedBy: { kind: "tests", file: "test/slow/crash/crash.test.ts", test: "no single fault" },
   },
   {
     name: "archive with its history backwards",
     changes: [
       {
-        file: "src/runner/archive.ts",
+        file: "src/history/archive.ts",
         from: "const members = stretches.toReversed().flat()",
         to: "const members = stretches.flat()",
       },
     ],
-    killedBy: { kind: "tests", file: "test/crash/crash.test.ts", test: "the scene meets" },
+    killedBy: { kind: "tests", file: "test/slow/crash/crash.test.ts", test: "the scene meets" },
   },
   {
     name: "no epoch condition, frozen process",
     changes: [{ file: "src/protocol/row.ts", from: "row.epoch !== commit.epoch || ", to: "" }],
-    killedBy: real("freeze"),
+    killedBy: real("slow/process/freeze"),
   },
   {
     name: "outlived call keeps its process, warm process",
-    changes: [{ file: "src/runner/beat.ts", from: 'run.outlived === "no" ?', to: "true ?" }],
-    killedBy: real("late-effect"),
+    changes: [{ file: "src/engine/loop/beat.ts", from: 'run.outlived === "no" ?', to: "true ?" }],
+    killedBy: real("slow/process/late-effect"),
   },
 ];

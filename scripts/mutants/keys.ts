@@ -1,13 +1,13 @@
 /** What a tool says of its calls: their keys, what an error tells, what follows when nobody knows, and their turn. */
 import { type Mutant, off } from "./mutant.ts";
 
-const CALL_KEY = "src/runner/call-key.ts";
-const UNKNOWN = "src/runner/unknown.ts";
-const OPEN_CALLS = "src/core/open-calls.ts";
-const KEYS_TEST = "test/unit/runner-keys.test.ts";
-const RETRY_TEST = "test/unit/runner-retry.test.ts";
-const TRY_AGAIN = "src/runner/try-again.ts";
-const ALONE_TEST = "test/unit/runner-alone.test.ts";
+const CALL_KEY = "src/engine/tools/call-key.ts";
+const UNKNOWN = "src/engine/tools/unknown-outcome.ts";
+const OPEN_CALLS = "src/core/calls/open-calls.ts";
+const KEYS_TEST = "test/engine/tools/keys.test.ts";
+const RETRY_TEST = "test/engine/tools/retry.test.ts";
+const TRY_AGAIN = "src/engine/tools/tool-retry.ts";
+const ALONE_TEST = "test/engine/tools/alone.test.ts";
 
 /** One rule that is no race, killed by a test of that file. */
 const without = (rule: string, by: string, change: Mutant["changes"][number]): Mutant => ({
@@ -28,7 +28,7 @@ export const KEYS: readonly Mutant[] = [
     to: "unlessStirred: false",
   }),
   off(60, "an answer about what was given up is accepted", {
-    file: "src/runner/reconcile.ts",
+    file: "src/operations/reconcile.ts",
     from: 'action.kind === "toolBack" || action.kind === "tell"',
     to: 'action.kind === "toolBack"',
   }),
@@ -38,7 +38,7 @@ export const KEYS: readonly Mutant[] = [
     to: "if (call.tries >= 0) return false;",
   }),
   off(74, "any error says that a call failed", {
-    file: "src/runner/act.ts",
+    file: "src/engine/tools/run-tools.ts",
     from: "run.unanswered.has(open.call) && !isAnswer",
     to: "run.unanswered.size < 0 && !isAnswer",
   }),
@@ -73,12 +73,12 @@ export const KEYS: readonly Mutant[] = [
     to: 'tool.effect !== "none" ? undefined :',
   }),
   without("a key has any characters", KEYS_TEST, { file: CALL_KEY, from: "/^[!-~]+$/", to: "/^[^]*$/" }),
-  without("what exists already has failed", "test/unit/runner-exists.test.ts", {
-    file: "src/runner/told.ts",
+  without("what exists already has failed", "test/operations/exists.test.ts", {
+    file: "src/engine/tools/outcome-evidence.ts",
     from: "return result === null ?",
     to: "return result !== undefined ?",
   }),
-  without("a run that is to fail goes on", "test/unit/runner-unknown.test.ts", {
+  without("a run that is to fail goes on", "test/engine/tools/unknown.test.ts", {
     file: UNKNOWN,
     from: 'if (otherwise === "tell")',
     to: 'if (otherwise !== "ask")',
@@ -114,7 +114,7 @@ export const KEYS: readonly Mutant[] = [
     to: "const isLate = open.tries < 0 &&",
   }),
   without("a failed call goes out under a fresh key", RETRY_TEST, {
-    file: "src/runner/act.ts",
+    file: "src/engine/tools/run-tools.ts",
     from: 'key: open.intent?.key ?? ""',
     to: 'key: `${open.intent?.key ?? ""}-${open.tries}`',
   }),

@@ -19,42 +19,42 @@ export const LEVELLING: readonly Mutant[] = [
     to: 'return { kind: "superseded", row };',
   }),
   off(103, "a process that is behind leads to the epoch that it came with", {
-    file: "src/runner/behind.ts",
+    file: "src/engine/loop/behind.ts",
     from: "at?.epoch ?? epoch",
     to: "epoch",
   }),
-  by("a state loses what is not known", "unit/skew-fields", {
-    file: "src/codec/schema.ts",
+  by("a state loses what is not known", "codec/skew-fields", {
+    file: "src/codec/schema/schema.ts",
     from: "export const storedState: z.ZodType<StoredState> = z.looseObject({",
     to: "export const storedState: z.ZodType<StoredState> = z.object({",
   }),
-  by("an open call loses what is not known", "unit/skew-fields", {
-    file: "src/codec/schema.ts",
+  by("an open call loses what is not known", "codec/skew-fields", {
+    file: "src/codec/schema/schema.ts",
     from: "const openCall: z.ZodType<OpenCall> = z.looseObject({",
     to: "const openCall: z.ZodType<OpenCall> = z.object({",
   }),
-  by("what was spent loses what is not known", "unit/skew-fields", {
-    file: "src/core/budget.ts",
+  by("what was spent loses what is not known", "codec/skew-fields", {
+    file: "src/core/policy/budget.ts",
     from: "    ...spent,\n",
     to: "",
   }),
-  by("an outage loses what is not known", "unit/skew-fields", {
-    file: "src/core/outage.ts",
+  by("an outage loses what is not known", "codec/skew-fields", {
+    file: "src/core/policy/outage.ts",
     from: "    ...rest,\n    since,",
     to: "    since,",
   }),
-  by("a process goes on with what it cannot read", "unit/skew", {
+  by("a process goes on with what it cannot read", "engine/loop/skew", {
     file: "src/codec/row.ts",
     from: "return levelIn(row) > known ? new RowNewer",
     to: "return levelIn(row) > known + 9 ? new RowNewer",
   }),
-  by("the end of a newer run is told by an older process", "unit/skew", {
-    file: "src/runner/ending.ts",
+  by("the end of a newer run is told by an older process", "engine/loop/skew", {
+    file: "src/engine/loop/terminal-commit.ts",
     from: " || newerBy(row.run, row) !== null) return;",
     to: ") return void newerBy;",
   }),
-  by("a beat that is behind does not wait longer each time", "unit/skew", {
-    file: "src/runner/behind.ts",
+  by("a beat that is behind does not wait longer each time", "engine/loop/skew", {
+    file: "src/engine/loop/behind.ts",
     from: "Math.ceil(waitedMs / 1_000)",
     to: "1",
   }),

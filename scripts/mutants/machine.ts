@@ -38,7 +38,7 @@ export const MACHINE: readonly Mutant[] = [
   elsewhere("a task that met a store that does not answer tells no operator", "functions/invocation.ts", {
     from: "error instanceof StoreUnreachable",
     to: "error instanceof StoreUnreachable && run === null",
-    killedBy: "test/unit/functions.test.ts",
+    killedBy: "test/functions/functions.test.ts",
   }),
   elsewhere("routes are shown as failures", "infra/dashboard.ts", {
     from: "FUNCTIONS.filter((fn) => !MAY_FAIL.has(fn)).map(",

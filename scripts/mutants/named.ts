@@ -30,7 +30,7 @@ export const NAMED: readonly Mutant[] = [
     name: "act before intent",
     changes: [
       {
-        file: "src/runner/act.ts",
+        file: "src/engine/tools/run-tools.ts",
         from: "if (run.hasPending && !mayWait(run, agent)) {",
         to: "if (Number.isNaN(run.now)) {",
       },
@@ -41,12 +41,12 @@ export const NAMED: readonly Mutant[] = [
     name: "pointer before payload",
     changes: [
       {
-        file: "src/runner/checkpoint.ts",
+        file: "src/history/checkpoint.ts",
         from: "await putSnapshot(objects, { key, bytes });",
         to: "void putSnapshot(objects, { key, bytes }).catch(() => undefined);",
       },
     ],
-    killedBy: { kind: "tests", file: "test/crash/crash.test.ts", test: "no single fault" },
+    killedBy: { kind: "tests", file: "test/slow/crash/crash.test.ts", test: "no single fault" },
   },
   {
     name: "park without stirs",
@@ -57,7 +57,7 @@ export const NAMED: readonly Mutant[] = [
     name: "unsafe call repeated",
     changes: [
       {
-        file: "src/core/ledger.ts",
+        file: "src/core/calls/ledger.ts",
         from: 'effect: "unsafe", onCrash: "ask"',
         to: 'effect: "unsafe", onCrash: "again"',
       },
@@ -66,7 +66,7 @@ export const NAMED: readonly Mutant[] = [
   },
   {
     name: "budget outside the commit",
-    changes: [{ file: "src/runner/commit-request.ts", from: "spent: state.spent", to: "spent: row.spent" }],
+    changes: [{ file: "src/engine/context/commit-request.ts", from: "spent: state.spent", to: "spent: row.spent" }],
     killedBy: SIMULATION,
   },
   {
@@ -78,7 +78,7 @@ export const NAMED: readonly Mutant[] = [
     name: "fresh key on retry",
     changes: [
       {
-        file: "src/runner/act.ts",
+        file: "src/engine/tools/run-tools.ts",
         from: 'key: open.intent?.key ?? ""',
         to: 'key: `${open.intent?.key ?? ""}-${run.row.epoch}`',
       },

@@ -1,11 +1,11 @@
 /** A store that does not answer: what a release keeps, who counts as dead, and what a model call has cost. */
 import { type Mutant, off } from "./mutant.ts";
 
-const LET_GO = "src/runner/let-go.ts";
+const LET_GO = "src/engine/loop/release.ts";
 const CLAIM = "src/protocol/row-claim.ts";
 const ROW = "src/protocol/row.ts";
-const SWEEP = "src/runner/sweep.ts";
-const CALLS = "src/runner/unaccounted-model-calls.ts";
+const SWEEP = "src/maintenance/sweep.ts";
+const CALLS = "src/engine/context/unaccounted-model-calls.ts";
 const SIMULATION = { kind: "simulation", seeds: 400 } as const;
 
 export const OUTAGES: readonly Mutant[] = [
@@ -25,7 +25,7 @@ export const OUTAGES: readonly Mutant[] = [
     to: "if (run.isConditional && run.leftMs < -1e9) run.rewind",
   }),
   off(93, "only the commit of an end is on a condition, not what comes before it", {
-    file: "src/runner/active-run.ts",
+    file: "src/engine/context/active-run.ts",
     from: "this.isConditional = true;",
     to: "this.isConditional = false;",
   }),
@@ -58,7 +58,7 @@ export const OUTAGES: readonly Mutant[] = [
     97,
     "a model is called without a mark",
     {
-      file: "src/runner/think.ts",
+      file: "src/engine/model/call-model.ts",
       from: 'if (run.modelCalls.own === "marked") return false;',
       to: "if (run.now > 0) return false;",
     },
@@ -100,22 +100,24 @@ export const OUTAGES: readonly Mutant[] = [
     changes: [
       { file: LET_GO, from: "found?.epoch === row.epoch && found.version", to: "found !== null && found.version" },
     ],
-    killedBy: { kind: "tests", file: "test/unit/let-go.test.ts" },
+    killedBy: { kind: "tests", file: "test/engine/loop/let-go.test.ts" },
   },
   {
     name: "a mark is taken back although the call left",
     changes: [{ file: CALLS, from: 'own: "left" };', to: 'own: "marked" };' }],
-    killedBy: { kind: "tests", file: "test/unit/let-go.test.ts" },
+    killedBy: { kind: "tests", file: "test/engine/loop/let-go.test.ts" },
   },
   {
     name: "what was dropped of the inbox counts as read",
-    changes: [{ file: "src/runner/active-run.ts", from: "    this.stirsRead = this.#row.stirsSeen;\n", to: "" }],
-    killedBy: { kind: "tests", file: "test/unit/let-go.test.ts" },
+    changes: [
+      { file: "src/engine/context/active-run.ts", from: "    this.stirsRead = this.#row.stirsSeen;\n", to: "" },
+    ],
+    killedBy: { kind: "tests", file: "test/engine/loop/let-go.test.ts" },
   },
   {
     name: "a store that has been away for hours is tried every two seconds",
     changes: [{ file: LET_GO, from: "(now - storeOutage.since) / 2", to: "0" }],
-    killedBy: { kind: "tests", file: "test/unit/let-go.test.ts" },
+    killedBy: { kind: "tests", file: "test/engine/loop/let-go.test.ts" },
   },
   {
     name: "a new supervisor waits for the rest of a pause",
@@ -126,6 +128,6 @@ export const OUTAGES: readonly Mutant[] = [
         to: "for (const execution of table.backingOff().slice(0, 0))",
       },
     ],
-    killedBy: { kind: "tests", file: "test/unit/local-executions.test.ts" },
+    killedBy: { kind: "tests", file: "test/adapters/local/executions.test.ts" },
   },
 ];

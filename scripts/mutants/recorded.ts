@@ -1,60 +1,60 @@
 /** The checkers of what a run has recorded, each with one look less: what it does not look at has to be missed by its test. */
 import type { Mutant, Suite } from "./mutant.ts";
 
-const VERIFY = "src/runner/verify.ts";
-const REPLAY = "src/runner/replay.ts";
-const RECORDING = "src/runner/recording.ts";
+const VERIFY = "src/history/verify.ts";
+const REPLAY = "src/history/replay.ts";
+const RECORDING = "src/history/recording.ts";
 
-const by = (file: string, test: string): Suite => ({ kind: "tests", file: `test/unit/${file}.test.ts`, test });
+const by = (file: string, test: string): Suite => ({ kind: "tests", file: `test/${file}.test.ts`, test });
 
 export const RECORDED: readonly Mutant[] = [
   {
     name: "verify compares no state with its commits",
     changes: [{ file: VERIFY, from: "if (!isSame) inspection.found(", to: "if (Number.isNaN(0)) inspection.found(" }],
-    killedBy: by("verify", "whose state is not the fold of its commits"),
+    killedBy: by("history/verify", "whose state is not the fold of its commits"),
   },
   {
     name: "verify adds up no debits",
     changes: [{ file: VERIFY, from: "if (chain.isWhole) checkDebits(", to: "if (Number.isNaN(0)) checkDebits(" }],
-    killedBy: by("verify-advice", "began with something spent"),
+    killedBy: by("history/verify-advice", "began with something spent"),
   },
   {
     name: "verify does not know the task",
     changes: [
       { file: VERIFY, from: "json === null || digestOf(json.json) ===", to: "json !== null || digestOf(json) ===" },
     ],
-    killedBy: by("verify", "with another task is found"),
+    killedBy: by("history/verify", "with another task is found"),
   },
   {
     name: "replay compares with no snapshot",
     changes: [{ file: REPLAY, from: "if (fields.length > 0) {", to: "if (fields.length < 0) {" }],
-    killedBy: by("replay", "where a snapshot holds another state"),
+    killedBy: by("history/replay", "where a snapshot holds another state"),
   },
   {
     name: "replay believes what the row says",
     changes: [
       { file: REPLAY, from: "isWhole ? wrongAtEnd(run, going)", to: "Number.isNaN(0) ? wrongAtEnd(run, going)" },
     ],
-    killedBy: by("replay", "where the row has another phase"),
+    killedBy: by("history/replay", "where the row has another phase"),
   },
   {
     name: "replay takes commits of fenced epochs",
     changes: [{ file: REPLAY, from: "if (epoch < this.#epoch)", to: "if (epoch < 0)" }],
-    killedBy: by("replay", "where a commit was changed"),
+    killedBy: by("history/replay", "where a commit was changed"),
   },
   {
     name: "a file is believed whatever its lines are",
     changes: [{ file: "src/codec/archive.ts", from: "each.digest !== undefined && ", to: "Number.isNaN(0) && " }],
-    killedBy: by("replay", "is not believed with a line changed"),
+    killedBy: by("history/replay", "is not believed with a line changed"),
   },
   {
     name: "a large value is believed whatever its name is",
     changes: [{ file: RECORDING, from: "digestOf(json) !== digest", to: "Number.isNaN(0)" }],
-    killedBy: by("replay", "with another blob is found"),
+    killedBy: by("history/replay", "with another blob is found"),
   },
   {
     name: "requests are the same whatever tools they offer",
-    changes: [{ file: "src/runner/against.ts", from: "...instructions, ...tools, ", to: "...instructions, " }],
-    killedBy: by("against", "says which: new, changed"),
+    changes: [{ file: "src/history/replay-against.ts", from: "...instructions, ...tools, ", to: "...instructions, " }],
+    killedBy: by("history/against", "says which: new, changed"),
   },
 ];

@@ -2,8 +2,8 @@
 import { type Mutant, off } from "./mutant.ts";
 
 const ROW = "src/protocol/row-redrive.ts";
-const CORE = "src/core/redrive.ts";
-const RUNNER = "src/runner/redrive.ts";
+const CORE = "src/core/policy/redrive.ts";
+const RUNNER = "src/operations/redrive.ts";
 
 /** Killed by a test of that file. */
 const by = (file: string, name: string, change: Mutant["changes"][number]): Mutant => ({
@@ -34,7 +34,7 @@ export const REDRIVING: readonly Mutant[] = [
     to: "!row.told && epoch >= 0",
   }),
   off(89, "a telling does not say of which end", {
-    file: "src/runner/ending.ts",
+    file: "src/engine/loop/terminal-commit.ts",
     from: "tell({ run, born, epoch: row.epoch, now, expiresAtSec })",
     to: "tell({ run, born, now, expiresAtSec })",
   }),
@@ -43,77 +43,77 @@ export const REDRIVING: readonly Mutant[] = [
     from: "told: false, expiresAtSec: null, deadline",
     to: "told: false, deadline",
   }),
-  by("unit/redrive", "a call that may have begun is asked about", {
+  by("operations/redrive", "a call that may have begun is asked about", {
     file: CORE,
     from: 'const mayHaveBegun = from.started.includes(call.call) && call.status === "unknown";',
     to: "const mayHaveBegun = from.started.length < 0;",
   }),
-  by("unit/redrive", "a run whose effects were undone goes on", {
+  by("operations/redrive", "a run whose effects were undone goes on", {
     file: CORE,
     from: 'if (saga !== undefined) return "Compensated";',
     to: "",
   }),
-  by("unit/redrive", "a run that failed by itself goes on", {
+  by("operations/redrive", "a run that failed by itself goes on", {
     file: CORE,
     from: 'if (failure === null || !isOfInfrastructure(failure)) return "NotInfrastructure";',
     to: "",
   }),
-  by("unit/redrive", "the outage that ended a run goes on", {
+  by("operations/redrive", "the outage that ended a run goes on", {
     file: CORE,
     from: "const { failedFrom: from, outage: _, ...rest } = state;",
     to: "const { failedFrom: from, ...rest } = state;",
   }),
-  by("unit/redrive", "a redriven row forgets until when others may act", {
+  by("operations/redrive", "a redriven row forgets until when others may act", {
     file: ROW,
     from: "owner: null, leaseUntil: null, park: null",
     to: "quietUntil: 0, owner: null, leaseUntil: null, park: null",
   }),
-  by("unit/runner-redrive", "the deaths of its last life count", {
+  by("engine/loop/redrive", "the deaths of its last life count", {
     file: ROW,
     from: "deaths: 0, storeOutage: null",
     to: "storeOutage: null",
   }),
-  by("unit/runner-redrive", "a person is asked about a call that the next invocation takes up again", {
-    file: "src/runner/reconcile.ts",
+  by("engine/loop/redrive", "a person is asked about a call that the next invocation takes up again", {
+    file: "src/operations/reconcile.ts",
     from: "const state = await loadAboutToBe(world, row);",
     to: "const state = await loadAboutToBe(world, { ...row, redrive: undefined } as never);",
   }),
-  by("unit/runner-redrive", "an answer is taken of a run that has ended", {
-    file: "src/runner/reconcile.ts",
+  by("engine/loop/redrive", "an answer is taken of a run that has ended", {
+    file: "src/operations/reconcile.ts",
     from: 'if (hasEnded(row)) return { kind: "late" };',
     to: "",
   }),
-  by("unit/runner-redrive", "its second archive takes the place of the first", {
-    file: "src/runner/archive.ts",
+  by("engine/loop/redrive", "its second archive takes the place of the first", {
+    file: "src/history/archive.ts",
     from: "1 + (redriven?.times ?? 0)",
     to: "1 + (redriven?.times ?? 0) * 0",
   }),
-  by("unit/runner-redrive", "a child of another run goes on behind its back", {
+  by("engine/loop/redrive", "a child of another run goes on behind its back", {
     file: RUNNER,
     from: 'if (row.parent !== null) return { kind: "HasParent", row };',
     to: "",
   }),
-  by("unit/runner-redrive", "the sweeper ends a redriven run in the state that it failed in", {
-    file: "src/runner/sweep.ts",
+  by("engine/loop/redrive", "the sweeper ends a redriven run in the state that it failed in", {
+    file: "src/maintenance/sweep.ts",
     from: "  recordRedrive(run);\n",
     to: "",
   }),
-  by("unit/redrive-faults", "a sender that comes again starts nothing", {
+  by("operations/redrive-faults", "a sender that comes again starts nothing", {
     file: RUNNER,
     from: "if (row.redrive !== undefined) await startExecution",
     to: "if (row.redrive === undefined) await startExecution",
   }),
-  by("unit/redrive-faults", "an answer that was lost is another one's redrive", {
+  by("operations/redrive-faults", "an answer that was lost is another one's redrive", {
     file: RUNNER,
     from: "return state.redriven?.id === id;",
     to: 'return id === "";',
   }),
-  by("unit/runner-redrive", "a decision that was said to come to nothing counts", {
+  by("engine/loop/redrive", "a decision that was said to come to nothing counts", {
     file: CORE,
     from: "(gate.decision !== null || gate.expiresAt <= at)",
     to: "gate.expiresAt <= at",
   }),
-  by("unit/redrive", "what nobody could decide in time is denied", {
+  by("operations/redrive", "what nobody could decide in time is denied", {
     file: CORE,
     from: "(gate.decision !== null || gate.expiresAt <= at)",
     to: "gate.decision !== null",

@@ -1,16 +1,16 @@
 /** Rules about runs that undo what they did, each switched off once. */
 import { type Mutant, off } from "./mutant.ts";
 
-const ACT = "src/runner/act.ts";
-const SAGA = "src/core/saga.ts";
-const CALLS = "src/core/open-calls.ts";
-const UNDO = "src/runner/undo.ts";
+const ACT = "src/engine/tools/run-tools.ts";
+const SAGA = "src/core/calls/saga.ts";
+const CALLS = "src/core/calls/open-calls.ts";
+const UNDO = "src/engine/tools/compensation.ts";
 
-/** Killed by that test of `test/unit/FILE`. */
+/** Killed by that test of `test/FILE`. */
 const by = (file: string, test: string, name: string, change: Mutant["changes"][number]): Mutant => ({
   name: `saga: ${name}`,
   changes: [change],
-  killedBy: { kind: "tests", file: `test/unit/${file}.test.ts`, test },
+  killedBy: { kind: "tests", file: `test/${file}.test.ts`, test },
 });
 
 export const SAGAS: readonly Mutant[] = [
@@ -36,62 +36,67 @@ export const SAGAS: readonly Mutant[] = [
     to: "run.unanswered.size < 0 && !isAnswer",
   }),
   off(75, "a cancel is requested before the wish to undo is delivered", {
-    file: "src/runner/compensate.ts",
+    file: "src/operations/compensate.ts",
     from: "  const delivered = await deliver(",
     to: '  if (next === "cancel") await request(world, { run: row.run, want: "cancel" });\n  const delivered = await deliver(',
   }),
-  by("runner-saga", "released when somebody cancels", "a person is asked about what is about to be undone", {
-    file: "src/runner/ending.ts",
+  by("engine/tools/saga", "released when somebody cancels", "a person is asked about what is about to be undone", {
+    file: "src/engine/loop/terminal-commit.ts",
     from: "export function commitDecided(run: ActiveRun, ending: Ending): Promise<Next> {\n",
     to: 'export function commitDecided(run: ActiveRun, ending: Ending): Promise<Next> {\n  for (const { call, status } of run.state.open)\n    if (status === "started") run.record({ kind: "ToolOutcomeUnknown", at: run.now, call, why: "over", askFrom: run.now });\n',
   }),
-  by("runner-saga", "no time is left", "an undo for which no time is left is over", {
+  by("engine/tools/saga", "no time is left", "an undo for which no time is left is over", {
     file: ACT,
     from: "    if (undoes !== undefined) {\n",
     to: "    if (undoes !== undefined && open.tries < 0) {\n",
   }),
   off(75, "an end does not hear that somebody wants it undone", {
-    file: "src/runner/ending.ts",
+    file: "src/engine/loop/terminal-commit.ts",
     from: "run.owed()[0]?.kind !== owed || !isAll",
     to: "!isAll",
   }),
-  by("runner-saga", "key of an earlier attempt", "a business key is made without its attempt", {
-    file: "src/runner/call-key.ts",
+  by("engine/tools/saga", "key of an earlier attempt", "a business key is made without its attempt", {
+    file: "src/engine/tools/call-key.ts",
     from: "ownKey(tool, { args, attempt })",
     to: "ownKey(tool, { args, attempt: 1 })",
   }),
-  by("runner-saga", "kills its process", "it is not bounded by takeovers", {
-    file: "src/runner/beat.ts",
+  by("engine/tools/saga", "kills its process", "it is not bounded by takeovers", {
+    file: "src/engine/loop/beat.ts",
     from: "(run.state.ending === null || undoOwed(run.state) !== null)",
     to: "run.state.ending === null",
   }),
-  by("runner-undo", "undoes what it did", "a restart keeps what can be undone", {
+  by("engine/tools/undo", "undoes what it did", "a restart keeps what can be undone", {
     file: SAGA,
     from: 'undo.length > 0 ? "undo"',
     to: 'undo.length > 1 ? "undo"',
   }),
-  by("runner-saga", "released when somebody cancels", "a cancel forgets an undo that was released", {
-    file: "src/runner/control.ts",
+  by("engine/tools/saga", "released when somebody cancels", "a cancel forgets an undo that was released", {
+    file: "src/engine/loop/operator-requests.ts",
     from: "undoes === undefined && status",
     to: "status",
   }),
-  by("runner-undo", "leaves everything", "the agent's leave is ignored", {
+  by("engine/tools/undo", "leaves everything", "the agent's leave is ignored", {
     file: UNDO,
     from: 'wanted === "leave" && !isAsked',
     to: 'wanted === "leave" && isAsked && !isAsked',
   }),
-  by("runner-saga", "key of an earlier attempt", "the key of an undone deed is used again", {
-    file: "src/runner/call-key.ts",
+  by("engine/tools/saga", "key of an earlier attempt", "the key of an undone deed is used again", {
+    file: "src/engine/tools/call-key.ts",
     from: "tool.undo === null ?",
     to: "tool.undo !== undefined ?",
   }),
-  by("runner-saga", "wants it undone before another", "a later wish to begin again overrides one to be cancelled", {
-    file: CALLS,
-    from: 'state.compensate?.next === "cancel" ? state :',
-    to: 'state.compensate?.by === "" ? state :',
-  }),
-  by("runner-saga", "is applied before", "an answer that was applied at once is called stale", {
-    file: "src/runner/reconcile.ts",
+  by(
+    "engine/tools/saga",
+    "wants it undone before another",
+    "a later wish to begin again overrides one to be cancelled",
+    {
+      file: CALLS,
+      from: 'state.compensate?.next === "cancel" ? state :',
+      to: 'state.compensate?.by === "" ? state :',
+    },
+  ),
+  by("engine/tools/saga", "is applied before", "an answer that was applied at once is called stale", {
+    file: "src/operations/reconcile.ts",
     from: "if (isApplied) return false;",
     to: "",
   }),

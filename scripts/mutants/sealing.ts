@@ -1,13 +1,13 @@
 /** Keyed seals: what a forger writes is named. */
 import type { Change, Mutant } from "./mutant.ts";
 
-const without = (rule: string, change: Change, file = "test/unit/keyed-seal.test.ts"): Mutant => ({
+const without = (rule: string, change: Change, file = "test/history/keyed-seal.test.ts"): Mutant => ({
   name: `seals: ${rule}`,
   changes: [change],
   killedBy: { kind: "tests", file },
 });
 
-const VOUCH = "src/runner/vouch.ts";
+const VOUCH = "src/history/vouch.ts";
 const CODEC = "src/codec/voucher.ts";
 
 export const SEALING: readonly Mutant[] = [
@@ -32,7 +32,7 @@ export const SEALING: readonly Mutant[] = [
     to: 'world.sealKeys.mode === "off") throw',
   }),
   without("a journal without a seal follows a sealed snapshot", {
-    file: "src/runner/verify-seals.ts",
+    file: "src/history/verify-seals.ts",
     from: "else if (this.#isNewestSealed)",
     to: "else if (this.#isNewestSealed === null)",
   }),
@@ -53,6 +53,6 @@ export const SEALING: readonly Mutant[] = [
       from: "new DecryptCommand({ KeyId: kmsKey, CiphertextBlob",
       to: "new DecryptCommand({ CiphertextBlob",
     },
-    "test/unit/aws-seal-keys.test.ts",
+    "test/adapters/aws/seal-keys.test.ts",
   ),
 ];

@@ -1,22 +1,22 @@
 /** Rules about what a run may spend, each switched off once. */
 import { type Mutant, off } from "./mutant.ts";
 
-const BUDGET = "src/runner/budget.ts";
-const runner = { kind: "tests", file: "test/unit/runner-budget.test.ts" } as const;
+const BUDGET = "src/engine/context/budget-gate.ts";
+const runner = { kind: "tests", file: "test/engine/loop/budget.test.ts" } as const;
 
 export const SPENDING: readonly Mutant[] = [
   off(62, "the time of a process that died is nobody's", {
-    file: "src/runner/time-at-work.ts",
+    file: "src/engine/context/time-at-work.ts",
     from: "if (dead <= 0) return 0;",
     to: "if (dead <= 99) return 0;",
   }),
   off(62, "parked time counts as time at work", {
-    file: "src/runner/time-at-work.ts",
+    file: "src/engine/context/time-at-work.ts",
     from: "Math.max(row.lastCheckpointAt, row.quietUntil - dead * (limits.beatMs + limits.skewMs))",
     to: "row.lastCheckpointAt",
   }),
   off(63, "the end follows the denial in a commit of its own", {
-    file: "src/runner/gate.ts",
+    file: "src/engine/tools/gate.ts",
     from: 'if (call === BUDGET && decision.as === "deny") run.record(endFor(run, gate.reason));',
     to: "",
   }),
@@ -27,12 +27,14 @@ export const SPENDING: readonly Mutant[] = [
   }),
   {
     name: "calls beyond their limit are released",
-    changes: [{ file: "src/agent/spending.ts", from: "used.toolCalls + calls > limit", to: "used.toolCalls > limit" }],
+    changes: [
+      { file: "src/core/policy/spending.ts", from: "used.toolCalls + calls > limit", to: "used.toolCalls > limit" },
+    ],
     killedBy: runner,
   },
   {
     name: "what is given is forgotten",
-    changes: [{ file: "src/core/extension.ts", from: 'as === "approve" ?', to: 'as === "edit" ?' }],
+    changes: [{ file: "src/core/policy/extension.ts", from: 'as === "approve" ?', to: 'as === "edit" ?' }],
     killedBy: runner,
   },
   {
@@ -49,11 +51,11 @@ export const SPENDING: readonly Mutant[] = [
     name: "lost replies cost nothing",
     changes: [
       {
-        file: "src/runner/unaccounted-model-calls.ts",
+        file: "src/engine/context/unaccounted-model-calls.ts",
         from: "microUsdOf(price, tokensIn, tokensOut) * calls",
         to: "0",
       },
     ],
-    killedBy: { kind: "tests", file: "test/unit/runner-model.test.ts" },
+    killedBy: { kind: "tests", file: "test/providers/model.test.ts" },
   },
 ];

@@ -1,19 +1,19 @@
 /** Rules about runs that have to stop, and about model calls whose replies nobody has, each switched off once. */
 import { type Mutant, off } from "./mutant.ts";
 
-const CLOSE = "src/runner/close.ts";
-const ACTIVE_RUN = "src/runner/active-run.ts";
-const REQUEST = "src/runner/commit-request.ts";
-const LOOPS = "src/core/topologies/loops.ts";
-const CONTRADICTIONS = "src/core/topologies/contradictions.ts";
-const RECOVERY = "src/core/recovery.ts";
-const WATCHDOG = "src/runner/watchdog.ts";
+const CLOSE = "src/engine/model/closing-call.ts";
+const ACTIVE_RUN = "src/engine/context/active-run.ts";
+const REQUEST = "src/engine/context/commit-request.ts";
+const LOOPS = "src/core/policy/loops.ts";
+const CONTRADICTIONS = "src/core/policy/contradictions.ts";
+const RECOVERY = "src/core/policy/recovery.ts";
+const WATCHDOG = "src/engine/model/watchdog.ts";
 
 /** Killed by a test of that file. */
 const by = (file: string, name: string, change: Mutant["changes"][number]): Mutant => ({
   name,
   changes: [change],
-  killedBy: { kind: "tests", file: `test/unit/${file}.test.ts` },
+  killedBy: { kind: "tests", file: `test/${file}.test.ts` },
 });
 
 export const STOPPING: readonly Mutant[] = [
@@ -38,68 +38,72 @@ export const STOPPING: readonly Mutant[] = [
     { file: REQUEST, from: "(isAhead ? 1 : 0)", to: "0" },
     { file: ACTIVE_RUN, from: 'request.asks > 0 ? "marked"', to: 'request.asks >= 0 ? "marked"' },
   ),
-  by("loops", "loops: a poll that makes progress is one", {
+  by("core/loops", "loops: a poll that makes progress is one", {
     file: LOOPS,
     from: "sameValue(one.args, other.args) &&\n  sameValue(one.result, other.result)",
     to: "sameValue(one.args, other.args)",
   }),
-  by("loops", "loops: what a person says in between does not count", {
+  by("core/loops", "loops: what a person says in between does not count", {
     file: LOOPS,
     from: 'source.startsWith("user:") || ',
     to: "",
   }),
-  by("loops", "loops: calls that take turns run away", {
+  by("core/loops", "loops: calls that take turns run away", {
     file: LOOPS,
     from: "if (alternates(made, BOUNDS.loopCalls - 1)) return null;",
     to: "",
   }),
-  by("claims", "claims: a fact that changes once is a contradiction", {
+  by("core/claims", "claims: a fact that changes once is a contradiction", {
     file: CONTRADICTIONS,
     from: "at(one[0]) < at(other[0]) && at(other[0]) < at(one[1]) && at(one[1]) < at(other[1])",
     to: "at(one[0]) < at(other[0])",
   }),
-  by("claims", "claims: a call that sees the world move contradicts itself", {
+  by("core/claims", "claims: a call that sees the world move contradicts itself", {
     file: CONTRADICTIONS,
     from: "one.tool === other.tool && sameValue(one.args, other.args)",
     to: "one.call === other.call || sameValue(one.result, other.result)",
   }),
-  by("claims", "claims: what moves on is a contradiction", {
+  by("core/claims", "claims: what moves on is a contradiction", {
     file: CONTRADICTIONS,
     from: "second !== undefined && sameJson(first, second)",
     to: "second !== undefined",
   }),
-  by("runner-claims", "claims: the model is told again and again", {
-    file: "src/runner/claims.ts",
+  by("engine/model/claims", "claims: the model is told again and again", {
+    file: "src/engine/model/contradictions.ts",
     from: "return wasTold(messages) ?",
     to: 'return failure.code === "" ?',
   }),
-  by("runner-stops", "stopping: nobody looks for loops", {
-    file: "src/runner/think.ts",
+  by("engine/loop/stops", "stopping: nobody looks for loops", {
+    file: "src/engine/model/call-model.ts",
     from: 'const isWatched = agent.loops !== "ignore";',
     to: 'const isWatched = agent.loops === "never";',
   }),
-  by("runner-stops", "stopping: last words cost what they like", {
+  by("engine/loop/stops", "stopping: last words cost what they like", {
     file: CLOSE,
     from: "if (over !== null)",
     to: 'if (over === "")',
   }),
-  by("runner-stops", "stopping: last words may call tools", {
+  by("engine/loop/stops", "stopping: last words may call tools", {
     file: CLOSE,
     from: "mayCall: false",
     to: "mayCall: true",
   }),
-  by("runner-stops", "stopping: last words that fail are asked for again", {
+  by("engine/loop/stops", "stopping: last words that fail are asked for again", {
     file: RECOVERY,
     from: 'kind === "speechless",',
     to: 'kind === "speechless" && kind === undefined,',
   }),
-  by("watchdog", "watchdog: it says so at every look", { file: WATCHDOG, from: " && !entered.isTold", to: "" }),
-  by("watchdog", "watchdog: every phase counts as idle", {
+  by("engine/model/watchdog", "watchdog: it says so at every look", {
+    file: WATCHDOG,
+    from: " && !entered.isTold",
+    to: "",
+  }),
+  by("engine/model/watchdog", "watchdog: every phase counts as idle", {
     file: WATCHDOG,
     from: "if (PHASES[now].idle)",
     to: "if (PHASES[now].label)",
   }),
-  by("watchdog", "watchdog: a new phase goes on with the time of the old one", {
+  by("engine/model/watchdog", "watchdog: a new phase goes on with the time of the old one", {
     file: WATCHDOG,
     from: "at: clock.now(), isTold: false };\n    const",
     to: "at: entered.at, isTold: entered.isTold };\n    const",

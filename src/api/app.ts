@@ -4,10 +4,10 @@
  */
 import { OpenAPIHono, type z } from "@hono/zod-openapi";
 import { methodNotAllowed as methodsKnown } from "hono/method-not-allowed";
-import type { Agent } from "../agent/define.ts";
+import type { Agent } from "../sdk/define.ts";
 import { bounded, sentenceOf, stackOf } from "../codec/value.ts";
 import type { World } from "../ports/world.ts";
-import { alarm } from "../runner/alarm.ts";
+import { alarm } from "../history/alarm.ts";
 import { openApiDocument } from "./document.ts";
 import { type Caller, messageOf, runOf, startOf } from "./operations.ts";
 import * as problems from "./problem.ts";

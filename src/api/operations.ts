@@ -3,8 +3,8 @@
  * whoever asks: both are said by the id alone, before anything is read.
  */
 import type { z } from "@hono/zod-openapi";
-import type { Agent } from "../agent/define.ts";
-import { AgentInvalid } from "../agent/invalid.ts";
+import type { Agent } from "../sdk/define.ts";
+import { AgentInvalid } from "../ports/agent-invalid.ts";
 import { Unreadable } from "../codec/canonical.ts";
 import { bounded, sentenceOf } from "../codec/value.ts";
 import { isName, isRunId } from "../core/ids.ts";
@@ -13,9 +13,9 @@ import { SIZES } from "../codec/limits.ts";
 import { type Row, hasEnded } from "../protocol/row.ts";
 import type { Tombstone } from "../protocol/tombstone.ts";
 import type { World } from "../ports/world.ts";
-import { type Shown, showRow } from "../runner/look.ts";
-import { startRun } from "../runner/start.ts";
-import { sendTo } from "../runner/steer.ts";
+import { type Shown, showRow } from "../operations/views.ts";
+import { startRun } from "../operations/start.ts";
+import { sendTo } from "../operations/steer.ts";
 import { ApiProblem, agentUnknown, inputInvalid, runUnknown, tooLarge, wrongIn } from "./problem.ts";
 import { entityTag, isOfEpoch, isUnchanged, resumeToken } from "./resume.ts";
 import type * as schemas from "./schemas.ts";

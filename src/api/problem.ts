@@ -6,15 +6,15 @@
  */
 import { HTTPException } from "hono/http-exception";
 import type { ContentfulStatusCode } from "hono/utils/http-status";
-import { AgentInvalid } from "../agent/invalid.ts";
+import { AgentInvalid } from "../ports/agent-invalid.ts";
 import { Unreadable } from "../codec/canonical.ts";
 import { RowNewer } from "../codec/row.ts";
 import { bounded } from "../codec/value.ts";
-import { InvariantViolated } from "../core/invariant.ts";
+import { InvariantViolated } from "../core/ensure.ts";
 import { SIZES } from "../codec/limits.ts";
 import { StoreUnreachable } from "../ports/world.ts";
-import { SecretUnread } from "../runner/secrets.ts";
-import type { Issue } from "../runner/start.ts";
+import { SecretUnread } from "../history/secrets.ts";
+import type { Issue } from "../operations/start.ts";
 
 const TITLES = {
   400: "Bad Request",

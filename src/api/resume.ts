@@ -6,7 +6,7 @@
  * who is told that nothing changed would wait for ever for what has happened. As a precondition only its epoch counts.
  */
 import type { Row } from "../protocol/row.ts";
-import { summaryOf } from "../runner/look.ts";
+import { summaryOf } from "../operations/views.ts";
 
 export function resumeToken(row: Row, now: number): string {
   const { run, born, epoch, version, stirs } = row;

@@ -7,10 +7,10 @@ import { BOUNDS } from "../core/limits.ts";
 import type { Json } from "../core/json.ts";
 import { SIZES } from "../codec/limits.ts";
 import { TOO_DEEP, isTooDeep } from "../codec/to-json.ts";
-import { ARCHIVE_TIERS } from "../core/retention.ts";
+import { ARCHIVE_TIERS } from "../core/policy/retention.ts";
 import { PHASE_NAMES, PHASES, type Phase, type Status } from "../core/phases.ts";
 import type { EndedRun } from "./problem.ts";
-import type { OpenGate, Shown, UnknownCall, WaitsFor } from "../runner/look.ts";
+import type { OpenGate, Shown, UnknownCall, WaitsFor } from "../operations/views.ts";
 
 const json = z.unknown().nonoptional().openapi({ description: "Any JSON." }) as z.ZodType<Json>;
 const count = z.int().nonnegative();

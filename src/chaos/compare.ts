@@ -6,10 +6,10 @@
  * others, since a plain loop has no claim at which it could be killed.
  */
 import { join } from "node:path";
-import type { Chaos, OutsideEffect } from "../agent/chaos.ts";
-import { effectsSeen } from "../agent/chaos-file.ts";
-import type { Agent } from "../agent/define.ts";
-import { AgentInvalid } from "../agent/invalid.ts";
+import type { Chaos, OutsideEffect } from "../sdk/chaos.ts";
+import { effectsSeen } from "../sdk/chaos-file.ts";
+import type { Agent } from "../sdk/define.ts";
+import { AgentInvalid } from "../ports/agent-invalid.ts";
 import { asJson } from "../codec/value.ts";
 import type { Json } from "../core/json.ts";
 import type { Limits } from "../protocol/limits.ts";

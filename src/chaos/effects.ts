@@ -2,7 +2,7 @@
  * What happened outside, counted the same way whoever caused it. The other side's own word is best. Without it the log
  * of calls is read, which sees that a tool was run and under which key, and believes that keys are honoured.
  */
-import type { OutsideEffect } from "../agent/chaos.ts";
+import type { OutsideEffect } from "../sdk/chaos.ts";
 import { canonical } from "../codec/canonical.ts";
 import type { CallLine, Line } from "./trace.ts";
 

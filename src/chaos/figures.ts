@@ -1,5 +1,5 @@
 /** One column of the table: what became of the tasks of a strategy, beside the uninterrupted ones. Pure. */
-import type { OutsideEffect } from "../agent/chaos.ts";
+import type { OutsideEffect } from "../sdk/chaos.ts";
 import { canonical } from "../codec/canonical.ts";
 import type { Json } from "../core/json.ts";
 import { type Difference, compareEffects } from "./effects.ts";

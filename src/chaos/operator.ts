@@ -2,11 +2,11 @@
  * Stands for the person whom a run may need: approves its gates, and says of a call whose outcome is unknown what the
  * log of calls says, as an operator would who looks at the other side. Where nobody can tell, nobody answers.
  */
-import { BUDGET } from "../core/extension.ts";
+import { BUDGET } from "../core/policy/extension.ts";
 import type { World } from "../ports/world.ts";
-import { decide } from "../runner/gate.ts";
-import { type UnknownCall, show } from "../runner/look.ts";
-import { reconcile } from "../runner/reconcile.ts";
+import { decide } from "../engine/tools/gate.ts";
+import { type UnknownCall, show } from "../operations/views.ts";
+import { reconcile } from "../operations/reconcile.ts";
 import type { CallLine, Line } from "./trace.ts";
 
 const BY = "chaos";

@@ -7,12 +7,12 @@
 import { randomUUID } from "node:crypto";
 import { existsSync, readFileSync, renameSync, writeFileSync } from "node:fs";
 import { BOUNDS } from "../core/limits.ts";
-import type { Agent, Check, RunView, SettledCall } from "../agent/define.ts";
-import type { Model, RepliedPart } from "../agent/model.ts";
-import { readResult } from "../agent/result.ts";
-import type { ToolSecrets } from "../agent/secrets.ts";
+import type { Agent, Check, RunView, SettledCall } from "../sdk/define.ts";
+import type { Model, RepliedPart } from "../providers/model.ts";
+import { readResult } from "../engine/tools/tool-result.ts";
+import type { ToolSecrets } from "../sdk/secrets.ts";
 import { sentenceOf } from "../codec/value.ts";
-import { NOTHING_SPENT } from "../core/budget.ts";
+import { NOTHING_SPENT } from "../core/policy/budget.ts";
 import type { Json } from "../core/json.ts";
 import { type Message, type Part, inline, text } from "../core/message.ts";
 import type { Rig } from "./rig.ts";

@@ -5,11 +5,11 @@
  */
 import { existsSync, linkSync, readFileSync, readdirSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import type { Agent, Tool, ToolContext } from "../agent/define.ts";
-import type { Model } from "../agent/model.ts";
+import type { Agent, Tool, ToolContext } from "../sdk/define.ts";
+import type { Model } from "../providers/model.ts";
 import { asJson, isErrorNamed } from "../codec/value.ts";
 import type { Json } from "../core/json.ts";
-import { agentWithEdges } from "../runner/edges.ts";
+import { agentWithEdges } from "../engine/fault-points.ts";
 import type { Kill, Moment } from "./kills.ts";
 import { type CallLine, MomentCount, append } from "./trace.ts";
 

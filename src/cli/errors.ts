@@ -5,18 +5,18 @@
  * `{"error":{"code","message","why","next"}}`, so that a program reads one stream and tells by the exit code which
  * document it got. Codes are stable. Exit codes: 1 the run or check failed, 2 usage, 3 not found, 4 refused, 5 store.
  */
-import { AgentInvalid } from "../agent/invalid.ts";
-import { ConfigInvalid } from "../agent/config.ts";
+import { AgentInvalid } from "../ports/agent-invalid.ts";
+import { ConfigInvalid } from "../sdk/config.ts";
 import { SealKeyInvalid } from "../adapters/local/seal-keys.ts";
 import { StoreDamaged, StoreInvalid, StoreTooNew, StoreUnusable } from "../adapters/local/store-errors.ts";
 import { WorkersUnbootable } from "../adapters/local/workers.ts";
 import { StoreSupervised } from "../adapters/local/processes.ts";
 import { Unreadable } from "../codec/canonical.ts";
 import { RowNewer, RowUnreadable } from "../codec/row.ts";
-import { InvariantViolated } from "../core/invariant.ts";
+import { InvariantViolated } from "../core/ensure.ts";
 import { StoreUnreachable } from "../ports/world.ts";
-import type { Paint } from "./paint.ts";
-import { commandLine } from "./words.ts";
+import type { Paint } from "./terminal/paint.ts";
+import { commandLine } from "./render/words.ts";
 
 export const EXIT = { done: 0, failed: 1, usage: 2, notFound: 3, refused: 4, store: 5 } as const;
 

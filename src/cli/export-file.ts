@@ -3,10 +3,10 @@ import { readFileSync } from "node:fs";
 import { resolve } from "node:path";
 import { type Archive, readArchive } from "../codec/archive.ts";
 import { Unreadable } from "../codec/canonical.ts";
-import { type Recording, recordingOf } from "../runner/recording.ts";
+import { type Recording, recordingOf } from "../history/recording.ts";
 import { CliError, EXIT } from "./errors.ts";
 import type { Shell } from "./shell.ts";
-import { commandLine } from "./words.ts";
+import { commandLine } from "./render/words.ts";
 
 /** No run has a dot or a slash in its name. */
 export const isFile = (text: string): boolean => /[./\\]/.test(text);

@@ -6,7 +6,7 @@ import { TOO_DEEP, isTooDeep } from "../codec/to-json.ts";
 import type { Json } from "../core/json.ts";
 import { CliError, EXIT } from "./errors.ts";
 import type { Shell } from "./shell.ts";
-import { commandLine, short } from "./words.ts";
+import { commandLine, short } from "./render/words.ts";
 
 /** `JSON`, `@file` or, where stdin is allowed, `-`. */
 export async function readJson(shell: Shell, of: { readonly option: string; readonly text: string }): Promise<Json> {

@@ -13,12 +13,12 @@ import {
   agentUnknown,
   isFileName,
   readCatalogue,
-} from "./agents.ts";
+} from "./commands/agents.ts";
 import { type Opened, isMissing, openSettled } from "./open.ts";
 import { CliError, EXIT } from "./errors.ts";
 import type { Settings } from "./settings.ts";
 import type { Shell } from "./shell.ts";
-import { commandLine } from "./words.ts";
+import { commandLine } from "./render/words.ts";
 
 /** The agent that somebody wants to start: a name, or a file. */
 export async function locateTyped(

@@ -5,9 +5,9 @@
 import { join } from "node:path";
 import { systemClock } from "../adapters/local/clock.ts";
 import { lookFor } from "../adapters/local/secrets.ts";
-import { loadAgentFile } from "../agent/load.ts";
-import { modelOf } from "../agent/model.ts";
-import { registerResolution } from "../agent/resolution.ts";
+import { loadAgentFile } from "../sdk/load.ts";
+import { modelOf } from "../providers/model.ts";
+import { registerResolution } from "../sdk/resolution.ts";
 import type { LoopSaid } from "../chaos/plain.ts";
 import type { LoopSettings, LoopTask } from "../chaos/strategy.ts";
 import { type PlainLoop, plainLoop } from "../chaos/plain-loop.ts";
@@ -16,7 +16,7 @@ import { append } from "../chaos/trace.ts";
 import { sentenceOf } from "../codec/value.ts";
 import type { Json } from "../core/json.ts";
 import type { Secrets } from "../ports/secrets.ts";
-import { readerIn, secretsFor } from "../runner/secrets.ts";
+import { readerIn, secretsFor } from "../history/secrets.ts";
 
 // It must not outlive whoever counts its effects.
 process.on("disconnect", () => process.exit(1));

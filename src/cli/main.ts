@@ -11,7 +11,7 @@ import { enableCompileCache } from "node:module";
 import { hostname, userInfo } from "node:os";
 import { text as textOf } from "node:stream/consumers";
 import type { Shell } from "./shell.ts";
-import type { Output } from "./terminal.ts";
+import type { Output } from "./terminal/terminal.ts";
 
 const NODE_MAJOR_MIN = 24;
 const STOP_SIGNALS = ["SIGINT", "SIGTERM", "SIGHUP"] as const;
@@ -30,7 +30,7 @@ if (major < NODE_MAJOR_MIN) {
 enableCompileCache();
 const stdout = ownStdout();
 const stderr: Output = { stream: process.stderr, write: (text) => void process.stderr.write(text) };
-const { createTerminal } = await import("./terminal.ts");
+const { createTerminal } = await import("./terminal/terminal.ts");
 const { runCommand } = await import("./program.ts");
 const argv = process.argv.slice(2);
 const shell: Shell = {

@@ -2,11 +2,11 @@
 import { type Command, InvalidArgumentError } from "commander";
 import { STRATEGIES } from "../chaos/strategy.ts";
 import { BEAT, type Into, wholeNumber } from "./arguments.ts";
-import { auditAgent } from "./audit.ts";
-import { type ChaosFlags, chaos } from "./chaos.ts";
-import { doctor } from "./doctor.ts";
-import { fenceStore } from "./restored.ts";
-import { type RolloutFlags, rollout } from "./rollout.ts";
+import { auditAgent } from "./commands/audit.ts";
+import { type ChaosFlags, chaos } from "./commands/chaos.ts";
+import { doctor } from "./commands/doctor.ts";
+import { fenceStore } from "./commands/restored.ts";
+import { type RolloutFlags, rollout } from "./commands/rollout.ts";
 
 export function addChecking(program: Command, { shell, ends }: Into): void {
   program.commandsGroup("Checking:");

@@ -1,8 +1,8 @@
 /** The commands about what a run has recorded, as one file or folded once more. */
 import type { Command } from "commander";
 import { type Into, wholeNumber } from "./arguments.ts";
-import { exportToFile } from "./export.ts";
-import { replayRun } from "./replay.ts";
+import { exportToFile } from "./commands/export.ts";
+import { replayRun } from "./commands/replay.ts";
 
 export function addRecorded(program: Command, { shell, ends }: Into): void {
   program.commandsGroup("Recorded:");

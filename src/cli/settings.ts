@@ -7,14 +7,14 @@
 import { join, resolve } from "node:path";
 import { fileURLToPath } from "node:url";
 import * as z from "zod";
-import { type Config, limitsIn, loadConfig } from "../agent/config.ts";
-import type { Prices } from "../agent/prices.ts";
-import { InvariantViolated } from "../core/invariant.ts";
+import { type Config, limitsIn, loadConfig } from "../sdk/config.ts";
+import type { Prices } from "../sdk/prices.ts";
+import { InvariantViolated } from "../core/ensure.ts";
 import { type Limits, limitsFor } from "../protocol/limits.ts";
 import { CliError, EXIT } from "./errors.ts";
 import { retyped } from "./input.ts";
 import type { BeatFlags, Shell } from "./shell.ts";
-import { commandLine } from "./words.ts";
+import { commandLine } from "./render/words.ts";
 import { type AwsNames, awsNamesOf } from "./worlds.ts";
 
 export interface Settings {

@@ -1,5 +1,5 @@
 /** What a command gets of the process that it runs in. Only the composition root knows the real one. */
-import type { Terminal } from "./terminal.ts";
+import type { Terminal } from "./terminal/terminal.ts";
 
 export interface Shell {
   /** The words after `cairn`, as they were typed. */

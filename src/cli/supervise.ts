@@ -3,10 +3,10 @@ import { getCompileCacheDir } from "node:module";
 import type { ScheduledAgent } from "../adapters/local/firings.ts";
 import { type Supervisor, startSupervisor } from "../adapters/local/supervisor.ts";
 import type { SupervisorEvent } from "../adapters/local/driver.ts";
-import type { Prices } from "../agent/prices.ts";
+import type { Prices } from "../sdk/prices.ts";
 import type { Limits } from "../protocol/limits.ts";
 import { CliError, EXIT } from "./errors.ts";
-import { holdsIn } from "./hold.ts";
+import { holdsIn } from "./pause-at-fault-point.ts";
 import type { OpenedStore } from "./open.ts";
 import type { Shell } from "./shell.ts";
 

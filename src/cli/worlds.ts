@@ -2,11 +2,11 @@
  * Which world a command speaks to: flag, environment, config, then the embedded one. The world of AWS is named by its
  * table, bucket and machine; region, keys and address are what every AWS tool reads from the environment.
  */
-import type { Config } from "../agent/config.ts";
+import type { Config } from "../sdk/config.ts";
 import { CliError, EXIT } from "./errors.ts";
 import { retyped } from "./input.ts";
 import type { Shell, StoreFlags } from "./shell.ts";
-import { commandLine } from "./words.ts";
+import { commandLine } from "./render/words.ts";
 
 export const WORLDS = ["local", "aws"] as const;
 

@@ -10,23 +10,23 @@
  * breaks off is unreadable, not shorter. It is a function of what is committed: whoever writes it again writes the same.
  */
 import * as z from "zod";
-import type { Spent } from "../core/budget.ts";
+import type { Spent } from "../core/policy/budget.ts";
 import type { CommitRecord, Effect, Failure } from "../core/event.ts";
 import type { Json } from "../core/json.ts";
 import type { Message, Value } from "../core/message.ts";
-import type { Retention } from "../core/retention.ts";
+import type { Retention } from "../core/policy/retention.ts";
 import { PHASE_NAMES, PHASES, type Phase, type Status } from "../core/phases.ts";
 import type { State } from "../core/state.ts";
 import type { Voucher } from "../protocol/voucher.ts";
 import { linesOf } from "./archive-bytes.ts";
 import { Unreadable, canonical } from "./canonical.ts";
 import { type StateMark, stateMark } from "./mark.ts";
-import { failure } from "./schema-recovery.ts";
-import { commitRecord, effect, phase, retention, storedState } from "./schema.ts";
-import { message, sha, value } from "./schema-message.ts";
+import { failure } from "./schema/recovery.ts";
+import { commitRecord, effect, phase, retention, storedState } from "./schema/schema.ts";
+import { message, sha, value } from "./schema/message.ts";
 import { wholeState } from "./snapshot.ts";
 import { type SealedBy, voucher } from "./voucher.ts";
-import { spent } from "./schema-budget.ts";
+import { spent } from "./schema/budget.ts";
 
 /** Of this file alone: it outlives the rows and snapshots that it was made of. */
 const ARCHIVE_FORMAT = 1;

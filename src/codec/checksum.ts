@@ -6,7 +6,7 @@
  * The fields and their order are a part of the format. A field that is added later is covered by a checksum of its own.
  */
 import { createHash } from "node:crypto";
-import { metersOf } from "../core/budget.ts";
+import { metersOf } from "../core/policy/budget.ts";
 import { levelIn } from "../core/levels.ts";
 import type { Commit, Row } from "../protocol/row.ts";
 

@@ -6,8 +6,8 @@ import * as z from "zod";
 import type { CommitRecord } from "../core/event.ts";
 import { FORMAT } from "../protocol/row.ts";
 import { Unreadable, canonical, compress, decompress, sha256 } from "./canonical.ts";
-import { commitRecords } from "./schema.ts";
-import { type SealedRef, sealedRef } from "./schema-sealed.ts";
+import { commitRecords } from "./schema/schema.ts";
+import { type SealedRef, sealedRef } from "./schema/sealed.ts";
 import { assertFormat } from "./snapshot.ts";
 
 export interface SealedEvents {

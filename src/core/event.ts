@@ -1,12 +1,12 @@
 /**
  * Events: a closed, public vocabulary. The state of a run is the fold of its events, and nothing else changes it.
  */
-import type { Grant, Limits, Spent } from "./budget.ts";
+import type { Grant, Limits, Spent } from "./policy/budget.ts";
 import type { Json } from "./json.ts";
 import type { Value } from "./message.ts";
-import type { Price } from "./price.ts";
-import type { Action } from "./recovery.ts";
-import type { FailedFrom } from "./redrive.ts";
+import type { Price } from "./policy/price.ts";
+import type { Action } from "./policy/recovery.ts";
+import type { FailedFrom } from "./policy/redrive.ts";
 
 /** How often a call may be repeated (see `ledger.ts`). */
 export type Effect = "none" | "keyed" | "probed" | "unsafe";

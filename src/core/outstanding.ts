@@ -2,11 +2,11 @@
  * What a run still owes. There is no recovery mode: every invocation loads what is committed, asks this, and does the
  * first command; a crash only means that the next invocation finds the run in the middle of a beat (seed 2).
  */
-import { BUDGET } from "./extension.ts";
+import { BUDGET } from "./policy/extension.ts";
 import { BOUNDS } from "./limits.ts";
 import { isTerminal } from "./phases.ts";
-import { isNext, waitsItsTurn } from "./open-calls.ts";
-import { undoOwed, wantsRestart } from "./saga.ts";
+import { isNext, waitsItsTurn } from "./calls/open-calls.ts";
+import { undoOwed, wantsRestart } from "./calls/saga.ts";
 import type { Gate, OpenCall, State } from "./state.ts";
 
 /** Who asks, and when. */

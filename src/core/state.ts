@@ -2,14 +2,14 @@
  * The state of a run: what is expensive to compute again or unsafe to repeat (seed 3), and nothing that comes from
  * configuration. It is a value; only `transition` makes the next one.
  */
-import type { Grant, Limits, Spent } from "./budget.ts";
+import type { Grant, Limits, Spent } from "./policy/budget.ts";
 import type { Answer, Decision, EventOf, Failure, OnUnknown } from "./event.ts";
 import type { Message, Value } from "./message.ts";
-import type { ActiveFallback, Outage } from "./outage.ts";
+import type { ActiveFallback, Outage } from "./policy/outage.ts";
 import type { Phase } from "./phases.ts";
-import type { Price } from "./price.ts";
-import type { FailedFrom, Redriven } from "./redrive.ts";
-import type { Retention } from "./retention.ts";
+import type { Price } from "./policy/price.ts";
+import type { FailedFrom, Redriven } from "./policy/redrive.ts";
+import type { Retention } from "./policy/retention.ts";
 
 /**
  * A decided end. Only a run that is done completes, and that needs no waiting. What a failed run did is undone before, and

@@ -2,11 +2,11 @@
  * `transition(state, event)`: the only way a state becomes another. Pure and total over its legal pairs; an event
  * that its phase does not accept is a mistake of ours and stops the run before anything is committed.
  */
-import { add } from "./budget.ts";
+import { add } from "./policy/budget.ts";
 import type { Event, EventKind, EventOf, ReplyPart } from "./event.ts";
-import { ensure } from "./invariant.ts";
+import { ensure } from "./ensure.ts";
 import { inline, text } from "./message.ts";
-import { BUDGET, askedForMore, decidedAboutMore, gateNamed } from "./extension.ts";
+import { BUDGET, askedForMore, decidedAboutMore, gateNamed } from "./policy/extension.ts";
 import {
   afterCalls,
   answered,
@@ -18,17 +18,17 @@ import {
   settle,
   waitsItsTurn,
   withCall,
-} from "./open-calls.ts";
+} from "./calls/open-calls.ts";
 import { type Command, type View, lacksTool, outstanding } from "./outstanding.ts";
-import { answered as answeredAgain, retried } from "./outage.ts";
+import { answered as answeredAgain, retried } from "./policy/outage.ts";
 import { PHASE_NAMES, type Phase, isAside, isTerminal, mayFollow, mayRedrive } from "./phases.ts";
-import { redriven } from "./redrive.ts";
-import { compensating, restarted, undoing } from "./saga.ts";
+import { redriven } from "./policy/redrive.ts";
+import { compensating, restarted, undoing } from "./calls/saga.ts";
 import type { State } from "./state.ts";
-import { assertState } from "./laws.ts";
-import { closed, stopping } from "./stopping.ts";
-import { changedTo, goneBack, heldBy, isLacking, lackingNothing } from "./upgrades.ts";
-import { compacted } from "./window.ts";
+import { assertState } from "./invariants.ts";
+import { closed, stopping } from "./policy/stopping.ts";
+import { changedTo, goneBack, heldBy, isLacking, lackingNothing } from "./policy/upgrades.ts";
+import { compacted } from "./policy/window.ts";
 
 /** The phases in which each event may happen; `live` is every phase that is not terminal. */
 export const ACCEPTS: { readonly [K in EventKind]: "live" | readonly Phase[] } = {

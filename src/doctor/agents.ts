@@ -1,6 +1,6 @@
 /** Agents, as far as they can be known before they run. */
-import type { Agent } from "../agent/define.ts";
-import { priceWords } from "../agent/prices.ts";
+import type { Agent } from "../sdk/define.ts";
+import { priceWords } from "../sdk/prices.ts";
 import { type Check, type Verdict, fail, ok, unknown, warn } from "./check.ts";
 
 export interface AgentSeen {

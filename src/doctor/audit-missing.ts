@@ -1,6 +1,6 @@
 /** What an agent says nothing about and will be asked for at the worst moment, and what to write instead. */
-import type { Agent } from "../agent/define.ts";
-import type { Meter } from "../core/budget.ts";
+import type { Agent } from "../sdk/define.ts";
+import type { Meter } from "../core/policy/budget.ts";
 import { hotMsOf } from "../protocol/limits.ts";
 import type { Limits } from "../protocol/limits.ts";
 import type { CrackAudit, ToolAudit } from "./audit.ts";

@@ -3,10 +3,10 @@
  * a death in the middle of it; which cracks its topology shows first; and what it says nothing about. All of it is read off
  * the declarations and the tables that the runner goes by, so it is what would happen.
  */
-import type { Agent, Tool } from "../agent/define.ts";
-import { type Dial, COMMIT_COST, crashRateOf, dialOf } from "../core/topologies/dial.ts";
+import type { Agent, Tool } from "../sdk/define.ts";
+import { type Dial, COMMIT_COST, crashRateOf, dialOf } from "../core/policy/dial.ts";
 import type { Effect, OnUnknown } from "../core/event.ts";
-import { RESUME, type ResumeRow } from "../core/ledger.ts";
+import { RESUME, type ResumeRow } from "../core/calls/ledger.ts";
 import { CRACKS, type CrackRow } from "../core/topologies/cracks.ts";
 import type { Limits } from "../protocol/limits.ts";
 import { type Missing, missingIn } from "./audit-missing.ts";

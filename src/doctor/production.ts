@@ -19,19 +19,19 @@ export const POINTS: readonly Point[] = [
   {
     id: "production-boundary",
     says: "what is kept is said: transcript, ledger, budgets, handles, and no secret",
-    shownBy: ["docs/persistence.md", "test/unit/persistence.test.ts", "test/unit/leaks.test.ts"],
+    shownBy: ["docs/persistence.md", "test/repo/persistence.test.ts", "test/repo/leaks.test.ts"],
     restsOn: ["secrets", "agents-secrets"],
   },
   {
     id: "production-events",
     says: "events are appended at each step, under one rising number a run",
-    shownBy: ["test/unit/row.test.ts", "test/simulation/checkers.ts"],
+    shownBy: ["test/protocol/row.test.ts", "test/simulation/checkers.ts"],
     restsOn: ["table-keys", "table-backups", "table-protection", "store", "store-whole"],
   },
   {
     id: "production-snapshots",
     says: "snapshots lie where they cannot be overwritten",
-    shownBy: ["test/conformance/conformance.test.ts", "test/unit/codec-snapshot.test.ts"],
+    shownBy: ["test/conformance/conformance.test.ts", "test/codec/snapshot.test.ts"],
     restsOn: [
       ...["stores", "bucket-private", "bucket-encryption", "bucket-put-once", "bucket-put-once-enforced", "bucket-tls"],
       ...["bucket-lifecycle", "store", "store-whole"],
@@ -40,25 +40,25 @@ export const POINTS: readonly Point[] = [
   {
     id: "production-order",
     says: "a call is durable before it leaves, and its result before anything follows from it",
-    shownBy: ["test/crash/crash.test.ts"],
+    shownBy: ["test/slow/crash/crash.test.ts"],
     restsOn: ["store-writable", "table-keys"],
   },
   {
     id: "production-epochs",
     says: "one writer at a time, told by its epoch",
-    shownBy: ["test/crash/zombie.test.ts", "test/schedules/claims.test.ts"],
+    shownBy: ["test/slow/crash/zombie.test.ts", "test/schedules/claims.test.ts"],
     restsOn: ["machine-definition", "environment", "clock"],
   },
   {
     id: "production-unknown",
     says: "what nobody knows the outcome of is cleared up before anything is written again",
-    shownBy: ["test/unit/runner-probe.test.ts", "test/schedules/quiet.test.ts"],
+    shownBy: ["test/engine/tools/probe.test.ts", "test/schedules/quiet.test.ts"],
     restsOn: ["agents-unsafe", "alarms"],
   },
   {
     id: "production-cancel",
     says: "cancelling and budgets are part of the same commits",
-    shownBy: ["test/unit/runner-control.test.ts", "test/unit/budget.test.ts"],
+    shownBy: ["test/engine/loop/control.test.ts", "test/core/budget.test.ts"],
     restsOn: ["agents-budget", "agents-done"],
   },
   {
@@ -79,13 +79,13 @@ export const POINTS: readonly Point[] = [
   {
     id: "production-drain",
     says: "a deployment in the middle of runs lets beats commit, and the new code goes on",
-    shownBy: ["test/process/supervisor-life.test.ts", "test/unit/functions.test.ts"],
+    shownBy: ["test/slow/process/supervisor-life.test.ts", "test/functions/functions.test.ts"],
     restsOn: ["times", "agents"],
   },
   {
     id: "production-killed",
     says: "runs of these agents were killed in the middle, and went on in time, with no effect twice",
-    shownBy: ["test/storm/storm.test.ts"],
+    shownBy: ["test/slow/storm/storm.test.ts"],
     restsOn: [],
     tried: "npm run storm -- --runs 200 --kills 10",
   },

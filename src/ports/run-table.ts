@@ -39,7 +39,7 @@ import type { Claim, ClaimOutcome } from "../protocol/row-claim.ts";
 import type { HandOver, HandOverOutcome } from "../protocol/row-hand-over.ts";
 import type { Redrive, RedriveOutcome } from "../protocol/row-redrive.ts";
 import type { Tell } from "../protocol/row-tell.ts";
-import type { Turn, TurnOutcome } from "../protocol/turn.ts";
+import type { Turn, TurnOutcome } from "../protocol/mutex-lease.ts";
 import type { Ended, PurgeOutcome } from "../protocol/row-removal.ts";
 import type { Tombstone } from "../protocol/tombstone.ts";
 

@@ -9,7 +9,7 @@
 import { AFTER_BEAT, type ChainState, type Payload, type Task, type TaskResult } from "./chain.ts";
 import { RETRY_DELAYS_MS, beatDelayMs } from "./chain.ts";
 import { RETRY_GROUP } from "./entry.ts";
-import { unreachable } from "../core/invariant.ts";
+import { unreachable } from "../core/ensure.ts";
 import type { Limits } from "./limits.ts";
 
 export interface Execution {

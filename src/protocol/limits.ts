@@ -2,8 +2,8 @@
  * The bounds of one world, and the relations between them that are asserted when it is composed. Bounds that hold
  * everywhere are the core's. Times are milliseconds.
  */
-import { ensure } from "../core/invariant.ts";
-import type { Retention } from "../core/retention.ts";
+import { ensure } from "../core/ensure.ts";
+import type { Retention } from "../core/policy/retention.ts";
 
 /** How long things may wait, live and be kept in any world. */
 export const TIMES = {

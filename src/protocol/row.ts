@@ -4,8 +4,8 @@
  * a transaction; DynamoDB has the same conditions as expressions, and the conformance suite holds all of them to one
  * behaviour. Claims are in `row-claim.ts`, hand-overs in `row-hand-over.ts`. Times are epoch milliseconds except `expiresAtSec`.
  */
-import type { Spent } from "../core/budget.ts";
-import { NOTHING_SPENT } from "../core/budget.ts";
+import type { Spent } from "../core/policy/budget.ts";
+import { NOTHING_SPENT } from "../core/policy/budget.ts";
 import { LOWEST_LEVEL, levelIn } from "../core/levels.ts";
 import type { Phase, Status } from "../core/phases.ts";
 import { type Entry, sameEntry } from "./entry.ts";

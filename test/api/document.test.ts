@@ -4,7 +4,7 @@ import { join } from "node:path";
 import { describe, expect, test } from "vitest";
 import { openApiText } from "../../src/api/document.ts";
 import { runDocument } from "../../src/api/schemas.ts";
-import { show } from "../../src/runner/look.ts";
+import { show } from "../../src/operations/views.ts";
 import { desk } from "../support/api.ts";
 
 const ROOT = join(import.meta.dirname, "..", "..");

@@ -3,7 +3,7 @@ import { describe, expect, test } from "vitest";
 import { type FromGateway, baseOf, callerOf, gatewayHandler } from "../../functions/gateway.ts";
 import { createApi } from "../../src/api/app.ts";
 import { SIZES } from "../../src/codec/limits.ts";
-import { transcript } from "../../src/runner/look.ts";
+import { transcript } from "../../src/operations/views.ts";
 import { drive, runnerOf } from "../support/drive.ts";
 import { type Recorded, gatewayEvent } from "../support/gateway-event.ts";
 import { OVER, actor, rowOf, stage } from "../support/stage.ts";

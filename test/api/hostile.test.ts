@@ -2,9 +2,9 @@
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import { BOUNDS } from "../../src/core/limits.ts";
-import type { Agent } from "../../src/agent/define.ts";
+import type { Agent } from "../../src/sdk/define.ts";
 import { SIZES } from "../../src/codec/limits.ts";
-import { type Started, startRun } from "../../src/runner/start.ts";
+import { type Started, startRun } from "../../src/operations/start.ts";
 import { type Answered, type Asking, desk } from "../support/api.ts";
 
 const VALID = "a".repeat(26);

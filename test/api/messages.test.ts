@@ -1,7 +1,7 @@
 /** Words over HTTP: delivered once, never to a run that somebody only believes to know. */
 import { describe, expect, test } from "vitest";
 import { SIZES } from "../../src/codec/limits.ts";
-import { transcript } from "../../src/runner/look.ts";
+import { transcript } from "../../src/operations/views.ts";
 import { type Desk, desk } from "../support/api.ts";
 import { attempt, drive, runnerOf } from "../support/drive.ts";
 import { rowOf } from "../support/stage.ts";

@@ -1,10 +1,10 @@
 /** Runs over HTTP: started once under a key, and shown as the command line shows them. */
 import { describe, expect, test } from "vitest";
 import { SIZES } from "../../src/codec/limits.ts";
-import type { Shown } from "../../src/runner/look.ts";
-import { show } from "../../src/runner/look.ts";
+import type { Shown } from "../../src/operations/views.ts";
+import { show } from "../../src/operations/views.ts";
 import { fitting } from "../../src/api/operations.ts";
-import { send } from "../../src/runner/steer.ts";
+import { send } from "../../src/operations/steer.ts";
 import { ANN, type Desk, desk } from "../support/api.ts";
 import { attempt, drive, runnerOf } from "../support/drive.ts";
 import { never, reachTool, rowOf } from "../support/stage.ts";

@@ -1,5 +1,5 @@
 /** Runs a suite on worlds that may break a contract, to see which cases notice. */
-import type { Case } from "../../src/conformance/index.ts";
+import type { Case } from "../../src/testing/conformance/index.ts";
 
 /** The names of the cases that fail. */
 export async function failing<World>(cases: readonly Case<World>[], fresh: () => World): Promise<readonly string[]> {

@@ -1,7 +1,7 @@
 /** The suites notice a world that mistakes whose turn it is, which execution is next, who waits for an end, or what is left. */
 import { describe, expect, test } from "vitest";
 import type { MemoryStore } from "../../src/adapters/memory/tables.ts";
-import { runTableCases } from "../../src/conformance/index.ts";
+import { runTableCases } from "../../src/testing/conformance/index.ts";
 import type { Row } from "../../src/protocol/row.ts";
 import type { RunTable } from "../../src/ports/run-table.ts";
 import { failing } from "./failing.ts";

@@ -1,7 +1,7 @@
 /** The suites notice a world that guesses at a damaged row, hides it, or lets it break the pages that it stands on. */
 import { expect, test } from "vitest";
 import type { MemoryStore } from "../../src/adapters/memory/tables.ts";
-import { runTableCases } from "../../src/conformance/index.ts";
+import { runTableCases } from "../../src/testing/conformance/index.ts";
 import type { RunTable } from "../../src/ports/run-table.ts";
 import { failing } from "./failing.ts";
 import { memoryTableWorld } from "./worlds.ts";

@@ -1,7 +1,7 @@
 /** The suite notices a world that forgets a key too early, keeps it too long, or judges it apart from the row. */
 import { describe, expect, test } from "vitest";
 import type { MemoryStore } from "../../src/adapters/memory/tables.ts";
-import { runTableCases } from "../../src/conformance/index.ts";
+import { runTableCases } from "../../src/testing/conformance/index.ts";
 import type { RunTable } from "../../src/ports/run-table.ts";
 import { failing } from "./failing.ts";
 import { memoryTableWorld } from "./worlds.ts";

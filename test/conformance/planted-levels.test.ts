@@ -1,7 +1,7 @@
 /** The suites notice a world that lets an older process go on with a newer run, or drops what it does not know. */
 import { expect, test } from "vitest";
 import type { MemoryStore } from "../../src/adapters/memory/tables.ts";
-import { runTableCases } from "../../src/conformance/index.ts";
+import { runTableCases } from "../../src/testing/conformance/index.ts";
 import type { RunTable } from "../../src/ports/run-table.ts";
 import type { Row } from "../../src/protocol/row.ts";
 import { failing } from "./failing.ts";

@@ -1,6 +1,6 @@
 /** The cases of redriving can fail: each breach of the contract, planted in a world that keeps it otherwise. */
 import { describe, expect, test } from "vitest";
-import { runTableCases } from "../../src/conformance/index.ts";
+import { runTableCases } from "../../src/testing/conformance/index.ts";
 import type { MemoryStore } from "../../src/adapters/memory/tables.ts";
 import type { Redrive } from "../../src/protocol/row-redrive.ts";
 import type { Row } from "../../src/protocol/row.ts";

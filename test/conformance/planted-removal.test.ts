@@ -2,7 +2,7 @@
 import { describe, expect, test } from "vitest";
 import { virtualClock } from "../../src/adapters/memory/clock.ts";
 import { type MemoryStore, memoryObjectStore, memoryStore } from "../../src/adapters/memory/tables.ts";
-import { type ObjectStoreWorld, objectStoreCases, runTableCases } from "../../src/conformance/index.ts";
+import { type ObjectStoreWorld, objectStoreCases, runTableCases } from "../../src/testing/conformance/index.ts";
 import type { ObjectStore } from "../../src/ports/object-store.ts";
 import type { RunTable } from "../../src/ports/run-table.ts";
 import { failing } from "./failing.ts";

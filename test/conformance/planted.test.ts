@@ -1,6 +1,6 @@
 /** The suites can fail: each breach of a contract, planted in a world that keeps it otherwise, fails the case named. */
 import { describe, expect, test } from "vitest";
-import { chainCases, objectStoreCases, runTableCases } from "../../src/conformance/index.ts";
+import { chainCases, objectStoreCases, runTableCases } from "../../src/testing/conformance/index.ts";
 import { virtualClock } from "../../src/adapters/memory/clock.ts";
 import { type MemoryStore, memoryObjectStore, memoryStore } from "../../src/adapters/memory/tables.ts";
 import type { Row } from "../../src/protocol/row.ts";

@@ -9,7 +9,7 @@ import { sqliteRunTable } from "../../src/adapters/local/run-table.ts";
 import { virtualClock } from "../../src/adapters/memory/clock.ts";
 import { type MemoryStore, memoryObjectStore, memoryRunTable, memoryStore } from "../../src/adapters/memory/tables.ts";
 import { type MemoryWorld, memoryWorld } from "../../src/adapters/memory/world.ts";
-import type { ChainWorld, ObjectStoreWorld, RunTableWorld } from "../../src/conformance/index.ts";
+import type { ChainWorld, ObjectStoreWorld, RunTableWorld } from "../../src/testing/conformance/index.ts";
 import { type Execution, answered } from "../../src/protocol/execution.ts";
 import { limitsFor } from "../../src/protocol/limits.ts";
 import type { Row } from "../../src/protocol/row.ts";

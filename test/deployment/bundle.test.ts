@@ -69,7 +69,7 @@ describe("a function", () => {
 
   test("loads agents and what speaks to models when a run needs them", () => {
     const { sources, startSources } = of("beat");
-    for (const late of ["agents/travel/agent.ts", "src/agent/model.ts", "src/agent/define.ts"]) {
+    for (const late of ["agents/travel/agent.ts", "src/providers/model.ts", "src/sdk/define.ts"]) {
       expect(sources).toContain(late);
       expect(startSources).not.toContain(late);
     }
@@ -90,7 +90,7 @@ describe("a function", () => {
     const { sources, startSources } = of("api");
     expect(sources).toContain("agents/travel/agent.ts");
     expect(startSources).not.toContain("agents/travel/agent.ts");
-    expect(sources).not.toContain("src/agent/model.ts");
+    expect(sources).not.toContain("src/providers/model.ts");
     expect(packagesIn(sources)).not.toContain("@ai-sdk/openai-compatible");
     expect(of("beat").sources.filter((file) => /node_modules\/(hono|@hono)\//.test(file))).toEqual([]);
   });

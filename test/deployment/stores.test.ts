@@ -4,7 +4,7 @@ import { pathToFileURL } from "node:url";
 import { describe, expect, test } from "vitest";
 import { TABLE } from "../../src/adapters/aws/schema.ts";
 import { STORE } from "../../src/adapters/aws/keys.ts";
-import { ARCHIVES, ARCHIVE_TIERS } from "../../src/core/retention.ts";
+import { ARCHIVES, ARCHIVE_TIERS } from "../../src/core/policy/retention.ts";
 import { type PolicyStatement, policyOf } from "../support/policies.ts";
 import { type Inputs, STAGES, deployed } from "./deployed.ts";
 

@@ -16,9 +16,9 @@ import { PHASE_NAMES } from "../../src/core/phases.ts";
 import { foldAll } from "../../src/core/transition.ts";
 import { FORMAT, type Row } from "../../src/protocol/row.ts";
 import { UNCOUNTED } from "../../src/protocol/uncounted.ts";
-import { SegmentCache, load } from "../../src/runner/load.ts";
-import { ledger, show, timeline } from "../../src/runner/look.ts";
-import { verify } from "../../src/runner/verify.ts";
+import { SegmentCache, load } from "../../src/history/load.ts";
+import { ledger, show, timeline } from "../../src/operations/views.ts";
+import { verify } from "../../src/history/verify.ts";
 import { EVENT_KINDS } from "../support/build.ts";
 import {
   type GoldenArchive,

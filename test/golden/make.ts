@@ -17,7 +17,7 @@ import { PHASE_NAMES, type Phase } from "../../src/core/phases.ts";
 import type { State } from "../../src/core/state.ts";
 import { accepts, fold } from "../../src/core/transition.ts";
 import { FORMAT, type Row } from "../../src/protocol/row.ts";
-import { play } from "../crash/play.ts";
+import { play } from "../slow/crash/play.ts";
 import { EVENT_KINDS, IN_PHASE, eventOf } from "../support/build.ts";
 import { DECISION_MOMENTS } from "./decisions.ts";
 import { OUTAGE_MOMENTS } from "./outages.ts";

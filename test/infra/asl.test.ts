@@ -9,7 +9,7 @@ import type { MachineState, StateName, TaskState } from "../../infra/asl-states.
 import { limitsFor } from "../../src/protocol/limits.ts";
 import { StoreUnreachable } from "../../src/ports/world.ts";
 import { AFTER_BEAT, RETRY_DELAYS_MS } from "../../src/protocol/chain.ts";
-import { Undecided } from "../../src/runner/certain.ts";
+import { Undecided } from "../../src/history/resolve-ambiguous-write.ts";
 import { PAYLOAD, ROUTES, begin, definition, outcomeOf, reply, tokenOf, went } from "../support/machine-begun.ts";
 
 const states = Object.entries(definition.States) as readonly (readonly [StateName, MachineState])[];

@@ -2,8 +2,8 @@
 import { expect, test } from "vitest";
 import { LIFECYCLE_RULES, type LifecycleRule } from "../../infra/retention.ts";
 import { TIMES } from "../../src/protocol/limits.ts";
-import { ARCHIVES, ARCHIVE_TIERS } from "../../src/core/retention.ts";
-import { RUNS, archiveKey } from "../../src/runner/keys.ts";
+import { ARCHIVES, ARCHIVE_TIERS } from "../../src/core/policy/retention.ts";
+import { RUNS, archiveKey } from "../../src/history/object-keys.ts";
 
 const DAY_MS = 24 * 3_600_000;
 const OF = { run: `local-${"a".repeat(26)}`, born: "b".repeat(10) };

@@ -1,7 +1,7 @@
 /** The HTTP API behind the REST API of API Gateway: started, shown, spoken to, and closed to whoever signs nothing. */
 import { describe, expect, test } from "vitest";
-import { decide } from "../../src/runner/gate.ts";
-import { transcript } from "../../src/runner/look.ts";
+import { decide } from "../../src/engine/tools/gate.ts";
+import { transcript } from "../../src/operations/views.ts";
 import { callsOf, ended, keysOf, laneOf, parked, shown, until } from "./lane.ts";
 
 const lane = laneOf("lane");

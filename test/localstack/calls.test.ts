@@ -9,7 +9,7 @@ import { SIZES } from "../../src/codec/limits.ts";
 import { limitsFor } from "../../src/protocol/limits.ts";
 import type { Reply } from "../../src/protocol/chain.ts";
 import type { Commit, Row } from "../../src/protocol/row.ts";
-import { snapshotKey } from "../../src/runner/keys.ts";
+import { snapshotKey } from "../../src/history/object-keys.ts";
 import { attempt, runnerOf } from "../support/drive.ts";
 import { type Deployment, deploy, undeploy } from "./deployment.ts";
 import { caller, started } from "./scene.ts";

@@ -10,7 +10,7 @@ import {
   paginateGetExecutionHistory,
 } from "@aws-sdk/client-sfn";
 import { expect, inject, vi } from "vitest";
-import type { Agent } from "../../src/agent/define.ts";
+import type { Agent } from "../../src/sdk/define.ts";
 import { ATTRIBUTES } from "../../src/adapters/aws/attributes.ts";
 import { type AwsClients, awsClients } from "../../src/adapters/aws/clients.ts";
 import { ROUTE_ERROR } from "../../src/adapters/aws/machine-input.ts";
@@ -20,8 +20,8 @@ import type { Json } from "../../src/core/json.ts";
 import { limitsFor } from "../../src/protocol/limits.ts";
 import type { World } from "../../src/ports/world.ts";
 import type { Row } from "../../src/protocol/row.ts";
-import { type Shown, ledger, show } from "../../src/runner/look.ts";
-import { startRun } from "../../src/runner/start.ts";
+import { type Shown, ledger, show } from "../../src/operations/views.ts";
+import { startRun } from "../../src/operations/start.ts";
 import { rewritten } from "../support/rewritten.ts";
 import type { LanePlace, Stack } from "./stacks.ts";
 

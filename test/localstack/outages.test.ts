@@ -6,9 +6,9 @@
 import { join } from "node:path";
 import { afterAll, afterEach, beforeAll, describe, expect, inject, test } from "vitest";
 import { seededRandom } from "../../src/adapters/memory/clock.ts";
-import { unitFrom } from "../../src/runner/certain.ts";
-import { decide } from "../../src/runner/gate.ts";
-import { ledger } from "../../src/runner/look.ts";
+import { unitFrom } from "../../src/history/resolve-ambiguous-write.ts";
+import { decide } from "../../src/engine/tools/gate.ts";
+import { ledger } from "../../src/operations/views.ts";
 import { clerk } from "./fixtures/clerk.ts";
 import { type Lane, callsOf, ended, failuresIn, keysOf, laneAt, nameOf, parked } from "./lane.ts";
 import { rowOf, shown, started, statesOf, sweep, until } from "./lane.ts";

@@ -4,7 +4,7 @@ import { DescribeExecutionCommand, StopExecutionCommand } from "@aws-sdk/client-
 import { ATTRIBUTES } from "../../src/adapters/aws/attributes.ts";
 import { awsWorld } from "../../src/adapters/aws/world.ts";
 import { limitsFor } from "../../src/protocol/limits.ts";
-import type { ChainWorld, ObjectStoreWorld, RunTableWorld } from "../../src/conformance/index.ts";
+import type { ChainWorld, ObjectStoreWorld, RunTableWorld } from "../../src/testing/conformance/index.ts";
 import type { World } from "../../src/ports/world.ts";
 import { eventually } from "./eventually.ts";
 import type { Deployment } from "./deployment.ts";

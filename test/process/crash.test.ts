@@ -4,9 +4,9 @@
  */
 import { expect, test } from "vitest";
 import { travel } from "../../agents/travel/agent.ts";
-import { startRun } from "../../src/runner/start.ts";
-import { show, transcript } from "../../src/runner/look.ts";
-import type { Agent } from "../../src/agent/define.ts";
+import { startRun } from "../../src/operations/start.ts";
+import { show, transcript } from "../../src/operations/views.ts";
+import type { Agent } from "../../src/sdk/define.ts";
 import { killHeld, supervise, untilStatus, workshop } from "../support/processes.ts";
 
 test("checkpoint survives a crash: in progress, baseline and tool batch, each message with its own time and source", async () => {

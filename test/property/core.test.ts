@@ -8,7 +8,7 @@ import { NOTHING_SEALED, decodeJournal, decodeSnapshot, encodeJournal } from "..
 import { encodeSnapshot, wholeState } from "../../src/codec/snapshot.ts";
 import { decodeSegment, encodeSegment } from "../../src/codec/transcript.ts";
 import { canonical } from "../../src/codec/canonical.ts";
-import { type Spent, NOTHING_SPENT, add } from "../../src/core/budget.ts";
+import { type Spent, NOTHING_SPENT, add } from "../../src/core/policy/budget.ts";
 import type { CommitRecord, EventKind } from "../../src/core/event.ts";
 import { SIZES } from "../../src/codec/limits.ts";
 import { type Command, type View, outstanding } from "../../src/core/outstanding.ts";
@@ -16,7 +16,7 @@ import { PHASE_NAMES, isTerminal } from "../../src/core/phases.ts";
 import { redriveOf } from "../support/redrive-moves.ts";
 import type { State } from "../../src/core/state.ts";
 import { fold, foldAll, transition } from "../../src/core/transition.ts";
-import { isLacking } from "../../src/core/upgrades.ts";
+import { isLacking } from "../../src/core/policy/upgrades.ts";
 import { type Walk, frozen, walks, walksFrom } from "../support/arbitrary.ts";
 import { EVENT_KINDS, aborted, eventOf, failed, heard, newState, view } from "../support/build.ts";
 

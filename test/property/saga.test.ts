@@ -2,10 +2,10 @@
 import fc from "fast-check";
 import { expect, test } from "vitest";
 import type { Event } from "../../src/core/event.ts";
-import { argsOf } from "../../src/core/ledger.ts";
+import { argsOf } from "../../src/core/calls/ledger.ts";
 import { outstanding } from "../../src/core/outstanding.ts";
-import { undoOwed } from "../../src/core/saga.ts";
-import { shown } from "../../src/core/window.ts";
+import { undoOwed } from "../../src/core/calls/saga.ts";
+import { shown } from "../../src/core/policy/window.ts";
 import { fold, foldAll } from "../../src/core/transition.ts";
 import { type Walk, walksFrom } from "../support/arbitrary.ts";
 import {

@@ -4,10 +4,10 @@
  */
 import fc from "fast-check";
 import { expect, test } from "vitest";
-import { promptOf } from "../../src/agent/prompt.ts";
+import { promptOf } from "../../src/engine/model/prompt.ts";
 import type { State } from "../../src/core/state.ts";
-import { compacted, shown } from "../../src/core/window.ts";
-import { stretchOf } from "../../src/runner/stretch.ts";
+import { compacted, shown } from "../../src/core/policy/window.ts";
+import { stretchOf } from "../../src/engine/model/compaction-range.ts";
 import { walks } from "../support/arbitrary.ts";
 import { summed } from "../support/compacting.ts";
 

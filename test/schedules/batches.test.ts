@@ -1,10 +1,10 @@
 /** Calls that run side by side across deaths and outages: what is known is kept, and what may still act ends. */
 import { expect, test, vi } from "vitest";
 import { invocation } from "../../functions/invocation.ts";
-import type { Agent, ToolContext } from "../../src/agent/define.ts";
+import type { Agent, ToolContext } from "../../src/sdk/define.ts";
 import { StoreUnreachable, type World } from "../../src/ports/world.ts";
-import { beat } from "../../src/runner/beat.ts";
-import { ledger } from "../../src/runner/look.ts";
+import { beat } from "../../src/engine/loop/beat.ts";
+import { ledger } from "../../src/operations/views.ts";
 import { attempt, begin, mortal, runnerOf } from "../support/drive.ts";
 import { OVER, type Part, type Stage, actor, chainedStage, never, passing, rowOf, stage } from "../support/stage.ts";
 import { lose, meeting, playOut, rest } from "../support/steps.ts";

@@ -1,6 +1,6 @@
 /** Budgets across deaths: what a process spent that nobody saw end, and what was decided about more of it. */
 import { expect, test } from "vitest";
-import { show } from "../../src/runner/look.ts";
+import { show } from "../../src/operations/views.ts";
 import { begin } from "../support/drive.ts";
 import { asks, give, withBudget } from "../support/spending.ts";
 import { BEAT_MS, SKEW_MS, actor, callsThenOver, chainedStage, never, rowOf } from "../support/stage.ts";

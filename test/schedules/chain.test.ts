@@ -1,9 +1,9 @@
 /** From execution to execution: whatever dies on the way, no run is left behind that nobody drives, and none is endless. */
 import { expect, test } from "vitest";
 import { RETRY_DELAYS_MS } from "../../src/protocol/chain.ts";
-import { runTask } from "../../src/runner/chain-tasks.ts";
-import { ledger, show } from "../../src/runner/look.ts";
-import { reconcile } from "../../src/runner/reconcile.ts";
+import { runTask } from "../../src/maintenance/chain-tasks.ts";
+import { ledger, show } from "../../src/operations/views.ts";
+import { reconcile } from "../../src/operations/reconcile.ts";
 import { begin, runnerOf } from "../support/drive.ts";
 import { BEAT_MS, type Stage, actor, chainedStage, never, passing, replyOf, rowOf } from "../support/stage.ts";
 import { dieInTool, dyingAfter, frozenBefore, hear, leave, lose } from "../support/steps.ts";

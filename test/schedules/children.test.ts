@@ -3,14 +3,14 @@
  * archived is there, once, before anybody can forget it.
  */
 import { expect, test } from "vitest";
-import type { Agent } from "../../src/agent/define.ts";
+import type { Agent } from "../../src/sdk/define.ts";
 import { runId } from "../../src/protocol/ids.ts";
 import { TIMES } from "../../src/protocol/limits.ts";
 import type { Payload } from "../../src/protocol/chain.ts";
 import type { World } from "../../src/ports/world.ts";
-import { archiveKey } from "../../src/runner/keys.ts";
-import { purge } from "../../src/runner/purge.ts";
-import { request } from "../../src/runner/steer.ts";
+import { archiveKey } from "../../src/history/object-keys.ts";
+import { purge } from "../../src/operations/purge.ts";
+import { request } from "../../src/operations/steer.ts";
 import { AT, startedEvent } from "../support/build.ts";
 import { begin, mortal } from "../support/drive.ts";
 import { OVER, type Stage, actor, callsThenOver, chainedStage, never, rowOf } from "../support/stage.ts";

@@ -1,12 +1,12 @@
 /** Who may drive a run: of all attempts that ever left, one; and of all incarnations of a name, the one that is there. */
 import { expect, test } from "vitest";
-import { cleanUp } from "../../src/runner/clean-up.ts";
-import { decide } from "../../src/runner/gate.ts";
-import { intend } from "../../src/runner/intend.ts";
-import { openCall } from "../../src/runner/tools.ts";
-import { SegmentCache, load } from "../../src/runner/load.ts";
-import { ledger, transcript } from "../../src/runner/look.ts";
-import { request, send } from "../../src/runner/steer.ts";
+import { cleanUp } from "../../src/history/clean-up.ts";
+import { decide } from "../../src/engine/tools/gate.ts";
+import { intend } from "../../src/engine/tools/prepare-calls.ts";
+import { openCall } from "../../src/engine/tools/tools.ts";
+import { SegmentCache, load } from "../../src/history/load.ts";
+import { ledger, transcript } from "../../src/operations/views.ts";
+import { request, send } from "../../src/operations/steer.ts";
 import { calls, replied, startedEvent } from "../support/build.ts";
 import { begin, cleanRemoved } from "../support/drive.ts";
 import { keyExpires } from "../support/remains.ts";

@@ -1,11 +1,11 @@
 /** A wall clock that is set: what is decided by it meanwhile, and what is left once it is right again. */
 import { expect, test } from "vitest";
 import type { World } from "../../src/ports/world.ts";
-import { segmentKey } from "../../src/runner/keys.ts";
-import { lookForOrphans } from "../../src/runner/orphans.ts";
-import { show } from "../../src/runner/look.ts";
-import { startRun } from "../../src/runner/start.ts";
-import { request } from "../../src/runner/steer.ts";
+import { segmentKey } from "../../src/history/object-keys.ts";
+import { lookForOrphans } from "../../src/maintenance/orphans.ts";
+import { show } from "../../src/operations/views.ts";
+import { startRun } from "../../src/operations/start.ts";
+import { request } from "../../src/operations/steer.ts";
 import { asked, gatesOf } from "../support/asking.ts";
 import { attempt, begin, drive, runnerOf } from "../support/drive.ts";
 import { DAY_MS, HOUR_MS, machineOn } from "../support/set-clock.ts";

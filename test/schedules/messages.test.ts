@@ -2,12 +2,12 @@
 import { expect, test } from "vitest";
 import type { Answer, Decision } from "../../src/core/event.ts";
 import { gateId } from "../../src/protocol/ids.ts";
-import { decide } from "../../src/runner/gate.ts";
-import { SegmentCache, load } from "../../src/runner/load.ts";
-import { askToUndo } from "../../src/runner/compensate.ts";
-import { ledger, show, timeline, transcript } from "../../src/runner/look.ts";
-import { reconcile } from "../../src/runner/reconcile.ts";
-import { request, send } from "../../src/runner/steer.ts";
+import { decide } from "../../src/engine/tools/gate.ts";
+import { SegmentCache, load } from "../../src/history/load.ts";
+import { askToUndo } from "../../src/operations/compensate.ts";
+import { ledger, show, timeline, transcript } from "../../src/operations/views.ts";
+import { reconcile } from "../../src/operations/reconcile.ts";
+import { request, send } from "../../src/operations/steer.ts";
 import { StoreUnreachable, type World } from "../../src/ports/world.ts";
 import { begin } from "../support/drive.ts";
 import {

@@ -3,9 +3,9 @@ import { expect, test } from "vitest";
 import type { Commit } from "../../src/protocol/row.ts";
 import type { ScriptedReply } from "../../src/index.ts";
 import { StoreUnreachable } from "../../src/ports/world.ts";
-import { timeline } from "../../src/runner/look.ts";
-import { request, send } from "../../src/runner/steer.ts";
-import { sweep as sweepWith } from "../../src/runner/sweep.ts";
+import { timeline } from "../../src/operations/views.ts";
+import { request, send } from "../../src/operations/steer.ts";
+import { sweep as sweepWith } from "../../src/maintenance/sweep.ts";
 import { begin, mortal } from "../support/drive.ts";
 import { outageOf, struggle, underWay } from "../support/outages.ts";
 import {

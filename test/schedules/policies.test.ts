@@ -1,9 +1,9 @@
 /** What follows when nobody knows whether a call happened, and which call goes first. */
 import { expect, test } from "vitest";
-import type { Agent, Tool } from "../../src/agent/define.ts";
+import type { Agent, Tool } from "../../src/sdk/define.ts";
 import { type Conversation, OutcomeUnknown, type ScriptedReply } from "../../src/index.ts";
-import { ledger } from "../../src/runner/look.ts";
-import { reconcile } from "../../src/runner/reconcile.ts";
+import { ledger } from "../../src/operations/views.ts";
+import { reconcile } from "../../src/operations/reconcile.ts";
 import { begin } from "../support/drive.ts";
 import {
   OVER,

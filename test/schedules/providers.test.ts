@@ -1,9 +1,9 @@
 /** Outages of a model's provider: no call that may have been paid for is forgotten, whoever dies in between. */
 import { expect, test } from "vitest";
-import type { Agent } from "../../src/agent/define.ts";
+import type { Agent } from "../../src/sdk/define.ts";
 import { type Conversation, scriptedModel } from "../../src/index.ts";
-import { timeline } from "../../src/runner/look.ts";
-import { send } from "../../src/runner/steer.ts";
+import { timeline } from "../../src/operations/views.ts";
+import { send } from "../../src/operations/steer.ts";
 import { AT } from "../support/build.ts";
 import { begin, mortal } from "../support/drive.ts";
 import { HOUR, playFor } from "../support/passing-time.ts";

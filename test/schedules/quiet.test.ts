@@ -2,9 +2,9 @@
 import { expect, test } from "vitest";
 import type { Answer } from "../../src/core/event.ts";
 import { OutcomeUnknown } from "../../src/index.ts";
-import { ledger, transcript } from "../../src/runner/look.ts";
-import { reconcile } from "../../src/runner/reconcile.ts";
-import { request } from "../../src/runner/steer.ts";
+import { ledger, transcript } from "../../src/operations/views.ts";
+import { reconcile } from "../../src/operations/reconcile.ts";
+import { request } from "../../src/operations/steer.ts";
 import type { World } from "../../src/ports/world.ts";
 import { begin, mortal } from "../support/drive.ts";
 import { BEAT_MS, SETTLE_MS, SKEW_MS, actor, chainedStage, replyOf, rowOf } from "../support/stage.ts";

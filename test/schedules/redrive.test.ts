@@ -2,9 +2,9 @@
 import { expect, test } from "vitest";
 import type { World } from "../../src/ports/world.ts";
 import { executionName } from "../../src/protocol/ids.ts";
-import { archiveKey } from "../../src/runner/keys.ts";
-import { timeline } from "../../src/runner/look.ts";
-import { redrive } from "../../src/runner/redrive.ts";
+import { archiveKey } from "../../src/history/object-keys.ts";
+import { timeline } from "../../src/operations/views.ts";
+import { redrive } from "../../src/operations/redrive.ts";
 import { type Crashed, crashed } from "../support/crashed.ts";
 import { HOUR, MINUTE, playFor } from "../support/passing-time.ts";
 import { passing } from "../support/stage.ts";

@@ -1,9 +1,9 @@
 /** A store that was restored from a backup: its rows are older than what became of their runs. */
 import { expect, test } from "vitest";
-import { startExecution } from "../../src/runner/executions.ts";
-import { fenceRestored } from "../../src/runner/restored.ts";
-import { request } from "../../src/runner/steer.ts";
-import { verify } from "../../src/runner/verify.ts";
+import { startExecution } from "../../src/engine/loop/executions.ts";
+import { fenceRestored } from "../../src/operations/restored.ts";
+import { request } from "../../src/operations/steer.ts";
+import { verify } from "../../src/history/verify.ts";
 import { begin } from "../support/drive.ts";
 import { BEAT_MS, SKEW_MS, actor, callsThenOver, chainedStage, rowOf } from "../support/stage.ts";
 import { frozenBefore, hear, leave, perform, playOut, rest, step } from "../support/steps.ts";

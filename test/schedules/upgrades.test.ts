@@ -1,12 +1,12 @@
 /** What is deployed changes under a run: nothing that was begun is dropped, and nothing is called that nobody wanted. */
 import { expect, test } from "vitest";
-import type { Agent } from "../../src/agent/define.ts";
+import type { Agent } from "../../src/sdk/define.ts";
 import type { Answer } from "../../src/core/event.ts";
 import type { World } from "../../src/ports/world.ts";
-import { ledger, show, timeline } from "../../src/runner/look.ts";
-import { reconcile } from "../../src/runner/reconcile.ts";
-import { send } from "../../src/runner/steer.ts";
-import { acceptUpgrade } from "../../src/runner/upgrade.ts";
+import { ledger, show, timeline } from "../../src/operations/views.ts";
+import { reconcile } from "../../src/operations/reconcile.ts";
+import { send } from "../../src/operations/steer.ts";
+import { acceptUpgrade } from "../../src/operations/upgrade.ts";
 import { begin } from "../support/drive.ts";
 import { type Stage, actor, beforeCommit, callsThenOver, chainedStage, rowOf } from "../support/stage.ts";
 import { dieInTool, frozenBefore, playOut, rest, step } from "../support/steps.ts";

@@ -2,10 +2,10 @@
 import { expect, test } from "vitest";
 import { executionName } from "../../src/protocol/ids.ts";
 import type { Commit } from "../../src/protocol/row.ts";
-import { deliver } from "../../src/runner/inbox.ts";
-import { timeline, transcript } from "../../src/runner/look.ts";
-import { reconcile } from "../../src/runner/reconcile.ts";
-import { send } from "../../src/runner/steer.ts";
+import { deliver } from "../../src/engine/context/inbox.ts";
+import { timeline, transcript } from "../../src/operations/views.ts";
+import { reconcile } from "../../src/operations/reconcile.ts";
+import { send } from "../../src/operations/steer.ts";
 import { answer } from "../support/build.ts";
 import { worldOver } from "../support/build-network.ts";
 import { begin } from "../support/drive.ts";

@@ -2,7 +2,7 @@
  * What must hold of any history, apart from the product. Each checker returns the violations that it finds, in words.
  * What can only be said of a simulated history is in `checkers-simulated.ts`.
  */
-import { NOTHING_SPENT, add } from "../../src/core/budget.ts";
+import { NOTHING_SPENT, add } from "../../src/core/policy/budget.ts";
 import { reconcileId } from "../../src/protocol/ids.ts";
 import { type Row, hasEnded } from "../../src/protocol/row.ts";
 import { wrongWithArchive } from "./archives.ts";

@@ -2,13 +2,13 @@
  * The chain's side of a history: what is ready goes to a process, which does it on the real runner and is killed at its
  * deadline. Chains deliver at least once: a task may be sent twice, and somebody may start another execution of a run.
  */
-import { modelsOf } from "../../src/agent/model.ts";
+import { modelsOf } from "../../src/providers/model.ts";
 import { LEVEL, LOWEST_LEVEL } from "../../src/core/levels.ts";
 import type { Task, TaskResult } from "../../src/protocol/chain.ts";
 import { StoreUnreachable } from "../../src/ports/world.ts";
-import { runTask } from "../../src/runner/chain-tasks.ts";
-import { CommitCache } from "../../src/runner/history.ts";
-import { SegmentCache } from "../../src/runner/load.ts";
+import { runTask } from "../../src/maintenance/chain-tasks.ts";
+import { CommitCache } from "../../src/history/commits.ts";
+import { SegmentCache } from "../../src/history/load.ts";
 import { Actor } from "./actor.ts";
 import { BEAT_MS, KILL_LATE_MS, SWEEP_MS, VERSIONS_MAX } from "./modes.ts";
 import { worldOf } from "./network.ts";

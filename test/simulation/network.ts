@@ -38,7 +38,7 @@ export const MEETS: { readonly [O in Operation]: readonly FaultKind[] } = {
   "table.cursorOf": [],
   "objects.put": CONDITIONAL,
   "objects.get": [...ANY, "damaged", "missing"],
-  // What is done about runs that are gone: each call of it is enumerated in `test/unit/clean-up-faults.test.ts`.
+  // What is done about runs that are gone: each call of it is enumerated in `test/history/clean-up-faults.test.ts`.
   "table.purge": [],
   "table.forget": [],
   "table.storeId": [],

@@ -1,6 +1,6 @@
 /** The agent of a history, as each of its processes has it: a model that has moods, and tools that call the services. */
 import { z } from "zod";
-import { type Agent, type Tool, check } from "../../src/agent/define.ts";
+import { type Agent, type Tool, check } from "../../src/sdk/define.ts";
 import {
   type Conversation,
   type ScriptedReply,

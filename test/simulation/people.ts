@@ -3,8 +3,8 @@
  * attempts is a process of its own that can die, freeze or lose its answers at any of its calls; then they try again,
  * until they are acknowledged or lose heart. Those who answer questions are in `persons.ts`.
  */
-import { type Started, startRun } from "../../src/runner/start.ts";
-import { request, send } from "../../src/runner/steer.ts";
+import { type Started, startRun } from "../../src/operations/start.ts";
+import { request, send } from "../../src/operations/steer.ts";
 import { attempts } from "./attempts.ts";
 import { wantUndone } from "./sagas.ts";
 import type { Sim } from "./sim.ts";

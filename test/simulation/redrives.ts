@@ -3,7 +3,7 @@
  * of anybody. What that may change of an end is in `checkers.ts`.
  */
 import type { Row } from "../../src/protocol/row.ts";
-import { redrive } from "../../src/runner/redrive.ts";
+import { redrive } from "../../src/operations/redrive.ts";
 import { attempts } from "./attempts.ts";
 import type { Seen } from "./seen.ts";
 import type { Sim } from "./sim.ts";

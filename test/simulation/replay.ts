@@ -6,7 +6,7 @@ import type { CommitRecord, Event, EventKind, EventOf } from "../../src/core/eve
 import type { State } from "../../src/core/state.ts";
 import { foldAll } from "../../src/core/transition.ts";
 import type { Row } from "../../src/protocol/row.ts";
-import { segmentKey } from "../../src/runner/keys.ts";
+import { segmentKey } from "../../src/history/object-keys.ts";
 import type { History } from "./history.ts";
 
 interface Replayed {

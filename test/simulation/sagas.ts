@@ -3,9 +3,9 @@
  * it undone. What its checker asks is in `checkers-sagas.ts`.
  */
 import type { z } from "zod";
-import { type Agent, type Tool, check } from "../../src/agent/define.ts";
-import type { Undo } from "../../src/agent/undo.ts";
-import { askToUndo } from "../../src/runner/compensate.ts";
+import { type Agent, type Tool, check } from "../../src/sdk/define.ts";
+import type { Undo } from "../../src/sdk/saga.ts";
+import { askToUndo } from "../../src/operations/compensate.ts";
 import { attempts } from "./attempts.ts";
 import type { SagaPlan } from "./saga-plan.ts";
 import type { Process, Services } from "./services.ts";

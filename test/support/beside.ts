@@ -1,8 +1,8 @@
 /** Calls of one reply that run side by side, as long as a test says. */
 import { z } from "zod";
-import type { Agent, Tool, ToolContext } from "../../src/agent/define.ts";
+import type { Agent, Tool, ToolContext } from "../../src/sdk/define.ts";
 import { type ScriptedReply, tool } from "../../src/index.ts";
-import { ledger } from "../../src/runner/look.ts";
+import { ledger } from "../../src/operations/views.ts";
 import { OVER, type Stage, actor } from "./stage.ts";
 
 export type Run = (context: ToolContext<unknown>) => unknown;

@@ -6,10 +6,10 @@ import type { Json } from "../../src/core/json.ts";
 import { inline } from "../../src/core/message.ts";
 import type { View } from "../../src/core/outstanding.ts";
 import { type Phase, isAside } from "../../src/core/phases.ts";
-import type { Action } from "../../src/core/recovery.ts";
+import type { Action } from "../../src/core/policy/recovery.ts";
 import { type Row, created } from "../../src/protocol/row.ts";
 import type { OpenCall, State } from "../../src/core/state.ts";
-import { initialState } from "../../src/runner/new-run.ts";
+import { initialState } from "../../src/operations/new-run.ts";
 import { ACCEPTS, foldAll } from "../../src/core/transition.ts";
 
 export const AT = 1_700_000_000_000;

@@ -1,7 +1,7 @@
 /** Compactions as the runner would make them, for runs that tests make up. */
 import type { Event } from "../../src/core/event.ts";
 import type { State } from "../../src/core/state.ts";
-import { stretchOf } from "../../src/runner/stretch.ts";
+import { stretchOf } from "../../src/engine/model/compaction-range.ts";
 import { compacted } from "./build.ts";
 
 export const compactable = (state: State): boolean => stretchOf(state) !== null;

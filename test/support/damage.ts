@@ -4,7 +4,7 @@ import { type MemoryWorld, memoryWorld } from "../../src/adapters/memory/world.t
 import { canonical, compress, decompress, sha256 } from "../../src/codec/canonical.ts";
 import { type Snapshot, decodeSnapshot } from "../../src/codec/snapshot.ts";
 import type { Row } from "../../src/protocol/row.ts";
-import { verify } from "../../src/runner/verify.ts";
+import { verify } from "../../src/history/verify.ts";
 import { begin, runnerOf } from "./drive.ts";
 import { beats, longActor } from "./history.ts";
 import { dieInTool, stage } from "./stage.ts";

@@ -9,8 +9,8 @@ import { onTestFinished } from "vitest";
 import { openStore } from "../../src/adapters/local/database.ts";
 import { localWorld } from "../../src/adapters/local/world.ts";
 import type { MemoryWorld } from "../../src/adapters/memory/world.ts";
-import type { Agent } from "../../src/agent/define.ts";
-import { modelsOf } from "../../src/agent/model.ts";
+import type { Agent } from "../../src/sdk/define.ts";
+import { modelsOf } from "../../src/providers/model.ts";
 import type { Payload, Reply, TaskResult } from "../../src/protocol/chain.ts";
 import { RETRY_GROUP } from "../../src/protocol/entry.ts";
 import { executionName } from "../../src/protocol/ids.ts";
@@ -18,11 +18,11 @@ import type { Json } from "../../src/core/json.ts";
 import { type Limits, limitsFor } from "../../src/protocol/limits.ts";
 import type { RunTask } from "../../src/ports/tasks.ts";
 import type { TelemetryRecord, World } from "../../src/ports/world.ts";
-import { beat } from "../../src/runner/beat.ts";
-import { CommitCache } from "../../src/runner/history.ts";
-import { SegmentCache } from "../../src/runner/load.ts";
-import { startRun } from "../../src/runner/start.ts";
-import type { Runner } from "../../src/runner/step.ts";
+import { beat } from "../../src/engine/loop/beat.ts";
+import { CommitCache } from "../../src/history/commits.ts";
+import { SegmentCache } from "../../src/history/load.ts";
+import { startRun } from "../../src/operations/start.ts";
+import type { Runner } from "../../src/engine/dispatch.ts";
 
 export interface Bench {
   readonly dir: string;

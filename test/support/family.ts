@@ -1,13 +1,13 @@
 /** A run that started others and waits for their ends. Nobody drives anybody here but the test. */
-import type { Agent } from "../../src/agent/define.ts";
+import type { Agent } from "../../src/sdk/define.ts";
 import type { Payload } from "../../src/protocol/chain.ts";
 import { executionName } from "../../src/protocol/ids.ts";
 import type { Incarnation } from "../../src/protocol/row.ts";
 import type { Message } from "../../src/ports/run-table.ts";
-import { ActiveRun } from "../../src/runner/active-run.ts";
-import { CommitCache } from "../../src/runner/history.ts";
-import { SegmentCache, load } from "../../src/runner/load.ts";
-import { startRun } from "../../src/runner/start.ts";
+import { ActiveRun } from "../../src/engine/context/active-run.ts";
+import { CommitCache } from "../../src/history/commits.ts";
+import { SegmentCache, load } from "../../src/history/load.ts";
+import { startRun } from "../../src/operations/start.ts";
 import { type Room, invocation } from "./supervise.ts";
 import { actor } from "./stage.ts";
 

@@ -4,19 +4,19 @@
  */
 import { brotliDecompressSync, gunzipSync } from "node:zlib";
 import { z } from "zod";
-import type { Agent, ToolContext } from "../../src/agent/define.ts";
+import type { Agent, ToolContext } from "../../src/sdk/define.ts";
 import type { Json } from "../../src/core/json.ts";
 import { type Conversation, OutcomeUnknown, defineAgent, scriptedModel, tool } from "../../src/index.ts";
 import type { Payload } from "../../src/protocol/chain.ts";
 import type { World } from "../../src/ports/world.ts";
-import { alarm } from "../../src/runner/alarm.ts";
-import { assign } from "../../src/runner/assign.ts";
-import { decide } from "../../src/runner/gate.ts";
-import { deliver } from "../../src/runner/inbox.ts";
-import { show } from "../../src/runner/look.ts";
-import { reconcile } from "../../src/runner/reconcile.ts";
-import { startRun } from "../../src/runner/start.ts";
-import { send } from "../../src/runner/steer.ts";
+import { alarm } from "../../src/history/alarm.ts";
+import { assign } from "../../src/operations/assign.ts";
+import { decide } from "../../src/engine/tools/gate.ts";
+import { deliver } from "../../src/engine/context/inbox.ts";
+import { show } from "../../src/operations/views.ts";
+import { reconcile } from "../../src/operations/reconcile.ts";
+import { startRun } from "../../src/operations/start.ts";
+import { send } from "../../src/operations/steer.ts";
 import { attempt, begin, drive, mortal, runnerOf } from "./drive.ts";
 
 /** With everything that an encoding changes. */

@@ -3,9 +3,9 @@ import type { Event, ReplyPart } from "../../src/core/event.ts";
 import { inline } from "../../src/core/message.ts";
 import { type Command, type View, lacksTool } from "../../src/core/outstanding.ts";
 import type { State } from "../../src/core/state.ts";
-import { waitsItsTurn } from "../../src/core/open-calls.ts";
+import { waitsItsTurn } from "../../src/core/calls/open-calls.ts";
 import { accepts, foldAll } from "../../src/core/transition.ts";
-import { upgradesOf } from "../../src/core/upgrades.ts";
+import { upgradesOf } from "../../src/core/policy/upgrades.ts";
 import { compactable, summed } from "./compacting.ts";
 import { AT, FAILURE, answer, cancelled, decided, heard, paused, resumed, stopped } from "./build.ts";
 import {

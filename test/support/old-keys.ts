@@ -1,8 +1,8 @@
 /** Retries under one idempotency key, and a run that goes with everything that it left behind. */
-import type { Agent } from "../../src/agent/define.ts";
+import type { Agent } from "../../src/sdk/define.ts";
 import type { Incarnation } from "../../src/protocol/row.ts";
 import type { World } from "../../src/ports/world.ts";
-import { type Started, startRun } from "../../src/runner/start.ts";
+import { type Started, startRun } from "../../src/operations/start.ts";
 import { cleanRemoved } from "./drive.ts";
 import { upkeep } from "./remains.ts";
 import { type Stage, rowOf } from "./stage.ts";

@@ -1,6 +1,6 @@
 /** How a run fails for a reason of infrastructure, and goes on again, for the walks of `arbitrary.ts`. */
 import type { Event, Failure } from "../../src/core/event.ts";
-import { failedFrom, redriveRefusal } from "../../src/core/redrive.ts";
+import { failedFrom, redriveRefusal } from "../../src/core/policy/redrive.ts";
 import type { State } from "../../src/core/state.ts";
 import { AT, FAILURE, lostSight, redriven } from "./build.ts";
 

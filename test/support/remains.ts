@@ -1,11 +1,11 @@
 /** Runs that have ended on a stage, and what is left of them in its store. */
-import type { Agent } from "../../src/agent/define.ts";
+import type { Agent } from "../../src/sdk/define.ts";
 import type { Incarnation, Row } from "../../src/protocol/row.ts";
 import type { World } from "../../src/ports/world.ts";
-import { runTask } from "../../src/runner/chain-tasks.ts";
-import { SegmentCache, load } from "../../src/runner/load.ts";
-import { startRun } from "../../src/runner/start.ts";
-import { send } from "../../src/runner/steer.ts";
+import { runTask } from "../../src/maintenance/chain-tasks.ts";
+import { SegmentCache, load } from "../../src/history/load.ts";
+import { startRun } from "../../src/operations/start.ts";
+import { send } from "../../src/operations/steer.ts";
 import { drive, runnerOf } from "./drive.ts";
 import { type Stage, actor, rowOf } from "./stage.ts";
 

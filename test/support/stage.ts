@@ -5,14 +5,14 @@
 import { z } from "zod";
 import { type VirtualClock, seededRandom, virtualClock } from "../../src/adapters/memory/clock.ts";
 import { type MemoryWorld, memoryWorld } from "../../src/adapters/memory/world.ts";
-import type { Agent, Probe, Tool, ToolContext } from "../../src/agent/define.ts";
+import type { Agent, Probe, Tool, ToolContext } from "../../src/sdk/define.ts";
 import type { Payload, Reply, TaskResult } from "../../src/protocol/chain.ts";
 import { executionName } from "../../src/protocol/ids.ts";
 import { type Limits, limitsFor } from "../../src/protocol/limits.ts";
 import type { Commit, CommitOutcome, Row } from "../../src/protocol/row.ts";
 import { type Conversation, type ScriptedReply, defineAgent, scriptedModel, tool } from "../../src/index.ts";
 import type { World } from "../../src/ports/world.ts";
-import { runTask } from "../../src/runner/chain-tasks.ts";
+import { runTask } from "../../src/maintenance/chain-tasks.ts";
 import { attempt, mortal, runnerOf } from "./drive.ts";
 import { AT } from "./build.ts";
 

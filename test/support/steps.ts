@@ -2,17 +2,17 @@
  * The steps of a schedule: attempts of a chain leave, are frozen, die and come back in the order in which a test says.
  * Everything between the steps is real: the world in memory, its chain, the runner. Time passes only when it has to.
  */
-import type { Agent, Tool, ToolContext } from "../../src/agent/define.ts";
+import type { Agent, Tool, ToolContext } from "../../src/sdk/define.ts";
 import type { Payload, Task, TaskResult } from "../../src/protocol/chain.ts";
 import { executionName } from "../../src/protocol/ids.ts";
 import type { Incarnation, Row } from "../../src/protocol/row.ts";
 import type { World } from "../../src/ports/world.ts";
-import { ActiveRun } from "../../src/runner/active-run.ts";
-import { runTask } from "../../src/runner/chain-tasks.ts";
-import { CommitCache } from "../../src/runner/history.ts";
-import { SegmentCache, load } from "../../src/runner/load.ts";
-import { timeline } from "../../src/runner/look.ts";
-import { startRun } from "../../src/runner/start.ts";
+import { ActiveRun } from "../../src/engine/context/active-run.ts";
+import { runTask } from "../../src/maintenance/chain-tasks.ts";
+import { CommitCache } from "../../src/history/commits.ts";
+import { SegmentCache, load } from "../../src/history/load.ts";
+import { timeline } from "../../src/operations/views.ts";
+import { startRun } from "../../src/operations/start.ts";
 import { mortal, runnerOf } from "./drive.ts";
 import { type Stage, actor, never, passing, rowOf } from "./stage.ts";
 

@@ -4,13 +4,13 @@
  */
 import { virtualClock } from "../../src/adapters/memory/clock.ts";
 import { memoryWorld } from "../../src/adapters/memory/world.ts";
-import type { Agent } from "../../src/agent/define.ts";
+import type { Agent } from "../../src/sdk/define.ts";
 import { executionName } from "../../src/protocol/ids.ts";
 import { TIMES, type Limits, limitsFor } from "../../src/protocol/limits.ts";
 import type { Incarnation, Row } from "../../src/protocol/row.ts";
 import type { Invocation } from "../../src/ports/tasks.ts";
 import type { TelemetryRecord, World } from "../../src/ports/world.ts";
-import { runTask } from "../../src/runner/chain-tasks.ts";
+import { runTask } from "../../src/maintenance/chain-tasks.ts";
 import { AT } from "./build.ts";
 import { runnerOf } from "./drive.ts";
 import { BEAT_MS, SETTLE_MS, SKEW_MS, type Stage, actor, passing } from "./stage.ts";

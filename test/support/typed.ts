@@ -1,5 +1,5 @@
 /** The command line inside of the test's own process: what a person types in a folder that is a store too. */
-import { plain } from "../../src/cli/paint.ts";
+import { plain } from "../../src/cli/terminal/paint.ts";
 import { runCommand } from "../../src/cli/program.ts";
 import type { Shell } from "../../src/cli/shell.ts";
 

@@ -1,6 +1,6 @@
 /** Somebody lets a run go on with another version of its agent; see `moves.ts`. */
 import type { State } from "../../src/core/state.ts";
-import { upgradesOf } from "../../src/core/upgrades.ts";
+import { upgradesOf } from "../../src/core/policy/upgrades.ts";
 import { AT } from "./build.ts";
 import type { Move } from "./moves.ts";
 

@@ -4,7 +4,7 @@
  * by a placeholder, so no text from outside is ever part of an expression.
  */
 import type { AttributeValue } from "@aws-sdk/client-dynamodb";
-import { ensure } from "../../core/invariant.ts";
+import { ensure } from "../../core/ensure.ts";
 import { ATTRIBUTES, type Attribute } from "./attributes.ts";
 
 type Values = Readonly<Record<string, AttributeValue>>;

@@ -3,7 +3,7 @@
  * row: nothing may be decided from a guess (schedule 31).
  */
 import type { AttributeValue } from "@aws-sdk/client-dynamodb";
-import type { Spent } from "../../core/budget.ts";
+import type { Spent } from "../../core/policy/budget.ts";
 import { type Phase, type Status, PHASES, PHASE_NAMES } from "../../core/phases.ts";
 import { type Found, RowDamaged, changeIn, newerBy } from "../../codec/row.ts";
 import type { Entry } from "../../protocol/entry.ts";

@@ -5,7 +5,7 @@
  */
 import type { DynamoDBClient } from "@aws-sdk/client-dynamodb";
 import { isRunId } from "../../core/ids.ts";
-import { ensure } from "../../core/invariant.ts";
+import { ensure } from "../../core/ensure.ts";
 import {
   type Creation,
   type Of,

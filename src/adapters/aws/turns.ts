@@ -1,6 +1,6 @@
 /** Turns: each an item of its own partition, whose name no run can have. */
 import type { AttributeValue } from "@aws-sdk/client-dynamodb";
-import { type Turn, type TurnOutcome } from "../../protocol/turn.ts";
+import { type Turn, type TurnOutcome } from "../../protocol/mutex-lease.ts";
 import type { Ambiguous } from "../../ports/run-table.ts";
 import { ATTRIBUTES } from "./attributes.ts";
 import type { Dynamo } from "./dynamo.ts";

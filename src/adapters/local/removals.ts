@@ -3,7 +3,7 @@
  * row, and stays until everything that the incarnation leaves behind is gone. Killed at any moment, nobody forgets one.
  */
 import type { DatabaseSync } from "node:sqlite";
-import { ARCHIVES } from "../../core/retention.ts";
+import { ARCHIVES } from "../../core/policy/retention.ts";
 import type { Incarnation } from "../../protocol/row.ts";
 import { type Store, atomically, reaching } from "./database.ts";
 import { tombstoneRemover } from "./tombstones.ts";

@@ -20,7 +20,7 @@ import { claimed } from "../../protocol/row-claim.ts";
 import { handedOver } from "../../protocol/row-hand-over.ts";
 import { redriven } from "../../protocol/row-redrive.ts";
 import { repetition } from "../../protocol/repetition.ts";
-import { type Turn, turnLeft, turnTaken } from "../../protocol/turn.ts";
+import { type Turn, turnLeft, turnTaken } from "../../protocol/mutex-lease.ts";
 import { told } from "../../protocol/row-tell.ts";
 import { type PurgeOutcome, placed, purged } from "../../protocol/row-removal.ts";
 import { type Found, RowUnreadable, parted, presentIn, undamaged } from "../../codec/row.ts";

@@ -4,7 +4,7 @@
  *
  * One at a time: of two, each would end the attempts of the other, and no run would get anywhere.
  */
-import { ensure } from "../../core/invariant.ts";
+import { ensure } from "../../core/ensure.ts";
 import type { Limits } from "../../protocol/limits.ts";
 import type { Clock } from "../../ports/world.ts";
 import { storeClock } from "./clock.ts";

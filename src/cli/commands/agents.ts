@@ -1,0 +1,131 @@
+/**
+ * Which agents there are: those of the config, and files outside of it that were started in this store. An agent is
+ * named inside of its file, so looking for a name means importing files; one that is broken is told, and does not hide
+ * the others.
+ */
+import { existsSync } from "node:fs";
+import { resolve } from "node:path";
+import type { Agent } from "../../sdk/define.ts";
+import { loadAgentFile } from "../../sdk/load.ts";
+import { sentenceOf } from "../../codec/value.ts";
+import { CliError, EXIT } from "../errors.ts";
+import { commandLine } from "../render/words.ts";
+
+export interface Located {
+  readonly agent: Agent;
+  /** The absolute path of its file. */
+  readonly file: string;
+}
+
+export interface Catalogue {
+  readonly agents: readonly Located[];
+  readonly broken: readonly { readonly file: string; readonly why: string }[];
+}
+
+export async function readCatalogue(files: readonly string[]): Promise<Catalogue> {
+  const agents: Located[] = [];
+  const broken: { file: string; why: string }[] = [];
+  for (const file of files) {
+    try {
+      for (const agent of await loadAgentFile(file)) agents.push({ agent, file });
+    } catch (error) {
+      broken.push({ file, why: sentenceOf(error) });
+    }
+  }
+  return { agents, broken };
+}
+
+/** The one agent of that name, or null. Two different ones of one name are refused: a run would get either. */
+export function agentNamed({ agents }: Catalogue, name: string): Located | null {
+  const named = agents.filter(({ agent }) => agent.name === name);
+  const [first] = named;
+  const other = named.find(({ agent }) => agent !== first?.agent);
+  if (first === undefined || other === undefined) return first ?? null;
+  throw agentClash({ name, file: first.file, other: other.file, next: commandLine(["list"]) });
+}
+
+/** `./my-agent.ts` or, where a file exports several agents, `./my-agent.ts#name`. */
+export const isFileName = (text: string): boolean => /[/\\]|\.[cm]?[jt]s(#|$)/.test(text);
+
+export async function agentInFile(cwd: string, text: string): Promise<Located> {
+  const [path = "", name] = text.split("#");
+  const file = resolve(cwd, path);
+  if (!existsSync(file)) {
+    const why = `the path is taken from ${cwd}, and nothing is there`;
+    throw new CliError({
+      ...{ code: "AgentFileMissing", exit: EXIT.notFound, what: `there is no agent file ${file}`, why },
+      next: commandLine(["start", "./FILE.ts"]),
+    });
+  }
+  const agents = await loadAgentFile(file);
+  const [only] = agents.length === 1 && name === undefined ? agents : agents.filter((agent) => agent.name === name);
+  if (only !== undefined) return { agent: only, file };
+  const names = agents.map((agent) => agent.name);
+  throw new CliError({
+    code: "AgentUnknown",
+    exit: EXIT.notFound,
+    what: name === undefined ? `${file} exports ${names.length} agents` : `${file} exports no agent named ${name}`,
+    why: `its agents are: ${names.join(", ")}`,
+    next: commandLine(["start", `${path}#${names[0] ?? ""}`]),
+    facts: { known: names },
+  });
+}
+
+/** Nobody knows an agent of that name: says whom one does know, and who is meant most likely. */
+export function agentUnknown(of: {
+  readonly name: string;
+  readonly catalogue: Catalogue;
+  readonly hasConfig: boolean;
+  readonly command: (...words: readonly string[]) => string;
+}): CliError {
+  const { name, catalogue, hasConfig, command } = of;
+  const known = [...new Set(catalogue.agents.map(({ agent }) => agent.name))].toSorted();
+  const broken = catalogue.broken.map(({ why }) => why);
+  const whose = hasConfig ? "cairn.config.ts" : "there is no cairn.config.ts here, and cairn itself";
+  const names = known.length === 0 ? `${whose} names no agent` : `${whose} knows these agents: ${known.join(", ")}`;
+  return new CliError({
+    code: "AgentUnknown",
+    exit: EXIT.notFound,
+    what: `there is no agent named ${JSON.stringify(name)}`,
+    why: [names, ...broken].join("; "),
+    next: command("start", nearest(name, known) ?? known[0] ?? "./FILE.ts"),
+    facts: { known },
+  });
+}
+
+export function agentClash(of: {
+  readonly name: string;
+  readonly file: string;
+  readonly other: string;
+  readonly next: string;
+}): CliError {
+  const { name, file, other, next } = of;
+  return new CliError({
+    code: "AgentClash",
+    exit: EXIT.refused,
+    what: `two agents are named ${name}, in ${file} and in ${other}`,
+    why: "a run knows its agent by name, so it would go on with the code of either; rename one, or keep them in two stores",
+    next,
+  });
+}
+
+/** The known name that is closest, if it is close enough to be meant. */
+export function nearest(name: string, known: readonly string[]): string | null {
+  const ranked = known.map((each) => ({ each, distance: distance(name.toLowerCase(), each.toLowerCase()) }));
+  const [best] = ranked.toSorted((one, other) => one.distance - other.distance);
+  return best !== undefined && best.distance <= Math.max(2, best.each.length / 2) ? best.each : null;
+}
+
+/** Levenshtein's: how many letters have to be changed, added or taken away. */
+function distance(one: string, other: string): number {
+  let row = Array.from({ length: other.length + 1 }, (_, index) => index);
+  for (const [i, letter] of [...one].entries()) {
+    const next = [i + 1];
+    for (const [j, against] of [...other].entries()) {
+      const changed = (row[j] ?? 0) + (letter === against ? 0 : 1);
+      next.push(Math.min(changed, (row[j + 1] ?? 0) + 1, (next[j] ?? 0) + 1));
+    }
+    row = next;
+  }
+  return row[other.length] ?? 0;
+}

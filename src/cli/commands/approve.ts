@@ -1,0 +1,234 @@
+/** `cairn approvals`, `approve` and `deny`: a person decides about calls that wait at a gate, and about more budget. */
+import { Unreadable } from "../../codec/canonical.ts";
+import type { Grant } from "../../core/policy/budget.ts";
+import { BUDGET } from "../../core/policy/extension.ts";
+import type { Json } from "../../core/json.ts";
+import { agentFileOf } from "../../adapters/local/agent-files.ts";
+import type { Agent } from "../../sdk/define.ts";
+import { registerResolution } from "../../sdk/resolution.ts";
+import { callOf } from "../../core/calls/ignored-decisions.ts";
+import type { Accepted } from "../../operations/decision-fate.ts";
+import { type Decided, decide } from "../../engine/tools/gate.ts";
+import { type OpenGate, type Shown, show } from "../../operations/views.ts";
+import { reportAccepted } from "../render/accepted.ts";
+import { type GrantFlags, grantOf, grantWords } from "./budget.ts";
+import { CliError, EXIT } from "../errors.ts";
+import { readJson, retyped } from "../input.ts";
+import { locateNamed } from "../locate.ts";
+import { type Opened, attendantOf, openExisting } from "../open.ts";
+import { ignoredWords, renderGate } from "../render/run.ts";
+import { resolveRun, runGone } from "./runs.ts";
+import { type Shell, type StoreFlags, printLines } from "../shell.ts";
+
+export interface DecisionFlags extends StoreFlags, GrantFlags {
+  readonly note?: string;
+  /** With approve: run the call with these arguments instead. */
+  readonly args?: string;
+}
+
+export async function decideGate(
+  shell: Shell,
+  of: {
+    readonly run: string;
+    /** A gate, its call, or null where there is one gate only. */
+    readonly gate: string | null;
+    readonly approve: boolean;
+    readonly flags: DecisionFlags;
+  },
+): Promise<number> {
+  const { flags } = of;
+  const args = flags.args === undefined ? null : await readJson(shell, { option: "--args", text: flags.args });
+  const more = of.approve ? grantOf(flags) : {};
+  const opened = await openExisting(shell, flags);
+  const { world, settings } = opened;
+  const run = await resolveRun(world, { text: of.run, command: settings.command });
+  const shown = await show(world, run);
+  if (shown === null) throw runGone(run, settings.command("list"));
+  const { gate, call, tool } = gateMeant(opened, { shown, typed: of.gate });
+  const as = of.approve ? (flags.args === undefined ? "approve" : "edit") : "deny";
+  const said = { run, gate, as, args, by: shell.user(), note: flags.note ?? null } as const;
+  const agent = as === "edit" ? await agentOf(opened, shown) : null;
+  // Where a process works on the run, its next beat says at once what becomes of the decision.
+  const waitMs = attendantOf(opened) === null ? 0 : TAKEN_IN_MS;
+  const outcome = await decide(world, { ...said, more, agent, waitMs });
+  if (outcome.kind !== "accepted") throw refusal(shell, opened, { run, call, outcome });
+  const { stage } = outcome;
+  report(shell, opened, {
+    ...{ run, call, tool, gate, as, args, stage },
+    ...(grantWords(more) === "" ? {} : { more }),
+  });
+  return EXIT.done;
+}
+
+const TAKEN_IN_MS = 5_000;
+
+/** The code that the run goes on with, to check arguments before they are sent; null where it is not at hand. */
+async function agentOf({ settings, store }: Opened, { agent: name, agentVersion }: Shown): Promise<Agent | null> {
+  registerResolution();
+  try {
+    const remembered = store === null ? null : agentFileOf(store, name);
+    const { agent } = await locateNamed(name, { agentFiles: settings.agentFiles, remembered });
+    // What is deployed may differ from the files here; the beat checks once more.
+    return settings.aws === null || agent.version === agentVersion ? agent : null;
+  } catch {
+    return null;
+  }
+}
+
+/** Every call of the store that waits for a decision. */
+export async function listApprovals(shell: Shell, flags: StoreFlags & { readonly tenant: string }): Promise<number> {
+  const opened = await openExisting(shell, flags);
+  const { world, settings } = opened;
+  const open: (Pick<Shown, "run" | "agent" | "assigned"> & { readonly gate: OpenGate })[] = [];
+  let after: string | null = null;
+  do {
+    const query = { tenant: flags.tenant, status: null, limit: PAGE, after, now: world.clock.now() };
+    const page = await world.table.list(query);
+    for (const { run } of page.damaged) {
+      shell.terminal.err(
+        `the row of ${run} is damaged, so it is not known whether it waits: ${settings.command("verify", run)}`,
+      );
+    }
+    for (const { run, agent, status } of page.rows) {
+      if (!MAY_WAIT.has(status)) continue;
+      const { gates = [], assigned = null } = (await readable(shell, run, () => show(world, run))) ?? {};
+      for (const gate of gates) if (!gate.decided) open.push({ run, agent, assigned, gate });
+    }
+    after = page.next;
+  } while (after !== null);
+  if (shell.json) {
+    const lines = open.map(({ gate, ...rest }) => ({ ...rest, ...gate }));
+    printLines(shell, lines);
+    return EXIT.done;
+  }
+  const { paintOut: paint, width, out } = shell.terminal;
+  const style = { now: world.clock.now(), paint, width, command: settings.command };
+  if (open.length === 0) out("nothing waits for approval");
+  for (const { run, agent, assigned, gate } of open) {
+    out(`${run}  ${agent}${assigned === null ? "" : `, assigned to ${assigned.to}`}${renderGate(run, gate, style)}\n`);
+  }
+  return EXIT.done;
+}
+
+/** One run that cannot be read must not hide what waits in the others. */
+async function readable<T>({ terminal }: Shell, run: string, look: () => Promise<T>): Promise<T | null> {
+  try {
+    return await look();
+  } catch (error) {
+    if (!(error instanceof Unreadable)) throw error;
+    terminal.err(`run ${run} cannot be read (${error.code}), so it is not known whether it waits: ${error.message}`);
+    return null;
+  }
+}
+
+const PAGE = 100;
+/** A gate may wait beside calls that run or are unknown, and in a run that is paused. */
+const MAY_WAIT: ReadonlySet<string> = new Set(["running", "waiting", "blocked", "paused"]);
+
+function gateMeant({ settings }: Opened, of: { readonly shown: Shown; readonly typed: string | null }): OpenGate {
+  const { shown, typed } = of;
+  const found = shown.gates.filter(({ gate, call }) => typed === null || typed === gate || typed === call);
+  const [only, ...others] = found;
+  if (only !== undefined && others.length === 0) return only;
+  const next = settings.command("show", shown.run);
+  if (only !== undefined) {
+    const why = `say which: ${found.map(({ call, tool }) => `${call} (${tool})`).join(", ")}`;
+    throw new CliError({
+      code: "GateAmbiguous",
+      exit: EXIT.usage,
+      what: `run ${shown.run} has several gates`,
+      why,
+      next,
+    });
+  }
+  const what = typed === null ? `run ${shown.run} waits for no approval` : `run ${shown.run} has no open gate ${typed}`;
+  const open = shown.gates.map(({ call, tool }) => `${call} (${tool})`).join(", ");
+  const ignored = shown.ignoredDecision === null ? "" : `; ${ignoredWords(shown.ignoredDecision)}`;
+  const closed = `it is ${shown.status}${ignored}; its timeline shows what was decided`;
+  const why = open === "" ? closed : `open are: ${open}${ignored}`;
+  throw new CliError({ code: "Stale", exit: EXIT.refused, what, why, next });
+}
+
+function refusal(
+  shell: Shell,
+  { settings }: Opened,
+  of: { readonly run: string; readonly call: string; readonly outcome: Exclude<Decided, { kind: "accepted" }> },
+): CliError {
+  const { run, call, outcome } = of;
+  const next = settings.command("show", run);
+  switch (outcome.kind) {
+    case "duplicate": {
+      const { decision } = outcome;
+      const why =
+        decision === null ? "the first one counts" : `the first one counts: ${decision.by} says ${decision.as}`;
+      return new CliError({
+        code: "Duplicate",
+        exit: EXIT.refused,
+        what: `${call} is decided about already`,
+        why,
+        next,
+      });
+    }
+    case "noEffect": {
+      const { gates } = outcome;
+      const calls = gates.map(callOf).join(", ");
+      const now = calls === "" ? "nothing waits for a decision now" : `waiting for a decision now: ${calls}`;
+      const why = `${outcome.why}; it was delivered, and nothing follows from it; ${now}`;
+      const what = `the decision about ${call} of run ${run} had no effect`;
+      return new CliError({ code: "NoEffect", exit: EXIT.refused, what, why, next, facts: { gates } });
+    }
+    case "argsInvalid": {
+      const { asks } = outcome;
+      const what = `the arguments do not fit the tool of ${call}`;
+      const asked = asks === null ? "nothing was sent" : "the call was not run, and waits for a decision again";
+      const facts = asks === null ? {} : { gate: asks };
+      const again = asks === null ? retyped(shell, "--args", "JSON") : next;
+      const why = `${outcome.why}; ${asked}`;
+      return new CliError({ code: "ArgumentsInvalid", exit: EXIT.usage, what, why, next: again, facts });
+    }
+    case "stale": {
+      const why = outcome.why ?? "the run has moved on since it was shown";
+      return new CliError({ code: "Stale", exit: EXIT.refused, what: `${call} waits at no gate any more`, why, next });
+    }
+    case "refused": {
+      const what = `that decides nothing about ${call} of run ${run}`;
+      return new CliError({ code: "Refused", exit: EXIT.refused, what, why: outcome.why, next });
+    }
+    case "late": {
+      const why = "an ended run takes no decisions";
+      return new CliError({ code: "Late", exit: EXIT.refused, what: `run ${run} has ended`, why, next });
+    }
+    case "missing":
+      return runGone(run, settings.command("list"));
+  }
+}
+
+const DONE = { approve: "approved", edit: "approved with other arguments", deny: "denied" } as const;
+
+function report(
+  shell: Shell,
+  opened: Opened,
+  of: {
+    readonly run: string;
+    readonly call: string;
+    readonly tool: string;
+    readonly gate: string;
+    readonly as: keyof typeof DONE;
+    readonly args: Json;
+    readonly stage: Accepted["stage"];
+    readonly more?: Grant;
+  },
+): void {
+  const { more, ...rest } = of;
+  const document = more === undefined ? rest : { ...rest, more: { ...more } };
+  const what = of.call === BUDGET ? "budget" : `${of.tool} (${of.call})`;
+  const amount = more === undefined ? "" : `, ${grantWords(more)} more`;
+  reportAccepted(shell, opened, { document, says: `${DONE[of.as]}: ${what} of ${of.run}${amount}` });
+  if (!shell.json) shell.terminal.out(STAGES[of.stage]);
+}
+
+const STAGES = {
+  applied: "the run has taken the decision in, and it counts",
+  waits: "the decision waits in the inbox: the next beat takes it in; the same command again says what became of it",
+  unknown: "the run has taken the decision in; its history cannot be read, so what followed is not known",
+} as const;

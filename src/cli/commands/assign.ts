@@ -1,0 +1,40 @@
+/** `cairn assign RUN OPERATOR`: who is to look at a run. */
+import { assign } from "../../operations/assign.ts";
+import { CliError, EXIT } from "../errors.ts";
+import { openExisting } from "../open.ts";
+import { resolveRun, runGone } from "./runs.ts";
+import { type Shell, type StoreFlags, printDocument } from "../shell.ts";
+
+export async function assignRun(
+  shell: Shell,
+  of: { readonly run: string; readonly to: string; readonly flags: StoreFlags },
+): Promise<number> {
+  const opened = await openExisting(shell, of.flags);
+  const { world, settings } = opened;
+  const run = await resolveRun(world, { text: of.run, command: settings.command });
+  const next = settings.command("show", run);
+  if (of.to.trim() === "") {
+    const [what, why] = ["an operator has a name", "nobody can be found by an empty one"];
+    throw new CliError({ code: "Usage", exit: EXIT.usage, what, why, next: settings.command("assign", run, "NAME") });
+  }
+  const outcome = await assign(world, { run, to: of.to, by: shell.user() });
+  switch (outcome.kind) {
+    case "accepted":
+    case "same": {
+      const { to } = outcome;
+      if (shell.json) printDocument(shell, { run, assigned: to, by: shell.user() });
+      else shell.terminal.out(`${run} is assigned to ${to}${outcome.kind === "same" ? " already" : ""}`);
+      return EXIT.done;
+    }
+    case "crossed": {
+      const what = `somebody assigned run ${run} to ${outcome.to} in the same moment`;
+      throw new CliError({ code: "Crossed", exit: EXIT.refused, what, why: "the first one counts", next });
+    }
+    case "late": {
+      const why = "an ended run needs nobody any more";
+      throw new CliError({ code: "Late", exit: EXIT.refused, what: `run ${run} has ended`, why, next });
+    }
+    case "missing":
+      throw runGone(run, settings.command("list"));
+  }
+}

@@ -1,0 +1,33 @@
+/** `cairn audit AGENT`: seed 4's recovery audit. Exit 1 with `--strict` where something is missing. */
+import { registerResolution } from "../../sdk/resolution.ts";
+import { audit } from "../../doctor/audit.ts";
+import { EXIT } from "../errors.ts";
+import { locateTyped } from "../locate.ts";
+import { renderAudit, renderAuditMarkdown } from "../render/audit.ts";
+import { settingsOf } from "../settings.ts";
+import { type BeatFlags, type Shell, printLines } from "../shell.ts";
+
+export interface AuditFlags extends BeatFlags {
+  readonly strict?: true;
+  readonly markdown?: true;
+}
+
+export async function auditAgent(
+  shell: Shell,
+  of: { readonly agent: string; readonly flags: AuditFlags },
+): Promise<number> {
+  const { flags } = of;
+  const settings = await settingsOf(shell, flags);
+  const { terminal } = shell;
+  terminal.waitFor("loading the agent");
+  registerResolution();
+  // Who typed a wrong name is told to type this command again, and no other one.
+  const command: typeof settings.command = (_, ...words) => settings.command("audit", ...words);
+  const { agent } = await locateTyped(shell, { name: of.agent, settings: { ...settings, command } });
+  const found = audit(agent, settings.limits);
+  terminal.waitFor(null);
+  if (shell.json) printLines(shell, [...found.tools, ...found.cracks, ...found.missing]);
+  else if (flags.markdown === true) terminal.out(renderAuditMarkdown(found));
+  else terminal.out(renderAudit(found, { agent, paint: terminal.paintOut }));
+  return flags.strict === true && found.missing.length > 0 ? EXIT.failed : EXIT.done;
+}

@@ -1,0 +1,174 @@
+/**
+ * `cairn chaos AGENT`: runs tasks of an agent without interruption, then again with a real SIGKILL in each, and compares
+ * results and effects. Two plain loops get the same agent, model and kills, so that a figure of cairn has a neighbour.
+ * Everything happens in a directory of its own, which is kept where something was not as it should be.
+ */
+import { mkdtempSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { getCompileCacheDir } from "node:module";
+import { chaosIn } from "../../sdk/chaos-file.ts";
+import { checkAgent } from "../../sdk/check.ts";
+import type { Agent } from "../../sdk/define.ts";
+import { registerResolution } from "../../sdk/resolution.ts";
+import { type Report, ReferenceFailed, compareAll } from "../../chaos/compare.ts";
+import { isSound } from "../../chaos/figures.ts";
+import { type LoopSettings, STRATEGIES, type Starting, type Strategy } from "../../chaos/strategy.ts";
+import type { Json } from "../../core/json.ts";
+import type { Limits } from "../../protocol/limits.ts";
+import { CliError, EXIT } from "../errors.ts";
+import { readJson, retyped } from "../input.ts";
+import { locateTyped } from "../locate.ts";
+import { renderChaos, renderMarkdown } from "../render/chaos.ts";
+import { type Settings, settingsOf } from "../settings.ts";
+import { type BeatFlags, type Shell, printDocument } from "../shell.ts";
+import type { WorkerSettings } from "../supervise.ts";
+import { commandLine } from "../render/words.ts";
+
+export interface ChaosFlags extends BeatFlags {
+  readonly tasks: number;
+  readonly seed: string;
+  readonly everyEdge?: true;
+  readonly input?: readonly string[];
+  readonly strategies: string;
+  readonly keep?: true;
+  readonly markdown?: true;
+}
+
+export async function chaos(shell: Shell, of: { readonly agent: string; readonly flags: ChaosFlags }): Promise<number> {
+  const { flags } = of;
+  const strategies = strategiesIn(shell, flags.strategies);
+  if ((flags.world ?? shell.env["CAIRN_WORLD"]) === "aws") throw notOurs(shell);
+  const settings = await settingsOf(shell, flags);
+  if (settings.aws !== null) throw notOurs(shell);
+  shell.terminal.waitFor("loading the agent");
+  registerResolution();
+  const { agent, file } = await locateTyped(shell, { name: of.agent, settings });
+  const limits = chaosLimits((await settingsOf(shell, flags, beatSecondsFor(agent))).limits);
+  checkAgent(agent, limits);
+  const said = await chaosIn(file);
+  const inputs: Json[] = [];
+  for (const text of flags.input ?? []) inputs.push(await readJson(shell, { option: "--input", text }));
+  if (inputs.length === 0 && said === null) throw inputMissing(shell, file);
+  shell.terminal.waitFor(null);
+
+  const dir = mkdtempSync(join(tmpdir(), "cairn-chaos-"));
+  const stop = shell.stopSignal();
+  let isKept = flags.keep === true;
+  try {
+    const { tasks, seed, everyEdge = false } = flags;
+    const report = await compareAll({
+      ...{ dir, agent, file, limits, strategies, tasks, seed, everyEdge, chaos: said, stop },
+      inputOf: (task) => (inputs.length > 0 ? (inputs[(task - 1) % inputs.length] ?? null) : said?.input(task)),
+      starting: startingOf(shell, settings.prices),
+      onProgress: (what) => {
+        if (shell.terminal.isLive) shell.terminal.waitFor(what);
+      },
+    });
+    shell.terminal.waitFor(null);
+    const isOk = report.figures.every((figures) => figures.strategy !== "cairn" || isSound(figures));
+    isKept ||= !isOk;
+    const again = repeat({ agent: of.agent, flags, inputs });
+    print(shell, report, { flags, ok: isOk, dir: isKept ? dir : null, again });
+    return isOk ? EXIT.done : EXIT.failed;
+  } catch (error) {
+    if (stop.aborted) return stop.reason === "SIGTERM" ? 143 : 130;
+    if (!(error instanceof ReferenceFailed)) throw error;
+    isKept = true;
+    throw referenceFailed(error, dir);
+  } finally {
+    shell.terminal.waitFor(null);
+    if (!isKept) rmSync(dir, { recursive: true, force: true, maxRetries: 5 });
+  }
+}
+
+function strategiesIn(shell: Shell, text: string): readonly Strategy[] {
+  const named = text.split(",").map((name) => name.trim());
+  const unknown = named.find((name) => !STRATEGIES.some((strategy) => strategy === name));
+  if (unknown === undefined) return STRATEGIES.filter((strategy) => named.includes(strategy));
+  const what = `there is no strategy ${unknown}`;
+  const next = retyped(shell, "--strategies", STRATEGIES.join(","));
+  throw new CliError({ code: "Usage", exit: EXIT.usage, what, why: `there are: ${STRATEGIES.join(", ")}`, next });
+}
+
+/** A killed run may have to wait until its dead process could not act any more; that must not take minutes. */
+const BEAT_SECONDS = 10;
+const SETTLE_MS = 1_000;
+const SKEW_MS = 100;
+
+/** Long enough for the slowest tool: a call must fit in two thirds of a short beat, and in all but 15 s of a long one. */
+function beatSecondsFor({ tools }: Agent): number {
+  const slowest = Math.max(0, ...Object.values(tools).map(({ timeoutMs }) => timeoutMs ?? 0)) / 1_000;
+  return Math.max(BEAT_SECONDS, Math.min(900, Math.ceil(Math.min(2 * slowest, slowest + 15))));
+}
+
+/** Kills fall between calls and never into one, so nothing that was sent is still on its way; and here is one clock. */
+const chaosLimits = ({ settleMs, skewMs, ...limits }: Limits): Limits => ({
+  ...limits,
+  settleMs: Math.min(settleMs, SETTLE_MS),
+  skewMs: Math.min(skewMs, SKEW_MS),
+});
+
+function startingOf({ env }: Shell, prices: Settings["prices"]): Starting {
+  const start = (module: string, settings: WorkerSettings | LoopSettings) => ({
+    module: new URL(module, import.meta.url),
+    args: [JSON.stringify(settings)],
+    execArgv: [],
+    // What holds processes elsewhere has no place here.
+    env: { ...env, CAIRN_HOLD: undefined, NODE_COMPILE_CACHE: getCompileCacheDir() },
+  });
+  return {
+    worker: (settings) => start("../worker.ts", { ...settings, prices }),
+    loop: (settings) => start("../loop-worker.ts", settings),
+  };
+}
+
+/** The command that does the same once more, for cairn alone, and keeps what it did. */
+function repeat(of: { readonly agent: string; readonly flags: ChaosFlags; readonly inputs: readonly Json[] }): string {
+  const { tasks, seed, everyEdge, beatSeconds } = of.flags;
+  const inputs = of.inputs.flatMap((input) => ["--input", JSON.stringify(input)]);
+  const which = everyEdge === true ? ["--every-edge"] : ["--tasks", String(tasks), "--seed", seed];
+  const beat = beatSeconds === undefined ? [] : ["--beat-seconds", beatSeconds];
+  return commandLine(["chaos", of.agent, ...which, ...inputs, ...beat, "--strategies", "cairn", "--keep"]);
+}
+
+function print(
+  shell: Shell,
+  report: Report,
+  of: { readonly flags: ChaosFlags; readonly ok: boolean; readonly dir: string | null; readonly again: string },
+): void {
+  const { flags, ok, dir, again } = of;
+  if (shell.json) {
+    const { agent, countedBy, figures, failures } = report;
+    const { seed, everyEdge = false } = flags;
+    const document = { agent, seed: everyEdge ? null : seed, everyEdge, countedBy, ok, strategies: figures, failures };
+    printDocument(shell, { ...document, dir, repeat: ok ? null : again });
+  } else if (flags.markdown === true) shell.terminal.out(renderMarkdown(report));
+  else shell.terminal.out(renderChaos(report, { ...of, paint: shell.terminal.paintOut }));
+}
+
+function notOurs(shell: Shell): CliError {
+  const what = "chaos runs in the embedded world only";
+  const why = "it kills the processes that do the beats, and those of AWS Lambda are not ours to kill";
+  return new CliError({
+    code: "WorldUnfit",
+    exit: EXIT.usage,
+    what,
+    why,
+    next: retyped(shell, "--world", "local"),
+  });
+}
+
+function inputMissing(shell: Shell, file: string): CliError {
+  const what = "there is no task to run";
+  const why = `neither is an input given, nor does ${file} export chaos = defineChaos({ input })`;
+  const next = retyped(shell, "--input", '{"name": "value"}');
+  return new CliError({ code: "InputMissing", exit: EXIT.usage, what, why, next });
+}
+
+function referenceFailed({ message, run, dir: store }: ReferenceFailed, dir: string): CliError {
+  const what = `an uninterrupted task did not complete: ${message}`;
+  const why = "what is killed is compared with what is not, so that has to come to a good end first";
+  const next = run === null ? commandLine(["list", "--store", store]) : commandLine(["show", run, "--store", store]);
+  return new CliError({ code: "ReferenceFailed", exit: EXIT.failed, what, why, next, facts: { dir } });
+}

@@ -1,0 +1,125 @@
+/**
+ * `cairn export RUN`: a run as one file. It is written beside its name and gets that when it is whole, so a file of that name
+ * is an export and not a part of one.
+ */
+import { existsSync } from "node:fs";
+import { open, rename, rm } from "node:fs/promises";
+import { resolve } from "node:path";
+import { member } from "../../codec/archive-bytes.ts";
+import { Unreadable } from "../../codec/canonical.ts";
+import { type Exported, exportRun } from "../../history/export.ts";
+import { CliError, EXIT } from "../errors.ts";
+import { retyped } from "../input.ts";
+import { find, present } from "./show.ts";
+import { type Opened } from "../open.ts";
+import { type Shell, type StoreFlags, printDocument } from "../shell.ts";
+import { tellSteps } from "../render/steps.ts";
+import { commandLine, count, grouped } from "../render/words.ts";
+
+export interface ExportFlags extends StoreFlags {
+  readonly out?: string;
+}
+
+interface Asked {
+  readonly run: string;
+  readonly flags: ExportFlags;
+}
+
+export async function exportToFile(shell: Shell, asked: Asked): Promise<number> {
+  const { opened, run } = await find(shell, asked);
+  const { terminal } = shell;
+  const { out = `${run}.jsonl.gz` } = asked.flags;
+  if (out === "-") {
+    await exported(shell, { opened, run, write: (chunk) => terminal.out(chunk.trimEnd()) });
+    return EXIT.done;
+  }
+  const file = resolve(shell.cwd, out);
+  const { found, bytes } = await writeFile(shell, { opened, run, file });
+  const { digest, counts, leftOut } = found;
+  const { agent, status, version } = found.run;
+  if (shell.json) printDocument(shell, { run, agent, status, version, file, bytes, ...counts, leftOut, digest });
+  else terminal.out(inWords(shell, { found, file, bytes }));
+  return EXIT.done;
+}
+
+async function writeFile(
+  shell: Shell,
+  { opened, run, file }: { readonly opened: Opened; readonly run: string; readonly file: string },
+): Promise<{ readonly found: Exported; readonly bytes: number }> {
+  if (existsSync(file)) throw alreadyThere(shell, file);
+  const part = `${file}.part-${process.pid}`;
+  const handle = await open(part, "wx").catch((cause: unknown) => {
+    throw unwritable(shell, { file, cause });
+  });
+  let bytes = 0;
+  const write = async (chunk: string): Promise<void> => {
+    const some = file.endsWith(".gz") ? member(chunk) : Buffer.from(chunk, "utf8");
+    bytes += some.byteLength;
+    await handle.writeFile(some);
+  };
+  try {
+    const found = await exported(shell, { opened, run, write });
+    await handle.close();
+    await rename(part, file);
+    return { found, bytes };
+  } catch (error) {
+    await handle.close();
+    await rm(part, { force: true });
+    throw error;
+  }
+}
+
+async function exported(
+  shell: Shell,
+  of: { readonly opened: Opened; readonly run: string; readonly write: (chunk: string) => void | Promise<void> },
+): Promise<Exported> {
+  const { opened, run, write } = of;
+  const onStep = tellSteps(shell, { clock: opened.world.clock, what: `reading ${run}` });
+  try {
+    return present(opened, { run, found: await exportRun(opened.world, { run, write, onStep }) });
+  } catch (error) {
+    if (!(error instanceof Unreadable)) throw error;
+    const what = `run ${run} cannot be exported: ${error.message}`;
+    const why = "an export that lacks something would not say so to whoever reads it; nothing was written";
+    const next = opened.settings.command("verify", run);
+    throw new CliError({ code: error.code, exit: EXIT.failed, what, why, next }, { cause: error });
+  } finally {
+    shell.terminal.waitFor(null);
+  }
+}
+
+function inWords(
+  { terminal }: Shell,
+  { found, file, bytes }: { readonly found: Exported; readonly file: string; readonly bytes: number },
+): string {
+  const { run, counts, leftOut } = found;
+  const held = [
+    count(counts.commits, "commit"),
+    count(counts.marks, "snapshot"),
+    count(counts.messages, "message"),
+    count(counts.calls, "call"),
+    count(counts.blobs, "blob"),
+  ];
+  const live = run.endedAt === null ? [`it is ${run.status}: this is version ${grouped(run.version)}`] : [];
+  const lacks = leftOut.length === 0 ? [] : [`${count(leftOut.length, "large value")} did not fit and is named in it`];
+  return [
+    `${terminal.paintOut("bold", file)}  ${grouped(Math.ceil(bytes / 1024))} KB`,
+    terminal.paintOut("dim", `${run.run}  ${run.agent}: ${held.join(", ")}`),
+    ...live,
+    ...lacks,
+    `replay it, with or without a store: ${terminal.paintOut("bold", commandLine(["replay", file]))}`,
+  ].join("\n");
+}
+
+function alreadyThere(shell: Shell, file: string): CliError {
+  const why = "an export never replaces a file; take that away, or name another one";
+  const next = retyped(shell, "--out", "ANOTHER.jsonl.gz");
+  return new CliError({ code: "FileExists", exit: EXIT.refused, what: `${file} is there already`, why, next });
+}
+
+function unwritable(shell: Shell, { file, cause }: { readonly file: string; readonly cause: unknown }): CliError {
+  const why = cause instanceof Error ? cause.message : String(cause);
+  const next = retyped(shell, "--out", "ANOTHER.jsonl.gz");
+  const what = `${file} cannot be written`;
+  return new CliError({ code: "FileUnwritable", exit: EXIT.usage, what, why, next }, { cause });
+}

@@ -1,0 +1,49 @@
+/**
+ * What the supervisor of `cairn work` fires. The schedules stand in agents' code, and that is read by a process of its own,
+ * the command `cairn schedules`: what else the modules of agents do when they are imported, or throw later, must not end
+ * the one process that drives all runs.
+ */
+import { execFile } from "node:child_process";
+import { fileURLToPath } from "node:url";
+import { promisify } from "node:util";
+import type { ScheduledAgent } from "../../adapters/local/firings.ts";
+import { firingTimes } from "../../sdk/schedule/firing-times.ts";
+import { sentenceOf } from "../../codec/value.ts";
+import { DEFAULT_TENANT } from "../../core/ids.ts";
+import type { Scheduled, Unscheduled } from "./schedules.ts";
+import type { Settings } from "../settings.ts";
+import type { Shell } from "../shell.ts";
+
+interface Read {
+  readonly scheduled: readonly Scheduled[];
+  /** What could not be read, and so does not fire. */
+  readonly broken: readonly Unscheduled[];
+}
+
+const READ_MS = 60_000;
+
+/** Never rejects: work goes on without schedules. */
+export async function readSchedules(
+  shell: Shell,
+  of: { readonly settings: Settings; readonly stop: AbortSignal },
+): Promise<Read> {
+  const { settings, stop } = of;
+  if (settings.agentFiles.length === 0) return { scheduled: [], broken: [] };
+  const main = fileURLToPath(new URL("../main.ts", import.meta.url));
+  const words = [main, "schedules", "--json", "--world", "local", "--store", settings.dir];
+  const options = { cwd: shell.cwd, env: shell.env, signal: stop, timeout: READ_MS, killSignal: "SIGKILL" } as const;
+  try {
+    const { stdout } = await promisify(execFile)(process.execPath, words, options);
+    const lines = stdout.split("\n").filter((line) => line !== "");
+    const all = lines.map((line) => JSON.parse(line) as Scheduled | Unscheduled);
+    return { scheduled: all.filter((each) => "agent" in each), broken: all.filter((each) => "file" in each) };
+  } catch (error) {
+    return { scheduled: [], broken: stop.aborted ? [] : [{ file: "cairn.config.ts", why: sentenceOf(error) }] };
+  }
+}
+
+/** As the supervisor takes it. */
+export const toFire = ({ agent, every, timezone }: Scheduled): ScheduledAgent => ({
+  ...{ agent, tenant: DEFAULT_TENANT },
+  ...firingTimes({ every, timezone }),
+});

@@ -1,0 +1,121 @@
+/**
+ * `cairn purge RUN`: removes an ended run with everything that it left behind, its archive too, before its time. Its
+ * idempotency key stays kept, unless the operator says `--forget-key`.
+ */
+import { removalsOf } from "../../adapters/local/removals.ts";
+import { isRunId } from "../../core/ids.ts";
+import { type Row, hasEnded } from "../../protocol/row.ts";
+import type { Tombstone } from "../../protocol/tombstone.ts";
+import { purge } from "../../operations/purge.ts";
+import { CliError, EXIT } from "../errors.ts";
+import { type Opened, attendantOf, openExisting } from "../open.ts";
+import { resolveRun, runGone, runUnreadable } from "./runs.ts";
+import { type Shell, type StoreFlags, printDocument } from "../shell.ts";
+import { commandLine, count, relative, timeOfDay } from "../render/words.ts";
+
+export interface PurgeFlags extends StoreFlags {
+  readonly keepArchive?: boolean;
+  readonly yes?: boolean;
+  readonly forgetKey?: boolean;
+}
+
+export async function purgeRun(
+  shell: Shell,
+  { run: text, flags }: { readonly run: string; readonly flags: PurgeFlags },
+): Promise<number> {
+  const opened = await openExisting(shell, flags);
+  const { world, store, settings } = opened;
+  const { command } = settings;
+  const { keepArchive = false, forgetKey = false } = flags;
+  const run = forgetKey && isRunId(text) ? text : await resolveRun(world, { text, command });
+  const found = await world.table.read(run, world.clock.now());
+  // Of a run whose data is gone the key may be left.
+  if (found === null && !forgetKey) throw runGone(run, command("list"));
+  // A person is not asked to confirm what cannot be had.
+  if (found !== null && !hasEnded(found)) throw stillLive(opened, found);
+  if (found !== null && flags.yes !== true) await confirm(shell, opened, found);
+  const outcome = await purge(world, run, { keepArchive, forgetKey });
+  if (outcome.kind === "missing") throw runGone(run, command("list"));
+  if (outcome.kind === "unreadable") throw runUnreadable(run, command("verify", run));
+  if (outcome.kind === "live") throw stillLive(opened, outcome.row);
+  if (outcome.kind === "tooEarly") throw tooEarly(opened, { run, from: outcome.from });
+  if (outcome.kind === "forgotten") return reportForgotten(shell, opened, outcome.tombstone);
+  const { row } = outcome;
+  // A supervisor would do it as well, if and when there is one; elsewhere the table's stream does.
+  if (store !== null) removalsOf(store).finish(row);
+  const { agent, status, statusSince, version } = row;
+  if (shell.json) printDocument(shell, { run, agent, status, version, purged: true, keyForgotten: forgetKey });
+  else {
+    const ended = `${status} ${relative(statusSince, world.clock.now())}`;
+    const kept = keepArchive ? "; if it has an archive, that stays" : "";
+    shell.terminal.out(`removed ${shell.terminal.paintOut("bold", run)}  ${agent}: ${ended}, ${contentOf(row)}${kept}`);
+    shell.terminal.out(
+      forgetKey ? KEY_FREE : `its key stays kept; to free it: ${command("purge", run, "--forget-key")}`,
+    );
+  }
+  return EXIT.done;
+}
+
+const KEY_FREE = "its key is free: a start under it does the work again";
+
+/** The data was gone before; only the key was left. */
+function reportForgotten(shell: Shell, { world }: Opened, tombstone: Tombstone): number {
+  const { run, agent, status, endedAt } = tombstone;
+  if (shell.json) printDocument(shell, { run, agent, status, purged: false, keyForgotten: true });
+  else {
+    const ended = `${status} ${relative(endedAt, world.clock.now())}`;
+    const bold = shell.terminal.paintOut("bold", run);
+    shell.terminal.out(`forgot the key of ${bold}  ${agent}: ${ended}, its data was gone already`);
+    shell.terminal.out(KEY_FREE);
+  }
+  return EXIT.done;
+}
+
+/** What is removed does not come back, so it is removed by a person who saw its name, or by a command that says `--yes`. */
+async function confirm({ ask, terminal, argv }: Shell, { world }: Opened, row: Row): Promise<void> {
+  const { run, agent, status, statusSince } = row;
+  const what = `${run}  ${agent}: ${status} ${relative(statusSince, world.clock.now())}`;
+  const answer =
+    ask === null ? null : await ask(`remove ${terminal.paintErr("bold", what)}, ${contentOf(row)}? type yes: `);
+  if (answer?.trim().toLowerCase() === "yes") return;
+  const isAsked = answer !== null;
+  throw new CliError({
+    ...{ code: "NotConfirmed", exit: EXIT.usage, facts: { run } },
+    what: isAsked ? `nothing was removed: the answer was not yes` : `a purge removes ${what}, for good`,
+    why: isAsked ? "a purge cannot be taken back" : "there is no terminal to ask at, and a purge cannot be taken back",
+    next: commandLine([...argv, "--yes"]),
+  });
+}
+
+const contentOf = ({ version }: Row): string =>
+  `with the snapshots and the transcript of ${count(version, "checkpoint")}, its ledger and its messages`;
+
+/** Whoever found its end untold may still be alive, and would put the archive again. */
+function tooEarly(
+  { settings, world }: Opened,
+  { run, from }: { readonly run: string; readonly from: number },
+): CliError {
+  const now = world.clock.now();
+  return new CliError({
+    ...{ code: "TooEarly", exit: EXIT.refused, facts: { from } },
+    what: `the archive of run ${run} cannot be removed yet`,
+    why: `until ${timeOfDay(from, now)} (${relative(from, now)}) somebody may still put it; the run without it can go at once`,
+    next: settings.command("purge", run, "--keep-archive", "--yes"),
+  });
+}
+
+/** What is not over is not removed: somebody may be at work for it at this moment. */
+function stillLive(opened: Opened, { run, status, cancel }: Row): CliError {
+  const { settings } = opened;
+  const what = `run ${run} has not ended, it is ${status}`;
+  if (!cancel) {
+    const why = "only ended runs are removed; cancel it, and purge it when it has ended";
+    return new CliError({ code: "NotEnded", exit: EXIT.refused, what, why, next: settings.command("cancel", run) });
+  }
+  const isAttended = attendantOf(opened) !== null;
+  const why = isAttended
+    ? "only ended runs are removed; it was cancelled and is about to end"
+    : "only ended runs are removed; it was cancelled, and nobody works on this store to end it";
+  const next = isAttended ? settings.command("watch", run) : settings.command("work");
+  return new CliError({ code: "NotEnded", exit: EXIT.refused, what, why, next });
+}

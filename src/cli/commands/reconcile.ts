@@ -1,0 +1,128 @@
+/** `cairn reconcile RUN CALL`: a person says what became of a call whose outcome is unknown. */
+import type { Answer } from "../../core/event.ts";
+import { ledger } from "../../operations/views.ts";
+import { type Reconciled, reconcile } from "../../operations/reconcile.ts";
+import { CliError, EXIT } from "../errors.ts";
+import { readJson } from "../input.ts";
+import { reportAccepted } from "../render/accepted.ts";
+import { type Opened, openExisting } from "../open.ts";
+import { resolveRun, runGone } from "./runs.ts";
+import type { Shell, StoreFlags } from "../shell.ts";
+import { commandLine, relative, timeOfDay } from "../render/words.ts";
+
+export interface ReconcileFlags extends StoreFlags {
+  readonly as: Answer["as"];
+  readonly result?: string;
+  readonly note?: string;
+}
+
+export async function reconcileCall(
+  shell: Shell,
+  of: { readonly run: string; readonly call: string; readonly flags: ReconcileFlags },
+): Promise<number> {
+  const { call, flags } = of;
+  if (flags.result !== undefined && flags.as !== "succeeded") throw resultWithout(shell, flags.as);
+  const result = flags.result === undefined ? null : await readJson(shell, { option: "--result", text: flags.result });
+  const opened = await openExisting(shell, flags);
+  const { world, settings } = opened;
+  const run = await resolveRun(world, { text: of.run, command: settings.command });
+  const { as, note = null } = flags;
+  const outcome = await reconcile(world, { run, call, as, result, by: shell.user(), note });
+  if (outcome.kind === "stale") throw await stale(opened, { run, call, unknown: outcome.unknown });
+  if (outcome.kind !== "accepted") throw refusal(shell, { opened, run, call, outcome });
+  report(shell, { opened, run, call, as });
+  return EXIT.done;
+}
+
+function report(
+  shell: Shell,
+  of: { readonly opened: Opened; readonly run: string; readonly call: string; readonly as: Answer["as"] },
+): void {
+  const { opened, run, call, as } = of;
+  const says = `accepted: ${call} of ${run} ${COMES_TO[as]}`;
+  reportAccepted(shell, opened, { document: { run, call, as }, says });
+}
+
+const COMES_TO: { readonly [A in Answer["as"]]: string } = {
+  ...{ succeeded: "succeeded", failed: "failed", retry: "is to be run again" },
+  compensate: "is to be undone, and so is whatever else the run did",
+};
+
+interface Refusal {
+  readonly opened: Opened;
+  readonly run: string;
+  readonly call: string;
+  readonly outcome: Exclude<Reconciled, { readonly kind: "accepted" | "stale" }>;
+}
+
+function refusal(shell: Shell, { opened, run, call, outcome }: Refusal): CliError {
+  const now = opened.world.clock.now();
+  const look = opened.settings.command("show", run);
+  switch (outcome.kind) {
+    case "tooEarly": {
+      const { askFrom } = outcome;
+      return new CliError({
+        ...{ code: "TooEarly", exit: EXIT.refused, facts: { askFrom } },
+        what: `nobody can know yet that ${call} did not happen`,
+        why: `until ${timeOfDay(askFrom, now)} (${relative(askFrom, now)}) what was sent may still take effect; that it happened can be said at once`,
+        next: commandLine(shell.argv),
+      });
+    }
+    case "noUndo": {
+      const what = `${outcome.tool} (${call}) has no undo, so nobody can compensate it`;
+      const why = "its tool declares none; say what became of the call, or begin the run again at its cost";
+      return new CliError({
+        code: "NoUndo",
+        exit: EXIT.refused,
+        what,
+        why,
+        next: opened.settings.command("restart", run),
+      });
+    }
+    case "refused": {
+      const { why } = outcome;
+      return new CliError({ code: "Refused", exit: EXIT.refused, what: "the result cannot be kept", why, next: look });
+    }
+    case "duplicate": {
+      const { answer } = outcome;
+      const what = `the question about ${call} has an answer already`;
+      const why = answer === null ? "the first one counts" : `the first one counts: ${answer.by} says ${answer.as}`;
+      return new CliError({ code: "Duplicate", exit: EXIT.refused, what, why, next: look });
+    }
+    case "late":
+      return new CliError({
+        ...{ code: "Late", exit: EXIT.refused, what: `run ${run} has ended`, next: look },
+        why: "an ended run takes no answers; its ledger shows the call as it was left",
+      });
+    case "missing":
+      return runGone(run, opened.settings.command("list"));
+  }
+}
+
+/** The call is in no question: says what the ledger knows of it, the recorded answer included. */
+async function stale(
+  { world, settings }: Opened,
+  of: { readonly run: string; readonly call: string; readonly unknown: readonly string[] },
+): Promise<CliError> {
+  const { run, call, unknown } = of;
+  const calls = (await ledger(world, run)) ?? [];
+  const entry = calls.find((each) => each.call === call);
+  const next = settings.command("ledger", run);
+  if (entry === undefined) {
+    const known = calls.map((each) => each.call);
+    const why = known.length === 0 ? "it has not called any tool" : `its calls are: ${known.join(", ")}`;
+    const what = `run ${run} has no call ${call}`;
+    return new CliError({ code: "CallUnknown", exit: EXIT.notFound, what, why, next, facts: { known } });
+  }
+  const what = `the outcome of ${call} is not in question`;
+  const why = `${entry.tool} (${call}) is ${entry.status}: ${entry.evidence}`;
+  return new CliError({ code: "Stale", exit: EXIT.refused, what, why, next, facts: { unknown } });
+}
+
+function resultWithout(shell: Shell, as: string): CliError {
+  const what = `--result says what the call returned, and it cannot have returned anything if it is ${as}`;
+  const at = shell.argv.findIndex((word) => word.startsWith("--result"));
+  const words = shell.argv.filter((_, index) => index !== at && index !== at + (shell.argv[at] === "--result" ? 1 : 0));
+  const why = "a result belongs to --as succeeded only";
+  return new CliError({ code: "Usage", exit: EXIT.usage, what, why, next: commandLine(words) });
+}

@@ -1,0 +1,84 @@
+/** `cairn redrive RUN`: a run that failed for a reason of infrastructure goes on from its last checkpoint. */
+import { INFRASTRUCTURE } from "../../core/policy/infrastructure.ts";
+import { type Redrove, redrive } from "../../operations/redrive.ts";
+import { CliError, EXIT } from "../errors.ts";
+import { type Opened, attendantOf, openExisting } from "../open.ts";
+import { resolveRun, runGone, runUnreadable } from "./runs.ts";
+import { type Shell, type StoreFlags, printDocument } from "../shell.ts";
+
+export interface RedriveFlags extends StoreFlags {
+  readonly by?: string;
+  readonly why?: string;
+}
+
+export async function redriveRun(
+  shell: Shell,
+  of: { readonly run: string; readonly flags: RedriveFlags },
+): Promise<number> {
+  const opened = await openExisting(shell, of.flags);
+  const { world, settings } = opened;
+  const run = await resolveRun(world, { text: of.run, command: settings.command });
+  const { by = shell.user(), why = "" } = of.flags;
+  const outcome = await redrive(world, { run, by, why });
+  if (outcome.kind !== "redriven") throw refusal(opened, { run, outcome });
+  const { failure, from } = outcome;
+  const supervisor = attendantOf(opened);
+  if (shell.json) {
+    printDocument(shell, { run, redriven: true, failure: failure.code, phase: from, by, supervisor });
+    return EXIT.done;
+  }
+  shell.terminal.out(`${run} goes on from its last checkpoint, where it failed as ${failure.code} (${from})`);
+  shell.terminal.out("it keeps its keys, and what it spent stays spent");
+  if (supervisor === null) shell.terminal.out(`nobody works on this store now: ${settings.command("work")}`);
+  return EXIT.done;
+}
+
+type Refusal = Exclude<Redrove, { readonly kind: "redriven" }>;
+
+function refusal(
+  { settings: { command } }: Opened,
+  { run, outcome }: { readonly run: string; readonly outcome: Refusal },
+): CliError {
+  if (outcome.kind === "missing") return runGone(run, command("list"));
+  if (outcome.kind === "unreadable") return runUnreadable(run, command("show", run));
+  const { what, why, next } = WORDS[outcome.kind](run, outcome);
+  return new CliError({ code: outcome.kind, exit: EXIT.refused, what, why, next: command(...next) });
+}
+
+interface Told {
+  readonly what: string;
+  readonly why: string;
+  readonly next: readonly string[];
+}
+
+const cannot = (run: string, why: string, next: readonly string[]): Told => ({
+  what: `run ${run} cannot be redriven`,
+  why,
+  next,
+});
+
+type Words = { readonly [K in Exclude<Refusal["kind"], "missing" | "unreadable">]: (run: string, of: Refusal) => Told };
+
+const WORDS: Words = {
+  NotFailed: (run, of) => ({
+    what: `run ${run} has not failed${"row" in of ? `, it is ${of.row.status}` : ""}`,
+    why: "only a failed run is redriven",
+    next: ["show", run],
+  }),
+  NotInfrastructure: (run, of) => {
+    const code = "failure" in of && of.failure !== null ? `, and this one failed as ${of.failure.code}` : "";
+    return cannot(run, `only a failure of infrastructure is (${INFRASTRUCTURE.join(", ")})${code}`, ["timeline", run]);
+  },
+  Compensated: (run) =>
+    cannot(run, "what it did was undone, so its last checkpoint is not true any more", ["ledger", run]),
+  HasParent: (run) => cannot(run, "the run that started it has heard of its end and went on without it", ["show", run]),
+  HasChildren: (run) => cannot(run, "the runs that it started were asked to stop when it failed", ["timeline", run]),
+  EndedBefore: (run) =>
+    cannot(run, "an older version of cairn ended it, and did not say where it stood", ["show", run]),
+  Expired: (run) => cannot(run, "its retention is over, and what is left of it is being removed", ["list"]),
+  Late: (run) => ({
+    what: `run ${run} was redriven before`,
+    why: "one redrive counts, and it is under way",
+    next: ["timeline", run],
+  }),
+};

@@ -1,0 +1,156 @@
+/**
+ * `cairn replay RUN|FILE`: a recorded run folded once more. Of a file it needs no store: what was exported from one world is
+ * replayed anywhere. It ends with 1 where a version differs, and under `--against` where a request would.
+ */
+import type { Agent } from "../../sdk/define.ts";
+import { modelOf } from "../../providers/model.ts";
+import { registerResolution } from "../../sdk/resolution.ts";
+import type { Archive } from "../../codec/archive.ts";
+import { usd } from "../../core/policy/spending.ts";
+import type { Json } from "../../core/json.ts";
+import { PHASES } from "../../core/phases.ts";
+import type { State } from "../../core/state.ts";
+import { type Comparison, RequestComparison } from "../../history/replay-against.ts";
+import { type Recording, RecordingDamaged, recordingIn, wrongWithFile } from "../../history/recording.ts";
+import { type Difference, type Replayed, replay } from "../../history/replay.ts";
+import { CliError, EXIT } from "../errors.ts";
+import { isFile, readExport, recordingFrom } from "../export-file.ts";
+import { retyped } from "../input.ts";
+import { locateTyped } from "../locate.ts";
+import { find, present } from "./show.ts";
+import { type ReplayShown, renderReplay } from "../render/replay.ts";
+import { settingsOf } from "../settings.ts";
+import { type Shell, type StoreFlags, printDocument } from "../shell.ts";
+import { tellSteps } from "../render/steps.ts";
+import { commandLine } from "../render/words.ts";
+
+export interface ReplayFlags extends StoreFlags {
+  readonly at?: number;
+  readonly against?: string;
+}
+
+interface Asked {
+  /** As it was typed: a run, or a file. */
+  readonly run: string;
+  readonly flags: ReplayFlags;
+}
+
+export async function replayRun(shell: Shell, asked: Asked): Promise<number> {
+  const { at = null, against } = asked.flags;
+  const agent = against === undefined ? null : await agentTyped(shell, { ...asked, name: against });
+  const source = await read(shell, asked);
+  if (source.kind === "damaged") return tellDamaged(shell, source);
+  const { recording, archive } = source;
+  const { version } = recording.run;
+  if (at !== null && at > version) throw noSuchVersion(shell, recording);
+  const comparison = agent === null ? null : new RequestComparison(agent);
+  const replayed = replay(recording, {
+    until: at ?? version,
+    ...(comparison !== null && { witness: comparison.witness }),
+  });
+  const isWhole = replayed.differs === null && archive !== null && (at ?? version) >= version;
+  const wrong = isWhole ? wrongWithFile(archive, replayed.state) : null;
+  const differs = wrong === null ? replayed.differs : { version, what: wrong };
+  const compared = comparison?.result ?? null;
+  if (agent !== null && compared !== null && compared.compared === 0 && compared.unrecorded > 0) {
+    throw nothingToCompare(shell, { recording, compared });
+  }
+  const shown = await shownOf({ recording, replayed: { ...replayed, differs }, at, compared, agent });
+  if (shell.json) printDocument(shell, shown);
+  else shell.terminal.out(renderReplay(shown, { paint: shell.terminal.paintOut }));
+  return differs === null && (compared?.first ?? null) === null ? EXIT.done : EXIT.failed;
+}
+
+type Source =
+  | { readonly kind: "recording"; readonly recording: Recording; readonly archive: Archive | null }
+  | { readonly kind: "damaged"; readonly run: string; readonly differs: Difference };
+
+async function read(shell: Shell, asked: Asked): Promise<Source> {
+  if (isFile(asked.run)) {
+    const archive = readExport(shell, asked.run);
+    return { kind: "recording", recording: recordingFrom(shell, { archive, file: asked.run }), archive };
+  }
+  const { opened, run } = await find(shell, asked);
+  const onStep = tellSteps(shell, { clock: opened.world.clock, what: `reading ${run}` });
+  try {
+    const recording = present(opened, { run, found: await recordingIn(opened.world, { run, onStep }) });
+    return { kind: "recording", recording, archive: null };
+  } catch (error) {
+    if (!(error instanceof RecordingDamaged)) throw error;
+    return { kind: "damaged", run, differs: { version: error.version, what: error.message } };
+  } finally {
+    shell.terminal.waitFor(null);
+  }
+}
+
+async function agentTyped(shell: Shell, { name, flags }: Asked & { readonly name: string }): Promise<Agent> {
+  registerResolution();
+  const settings = await settingsOf(shell, flags);
+  return (await locateTyped(shell, { name, settings })).agent;
+}
+
+async function shownOf(of: {
+  readonly recording: Recording;
+  readonly replayed: Replayed;
+  readonly at: number | null;
+  readonly compared: Comparison | null;
+  readonly agent: Agent | null;
+}): Promise<ReplayShown> {
+  const { recording, replayed, at, compared, agent } = of;
+  const { state, differs, commits, events, snapshots, epoch } = replayed;
+  const { run, version, status } = recording.run;
+  const json = async (value: typeof state.result): Promise<Json> => (value === null ? null : recording.json(value));
+  return {
+    ...{ run, agent: state.agent, agentVersion: state.agentVersion, phase: state.phase },
+    status: commits === 0 && status === "queued" ? status : PHASES[state.phase].status,
+    ...{ version: replayed.version, of: version, at, epoch, attempt: state.attempt },
+    ...{ beats: state.spent.beats, spent: spentOf(state), calls: state.calls, messages: state.messages.length },
+    ...{ task: await json(state.task), result: await json(state.result), failure: state.failure },
+    replayed: { commits, events, snapshots },
+    identical: differs === null,
+    differs,
+    against:
+      agent === null || compared === null
+        ? null
+        : { agent: agent.name, agentVersion: agent.version, model: modelOf(agent.model).name, ...compared },
+  };
+}
+
+const spentOf = ({ spent: { microUsd, tokensIn, tokensOut } }: State) => ({
+  usd: Number(usd(microUsd)),
+  ...{ tokensIn, tokensOut },
+});
+
+function tellDamaged(shell: Shell, { run, differs }: Extract<Source, { readonly kind: "damaged" }>): number {
+  if (shell.json) printDocument(shell, { run, identical: false, differs });
+  else {
+    const { paintOut } = shell.terminal;
+    shell.terminal.out(paintOut("bold", run));
+    shell.terminal.out(`${paintOut("red", "✖")} version ${differs.version} cannot be read back: ${differs.what}`);
+    shell.terminal.out(`see all that is damaged: ${paintOut("bold", commandLine(["verify", run]))}`);
+  }
+  return EXIT.failed;
+}
+
+function noSuchVersion(shell: Shell, { run }: Recording): CliError {
+  const what = `run ${run.run} has no such version`;
+  const why = `its newest one is ${run.version}`;
+  return new CliError({
+    ...{ code: "VersionUnknown", exit: EXIT.notFound, what, why },
+    next: retyped(shell, "--at", String(run.version)),
+  });
+}
+
+function nothingToCompare(
+  shell: Shell,
+  { recording, compared }: { readonly recording: Recording; readonly compared: Comparison },
+): CliError {
+  const what = `none of the ${compared.unrecorded} replies of run ${recording.run.run} says what was asked for it`;
+  const why = "it was recorded by a cairn that did not keep the digests of requests, so there is nothing to compare";
+  return new CliError({
+    ...{ code: "RequestsUnrecorded", exit: EXIT.refused, what, why },
+    next: commandLine(shell.argv.filter((word, index) => !isAgainst(word) && !isAgainst(shell.argv[index - 1] ?? ""))),
+  });
+}
+
+const isAgainst = (word: string): boolean => word.startsWith("--against");

@@ -1,0 +1,34 @@
+/** `cairn restored`: after a store was restored from a backup, fences and pauses every run that has not ended. */
+import { fenceRestored } from "../../operations/restored.ts";
+import { EXIT } from "../errors.ts";
+import { openExisting } from "../open.ts";
+import { type Shell, type StoreFlags, printDocument } from "../shell.ts";
+import { count, relative } from "../render/words.ts";
+
+export async function fenceStore(shell: Shell, flags: StoreFlags): Promise<number> {
+  const { world, settings } = await openExisting(shell, flags);
+  const { command } = settings;
+  const restored = await fenceRestored(world);
+  const { runs, held, damaged } = restored;
+  const exit = held.length + damaged.length === 0 ? EXIT.done : EXIT.refused;
+  if (shell.json) {
+    printDocument(shell, restored);
+    return exit;
+  }
+  const { terminal } = shell;
+  terminal.out(
+    `fenced and paused ${count(runs.length, "run")} that had not ended; what ended before the backup stays as it is`,
+  );
+  for (const run of runs) terminal.out(`  ${run}  ${command("show", run)}`);
+  for (const { run, until } of held) {
+    const when = relative(until, world.clock.now());
+    terminal.out(`not fenced: ${run} is held by an invocation; run ${command("restored")} again ${when}`);
+  }
+  for (const { run, why } of damaged)
+    terminal.out(`not fenced: ${run} is damaged (${why}); see ${command("verify", run)}`);
+  if (runs.length > 0) {
+    terminal.out("a run repeats what it did after the backup: compare it with the services that it acts on, then");
+    terminal.out(`  ${command("resume", "RUN")} lets it go on, ${command("cancel", "RUN")} ends it`);
+  }
+  return exit;
+}

@@ -1,0 +1,86 @@
+/**
+ * Which run is meant. A run may be typed by its id, or by a beginning that only it has, with its tenant or without. A short
+ * beginning is refused: in a store of few runs it names one that its author did not think of, and that one is removed.
+ */
+import { DEFAULT_TENANT, isRunId } from "../../core/ids.ts";
+import type { World } from "../../ports/world.ts";
+import { findRow } from "../../history/damage.ts";
+import { CliError, EXIT } from "../errors.ts";
+import { shortRun } from "../render/words.ts";
+
+const PAGE = 500;
+/** Characters of a run after its tenant, from its beginning on. */
+const TYPED_MIN = 6;
+const CANDIDATES_SHOWN = 5;
+const CANDIDATES_LISTED = 20;
+
+/** `of.command` makes a command to type for the same store. */
+export async function resolveRun(
+  world: World,
+  of: { readonly text: string; readonly command: (...words: readonly string[]) => string },
+): Promise<string> {
+  const text = of.text.toLowerCase();
+  const isWhole = isRunId(text);
+  if (isWhole && (await findRow(world, text, world.clock.now())) !== null) return text;
+  const dash = text.indexOf("-");
+  const tenant = dash < 0 ? DEFAULT_TENANT : text.slice(0, dash);
+  const typed = text.slice(dash + 1);
+  if (typed.length < TYPED_MIN) throw tooShort(of.text, of.command("list"));
+  const found = isWhole ? [] : await runsWith(world, { tenant, prefix: `${tenant}-${typed}` });
+  const [only] = found;
+  if (only !== undefined && found.length === 1) return only;
+  if (only !== undefined) throw ambiguous({ text, found, next: of.command("list") });
+  throw new CliError({
+    code: "RunUnknown",
+    exit: EXIT.notFound,
+    what: `there is no run ${of.text}`,
+    why: "no run of this store begins like that; ended runs are kept for a day, or as their agent says",
+    next: of.command("list"),
+  });
+}
+
+/** A run may come to the end of its time, or be purged, between two reads. */
+export function runGone(run: string, next: string): CliError {
+  const why = "its time was over, or somebody purged it: ended runs are kept for a day, or as their agent says";
+  return new CliError({ code: "RunUnknown", exit: EXIT.notFound, what: `run ${run} is gone`, why, next });
+}
+
+export function runUnreadable(run: string, next: string): CliError {
+  const why = "its row is damaged, or another version of cairn wrote it; nothing was changed";
+  return new CliError({ code: "Unreadable", exit: EXIT.store, what: `run ${run} cannot be read`, why, next });
+}
+
+async function runsWith(
+  world: World,
+  { tenant, prefix }: { readonly tenant: string; readonly prefix: string },
+): Promise<string[]> {
+  const isMeant = (run: string): boolean => run.startsWith(prefix);
+  const found: string[] = [];
+  let after: string | null = null;
+  do {
+    const page = await world.table.list({ tenant, status: null, limit: PAGE, after, now: world.clock.now() });
+    found.push(...[...page.rows, ...page.damaged].map(({ run }) => run).filter(isMeant));
+    after = page.next;
+  } while (after !== null);
+  return found.toSorted();
+}
+
+function ambiguous(of: { readonly text: string; readonly found: readonly string[]; readonly next: string }): CliError {
+  const { text, found, next } = of;
+  const shown = found.slice(0, CANDIDATES_SHOWN).map((run) => shortRun(run, found));
+  const more = found.length > shown.length ? ", ..." : "";
+  return new CliError({
+    code: "RunAmbiguous",
+    exit: EXIT.usage,
+    what: `${found.length} runs begin with ${text}`,
+    why: `type more of the one that is meant: ${shown.join(", ")}${more}`,
+    next,
+    facts: { runs: found.slice(0, CANDIDATES_LISTED) },
+  });
+}
+
+function tooShort(text: string, next: string): CliError {
+  const what = text === "" ? "an empty text names no run" : `${text} is too short to name a run`;
+  const why = `type at least ${TYPED_MIN} characters of it, its tenant not counted: fewer may name another run than the one that is meant`;
+  return new CliError({ code: "RunTooShort", exit: EXIT.usage, what, why, next });
+}

@@ -1,0 +1,72 @@
+/** `cairn schedules`: which agents are started by themselves, when next, and what came of the last time. */
+import type { Agent } from "../../sdk/define.ts";
+import { firingTimes } from "../../sdk/schedule/firing-times.ts";
+import { registerResolution } from "../../sdk/resolution.ts";
+import type { LastFiring } from "../../protocol/firing.ts";
+import { lastFired } from "../../maintenance/firing.ts";
+import type { World } from "../../ports/world.ts";
+import { type Catalogue, readCatalogue } from "./agents.ts";
+import { EXIT } from "../errors.ts";
+import { isMissing, openOrCreate } from "../open.ts";
+import { renderSchedules } from "../render/schedules.ts";
+import { DEFAULT_TENANT } from "../../core/ids.ts";
+import { settingsOf } from "../settings.ts";
+import { type Shell, type StoreFlags, printLines } from "../shell.ts";
+
+/** As it is printed under `--json`; times are epoch milliseconds. */
+export interface Scheduled {
+  readonly agent: string;
+  readonly every: string;
+  readonly timezone: string;
+  readonly overlap: "skip" | "allow";
+  readonly missed: "latest" | "skip";
+  readonly next: readonly number[];
+  readonly last: Pick<LastFiring, "at" | "run" | "stage"> | null;
+}
+
+/** An agent file that cannot be loaded: whatever it schedules does not fire. */
+export interface Unscheduled {
+  readonly file: string;
+  readonly why: string;
+}
+
+const NEXT_SHOWN = 3;
+
+export async function showSchedules(shell: Shell, flags: StoreFlags): Promise<number> {
+  const settings = await settingsOf(shell, flags);
+  registerResolution();
+  const catalogue = await readCatalogue(settings.agentFiles);
+  // Who looks makes no store.
+  const isBare = settings.aws === null && isMissing(settings);
+  const world = isBare ? null : (await openOrCreate(settings)).world;
+  const now = Date.now();
+  const scheduled: Scheduled[] = [];
+  for (const agent of scheduledIn(catalogue)) scheduled.push(await lineOf(agent, { world, now }));
+  if (shell.json) printLines(shell, [...scheduled, ...catalogue.broken]);
+  else shell.terminal.out(renderSchedules(scheduled, { now, paint: shell.terminal.paintOut }));
+  for (const { why } of shell.json ? [] : catalogue.broken) shell.terminal.err(why);
+  return EXIT.done;
+}
+
+/** Each name once: two agents of one name are refused wherever one of them is to be run. */
+function scheduledIn({ agents }: Catalogue): readonly Agent[] {
+  const named = new Map(agents.map(({ agent }) => [agent.name, agent]));
+  return [...named.values()].filter(({ schedule }) => schedule);
+}
+
+async function lineOf(agent: Agent, of: { readonly world: World | null; readonly now: number }): Promise<Scheduled> {
+  const { every = "", timezone = "", overlap = "skip", missed = "latest" } = agent.schedule ?? {};
+  const last = of.world === null ? null : await lastFired(of.world, { agent, tenant: DEFAULT_TENANT });
+  return {
+    ...{ agent: agent.name, every, timezone, overlap, missed },
+    next: nextOf({ every, timezone }, of.now),
+    last: last === null ? null : { at: last.at, run: last.run, stage: last.stage },
+  };
+}
+
+function nextOf(of: Pick<Scheduled, "every" | "timezone">, now: number): readonly number[] {
+  const times = firingTimes(of);
+  const next: number[] = [];
+  for (let at = times.next(now); at !== null && next.length < NEXT_SHOWN; at = times.next(at)) next.push(at);
+  return next;
+}

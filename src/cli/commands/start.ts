@@ -1,0 +1,134 @@
+/** `cairn start AGENT`: makes a run. With `--wait` it stays until the run has ended or needs a person. */
+import * as z from "zod";
+import { checkAgent } from "../../sdk/check.ts";
+import type { Agent } from "../../sdk/define.ts";
+import { pricedBy } from "../../sdk/prices.ts";
+import { registerResolution } from "../../sdk/resolution.ts";
+import { DEFAULT_TENANT, isTenant, wrongWithKey } from "../../core/ids.ts";
+import type { Json } from "../../core/json.ts";
+import { hasEnded } from "../../protocol/row.ts";
+import type { Tombstone } from "../../protocol/tombstone.ts";
+import { type Started, startRun } from "../../operations/start.ts";
+import { CliError, EXIT } from "../errors.ts";
+import { readJson, retyped } from "../input.ts";
+import { keepFile, locateTyped } from "../locate.ts";
+import { type Opened, attendantOf, openOrCreate } from "../open.ts";
+import { exampleOf } from "../render/example.ts";
+import { inked } from "../render/run.ts";
+import { settingsOf } from "../settings.ts";
+import { type BeatFlags, type Shell, printDocument } from "../shell.ts";
+import { waitForRun } from "./wait.ts";
+import { relative } from "../render/words.ts";
+
+export interface StartFlags extends BeatFlags {
+  readonly input?: string;
+  readonly key?: string;
+  readonly wait?: true;
+  readonly tenant?: string;
+}
+
+export async function start(shell: Shell, of: { readonly agent: string; readonly flags: StartFlags }): Promise<number> {
+  const { flags } = of;
+  checkNames(shell, flags);
+  const input = flags.input === undefined ? {} : await readJson(shell, { option: "--input", text: flags.input });
+  const settings = await settingsOf(shell, flags);
+  shell.terminal.waitFor("loading the agent");
+  registerResolution();
+  const located = await locateTyped(shell, { name: of.agent, settings });
+  const agent = pricedBy(located.agent, settings.prices);
+  checkAgent(agent, settings.limits);
+  shell.terminal.waitFor(null);
+  const opened = await openOrCreate(settings);
+  keepFile(opened, located);
+  const started = await startOrRefuse(shell, opened, { agent, input, flags });
+  if (flags.wait !== true) return report(shell, opened, started);
+  if (!shell.json) shell.terminal.out(headline(shell, opened, started));
+  return waitForRun(shell, { opened, run: started.row.run });
+}
+
+function checkNames(shell: Shell, { tenant, key }: StartFlags): void {
+  const wrong = key === undefined ? null : wrongWithKey(key);
+  if (wrong !== null) {
+    const next = retyped(shell, "--key", "order-42");
+    throw new CliError({ code: "Usage", exit: EXIT.usage, what: "the key cannot be used", why: wrong, next });
+  }
+  if (tenant === undefined || isTenant(tenant)) return;
+  const why = "a tenant is 1 to 24 lower-case letters and digits";
+  const next = retyped(shell, "--tenant", DEFAULT_TENANT);
+  throw new CliError({ code: "Usage", exit: EXIT.usage, what: `${tenant} is no tenant`, why, next });
+}
+
+type Accepted = Extract<Started, { readonly kind: "started" | "exists" }>;
+
+async function startOrRefuse(
+  shell: Shell,
+  { world, settings }: Opened,
+  of: { readonly agent: Agent; readonly input: Json; readonly flags: StartFlags },
+): Promise<Accepted> {
+  const { agent, input, flags } = of;
+  const { tenant = DEFAULT_TENANT, key = null } = flags;
+  const by = `${shell.user()}@${shell.host()}`;
+  const started = await startRun(world, { agent, input, tenant, idempotencyKey: key, by });
+  if (started.kind === "invalid") throw inputInvalid(shell, { agent, why: started.why });
+  if (started.kind === "ended") throw keyEnded(shell, { world, settings }, started.tombstone);
+  if (started.kind !== "conflict") return started;
+  const { run } = started;
+  throw new CliError({
+    code: "KeyConflict",
+    exit: EXIT.refused,
+    what: `the key ${key} belongs to run ${run}, which was started with another input`,
+    why: "one key is one run; the same input would give that run, another run needs another key",
+    next: settings.command("show", run),
+    facts: { run },
+  });
+}
+
+/** A late retry is told that the work was done, and how it ended; starting it again takes another key, or a decision. */
+function keyEnded(
+  shell: Shell,
+  { world, settings }: Pick<Opened, "world" | "settings">,
+  { run, status, endedAt, inputDigest, expiresAtSec }: Tombstone,
+): CliError {
+  const now = world.clock.now();
+  const keptUntil = expiresAtSec * 1_000;
+  const forget = settings.command("purge", run, "--forget-key");
+  return new CliError({
+    ...{ code: "Ended", exit: EXIT.refused, facts: { run, status, endedAt, keptUntil, inputDigest } },
+    what: `the work under this key was done before: run ${run} ${status} ${relative(endedAt, now)}, and its data is gone`,
+    why: `the key is kept so that a late retry does not start the work again; it is free ${relative(keptUntil, now)}, or after \`${forget}\``,
+    next: retyped(shell, "--key", "ANOTHER_KEY"),
+  });
+}
+
+function inputInvalid(shell: Shell, { agent, why }: { readonly agent: Agent; readonly why: string }): CliError {
+  const schema = z.toJSONSchema(agent.task, { unrepresentable: "any", io: "input" }) as Json;
+  const next = retyped(shell, "--input", JSON.stringify(exampleOf(schema)));
+  const what = `the input is not what ${agent.name} takes`;
+  return new CliError({ code: "InputInvalid", exit: EXIT.usage, what, why, next });
+}
+
+function report(shell: Shell, opened: Opened, started: Accepted): number {
+  const { run, agent, status } = started.row;
+  const supervisor = attendantOf(opened);
+  if (shell.json) {
+    printDocument(shell, { run, agent, status, started: started.kind === "started", supervisor });
+    return EXIT.done;
+  }
+  const { command } = opened.settings;
+  shell.terminal.out(headline(shell, opened, started));
+  if (hasEnded(started.row)) shell.terminal.out(`look at it: ${command("show", run)}`);
+  else if (supervisor === null) shell.terminal.out(`${status}; run \`${command("work")}\``);
+  else shell.terminal.out(`${attendantName(supervisor)} works on it; watch it: ${command("watch", run)}`);
+  return EXIT.done;
+}
+
+const attendantName = (attendant: number | "aws"): string =>
+  attendant === "aws" ? "Step Functions" : `process ${attendant}`;
+
+function headline({ terminal }: Shell, { world }: Opened, { kind, row }: Accepted): string {
+  const { run, agent, status, statusSince } = row;
+  const bold = terminal.paintOut("bold", run);
+  if (kind === "started") return `started ${bold}  ${agent}`;
+  const since = relative(statusSince, world.clock.now());
+  return `exists  ${bold}  ${agent}: same key, same input; ${inked(status, terminal.paintOut)} ${since}`;
+}

@@ -1,0 +1,104 @@
+/** `cairn send|pause|resume|cancel RUN`: talking to a run from outside, and steering it. */
+import { randomUUID } from "node:crypto";
+import { SIZES } from "../../codec/limits.ts";
+import type { Request } from "../../protocol/row.ts";
+import { request, send } from "../../operations/steer.ts";
+import { CliError, EXIT } from "../errors.ts";
+import { retyped } from "../input.ts";
+import { type Opened, attendantOf, openExisting } from "../open.ts";
+import { resolveRun, runGone, runUnreadable } from "./runs.ts";
+import { type Shell, type StoreFlags, printDocument } from "../shell.ts";
+import { short } from "../render/words.ts";
+
+export interface SendFlags extends StoreFlags {
+  readonly key?: string;
+}
+
+export async function sendWords(
+  shell: Shell,
+  of: { readonly run: string; readonly text: string; readonly flags: SendFlags },
+): Promise<number> {
+  const opened = await openExisting(shell, of.flags);
+  const { world, settings } = opened;
+  const run = await resolveRun(world, { text: of.run, command: settings.command });
+  const id = of.flags.key ?? randomUUID();
+  const outcome = await send(world, { run, text: of.text, by: shell.user(), id });
+  if (outcome.kind === "tooLarge") throw tooLarge(outcome.bytes);
+  if (outcome.kind === "conflict") throw otherWords(shell, { run, id });
+  refuseSteering(opened, { run, outcome: outcome.kind, what: "takes no more messages" });
+  const first = outcome.kind === "delivered";
+  report(shell, { opened, document: { run, message: id, delivered: first }, says: first ? "sent" : "sent before" });
+  return EXIT.done;
+}
+
+const REFUSED: { readonly [W in Request["want"]]: string } = {
+  pause: "cannot be paused any more",
+  resume: "cannot go on any more",
+  cancel: "cannot be cancelled any more",
+};
+
+const WISHES: { readonly [W in Request["want"]]: string } = {
+  pause: "is to pause after the beat that is under way",
+  resume: "is to go on",
+  cancel: "is to end; nothing new is started",
+};
+
+export async function steerRun(
+  shell: Shell,
+  of: { readonly run: string; readonly want: Request["want"]; readonly flags: StoreFlags },
+): Promise<number> {
+  const { want } = of;
+  const opened = await openExisting(shell, of.flags);
+  const run = await resolveRun(opened.world, { text: of.run, command: opened.settings.command });
+  const outcome = await request(opened.world, { run, want });
+  refuseSteering(opened, { run, outcome, what: REFUSED[want] });
+  report(shell, { opened, document: { run, want, requested: true }, says: `${run} ${WISHES[want]}` });
+  return EXIT.done;
+}
+
+function report(
+  shell: Shell,
+  of: { readonly opened: Opened; readonly document: Record<string, string | boolean>; readonly says: string },
+): void {
+  const { opened, document, says } = of;
+  const supervisor = attendantOf(opened);
+  if (shell.json) return printDocument(shell, { ...document, supervisor });
+  shell.terminal.out(says);
+  if (supervisor === null) shell.terminal.out(`nobody works on this store now: ${opened.settings.command("work")}`);
+}
+
+/** Throws what the run said no to. */
+export function refuseSteering(
+  opened: Opened,
+  of: { readonly run: string; readonly outcome: string; readonly what: string },
+): void {
+  const { run, outcome, what } = of;
+  const { command } = opened.settings;
+  if (outcome === "missing") throw runGone(run, command("list"));
+  if (outcome === "unreadable") throw runUnreadable(run, command("verify", run));
+  if (outcome === "late") {
+    const why = "it has ended; its timeline shows how";
+    throw new CliError({
+      code: "Late",
+      exit: EXIT.refused,
+      what: `run ${run} ${what}`,
+      why,
+      next: command("timeline", run),
+    });
+  }
+}
+
+function otherWords(shell: Shell, { run, id }: { readonly run: string; readonly id: string }): CliError {
+  return new CliError({
+    ...{ code: "MessageConflict", exit: EXIT.refused, facts: { run } },
+    what: `the key ${short(id, 60)} belongs to another message, which was delivered to run ${run} before`,
+    why: "one key is one message, so these words were not sent; other words need another key, or none",
+    next: retyped(shell, "--key", "ANOTHER_KEY"),
+  });
+}
+
+function tooLarge(bytes: number): CliError {
+  const why = `a message has ${SIZES.messageBytesMax} bytes at most`;
+  const next = "npx cairn send RUN 'fewer words, or where to find them'";
+  return new CliError({ code: "TooLarge", exit: EXIT.usage, what: `the message has ${bytes} bytes`, why, next });
+}

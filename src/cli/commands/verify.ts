@@ -1,0 +1,63 @@
+/**
+ * `cairn verify RUN|FILE`: whether everything that was committed of a run is there, follows from what is before it, and was
+ * written with the key where it is sealed. A file that `cairn export` wrote is judged without a store. Ends with 1 where
+ * something is not as it was written.
+ */
+import type { Archive } from "../../codec/archive.ts";
+import { wrongWithFile } from "../../history/recording.ts";
+import { replay } from "../../history/replay.ts";
+import type { SealVerdict } from "../../history/verify-seals.ts";
+import { verify } from "../../history/verify.ts";
+import type { SealKeys } from "../../ports/seal-keys.ts";
+import { judge } from "../../history/vouch.ts";
+import { EXIT } from "../errors.ts";
+import { isFile, readExport, recordingFrom } from "../export-file.ts";
+import { type RunOf, find, present } from "./show.ts";
+import { renderVerified, sealLine } from "../render/verified.ts";
+import { sealKeysOf } from "../seal-keys.ts";
+import { type Shell, printDocument } from "../shell.ts";
+import { tellSteps } from "../render/steps.ts";
+
+export async function verifyTyped(shell: Shell, of: RunOf): Promise<number> {
+  return isFile(of.run) ? verifyFile(shell, of.run) : verifyRun(shell, of);
+}
+
+async function verifyRun(shell: Shell, of: RunOf): Promise<number> {
+  const { opened, run } = await find(shell, of);
+  const { terminal } = shell;
+  const onStep = tellSteps(shell, { clock: opened.world.clock, what: `looking at ${run}` });
+  const found = await verify(opened.world, { run, onStep });
+  terminal.waitFor(null);
+  const verified = present(opened, { run, found });
+  if (shell.json) printDocument(shell, verified);
+  else terminal.out(renderVerified(verified, { paint: terminal.paintOut }));
+  return verified.findings.length === 0 ? EXIT.done : EXIT.failed;
+}
+
+/** Throws where its lines are not what its digest says. */
+async function verifyFile(shell: Shell, file: string): Promise<number> {
+  const archive = readExport(shell, file);
+  const replayed = replay(recordingFrom(shell, { archive, file }));
+  const wrong = replayed.differs?.what ?? wrongWithFile(archive, replayed.state);
+  const sealKeys = await sealKeysOf(shell);
+  const seal = await sealOf(sealKeys, archive);
+  const isSure = seal.is !== "forged" && (seal.is !== "unjudged" || sealKeys.mode === "off");
+  const { paintOut, out } = shell.terminal;
+  const { run } = archive.run;
+  if (shell.json) printDocument(shell, { run, file, seal, wrong });
+  else {
+    const right = "all right: its lines are as they were written, and its states follow from its events";
+    out(paintOut("bold", run));
+    out(wrong === null ? paintOut("green", right) : `${paintOut("red", "✖")} ${wrong}`);
+    out(sealLine(seal, paintOut));
+  }
+  return wrong === null && isSure ? EXIT.done : EXIT.failed;
+}
+
+/** A seal of a file is of all of it. */
+async function sealOf(sealKeys: SealKeys, { sealedBy }: Archive): Promise<SealVerdict> {
+  if (sealedBy === undefined) return { is: sealKeys.mode === "required" ? "forged" : "unsealed", from: null, keys: [] };
+  const judged = await judge({ sealKeys }, sealedBy);
+  const is = { genuine: "sealed", forged: "forged", "unknown key": "unjudged" } as const;
+  return { is: is[judged], from: null, keys: [sealedBy.voucher.key] };
+}

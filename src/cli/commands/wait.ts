@@ -1,0 +1,109 @@
+/**
+ * Staying with a run until it has ended or needs a person. Somebody has to work on the store meanwhile: if nobody does,
+ * this process supervises it, also when the supervisor that was there disappears.
+ */
+import type { SupervisorEvent } from "../../adapters/local/driver.ts";
+import { StoreSupervised, supervisorOf } from "../../adapters/local/processes.ts";
+import type { Supervisor } from "../../adapters/local/supervisor.ts";
+import { exitOf, follow } from "../terminal/follow.ts";
+import { liveView } from "../terminal/live.ts";
+import type { Opened, OpenedStore } from "../open.ts";
+import { renderSupervision } from "../render/supervision.ts";
+import { runGone } from "./runs.ts";
+import { type Shell, printDocument } from "../shell.ts";
+import { supervise } from "../supervise.ts";
+
+export async function waitForRun(
+  shell: Shell,
+  { opened, run }: { readonly opened: Opened; readonly run: string },
+): Promise<number> {
+  const { world, settings } = opened;
+  const stop = shell.stopSignal();
+  const live = liveView(shell, opened);
+  const { store } = opened;
+  const supervision = store === null ? UNATTENDED : foreground(shell, { ...opened, store });
+  try {
+    const end = await follow(world, {
+      ...{ run, stop, lookEveryMs: opened.lookEveryMs, onEntries: live.onEntries },
+      onLost: (why) => live.onLost(run, why),
+      onLook: (row) => {
+        supervision.attend();
+        live.onLook(row, true);
+      },
+    });
+    shell.terminal.waitFor("letting the workers come to an end");
+    await supervision.drain();
+    if (end.shown === null) throw runGone(run, settings.command("list"));
+    live.end(end.shown);
+    if (shell.json) printDocument(shell, end.shown);
+    if (end.kind === "stopped") shell.terminal.err(`stopped; ${goesOn(opened)}`);
+    return exitOf(end, stop);
+  } finally {
+    shell.terminal.waitFor(null);
+    await supervision.drain();
+  }
+}
+
+const goesOn = ({ store, settings }: Opened): string =>
+  store === null ? "Step Functions goes on with the run" : `the run goes on with \`${settings.command("work")}\``;
+
+/** In a world that drives its runs by itself. */
+const UNATTENDED: Foreground = { attend: () => {}, drain: async () => {} };
+
+interface Foreground {
+  /** Sees to it that somebody supervises. Throws what stopped the supervisor of this process. */
+  readonly attend: () => void;
+  readonly drain: () => Promise<void>;
+}
+
+const ATTEND_EVERY_MS = 500;
+
+function foreground(shell: Shell, opened: OpenedStore): Foreground {
+  const { terminal, json } = shell;
+  const { store, world } = opened;
+  const print = json ? terminal.err : terminal.out;
+  const paint = json ? terminal.paintErr : terminal.paintOut;
+  let mine: Supervisor | null = null;
+  let failure: { readonly error: unknown } | null = null;
+  let other: number | null = null;
+  let attendedAt = 0;
+
+  const onEvent = (event: SupervisorEvent): void => {
+    if (!isTrouble(event)) return;
+    const line = renderSupervision(event, { now: world.clock.now(), paint });
+    if (line !== null) print(line);
+  };
+  const begin = (): Supervisor | null => {
+    try {
+      return supervise({ shell, opened, workers: null, onEvent });
+    } catch (error) {
+      // Somebody else was faster.
+      if (error instanceof StoreSupervised) return null;
+      throw error;
+    }
+  };
+  const attendNow = (): void => {
+    const found = supervisorOf(store)?.pid ?? null;
+    if (found !== null && found !== other) print(paint("dim", `process ${found} supervises this store`));
+    if (found === null && other !== null) print(paint("yellow", `process ${other} is gone; this one takes over`));
+    other = found;
+    if (found === null) mine = begin();
+    mine?.stopped.catch((error: unknown) => {
+      failure = { error };
+    });
+  };
+  return {
+    attend: () => {
+      if (failure !== null) throw failure.error;
+      if (mine === null && world.clock.now() - attendedAt >= ATTEND_EVERY_MS) {
+        attendedAt = world.clock.now();
+        attendNow();
+      }
+    },
+    drain: async () => mine?.drain(),
+  };
+}
+
+/** The timeline tells the rest. */
+const isTrouble = ({ kind }: SupervisorEvent): boolean =>
+  kind !== "workerSpawned" && kind !== "workerGone" && kind !== "attemptStarted" && kind !== "attemptAnswered";

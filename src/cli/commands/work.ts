@@ -1,0 +1,72 @@
+/** `cairn work`: the supervisor of a store, until it is told to stop. */
+import { once } from "node:events";
+import type { SupervisorEvent } from "../../adapters/local/driver.ts";
+import type { ScheduledAgent } from "../../adapters/local/firings.ts";
+import { CliError, EXIT } from "../errors.ts";
+import { readSchedules, toFire } from "./firing.ts";
+import { openSettled } from "../open.ts";
+import { nextTime } from "../render/schedules.ts";
+import { renderSupervision } from "../render/supervision.ts";
+import { type Settings, settingsOf } from "../settings.ts";
+import { type BeatFlags, type Shell, printLines } from "../shell.ts";
+import { supervise } from "../supervise.ts";
+import { duration } from "../render/words.ts";
+
+function drivenByAws({ command }: Settings): CliError {
+  const what = "there is nothing to supervise in the world aws";
+  const why = "Step Functions drives every run there, and a schedule looks after what nobody drives";
+  return new CliError({ code: "Usage", exit: EXIT.usage, what, why, next: command("list") });
+}
+
+export interface WorkFlags extends BeatFlags {
+  readonly workers?: number;
+}
+
+export async function work(shell: Shell, flags: WorkFlags): Promise<number> {
+  const { terminal, json } = shell;
+  const stop = shell.stopSignal();
+  const settings = await settingsOf(shell, flags);
+  if (settings.aws !== null) throw drivenByAws(settings);
+  const opened = openSettled(settings, { create: true, check: "supervisor" });
+  const { clock } = opened.world;
+  const onEvent = (event: SupervisorEvent): void => {
+    const now = clock.now();
+    if (json) return printLines(shell, [{ at: now, ...event }]);
+    const line = renderSupervision(event, { now, paint: terminal.paintOut });
+    if (line !== null) terminal.out(line);
+  };
+  let schedules: readonly ScheduledAgent[] = [];
+  const supervisor = supervise({
+    ...{ shell, opened, workers: flags.workers ?? null, onEvent },
+    schedules: () => schedules,
+  });
+  const { pid } = process;
+  const { dir, limits } = settings;
+  if (json) printLines(shell, [{ at: clock.now(), kind: "supervising", pid, store: dir, beatMs: limits.beatMs }]);
+  else
+    terminal.out(`pid ${pid} supervises ${dir}; a beat takes ${duration(limits.beatMs)} at most; stop it with ctrl-c`);
+  void readSchedules(shell, { settings, stop }).then(({ scheduled, broken }) => {
+    schedules = scheduled.map(toFire);
+    const now = clock.now();
+    if (json)
+      return printLines(
+        shell,
+        [...scheduled, ...broken].map((each) => ({ at: now, kind: "schedule", ...each })),
+      );
+    for (const { agent, every, timezone, next } of scheduled) {
+      const when = next[0] === undefined ? "never again" : `next ${nextTime(next[0], now)}`;
+      terminal.out(`schedule of ${agent}: ${every} ${timezone}, ${when}`);
+    }
+    for (const { why } of broken)
+      terminal.out(terminal.paintOut("yellow", `what this schedules does not fire: ${why}`));
+  });
+  await Promise.race([supervisor.stopped, stop.aborted ? null : once(stop, "abort")]);
+  terminal.waitFor("letting the workers come to an end");
+  const since = clock.now();
+  await supervisor.drain();
+  terminal.waitFor(null);
+  const tookMs = clock.now() - since;
+  if (json) printLines(shell, [{ at: clock.now(), kind: "drained", tookMs }]);
+  else terminal.out(`drained in ${duration(tookMs)}; open runs go on with \`${settings.command("work")}\``);
+  return EXIT.done;
+}

@@ -1,0 +1,57 @@
+/**
+ * Holding a process at an edge of the protocol, so that a test, the demo or chaos can kill it exactly there. The first
+ * process that reaches an edge of `CAIRN_HOLD` leaves a mark in the store and never goes on; its event loop stays alive,
+ * and the kill at its deadline still comes. Whoever finds that mark passes.
+ *
+ * `CAIRN_HOLD` is one edge of any run (`after:effect:bookFlight`, mark `held`), or an edge each for several runs
+ * (`RUN=after:claim:3,RUN=before:put:2`, marks `held.RUN`).
+ */
+import { linkSync, rmSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { type Edge, type OnEdge, parseEdge } from "../engine/fault-points.ts";
+
+export interface Hold {
+  /** Null holds any run. */
+  readonly run: string | null;
+  readonly edge: Edge;
+}
+
+/** What `CAIRN_HOLD` says. Throws where it is no edge. */
+export function holdsIn(text: string | undefined): readonly Hold[] {
+  if (text === undefined || text === "") return [];
+  return text.split(",").map((each) => {
+    const [edgeText = "", run = null] = each.split("=").toReversed();
+    const edge = parseEdge(edgeText);
+    if (edge === null) throw new Error(`CAIRN_HOLD=${text} is no edge; write for example after:effect:TOOL`);
+    return { run, edge };
+  });
+}
+
+/** `runInHand` tells whose beat this process is doing. */
+export function holdAt(of: { readonly holds: readonly Hold[]; readonly dir: string; runInHand(): string }): OnEdge {
+  return async (reached) => {
+    const held = of.holds.find(
+      ({ run, edge }) =>
+        (run === null || run === of.runInHand()) &&
+        reached.when === edge.when &&
+        reached.name === edge.name &&
+        reached.at === edge.at,
+    );
+    if (held !== undefined && leaveMark(of.dir, held)) await new Promise<never>(() => {});
+  };
+}
+
+/** False: somebody was here before. The mark is there with all of its content or not at all. */
+function leaveMark(dir: string, { run, edge }: Hold): boolean {
+  const mine = join(dir, `held-by.${process.pid}`);
+  writeFileSync(mine, JSON.stringify({ pid: process.pid, edge }));
+  try {
+    linkSync(mine, join(dir, run === null ? "held" : `held.${run}`));
+    return true;
+  } catch (error) {
+    if (error instanceof Error && "code" in error && error.code === "EEXIST") return false;
+    throw error;
+  } finally {
+    rmSync(mine, { force: true });
+  }
+}

@@ -1,0 +1,83 @@
+/** An audit as people read it: narrow tables, and what is long below them, once for all tools that it is true of. */
+import type { Agent } from "../../sdk/define.ts";
+import type { Audit, CrackAudit, ToolAudit } from "../../doctor/audit.ts";
+import { type Cell, type Ink, type Paint, pairs, table } from "../terminal/paint.ts";
+import { count, duration } from "./words.ts";
+
+export function renderAudit(
+  { tools, cracks, missing }: Audit,
+  { agent, paint }: { readonly agent: Pick<Agent, "name" | "version" | "topology">; readonly paint: Paint },
+): string {
+  const { name, version, topology } = agent;
+  const flagged = missing.flatMap(({ what, why, mend }) => [
+    `${paint("yellow", "!")} ${what.padEnd(WHAT_COLUMNS)}  ${why}`,
+    `${" ".repeat(WHAT_COLUMNS + 4)}${paint("dim", "→")} ${mend}`,
+  ]);
+  return [
+    `${paint("bold", name)}, version ${version}${paint("dim", `  ${topology.kind}, ${count(tools.length, "tool")}`)}`,
+    "",
+    ...table(COLUMNS, tools.map(rowOf), paint),
+    ...section(
+      paint,
+      "a death in the middle of it",
+      grouped(tools, ({ recovery }) => recovery.inWords),
+    ),
+    ...section(
+      paint,
+      "the dial: when its plan is durable",
+      grouped(tools, ({ dial }) => dial.why),
+    ),
+    ...section(paint, "what cracks first", cracks.map(crackLine)),
+    "",
+    ...(flagged.length > 0 ? [paint("bold", "missing"), ...flagged] : [paint("green", "nothing is missing")]),
+  ].join("\n");
+}
+
+/** The tools alone, for a page. */
+export function renderAuditMarkdown({ tools }: Audit): string {
+  const head = ["tool", "effect", "idempotent", "key", "probe", "undo", "after a death in the middle of it"];
+  const rows = tools.map((of) => {
+    const flags = [of.idempotent, of.key ?? false, of.probe, of.undo].map((is) =>
+      typeof is === "string" ? is : is ? "yes" : "no",
+    );
+    return [of.tool, of.effect, ...flags, `${of.recovery.inWords}${of.decisionPoint ? " (decision point)" : ""}`];
+  });
+  return [head, head.map(() => "---"), ...rows].map((cells) => `| ${cells.join(" | ")} |`).join("\n");
+}
+
+const WHAT_COLUMNS = 9;
+
+const COLUMNS = [
+  ...["TOOL", "EFFECT", "IDEMPOTENT", "KEY", "PROBE", "UNDO", "APPROVAL"].map((title) => ({ title })),
+  ...["TIMEOUT", "SETTLE"].map((title) => ({ title, align: "right" as const })),
+  { title: "" },
+];
+
+function rowOf(of: ToolAudit): readonly Cell[] {
+  const ink: Ink = of.decisionPoint ? "red" : of.idempotent ? "green" : "yellow";
+  return [
+    ...[of.tool, { text: of.effect, ink }, yes(of.idempotent)],
+    of.key === null ? yes(false) : `Y ${of.key}`,
+    ...[yes(of.probe), yes(of.undo), of.approval, duration(of.timeoutMs)],
+    of.settleMs === null ? { text: "-", ink: "dim" } : duration(of.settleMs),
+    of.decisionPoint ? { text: "← N/N/N", ink: "red" } : "",
+  ];
+}
+
+const yes = (is: boolean): Cell => (is ? "Y" : { text: "N", ink: "dim" });
+
+/** What is the same of several tools is said once. */
+function grouped(tools: readonly ToolAudit[], wordsOf: (tool: ToolAudit) => string): [string, string][] {
+  const names = new Map<string, readonly string[]>();
+  for (const each of tools) names.set(wordsOf(each), [...(names.get(wordsOf(each)) ?? []), each.tool]);
+  return [...names].map(([words, of]) => [of.join(", "), words]);
+}
+
+const crackLine = ({ crack, signal, alarm }: CrackAudit): [string, string] => [
+  crack,
+  `${signal} → ${alarm === null ? "nobody looks for it" : `alarm ${alarm}`}`,
+];
+
+function section(paint: Paint, title: string, lines: readonly (readonly [string, string])[]): readonly string[] {
+  return lines.length === 0 ? [] : ["", paint("bold", title), ...pairs(lines, paint)];
+}

@@ -1,0 +1,101 @@
+/** What chaos found, as a table for people and for a page. */
+import type { Report } from "../../chaos/compare.ts";
+import type { Difference } from "../../chaos/effects.ts";
+import type { Figures } from "../../chaos/figures.ts";
+import type { Strategy } from "../../chaos/strategy.ts";
+import { type Cell, type Paint, table } from "../terminal/paint.ts";
+import { commandLine, count, duration } from "./words.ts";
+
+export interface ChaosStyle {
+  readonly ok: boolean;
+  /** Where everything was left, or null. */
+  readonly dir: string | null;
+  /** The command that does it once more. */
+  readonly again: string;
+  readonly paint: Paint;
+}
+
+const TITLES: { readonly [S in Strategy]: string } = {
+  "in-process": "state in the process",
+  "act-then-save": "act, then save",
+  cairn: "cairn",
+};
+
+export function renderChaos(report: Report, { ok, dir, again, paint }: ChaosStyle): string {
+  const columns = [{ title: "" }, ...report.figures.map(({ strategy }) => ({ title: TITLES[strategy] }))];
+  const rows = rowsOf(report).map(([name, ...cells]): Cell[] => [{ text: name, ink: "dim" }, ...cells]);
+  const lines = [headline(report), "", ...table(columns, rows, paint), "", paint("dim", countedWords(report))];
+  const shown = report.failures.slice(0, FAILURES_SHOWN).map(({ task, killed, what, run }) => {
+    const where = task === null ? "" : `task ${task}${killed === null ? "" : `, killed ${killed}`}: `;
+    const look = run === null ? "" : `\n  ${commandLine(["timeline", run, "--store", report.store])}`;
+    return `${paint("red", "✗")} ${where}${what}${look}`;
+  });
+  const more = report.failures.length - shown.length;
+  if (shown.length > 0) lines.push("", ...shown, ...(more > 0 ? [`and ${more} more, which --json tells`] : []));
+  if (dir !== null) lines.push("", `everything is left in ${dir}`);
+  if (!ok) lines.push(`again: ${paint("bold", again)}`);
+  return lines.join("\n");
+}
+
+const FAILURES_SHOWN = 10;
+
+export function renderMarkdown(report: Report): string {
+  const titles = report.figures.map(({ strategy }) => TITLES[strategy]);
+  const head = [
+    ["", ...titles],
+    ["---", ...titles.map(() => "---")],
+  ];
+  const lines = [...head, ...rowsOf(report)].map((cells) => `| ${cells.join(" | ")} |`);
+  return [headline(report), "", ...lines, "", countedWords(report)].join("\n");
+}
+
+function headline({ agent, everyEdge, seed, figures }: Report): string {
+  const tasks = count(figures[0]?.tasks ?? 0, "task");
+  const where = everyEdge ? "killed at every edge of one" : `each killed at a random beat (seed ${seed})`;
+  return `${agent}: ${tasks}, ${where}, with SIGKILL`;
+}
+
+type Row = readonly [name: string, ...cells: string[]];
+
+function rowsOf({ figures }: Report): readonly Row[] {
+  const row = (name: string, cell: (of: Figures) => string): Row => [name, ...figures.map(cell)];
+  const rows = [
+    row("killed", ({ killed, tasks }) => `${killed} of ${tasks}`),
+    row("runs surviving", ({ survived, tasks }) => `${survived}/${tasks}`),
+    row("same result", ({ survived, divergent }) =>
+      survived === 0 ? "–" : `${survived - divergent.length}/${survived}`,
+    ),
+    row("duplicate effects", ({ duplicates }) => (duplicates === null ? "n/a" : String(sumOf(duplicates)))),
+    row("effects missing", ({ duplicates, missing }) => (duplicates === null ? "n/a" : String(sumOf(missing)))),
+    row("work lost per kill", workCell),
+    row("resume time, p50", ({ resumeMs }) => (resumeMs === null ? "– (restart)" : duration(resumeMs.p50))),
+    row("resume time, max", ({ resumeMs }) => (resumeMs === null ? "–" : duration(resumeMs.max))),
+  ];
+  const isAnswered = figures.some(({ answers }) => answers.approved + answers.confirmed + answers.repeated > 0);
+  return isAnswered ? [...rows, row("answered by a person", answersCell)] : rows;
+}
+
+const sumOf = (differences: readonly Difference[]): number => differences.reduce((sum, { times }) => sum + times, 0);
+
+function workCell({ strategy, work }: Figures): string {
+  const { repliesMean, repliesMax, callsMean, callsMax } = work;
+  const words = `${repliesMean.toFixed(1)} replies, ${callsMean.toFixed(1)} calls`;
+  return strategy === "in-process" ? `all of it: ${words}` : `${words} (max ${repliesMax}, ${callsMax})`;
+}
+
+function answersCell({ strategy, answers }: Figures): string {
+  if (strategy !== "cairn") return "nobody is asked";
+  const { approved, confirmed, repeated } = answers;
+  const parts = [
+    ...(approved > 0 ? [`${approved} approved`] : []),
+    ...(confirmed > 0 ? [`${confirmed} had happened`] : []),
+    ...(repeated > 0 ? [`${repeated} had not`] : []),
+  ];
+  return parts.join(", ") || "0";
+}
+
+const countedWords = ({ countedBy }: Report): string =>
+  countedBy === "other side"
+    ? "Effects are counted by what the other side says (chaos.effects of the agent's file)."
+    : "Effects are counted where calls leave cairn: that a tool was run, and under which key. Whether the other side honours " +
+      "keys is not seen; export chaos = defineChaos({ input, effects }) to count there.";

@@ -1,0 +1,32 @@
+/** A message that a run took in, or a decision that it ignored, as one line of its timeline. */
+import type { EventOf, MessageBody } from "../../core/event.ts";
+import { callOf } from "../../core/calls/ignored-decisions.ts";
+import { short } from "./words.ts";
+
+/** How a call is named: `bookFlight (c4)`. */
+type Name = (call: string) => string;
+
+const WORDS_MAX = 300;
+
+export function messageWords(body: MessageBody, name: Name): string {
+  switch (body.kind) {
+    case "user":
+      return `${body.by} says: ${short(body.text, WORDS_MAX)}`;
+    case "child":
+      return `child run ${body.child} ${body.status}`;
+    case "decision":
+      return `a decision by ${body.decision.by} was taken in`;
+    case "upgrade":
+      return `${body.by} lets it go on with agent version ${body.to}`;
+    case "compensate":
+      return `${body.by} wants what it did undone, then ${body.next === "cancel" ? "it ends" : "it begins again"}`;
+    case "assign":
+      return `${body.by} assigns it to ${body.to}`;
+    case "reconcile":
+      return `an answer about ${name(body.call)} was taken in`;
+  }
+}
+
+/** Its author was told that it was delivered. */
+export const decisionWords = ({ as, by, gate, why }: EventOf<"DecisionIgnored">, name: Name): string =>
+  `${as} by ${by} about ${name(callOf(gate))} had no effect: ${short(why, WORDS_MAX)}`;

@@ -1,0 +1,17 @@
+/** A run that waits for its model's provider, as people read it. */
+import type { Shown, Summary } from "../../operations/views.ts";
+import { count, relative, timeOfDay } from "./words.ts";
+
+/** `waiting: its model is unavailable since 12:03:00, tried 9 times, next try at 12:20:00`, or the run's label. */
+export function labelWords({ label, outage }: Shown, now: number): string {
+  if (outage === null) return label;
+  const { since, tries, nextTryAt } = outage;
+  const next = nextTryAt > now ? `next try at ${timeOfDay(nextTryAt, now)}` : "the next try is due";
+  return `${label} since ${timeOfDay(since, now)}, tried ${count(tries, "time")}, ${next}`;
+}
+
+/** What a list says of a run besides its status; null: nothing. A row knows when its model is asked again, and no more. */
+export function noteWords({ phase, wakeAt }: Summary, now: number): string | null {
+  if (phase !== "RetryingLLM" || wakeAt === null || wakeAt <= now) return null;
+  return `waits for its model, asks it again ${relative(wakeAt, now)}`;
+}

@@ -1,0 +1,104 @@
+/** What a replay came to, as people read it. */
+import type { Failure } from "../../core/event.ts";
+import type { Json } from "../../core/json.ts";
+import type { Phase, Status } from "../../core/phases.ts";
+import type { Comparison } from "../../history/replay-against.ts";
+import type { Summary } from "../../operations/views.ts";
+import type { Difference } from "../../history/replay.ts";
+import { type Paint, pairs } from "../terminal/paint.ts";
+import { inked, spentOf } from "./run.ts";
+import { count, grouped, shortJson } from "./words.ts";
+
+/** The state that the events come to, and whether that is what was stored. */
+export interface ReplayShown {
+  readonly run: string;
+  readonly agent: string;
+  readonly agentVersion: string;
+  readonly status: Status;
+  readonly phase: Phase;
+  /** Of the last commit that was folded, and of the run. */
+  readonly version: number;
+  readonly of: number;
+  readonly at: number | null;
+  readonly epoch: number;
+  readonly attempt: number;
+  readonly beats: number;
+  readonly spent: Summary["spent"];
+  readonly calls: number;
+  readonly messages: number;
+  readonly task: Json;
+  readonly result: Json;
+  readonly failure: Failure | null;
+  readonly replayed: { readonly commits: number; readonly events: number; readonly snapshots: number };
+  readonly identical: boolean;
+  readonly differs: Difference | null;
+  readonly against: AgainstShown | null;
+}
+
+interface AgainstShown extends Comparison {
+  readonly agent: string;
+  readonly agentVersion: string;
+  readonly model: string;
+}
+
+export function renderReplay(of: ReplayShown, { paint }: { readonly paint: Paint }): string {
+  const { spent, version, phase, status, replayed } = of;
+  const done = [count(of.beats, "beat"), count(of.calls, "call"), count(of.messages, "message")];
+  const at = version === of.of ? `version ${grouped(version)}` : `version ${grouped(version)} of ${grouped(of.of)}`;
+  const counts = [
+    count(replayed.commits, "commit"),
+    count(replayed.events, "event"),
+    `compared with ${count(replayed.snapshots, "snapshot")}`,
+  ];
+  return [
+    `${paint("bold", of.run)}  ${of.agent}, version ${of.agentVersion}`,
+    ...pairs(
+      [
+        ["status", `${inked(status, paint)}${paint("dim", `, ${phase}`)}`],
+        ["done", [...done, at, `epoch ${of.epoch}`].join(", ")],
+        ["spent", `${spentOf(of)}, ${grouped(spent.tokensIn)} tokens in, ${grouped(spent.tokensOut)} out`],
+        ["task", shortJson(of.task, 200)],
+      ],
+      paint,
+    ),
+    ...outcome(of, paint),
+    "",
+    paint("dim", `folded ${counts.join(", ")}; no model and no tool was called`),
+    verdict(of, paint),
+    ...(of.against === null ? [] : against(of.against, paint)),
+  ].join("\n");
+}
+
+function outcome({ failure, result, status }: ReplayShown, paint: Paint): readonly string[] {
+  if (failure !== null) return ["", `${paint("red", failure.code)}: ${failure.message}`];
+  if (status !== "completed") return [];
+  return ["", paint("dim", "result"), typeof result === "string" ? result : JSON.stringify(result, null, 2)];
+}
+
+function verdict({ differs }: ReplayShown, paint: Paint): string {
+  if (differs === null) return paint("green", "identical: the events come to what was stored");
+  return `${paint("red", "✖")} version ${differs.version} is the first that differs: ${differs.what}`;
+}
+
+function against(of: AgainstShown, paint: Paint): readonly string[] {
+  const { first, compared, unrecorded, differing } = of;
+  const then = of.models.join(", ");
+  const model = of.models.includes(of.model) ? [] : [`it was ${then} that answered, and it asks ${of.model}`];
+  const unknown =
+    unrecorded === 0 ? [] : [`of ${count(unrecorded, "more reply", "more replies")} nobody kept what was asked`];
+  const heading = `against ${of.agent}, version ${of.agentVersion}: ${count(compared, "request")} made anew`;
+  if (first === null) {
+    return [
+      "",
+      paint("dim", [heading, ...unknown, ...model].join("; ")),
+      paint("green", "the same requests, each of them"),
+    ];
+  }
+  return [
+    "",
+    paint("dim", [heading, ...unknown, ...model].join("; ")),
+    `${paint("red", "✖")} the request for reply ${first.reply} (version ${first.version}) is the first that differs, ` +
+      `of ${count(differing, "one", "such")}:`,
+    ...first.whys.map((why) => `  ${why}`),
+  ];
+}

@@ -1,0 +1,274 @@
+/** A run, a list of runs and a ledger, as people read them. */
+import { BUDGET } from "../../core/policy/extension.ts";
+import type { Status } from "../../core/phases.ts";
+import type { Damaged } from "../../ports/run-table.ts";
+import type { LedgerEntry, OpenGate, Shown, Summary, UnknownCall } from "../../operations/views.ts";
+import { askedFor, grantWords } from "../commands/budget.ts";
+import { type Cell, type Ink, type Paint, type Style, pairs, table } from "../terminal/paint.ts";
+import { labelWords, noteWords } from "./outage.ts";
+import { waits } from "./waits.ts";
+import { count, dollars, duration, grouped, relative, short, shortJson, shortRun, timeOfDay } from "./words.ts";
+
+const INKS: { readonly [S in Status]: Ink } = {
+  queued: "dim",
+  running: "cyan",
+  waiting: "cyan",
+  paused: "yellow",
+  blocked: "yellow",
+  completed: "green",
+  failed: "red",
+  cancelled: "red",
+};
+
+export const inked = (status: Status, paint: Paint): string => paint(INKS[status], status);
+
+export function renderList(runs: readonly Summary[], { now, paint }: Style): string {
+  const ids = runs.map(({ run }) => run).toSorted();
+  // In this order only a neighbour can begin alike.
+  const nameOf = new Map(ids.map((run, index) => [run, shortRun(run, ids.slice(Math.max(0, index - 1), index + 2))]));
+  const columns = [
+    { title: "RUN" },
+    { title: "AGENT" },
+    { title: "STATUS" },
+    { title: "BEATS", align: "right" },
+    { title: "TAKEOVERS", align: "right" },
+    { title: "SPENT", align: "right" },
+    { title: "STARTED" },
+    { title: "LAST CHECKPOINT" },
+  ] as const;
+  const hasNotes = runs.some((run) => noteWords(run, now) !== null);
+  const rows = runs.map((run): Cell[] => [
+    nameOf.get(run.run) ?? run.run,
+    run.agent,
+    statusCell(run),
+    String(run.beats),
+    run.takeovers === 0 ? "0" : { text: String(run.takeovers), ink: "yellow" },
+    spentOf(run),
+    relative(run.createdAt, now),
+    relative(run.lastCheckpointAt, now),
+    ...(hasNotes ? [noteWords(run, now) ?? ""] : []),
+  ]);
+  return table(hasNotes ? [...columns, { title: "NOTE" }] : columns, rows, paint).join("\n");
+}
+
+function statusCell({ status, storeOutage, needsNewer }: Summary): Cell {
+  if (needsNewer === true) return { text: `${status}, needs a newer cairn`, ink: "yellow" };
+  return storeOutage === null
+    ? { text: status, ink: INKS[status] }
+    : { text: `${status}, store unavailable`, ink: "yellow" };
+}
+
+/** Makes a command to type for the store that was asked. */
+export type Command = (...words: readonly string[]) => string;
+
+/** A run of a list whose row cannot be decoded: a line of its own, since nothing of the row is known. */
+export const renderDamaged = (
+  { run, why }: Damaged,
+  of: Pick<Style, "paint"> & { readonly command: Command },
+): string =>
+  `${of.paint("bold", run)}  ${of.paint("red", "damaged")}: ${why}; see ${of.paint("bold", of.command("verify", run))}`;
+
+export function renderRun(run: Shown, of: Style & { readonly command: Command }): string {
+  const calls = run.unknown.map((call) => renderUnknown(run.run, call, of));
+  const gates = run.gates.map((gate) => renderGate(run.run, gate, of));
+  return [...head(run, of), ...gates, ...calls, ...waits(run, of), ...paused(run, of), ...end(run, of)].join("\n");
+}
+
+function head(run: Shown, { now, paint }: Style): string[] {
+  const { tokensIn, tokensOut } = run.spent;
+  const { beats, version, epoch, takeovers } = run;
+  const attempt = run.attempt === 1 ? [] : [`attempt ${run.attempt}`];
+  const done = [...attempt, count(beats, "beat"), `version ${version}`, `epoch ${epoch}`];
+  const deaths = takeovers === 0 ? [] : [paint("yellow", count(takeovers, "takeover"))];
+  const label = labelWords(run, now);
+  const tokens = `${grouped(tokensIn)} tokens in, ${grouped(tokensOut)} out`;
+  const wakes = run.inProgress && run.status !== "blocked" && run.status !== "paused" ? (run.wakeAt ?? 0) : 0;
+  return [
+    `${paint("bold", run.run)}  ${run.agent}`,
+    ...pairs(
+      [
+        ["status", `${inked(run.status, paint)}${label === run.status ? "" : paint("dim", `, ${label}`)}`],
+        ["started", startWords(run, now)],
+        ["saved", `${relative(run.lastCheckpointAt, now)}, nothing before that can be lost`],
+        ["done", [...done, ...deaths].join(", ")],
+        ["spent", `${spentOf(run)}, ${tokens}`],
+        ...(run.granted === null ? [] : [["granted", `${grantWords(run.granted)}, beyond its budget`] as const]),
+        ...(run.ignoredDecision === null ? [] : [["decision", ignoredWords(run.ignoredDecision)] as const]),
+        ...(run.assigned === null ? [] : [["assigned", `to ${run.assigned.to}, says ${run.assigned.by}`] as const]),
+        ["task", shortJson(run.task, 200)],
+        ...(wakes > now ? [["goes on", relative(wakes, now)] as const] : []),
+        ...keptOf(run, now),
+      ],
+      paint,
+    ),
+  ];
+}
+
+function startWords({ createdAt, startedBy }: Shown, now: number): string {
+  const by = startedBy === null ? "" : `, by ${startedBy}`;
+  return `${relative(createdAt, now)}, at ${timeOfDay(createdAt, now)}${by}`;
+}
+
+/** A decision that its author was told to be delivered, and that came to nothing. */
+export const ignoredWords = ({ as, by, call, why }: NonNullable<Shown["ignoredDecision"]>): string =>
+  `${as} by ${by} about ${call} had no effect: ${why}`;
+
+/** Of a run whose end is told: how long it stays, and what of it stays longer. */
+function keptOf({ keptUntil, archive }: Shown, now: number): readonly (readonly [string, string])[] {
+  if (keptUntil === null) return [];
+  const kept = ["kept", `for ${duration(Math.max(0, keptUntil - now))} from now on`] as const;
+  return archive === null ? [kept] : [kept, ["archive", archive.key]];
+}
+
+function paused(run: Shown, { paint, command }: Style & { readonly command: Command }): string[] {
+  return run.status === "paused" ? ["", `let it go on: ${paint("bold", command("resume", run.run))}`] : [];
+}
+
+function end(run: Shown, { paint, command }: Style & { readonly command: Command }): string[] {
+  if (run.failure !== null) {
+    const { code, message } = run.failure;
+    const ways = run.redrivable
+      ? [`go on from its last checkpoint: ${paint("bold", command("redrive", run.run))}`]
+      : [];
+    return ["", `${paint("red", code)}: ${message}`, ...ways];
+  }
+  if (run.status !== "completed") return [];
+  return [
+    "",
+    paint("dim", "result"),
+    typeof run.result === "string" ? run.result : JSON.stringify(run.result, null, 2),
+  ];
+}
+
+/** What is to be run, as it is frozen, and what a person can decide about it. */
+export function renderGate(run: string, gate: OpenGate, of: Style & { readonly command: Command }): string {
+  const { now, paint, command } = of;
+  if (gate.call === BUDGET) return renderBudget(run, gate, of);
+  const title = `${paint("yellow", "?")} may ${paint("bold", gate.tool)} (${gate.call}) be run? ${gate.reason}`;
+  const until = `${timeOfDay(gate.expiresAt, now)} (${relative(gate.expiresAt, now)}), then it is denied`;
+  const facts = [["arguments", shortJson(gate.args, 300)] as const, ["gate", gate.gate] as const];
+  if (gate.decided) {
+    return ["", title, ...pairs([...facts, ["decision", "made; the next beat takes it in"]], paint)].join("\n");
+  }
+  const ways = [
+    { type: command("approve", run, gate.call), means: "run it just so (--args JSON runs it with other arguments)" },
+    { type: command("deny", run, gate.call), means: "do not run it; the model is told (--note says why)" },
+  ];
+  const width = Math.max(...ways.map(({ type }) => type.length));
+  return [
+    "",
+    title,
+    ...pairs([...facts, ["until", until]], paint),
+    ...ways.map(({ type, means }) => `  ${paint("bold", type.padEnd(width))}  ${paint("dim", `# ${means}`)}`),
+  ].join("\n");
+}
+
+/** What is used up, and how more is given. */
+function renderBudget(run: string, gate: OpenGate, of: Style & { readonly command: Command }): string {
+  const { now, paint, command } = of;
+  const title = `${paint("yellow", "?")} may it spend more than its ${paint("bold", "budget")}? ${gate.reason}`;
+  if (gate.decided) return ["", title, ...pairs([["decision", "made; the next beat takes it in"]], paint)].join("\n");
+  const until = `${timeOfDay(gate.expiresAt, now)} (${relative(gate.expiresAt, now)}), then it is denied`;
+  const ways = [
+    {
+      type: command("approve", run, gate.call, ...askedFor(gate)),
+      means: "as much again; any amount that is enough will do",
+    },
+    { type: command("deny", run, gate.call), means: "no more: the run ends" },
+  ];
+  const width = Math.max(...ways.map(({ type }) => type.length));
+  return [
+    "",
+    title,
+    ...pairs(
+      [
+        ["gate", gate.gate],
+        ["until", until],
+      ],
+      paint,
+    ),
+    ...ways.map(({ type, means }) => `  ${paint("bold", type.padEnd(width))}  ${paint("dim", `# ${means}`)}`),
+  ].join("\n");
+}
+
+/** What was asked of the tool, and what a person can say about it. */
+function renderUnknown(run: string, call: UnknownCall, of: Style & { readonly command: Command }): string {
+  const { now, paint, command } = of;
+  const title = `${paint("yellow", "?")} nobody knows whether ${paint("bold", call.tool)} (${call.call}) happened`;
+  const key = `${call.key}${call.business ? ", the agent's own" : ""}`;
+  const facts: (readonly [string, string])[] = [
+    ["arguments", shortJson(call.args, 300)],
+    ["key", key],
+  ];
+  if (call.answered) {
+    return ["", title, ...pairs([...facts, ["answer", "given; the next beat takes it in"]], paint)].join("\n");
+  }
+  if (call.otherwise !== "ask") {
+    facts.push(["otherwise", `${FOLLOWS[call.otherwise]}, ${relative(call.askFrom, now)}`]);
+  }
+  const answers = answersTo(run, call, command);
+  const width = Math.max(...answers.map(({ type }) => type.length));
+  const from = `, from ${timeOfDay(call.askFrom, now)} on (${relative(call.askFrom, now)})`;
+  return [
+    "",
+    title,
+    ...pairs(facts, paint),
+    "look for that key on the other side, then type one of these:",
+    ...answers.map(({ type, means, waits }) => {
+      const when = waits && call.askFrom > now ? paint("yellow", from) : "";
+      return `  ${paint("bold", type)}${" ".repeat(width - type.length)}  ${paint("dim", `# ${means}`)}${when}`;
+    }),
+  ].join("\n");
+}
+
+const FOLLOWS = {
+  ...{ tell: "the model is told that nobody knows", fail: "the run fails" },
+  compensate: "everything is undone",
+} as const;
+
+function answersTo(run: string, { call, undo }: UnknownCall, command: Command) {
+  const answer = (as: string): string => command("reconcile", run, call, "--as", as);
+  return [
+    { type: answer("succeeded"), means: "it happened (--result JSON hands over what it returned)", waits: false },
+    { type: answer("failed"), means: "it did not happen, the model is told", waits: true },
+    { type: answer("retry"), means: "it did not happen, run it now", waits: true },
+    ...(undo ? [{ type: answer("compensate"), means: "undo it, and whatever else the run did", waits: false }] : []),
+  ];
+}
+
+export function renderLedger(calls: readonly LedgerEntry[], { paint }: Style): string {
+  const columns = [
+    { title: "CALL" },
+    { title: "TOOL" },
+    { title: "EFFECT" },
+    { title: "STATUS" },
+    { title: "TRIES", align: "right" },
+    { title: "TOOK", align: "right" },
+    { title: "EXTERNAL ID" },
+    { title: "KEY" },
+    { title: "OF" },
+    { title: "EVIDENCE" },
+  ] as const;
+  const rows = calls.map((entry): Cell[] => [
+    entry.call,
+    entry.tool,
+    entry.effect ?? "-",
+    { text: entry.status, ink: inkOf(entry) },
+    String(entry.attempts),
+    entry.intendedAt === null || entry.settledAt === null ? "-" : duration(entry.settledAt - entry.intendedAt),
+    entry.externalId ?? "-",
+    entry.key ?? "-",
+    entry.key === null ? "-" : entry.business ? "business" : "intent",
+    short(entry.evidence, 100),
+  ]);
+  return table(columns, rows, paint).join("\n");
+}
+
+/** What was looked at, and whatever is not as it was written, with what can be done about it. */
+function inkOf({ status }: LedgerEntry): Ink {
+  if (status === "succeeded" || status === "reconciled") return "green";
+  if (status === "failed") return "red";
+  return status === "unknown" ? "yellow" : "cyan";
+}
+
+export const spentOf = ({ spent }: Pick<Summary, "spent">): string => dollars(Math.round(spent.usd * 1e6));

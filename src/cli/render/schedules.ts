@@ -1,0 +1,26 @@
+/** Schedules as people read them. */
+import { type Style, table } from "../terminal/paint.ts";
+import type { Scheduled } from "../commands/schedules.ts";
+import { relative, shortRun, timeOfDay } from "./words.ts";
+
+type Page = Pick<Style, "now" | "paint">;
+
+export function renderSchedules(schedules: readonly Scheduled[], { now, paint }: Page): string {
+  if (schedules.length === 0)
+    return 'no agent of cairn.config.ts has a schedule: write schedule: { every: "rate(1 day)" }';
+  const columns = ["AGENT", "EVERY", "TIMEZONE", "NEXT", "LAST"].map((title) => ({ title }));
+  const rows = schedules.map(({ agent, every, timezone, next: [next], last }) => [
+    ...[agent, every, timezone],
+    next === undefined ? "never" : nextTime(next, now),
+    last === null ? "" : `${timeOfDay(last.at, now)} ${becameOf(last)}`,
+  ]);
+  return table(columns, rows, paint).join("\n");
+}
+
+/** `18:30:00 (in 5m00s)`. */
+export const nextTime = (at: number, now: number): string => `${timeOfDay(at, now)} (${relative(at, now)})`;
+
+function becameOf({ stage, run }: NonNullable<Scheduled["last"]>): string {
+  if (stage === "passed" || run === null) return "started nothing";
+  return `${stage === "started" ? "started" : "starts"} ${shortRun(run)}`;
+}

@@ -1,0 +1,111 @@
+/** What a supervisor tells while it works: children, attempts, routes, deaths and retries, one line each. */
+import { RETRY_GROUP } from "../../protocol/entry.ts";
+import type { SupervisorEvent } from "../../adapters/local/driver.ts";
+import { describeDoubt } from "../../doctor/clock.ts";
+import type { Style } from "../terminal/paint.ts";
+import { duration, relative, short, shortRun, timeOfDay } from "./words.ts";
+
+type Page = Pick<Style, "now" | "paint">;
+
+/** Null: nothing that a person would miss. */
+export function renderSupervision(event: SupervisorEvent, { now, paint }: Page): string | null {
+  const line = lineOf(event, { now, paint });
+  return line === null ? null : `${paint("dim", timeOfDay(now, now))}  ${line}`;
+}
+
+function lineOf(event: SupervisorEvent, { now, paint }: Page): string | null {
+  switch (event.kind) {
+    case "workerSpawned":
+      return `worker pid ${event.pid} starts`;
+    case "workerGone":
+      return paint("dim", `worker pid ${event.pid} is gone: ${event.how}`);
+    case "orphanKilled":
+      return paint("yellow", `worker pid ${event.pid} of a dead supervisor is killed`);
+    case "attemptStarted":
+      return `${shortRun(event.run)}  ${attemptOf(event)} → worker pid ${event.pid}`;
+    case "attemptAnswered":
+      return `${shortRun(event.run)}  ${attemptOf(event)} ${paint("green", "✔")}${leadsTo(event.route)}`;
+    case "attemptFailed":
+      return paint("red", `${shortRun(event.run)}  ${attemptOf(event)} ✖ worker pid ${event.pid}: ${whyOf(event)}`);
+    case "moved":
+      return movedTo(event, { now, paint });
+    case "sweepFailed":
+      return paint("yellow", `the look for runs that nobody drives failed: ${whyOf(event)}; it is repeated`);
+    case "upkeepDone":
+      return event.run === null ? null : paint("dim", `${shortRun(event.run)}  is removed with all it left behind`);
+    case "upkeepFailed":
+      return paint("yellow", `${keeping(event)} failed: ${whyOf(event)}; it is repeated`);
+    case "fired":
+      return firedAs(event, { now, paint });
+    case "firingFailed":
+      return paint("yellow", `${firingOf(event, now)} failed: ${whyOf(event)}; it is repeated`);
+    case "waitingForStore":
+      return paint("yellow", `waiting for the store, again in ${duration(event.retryInMs)}: ${event.why}`);
+    case "storeIsBack":
+      return paint("green", "the store is back");
+    case "clockDoubted": {
+      const { what, why, mend } = describeDoubt(event.doubt);
+      return paint("yellow", `${what}; ${why}; ${mend}`);
+    }
+    case "clockBelieved":
+      return paint("green", "the clock of this machine is believed again");
+  }
+}
+
+type Of<K extends SupervisorEvent["kind"]> = Extract<SupervisorEvent, { readonly kind: K }>;
+
+function attemptOf({ state, retry }: Of<"attemptStarted" | "attemptAnswered" | "attemptFailed">): string {
+  const failures = Math.floor(retry / RETRY_GROUP) + (retry % RETRY_GROUP);
+  return failures === 0 ? state : `${state} (retry ${failures})`;
+}
+
+const leadsTo = (route: Of<"attemptAnswered">["route"]): string => (route === null ? "" : ` route ${route}`);
+
+const keeping = ({ run }: Of<"upkeepFailed">): string =>
+  run === null ? "the look for objects without a run" : `${shortRun(run)}  deleting what it left behind`;
+
+const firingOf = ({ agent, at }: Of<"fired" | "firingFailed">, now: number): string =>
+  `${agent}  its firing of ${timeOfDay(at, now)}`;
+
+function firedAs(event: Of<"fired">, { now, paint }: Page): string | null {
+  const { outcome, agent } = event;
+  const firing = firingOf(event, now);
+  switch (outcome.kind) {
+    case "started":
+      return `${firing} starts ${shortRun(outcome.run)} ${paint("green", "✔")}`;
+    case "skipped":
+      return paint("yellow", `${firing} is skipped: ${shortRun(outcome.run)} has not ended`);
+    case "missed":
+      return paint("yellow", `${firing} was missed, and is not made up for`);
+    case "unseen":
+      return paint("dim", `${agent}  its schedule is new here, and counts from now on`);
+    case "held":
+      return paint("dim", `${firing} waits: another one is being decided`);
+    // Decided before, as a restart finds it.
+    case "exists":
+    case "late":
+      return null;
+  }
+}
+
+function whyOf({ how, error }: Of<"attemptFailed" | "sweepFailed" | "upkeepFailed" | "firingFailed">): string {
+  return error === null ? how : `${how}: ${error.name}: ${short(error.message, 200)}`;
+}
+
+/** Said only where it is not what one expects: a pause, and what follows deaths. */
+function movedTo({ run, state, readyAt }: Of<"moved">, { now, paint }: Page): string | null {
+  const pauses = readyAt !== null && readyAt > now + 50;
+  if (state === "End" || (!pauses && state !== "Rescue")) return null;
+  const when = readyAt === null || !pauses ? "now" : relative(readyAt, now);
+  switch (state) {
+    case "Beat":
+      return paint("yellow", `${shortRun(run)}  is tried again ${when}`);
+    case "Backoff":
+    case "Rescue":
+      return paint("yellow", `${shortRun(run)}  died too often, is handed over ${when}`);
+    case "Park":
+      return paint("dim", `${shortRun(run)}  waits for a person or a message, ${when} at the latest`);
+    default:
+      return paint("dim", `${shortRun(run)}  goes on ${when}`);
+  }
+}

@@ -1,0 +1,290 @@
+/**
+ * The timeline: what a run did, one line for each thing that happened, with its beats, its money, and every death that
+ * it survived. It is a fold, so `timeline` tells a whole run and `watch` goes on with what was added.
+ */
+import { stripVTControlCharacters } from "node:util";
+import type { Crack, ReplyPart } from "../../core/event.ts";
+import type { Value } from "../../core/message.ts";
+import type { TimelineEntry } from "../../operations/views.ts";
+import { grantWords } from "../commands/budget.ts";
+import type { Style } from "../terminal/paint.ts";
+import { decisionWords, messageWords } from "./message.ts";
+import { count, dollars, duration, relative, short, shortValue } from "./words.ts";
+
+/** What the lines so far have told. */
+export interface Story {
+  readonly startedAt: number | null;
+  readonly beats: number;
+  readonly microUsd: number;
+  /** It has to stop: what its model says from here on are its last words. */
+  readonly stops: boolean;
+  /** Of the calls that were ever proposed, in order. */
+  readonly tools: readonly string[];
+  /** When each call was released, first and last. */
+  readonly releases: ReadonlyMap<string, { readonly first: number; readonly last: number }>;
+}
+
+export const UNTOLD: Story = { startedAt: null, beats: 0, microUsd: 0, stops: false, tools: [], releases: new Map() };
+/** Colour or none, and how many columns a line has. */
+export type Page = Pick<Style, "paint" | "width">;
+
+export interface Told {
+  readonly story: Story;
+  readonly lines: readonly string[];
+}
+
+/** `entries` are whole commits, in order. */
+export function tell(story: Story, entries: readonly TimelineEntry[], page: Page): Told {
+  const lines: string[] = [];
+  let now = story;
+  for (const [index, entry] of entries.entries()) {
+    now = after(now, entry);
+    const line = lineOf({ story: now, entry, next: entries[index + 1], page });
+    if (line !== null) lines.push(fitted(`${stamp(now, entry, page)}${line.says}`, { shows: line.shows, page }));
+  }
+  return { story: now, lines };
+}
+
+function after(story: Story, entry: TimelineEntry): Story {
+  const { startedAt, beats, tools, releases } = story;
+  if (startedAt === null) return after({ ...story, startedAt: entry.at }, entry);
+  switch (entry.kind) {
+    case "ModelCallCompleted":
+      return { ...story, beats: beats + 1, tools: [...tools, ...callsIn(entry.parts).map(({ tool }) => tool)] };
+    case "RecoveryDecided":
+      return entry.action.kind === "stop" ? { ...story, stops: true } : story;
+    case "BudgetDebited":
+      return { ...story, microUsd: story.microUsd + (entry.debit.microUsd ?? 0) };
+    case "ToolInvoked": {
+      const first = releases.get(entry.call)?.first ?? entry.at;
+      return { ...story, releases: new Map(releases).set(entry.call, { first, last: entry.at }) };
+    }
+    default:
+      return story;
+  }
+}
+
+/** When it was, since the run's first event, and under which epoch. */
+function stamp({ startedAt }: Story, { at, epoch }: TimelineEntry, { paint }: Page): string {
+  const elapsed = at - (startedAt ?? at);
+  const time = elapsed < 1_000 ? `${(elapsed / 1_000).toFixed(1)}s` : duration(elapsed);
+  return paint("dim", `${`+${time}`.padStart(8)}  e${String(epoch).padEnd(3)} `);
+}
+
+/** A value is cut where the line ends; what is said is not. */
+function fitted(says: string, of: { readonly shows: Value | undefined; readonly page: Page }): string {
+  if (of.shows === undefined) return says;
+  const room = of.page.width - stripVTControlCharacters(says).length - 1;
+  return `${says} ${shortValue(of.shows, Math.max(VALUE_MIN, room))}`;
+}
+
+const SIGNALS: { readonly [C in Crack]: string } = {
+  runaway: "runs away",
+  oscillation: "goes back and forth",
+  prematureStop: "stops too early",
+};
+
+const VALUE_MIN = 30;
+const WORDS_MAX = 300;
+
+interface Line {
+  readonly says: string;
+  readonly shows?: Value | undefined;
+}
+
+interface Context<E = TimelineEntry> {
+  readonly story: Story;
+  readonly entry: E;
+  /** What the same commit, or the next one, adds after it. */
+  readonly next: TimelineEntry | undefined;
+  readonly page: Page;
+}
+
+type Entry<K extends TimelineEntry["kind"]> = Extract<TimelineEntry, { readonly kind: K }>;
+
+/** Null: another line tells it already. */
+function lineOf(context: Context): Line | null {
+  const { story, entry, next, page } = context;
+  const { paint } = page;
+  const name = (call: string): string => callName(story, call);
+  switch (entry.kind) {
+    case "RunStarted":
+      return { says: `started with agent version ${entry.agentVersion}` };
+    case "AgentChanged": {
+      const by = entry.by === undefined ? "" : `, as ${entry.by} wants`;
+      return { says: paint("yellow", `goes on with agent version ${entry.to}, it was ${entry.from}${by}`) };
+    }
+    case "ModelCallCompleted":
+      return beatLine({ ...context, entry });
+    case "ModelCallLost": {
+      const lost = `${count(entry.calls, "reply", "replies")} of the model lost${costIn(story, next)}`;
+      return { says: `${paint("yellow", lost)}: ${entry.why}` };
+    }
+    case "Compacted": {
+      const { from, to, messages } = entry.replaced;
+      const stands = `a summary stands for ${count(messages, "message")}, ${from} to ${to}`;
+      return { says: `${paint("yellow", "≡")} its context is shorter${costIn(story, next)}: ${stands}` };
+    }
+    case "BudgetDebited":
+    case "ToolIntended":
+      return null;
+    case "MessageAbsorbed":
+      return entry.stage === "taken" ? { says: messageWords(entry.body, name) } : null;
+    case "DecisionIgnored":
+      return { says: paint("yellow", `✖ ${decisionWords(entry, name)}`) };
+    case "ChildStarted":
+      return { says: `starts child run ${entry.child}` };
+    case "RunPaused":
+      return { says: paint("yellow", "paused") };
+    case "RunResumed":
+      return { says: "goes on" };
+    case "CheckFailed":
+      return { says: `${paint("red", "✖")} not done yet, ${entry.check}: ${short(entry.why, WORDS_MAX)}` };
+    case "CrackSignalled":
+      return { says: `${paint("yellow", "!")} ${SIGNALS[entry.crack]}: ${short(entry.why, WORDS_MAX)}` };
+    case "RecoveryDecided":
+      return { says: recoveryWords({ ...context, entry }) };
+    case "RunEnded":
+      if (entry.status === "completed") return { says: paint("green", "■ completed"), shows: entry.result };
+      if (entry.status === "cancelled") return { says: paint("yellow", "■ cancelled") };
+      return { says: `${paint("red", `■ failed, ${entry.failure.code}`)}: ${short(entry.failure.message, WORDS_MAX)}` };
+    case "RunRedriven":
+      return { says: paint("yellow", `↻ redriven by ${entry.by} after ${entry.failure.code}: ${entry.why}`) };
+    default:
+      return callLine({ ...context, entry });
+  }
+}
+
+function beatLine({ story, entry, next, page }: Context<Entry<"ModelCallCompleted">>): Line {
+  const calls = callsIn(entry.parts);
+  const first = story.tools.length - calls.length + 1;
+  const names = calls.map((_, index) => callName(story, `c${first + index}`));
+  const words = entry.parts.flatMap((part) => (part.kind === "text" ? [part.text] : [])).join(" ");
+  const says = words.trim() === "" ? "says nothing" : `says: ${short(words, WORDS_MAX)}`;
+  const cost = costIn(story, next);
+  const name = story.stops ? "last reply" : `beat ${story.beats}`;
+  const beat = `${page.paint("bold", name)}${page.paint("dim", cost === "" ? "" : `${cost},`)}`;
+  return {
+    says: `${beat} ${names.length > 0 ? `asks for ${names.join(", ")}` : says}`,
+    shows: calls.length === 1 ? calls[0]?.args : undefined,
+  };
+}
+
+/** What the event cost that the debit follows, and what that comes to. */
+function costIn(story: Story, next: TimelineEntry | undefined): string {
+  if (next?.kind !== "BudgetDebited" || (next.debit.microUsd ?? 0) === 0) return "";
+  const cost = next.debit.microUsd ?? 0;
+  return ` ${dollars(cost)}, ${dollars(story.microUsd + cost)} in all`;
+}
+
+type CallEntry = Entry<
+  | "ApprovalRequested"
+  | "HumanApprovalReceived"
+  | "ToolInvoked"
+  | "ToolResultRecorded"
+  | "ToolCompensated"
+  | "ToolOutcomeUnknown"
+  | "ToolResultReconciled"
+>;
+
+function callLine({ story, entry, page }: Context<CallEntry>): Line | null {
+  const { paint } = page;
+  const call = callName(story, entry.kind === "ToolCompensated" ? entry.call.replace("undo-", "") : entry.call);
+  const release = story.releases.get(entry.call);
+  switch (entry.kind) {
+    case "ApprovalRequested":
+      return { says: `${paint("yellow", "?")} ${call} waits for approval: ${short(entry.reason, WORDS_MAX)}` };
+    case "HumanApprovalReceived": {
+      const { as, by, note, args } = entry.decision;
+      const mark = as === "deny" ? paint("red", "✖") : paint("green", "✔");
+      const done = { approve: "approved", deny: "denied", edit: "changed and approved" }[as];
+      const why = note === null ? "" : `: ${short(note, WORDS_MAX)}`;
+      const more = entry.decision.more === undefined ? "" : `, with ${grantWords(entry.decision.more)} more`;
+      return { says: `${mark} ${call} is ${done} by ${by}${more}${why}`, ...(args === null ? {} : { shows: args }) };
+    }
+    case "ToolInvoked":
+      // The first time is in the very commit that the beat's line tells.
+      if (release?.first === entry.at) return null;
+      return { says: `${paint("cyan", "▶")} ${call} runs again` };
+    case "ToolResultRecorded": {
+      const mark = entry.outcome === "succeeded" ? paint("green", "✔") : paint("red", "✖");
+      const name = entry.externalId === null ? "" : ` as ${entry.externalId}`;
+      const took = release === undefined ? "" : ` in ${duration(entry.at - release.last)}`;
+      const says = `${mark} ${call} ${entry.outcome}${name}${paint("dim", took)}`;
+      if (entry.outcome === "succeeded") return { says, shows: entry.value };
+      // An error says what to do, which may be at its end.
+      return { says: `${says}: ${shortValue(entry.value, WORDS_MAX)}` };
+    }
+    case "ToolCompensated":
+      return { says: `${paint("green", "↶")} ${call} is undone`, shows: entry.value };
+    case "ToolOutcomeUnknown": {
+      const { askFrom, at, why, otherwise = "ask" } = entry;
+      const when = askFrom === null || askFrom <= at ? "now" : `in ${duration(askFrom - at)}`;
+      const after = AFTER[otherwise];
+      const asks =
+        askFrom === null ? "" : `; ${after} ${when}${otherwise === "ask" ? "" : ", unless a person says before"}`;
+      return { says: `${paint("yellow", "?")} ${call} may have happened or not: ${short(why, WORDS_MAX)}${asks}` };
+    }
+    case "ToolResultReconciled": {
+      const { as, by, note, value } = entry.answer;
+      const said = entry.evidence ?? note;
+      const name = entry.externalId === undefined ? "" : ` as ${entry.externalId}`;
+      const says = `${paint("green", "✔")} ${by} says about ${call}: ${as}${name}${said === null ? "" : ` (${said})`}`;
+      return { says, shows: value ?? undefined };
+    }
+  }
+}
+
+const AFTER = {
+  ...{ ask: "a person can tell", tell: "the model is told", fail: "the run fails" },
+  compensate: "everything is undone",
+} as const;
+
+function recoveryWords({ story, entry, page }: Context<Entry<"RecoveryDecided">>): string {
+  const { action, rule, at, epoch } = entry;
+  const { paint } = page;
+  const again = paint("yellow", "↻");
+  const why = short(entry.why, WORDS_MAX);
+  switch (action.kind) {
+    case "takeover":
+      return paint("yellow", `⚡ epoch ${epoch} took over: the process that had the run is gone`);
+    case "retry":
+      return `${again} the model is asked again ${relative(action.at, at)} (${rule}): ${why}`;
+    case "compact":
+      return `${again} its context is to be made shorter (${rule}): ${why}`;
+    case "nudge":
+      return `${again} the model is told (${rule}): ${why}`;
+    case "again":
+      return `${again} ${callName(story, action.call)} ${rule.startsWith("call failed") ? "failed and is tried again" : "gave no answer"}: ${why}`;
+    case "probe":
+      return `${again} ${callName(story, action.call)} is asked about ${relative(action.at, at)} (${rule}): ${why}`;
+    case "hold":
+      return paint("yellow", `‖ waits for ${action.to === null ? "its agent" : "an upgrade"} (${rule}): ${why}`);
+    case "toolBack":
+      return `${again} ${callName(story, action.call)} goes on (${rule})`;
+    case "tell":
+      return `${again} the model is told that nobody knows of ${callName(story, action.call)} (${rule})`;
+    case "compensate":
+      return paint("yellow", `${again} what was done is undone, the newest first: ${why}`);
+    case "undo":
+      return `${again} ${callName(story, action.call)} is undone next`;
+    case "restart":
+      return paint("yellow", `${again} begins again from its task: ${why}`);
+    case "cancel":
+      return paint("yellow", `${again} the run is to end: ${why}`);
+    case "stop":
+      return `${paint("red", "✖")} has to stop (${rule}): ${why}`;
+    case "abort":
+      return `${paint("red", "✖")} gives up (${rule}): ${why}`;
+  }
+}
+
+/** `bookFlight (c4)`: calls are numbered in the order in which they were asked for. */
+function callName({ tools }: Story, call: string): string {
+  const undoes = call.startsWith("undo-");
+  const tool = tools[Number((undoes ? call.slice(5) : call).slice(1)) - 1];
+  if (tool === undefined) return call;
+  return undoes ? `undo of ${tool} (${call.slice(5)})` : `${tool} (${call})`;
+}
+
+const callsIn = (parts: readonly ReplyPart[]) => parts.filter((part) => part.kind === "call");

@@ -1,0 +1,40 @@
+/** A run that waits for code, as people read it. */
+import type { Shown, WaitsFor } from "../../operations/views.ts";
+import { type Style, pairs } from "../terminal/paint.ts";
+import type { Command } from "./run.ts";
+import { relative } from "./words.ts";
+
+/** Which code it waits for, and what lets it go on. */
+export function waits(run: Shown, of: Style & { readonly command: Command }): string[] {
+  const { paint, command, now } = of;
+  const { waitsFor } = run;
+  if (waitsFor === null) return [];
+  const look = { type: command("resume", run.run), means: lookMeans(run, now) };
+  const upgrade = command("resume", run.run, "--upgrade");
+  const title = `${paint("yellow", "?")} ${wantedWords(waitsFor)}`;
+  if (waitsFor.kind === "upgrade" && waitsFor.accepted) {
+    return ["", title, ...pairs([["accepted", "the next beat takes it in"]], paint)];
+  }
+  const accept = waitsFor.kind === "upgrade" ? [{ type: upgrade, means: `go on with version ${waitsFor.to}` }] : [];
+  const ways = [...accept, look];
+  const width = Math.max(...ways.map(({ type }) => type.length));
+  return [
+    "",
+    title,
+    ...ways.map(({ type, means }) => `  ${paint("bold", type.padEnd(width))}  ${paint("dim", `# ${means}`)}`),
+  ];
+}
+
+function wantedWords(waitsFor: WaitsFor): string {
+  switch (waitsFor.kind) {
+    case "upgrade":
+      return `it is pinned to agent version ${waitsFor.from}, and version ${waitsFor.to} is deployed`;
+    case "agent":
+      return `its agent cannot be loaded: ${waitsFor.why}`;
+    case "tools":
+      return `its agent has no ${waitsFor.tools.join(", ")} any more that can go on; it goes on by itself once one is deployed`;
+  }
+}
+
+const lookMeans = ({ wakeAt }: Shown, now: number): string =>
+  `look again now${wakeAt !== null && wakeAt > now ? `; by itself it looks ${relative(wakeAt, now)}` : ""}`;

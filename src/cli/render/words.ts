@@ -1,0 +1,72 @@
+/** Numbers, times and values as people read them. Everything here is pure: `now` is always handed in. */
+import { usd } from "../../core/policy/spending.ts";
+import type { Json } from "../../core/json.ts";
+import type { Value } from "../../core/message.ts";
+
+/** `85ms`, `1.4s`, `12s`, `3m05s`, `2h04m`, `6d`. */
+export function duration(ms: number): string {
+  if (ms < 1_000) return `${Math.max(0, Math.round(ms))}ms`;
+  const seconds = ms / 1_000;
+  if (seconds < 9.95) return `${seconds.toFixed(1)}s`;
+  const whole = Math.round(seconds);
+  if (whole < 60) return `${whole}s`;
+  if (whole < 3_600) return `${Math.floor(whole / 60)}m${twoDigits(whole % 60)}s`;
+  if (whole < 48 * 3_600) return `${Math.floor(whole / 3_600)}h${twoDigits(Math.floor((whole % 3_600) / 60))}m`;
+  return `${Math.floor(whole / 86_400)}d`;
+}
+
+/** `just now`, `12s ago`, `in 3m05s`. */
+export function relative(at: number, now: number): string {
+  const ms = at - now;
+  if (Math.abs(ms) < 1_000) return "just now";
+  const rounded = duration(Math.round(Math.abs(ms) / 1_000) * 1_000).replace(".0", "");
+  return ms < 0 ? `${rounded} ago` : `in ${rounded}`;
+}
+
+/** The time of day where the reader is, with the day unless it is today. */
+export function timeOfDay(at: number, now: number): string {
+  const [then, today] = [new Date(at), new Date(now)];
+  const time = [then.getHours(), then.getMinutes(), then.getSeconds()].map(twoDigits).join(":");
+  if (then.toDateString() === today.toDateString()) return time;
+  return `${then.getFullYear()}-${twoDigits(then.getMonth() + 1)}-${twoDigits(then.getDate())} ${time}`;
+}
+
+export const dollars = (microUsd: number): string => `$${usd(microUsd)}`;
+
+export const count = (n: number, one: string, many = `${one}s`): string => `${grouped(n)} ${n === 1 ? one : many}`;
+
+/** `12,300`. */
+export const grouped = (n: number): string => n.toLocaleString("en-US");
+
+/** One line of at most `max` characters. */
+export function short(text: string, max: number): string {
+  const line = text.replace(/\s+/g, " ").trim();
+  return line.length <= max ? line : `${line.slice(0, max - 1).toWellFormed()}…`;
+}
+
+/** JSON on one line; a text as it is, without its quotes. */
+export const shortJson = (json: Json, max: number): string =>
+  short(typeof json === "string" ? json : JSON.stringify(json), max);
+
+export function shortValue(value: Value, max: number): string {
+  if (value.kind === "inline") return shortJson(value.json, max);
+  return `${short(value.head, max)} (${grouped(Math.ceil(value.bytes / 1024))} KB in all)`;
+}
+
+const twoDigits = (n: number): string => String(n).padStart(2, "0");
+
+/** A run as people type it: enough of it to be the only one, eight characters after the tenant at least. */
+export function shortRun(run: string, among: readonly string[] = []): string {
+  const start = run.indexOf("-") + 1;
+  for (let length = start + 8; length < run.length; length += 1) {
+    const prefix = run.slice(0, length);
+    if (among.every((other) => other === run || !other.startsWith(prefix))) return prefix;
+  }
+  return run;
+}
+
+/** The words as a shell takes them; npx finds the Node that cairn brought along, wherever cairn is installed. */
+export const commandLine = (words: readonly string[]): string => ["npx", "cairn", ...words].map(quoted).join(" ");
+
+const quoted = (word: string): string =>
+  /^[\w@%+=:,./-][\w@%+=:,./#-]*$/.test(word) ? word : `'${word.replaceAll("'", "'\\''")}'`;

@@ -1,0 +1,46 @@
+/** A run on the screen while it happens: its timeline line by line, and at the end what became of it. */
+import type { Row } from "../../protocol/row.ts";
+import { labelOfRow } from "../../operations/labels.ts";
+import type { Shown, TimelineEntry } from "../../operations/views.ts";
+import type { Opened } from "../open.ts";
+import { renderRun } from "../render/run.ts";
+import { type Story, UNTOLD, tell } from "../render/timeline.ts";
+import type { Shell } from "../shell.ts";
+
+export interface Live {
+  readonly onEntries: (entries: readonly TimelineEntry[]) => void;
+  /** Why the older history of that run cannot be shown. */
+  readonly onLost: (run: string, why: string) => void;
+  /** What is being waited for, and whether anybody works on it. */
+  readonly onLook: (row: Row, isAttended: boolean) => void;
+  /** For people: the run as `show` has it. */
+  readonly end: (shown: Shown) => void;
+}
+
+/** Lines go to stdout, or to stderr where stdout is for a document. */
+export function liveView(shell: Shell, { settings, world }: Pick<Opened, "settings" | "world">): Live {
+  const { terminal, json } = shell;
+  const [print, paint] = json ? [terminal.err, terminal.paintErr] : [terminal.out, terminal.paintOut];
+  let story: Story = UNTOLD;
+  return {
+    onEntries: (entries) => {
+      const told = tell(story, entries, { paint, width: terminal.width });
+      story = told.story;
+      for (const line of told.lines) print(line);
+    },
+    onLost: (run, why) => {
+      const what = `the older history of ${run} is damaged, and what can be read of it is shown: ${why}`;
+      terminal.err(terminal.paintErr("yellow", `${what}; see \`${settings.command("verify", run)}\``));
+    },
+    onLook: (row, isAttended) => {
+      const hint = isAttended ? "" : `; nobody works on it, run \`${settings.command("work")}\``;
+      terminal.waitFor(`${labelOfRow(row)}${hint}`);
+    },
+    end: (shown) => {
+      terminal.waitFor(null);
+      if (json) return;
+      const style = { now: world.clock.now(), paint, width: terminal.width };
+      terminal.out(`\n${renderRun(shown, { ...style, command: settings.command })}`);
+    },
+  };
+}

@@ -1,0 +1,48 @@
+/** The schema of messages of the transcript; see `schema.ts`. */
+import * as z from "zod";
+import type { ReplyPart } from "../../core/event.ts";
+import type { Json } from "../../core/json.ts";
+import type { Message, Part, Value } from "../../core/message.ts";
+import { crowded } from "./window.ts";
+
+/** It came out of `JSON.parse`, so anything that is there is JSON. */
+const json = z.custom<Json>((value) => value !== undefined);
+const count = z.int().nonnegative();
+const name = z.string().min(1);
+export const sha = z.string().regex(/^[0-9a-f]{64}$/);
+
+export const value: z.ZodType<Value> = z.discriminatedUnion("kind", [
+  z.looseObject({ kind: z.literal("inline"), json }),
+  z.looseObject({ kind: z.literal("blob"), sha256: sha, bytes: count, head: z.string(), tail: z.string() }),
+]);
+
+const textPart = z.looseObject({ kind: z.literal("text"), text: z.string() });
+const reasoningPart = z.looseObject({ kind: z.literal("reasoning"), text: z.string(), provider: json });
+const callPart = z.looseObject({ kind: z.literal("call"), tool: z.string(), args: value, provider: json });
+
+const part: z.ZodType<Part> = z.discriminatedUnion("kind", [
+  textPart,
+  reasoningPart,
+  callPart.extend({ call: name }),
+  z.looseObject({
+    kind: z.literal("result"),
+    call: name,
+    tool: z.string(),
+    outcome: z.enum(["succeeded", "failed", "unknown"]),
+    value,
+    edited: value.nullable(),
+    under: z.looseObject({ key: name, argsDigest: sha }).exactOptional(),
+  }),
+]);
+
+export const replyPart: z.ZodType<ReplyPart> = z.discriminatedUnion("kind", [textPart, reasoningPart, callPart]);
+
+export const message: z.ZodType<Message> = z.looseObject({
+  id: name,
+  at: z.int().nonnegative(),
+  source: name,
+  role: z.enum(["user", "assistant", "tool"]),
+  parts: z.array(part),
+  tokens: count,
+  crowded,
+});

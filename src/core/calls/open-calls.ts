@@ -1,0 +1,182 @@
+/**
+ * The calls of a run from proposed to settled, as changes of its state, and the transcript that their results join. Used
+ * by `transition.ts`, which says which event makes which change.
+ */
+import type { EventOf, MessageBody, ReplyPart } from "../event.ts";
+import { ensure } from "../ensure.ts";
+import { type CallOutcome, type Message, type Part, type Value, text } from "../message.ts";
+import type { Phase } from "../phases.ts";
+import type { OpenCall, State } from "../state.ts";
+import { accepted } from "../policy/upgrades.ts";
+
+export function openCalls(state: State, parts: readonly ReplyPart[]): OpenCall[] {
+  const proposed = parts.filter((part) => part.kind === "call");
+  return proposed.map(({ tool }, index) => newCall(callId(state, index), tool));
+}
+
+export const newCall = (call: string, tool: string): OpenCall => ({
+  ...{ call, tool, status: "proposed", intent: null, gate: null, edited: null, releasedBy: null, tries: 0, asked: 0 },
+  ...{ askFrom: null, probeAt: null, answer: null },
+});
+
+const callId = (state: State, index: number): string => `c${state.calls + index + 1}`;
+
+export function message(
+  state: State,
+  at: number,
+  source: string,
+  role: Message["role"],
+  parts: readonly Part[],
+  tokens = 0,
+): Message {
+  return { id: `m${state.messages.length + 1}`, at, source, role, parts, tokens };
+}
+
+export function replyMessage(state: State, event: EventOf<"ModelCallCompleted">): Message {
+  let index = 0;
+  const parts = event.parts.map((part): Part => {
+    if (part.kind !== "call") return part;
+    index += 1;
+    return { ...part, call: callId(state, index - 1) };
+  });
+  const said = message(state, event.at, `model:${event.model}`, "assistant", parts, event.tokensOut);
+  return event.crowded === true ? { ...said, crowded: true } : said;
+}
+
+export function withCall(state: State, call: string, change: (open: OpenCall) => OpenCall): State {
+  ensure(
+    state.open.some((each) => each.call === call),
+    `call ${call} is not open`,
+  );
+  return withOpen(state, (each) => each.call === call, change);
+}
+
+/**
+ * What others answered is kept until it may be applied. Whatever names nothing that is open changes nothing: the surface
+ * refuses it before any write (schedule 29), and the first answer counts.
+ */
+export function answered(state: State, body: Exclude<MessageBody, { readonly kind: "user" }>): State {
+  switch (body.kind) {
+    case "reconcile":
+      return withOpen(
+        state,
+        (each) => each.call === body.call && each.status === "unknown" && each.asked === body.asked,
+        (each) => ({ ...each, answer: body.answer }),
+      );
+    case "decision":
+      return withOpen(
+        withBudgetDecision(state, body),
+        ({ gate }) => gate?.gate === body.gate && gate.decision === null,
+        (each) => ({ ...each, gate: each.gate && { ...each.gate, decision: body.decision } }),
+      );
+    case "compensate": {
+      const { kind: _, ...compensate } = body;
+      // Whoever cancelled it and wanted it undone first was told so: a wish to begin again takes nothing of that back.
+      return state.compensate?.next === "cancel" ? state : { ...state, compensate };
+    }
+    case "upgrade":
+      return accepted(state, body);
+    case "assign": {
+      const { kind: _, ...assigned } = body;
+      return assigned.asked > (state.assigned?.asked ?? 0) ? { ...state, assigned } : state;
+    }
+    case "child":
+      return { ...state, children: state.children.filter((child) => child !== body.child) };
+  }
+}
+
+/** Words that arrive in the middle of a run follow what is committed; a run that was done is not done any more. */
+export function heard(state: State, words: { text: string; by: string; at: number }): State {
+  const said = message(state, words.at, `user:${words.by}`, "user", [text(words.text)]);
+  // Also one that was paused in between: its words are taken in before it is resumed.
+  const notDone = (phase: Phase): Phase => (phase === "Reflecting" ? "AwaitingLLM" : phase);
+  const pausedFrom = state.pausedFrom === null ? null : notDone(state.pausedFrom);
+  return { ...state, phase: notDone(state.phase), pausedFrom, messages: [...state.messages, said] };
+}
+
+function withBudgetDecision(state: State, of: Extract<MessageBody, { readonly kind: "decision" }>): State {
+  const { extension } = state;
+  const gate = extension?.gate ?? null;
+  if (extension === undefined || gate?.gate !== of.gate || gate.decision !== null) return state;
+  return { ...state, extension: { ...extension, gate: { ...gate, decision: of.decision } } };
+}
+
+function withOpen(state: State, is: (open: OpenCall) => boolean, change: (open: OpenCall) => OpenCall): State {
+  return { ...state, open: state.open.map((each) => (is(each) ? change(each) : each)) };
+}
+
+/** A call is over: its result joins the transcript with its own time and source. */
+export function settle(state: State, call: string, as: { outcome: CallOutcome; value: Value; at: number }): State {
+  const open = state.open.find((each) => each.call === call);
+  ensure(open !== undefined, `call ${call} is not open`);
+  const { tool, edited, intent, releasedBy, asked, undoes } = open;
+  if (undoes !== undefined) return undone(state, { ...open, undoes }, as);
+  const isOwn = intent?.business === true && (releasedBy !== null || asked > 0);
+  const under = isOwn ? { under: { key: intent.key, argsDigest: intent.argsDigest } } : {};
+  const part: Part = { kind: "result", call, tool, outcome: as.outcome, value: as.value, edited, ...under };
+  return afterCalls({
+    ...state,
+    open: state.open.filter((each) => each !== open),
+    ...registered(state, open, as.outcome),
+    messages: [...state.messages, message(state, as.at, `tool:${open.tool}`, "tool", [part])],
+  });
+}
+
+/** One that is undone, or that can be and was released: an undo does nothing where nothing happened. */
+export const mayHaveHappened = ({ undoes, intent, releasedBy, asked }: OpenCall): boolean =>
+  undoes !== undefined || (intent?.undo === true && (releasedBy !== null || asked > 0));
+
+/** A call that succeeded, or may have, and can be undone is remembered until it is. */
+function registered(state: State, call: OpenCall, outcome: CallOutcome): Pick<State, "undo"> {
+  if (outcome === "failed" || !mayHaveHappened(call)) return {};
+  const { intent, askFrom } = call;
+  const from = outcome === "unknown" ? askFrom : null;
+  return { undo: [...(state.undo ?? []), { call: call.call, key: intent?.key ?? "", from }] };
+}
+
+/** An undo is over; where it did not succeed a person said to leave the effect as it is. */
+function undone(
+  state: State,
+  { call, undoes, tool }: OpenCall & { readonly undoes: string },
+  { outcome, at }: { readonly outcome: CallOutcome; readonly at: number },
+): State {
+  const isUndone = outcome === "succeeded";
+  const said = text(`${tool} (${undoes}) ${isUndone ? "was undone" : "was not undone: somebody said to leave it"}.`);
+  return afterCalls({
+    ...state,
+    open: state.open.filter((each) => each.call !== call),
+    undo: (state.undo ?? []).filter((each) => each.call !== undoes),
+    saga: { ...state.saga, left: [...(state.saga?.left ?? []), ...(isUndone ? [] : [undoes])] },
+    messages: [...state.messages, message(state, at, "cairn", "user", [said])],
+  });
+}
+
+/** The phase follows from the calls: the last result closes the batch. A run that stands aside stays so, as when it ends. */
+export function afterCalls(state: State): State {
+  if (state.pausedFrom !== null) return state;
+  const blocked = state.open.some(({ status }) => status === "unknown");
+  if (state.saga !== undefined) return { ...state, phase: blocked ? "AwaitingReconcile" : "ExecutingTools" };
+  const asksForMore = (state.extension?.gate ?? null) !== null;
+  if (state.open.length === 0) return { ...state, phase: asksForMore ? "AwaitingApproval" : "AwaitingLLM" };
+  const isHeld = (call: OpenCall): boolean => call.status === "unknown" || call.status === "gated";
+  // What is not released yet waits for the budget as well.
+  const waits = state.open.every(
+    (call) => isHeld(call) || waitsItsTurn(state.open, call) || (asksForMore && call.status !== "started"),
+  );
+  if (!waits) return { ...state, phase: "ExecutingTools" };
+  return { ...state, phase: blocked ? "AwaitingReconcile" : "AwaitingApproval" };
+}
+
+/** It is to be intended and released. */
+export const isNext = ({ status }: OpenCall): boolean => status === "proposed" || status === "permitted";
+
+/**
+ * Schedule 61: a call that runs alone is released when those before it in its reply are settled, whoever has to find out
+ * what became of them, and those after it when it is settled. What nobody has judged yet waits for nothing.
+ */
+export function waitsItsTurn(open: readonly OpenCall[], call: OpenCall): boolean {
+  if (!isNext(call) || call.intent === null) return false;
+  const before = open.slice(0, open.indexOf(call));
+  if (before.some(({ intent }) => intent?.alone === true)) return true;
+  return call.intent.alone === true && open.some((each) => each !== call && (!isNext(each) || before.includes(each)));
+}

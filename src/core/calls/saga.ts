@@ -1,0 +1,78 @@
+/**
+ * Sagas (seed 4): what was done and can be undone is undone in reverse order, each undo a call of its own that survives a
+ * crash; then the run ends, or begins again from its task under other keys. Used by `transition.ts`, which says which event
+ * makes which change.
+ */
+import { ensure } from "../ensure.ts";
+import { type Value, text } from "../message.ts";
+import { afterCalls, mayHaveHappened, message, newCall, settle } from "./open-calls.ts";
+import type { State } from "../state.ts";
+import { lackingNothing } from "../policy/upgrades.ts";
+
+/** What a run whose end is decided owes before it: nothing else is started then. */
+export type UndoOwed = "compensate" | "undo" | "calls" | "conclude";
+
+/** Null also for a run that goes on. */
+export function undoOwed(state: State): UndoOwed | null {
+  const { ending, saga, open, undo = [] } = state;
+  if (ending === null || (ending.kind === "failed" && ending.next === "leave")) return null;
+  if (ending.kind === "cancelled" && !asksToUndo(state)) return null;
+  if (saga !== undefined)
+    return open.length > 0 ? "calls" : undo.length > 0 ? "undo" : ending.kind === "failed" ? "conclude" : null;
+  const again = ending.kind === "failed" && wantsRestart(state);
+  return undo.length > 0 || open.some(mayHaveHappened) || again ? "compensate" : null;
+}
+
+export const wantsRestart = ({ compensate, phase }: State): boolean =>
+  compensate?.next === "restart" && phase !== "Preparing";
+
+const asksToUndo = ({ compensate }: State): boolean => compensate?.next === "cancel";
+
+/** Nothing of the plan is started from here on: what was not begun never happens, what was is over. */
+export function compensating(state: State, at: number): State {
+  const { extension } = state;
+  const still = state.open.filter(({ undoes }) => undoes !== undefined);
+  const others = state.open.filter(({ undoes }) => undoes === undefined);
+  ensure(
+    others.every(({ status }) => status !== "started"),
+    "a call that may be running is unknown before anything is undone",
+  );
+  const begun: State = {
+    ...state,
+    ...lackingNothing(state),
+    ...(extension === undefined ? {} : { extension: { ...extension, gate: null } }),
+    ...{ pausedFrom: null, retryAt: null, saga: { ...state.saga, left: [] } },
+  };
+  const settled = others.reduce((next, { call, status }) => {
+    const outcome = status === "unknown" ? "unknown" : "failed";
+    const value: Value = { kind: "inline", json: status === "unknown" ? UNKNOWN : NEVER_STARTED };
+    return settle(next, call, { outcome, value, at });
+  }, begun);
+  return afterCalls({ ...settled, open: still });
+}
+
+const UNKNOWN = "nobody knows whether it happened";
+const NEVER_STARTED = "NotStarted: the run has to stop; it did not happen";
+
+/** The newest effect that stands is undone next, and no other. */
+export function undoing(state: State, call: string): State {
+  ensure(state.saga !== undefined && state.open.length === 0, "one effect is undone at a time");
+  ensure(state.undo?.at(-1)?.call === call, `call ${call} is not the newest one that stands`);
+  const parts = state.messages.flatMap((each) => each.parts);
+  const found = parts.find((part) => part.kind === "call" && part.call === call);
+  ensure(found?.kind === "call", `no reply proposed call ${call}`);
+  return afterCalls({ ...state, open: [{ ...newCall(`undo-${call}`, found.tool), undoes: call }] });
+}
+
+/** The task, what people said since, and why it begins again; keys derive from the attempt (schedule 21). */
+export function restarted(state: State, { say, at }: { readonly say: string; readonly at: number }): State {
+  const { saga: _, stopsFor: _stop, closingCallLost: _lost, compensate: _by, outage: _outage, ...rest } = state;
+  const from = state.messages.length;
+  const words = state.messages.filter(({ source }) => source.startsWith("user:"));
+  return {
+    ...rest,
+    ...{ attempt: state.attempt + 1, phase: "AwaitingLLM", ending: null, undo: [], modelRetries: 0, nudges: 0 },
+    ...{ attemptFrom: from, window: { from, lead: words.map(({ id }) => id) } },
+    messages: [...state.messages, message(state, at, "cairn", "user", [text(say)])],
+  };
+}

@@ -1,0 +1,30 @@
+/** What must hold between two states, whatever happened. A change that breaks one stops the run before it is committed. */
+import type { Spent } from "./policy/budget.ts";
+import { ensure } from "./ensure.ts";
+import { isAside } from "./phases.ts";
+import type { State } from "./state.ts";
+import { isLacking } from "./policy/upgrades.ts";
+
+export function assertState(before: State, after: State): void {
+  ensure(after.messages.length >= before.messages.length, "messages are lost");
+  const meters = Object.keys(before.spent) as (keyof Spent)[];
+  ensure(
+    meters.every((meter) => (after.spent[meter] ?? 0) >= (before.spent[meter] ?? 0)),
+    "spent fell",
+  );
+  ensure(after.attempt >= before.attempt, "an attempt is begun again");
+  ensure(new Set(after.open.map((call) => call.call)).size === after.open.length, "two open calls share an id");
+  ensure(
+    after.open.every((call) => call.status !== "started" || (call.intent !== null && call.releasedBy !== null)),
+    "a call is started without an intent",
+  );
+  ensure(
+    isAside(after.phase) === (after.pausedFrom !== null),
+    "a run that stands aside, and no other, knows where it was",
+  );
+  ensure(after.phase !== "AwaitingAgent" || isLacking(after), "a run that waits for its agent knows what it waits for");
+  ensure(isAside(after.phase) || !isLacking(after), "a run that goes on lacks nothing");
+  ensure(after.phase !== "ForceStop" || after.stopsFor !== undefined, "a run that has to stop knows why");
+  ensure((after.phase === "Completed") === (after.result !== null), "a result belongs to a completed run");
+  ensure((after.phase === "Failed") === (after.failure !== null), "a failure belongs to a failed run");
+}

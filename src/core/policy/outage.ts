@@ -1,0 +1,155 @@
+/**
+ * Outages of a model's provider: when a run asks again, which model it asks, and when it gives up. A provider that is
+ * away for minutes or hours is no reason to fail a run whose effects are real, so after the quick retries the run parks.
+ *
+ * Full jitter keeps the runs of a deployment from asking all at once when the provider is back. The caller draws the
+ * chance and the event keeps the chosen moment, so a replay needs neither.
+ */
+import type { Failure } from "../event.ts";
+import { BOUNDS } from "../limits.ts";
+import type { State } from "../state.ts";
+
+/** A model's provider gives no answers. */
+export interface Outage {
+  /** When the first call of it failed. */
+  readonly since: number;
+  /** How many calls failed since. */
+  readonly tries: number;
+  /** A provider asked not to be asked before then (`retry-after`). */
+  readonly notBefore?: number;
+  /** Which model is asked next: 1 is the agent's first fallback. Absent: its own model. */
+  readonly model?: number;
+  /** The operator was told. */
+  readonly alarmed?: true;
+}
+
+/** A fallback gave the last answer, and is asked first until then. */
+export interface ActiveFallback {
+  readonly model: number;
+  readonly until: number;
+}
+
+/** On which terms a model may be asked again. */
+export interface RetryTerms {
+  /** How long the provider asks to be left alone (`retry-after`), or null. */
+  readonly afterMs: number | null;
+  /** In [0, 1), drawn by the caller. */
+  readonly chance: number;
+  /** How long an outage may last before the run fails. */
+  readonly outageMaxMs: number;
+  /** How many models the agent has, its own included, and which of them failed: 0 is its own. */
+  readonly models: number;
+  readonly asked: number;
+}
+
+/** When the model is asked again, and the outage as it is then known. */
+export interface Retry {
+  readonly at: number;
+  readonly outage: Outage;
+}
+
+/** The model that is asked now: 0 is the agent's own, 1 its first fallback. */
+export function modelAsked({ outage, fallback }: Pick<State, "outage" | "fallback">, now: number): number {
+  if (outage !== undefined) return outage.model ?? 0;
+  return fallback !== undefined && now < fallback.until ? fallback.model : 0;
+}
+
+export const isOver = (state: State, { outageMaxMs }: RetryTerms, now: number): boolean =>
+  now >= endOf(state, outageMaxMs, now);
+
+/** After the last model of the agent comes its own again. */
+export const nextModel = ({ asked, models }: RetryTerms): number => (asked + 1) % models;
+
+/** The same model again after one, two and four seconds, unless its provider asks for more. */
+export function retrySoon(state: State, terms: RetryTerms, now: number): Retry {
+  const waitMs = Math.max(1_000 * 2 ** state.modelRetries, terms.afterMs ?? 0);
+  return { at: Math.min(now + waitMs, endOf(state, terms.outageMaxMs, now)), outage: failedOnce(state, terms, now) };
+}
+
+/** The next model, at once: its provider may be another one. */
+export const askNext = (state: State, terms: RetryTerms, now: number): Retry => ({
+  at: now,
+  outage: { ...failedOnce(state, terms, now), model: nextModel(terms) },
+});
+
+/**
+ * The agent's own model, after a random part of a pause that doubles with each round up to a cap, and never before a
+ * provider wants to be asked. The last try is made when the outage has lasted as long as it may.
+ */
+export function retryLater(state: State, terms: RetryTerms, now: number): Retry {
+  const { model: _, ...outage } = failedOnce(state, terms, now);
+  const rounds = Math.floor(Math.max(0, outage.tries - BOUNDS.modelRetriesMax - 1) / terms.models);
+  const ceiling = Math.min(BOUNDS.outagePauseMsMax, BOUNDS.outagePauseMsMin * 2 ** Math.min(rounds, ROUNDS_MAX));
+  const pause = Math.max(1_000, Math.floor(terms.chance * ceiling));
+  const at = Math.max(now, outage.notBefore ?? 0) + pause;
+  return { at: Math.min(at, endOf(state, terms.outageMaxMs, now)), outage };
+}
+
+/** Far beyond the cap; keeps the power finite. */
+const ROUNDS_MAX = 30;
+
+const endOf = ({ outage }: State, outageMaxMs: number, now: number): number => (outage?.since ?? now) + outageMaxMs;
+
+/** The outage with one more call that failed. Its next try goes to the same model. */
+function failedOnce({ outage }: State, { afterMs, asked }: RetryTerms, now: number): Outage {
+  const { notBefore: _until, model: _model, alarmed: _alarmed, ...rest } = outage ?? {};
+  const since = outage?.since ?? now;
+  const asksFor = Math.max(outage?.notBefore ?? 0, afterMs === null ? 0 : now + afterMs);
+  const isLong = outage?.alarmed === true || now - since >= BOUNDS.outageAlarmMs;
+  return {
+    ...rest,
+    since,
+    tries: (outage?.tries ?? 0) + 1,
+    ...(asksFor > now ? { notBefore: asksFor } : {}),
+    ...(asked === 0 ? {} : { model: asked }),
+    ...(isLong ? { alarmed: true } : {}),
+  };
+}
+
+/** The run waits for its model. What older code wrote has no outage. */
+export const retried = (
+  state: State,
+  { at, outage = state.outage }: Omit<Retry, "outage"> & Partial<Retry>,
+): State => ({
+  ...state,
+  ...{ phase: "RetryingLLM", retryAt: at, modelRetries: state.modelRetries + 1 },
+  ...(outage === undefined ? {} : { outage }),
+});
+
+/** What a run fails with whose models were away for too long. */
+export function unavailable({ outage }: State, last: Failure, now: number): Failure {
+  const { since, tries } = outage ?? { since: now, tries: 0 };
+  const [lasted, calls] = [spanWords(now - since), tries + 1];
+  const message = `no model answered for ${lasted}, in ${calls} calls; the last one said: ${last.code}: ${last.message}`;
+  return { code: "ModelUnavailable", message };
+}
+
+function spanWords(ms: number): string {
+  const [seconds, minutes, hours] = [1_000, 60_000, 3_600_000].map((unit) => Math.round(ms / unit)) as [
+    number,
+    number,
+    number,
+  ];
+  if (hours >= 2) return `${hours} hours`;
+  return minutes >= 2 ? `${minutes} minutes` : `${seconds} seconds`;
+}
+
+/**
+ * A model answered: the outage is over. Where a fallback did, it stays the first to be asked for some minutes: each
+ * question to a provider that is away would cost the quick retries again.
+ */
+export function answered(state: State, at: number): State {
+  const { outage, fallback, ...rest } = state;
+  if (outage === undefined && fallback === undefined) return state;
+  const model = outage?.model ?? 0;
+  if (model > 0) return { ...rest, modelRetries: 0, fallback: { model, until: at + BOUNDS.fallbackMs } };
+  const isKept = outage === undefined && fallback !== undefined && at < fallback.until;
+  return { ...rest, modelRetries: 0, ...(isKept ? { fallback } : {}) };
+}
+
+/** The moment at which a run may ask that somebody woke; null: no sooner than it was going to. */
+export function soonerTry({ phase, outage, retryAt }: State, now: number): number | null {
+  if (phase !== "RetryingLLM" || outage === undefined || outage.tries <= BOUNDS.modelRetriesMax) return null;
+  const at = Math.max(now, outage.notBefore ?? 0);
+  return at < (retryAt ?? 0) ? at : null;
+}

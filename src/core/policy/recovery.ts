@@ -1,0 +1,168 @@
+/**
+ * One recovery table. The first rule that matches wins, so the order is the policy (seed 0); every decision is an
+ * event that names its rule.
+ */
+import type { EventOf, Failure } from "../event.ts";
+import { ensure } from "../ensure.ts";
+import { BOUNDS } from "../limits.ts";
+import {
+  type Outage,
+  type Retry,
+  type RetryTerms,
+  askNext,
+  isOver,
+  nextModel,
+  retryLater,
+  retrySoon,
+  unavailable,
+} from "./outage.ts";
+import { mayFollow } from "../phases.ts";
+import type { State } from "../state.ts";
+
+/** Something that a beat cannot answer by going on. */
+export type Trouble =
+  /**
+   * `deaths`: recovery has cost too much, and nothing of the agent is started any more. `deadline`: nothing was heard for
+   * longer than a run may wait. `idle`: the watchdog gave the model up. `speechless`: a run that has to stop has no last
+   * words. `agent`: its own code cannot go on.
+   */
+  | {
+      readonly kind: "budget" | "loop" | "deaths" | "deadline" | "idle" | "speechless" | "agent";
+      readonly failure: Failure;
+    }
+  | {
+      readonly kind: "model";
+      readonly failure: Failure;
+      /** Null: the same question would get the same answer. */
+      readonly retry: RetryTerms | null;
+      /** A summary could stand for a part of what the model is shown, and none was made since its last reply. */
+      readonly shortens?: boolean;
+    }
+  /** The reply cannot be used as it is, or (`conflict`) results contradict each other; the model may be told so. */
+  | { readonly kind: "reply" | "conflict"; readonly failure: Failure; readonly say: string };
+
+export type Action =
+  /** Ask the model again, not before `at`. `outage`: what is known of its provider; absent in what older code wrote. */
+  | { readonly kind: "retry"; readonly at: number; readonly outage?: Outage }
+  /** Have a summary made, then ask the model. */
+  | { readonly kind: "compact" }
+  /** Say something to the model and go on. */
+  | { readonly kind: "nudge"; readonly say: string }
+  /** Ask the model for its last words, then end the run. */
+  | { readonly kind: "stop"; readonly failure: Failure; readonly say: string }
+  /** End the run. What it did is undone before, and it may start again, unless `next` says otherwise. */
+  | { readonly kind: "abort"; readonly failure: Failure; readonly next?: "end" | "leave" }
+  /** Undo what was done, in reverse: nothing else is started from here on. */
+  | { readonly kind: "compensate" }
+  /** Undo the effect of that call, which is the newest one that stands. */
+  | { readonly kind: "undo"; readonly call: string }
+  /** Begin again from the task, under other keys. */
+  | { readonly kind: "restart"; readonly say: string }
+  /** Run the call again with its key. */
+  | { readonly kind: "again"; readonly call: string }
+  /** Ask the other side, not before `at`, whether the call happened. `tried`: a try of it ended without an answer. */
+  | { readonly kind: "probe"; readonly call: string; readonly at: number; readonly tried: boolean }
+  /** Nothing is called before that version of the agent is accepted; null: before its agent can be loaded. */
+  | { readonly kind: "hold"; readonly to: string | null }
+  /** The agent has the tool of that call again: what is open is decided by the resume table. */
+  | { readonly kind: "toolBack"; readonly call: string }
+  /** The outcome of the call stays unknown, and the model is told so. */
+  | { readonly kind: "tell"; readonly call: string }
+  /** End the run because somebody wants it. */
+  | { readonly kind: "cancel" }
+  /** Another invocation held the run and is gone: go on from the last checkpoint. */
+  | { readonly kind: "takeover"; readonly from: string; readonly takeovers: number };
+
+interface Rule {
+  readonly name: string;
+  readonly when: (state: State, trouble: Trouble, now: number) => boolean;
+  readonly action: (state: State, trouble: Trouble, now: number) => Action;
+}
+
+const abort = (_: State, { failure }: Trouble): Action => ({ kind: "abort", failure });
+/** Nothing of the agent is started any more, so nothing is undone. */
+const leave = (_: State, { failure }: Trouble): Action => ({ kind: "abort", failure, next: "leave" });
+const stop = (_: State, { failure }: Trouble): Action => ({ kind: "stop", failure, say: farewell(failure) });
+const nudge = (_: State, trouble: Trouble): Action => ({ kind: "nudge", say: "say" in trouble ? trouble.say : "" });
+/** Of a model that may be asked again. */
+const onTerms = (trouble: Trouble, judge: (terms: RetryTerms) => boolean): boolean =>
+  trouble.kind === "model" && trouble.retry !== null && judge(trouble.retry);
+function retry(trouble: Trouble, next: (terms: RetryTerms) => Retry): Action {
+  ensure(trouble.kind === "model" && trouble.retry !== null, "only a model call is asked again");
+  return { kind: "retry", ...next(trouble.retry) };
+}
+/** Asking again is asking the same: only a shorter context helps. */
+const isTooLong = (trouble: Trouble): boolean => trouble.kind === "model" && trouble.failure.code === "ContextTooLong";
+
+export const RECOVERY: readonly Rule[] = [
+  { name: "too many processes died", when: (_, { kind }) => kind === "deaths", action: leave },
+  { name: "nobody came before the deadline", when: (_, { kind }) => kind === "deadline", action: leave },
+  {
+    // Its end is decided; before the rules that would ask the model again.
+    name: "stops without last words",
+    when: (_, { kind }) => kind === "speechless",
+    action: ({ stopsFor }, { failure }) => ({ kind: "abort", failure: stopsFor ?? failure }),
+  },
+  { name: "hard idle timeout", when: (_, { kind }) => kind === "idle", action: abort },
+  {
+    name: "context too long, not yet compacted",
+    when: (_, trouble) => trouble.kind === "model" && trouble.shortens === true,
+    action: () => ({ kind: "compact" }),
+  },
+  { name: "context too long", when: (_, trouble) => isTooLong(trouble), action: abort },
+  {
+    name: "model unavailable for too long",
+    when: (state, trouble, now) => onTerms(trouble, (terms) => isOver(state, terms, now)),
+    action: (state, { failure }, now) => ({ kind: "abort", failure: unavailable(state, failure, now) }),
+  },
+  {
+    name: "model failed, may be asked again",
+    when: (state, trouble) => onTerms(trouble, () => state.modelRetries < BOUNDS.modelRetriesMax),
+    action: (state, trouble, now) => retry(trouble, (terms) => retrySoon(state, terms, now)),
+  },
+  {
+    name: "model unavailable, the next one is asked",
+    when: (_, trouble) => onTerms(trouble, (terms) => nextModel(terms) !== 0),
+    action: (state, trouble, now) => retry(trouble, (terms) => askNext(state, terms, now)),
+  },
+  {
+    name: "model unavailable, asked again later",
+    when: (_, trouble) => onTerms(trouble, () => true),
+    action: (state, trouble, now) => retry(trouble, (terms) => retryLater(state, terms, now)),
+  },
+  { name: "budget exhausted", when: (state, { kind }) => kind === "budget" && isBetweenCalls(state), action: stop },
+  { name: "budget exhausted, calls are open", when: (_, { kind }) => kind === "budget", action: abort },
+  { name: "loop detector", when: (_, { kind }) => kind === "loop", action: stop },
+  { name: "results contradict each other, model is told", when: (_, { kind }) => kind === "conflict", action: nudge },
+  {
+    name: "reply cannot be used, model is told",
+    when: (state, trouble) => trouble.kind === "reply" && state.nudges < BOUNDS.nudgesMax,
+    action: nudge,
+  },
+  { name: "nothing else helps", when: () => true, action: abort },
+];
+
+/** Recovery has cost more deaths than its budget allows; `code` says whether a beat or the sweeper found it so. */
+export function tooManyDeaths(
+  code: string,
+  of: { readonly deaths: number; readonly max: number; readonly cause: string | null },
+): Trouble {
+  const { deaths, max, cause } = of;
+  const message = `${deaths} processes died one after the other while they held this run, ${max} are allowed`;
+  const last = cause === null ? "" : `; the last one ended with: ${cause}`;
+  return { kind: "deaths", failure: { code, message: `${message}${last}` } };
+}
+
+/** Last words are asked for where the model would be asked for more; among calls that are not made there are none. */
+const isBetweenCalls = ({ phase, open }: State): boolean => open.length === 0 && mayFollow(phase, "ForceStop");
+
+/** The event that decides what follows. */
+export function decideRecovery(state: State, trouble: Trouble, now: number): EventOf<"RecoveryDecided"> {
+  const rule = RECOVERY.find((each) => each.when(state, trouble, now)) as Rule; // The last one always matches.
+  const why = `${trouble.failure.code}: ${trouble.failure.message}`;
+  return { kind: "RecoveryDecided", at: now, rule: rule.name, why, action: rule.action(state, trouble, now) };
+}
+
+const farewell = ({ message }: Failure): string =>
+  `You have to stop now: ${message}. No tool can be called any more. ` +
+  "Say in a few sentences what is done, what is still open, and what should be done next.";

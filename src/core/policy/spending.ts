@@ -1,0 +1,48 @@
+/** What is left of a budget, and in words what is not. */
+import { type Grant, type Limits, METERS, type Meter, type Spent } from "./budget.ts";
+
+/** More of what has a limit; what has none needs no more. */
+export function extended(limits: Limits, { granted }: { readonly granted: Grant }): Limits {
+  const more = METERS.map((meter) => {
+    const limit = limits[meter];
+    return [meter, limit === null ? null : limit + (granted[meter] ?? 0)];
+  });
+  return Object.fromEntries(more) as Limits;
+}
+
+/**
+ * The first limit that leaves no room, in words; null while there is room. Room is for another beat or, with `calls`, for
+ * releasing that many: a run that has made all of its calls may still say what came of them.
+ */
+export function exhausted(spent: Spent, limits: Limits, calls = 0): string | null {
+  const [full] = shortOf(spent, limits, calls);
+  return full === undefined ? null : WORDS[full](usedOf(spent)[full], limits[full] ?? 0);
+}
+
+/** Every limit that leaves no room. */
+export function shortOf(spent: Spent, limits: Limits, calls: number): readonly Meter[] {
+  const used = usedOf(spent);
+  return METERS.filter((meter) => {
+    const limit = limits[meter] ?? null;
+    if (limit === null || (meter === "toolCalls") !== calls > 0) return false;
+    return meter === "toolCalls" ? used.toolCalls + calls > limit : used[meter] >= limit;
+  });
+}
+
+const usedOf = ({ beats, microUsd, tokensIn, tokensOut, toolCalls, wallMs = 0 }: Spent) => ({
+  ...{ beats, microUsd, tokens: tokensIn + tokensOut, wallMs, toolCalls },
+});
+
+const WORDS: { readonly [M in Meter]: (used: number, limit: number) => string } = {
+  beats: (used, limit) => `${used} of ${limit} beats are used`,
+  microUsd: (used, limit) => `$${usd(used)} of $${usd(limit)} is spent`,
+  tokens: (used, limit) => `${used} of ${limit} tokens are used`,
+  wallMs: (used, limit) => `${used / 1_000} of ${limit / 1_000} seconds at work are used`,
+  toolCalls: (used, limit) => `${used} of ${limit} tool calls are used, and more are asked for`,
+};
+
+/** Micro-dollars as dollars with the digits that matter: `0.17`, `0.0042`. */
+export function usd(microUsd: number): string {
+  const isWholeCents = microUsd % 10_000 === 0;
+  return isWholeCents ? (microUsd / 1e6).toFixed(2) : (microUsd / 1e6).toFixed(6).replace(/0+$/, "");
+}

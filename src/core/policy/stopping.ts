@@ -1,0 +1,39 @@
+/**
+ * How a run stops that has to (a budget is used up, it goes in circles): the model is asked once for its last words, and
+ * no tool is offered to it. Whatever comes of that, the run ends with what it stopped for; used by `transition.ts`.
+ */
+import type { EventOf, Failure } from "../event.ts";
+import { ensure } from "../ensure.ts";
+import { BOUNDS } from "../limits.ts";
+import { text, wordsOf } from "../message.ts";
+import { message, replyMessage } from "../calls/open-calls.ts";
+import type { State } from "../state.ts";
+
+/** The model will read why, so what it says is about this end. */
+export function stopping(state: State, of: { failure: Failure; say: string; at: number }): State {
+  ensure(state.open.length === 0, "a run stops between its calls");
+  const said = message(state, of.at, "cairn", "user", [text(of.say)]);
+  return { ...state, phase: "ForceStop", stopsFor: of.failure, retryAt: null, messages: [...state.messages, said] };
+}
+
+/** Calls were not offered and are not made; the words stay in the transcript, and the failure tells them to people. */
+export function closed(state: State, event: EventOf<"ModelCallCompleted">): State {
+  const { stopsFor, ending } = state;
+  ensure(stopsFor !== undefined && ending === null, "a run has last words once");
+  const parts = event.parts.filter(({ kind }) => kind !== "call");
+  const spoken = parts.length === 0 ? state : withReply(state, { ...event, parts });
+  const said = wordsOf(spoken.messages.slice(state.messages.length).flatMap((each) => each.parts)).trim();
+  const failure = said === "" ? stopsFor : withWords(stopsFor, said);
+  return { ...spoken, ending: { kind: "failed", failure } };
+}
+
+const withReply = (state: State, event: EventOf<"ModelCallCompleted">): State => ({
+  ...state,
+  messages: [...state.messages, replyMessage(state, event)],
+});
+
+function withWords(failure: Failure, said: string): Failure {
+  const max = BOUNDS.lastWordsCharactersMax;
+  const shown = said.length > max ? `${said.slice(0, max).toWellFormed()} …` : said;
+  return { ...failure, message: `${failure.message}. Its last words: ${shown}` };
+}

@@ -1,0 +1,74 @@
+/**
+ * Whether the budget has room for what costs next. Where it has none the run ends, or a person is asked for more at a gate
+ * like any other: frozen, decided once, denied when nobody decides in time.
+ */
+import type { Agent } from "../../sdk/define.ts";
+import { digestOf } from "../../codec/canonical.ts";
+import { exhausted, extended, shortOf } from "../../core/policy/spending.ts";
+import type { Grant, Limits } from "../../core/policy/budget.ts";
+import type { Decision, EventOf } from "../../core/event.ts";
+import { BUDGET, extensionOf } from "../../core/policy/extension.ts";
+import { gateId } from "../../protocol/ids.ts";
+import { SIZES } from "../../codec/limits.ts";
+import { decideRecovery } from "../../core/policy/recovery.ts";
+import type { BudgetGate, State } from "../../core/state.ts";
+import type { ActiveRun } from "./active-run.ts";
+import { debitTime } from "./time-at-work.ts";
+
+/** Of another model call or, with `calls`, of releasing that many. False: what follows is recorded. */
+export function hasRoom(run: ActiveRun, agent: Agent, calls = 0): boolean {
+  debitTime(run);
+  const limits = extended(agent.budget, extensionOf(run.state));
+  const over = exhausted(run.state.spent, limits, calls);
+  if (over === null) return true;
+  if (agent.budget.onExhausted === "ask") run.record(question(run, { over, limits, calls }));
+  else run.record(endFor(run, over));
+  return false;
+}
+
+/** Whether any time at work is left, where the agent limits it: another try of a call spends nothing else. */
+export function hasTime(run: ActiveRun, agent: Agent): boolean {
+  debitTime(run);
+  return !shortOf(run.state.spent, extended(agent.budget, extensionOf(run.state)), 0).includes("wallMs");
+}
+
+/** Nobody gave more. It belongs into the commit of the denial (schedule 63). */
+export function endFor(run: ActiveRun, over: string): EventOf<"RecoveryDecided"> {
+  const failure = { code: "BudgetExhausted", message: `${over}; raise the agent's budget and start another run` };
+  return decideRecovery(run.state, { kind: "budget", failure }, run.now);
+}
+
+/** Each question has a number and so a gate of its own: a decision about one is none about the next (schedule 64). */
+function question(
+  run: ActiveRun,
+  of: { readonly over: string; readonly limits: Limits; readonly calls: number },
+): EventOf<"ApprovalRequested"> {
+  const { over: reason, limits, calls } = of;
+  const { attempt, spent } = run.state;
+  const asked = extensionOf(run.state).asked + 1;
+  const [planHash, argsHash] = [digestOf(limits), digestOf({ asked, calls, spent: { ...spent } })];
+  const gate = gateId(run.world.hash, { attempt, call: BUDGET, planHash, argsHash });
+  const at = run.now;
+  const expiresAt = at + run.world.limits.gateMs;
+  const frozen = { gate, call: BUDGET, planHash, argsHash, reason, expiresAt };
+  return { kind: "ApprovalRequested", at, ...frozen, budget: { limits, calls } };
+}
+
+/**
+ * Why that decision cannot be taken, or null: what is not enough would be asked about again at once, and arguments belong
+ * to a call.
+ */
+export function refusalOf(
+  { spent }: State,
+  of: { readonly asks: BudgetGate | null; readonly as: Decision["as"]; readonly more: Grant },
+): string | null {
+  const { asks, as, more } = of;
+  const amounts = Object.values(more);
+  if (asks === null || as === "deny") return amounts.length === 0 ? null : "it takes no more of a budget";
+  if (as === "edit") return "a budget has no arguments; say how much more the run may spend";
+  if (!amounts.every((amount) => Number.isSafeInteger(amount) && amount > 0 && amount <= SIZES.grantMax)) {
+    return `what is given is a whole number from 1 to ${SIZES.grantMax}`;
+  }
+  const over = exhausted(spent, extended(asks.limits, { granted: more }), asks.calls);
+  return over === null ? null : `that is not enough: ${over}`;
+}

@@ -1,0 +1,21 @@
+/** Records decisions that had no effect: those that come to a closed gate, and those whose gate closes over them. */
+import { closedFor, endsBefore, gatesIn, unapplied } from "../../core/calls/ignored-decisions.ts";
+import type { MessageBody } from "../../core/event.ts";
+import type { ActiveRun } from "./active-run.ts";
+
+/** Of a message that was just taken in. */
+export function noteIgnored(run: ActiveRun, body: MessageBody): void {
+  if (body.kind !== "decision" || gatesIn(run.state).some(({ gate }) => gate === body.gate)) return;
+  const { as, by } = body.decision;
+  const why = endsBefore(run.state, run.row) ?? closedFor(run.state, body.gate);
+  run.record({ kind: "DecisionIgnored", at: run.now, gate: body.gate, as, by, why });
+}
+
+/** Schedule 84: the run ends or begins again, and with it go gates whose decisions were taken in and not applied. */
+export function ignoreUnapplied(run: ActiveRun): void {
+  const why = endsBefore(run.state, run.row) ?? "the run ended before the decision was applied";
+  for (const { gate, decision } of unapplied(run.state)) {
+    const { as, by } = decision;
+    run.record({ kind: "DecisionIgnored", at: run.now, gate, as, by, why });
+  }
+}

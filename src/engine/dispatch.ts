@@ -1,0 +1,183 @@
+/** What a beat does for each command: one step of plan, act and observe, or of somebody's wish. */
+import type { Agent } from "../sdk/define.ts";
+import type { Model } from "../providers/model.ts";
+import { ensure } from "../core/ensure.ts";
+import type { Command } from "../core/outstanding.ts";
+import { RowUnreadable } from "../codec/row.ts";
+import { hasEnded } from "../protocol/row.ts";
+import type { World } from "../ports/world.ts";
+import { perform, recover } from "./tools/run-tools.ts";
+import type { ActiveRun } from "./context/active-run.ts";
+import { closeRun } from "./model/closing-call.ts";
+import { compactContext } from "./model/compaction.ts";
+import { cancel, pause, resume } from "./loop/operator-requests.ts";
+import { findRow } from "../history/damage.ts";
+import { lookForTools, meetAgent } from "./loop/agent-version.ts";
+import { commitDecided } from "./loop/terminal-commit.ts";
+import { applyDecision, expireGate } from "./tools/gate.ts";
+import { absorbInbox } from "./context/inbox.ts";
+import type { CommitCache } from "../history/commits.ts";
+import { intend } from "./tools/prepare-calls.ts";
+import { openCall } from "./tools/tools.ts";
+import type { SegmentCache } from "../history/load.ts";
+import { routed } from "./model/provider-outage.ts";
+import { holdsReply } from "./tools/deferred-commit.ts";
+import { probe } from "./tools/probe.ts";
+import { judge } from "./loop/completion-check.ts";
+import { withSecrets } from "../history/secrets.ts";
+import { type Next, askModel } from "./model/call-model.ts";
+import { compensate, conclude, startOver, undo } from "./tools/compensation.ts";
+import { giveUp } from "./tools/unknown-outcome.ts";
+
+/** What one process needs to run beats. */
+export interface Runner {
+  readonly world: World;
+  /** The agent of that name and its model, or why there is none. Loaded on first use. */
+  readonly agentOf: (name: string) => Promise<LoadedAgent | AgentAbsent>;
+  readonly segments: SegmentCache;
+  readonly commits: CommitCache;
+  /** What this process knows (`core/levels.ts`); what this code knows unless told. */
+  readonly level?: number;
+}
+
+/** It cannot be loaded: what is deployed does not have it, or its file is broken. */
+export interface AgentAbsent {
+  readonly kind: "absent";
+  readonly why: string;
+}
+
+export interface LoadedAgent {
+  readonly kind: "agent";
+  readonly agent: Agent;
+  readonly model: Model;
+  /** Of the fallbacks that the agent declares, in their order. */
+  readonly fallbacks?: readonly Model[];
+}
+
+type Step = Exclude<Command, { kind: "wait" | "awaitAnswer" }>;
+
+export async function step(runner: Runner, run: ActiveRun, command: Step): Promise<Next> {
+  // These need no agent, so a run whose agent is gone or kills its process can still end and be answered.
+  switch (command.kind) {
+    case "end":
+      ensure(run.state.ending !== null, "no end was decided");
+      return commitDecided(run, run.state.ending);
+    case "cancel":
+      return cancel(run);
+    case "pause":
+      return pause(run);
+    case "resume":
+      return resume(run);
+    case "reconcile":
+      return reconcile(run, command.call);
+    case "startOver":
+      return startOver(run);
+    case "undo":
+      return undo(run, command.call);
+    case "decide":
+      return applyDecision(run, command.call);
+    case "expireGate":
+      return expireGate(run, command.call);
+    case "giveUp":
+      return giveUp(run, command.call);
+    default:
+      return stepOfAgent(runner, run, command);
+  }
+}
+
+type AgentStep = Exclude<
+  Step,
+  {
+    kind:
+      | "end"
+      | "cancel"
+      | "startOver"
+      | "undo"
+      | "pause"
+      | "resume"
+      | "reconcile"
+      | "decide"
+      | "expireGate"
+      | "giveUp";
+  }
+>;
+
+async function stepOfAgent(runner: Runner, run: ActiveRun, command: AgentStep): Promise<Next> {
+  if (mayStop(command) && run.invocation.drain.aborted) return "release";
+  if (command.kind === "askModel") {
+    if (run.turns >= run.world.limits.beatsPerInvocation) return "release";
+    // The commit may bring news, such as a cancel: everything is decided again.
+    if (run.commitFirst || holdsReply(run)) {
+      await run.commitPending();
+      return "on";
+    }
+    // Each beat of an invocation hears what came before it, as if it were the first one. All of it: a reply to a part
+    // of what was said would be paid for, and the next part would need another one.
+    if (run.row.stirs !== run.stirsRead && !run.row.pause && !(await absorbInbox(run))) {
+      return run.leftMs < run.world.limits.modelMs && run.moved ? "release" : "on";
+    }
+  }
+  if (command.kind === "prepare" && (await isOrphan(run))) {
+    const why = "the run that started it has ended";
+    run.record({ kind: "RecoveryDecided", at: run.now, rule: "parent has ended", why, action: { kind: "cancel" } });
+    return "on";
+  }
+  const met = meetAgent(run, await withSecrets(run.world, await runner.agentOf(run.row.agent)));
+  if (met === null) return "on";
+  const { agent, model } = routed(run, met);
+  run.price = agent.price;
+  run.countsTime ||= (agent.budget.wallMs ?? null) !== null;
+  switch (command.kind) {
+    case "lookAgain":
+      return lookForTools(run, agent);
+    case "prepare":
+      run.record({ kind: "RunStarted", at: run.now, agentVersion: agent.version });
+      return "on";
+    case "askModel":
+      return askModel(run, agent, model);
+    case "intend":
+      return intend(run, agent, command.calls);
+    case "recover":
+      return recover(run, agent, command.calls);
+    case "probe":
+      return probe(run, agent, command.calls);
+    case "perform":
+      return perform(run, agent, command.calls);
+    case "judge":
+      return judge(run, agent);
+    case "compensate":
+      return compensate(run, agent);
+    case "conclude":
+      return conclude(run, agent);
+    case "compact":
+      return compactContext(run, agent, model);
+    case "close":
+      return closeRun(run, agent, model);
+  }
+}
+
+/** Schedule 44: a parent is cancelled after it made this child and before anybody could ask the child to stop. */
+async function isOrphan({ world, row }: ActiveRun): Promise<boolean> {
+  if (row.parent === null) return false;
+  const parent = await findRow(world, row.parent.run, world.clock.now());
+  // Nothing is known of a parent whose row is damaged, and its child goes on.
+  if (parent instanceof RowUnreadable) return false;
+  return parent === null || parent.born !== row.parent.born || hasEnded(parent);
+}
+
+/** Before these an invocation that is asked to end may let go; what was released must be run or accounted for. */
+const mayStop = (command: AgentStep): boolean => command.kind !== "perform" && command.kind !== "judge";
+
+function reconcile(run: ActiveRun, call: string): Next {
+  const { answer: given } = openCall(run, call);
+  ensure(given !== null, `call ${call} has no answer`);
+  if (given.as === "compensate") {
+    const why = `${given.by} wants what the run did to be undone, since nobody knows what became of ${call}`;
+    const action = { kind: "abort", failure: { code: "OutcomeUnknown", message: why } } as const;
+    run.record({ kind: "RecoveryDecided", at: run.now, rule: "a person wants it undone", why, action });
+    return "on";
+  }
+  run.record({ kind: "ToolResultReconciled", at: run.now, call, answer: given });
+  run.commitFirst = true;
+  return "on";
+}

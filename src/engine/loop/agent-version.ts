@@ -1,0 +1,108 @@
+/**
+ * A run meets the code that is deployed now. It goes on with the newest version of its agent, unless it is pinned to the
+ * one that it was started with (schedules 53 and 54), or the agent cannot be loaded. What it cannot go on with it waits
+ * for, and looks again: a deployment wakes nobody.
+ */
+import type { Agent, Tool } from "../../sdk/define.ts";
+import { bounded } from "../../codec/value.ts";
+import { argsOf, asDeclared } from "../../core/calls/ledger.ts";
+import { lacksTool } from "../../core/outstanding.ts";
+import type { OpenCall, State } from "../../core/state.ts";
+import { upgradesOf } from "../../core/policy/upgrades.ts";
+import type { ActiveRun } from "../context/active-run.ts";
+import { alarm } from "../../history/alarm.ts";
+import { absorbInbox } from "../context/inbox.ts";
+import { misfit, toolFor } from "../tools/tools.ts";
+import type { AgentAbsent, LoadedAgent } from "../dispatch.ts";
+import type { Next } from "../model/call-model.ts";
+
+/** Why a run may not go on with what is deployed: `to` is the version that somebody has to accept, null without any. */
+interface Hold {
+  readonly to: string | null;
+  readonly what: string;
+  readonly rule: string;
+  readonly why: string;
+}
+
+/** What this invocation works with; null: the run waits for other code, and that is recorded. */
+export function meetAgent(run: ActiveRun, found: LoadedAgent | AgentAbsent): LoadedAgent | null {
+  const hold = holdBy(run.state, found);
+  if (hold !== null) waitFor(run, hold);
+  if (hold !== null || found.kind === "absent") return null;
+  goOn(run, found.agent);
+  return found;
+}
+
+function holdBy(state: State, found: LoadedAgent | AgentAbsent): Hold | null {
+  if (found.kind === "absent") {
+    return { to: null, what: "AgentAbsent", rule: "agent cannot be loaded", why: found.why };
+  }
+  const { policy, accepted } = upgradesOf(state);
+  const to = found.agent.version;
+  if (policy === "follow" || to === state.agentVersion || accepted?.to === to) return null;
+  const why = `it is pinned to agent version ${state.agentVersion}, and version ${to} is deployed`;
+  return { to, what: "UpgradeAwaited", rule: "pinned to another version", why };
+}
+
+/** Waiting for the same as before is no step: nothing is recorded, and no deadline moves. */
+function waitFor(run: ActiveRun, { to, what, rule, why: found }: Hold): void {
+  const why = bounded(found);
+  const { lack } = upgradesOf(run.state);
+  const before = lack?.kind === "upgrade" ? lack.to : null;
+  const isSame = lack !== null && before === to;
+  // Somebody has to mend what cannot be loaded; a pinned run is where it is meant to be.
+  if (!isSame || to === null) alarm(run.world, run.row.run, { what, why });
+  run.looked = true;
+  if (isSame) return;
+  run.record({ kind: "RecoveryDecided", at: run.now, rule, why, action: { kind: "hold", to } });
+}
+
+/** The first beat under another version says so; one that has not started yet says it with its start. */
+function goOn(run: ActiveRun, { version: to, price }: Agent): void {
+  const { agentVersion: from, startedAt, phase } = run.state;
+  const { policy, accepted } = upgradesOf(run.state);
+  const at = run.now;
+  if (from !== to && (startedAt !== null || policy === "pin")) {
+    const by = accepted?.to === to ? { by: accepted.by } : {};
+    run.record({ kind: "AgentChanged", at, from, to, price, ...by });
+  } else if (phase === "AwaitingAgent") {
+    run.record({ kind: "RunResumed", at });
+  }
+}
+
+/**
+ * Calls whose tool was gone go on by themselves once it is back. Somebody may be answering at this very moment: an answer
+ * beats the look, as a decision beats the clock, so this commits only while nobody stirred the run (schedule 55).
+ */
+export async function lookForTools(run: ActiveRun, agent: Agent): Promise<Next> {
+  run.looked = true;
+  if ((await withTool(run, agent)).length === 0 || !(await absorbInbox(run))) return "on";
+  const back = await withTool(run, agent);
+  if (back.length === 0) return "on";
+  const before = run.mark();
+  for (const { call, tool } of back) {
+    const why = `the agent has a tool ${tool} again that can go on with this call`;
+    run.record({ kind: "RecoveryDecided", at: run.now, rule: "tool is back", why, action: { kind: "toolBack", call } });
+  }
+  const outcome = await run.commit({ release: false, unlessStirred: true });
+  if (outcome === "stirred") run.restore(before);
+  return "on";
+}
+
+async function withTool(run: ActiveRun, agent: Agent): Promise<readonly OpenCall[]> {
+  const back: OpenCall[] = [];
+  for (const open of run.state.open.filter(lacksTool)) {
+    if (await canGoOn(run, { open, tool: toolFor(agent, open) })) back.push(open);
+  }
+  return back;
+}
+
+/** Whether that tool could still do its part for a call that was released: run it again, or be asked about it. */
+export async function canGoOn(
+  run: ActiveRun,
+  of: { readonly open: OpenCall; readonly tool: Tool | null },
+): Promise<boolean> {
+  const { open, tool } = of;
+  if (tool === null || misfit(tool, await run.json(argsOf(run.state, open.call))) !== null) return false;
+  return asDeclared(open, tool.effect).intent?.effect !== "probed" || tool.probe !== null;
+}

@@ -1,0 +1,276 @@
+/**
+ * One beat: claim the run, load what is committed, do what is outstanding, commit, release, say where the chain goes.
+ * There is no recovery mode: an invocation that finds a run in the middle of a beat does the very same.
+ */
+import { Unreadable } from "../../codec/canonical.ts";
+import { RowNewer } from "../../codec/row.ts";
+import { StateTooLarge } from "../../codec/snapshot.ts";
+import type { Attempt, Payload, Reply, Route, TaskResult } from "../../protocol/chain.ts";
+import { TIMES } from "../../protocol/limits.ts";
+import { waitsForCode } from "../../core/outstanding.ts";
+import { LEVEL } from "../../core/levels.ts";
+import { BOUNDS } from "../../core/limits.ts";
+import { PHASES } from "../../core/phases.ts";
+import { type Trouble, decideRecovery, tooManyDeaths } from "../../core/policy/recovery.ts";
+import { undoOwed } from "../../core/calls/saga.ts";
+import { type Row, hasEnded } from "../../protocol/row.ts";
+import type { ClaimOutcome } from "../../protocol/row-claim.ts";
+import type { Invocation } from "../../ports/tasks.ts";
+import { StoreUnreachable, type World } from "../../ports/world.ts";
+import { ActiveRun } from "../context/active-run.ts";
+import { Fenced } from "../context/fenced.ts";
+import { recordRedrive } from "../../history/after-redrive.ts";
+import { alarm } from "../../history/alarm.ts";
+import { waitsForNewer } from "./behind.ts";
+import { certainly, patient } from "../../history/resolve-ambiguous-write.ts";
+import { commitDecided, tellEnd } from "./terminal-commit.ts";
+import { noteClaim } from "../context/telemetry-events.ts";
+import { openInbox } from "../context/inbox.ts";
+import { letGo, letGoUnloaded } from "./release.ts";
+import { loadVouched } from "../../history/vouch.ts";
+import { triesSooner } from "../model/provider-outage.ts";
+import { knowSecrets } from "../../history/secrets.ts";
+import { type Runner, step } from "../dispatch.ts";
+
+const EXPIRED: Trouble = {
+  kind: "deadline",
+  failure: { code: "Expired", message: "nobody answered, resumed or spoke to this run for as long as it may wait" },
+};
+
+/** A beat, and whether its process has to end. */
+type BeatResult = Extract<TaskResult, { readonly kind: "beat" | "exit" }>;
+
+export async function beat(
+  runner: Runner,
+  task: { readonly payload: Payload; readonly attempt: Attempt },
+  invocation: Invocation,
+): Promise<BeatResult> {
+  const { world } = runner;
+  const { payload } = task;
+  const since = world.clock.now();
+  const claimed = await claim(runner, task, invocation);
+  switch (claimed.kind) {
+    case "missing":
+      return answer(payload, "superseded");
+    case "superseded":
+      return superseded(payload, claimed.row);
+    case "unreadable":
+      return unreadable(world, payload, claimed.why);
+    case "newer":
+      return waitsForNewer(world, payload, claimed);
+    case "terminal":
+      return ended(world, payload, claimed.row);
+    case "granted":
+      noteClaim(world, claimed);
+  }
+  let run: ActiveRun | null = null;
+  try {
+    const loaded = await loadVouched(world, claimed.row, runner.segments, runner.level);
+    const { segments, commits } = runner;
+    run = new ActiveRun({ world, invocation, loaded, segments, commits, since });
+    // Without its agent a run may still end and be answered; before it meets the agent this is asked again.
+    await knowSecrets(world).catch(() => undefined);
+    recordRedrive(run);
+    if (claimed.overtook !== null) recordTakeover(run, claimed.overtook);
+    return await drive(runner, run, task.attempt.cause ?? null);
+  } catch (error) {
+    const lost = await lostTo(error, { world, payload, row: claimed.row, run }).catch((thrown: unknown) => {
+      if (run !== null && run.outlived !== "no") invocation.mustEnd?.();
+      throw thrown;
+    });
+    // Also one that lost the run may hold a promise that outlived its timeout.
+    return run === null ? lost : mayEnd(run, lost);
+  }
+}
+
+/**
+ * What an invocation answers that cannot go on. A store that does not answer ends no run: the run is given back, and its
+ * chain waits. Any other error is rethrown, and so is this one where the table does not answer either: then the owner stays,
+ * and the chain tries the entry again.
+ */
+async function lostTo(
+  error: unknown,
+  of: { readonly world: World; readonly payload: Payload; readonly row: Row; readonly run: ActiveRun | null },
+): Promise<Answered> {
+  const { world, payload, row, run } = of;
+  if (error instanceof Fenced) return answer(payload, "superseded");
+  if (error instanceof RowNewer) return waitsForNewer(world, payload, error.refused);
+  if (error instanceof Unreadable) return unreadable(world, payload, `${error.code}: ${error.message}`);
+  // An end that is committed is only told again.
+  if (!(error instanceof StoreUnreachable) || hasEnded(run?.row ?? row)) throw error;
+  try {
+    return waits(world, await (run === null ? letGoUnloaded(world, row, error) : letGo(run, error)));
+  } catch (refused) {
+    if (refused instanceof Fenced) return answer(payload, "superseded");
+    throw refused;
+  }
+}
+
+/** A wait cannot be woken, so it is short. A run with an unread message would be woken at once if it parked. */
+function waits({ clock }: World, row: Row): Answered {
+  const seconds = Math.max(1, Math.ceil(((row.wakeAt ?? 0) - clock.now()) / 1_000));
+  const mayPark = seconds > TIMES.waitSecondsMax && row.stirs === row.stirsSeen;
+  if (mayPark) return answer(payloadOf(row), "park", seconds);
+  return answer(payloadOf(row), "wait", Math.min(seconds, TIMES.waitSecondsMax));
+}
+
+function claim(
+  { world, level = LEVEL }: Runner,
+  { payload, attempt }: { payload: Payload; attempt: Attempt },
+  invocation: Invocation,
+): Promise<ClaimOutcome> {
+  const owner = world.random.hex().slice(0, 16);
+  const leaseUntil = invocation.deadline + world.limits.skewMs;
+  const { run, born, chain } = payload;
+  const { died = null, ...entry } = attempt;
+  const { clock, random, limits, table } = world;
+  return certainly<ClaimOutcome>(
+    () => table.claim({ run, born, chain, entry, died, owner, leaseUntil, level, now: clock.now() }),
+    (row) => (row.owner === owner ? { kind: "granted", row, overtook: null } : null),
+    patient({ clock, random, until: invocation.deadline - limits.drainMs }),
+  );
+}
+
+/**
+ * Does what is owed, one command at a time, until the run has ended or this invocation has to let go of it. `cause`: how the
+ * last process ended that is known to have died.
+ */
+async function drive(runner: Runner, run: ActiveRun, cause: string | null): Promise<BeatResult> {
+  const { deaths } = run.row;
+  // Also a run that undoes what it did: an undo that kills its process does so each time.
+  if (deaths > run.state.takeoversMax && (run.state.ending === null || undoOwed(run.state) !== null)) {
+    const trouble = tooManyDeaths("CrashLoop", { deaths, max: run.state.takeoversMax, cause });
+    run.record(decideRecovery(run.state, trouble, run.now));
+  }
+  // Before anything is committed: somebody spoke to the run, or resumed it, since the last beat.
+  let isWoken = run.row.stirs !== run.row.stirsSeen;
+  await openInbox(run);
+  for (;;) {
+    const [command] = run.owed();
+    if (command === undefined) {
+      return mayEnd(run, await ended(run.world, payloadOf(run.row), run.row));
+    }
+    if (command.kind === "wait") {
+      if (!isWoken || !triesSooner(run)) return release(run, { kind: "wait", until: command.until });
+      isWoken = false;
+      continue;
+    }
+    if (command.kind === "awaitAnswer") {
+      if (!isTooLate(run)) return release(run, { kind: "park" });
+      if ((await expire(run)) === "stirred") return release(run, { kind: "beat" });
+      continue;
+    }
+    // An end that has more to absorb than fits into one invocation is worked on by the next ones.
+    if (command.kind === "end" && run.leftMs <= 0 && run.moved) return release(run, { kind: "beat" });
+    const next = await guarded(run, () => step(runner, run, command));
+    if (next === "release") return release(run, { kind: "beat" });
+  }
+}
+
+/** Nobody came for as long as a run may wait. The chain's clock may be ahead of this one. */
+const isTooLate = (run: ActiveRun): boolean => run.world.clock.earliest() + run.world.limits.skewMs >= run.waitsUntil;
+
+/**
+ * Like the expiry of a gate (schedule 13): whoever speaks, answers or resumes before the end commits is heard, and the run
+ * has not expired.
+ */
+async function expire(run: ActiveRun): Promise<"on" | "stirred"> {
+  const { row } = run;
+  const before = run.mark();
+  run.record(decideRecovery(run.state, EXPIRED, run.now));
+  // While it is quiet the decision is committed, and nothing takes it back any more.
+  if (run.state.ending === null || run.owed()[0]?.kind !== "end") return "on";
+  await commitDecided(run, run.state.ending);
+  // Where more was unread than one commit takes in, it is committed as well.
+  if (run.state.ending === null || run.row.version !== row.version || run.row === row) return "on";
+  run.restore(before);
+  return "stirred";
+}
+
+/** A state that outgrew its bound was not written; the run ends with that name instead. */
+async function guarded<T>(run: ActiveRun, work: () => Promise<T>): Promise<T | "on"> {
+  try {
+    return await work();
+  } catch (error) {
+    if (!(error instanceof StateTooLarge)) throw error;
+    run.rewind("the state grew too large for it");
+    const failure = { code: error.code, message: error.message };
+    run.record(decideRecovery(run.state, { kind: "agent", failure }, run.now));
+    return "on";
+  }
+}
+
+type LetGo =
+  | { readonly kind: "beat" }
+  | { readonly kind: "wait"; readonly until: number }
+  /** Until somebody comes, or as long as a run may wait. */
+  | { readonly kind: "park" };
+
+/** Commits what is pending, gives the run back and says where the chain goes. */
+async function release(run: ActiveRun, how: LetGo): Promise<BeatResult> {
+  const looks = waitsForCode(run.state);
+  // Schedule 57: a look that found nothing new is no step; a run whose agent never comes back has an end.
+  const isIdle = looks && !run.moved && !run.hasPending;
+  // Schedule 104: over by this clock alone. The deadline stays, and the run looks again.
+  const isDoubted = how.kind === "park" && run.now + run.world.limits.skewMs >= run.waitsUntil;
+  // Of one moment with the park: one that is over before the deadline would be followed by another one of a month.
+  const deadline = isIdle || isDoubted ? run.waitsUntil : run.now + run.world.limits.idleRunMs;
+  const waitsUntil = how.kind === "wait" ? how.until : isDoubted ? run.now + BOUNDS.clockAgainMs : deadline;
+  const until = looks ? Math.min(waitsUntil, nextLook(run)) : waitsUntil;
+  const wakeAt = how.kind === "beat" ? null : until;
+  const nextChain = run.row.chainClaims >= run.world.limits.chainClaimsMax;
+  const outcome = await guarded(run, () => run.commit({ release: true, wakeAt, deadline, nextChain }));
+  if (outcome === "on") await run.commit({ release: true, nextChain });
+  const payload = payloadOf(run.row);
+  if (nextChain) return mayEnd(run, answer(payload, "renew"));
+  if (how.kind === "beat" || outcome === "on") return mayEnd(run, answer(payload, "beat"));
+  const seconds = Math.max(1, Math.ceil((until - run.now) / 1_000));
+  // A wait cannot be woken: whoever waits for code can be.
+  const route = how.kind === "wait" && !looks && seconds <= TIMES.waitSecondsMax ? "wait" : "park";
+  return mayEnd(run, answer(payload, route, Math.min(seconds, TIMES.parkSecondsMax)));
+}
+
+/** After as long again as it has waited: what is mended at once is seen at once, and a long wait costs next to nothing. */
+function nextLook({ row, state, now }: ActiveRun): number {
+  const waited = row.status === PHASES[state.phase].status ? now - row.statusSince : 0;
+  return now + Math.min(TIMES.lookMsMax, Math.max(TIMES.lookMsMin, waited));
+}
+
+/** A frozen promise must not thaw inside a later invocation: a process that holds one ends (schedule 28). */
+const mayEnd = (run: ActiveRun, { reply }: Answered): BeatResult =>
+  run.outlived === "no" ? { kind: "beat", reply } : { kind: "exit", reply };
+
+type Answered = Extract<TaskResult, { readonly kind: "beat" }>;
+
+function recordTakeover(run: ActiveRun, from: string): void {
+  const { takeovers, epoch } = run.row;
+  const action = { kind: "takeover", from, takeovers } as const;
+  const why = `the invocation before this one (${from}) never released the run; epoch ${epoch} goes on`;
+  run.record({ kind: "RecoveryDecided", at: run.now, rule: "takeover", why, action });
+}
+
+const payloadOf = ({ run, born, chain, epoch }: Row): Payload => ({ run, born, chain, epoch });
+
+function answer(payload: Payload, route: Route, seconds = 1): Answered {
+  const { run, born, chain, epoch } = payload;
+  const reply: Reply = { run, born, chain, epoch, route, seconds };
+  return { kind: "beat", reply };
+}
+
+/**
+ * Schedule 9: the commit that moved the run to the next execution landed, its answer was lost, and this is the retry. The
+ * successor may never have been started, so it is started now; starting it twice is starting it once.
+ */
+function superseded(payload: Payload, row: Row): Answered {
+  return row.chain === payload.chain + 1 ? answer(payloadOf(row), "renew") : answer(payload, "superseded");
+}
+
+async function ended(world: World, payload: Payload, row: Row): Promise<Answered> {
+  await tellEnd(world, row);
+  return answer(payload, PHASES[row.phase].ends ?? "done");
+}
+
+function unreadable(world: World, payload: Payload, why: string): Answered {
+  alarm(world, payload.run, { what: "Unreadable", why });
+  return answer(payload, "superseded");
+}

@@ -1,0 +1,29 @@
+/** What somebody asked of a run from outside: the beat that sees it does it, and nothing new is started before. */
+import type { ActiveRun } from "../context/active-run.ts";
+import { recordResult } from "../tools/prepare-calls.ts";
+import { inline } from "../../core/message.ts";
+import type { Next } from "../model/call-model.ts";
+
+/** No effect starts after the commit that saw the cancel: what this invocation released is known not to have begun. */
+export function cancel(run: ActiveRun): Next {
+  const { epoch } = run.row;
+  for (const { call, status, releasedBy, probeAt, tries, undoes } of run.state.open) {
+    const isMine = undoes === undefined && status === "started" && releasedBy === epoch && probeAt === null;
+    if (!isMine || tries > 0 || run.unanswered.has(call)) continue;
+    const value = inline("NotStarted: the run was cancelled before it began; it did not happen");
+    recordResult(run, call, { outcome: "failed", value, evidence: "it was never started" });
+  }
+  const why = "somebody asked the run to end";
+  run.record({ kind: "RecoveryDecided", at: run.now, rule: "cancel requested", why, action: { kind: "cancel" } });
+  return "on";
+}
+
+export function pause(run: ActiveRun): Next {
+  run.record({ kind: "RunPaused", at: run.now });
+  return "on";
+}
+
+export function resume(run: ActiveRun): Next {
+  run.record({ kind: "RunResumed", at: run.now });
+  return "on";
+}

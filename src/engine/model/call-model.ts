@@ -1,0 +1,153 @@
+/** The plan edge: one call to the model, its reply and its cost. */
+import type { Agent } from "../../sdk/define.ts";
+import type { Model, ModelFailed, RepliedPart } from "../../providers/model.ts";
+import { requestDigests } from "./request-digests.ts";
+import type { ReplyPart } from "../../core/event.ts";
+import { type Loop, loopOf } from "../../core/policy/loops.ts";
+import { type Trouble, decideRecovery } from "../../core/policy/recovery.ts";
+import { ofAttempt, shown } from "../../core/policy/window.ts";
+import type { ActiveRun } from "../context/active-run.ts";
+import { type Heard, ask, debitReply } from "./model-request.ts";
+import { hasRoom } from "../context/budget-gate.ts";
+import { conflictIn } from "./contradictions.ts";
+import { isCrowded, reasonToCompact } from "./compaction-trigger.ts";
+import { recordModelFailure } from "./provider-outage.ts";
+import { stretchOf } from "./compaction-range.ts";
+import { toolNamed } from "../tools/tools.ts";
+import { recordable } from "../tools/outcome-evidence.ts";
+import { debitOthers, ownCallLost, recordLostCalls } from "../context/unaccounted-model-calls.ts";
+
+/** What a step leads to: go on in this invocation, or release the run and let the chain begin the next one. */
+export type Next = "on" | "release";
+
+export async function askModel(run: ActiveRun, agent: Agent, model: Model): Promise<Next> {
+  debitOthers(run);
+  if (!hasRoom(run, agent)) return "on";
+  const trouble = await reasonNotToAsk(run, agent);
+  if (trouble !== null) {
+    run.record(decideRecovery(run.state, trouble, run.now));
+    return "on";
+  }
+  const { modelMs } = run.world.limits;
+  if (run.leftMs < modelMs && run.moved) return "release";
+  if (await marksFirst(run)) return "on";
+  const startedAt = run.now;
+  const heard = await ask(run, agent, { model, mayCall: true });
+  // A clock may be set back in between; a negative time could be written and never be read again.
+  return absorbReply(run, agent, { model, heard, tookMs: Math.max(0, run.now - startedAt) });
+}
+
+/**
+ * Where no mark of this epoch is left, a commit makes one before the call leaves. The commit may bring news, such as a
+ * cancel, so everything is decided again.
+ */
+export async function marksFirst(run: ActiveRun): Promise<boolean> {
+  if (run.modelCalls.own === "marked") return false;
+  await run.commitPending();
+  return true;
+}
+
+/**
+ * What comes before its model is asked once more. Loops and contradictions are looked for in all of the attempt: a summary
+ * may hide one.
+ */
+async function reasonNotToAsk(run: ActiveRun, agent: Agent): Promise<Trouble | null> {
+  const isWatched = agent.loops !== "ignore";
+  const loop = isWatched ? loopOf(ofAttempt(run.state)) : null;
+  if (loop === null) return (isWatched ? await conflictIn(run, agent) : null) ?? reasonToCompact(run, agent);
+  const { crack, why } = loop;
+  run.record({ kind: "CrackSignalled", at: run.now, crack, why });
+  return { kind: "loop", failure: { code: CODES[crack], message: why } };
+}
+
+const CODES: { readonly [C in Loop["crack"]]: string } = { runaway: "Runaway", oscillation: "Oscillation" };
+
+async function absorbReply(
+  run: ActiveRun,
+  agent: Agent,
+  asked: { model: Model; heard: Heard; tookMs: number },
+): Promise<Next> {
+  const { model, heard, tookMs } = asked;
+  if (heard.kind === "silent") return absorbSilence(run, agent, heard);
+  if (heard.kind === "failed") {
+    recordFailure(run, agent, { model, failed: heard });
+    return "on";
+  }
+  const { finish, tokensIn, tokensOut } = heard;
+  const parts = await keptParts(run, agent, { model, heard });
+  const at = run.now;
+  run.replies += 1;
+  const crowded = isCrowded(agent, tokensIn) ? { crowded: true as const } : {};
+  const request = requestDigests(agent, shown(run.state));
+  const told = { model: model.name, parts, finish, tokensIn, tokensOut, tookMs, request, ...crowded };
+  run.record({ kind: "ModelCallCompleted", at, ...told });
+  debitReply(run, agent, { tokensIn, tokensOut, model, isBeat: true });
+  if (run.state.phase === "AwaitingLLM") {
+    const failure = { code: "EmptyReply", message: "the model answered with neither words nor calls" };
+    const say = "Your last reply was empty. Call a tool, or answer in words if you are done.";
+    run.record(decideRecovery(run.state, { kind: "reply", failure, say }, at));
+  }
+  return "on";
+}
+
+export function absorbSilence(
+  run: ActiveRun,
+  agent: Agent,
+  { by, why }: Extract<Heard, { readonly kind: "silent" }>,
+): Next {
+  ownCallLost(run, why);
+  if (by === "drain") return "release";
+  if (by === "watchdog") {
+    const failure = { code: "HardIdleTimeout", message: why };
+    run.record(decideRecovery(run.state, { kind: "idle", failure }, run.now));
+  } else {
+    const failure = { code: "ModelTimedOut", message: why };
+    recordModelFailure(run, agent, { failure, retryable: true, retryAfterMs: null });
+  }
+  return run.outlived === "no" ? "on" : "release";
+}
+
+function recordFailure(
+  run: ActiveRun,
+  agent: Agent,
+  { model, failed }: { readonly model: Model; readonly failed: ModelFailed },
+): void {
+  const at = run.now;
+  const { failure, spent } = failed;
+  if (spent === undefined) {
+    const shortens = failure.code === "ContextTooLong" && stretchOf(run.state) !== null;
+    recordModelFailure(run, agent, { ...failed, shortens });
+    return;
+  }
+  // It came and was paid for; the model is told what is wrong with it.
+  run.replies += 1;
+  debitReply(run, agent, { ...spent, model, isBeat: true });
+  const say = `Your last reply was not taken: ${failure.message}.`;
+  run.record(decideRecovery(run.state, { kind: "reply", failure, say }, at));
+}
+
+/** A reply that no store takes is lost, and what it cost is known. */
+async function keptParts(
+  run: ActiveRun,
+  agent: Agent,
+  { model, heard }: { readonly model: Model; readonly heard: Extract<Heard, { readonly kind: "reply" }> },
+): Promise<readonly ReplyPart[]> {
+  try {
+    return await Promise.all(heard.parts.map((part) => keepPart(run, agent, part)));
+  } catch (error) {
+    recordLostCalls(run, { calls: 1, why: "its reply could not be stored" });
+    debitReply(run, agent, { ...heard, model, isBeat: true });
+    throw error;
+  }
+}
+
+async function keepPart(run: ActiveRun, agent: Agent, part: RepliedPart): Promise<ReplyPart> {
+  if (part.kind === "badCall") {
+    // The text stays as it came; no tool's schema takes a bare text, so the intent is refused and the model told.
+    return { kind: "call", tool: part.tool, args: await run.keep(part.raw), provider: null };
+  }
+  if (part.kind !== "call") return part;
+  const tool = toolNamed(agent, part.tool);
+  const args = tool === null ? part.args : recordable(tool, part.args, "arguments");
+  return { ...part, args: await run.keep(args) };
+}

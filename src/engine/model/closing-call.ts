@@ -1,0 +1,75 @@
+/**
+ * The closing edge: a run that has to stop says its last words, once. That it stops is durable before the model is asked,
+ * so whoever finds the run stopping, and claims that nobody accounted for, knows that the question may have been asked:
+ * it is debited as lost and never asked again (schedule 65). Nothing that becomes of it changes what the run ends with.
+ */
+import type { Agent } from "../../sdk/define.ts";
+import type { Model, RepliedPart } from "../../providers/model.ts";
+import { requestDigests } from "./request-digests.ts";
+import { exhausted, extended } from "../../core/policy/spending.ts";
+import { add } from "../../core/policy/budget.ts";
+import type { ReplyPart } from "../../core/event.ts";
+import { extensionOf } from "../../core/policy/extension.ts";
+import { decideRecovery } from "../../core/policy/recovery.ts";
+import { shown } from "../../core/policy/window.ts";
+import type { ActiveRun } from "../context/active-run.ts";
+import { ask, debitReply } from "./model-request.ts";
+import { type Next, marksFirst } from "./call-model.ts";
+import { debitOthers, estimatedCost, ownCallLost } from "../context/unaccounted-model-calls.ts";
+
+export async function closeRun(run: ActiveRun, agent: Agent, model: Model): Promise<Next> {
+  debitOthers(run);
+  if (run.state.closingCallLost) return speechless(run, "its process ended while it asked for them");
+  if (run.hasPending) {
+    await run.commitPending();
+    return "on";
+  }
+  if (run.leftMs < run.world.limits.modelMs && run.moved) return "release";
+  const over = unaffordable(run, agent);
+  if (over !== null) return speechless(run, `they cannot be afforded: with them ${over}`);
+  if (await marksFirst(run)) return "on";
+  const startedAt = run.now;
+  const heard = await ask(run, agent, { model, mayCall: false });
+  if (heard.kind === "silent") {
+    ownCallLost(run, heard.why);
+    speechless(run, heard.why);
+    return run.outlived === "no" && heard.by !== "drain" ? "on" : "release";
+  }
+  if (heard.kind === "failed") {
+    if (heard.spent !== undefined) debitReply(run, agent, { ...heard.spent, model, isBeat: false });
+    return speechless(run, `${heard.failure.code}: ${heard.failure.message}`);
+  }
+  const { finish, tokensIn, tokensOut } = heard;
+  const parts = heard.parts.flatMap(spoken);
+  const tookMs = Math.max(0, run.now - startedAt);
+  run.replies += 1;
+  run.record({
+    kind: "ModelCallCompleted",
+    at: run.now,
+    model: model.name,
+    parts,
+    finish,
+    tokensIn,
+    tokensOut,
+    tookMs,
+    request: requestDigests(agent, shown(run.state)),
+  });
+  // Nothing is planned any more, so a run whose beats are used up has last words.
+  debitReply(run, agent, { tokensIn, tokensOut, model, isBeat: false });
+  return "on";
+}
+
+function unaffordable(run: ActiveRun, agent: Agent): string | null {
+  const after = add(run.state.spent, estimatedCost(run.state, agent.price));
+  return exhausted(after, { ...extended(agent.budget, extensionOf(run.state)), beats: null });
+}
+
+function speechless(run: ActiveRun, why: string): Next {
+  const failure = { code: "NoLastWords", message: why };
+  run.record(decideRecovery(run.state, { kind: "speechless", failure }, run.now));
+  return "on";
+}
+
+/** A model may call tools all the same; nobody makes those calls, and no ledger has them. */
+const spoken = (part: RepliedPart): readonly ReplyPart[] =>
+  part.kind === "text" || part.kind === "reasoning" ? [part] : [];

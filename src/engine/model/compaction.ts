@@ -1,0 +1,91 @@
+/**
+ * A context that is too long is made shorter: the model is asked for a summary of its older part, and is shown that
+ * instead from there on. It is asked for under a mark, and so is the model with it: the commit that makes the second mark
+ * keeps the summary (schedule 73). A summary that does not help ends the run and is not asked for again.
+ */
+import type { Agent } from "../../sdk/define.ts";
+import type { Model } from "../../providers/model.ts";
+import { canonical, sha256 } from "../../codec/canonical.ts";
+import { type Message, text, wordsOf } from "../../core/message.ts";
+import { decideRecovery } from "../../core/policy/recovery.ts";
+import type { ActiveRun } from "../context/active-run.ts";
+import { type Heard, ask, debitReply } from "./model-request.ts";
+import { hasRoom } from "../context/budget-gate.ts";
+import { recordModelFailure } from "./provider-outage.ts";
+import { type Stretch, stretchOf } from "./compaction-range.ts";
+import { type Next, absorbSilence, marksFirst } from "./call-model.ts";
+import { debitOthers } from "../context/unaccounted-model-calls.ts";
+
+export async function compactContext(run: ActiveRun, agent: Agent, model: Model): Promise<Next> {
+  debitOthers(run);
+  if (!hasRoom(run, agent)) return "on";
+  if (run.leftMs < run.world.limits.modelMs && run.moved) return "release";
+  const stretch = stretchOf(run.state);
+  if (stretch === null) return stillTooLong(run, "nothing is left that a summary could stand for");
+  if (await marksFirst(run)) return "on";
+  const messages = [...stretch.read, questionAt(run.now)];
+  const heard = await ask(run, agent, { model, mayCall: false, messages });
+  if (heard.kind === "silent") return absorbSilence(run, agent, heard);
+  return absorbSummary(run, agent, { model, stretch, heard });
+}
+
+/** Providers take it as what a user says after everything else. */
+const questionAt = (at: number): Message => ({
+  ...{ id: "summarise", at, source: "cairn", role: "user", tokens: 0 },
+  parts: [text(QUESTION)],
+});
+
+const QUESTION =
+  "Your context has to be made shorter. Write a summary that will stand in the place of everything above but the task: " +
+  "what was done and what came of it, with every name, number, date and identifier that may be needed again; what was " +
+  "decided and why; what persons asked for; what is still open. Call no tool, and write nothing but the summary.";
+
+function absorbSummary(
+  run: ActiveRun,
+  agent: Agent,
+  of: { readonly model: Model; readonly stretch: Stretch; readonly heard: Exclude<Heard, { readonly kind: "silent" }> },
+): Next {
+  const { model, stretch, heard } = of;
+  if (heard.kind === "failed") {
+    const { failure, spent } = heard;
+    if (spent !== undefined) debitReply(run, agent, { ...spent, model, isBeat: false });
+    if (spent !== undefined) return stillTooLong(run, failure.message);
+    recordModelFailure(run, agent, heard);
+    return "on";
+  }
+  const { tokensIn, tokensOut } = heard;
+  const words = wordsOf(heard.parts.filter((part) => part.kind === "text")).trim();
+  const wrong = wrongWith(words, stretch);
+  if (wrong === null) recordSummary(run, { words, stretch, tokens: tokensOut });
+  // Nothing is planned by it.
+  debitReply(run, agent, { tokensIn, tokensOut, model, isBeat: false });
+  return wrong === null ? "on" : stillTooLong(run, wrong);
+}
+
+function wrongWith(words: string, { replaces }: Stretch): string | null {
+  if (words === "") return "the summary is empty";
+  return words.length < replaces ? null : `the summary has ${words.length} characters in place of ${replaces}`;
+}
+
+function recordSummary(
+  run: ActiveRun,
+  of: { readonly words: string; readonly stretch: Stretch; readonly tokens: number },
+): void {
+  const { words, stretch, tokens } = of;
+  const { from, stays, shows } = stretch;
+  const { messages } = run.state;
+  const stood = messages.slice(1, from);
+  const [first, last] = [stood.at(0)?.id ?? "", stood.at(-1)?.id ?? ""];
+  const replaced = { from: first, to: last, messages: stood.length, digest: sha256(canonical(stood)) };
+  const summary = `A summary of what came before (${stood.length} messages, ${first} to ${last}):\n${words}`;
+  const window = { from, lead: [`m${messages.length + 1}`, ...stays] };
+  const why = `${shows} characters were shown, ${stretch.replaces} of them in its place`;
+  run.record({ kind: "Compacted", at: run.now, summary, tokens, window, replaced, why });
+}
+
+function stillTooLong(run: ActiveRun, why: string): Next {
+  const failure = { code: "ContextTooLong", message: `its context could not be made shorter: ${why}` };
+  const trouble = { kind: "model", failure, retry: null } as const;
+  run.record(decideRecovery(run.state, trouble, run.now));
+  return "on";
+}

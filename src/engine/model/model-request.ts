@@ -1,0 +1,93 @@
+/** One call to the model, watched over and cut off in time; and what its reply has cost. */
+import type { Agent } from "../../sdk/define.ts";
+import type { Model, ModelOutcome } from "../../providers/model.ts";
+import { microUsdOf } from "../../core/policy/price.ts";
+import type { Spent } from "../../core/policy/budget.ts";
+import type { Message } from "../../core/message.ts";
+import { PHASES } from "../../core/phases.ts";
+import { shown } from "../../core/policy/window.ts";
+import type { ActiveRun } from "../context/active-run.ts";
+import { within } from "../tools/tool-attempt.ts";
+import { callLeaves, callSettled } from "../context/unaccounted-model-calls.ts";
+import { watch } from "./watchdog.ts";
+
+export type Heard =
+  | Exclude<ModelOutcome, { readonly kind: "aborted" }>
+  /** Nothing came, and whoever waited stopped waiting. */
+  | { readonly kind: "silent"; readonly by: "drain" | "timeout" | "watchdog"; readonly why: string };
+
+/**
+ * Asks until the time is up or the process is asked to come to an end; a reply that comes later is lost. The call leaves
+ * under a mark of this epoch, and the caller records what it cost.
+ */
+export async function ask(
+  run: ActiveRun,
+  agent: Agent,
+  options: { readonly model: Model; readonly mayCall: boolean; readonly messages?: readonly Message[] },
+): Promise<Heard> {
+  const { clock, limits } = run.world;
+  const { mayCall, model, messages = shown(run.state) } = options;
+  const begun = run.now;
+  const timeoutMs = Math.max(1, Math.min(limits.modelMs, run.leftMs));
+  const [stop, idle] = [new AbortController(), new AbortController()];
+  const forget = clock.after(timeoutMs, () => stop.abort());
+  const unwatch = watched(run, { endsInMs: timeoutMs, hardMs: agent.hardIdleMs, onHard: () => idle.abort() });
+  const signal = AbortSignal.any([stop.signal, idle.signal, run.invocation.drain]);
+  const { instructions, tools } = agent;
+  callLeaves(run);
+  const asked = model.ask({ instructions, tools, mayCall, messages, signal });
+  const stopped = new Promise<null>((resolve) => {
+    signal.addEventListener("abort", () => resolve(null), { once: true });
+    if (signal.aborted) resolve(null);
+  });
+  try {
+    const first = await Promise.race([asked, stopped]);
+    if (first !== null && first.kind !== "aborted") return heard(run, first);
+    // One last look: a reply that is there already is not thrown away.
+    const last = await within(asked, limits.abortGraceMs, clock);
+    if (last === null) run.outlived = "code";
+    if (last !== null && last.kind !== "aborted") return heard(run, last);
+  } finally {
+    forget();
+    unwatch();
+  }
+  if (run.invocation.drain.aborted) return { kind: "silent", by: "drain", why: "its process was asked to end" };
+  // A clock may be set back in between.
+  const why = `no reply within ${Math.max(0, run.now - begun)} ms`;
+  return { kind: "silent", by: idle.signal.aborted ? "watchdog" : "timeout", why };
+}
+
+/** A call that failed before there was a reply has cost nothing. */
+function heard(run: ActiveRun, outcome: Exclude<ModelOutcome, { readonly kind: "aborted" }>): Heard {
+  if (outcome.kind === "failed" && outcome.spent === undefined) callSettled(run);
+  return outcome;
+}
+
+/** A retry whose time has come waits for its model as a first question does. */
+function watched(
+  run: ActiveRun,
+  of: { readonly endsInMs: number; readonly hardMs: number | null; readonly onHard: () => void },
+): () => void {
+  const { clock, telemetry } = run.world;
+  return watch(clock, {
+    ...of,
+    phase: () => (run.state.phase === "RetryingLLM" ? "AwaitingLLM" : run.state.phase),
+    onSoft: (phase, waitedMs) => {
+      const detail = { phase, label: PHASES[phase].label, seconds: Math.floor(waitedMs / 1_000) };
+      telemetry.record({ at: clock.now(), run: run.row.run, level: "trace", what: "PhaseStuck", detail });
+    },
+  });
+}
+
+/** A reply that came is paid for, whatever becomes of it; `isBeat`: it plans what is done next, so it counts as one. */
+export function debitReply(
+  run: ActiveRun,
+  agent: Agent,
+  of: Pick<Spent, "tokensIn" | "tokensOut"> & { readonly model: Model; readonly isBeat: boolean },
+): void {
+  const { tokensIn, tokensOut, model, isBeat } = of;
+  const microUsd = microUsdOf(agent.price, tokensIn, tokensOut);
+  const debit = { tokensIn, tokensOut, microUsd, ...(isBeat ? { beats: 1 } : {}) };
+  run.record({ kind: "BudgetDebited", at: run.now, debit, for: model.name });
+  callSettled(run);
+}

@@ -1,0 +1,118 @@
+/**
+ * The transcript as a model reads it. Our call ids are the ones the provider sees, so that a resumed run asks the same
+ * question as the one that died.
+ */
+import type {
+  JSONObject,
+  JSONValue,
+  LanguageModelV4Message,
+  LanguageModelV4Prompt,
+  LanguageModelV4TextPart,
+  LanguageModelV4ToolResultPart,
+  SharedV4ProviderOptions,
+} from "@ai-sdk/provider";
+import type { Json } from "../../core/json.ts";
+import { type CallOutcome, type Message, type Part, type Value, inline } from "../../core/message.ts";
+
+type SpokenPart = Extract<LanguageModelV4Message, { role: "assistant" }>["content"][number];
+
+export function promptOf(instructions: string, messages: readonly Message[]): LanguageModelV4Prompt {
+  const prompt: LanguageModelV4Prompt = [];
+  if (instructions !== "") prompt.push({ role: "system", content: instructions });
+  for (const message of messages) add(prompt, message);
+  return prompt;
+}
+
+function add(prompt: LanguageModelV4Prompt, { role, parts }: Message): void {
+  switch (role) {
+    case "user":
+      prompt.push({ role, content: parts.flatMap(textOf) });
+      return;
+    case "assistant": {
+      const content = parts.flatMap(spokenOf);
+      if (content.length > 0) prompt.push({ role, content });
+      return;
+    }
+    case "tool": {
+      // Providers want all results of one reply in one message right after it; we keep one per call, each with its own
+      // time, and a person's words may have come in between.
+      const results = parts.flatMap(resultOf);
+      const after = prompt.findLastIndex((each) => each.role === "assistant") + 1;
+      const first = prompt[after];
+      if (first?.role === "tool") first.content.push(...results);
+      else prompt.splice(after, 0, { role, content: results });
+    }
+  }
+}
+
+const textOf = (part: Part): LanguageModelV4TextPart[] =>
+  part.kind === "text" ? [{ type: "text", text: part.text }] : [];
+
+function spokenOf(part: Part): SpokenPart[] {
+  switch (part.kind) {
+    case "text":
+      // Some providers refuse a request that plays an empty text back to them.
+      return part.text.trim() === "" ? [] : textOf(part);
+    case "reasoning":
+      return [{ type: "reasoning", text: part.text, ...optionsOf(part.provider) }];
+    case "call": {
+      const { call, tool, args, provider } = part;
+      return [{ type: "tool-call", toolCallId: call, toolName: tool, input: inputOf(args), ...optionsOf(provider) }];
+    }
+    case "result":
+      return [];
+  }
+}
+
+/** Providers take an object only. A model's unreadable arguments are kept as bare text and shown as that. */
+function inputOf(args: Value): JSONObject {
+  if (args.kind === "blob") return { shortened: preview(args) };
+  const { json } = args;
+  const isObject = typeof json === "object" && json !== null && !Array.isArray(json);
+  return (isObject ? json : { unreadable: json }) as JSONObject;
+}
+
+function resultOf(part: Part): LanguageModelV4ToolResultPart[] {
+  if (part.kind !== "result") return [];
+  const { call: toolCallId, tool: toolName, outcome, value, edited } = part;
+  const shown = edited === null ? value : inline(`${EDITED}${inWords(edited)}. What came of it: ${inWords(value)}`);
+  return [{ type: "tool-result", toolCallId, toolName, ...outputs[outcome](shown) }];
+}
+
+type Shown = Pick<LanguageModelV4ToolResultPart, "output" | "providerOptions">;
+
+/** Chat formats without an error flag show the words only, so the words say what happened. */
+const outputs: { readonly [K in CallOutcome]: (value: Value) => Shown } = {
+  succeeded: (value) =>
+    value.kind === "inline" && typeof value.json !== "string"
+      ? { output: { type: "json", value: value.json as JSONValue } }
+      : { output: { type: "text", value: inWords(value) } },
+  failed: (value) => notSucceeded("failed", { lead: "The call failed: ", words: inWords(value) }),
+  unknown: (value) => notSucceeded("unknown", { lead: UNKNOWN, words: inWords(value) }),
+};
+
+const EDITED = "A person changed the arguments of this call before it ran, to ";
+const UNKNOWN = "Nobody knows whether this call took effect; it may have. ";
+
+/** The same in parts, as an option of our own for scripted models; providers ignore it. */
+const notSucceeded = (outcome: CallOutcome, { lead, words }: { lead: string; words: string }): Shown => ({
+  output: { type: "error-text", value: `${lead}${words}` },
+  providerOptions: { cairn: { outcome, words } },
+});
+
+function inWords(value: Value): string {
+  if (value.kind === "blob") return preview(value);
+  return typeof value.json === "string" ? value.json : JSON.stringify(value.json);
+}
+
+function preview({ bytes, head, tail }: Extract<Value, { kind: "blob" }>): string {
+  return (
+    `This value has ${bytes} bytes, which is too long to show. ` +
+    `Its first ${head.length} characters:\n${head}\nIts last ${tail.length} characters:\n${tail}`
+  );
+}
+
+/** A provider's own metadata of a part, given back as it came. */
+function optionsOf(provider: Json): { providerOptions?: SharedV4ProviderOptions } {
+  return provider === null ? {} : { providerOptions: provider as SharedV4ProviderOptions };
+}

@@ -1,0 +1,61 @@
+/**
+ * Tools as a model sees them: a name, a description and a JSON Schema, made by zod from the same schema that checks
+ * the arguments. A tool that cannot be described is found when the agent is checked, not when a run asks the model.
+ */
+import type { LanguageModelV4FunctionTool } from "@ai-sdk/provider";
+import * as z from "zod";
+import { sentenceOf } from "../../codec/value.ts";
+import type { Tool } from "../../sdk/define.ts";
+import { AgentInvalid } from "../../ports/agent-invalid.ts";
+
+type InputSchema = LanguageModelV4FunctionTool["inputSchema"];
+
+/** Throws `AgentInvalid` for an input that has no JSON Schema, or one that models do not take. */
+export function describeTools(tools: Readonly<Record<string, Tool>>): LanguageModelV4FunctionTool[] {
+  return Object.entries(tools).map(([name, tool]) => ({
+    type: "function",
+    name,
+    ...(tool.description === "" ? {} : { description: tool.description }),
+    inputSchema: inputSchemaOf(name, tool),
+  }));
+}
+
+const known = new WeakMap<Tool, InputSchema>();
+
+function inputSchemaOf(name: string, tool: Tool): InputSchema {
+  const cached = known.get(tool);
+  if (cached !== undefined) return cached;
+  const schema = jsonSchemaOf(name, tool);
+  known.set(tool, schema);
+  return schema;
+}
+
+function jsonSchemaOf(name: string, { input }: Tool): InputSchema {
+  if (!isZod(input)) {
+    throw new AgentInvalid(`the input of tool ${name} is no zod 4 schema: write input: z.object({ ... })`);
+  }
+  // `$schema` costs tokens in every request, and some servers refuse what they do not know.
+  const { $schema: _, ...schema } = draft7(name, input);
+  if (schema.type !== "object") {
+    throw new AgentInvalid(
+      `the input of tool ${name} is no object, and models send arguments by name: write input: z.object({ ... })`,
+    );
+  }
+  return schema as InputSchema;
+}
+
+function draft7(name: string, input: z.ZodType): z.core.JSONSchema.BaseSchema {
+  try {
+    return z.toJSONSchema(input, { io: "input", target: "draft-7" });
+  } catch (error) {
+    throw new AgentInvalid(
+      `the input of tool ${name} cannot be described to a model (${sentenceOf(error)}): ` +
+        "use types that JSON has, for example z.iso.datetime() for a date",
+      { cause: error },
+    );
+  }
+}
+
+/** Also a schema of another copy of zod 4: an agent outside of this repository may bring its own. */
+export const isZod = (schema: unknown): schema is z.ZodType =>
+  typeof schema === "object" && schema !== null && "_zod" in schema;

@@ -1,0 +1,120 @@
+/**
+ * The key that a call goes out under: its agent's own, or one that derives from the intent. A business key names one deed:
+ * of a second deed under it the other side would say what came of the first, and the model would believe it. So whatever
+ * was released under a key is looked up: open calls in the state, settled ones in the transcript (ADR 0022).
+ */
+import type { Tool } from "../../sdk/define.ts";
+import { canonical } from "../../codec/canonical.ts";
+import { bounded, sentenceOf } from "../../codec/value.ts";
+import { intentKey } from "../../protocol/ids.ts";
+import type { Json } from "../../core/json.ts";
+import { SIZES } from "../../codec/limits.ts";
+import type { CallOutcome } from "../../core/message.ts";
+import type { OpenCall, State } from "../../core/state.ts";
+import type { ActiveRun } from "../context/active-run.ts";
+import { redactionIn } from "../../history/secrets.ts";
+
+type CallKey =
+  | { readonly kind: "key"; readonly key: string; readonly isBusiness: boolean }
+  /** Nothing may be started, and the model is told why. */
+  | { readonly kind: "refused"; readonly why: string };
+
+interface Asked {
+  readonly open: OpenCall;
+  readonly tool: Tool;
+  readonly args: Json;
+  readonly argsDigest: string;
+}
+
+/** One key per arguments: what was committed with the intent stays, whatever the code says by now. */
+export function keyOf(run: ActiveRun, asked: Asked): CallKey {
+  const { open, tool, args, argsDigest } = asked;
+  const { call, intent } = open;
+  if (intent?.argsDigest === argsDigest) return { kind: "key", key: intent.key, isBusiness: intent.business === true };
+  const { attempt, run: id, born } = run.state;
+  if (tool.key === null) {
+    const of = { run: id, born, attempt, call, tool: open.tool, args: canonical(args) };
+    return { kind: "key", key: intentKey(run.world.hash, of), isBusiness: false };
+  }
+  const made = ownKey(tool, { args, attempt });
+  const why = made.wrong ?? wrongWithSecret(run, made.key) ?? wrongWithUse(run.state, { ...asked, key: made.key });
+  return why === null ? { kind: "key", key: made.key, isBusiness: true } : { kind: "refused", why: bounded(why) };
+}
+
+/** What goes out is what is recorded, and with a reference in it two deeds would have one key. */
+const wrongWithSecret = ({ world }: ActiveRun, key: string): string | null =>
+  redactionIn(world).text(key) === key
+    ? null
+    : "KeyRefused: the key of this tool holds a secret or a credential, and keys are recorded; nothing was started";
+
+const PRINTABLE = /^[!-~]+$/;
+
+function ownKey(
+  { key, input }: Tool,
+  { args, attempt }: { readonly args: Json; readonly attempt: number },
+): { readonly key: string; readonly wrong: string | null } {
+  const refused = (why: string) => ({ key: "", wrong: `KeyRefused: the key of this tool ${why}; nothing was started` });
+  try {
+    // A copy: what the function does to it is not what is run.
+    const made: unknown = key?.(input.parse(structuredClone(args)), { attempt });
+    if (made instanceof Promise) made.catch(() => undefined);
+    if (typeof made !== "string") return refused(`is not a text but ${made === null ? "null" : typeof made}`);
+    if (made.length > SIZES.businessKeyCharactersMax) {
+      return refused(`has ${made.length} characters, ${SIZES.businessKeyCharactersMax} are allowed`);
+    }
+    return PRINTABLE.test(made) ? { key: made, wrong: null } : refused("must be printable ASCII without spaces");
+  } catch (error) {
+    return refused(`could not be made: ${sentenceOf(error)}`);
+  }
+}
+
+interface Use {
+  readonly call: string;
+  readonly tool: string;
+  readonly argsDigest: string;
+  readonly outcome: CallOutcome | "open";
+}
+
+/**
+ * The same deed once more is the same effect where the other side knows the key; elsewhere it would be a second one. What
+ * failed did not happen.
+ */
+function wrongWithUse(state: State, { open, tool, argsDigest, key }: Asked & { readonly key: string }): string | null {
+  const uses = usesOf(state, key).filter(({ call }) => call !== open.call);
+  const other = uses.find((use) => use.tool !== open.tool || use.argsDigest !== argsDigest);
+  if (other !== undefined) {
+    const whose = other.tool === open.tool ? "the same tool with other arguments" : other.tool;
+    return `KeyTaken: the key ${key} of this call is that of call ${other.call} (${whose}), and one key is one deed; nothing was started`;
+  }
+  const undone =
+    tool.undo === null ? undefined : uses.find(({ call, outcome }) => outcome !== "failed" && isEarlier(state, call));
+  if (undone !== undefined)
+    return `KeyUsed: call ${undone.call} of an earlier attempt went out under ${key} and was undone; the other side would answer with that, so the key of this tool has to name the attempt; nothing was started`;
+  const done = tool.effect === "keyed" ? undefined : uses.find(({ outcome }) => outcome !== "failed");
+  if (done === undefined) return null;
+  const came = {
+    succeeded: "has succeeded, and its result is above",
+    unknown: "may have happened, and nobody knows",
+    open: "is under way",
+    failed: "",
+  }[done.outcome];
+  return `KeyUsed: call ${done.call} is the very same under key ${key}; it ${came}; nothing was started`;
+}
+
+/** Before this attempt everything that can be undone was. */
+const isEarlier = ({ messages, attemptFrom = 0 }: State, call: string): boolean =>
+  messages.slice(0, attemptFrom).some(({ parts }) => parts.some((part) => part.kind === "call" && part.call === call));
+
+function usesOf({ open, messages }: State, key: string): readonly Use[] {
+  const isUnder = ({ intent }: OpenCall): boolean => intent?.business === true && intent.key === key;
+  const under = open.filter(isUnder).map(({ call, tool, intent }): Use => {
+    return { call, tool, argsDigest: intent?.argsDigest ?? "", outcome: "open" };
+  });
+  const settled = messages.flatMap(({ parts }) =>
+    parts.flatMap((part): Use[] => {
+      if (part.kind !== "result" || part.under?.key !== key) return [];
+      return [{ call: part.call, tool: part.tool, argsDigest: part.under.argsDigest, outcome: part.outcome }];
+    }),
+  );
+  return [...settled, ...under];
+}

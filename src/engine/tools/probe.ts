@@ -1,0 +1,80 @@
+/**
+ * What became of a probed call is asked of the other side, once nobody can act any more and what left has landed
+ * (schedules 3, 22, 33, 34): a probe that is asked earlier tells of the past.
+ */
+import type { Agent, Probe, Tool } from "../../sdk/define.ts";
+import { sentenceOf } from "../../codec/value.ts";
+import { argsOf } from "../../core/calls/ledger.ts";
+import type { ActiveRun } from "../context/active-run.ts";
+import { recordGone, undoneBy } from "./run-tools.ts";
+import { within } from "./tool-attempt.ts";
+import { canGoOn } from "../loop/agent-version.ts";
+import { openCall, timeoutOf, toolFor } from "./tools.ts";
+import type { Next } from "../model/call-model.ts";
+import { secretsFor } from "../../history/secrets.ts";
+import { recordHappened } from "./outcome-evidence.ts";
+import { recordUnknown } from "./unknown-outcome.ts";
+
+export async function probe(run: ActiveRun, agent: Agent, calls: readonly string[]): Promise<Next> {
+  for (const call of calls) {
+    const open = openCall(run, call);
+    const tool = toolFor(agent, open);
+    if (tool === null || tool.probe === null || !(await canGoOn(run, { open, tool }))) {
+      recordGone(run, { open, tool });
+      continue;
+    }
+    const truth = await ask(run, agent, { tool, question: tool.probe, call });
+    const at = run.now;
+    if (truth.kind === "absent") run.record({ kind: "ToolInvoked", at, call, epoch: run.row.epoch });
+    if (truth.kind === "happened") {
+      // Rule 2: durable before the model hears of it.
+      run.commitFirst = true;
+      await recordHappened(run, { call, tool, result: truth.result, by: "probe" });
+    }
+    if (truth.kind === "unsure") recordUnknown(run, { call, tool, why: truth.why });
+  }
+  return "on";
+}
+
+/** An answer of a form of its own says nothing, and it must not be asked for again and again. */
+function readTruth(given: Probe): Truth {
+  switch (given.kind) {
+    case "absent":
+      return { kind: "absent" };
+    case "happened":
+      return { kind: "happened", result: given.result };
+    case "unknown":
+      return unsure("the other side cannot tell");
+    default:
+      return unsure(`the probe answered neither "happened", "absent" nor "unknown"`);
+  }
+}
+
+type Truth = Exclude<Probe, { readonly kind: "unknown" }> | { readonly kind: "unsure"; readonly why: string };
+
+const unsure = (why: string): Truth => ({ kind: "unsure", why });
+
+async function ask(
+  run: ActiveRun,
+  agent: Agent,
+  of: { readonly tool: Tool; readonly question: NonNullable<Tool["probe"]>; readonly call: string },
+): Promise<Truth> {
+  const { tool, question, call } = of;
+  const args = await run.json(argsOf(run.state, call));
+  const open = openCall(run, call);
+  const key = open.intent?.key ?? "";
+  const undone = await undoneBy(run, open);
+  const stop = new AbortController();
+  const secrets = secretsFor(run.world, agent);
+  const answered = (async (): Promise<Truth> => {
+    try {
+      return readTruth(await question({ input: tool.input.parse(args), key, signal: stop.signal, secrets, ...undone }));
+    } catch (error) {
+      return unsure(`the probe threw: ${sentenceOf(error)}`);
+    }
+  })();
+  const truth = await within(answered, Math.max(1, Math.min(timeoutOf(run, tool), run.leftMs)), run.world.clock);
+  // A probe changes nothing outside, so one that goes on is only let go of.
+  if (truth === null) stop.abort();
+  return truth ?? unsure("the probe gave no answer in time");
+}

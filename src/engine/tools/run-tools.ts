@@ -1,0 +1,249 @@
+/** The batch edge: calls that this invocation released are run, and calls that a dead one left open are recovered. */
+import type { Agent, Tool } from "../../sdk/define.ts";
+import { readResult } from "./tool-result.ts";
+import { asJson, bounded, isErrorNamed, sentenceOf } from "../../codec/value.ts";
+import type { Json } from "../../core/json.ts";
+import { afterCrash, afterSilence, argsOf, asDeclared, resultOf, startsOnce } from "../../core/calls/ledger.ts";
+import { inline } from "../../core/message.ts";
+import type { OpenCall } from "../../core/state.ts";
+import type { ActiveRun } from "../context/active-run.ts";
+import { alarm } from "../../history/alarm.ts";
+import { runBatch } from "./batch.ts";
+import { type Try, callTool } from "./tool-attempt.ts";
+import { canGoOn } from "../loop/agent-version.ts";
+import { recordResult } from "./prepare-calls.ts";
+import { mayWait } from "./deferred-commit.ts";
+import { redactionIn, secretsFor } from "../../history/secrets.ts";
+import { openCall, timeoutOf, toolFor } from "./tools.ts";
+import type { Next } from "../model/call-model.ts";
+import { externalIdOf, lostResult, readError, recordHappened, recordable } from "./outcome-evidence.ts";
+import { pauseBefore, paused, triedAgain } from "./tool-retry.ts";
+import { askFromAfter, askFromOf, recordUnknown, tellAtOnce } from "./unknown-outcome.ts";
+
+interface Runnable {
+  readonly open: OpenCall;
+  readonly tool: Tool;
+  readonly args: Json;
+  /** What it undoes. */
+  readonly undone: { readonly of: { readonly key: string; readonly result: Json | null } } | null;
+}
+
+/**
+ * Write before invoke (seed 3): every intent is durable before its call leaves the process. All calls of one reply run
+ * side by side (`batch.ts`).
+ */
+export async function perform(run: ActiveRun, agent: Agent, calls: readonly string[]): Promise<Next> {
+  // What this commit brings back, such as a cancel, comes before any call that acts outside.
+  if (run.hasPending && !mayWait(run, agent)) {
+    await run.commitPending();
+    return "on";
+  }
+  const runnable = await Promise.all(calls.map((call) => prepared(run, agent, call)));
+  const longest = Math.max(...runnable.map(({ tool }) => timeoutOf(run, tool)));
+  if (longest > run.leftMs) return noTime(run, runnable);
+  const pauseMs = Math.max(...runnable.map(({ open, tool }) => pauseBefore(open, tool)));
+  // As far as there is time for it: a pause never costs the try.
+  if (!(await paused(run, Math.min(pauseMs, run.leftMs - longest)))) return noTime(run, runnable);
+  run.recovered ||= run.replies === 0;
+  await runBatch(run, runnable, {
+    start: (each) => tryOnce(run, agent, each),
+    record: (each, ended) => recordEnd(run, agent, { ...each, ended }),
+  });
+  return run.outlived === "no" ? "on" : "release";
+}
+
+/** Such a call starts only in the epoch that released it: without time it is over, and known not to have begun. */
+function noTime(run: ActiveRun, runnable: readonly Runnable[]): Next {
+  for (const { open } of runnable) {
+    if (!startsOnce(open)) continue;
+    const { call, undoes } = open;
+    const evidence = "it was never started";
+    if (undoes !== undefined) {
+      // Taken for over, it would leave its effect as it is, which only a person may say. It is released once more.
+      const answer = { as: "retry", value: null, by: "cairn", note: "no time was left to start it" } as const;
+      run.record({ kind: "ToolResultReconciled", at: run.now, call, answer, evidence });
+      continue;
+    }
+    const why = "NotStarted: no time was left to start it; it did not happen";
+    const known = open.tries === 0 ? evidence : "no further try of it was started";
+    recordResult(run, call, { outcome: "failed", value: inline(why), evidence: known });
+  }
+  return "release";
+}
+
+/** What `intend` or `recover` found to be there and to fit, before this invocation released it. */
+async function prepared(run: ActiveRun, agent: Agent, call: string): Promise<Runnable> {
+  const found = openCall(run, call);
+  const tool = toolFor(agent, found) as Tool;
+  const open = asDeclared(found, tool.effect);
+  return { open, tool, args: await run.json(argsOf(run.state, call)), undone: await undoneBy(run, found) };
+}
+
+/** The call that this one undoes; null: it undoes none. */
+export async function undoneBy(run: ActiveRun, { undoes }: OpenCall): Promise<Runnable["undone"]> {
+  if (undoes === undefined) return null;
+  const key = run.state.undo?.find(({ call }) => call === undoes)?.key ?? "";
+  const result = resultOf(run.state, undoes);
+  return { of: { key, result: result && (await run.json(result)) } };
+}
+
+/** Never rejects: other calls of the batch may be under way, and what a try came to is for `recordEnd` to say. */
+async function tryOnce(run: ActiveRun, agent: Agent, each: Runnable): Promise<Try> {
+  run.begun.add(each.open.call);
+  let call: Parameters<typeof callTool>[0];
+  try {
+    const { clock, limits } = run.world;
+    const { tool } = each;
+    const timeoutMs = timeoutOf(run, tool);
+    call = { tool, context: contextOf(run, agent, each), timeoutMs, graceMs: limits.abortGraceMs, clock };
+  } catch (error) {
+    // Its schema may throw although these arguments fitted before.
+    return { kind: "unstarted", why: sentenceOf(error) };
+  }
+  return callTool(call);
+}
+
+function contextOf(
+  run: ActiveRun,
+  agent: Agent,
+  { open, tool, args, undone }: Runnable,
+): Parameters<typeof callTool>[0]["context"] {
+  const { clock, telemetry } = run.world;
+  const { run: id, epoch } = run.row;
+  const log = (line: string): void => {
+    try {
+      const detail = { tool: open.tool, line: redactionIn(run.world).text(String(line)) };
+      telemetry.record({ at: clock.now(), run: id, level: "trace", what: "log", detail });
+    } catch {
+      // A line that has no words must not make its call one that failed.
+    }
+  };
+  const input: unknown = tool.input.parse(args);
+  const secrets = secretsFor(run.world, agent);
+  return { input, key: open.intent?.key ?? "", epoch, log, secrets, ...undone };
+}
+
+async function recordEnd(run: ActiveRun, agent: Agent, of: Runnable & { readonly ended: Try }): Promise<void> {
+  const { open, tool, ended } = of;
+  run.commitFirst ||= startsOnce(open);
+  if (ended.kind === "silent") return recordSilence(run, open, { tool, why: ended.why });
+  if (ended.kind === "unstarted") return recordUnstarted(run, open, { tool, why: ended.why });
+  if (ended.kind === "threw") {
+    const read = readError(tool, ended.error);
+    if (read.kind === "exists") {
+      const { result } = read;
+      return recordHappened(run, { call: open.call, tool, result, by: "other side", evidence: ended.why });
+    }
+    if (open.undoes !== undefined) return recordSilence(run, open, { tool, why: ended.why });
+    if (run.unanswered.has(open.call) && !isAnswer(open, ended.error)) {
+      const why = bounded(`${ended.why}; an earlier try gave no answer, so that says nothing of the call`);
+      return recordSilence(run, open, { tool, why });
+    }
+    const known = triedAgain(run, agent, { open, tool, error: ended.error, why: ended.why });
+    if (known === null) return;
+    const evidence = bounded(`${read.evidence}${known}`);
+    return recordResult(run, open.call, { outcome: "failed", value: inline(ended.why), evidence });
+  }
+  if (open.undoes !== undefined) return recordUndone(run, { call: open.call, value: ended.value });
+  const read = readResult(tool, ended.value);
+  if (read.ok) {
+    const value = await run.keep(recordable(tool, read.json, "result"));
+    const externalId = externalIdOf(tool, read.json);
+    return recordResult(run, open.call, { outcome: "succeeded", value, externalId, evidence: "the tool returned" });
+  }
+  // It returned, so an outside effect happened; only its result is lost.
+  const outcome = tool.effect === "none" ? "failed" : "succeeded";
+  const evidence = `the tool returned, and its result is lost: ${read.code}`;
+  recordResult(run, open.call, { outcome, value: lostResult(read, { by: "tool", outcome }), evidence });
+}
+
+/**
+ * Whether the error speaks for all tries of the call. One without an outside effect has nothing to be unsure of, and one
+ * that was probed is known not to have happened before.
+ */
+const isAnswer = ({ intent }: OpenCall, error: unknown): boolean =>
+  intent?.effect !== "keyed" || isErrorNamed(error, "Rejected");
+
+/** No try of it left now; an earlier one without an answer may have, and an undo that is over would leave its effect. */
+function recordUnstarted(run: ActiveRun, open: OpenCall, of: { readonly tool: Tool; readonly why: string }): void {
+  const why = bounded(`NotStarted: its arguments could not be read again: ${of.why}`);
+  const isUnsure = run.unanswered.has(open.call) && open.intent?.effect === "keyed";
+  if (open.undoes !== undefined || isUnsure) return recordSilence(run, open, { tool: of.tool, why });
+  const isFirst = open.tries === 0 && !run.unanswered.has(open.call);
+  const evidence = isFirst ? "it was never started" : "no further try of it was started";
+  recordResult(run, open.call, { outcome: "failed", value: inline(`${why}; it did not happen`), evidence });
+}
+
+/** That it returned is what counts; what cannot be kept of it is only not told. */
+async function recordUndone(run: ActiveRun, { call, value }: { call: string; value: unknown }): Promise<void> {
+  const parsed = asJson(value ?? null);
+  const kept = parsed.ok ? await run.keepSmall(parsed.json) : inline(bounded(`ResultRefused: ${parsed.why}`));
+  run.record({ kind: "ToolCompensated", at: run.now, call, value: kept, evidence: "the undo returned" });
+}
+
+/** A try without an answer: again with the same key, or a person is asked, or the model is told after the last one. */
+function recordSilence(run: ActiveRun, open: OpenCall, of: { tool: Tool; why: string }): void {
+  const at = run.now;
+  const { call } = open;
+  const decision = afterSilence(open);
+  if (decision === "again") {
+    run.unanswered.add(call);
+    const action = { kind: "again", call } as const;
+    run.record({ kind: "RecoveryDecided", at, rule: "call ended without an answer", why: of.why, action });
+    return;
+  }
+  if (decision === "probe") {
+    const action = { kind: "probe", call, at: askFromOf(run, of.tool), tried: true } as const;
+    run.record({ kind: "RecoveryDecided", at, rule: "call ended without an answer", why: of.why, action });
+    return;
+  }
+  if (decision === "ask" || (of.tool.onUnknown ?? "tell") !== "tell") {
+    return recordUnknown(run, { call, tool: of.tool, why: of.why });
+  }
+  const tries = open.tries + 1;
+  tellAtOnce(run, {
+    call,
+    tool: of.tool,
+    why: `unknown after ${tries} tries with one key: ${of.why}. It may have happened.`,
+  });
+}
+
+/** The calls that another invocation released, decided by the resume table. */
+export async function recover(run: ActiveRun, agent: Agent, calls: readonly string[]): Promise<Next> {
+  for (const call of calls) {
+    const released = openCall(run, call);
+    const tool = toolFor(agent, released);
+    const open = tool === null ? released : asDeclared(released, tool.effect);
+    const fits = await canGoOn(run, { open, tool });
+    const at = run.now;
+    const decision = afterCrash(open, fits);
+    if (decision === "again") {
+      run.unanswered.add(call);
+      run.record({ kind: "ToolInvoked", at, call, epoch: run.row.epoch });
+      continue;
+    }
+    const died = "its process ended after the call was released and before its outcome was recorded";
+    if (decision === "probe") {
+      const action = { kind: "probe", call, at: askFromAfter(run, { open, tool }), tried: false } as const;
+      run.record({ kind: "RecoveryDecided", at, rule: "call was open when its process ended", why: died, action });
+      continue;
+    }
+    // Without its tool an unsafe call is where it would be with it: somebody has to say what became of it.
+    const isGone = !fits && open.intent?.effect !== "unsafe";
+    if (isGone) recordGone(run, { open, tool });
+    else recordUnknown(run, { call, tool, why: died, askFrom: askFromAfter(run, { open, tool }) });
+  }
+  return "on";
+}
+
+/** Schedule 52: what was released is never dropped. It goes on when the tool is back, or as somebody says before. */
+export function recordGone(
+  run: ActiveRun,
+  { open, tool }: { readonly open: OpenCall; readonly tool: Tool | null },
+): void {
+  const { call } = open;
+  const why = `the agent has no tool ${open.tool} any more that can go on with it; deploy one again, or say what became of it`;
+  alarm(run.world, run.row.run, { what: "ToolGone", why: `${call}: ${why}` });
+  const askFrom = askFromOf(run, tool);
+  run.record({ kind: "ToolOutcomeUnknown", at: run.now, call, why, askFrom, toolGone: true });
+}

@@ -1,0 +1,144 @@
+/**
+ * The archive of an ended run, for agents that ask for one. It is put after everybody has heard of the end and before the
+ * end counts as told: telling starts the run's time to live, and nothing of it is left when that is over.
+ *
+ * Schedule 50: a run is told, and whoever told it dies before it has put the archive. Nobody looks at a run again whose end
+ * is told; its time runs out, and what its agent wanted to keep for years is gone.
+ *
+ * It is made of what is committed and nothing else, so that it can be made again by anybody. The history is read back and
+ * each stretch of it packed as it comes, so that an archive takes no more memory than loading the run does.
+ */
+import { type ArchivedRun, type ArchiveCounts } from "../codec/archive.ts";
+import { blobLine, callLine, commitLine, endLine, headLine, messageLine } from "../codec/archive.ts";
+import { packed } from "../codec/archive-bytes.ts";
+import { blobText, blobsIn } from "../codec/value.ts";
+import type { Event } from "../core/event.ts";
+import { PHASES } from "../core/phases.ts";
+import { ensure } from "../core/ensure.ts";
+import { SIZES } from "../codec/limits.ts";
+import type { ArchiveTier } from "../core/policy/retention.ts";
+import type { State } from "../core/state.ts";
+import { type Incarnation, type Row, hasEnded } from "../protocol/row.ts";
+import type { World } from "../ports/world.ts";
+import { CallLedger, entryOf } from "./call-ledger.ts";
+import { certainlyPut } from "./resolve-ambiguous-write.ts";
+import { stretchesBack } from "./commits.ts";
+import { archiveKey } from "./object-keys.ts";
+import { type Loaded, type Source, readBlob } from "./load.ts";
+
+type OfRun = Pick<Loaded, "row" | "state">;
+
+/** Where the archive of a run is to lie; null if there is none to be. */
+export function archiveOf(
+  of: Incarnation,
+  { retention, redriven }: Pick<State, "retention" | "redriven">,
+): { readonly tier: ArchiveTier; readonly key: string } | null {
+  const tier = retention?.archive ?? null;
+  return tier === null ? null : { tier, key: archiveKey(of, tier, 1 + (redriven?.times ?? 0)) };
+}
+
+/** Throws `Unreadable` where a part of the history cannot be read; then nothing is put. */
+export async function putArchive({ objects }: Pick<World, "objects">, of: OfRun): Promise<void> {
+  const archive = archiveOf(of.row, of.state);
+  if (archive === null) return;
+  const bytes = await archived({ objects, row: of.row }, of.state);
+  // One that is there was made of the same history.
+  await certainlyPut(() => objects.put(archive.key, bytes));
+}
+
+async function archived(from: Source, state: State): Promise<Uint8Array> {
+  const { row } = from;
+  const history = await packedHistory(from);
+  const ledger = new CallLedger();
+  for (const event of history.ofLedger) ledger.add(event);
+  const wanted = new Set([state.task, state.result, state.messages].flatMap(blobsIn).concat(history.blobs));
+  const blobs = await packedBlobs(from, [...wanted]);
+  const counts: ArchiveCounts = {
+    messages: state.messages.length,
+    commits: history.commits,
+    calls: ledger.entries.length,
+    blobs: wanted.size - blobs.leftOut.length,
+  };
+  return Buffer.concat([
+    ...packed(linesBefore(row, state)),
+    ...history.members,
+    ...packed(ledger.entries.map(callLine)),
+    ...blobs.members,
+    ...packed([endLine(counts, { blobs: blobs.leftOut })]),
+  ]);
+}
+
+function* linesBefore(row: Row, state: State): Generator<string> {
+  yield headLine(archivedRun(row, state));
+  for (const message of state.messages) yield messageLine(message);
+}
+
+function archivedRun(row: Row, state: State): ArchivedRun {
+  ensure(hasEnded(row), "a live run is archived");
+  ensure(state.retention !== undefined, "a run is archived that did not ask for it");
+  return factsOf(row, state);
+}
+
+/** What row and state say of a run. */
+export function factsOf(row: Row, state: State): ArchivedRun {
+  const { run, born, parent, tenant, createdAt, takeovers, version, epoch, statusSince } = row;
+  // A redrive that no invocation has recorded yet is in no event.
+  const status = row.redrive === undefined ? row.status : PHASES[state.phase].status;
+  const { agent, agentVersion, task, result, failure, attempt, startedAt, spent, retention = null } = state;
+  const endedAt = hasEnded(row) ? statusSince : null;
+  return {
+    ...{ run, born, parent, tenant, agent, agentVersion, createdAt, startedAt, endedAt, status, task },
+    ...{ result, failure, attempt, takeovers, version, epoch, spent, retention },
+    ...(state.startedBy === undefined ? {} : { startedBy: state.startedBy }),
+  };
+}
+
+interface History {
+  /** From the first commit to the last one. */
+  readonly members: readonly Uint8Array[];
+  readonly commits: number;
+  readonly ofLedger: readonly Event[];
+  /** The large values that they name. */
+  readonly blobs: readonly string[];
+}
+
+/** Read from the newest back, a stretch at a time. */
+async function packedHistory(from: Source): Promise<History> {
+  const stretches: (readonly Uint8Array[])[] = [];
+  const ofLedger: (readonly Event[])[] = [];
+  const blobs: (readonly string[])[] = [];
+  let count = 0;
+  for await (const stretch of stretchesBack(from, 0)) {
+    stretches.push(packed(stretch.map(commitLine)));
+    ofLedger.push(stretch.flatMap(({ events }) => events.map(entryOf).filter((event) => event !== null)));
+    blobs.push(blobsIn(stretch));
+    count += stretch.length;
+  }
+  const members = stretches.toReversed().flat();
+  return { members, commits: count, ofLedger: ofLedger.toReversed().flat(), blobs: blobs.toReversed().flat() };
+}
+
+/** As many as are read at once. */
+const AT_ONCE = 4;
+
+/** The first ones that fit; what is left out is said. */
+async function packedBlobs(from: Source, wanted: readonly string[]) {
+  const members: Uint8Array[] = [];
+  const leftOut = wanted.slice(SIZES.archiveBlobsMax);
+  const candidates = wanted.slice(0, SIZES.archiveBlobsMax);
+  let bytesLeft = SIZES.archiveBlobBytesMax;
+  for (let at = 0; at < candidates.length; at += AT_ONCE) {
+    const some = candidates.slice(at, at + AT_ONCE);
+    const found = bytesLeft <= 0 ? [] : await Promise.all(some.map((sha256) => textOf(from, sha256)));
+    for (const [index, sha256] of some.entries()) {
+      const text = found[index] ?? "";
+      bytesLeft -= found.length === 0 ? 0 : Buffer.byteLength(text, "utf8");
+      if (bytesLeft < 0 || found.length === 0) leftOut.push(sha256);
+      else members.push(...packed([blobLine(sha256, text)]));
+    }
+  }
+  return { members, leftOut: leftOut.toSorted() };
+}
+
+const textOf = async ({ objects, row }: Source, sha256: string): Promise<string> =>
+  blobText(sha256, await readBlob(objects, row, sha256));

@@ -1,0 +1,112 @@
+/**
+ * What `verify` looks at, each object once: read, compared with the digest that names it, counted. What is missing or
+ * has other content is written down and no error, so that one damaged object does not hide the next.
+ */
+import { Unreadable } from "../codec/canonical.ts";
+import type { SegmentRef, StoredState } from "../codec/schema/schema.ts";
+import type { SealedRef } from "../codec/schema/sealed.ts";
+import type { SealedEvents } from "../codec/sealed.ts";
+import { type Snapshot, wholeState } from "../codec/snapshot.ts";
+import type { Segment } from "../codec/transcript.ts";
+import { blobsIn } from "../codec/value.ts";
+import { InvariantViolated } from "../core/ensure.ts";
+import type { Json } from "../core/json.ts";
+import type { Value } from "../core/message.ts";
+import type { State } from "../core/state.ts";
+import type { Row, SnapshotPointer } from "../protocol/row.ts";
+import type { ObjectStore } from "../ports/object-store.ts";
+import { SegmentCache, type Source, jsonOf, readSealed, readSegment, readSnapshot } from "./load.ts";
+
+/** Something that is not as it was written, in words. */
+export interface Finding {
+  /** Such as `snapshot 12` or `the row`. */
+  readonly where: string;
+  readonly what: string;
+}
+
+/** How many things of each kind were looked at. */
+export type Counts = { readonly [K in "snapshots" | "commits" | "sealed" | "segments" | "blobs"]: number };
+
+export class Inspection {
+  readonly row: Row;
+  readonly findings: Finding[] = [];
+  readonly counted = { snapshots: 0, commits: 0, sealed: 0 };
+  readonly #from: Source & { readonly cache: SegmentCache };
+  /** By digest; those that cannot be read are remembered, and told once. */
+  readonly #segments = new Map<string, boolean>();
+  readonly #blobs = new Set<string>();
+  readonly #lost = new Set<string>();
+
+  constructor(objects: ObjectStore, row: Row) {
+    this.row = row;
+    this.#from = { objects, row, cache: new SegmentCache() };
+  }
+
+  get counts(): Counts {
+    return { ...this.counted, segments: this.#segments.size, blobs: this.#blobs.size };
+  }
+
+  found(where: string, what: string): void {
+    this.findings.push({ where, what });
+  }
+
+  /** Null, with a finding, where what is stored does not come to what it has to be. */
+  async attempt<T>(where: string, look: () => T | Promise<T>): Promise<T | null> {
+    try {
+      return await look();
+    } catch (error) {
+      if (!(error instanceof Unreadable || error instanceof InvariantViolated)) throw error;
+      this.found(where, error.message);
+      return null;
+    }
+  }
+
+  snapshot(pointer: SnapshotPointer): Promise<Snapshot | null> {
+    this.counted.snapshots += 1;
+    return this.attempt(`snapshot ${pointer.version}`, () => readSnapshot(this.#from, pointer));
+  }
+
+  sealed(ref: SealedRef): Promise<SealedEvents | null> {
+    this.counted.sealed += 1;
+    return this.attempt(sealedName(ref), () => readSealed(this.#from, ref));
+  }
+
+  /** The state that a snapshot holds, with its transcript; null where a part of that is not there. */
+  async whole(where: string, stored: StoredState): Promise<State | null> {
+    const segments = new Map<string, Segment>();
+    for (const ref of stored.manifest) {
+      const segment = await this.#segment(where, ref);
+      if (segment !== null) segments.set(ref.sha256, segment);
+    }
+    if (stored.manifest.some(({ sha256 }) => !segments.has(sha256))) return null;
+    return this.attempt(where, () => wholeState(stored, (ref) => segments.get(ref.sha256) as Segment));
+  }
+
+  /** In an object of its own, since null is JSON; null where its blob cannot be read, which is told already. */
+  async json(where: string, value: Value): Promise<{ readonly json: Json } | null> {
+    if (value.kind === "blob" && this.#lost.has(value.sha256)) return null;
+    return this.attempt(where, async () => ({ json: await jsonOf(this.#from.objects, this.row, value) }));
+  }
+
+  async #segment(where: string, ref: SegmentRef): Promise<Segment | null> {
+    const isKnown = this.#segments.get(ref.sha256);
+    if (isKnown === false) return null;
+    const segment = await this.attempt(where, () => readSegment(this.#from, ref));
+    this.#segments.set(ref.sha256, segment !== null);
+    if (segment !== null && isKnown === undefined) await this.blobs(`segment ${ref.sha256}`, segment.members);
+    return segment;
+  }
+
+  /** Every blob that something stored names. */
+  async blobs(where: string, stored: unknown): Promise<void> {
+    for (const sha256 of blobsIn(stored)) {
+      if (this.#blobs.has(sha256)) continue;
+      this.#blobs.add(sha256);
+      const value = { kind: "blob", sha256, bytes: 0, head: "", tail: "" } as const;
+      const found = await this.json(where, value);
+      if (found === null) this.#lost.add(sha256);
+    }
+  }
+}
+
+export const sealedName = ({ from, to }: SealedRef): string => `sealed events ${from} to ${to}`;

@@ -1,0 +1,132 @@
+/**
+ * A run as it is committed: its row, the snapshot that the row points to, and the journal folded over it. Whatever
+ * cannot be read or verified throws `Unreadable`; nobody may commit over it.
+ */
+import { Unreadable } from "../codec/canonical.ts";
+import { assertKnown } from "../codec/row.ts";
+import type { SegmentRef } from "../codec/schema/schema.ts";
+import type { SealedRef } from "../codec/schema/sealed.ts";
+import { type SealedEvents, decodeSealed } from "../codec/sealed.ts";
+import { type Snapshot, assertFormat, decodeJournal, decodeSnapshot, wholeState } from "../codec/snapshot.ts";
+import { type Segment, decodeSegment } from "../codec/transcript.ts";
+import { fromBlob } from "../codec/value.ts";
+import type { CommitRecord } from "../core/event.ts";
+import { InvariantViolated } from "../core/ensure.ts";
+import type { Json } from "../core/json.ts";
+import type { Value } from "../core/message.ts";
+import type { Incarnation, Row, SnapshotPointer } from "../protocol/row.ts";
+import type { State } from "../core/state.ts";
+import { foldAll } from "../core/transition.ts";
+import type { ObjectStore } from "../ports/object-store.ts";
+import { blobKey, segmentKey } from "./object-keys.ts";
+
+export interface Loaded {
+  readonly row: Row;
+  readonly state: State;
+  /** The one that the row points to. */
+  readonly snapshot: Snapshot;
+  /** Committed since the snapshot. */
+  readonly journal: readonly CommitRecord[];
+  /** Sealed stretches that are known to be stored. */
+  readonly stored: ReadonlySet<string>;
+}
+
+/** Sealed stretches by digest, for a warm process. The oldest leave first when the bound is reached. */
+export class SegmentCache {
+  readonly #segments = new Map<string, Segment>();
+  #bytes = 0;
+
+  get(sha256: string): Segment | undefined {
+    return this.#segments.get(sha256);
+  }
+
+  add(segment: Segment): void {
+    if (this.#segments.has(segment.ref.sha256)) return;
+    this.#segments.set(segment.ref.sha256, segment);
+    this.#bytes += segment.ref.bytes;
+    for (const [oldest, { ref }] of this.#segments) {
+      if (this.#bytes <= CACHE_BYTES_MAX) break;
+      this.#segments.delete(oldest);
+      this.#bytes -= ref.bytes;
+    }
+  }
+}
+
+const CACHE_BYTES_MAX = 32 * 1024 * 1024;
+
+/** `level`: what this process knows. */
+export async function load(objects: ObjectStore, row: Row, cache: SegmentCache, level?: number): Promise<Loaded> {
+  assertKnown(row, level);
+  assertFormat(row.format, `run ${row.run}`);
+  const snapshot = await readSnapshot({ objects, row }, row.snapshot);
+  const segments = await readSegments({ objects, row, cache }, snapshot.state.manifest);
+  const base = wholeState(snapshot.state, (ref) => segments.get(ref.sha256) as Segment);
+  const journal = decodeJournal(row.journal);
+  return { row, state: replayed(base, journal), snapshot, journal, stored: new Set(segments.keys()) };
+}
+
+/** Events that do not follow from the snapshot are as unreadable as bytes that are no events. */
+function replayed(base: State, journal: readonly CommitRecord[]): State {
+  try {
+    return journal.reduce((state, commit) => foldAll(state, commit.events), base);
+  } catch (error) {
+    if (!(error instanceof InvariantViolated)) throw error;
+    throw new Unreadable(`the journal does not follow its snapshot: ${error.message}`);
+  }
+}
+
+/** Where the objects of a run are read. */
+export interface Source {
+  readonly objects: ObjectStore;
+  readonly row: Row;
+}
+
+export async function readSnapshot({ objects, row }: Source, pointer: SnapshotPointer): Promise<Snapshot> {
+  const bytes = await objects.get(pointer.key);
+  if (bytes === null) throw new Unreadable(`snapshot ${pointer.key} is missing`, "SnapshotMissing");
+  const snapshot = decodeSnapshot(pointer, bytes);
+  const { run, born } = snapshot.state;
+  if (run !== row.run || born !== row.born) throw new Unreadable(`snapshot ${pointer.key} belongs to run ${run}`);
+  return snapshot;
+}
+
+export async function readSealed({ objects }: Source, ref: SealedRef): Promise<SealedEvents> {
+  const bytes = await objects.get(ref.key);
+  if (bytes === null) throw new Unreadable(`sealed events ${ref.key} are missing`, "SealedMissing");
+  return decodeSealed(ref, bytes);
+}
+
+async function readSegments(
+  from: Source & { readonly cache: SegmentCache },
+  manifest: readonly SegmentRef[],
+): Promise<Map<string, Segment>> {
+  const segments = await Promise.all(manifest.map((ref) => readSegment(from, ref)));
+  return new Map(segments.map((segment) => [segment.ref.sha256, segment]));
+}
+
+export async function readSegment(
+  { objects, row, cache }: Source & { readonly cache: SegmentCache },
+  ref: SegmentRef,
+): Promise<Segment> {
+  const warm = cache.get(ref.sha256);
+  if (warm !== undefined) return warm;
+  const bytes = await objects.get(segmentKey(row, ref.sha256));
+  if (bytes === null) throw new Unreadable(`segment ${ref.sha256} is missing`, "SegmentMissing");
+  const segment = decodeSegment(ref, bytes);
+  cache.add(segment);
+  return segment;
+}
+
+/** The JSON of a value, from its blob where it is large. */
+export async function jsonOf(objects: ObjectStore, of: Incarnation, value: Value): Promise<Json> {
+  // A copy: whoever gets it is user code, and what is committed must not change in its hands.
+  if (value.kind === "inline") return structuredClone(value.json);
+  return fromBlob(value.sha256, await readBlob(objects, of, value.sha256));
+}
+
+/** The stored bytes of a blob, not yet compared with its name. */
+export async function readBlob(objects: ObjectStore, of: Incarnation, sha256: string): Promise<Uint8Array> {
+  const bytes = await objects.get(blobKey(of, sha256));
+  if (bytes === null) throw new Unreadable(`blob ${sha256} is missing`, "BlobMissing");
+  return bytes;
+}

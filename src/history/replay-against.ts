@@ -1,0 +1,115 @@
+/**
+ * A recorded run held against the code of today: before each recorded reply the request is made anew, from the recorded
+ * transcript and today's instructions and tools, and compared with the digests of what was asked then (`agent/request.ts`).
+ * Nobody is asked anything. The first request that differs says where another run of this agent may leave the recorded one.
+ */
+import type { Agent } from "../sdk/define.ts";
+import { type RequestDigests, nameDigest, requestDigests } from "../engine/model/request-digests.ts";
+import type { Message } from "../core/message.ts";
+import type { State } from "../core/state.ts";
+import { shown } from "../core/policy/window.ts";
+import type { Witness } from "./replay.ts";
+
+/** A request that today's code would make differently. */
+export interface RequestDifference {
+  /** Of the commit that has the reply. */
+  readonly version: number;
+  /** The how many-th reply of the run it led to. */
+  readonly reply: number;
+  /** In words. */
+  readonly whys: readonly string[];
+}
+
+export interface Comparison {
+  /** How many replies are recorded with what was asked for them, and how many without. */
+  readonly compared: number;
+  readonly unrecorded: number;
+  readonly differing: number;
+  readonly first: RequestDifference | null;
+  /** Who answered. */
+  readonly models: readonly string[];
+}
+
+export class RequestComparison {
+  readonly #agent: Agent;
+  #compared = 0;
+  #unrecorded = 0;
+  #differing = 0;
+  #first: RequestDifference | null = null;
+  readonly #models = new Set<string>();
+  /** How much of the transcript was shown the same way as today. */
+  #alike = 0;
+
+  constructor(agent: Agent) {
+    this.#agent = agent;
+  }
+
+  get result(): Comparison {
+    const counted = { compared: this.#compared, unrecorded: this.#unrecorded, differing: this.#differing };
+    return { ...counted, first: this.#first, models: [...this.#models] };
+  }
+
+  readonly witness: Witness = (event, { before, version }) => {
+    if (event.kind !== "ModelCallCompleted") return;
+    this.#models.add(event.model);
+    if (event.request === undefined) {
+      this.#unrecorded += 1;
+      return;
+    }
+    this.#compared += 1;
+    const whys = this.#whys(event.request, before);
+    if (whys.length === 0) this.#alike = shown(before).length;
+    if (whys.length === 0) return;
+    this.#differing += 1;
+    this.#first ??= { version, reply: this.#compared + this.#unrecorded, whys };
+  };
+
+  #whys(was: RequestDigests, state: State): readonly string[] {
+    const messages = shown(state);
+    const is = requestDigests(this.#agent, messages);
+    const instructions = is.instructions === was.instructions ? [] : ["the instructions are others"];
+    const tools = toolWhys({ was: was.tools, is: is.tools, agent: this.#agent, messages });
+    const words = is.messages === was.messages ? [] : [transcriptWhy(messages, this.#alike)];
+    return [...instructions, ...tools, ...words];
+  }
+}
+
+function transcriptWhy(messages: readonly Message[], alike: number): string {
+  const [first, last] = [messages[Math.min(alike, messages.length - 1)]?.id ?? "", messages.at(-1)?.id ?? ""];
+  const which = first === last ? `message ${last} is` : `one or more of the messages ${first} to ${last} are`;
+  return `${which} shown to the model in another way`;
+}
+
+function toolWhys(of: {
+  readonly was: readonly string[];
+  readonly is: readonly string[];
+  readonly agent: Agent;
+  readonly messages: readonly Message[];
+}): readonly string[] {
+  const { was, is, agent, messages } = of;
+  const names = Object.keys(agent.tools);
+  const nameOf = (tool: string): string => names[is.indexOf(tool)] ?? "";
+  const mine = (tool: string): string => tool.slice(0, nameDigest("").length);
+  const known = new Set(was.map(mine));
+  const there = new Set(is.map(mine));
+  const other = is.filter((tool) => !was.includes(tool));
+  const changed = other.filter((tool) => known.has(mine(tool)));
+  const fresh = other.filter((tool) => !known.has(mine(tool)));
+  const gone = was.filter((tool) => !there.has(mine(tool)));
+  // Only digests of their names are kept: those that were called are named by the transcript.
+  const called = calledIn(messages).filter((name) => gone.some((tool) => mine(tool) === nameDigest(name)));
+  const moved = other.length + gone.length === 0 && is.join() !== was.join();
+  return [
+    ...changed.map((tool) => `tool ${nameOf(tool)} has another description or input`),
+    ...fresh.map((tool) => `tool ${nameOf(tool)} is new`),
+    ...called.map((name) => `tool ${name} is gone`),
+    ...(gone.length > called.length
+      ? [`${gone.length - called.length} of its tools that it had not called are gone`]
+      : []),
+    ...(moved ? ["its tools come in another order"] : []),
+  ];
+}
+
+const calledIn = (messages: readonly Message[]): readonly string[] => [
+  ...new Set(messages.flatMap(({ parts }) => parts.flatMap((part) => (part.kind === "call" ? [part.tool] : [])))),
+];

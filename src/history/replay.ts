@@ -1,0 +1,147 @@
+/**
+ * A recorded run, folded once more from the state that it began with, event by event, without a model, a tool or an agent.
+ * What the fold comes to is compared with what was stored: at every snapshot, and at the end with what the run says of
+ * itself. It stops at the first version that differs, since everything after that follows from it.
+ */
+import type { ArchivedRun } from "../codec/archive.ts";
+import { canonical } from "../codec/canonical.ts";
+import { type StateMark, differences, markOf } from "../codec/mark.ts";
+import { metersOf } from "../core/policy/budget.ts";
+import type { CommitRecord, Event } from "../core/event.ts";
+import { InvariantViolated } from "../core/ensure.ts";
+import { PHASES } from "../core/phases.ts";
+import type { State } from "../core/state.ts";
+import { fold } from "../core/transition.ts";
+import type { Recording } from "./recording.ts";
+
+/** The first version that is not what was stored, and how. */
+export interface Difference {
+  readonly version: number;
+  readonly what: string;
+}
+
+export interface Replayed {
+  readonly state: State;
+  /** Of the last commit that was folded. */
+  readonly version: number;
+  readonly epoch: number;
+  readonly commits: number;
+  readonly events: number;
+  /** States of snapshots that the fold was compared with. */
+  readonly snapshots: number;
+  readonly differs: Difference | null;
+}
+
+/** Sees each event before it is folded, with the state that it meets. */
+export type Witness = (event: Event, at: { readonly before: State; readonly version: number }) => void;
+
+export function replay(
+  { run, begun, commits }: Recording,
+  options: { readonly until?: number; readonly witness?: Witness } = {},
+): Replayed {
+  const { until = run.version, witness = () => undefined } = options;
+  const going = new Replay(begun.state, begun.marks);
+  const [first] = begun.marks;
+  if (first?.version !== 0) going.differ(0, "nothing says what state it began with");
+  for (const commit of commits) {
+    if (commit.version > until || going.differs !== null) break;
+    going.take(commit, witness);
+  }
+  going.compareBelow(until + 1);
+  const isWhole = until >= run.version && going.differs === null;
+  const wrong = isWhole ? wrongAtEnd(run, going) : null;
+  if (wrong !== null) going.differ(run.version, wrong);
+  return going.result;
+}
+
+class Replay {
+  #state: State;
+  readonly #marks: readonly StateMark[];
+  #version = 0;
+  #epoch = 0;
+  #commits = 0;
+  #events = 0;
+  #snapshots = 0;
+  /** The sum of all debits, added up here and not by the fold. */
+  readonly debits = new Map<string, number>();
+  differs: Difference | null = null;
+
+  constructor(state: State, marks: readonly StateMark[]) {
+    this.#state = state;
+    this.#marks = marks;
+  }
+
+  get state(): State {
+    return this.#state;
+  }
+
+  get result(): Replayed {
+    const counted = { commits: this.#commits, events: this.#events, snapshots: this.#snapshots };
+    return { state: this.#state, version: this.#version, epoch: this.#epoch, ...counted, differs: this.differs };
+  }
+
+  differ(version: number, what: string): void {
+    this.differs ??= { version, what };
+  }
+
+  take({ version, epoch, events }: CommitRecord, witness: Witness): void {
+    this.compareBelow(version);
+    if (version <= this.#version) this.differ(version, `it comes after version ${this.#version}`);
+    if (epoch < this.#epoch) this.differ(version, `epoch ${epoch} committed it, after epoch ${this.#epoch}`);
+    for (const event of events) {
+      if (this.differs !== null) return;
+      this.#foldOne(event, { version, witness });
+    }
+    this.#version = version;
+    this.#epoch = epoch;
+    this.#commits += 1;
+  }
+
+  #foldOne(event: Event, { version, witness }: { readonly version: number; readonly witness: Witness }): void {
+    try {
+      witness(event, { before: this.#state, version });
+      this.#state = fold(this.#state, event);
+    } catch (error) {
+      if (!(error instanceof InvariantViolated)) throw error;
+      this.differ(version, `its ${event.kind} does not follow: ${error.message}`);
+      return;
+    }
+    this.#events += 1;
+    if (event.kind !== "BudgetDebited") return;
+    for (const [meter, amount] of Object.entries(event.debit)) {
+      this.debits.set(meter, (this.debits.get(meter) ?? 0) + amount);
+    }
+  }
+
+  /** With the snapshots before that version: nothing more happened up to them. */
+  compareBelow(version: number): void {
+    for (;;) {
+      const mark = this.#marks[this.#snapshots];
+      if (mark === undefined || mark.version >= version || this.differs !== null) return;
+      this.#snapshots += 1;
+      const fields = differences(mark, markOf(mark.version, this.#state));
+      if (fields.length > 0) {
+        this.differ(mark.version, `its snapshot holds another state than its events come to: ${fields.join(", ")}`);
+      }
+    }
+  }
+}
+
+/** The run says of itself what its events come to. */
+function wrongAtEnd(run: ArchivedRun, { state, result, debits }: Replay): string | null {
+  const isQueued = run.version === 0 && run.status === "queued";
+  const { run: id, born, agent, agentVersion, task, result: outcome, failure, attempt, startedAt, spent } = state;
+  const come = { run: id, born, agent, agentVersion, task, result: outcome, failure, attempt, startedAt, spent };
+  const status = isQueued ? "queued" : PHASES[state.phase].status;
+  const phase = run.phase === undefined ? {} : { phase: state.phase };
+  for (const [name, is] of Object.entries({ status, ...phase, ...come })) {
+    const said = run[name as keyof ArchivedRun];
+    if (canonical(said) !== canonical(is))
+      return `its ${name} is ${canonical(said)}, and its events come to ${canonical(is)}`;
+  }
+  const [meter, amount] = metersOf(spent).find(([name, all]) => all !== (debits.get(name) ?? 0)) ?? [];
+  if (meter !== undefined) return `it spent ${amount} ${meter}, and its debits come to ${debits.get(meter) ?? 0}`;
+  if (run.version < result.version) return `its version is ${run.version}, and ${result.version} is committed`;
+  if (run.epoch < result.epoch) return `its epoch is ${run.epoch}, and epoch ${result.epoch} has committed`;
+  return null;
+}

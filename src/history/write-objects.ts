@@ -1,0 +1,44 @@
+/** Putting objects: what a row is about to name is durable before, and putting it once more changes nothing. */
+import type { Segment } from "../codec/transcript.ts";
+import { Unreadable } from "../codec/canonical.ts";
+import { encodeSegment } from "../codec/transcript.ts";
+import { toValue } from "../codec/value.ts";
+import type { Json } from "../core/json.ts";
+import type { Value } from "../core/message.ts";
+import type { Incarnation } from "../protocol/row.ts";
+import type { ObjectStore } from "../ports/object-store.ts";
+import type { World } from "../ports/world.ts";
+import { certainlyPut } from "./resolve-ambiguous-write.ts";
+import { blobKey, segmentKey } from "./object-keys.ts";
+import { knowSecrets, redactionIn } from "./secrets.ts";
+
+/** Content-addressed: what is there already is the same. */
+export async function putSegments(objects: ObjectStore, of: Incarnation, segments: readonly Segment[]): Promise<void> {
+  for (const segment of segments) {
+    await certainlyPut(() => objects.put(segmentKey(of, segment.ref.sha256), encodeSegment(segment)));
+  }
+}
+
+/**
+ * Puts a snapshot under a key that only this epoch uses; what lies there already must be these very bytes. Bytes that
+ * come back damaged are no mistake of ours, and nothing may be committed over them either.
+ */
+export async function putSnapshot(objects: ObjectStore, object: { key: string; bytes: Uint8Array }): Promise<void> {
+  if ((await certainlyPut(() => objects.put(object.key, object.bytes))) === "stored") return;
+  const found = await objects.get(object.key);
+  if (found === null || Buffer.compare(found, object.bytes) !== 0) {
+    throw new Unreadable(`${object.key} holds another snapshot, or it cannot be read`);
+  }
+}
+
+/** What is a secret in it is replaced before: digests are of what is kept. */
+export async function keepValue(
+  world: World,
+  of: Incarnation,
+  what: { readonly json: Json; readonly inlineMax: number },
+): Promise<Value> {
+  await knowSecrets(world);
+  const { value, blob } = toValue(redactionIn(world).json(what.json), what.inlineMax);
+  if (blob !== null) await certainlyPut(() => world.objects.put(blobKey(of, blob.sha256), blob.bytes));
+  return value;
+}

@@ -1,0 +1,46 @@
+/** The state that a run begins with. */
+import { NOTHING_SPENT } from "../core/policy/budget.ts";
+import { type Message, type Value, text } from "../core/message.ts";
+import type { Price } from "../core/policy/price.ts";
+import type { Retention } from "../core/policy/retention.ts";
+import { FOLLOWS, type State, type UpgradePolicy } from "../core/state.ts";
+
+/** The state that snapshot 0 holds: a task, and the first user message with its own time and source. */
+export function initialState(of: {
+  run: string;
+  born: string;
+  agent: string;
+  agentVersion: string;
+  task: Value;
+  taskText: string;
+  takeoversMax: number;
+  price?: Price;
+  retention?: Retention | null;
+  upgrade: UpgradePolicy;
+  startedBy?: string;
+  at: number;
+}): State {
+  const { taskText, retention, upgrade, at, ...given } = of;
+  const message: Message = { id: "m1", at, source: "task", role: "user", parts: [text(taskText)], tokens: 0 };
+  return {
+    ...given,
+    phase: "Preparing",
+    ...(retention ? { retention } : {}),
+    attempt: 1,
+    calls: 0,
+    open: [],
+    children: [],
+    spent: NOTHING_SPENT,
+    modelRetries: 0,
+    nudges: 0,
+    retryAt: null,
+    ending: null,
+    pausedFrom: null,
+    result: null,
+    failure: null,
+    absorbed: [],
+    startedAt: null,
+    ...(upgrade === "pin" ? { upgrades: { ...FOLLOWS, policy: upgrade } } : {}),
+    messages: [message],
+  };
+}

@@ -1,0 +1,107 @@
+/**
+ * A person says what became of a call whose outcome is unknown. Whatever names no open question is refused before any
+ * write (schedule 29), and so is "it did not happen" before anybody can know that (schedule 35).
+ */
+import { TOO_DEEP, isTooDeep } from "../codec/to-json.ts";
+import { bounded } from "../codec/value.ts";
+import type { Answer } from "../core/event.ts";
+import { reconcileId } from "../protocol/ids.ts";
+import type { Json } from "../core/json.ts";
+import { SIZES } from "../codec/limits.ts";
+import type { World } from "../ports/world.ts";
+import { type Row, hasEnded } from "../protocol/row.ts";
+import { keepValue } from "../history/write-objects.ts";
+import { loadAboutToBe } from "../history/after-redrive.ts";
+import { deliver } from "../engine/context/inbox.ts";
+import { type TimelineEntry, timeline } from "./views.ts";
+
+export type Reconciled =
+  | { readonly kind: "accepted" }
+  /** Somebody answered this question before; the first answer counts. */
+  | { readonly kind: "duplicate"; readonly answer: Answer | null }
+  /** The tool of that call cannot undo it. */
+  | { readonly kind: "noUndo"; readonly tool: string }
+  /** The run has no such open question. */
+  | { readonly kind: "stale"; readonly unknown: readonly string[] }
+  | { readonly kind: "tooEarly"; readonly askFrom: number }
+  /** The result cannot be kept. */
+  | { readonly kind: "refused"; readonly why: string }
+  | { readonly kind: "late" }
+  | { readonly kind: "missing" };
+
+export async function reconcile(
+  world: World,
+  of: {
+    readonly run: string;
+    readonly call: string;
+    /**
+     * Which question about the call was seen (`OpenCall.asked`). Without it the one that is open now is answered, which
+     * is for people who have just looked. A client that sends its answer again after a crash has to name it: its first
+     * copy may have permitted a try in between, and the second would permit one more (schedule 18).
+     */
+    readonly asked?: number;
+    readonly as: Answer["as"];
+    readonly result: Json | null;
+    readonly by: string;
+    readonly note: string | null;
+  },
+): Promise<Reconciled> {
+  const row = await world.table.read(of.run, world.clock.now());
+  if (row === null) return { kind: "missing" };
+  const state = await loadAboutToBe(world, row);
+  const unknown = state.open.filter((open) => open.status === "unknown");
+  const open = unknown.find((each) => each.call === of.call);
+  const isOther = of.asked !== undefined && open?.asked !== of.asked;
+  if (open === undefined || isOther) return { kind: "stale", unknown: unknown.map(({ call }) => call) };
+  if (open.answer !== null) return { kind: "duplicate", answer: open.answer };
+  // Also one that is redriven before the answer arrives: it asks its own questions then.
+  if (hasEnded(row)) return { kind: "late" };
+  if (of.as === "compensate" && open.intent?.undo !== true) return { kind: "noUndo", tool: open.tool };
+  const askFrom = open.askFrom ?? 0;
+  if (of.as !== "succeeded" && of.as !== "compensate" && world.clock.now() < askFrom)
+    return { kind: "tooEarly", askFrom };
+  const result = of.as === "succeeded" ? of.result : null;
+  if (isTooDeep(result)) return { kind: "refused", why: TOO_DEEP };
+  const inlineMax = SIZES.stateValueBytesMax;
+  const value = result === null ? null : await keepValue(world, row, { json: result, inlineMax });
+  const note = of.note === null ? null : bounded(of.note);
+  const answer: Answer = { as: of.as, value, by: bounded(of.by), note };
+  const { call, asked } = open;
+  const message = {
+    id: reconcileId(call, asked),
+    sentAt: world.clock.now(),
+    body: { kind: "reconcile", call, asked, answer } as const,
+  };
+  const delivered = await deliver(world, { run: row.run, born: row.born, message });
+  if (delivered === "delivered")
+    return (await wentOn(world, { row, call, as: of.as })) ? { kind: "stale", unknown: [] } : { kind: "accepted" };
+  if (delivered === "duplicate") return { kind: "duplicate", answer: null };
+  return { kind: delivered === "late" ? "late" : "missing" };
+}
+
+/**
+ * Schedules 56 and 60: somebody looks at a call, then it goes on, is given up, or the run begins to end, and then their
+ * answer is delivered: nobody will apply it any more. A run that did not move in between has the question open.
+ */
+async function wentOn(
+  world: World,
+  of: { readonly row: Row; readonly call: string; readonly as: Answer["as"] },
+): Promise<boolean> {
+  const { row, call, as } = of;
+  const after = await world.table.read(row.run, world.clock.now());
+  if (after === null || after.version === row.version) return false;
+  const events = (await timeline(world, { run: row.run, after: row.version })) ?? [];
+  // It was heard before its sender looked: what follows, a failure as well, comes of it.
+  const isApplied = events.some(
+    (event) =>
+      (event.kind === "ToolResultReconciled" && event.call === call && event.evidence === undefined) ||
+      (as === "compensate" && event.kind === "RecoveryDecided" && event.action.kind === "compensate"),
+  );
+  if (isApplied) return false;
+  return events.some((event: TimelineEntry): boolean => {
+    if (event.kind !== "RecoveryDecided") return false;
+    const { action } = event;
+    if (action.kind === "abort") return true;
+    return (action.kind === "toolBack" || action.kind === "tell") && action.call === call;
+  });
+}

@@ -1,0 +1,68 @@
+/**
+ * Somebody lets a pinned run go on under the version that it waits for. It is a message like an answer or a decision, so
+ * it is told once, kept with who said it, and lost in no crash; and it names the version that was seen, so that it never
+ * lets the run go on under another one (schedule 54).
+ */
+import { upgradeId } from "../protocol/ids.ts";
+import type { State } from "../core/state.ts";
+import { upgradesOf } from "../core/policy/upgrades.ts";
+import type { World } from "../ports/world.ts";
+import { type Row, hasEnded } from "../protocol/row.ts";
+import { deliver, senderOf } from "../engine/context/inbox.ts";
+import { SegmentCache } from "../history/load.ts";
+import { loadVouched } from "../history/vouch.ts";
+import { request } from "./steer.ts";
+
+export type Upgraded =
+  | { readonly kind: "accepted"; readonly from: string; readonly to: string }
+  /** The run waits for no upgrade. */
+  | { readonly kind: "stale"; readonly version: string }
+  /** It was accepted before, perhaps by this very sender. */
+  | { readonly kind: "duplicate"; readonly to: string }
+  | { readonly kind: "late" }
+  | { readonly kind: "missing" };
+
+export async function acceptUpgrade(
+  world: World,
+  of: { readonly run: string; readonly by: string },
+): Promise<Upgraded> {
+  const found = await look(world, of.run);
+  if (found === null) return { kind: "missing" };
+  const { row, state } = found;
+  if (hasEnded(row)) return { kind: "late" };
+  const { lack, asked, accepted } = upgradesOf(state);
+  if (lack?.kind !== "upgrade") return { kind: "stale", version: state.agentVersion };
+  const { to } = lack;
+  if (accepted?.to === to) return goOn(world, { row, told: { kind: "duplicate", to } });
+  const by = senderOf(of.by);
+  const message = {
+    id: upgradeId(asked),
+    sentAt: world.clock.now(),
+    body: { kind: "upgrade", asked, to, by } as const,
+  };
+  const delivered = await deliver(world, { run: row.run, born: row.born, message });
+  if (delivered === "duplicate") return goOn(world, { row, told: { kind: "duplicate", to } });
+  if (delivered !== "delivered") return { kind: delivered === "late" ? "late" : "missing" };
+  // Whatever closed the question in between did not see this answer, and its sender is told.
+  const after = await look(world, of.run);
+  const isHeard = after === null || after.row.version === row.version || counts(after.state, { asked, to });
+  if (!isHeard) return { kind: "stale", version: after.state.agentVersion };
+  return goOn(world, { row, told: { kind: "accepted", from: state.agentVersion, to } });
+}
+
+/** A run that is paused besides is to go on as well. */
+async function goOn(world: World, of: { readonly row: Row; readonly told: Upgraded }): Promise<Upgraded> {
+  if (of.row.pause) await request(world, { run: of.row.run, want: "resume" });
+  return of.told;
+}
+
+function counts(state: State, of: { readonly asked: number; readonly to: string }): boolean {
+  const { lack, asked, accepted } = upgradesOf(state);
+  const isOpen = lack?.kind === "upgrade" && asked === of.asked;
+  return isOpen || accepted?.to === of.to || state.agentVersion === of.to;
+}
+
+async function look(world: World, run: string): Promise<{ readonly row: Row; readonly state: State } | null> {
+  const row = await world.table.read(run, world.clock.now());
+  return row === null ? null : loadVouched(world, row, new SegmentCache());
+}

@@ -1,0 +1,294 @@
+/** What surfaces show of a run. Everything here is read from the store; nothing is kept beside it. */
+import type { LedgerEntry } from "../codec/archive.ts";
+import { Unreadable } from "../codec/canonical.ts";
+import { newerBy } from "../codec/row.ts";
+import { usd } from "../core/policy/spending.ts";
+import type { Grant, Spent } from "../core/policy/budget.ts";
+import type { CommitRecord, Event, OnUnknown } from "../core/event.ts";
+import { BUDGET, extensionOf } from "../core/policy/extension.ts";
+import { decisionId, reconcileId, upgradeId } from "../protocol/ids.ts";
+import type { Json } from "../core/json.ts";
+import { callOf } from "../core/calls/ignored-decisions.ts";
+import { argsOf } from "../core/calls/ledger.ts";
+import type { Message } from "../core/message.ts";
+import { lacksTool } from "../core/outstanding.ts";
+import type { Phase, Status } from "../core/phases.ts";
+import { redriveRefusal } from "../core/policy/redrive.ts";
+import type { BudgetGate, State } from "../core/state.ts";
+import { upgradesOf } from "../core/policy/upgrades.ts";
+import { type Row, type StoreOutage, hasEnded } from "../protocol/row.ts";
+import type { ArchiveTier } from "../core/policy/retention.ts";
+import { StoreUnreachable, type World } from "../ports/world.ts";
+import { aboutToBe } from "../history/after-redrive.ts";
+import { type ModelOutage, labelOf, labelOfRow, outageIn } from "./labels.ts";
+import { archiveOf } from "../history/archive.ts";
+import { assignedIn } from "./assign.ts";
+import { CallLedger } from "../history/call-ledger.ts";
+import { commitsAfter, commitsReadable } from "../history/commits.ts";
+import { type Loaded, SegmentCache, jsonOf } from "../history/load.ts";
+import { loadVouched } from "../history/vouch.ts";
+
+export type { LedgerEntry };
+
+/** One run in a list: what its row says. */
+export interface Summary {
+  readonly run: string;
+  readonly agent: string;
+  readonly status: Status;
+  readonly phase: Phase;
+  /** Not ended. Derived at every look, so it is right in both directions (seed 0). */
+  readonly inProgress: boolean;
+  /** Not ended, and nobody holds a live lease: anyone may go on with it (seed 3). */
+  readonly resumable: boolean;
+  readonly version: number;
+  readonly epoch: number;
+  readonly beats: number;
+  readonly takeovers: number;
+  readonly createdAt: number;
+  readonly statusSince: number;
+  readonly lastCheckpointAt: number;
+  readonly wakeAt: number | null;
+  /** The store that did not answer when the run was last given back; null once a checkpoint followed. */
+  readonly storeOutage: StoreOutage | null;
+  /** Only a newer version of cairn goes on with the run. */
+  readonly needsNewer?: true;
+  readonly spent: { readonly usd: number; readonly tokensIn: number; readonly tokensOut: number };
+}
+
+/** A call that waits for a person, with what was asked of the tool. */
+export interface UnknownCall {
+  readonly call: string;
+  readonly tool: string;
+  readonly key: string;
+  /** The key is the agent's own. */
+  readonly business: boolean;
+  readonly args: Json;
+  /** From when `retry` and `failed` can be answered, epoch milliseconds. */
+  readonly askFrom: number;
+  /** Also by a message that no beat has taken in yet: nobody is to be asked twice. */
+  readonly answered: boolean;
+  /** It goes on by itself once the agent has a tool again that can go on with it. */
+  readonly toolGone: boolean;
+  /** What follows at `askFrom` if nobody has answered: `ask` goes on waiting. */
+  readonly otherwise: OnUnknown;
+  /** Whatever the run did can be undone, this call as well. */
+  readonly undo: boolean;
+}
+
+/** Code that a run waits for. */
+export type WaitsFor =
+  /** Somebody has to accept that version for it; `accepted`: they did, and the next beat sees it. */
+  | { readonly kind: "upgrade"; readonly from: string; readonly to: string; readonly accepted: boolean }
+  /** Its agent cannot be loaded. */
+  | { readonly kind: "agent"; readonly why: string }
+  /** Tools of open calls are gone. */
+  | { readonly kind: "tools"; readonly tools: readonly string[] };
+
+/** A call that waits for a person's approval, frozen as it is to be run; or `budget`, and what was spent of which limits. */
+export interface OpenGate {
+  readonly gate: string;
+  readonly call: string;
+  readonly tool: string;
+  readonly reason: string;
+  readonly args: Json;
+  readonly argsHash: string;
+  readonly planHash: string;
+  /** Without a decision by then it is denied, epoch milliseconds. */
+  readonly expiresAt: number;
+  /** Also by a message that no beat has taken in yet. */
+  readonly decided: boolean;
+}
+
+export interface Shown extends Summary {
+  readonly label: string;
+  readonly task: Json;
+  readonly startedAt: number | null;
+  /** The identity that started it; null where none was recorded. */
+  readonly startedBy: string | null;
+  readonly messages: number;
+  /** Raised each time that it began again from its task. */
+  readonly attempt: number;
+  readonly agentVersion: string;
+  readonly waitsFor: WaitsFor | null;
+  /** Its model's provider gives no answers: since when, how many calls failed, and when it is asked again. */
+  readonly outage: ModelOutage | null;
+  readonly unknown: readonly UnknownCall[];
+  readonly gates: readonly OpenGate[];
+  /** The newest decision that had no effect, since its gate was closed before; null as long as each had one. */
+  readonly ignoredDecision: (NonNullable<State["ignoredDecision"]> & { readonly call: string }) | null;
+  /** What somebody gave it beyond the budget of its agent; null as long as nobody did. */
+  readonly granted: Grant | null;
+  /** Who is to look at it, also by a message that no beat has taken in yet; null as long as nobody said so. */
+  readonly assigned: { readonly to: string; readonly by: string } | null;
+  readonly result: Json;
+  readonly failure: { readonly code: string; readonly message: string } | null;
+  /** It failed for a reason of infrastructure, and may go on from its last checkpoint. */
+  readonly redrivable: boolean;
+  /** Until when the run itself stays, epoch milliseconds; null before its end is told. */
+  readonly keptUntil: number | null;
+  /** Where its archive lies: from the moment on at which its end is told, and after it is gone. */
+  readonly archive: { readonly tier: ArchiveTier; readonly key: string } | null;
+}
+
+/** One event with the commit that made it durable. */
+export type TimelineEntry = { readonly version: number; readonly epoch: number } & Event;
+
+export function summaryOf(row: Row, now: number): Summary {
+  const { run, agent, status, phase, version, epoch, takeovers, createdAt, statusSince, lastCheckpointAt } = row;
+  const { microUsd, tokensIn, tokensOut, beats }: Spent = row.spent;
+  const held = row.owner !== null && now < (row.leaseUntil ?? 0);
+  const spent = { usd: Number(usd(microUsd)), tokensIn, tokensOut };
+  const inProgress = !hasEnded(row);
+  return {
+    ...{ run, agent, status, phase, inProgress, resumable: inProgress && !held, version, epoch, beats, takeovers },
+    ...{ createdAt, statusSince, lastCheckpointAt, wakeAt: row.wakeAt, storeOutage: row.storeOutage, spent },
+    ...(newerBy(run, row) === null ? {} : { needsNewer: true }),
+  };
+}
+
+/** An answer that waits behind more messages than that shows as not yet given. */
+const SENT_SHOWN_MAX = 100;
+
+/** Null when there is no such run. */
+export async function show(world: World, run: string): Promise<Shown | null> {
+  const row = await world.table.read(run, world.clock.now());
+  return row === null ? null : showRow(world, row);
+}
+
+/** The same of a row that was just read. Null when somebody purged its run since: its objects are gone then. */
+export async function showRow(world: World, row: Row): Promise<Shown | null> {
+  try {
+    return await shownOf(world, await loadVouched(world, row, new SegmentCache()));
+  } catch (error) {
+    if (error instanceof StoreUnreachable) throw unshown(row, error);
+    if (!(error instanceof Unreadable)) throw error;
+    const left = await world.table.read(row.run, world.clock.now());
+    if (left?.born === row.born) throw error;
+    return null;
+  }
+}
+
+/** The table still answers: what its row says is told with the store that does not. */
+const unshown = (row: Row, { message, store, cause }: StoreUnreachable): StoreUnreachable =>
+  new StoreUnreachable(`run ${row.run} is ${row.status}, ${labelOfRow(row)}, and cannot be shown whole: ${message}`, {
+    store,
+    cause,
+  });
+
+async function shownOf(world: World, { row, state: stored }: Loaded): Promise<Shown> {
+  const state = aboutToBe(row, stored, world.clock.now());
+  const json = (value: Parameters<typeof jsonOf>[2]): Promise<Json> => jsonOf(world.objects, row, value);
+  // An ended run takes no answers; its ledger shows what it left unknown.
+  const open = hasEnded(row) ? [] : state.open;
+  const asked = open.filter(({ status }) => status === "unknown");
+  const gated = open.filter(({ gate }) => gate !== null);
+  const now = world.clock.now();
+  const { lack } = upgradesOf(state);
+  const { ignoredDecision: ignored } = state;
+  const { gate: asks, granted } = extensionOf(state);
+  const isAsked = asked.length + gated.length > 0 || lack !== null || asks !== null;
+  const sent =
+    hasEnded(row) || (!isAsked && row.stirs === row.stirsSeen && !row.pause)
+      ? []
+      : await world.table.inbox({ run: row.run, born: row.born, now, limit: SENT_SHOWN_MAX });
+  const isSent = (id: string): boolean => sent.some((message) => message.id === id);
+  const unknown = await Promise.all(
+    asked.map(async ({ call, tool, intent, askFrom, answer, asked: question, ...marks }) => ({
+      ...{ call, tool, toolGone: marks.toolGone ?? false, otherwise: marks.otherwise ?? "ask", askFrom: askFrom ?? 0 },
+      undo: intent?.undo === true,
+      ...{ key: intent?.key ?? "", business: intent?.business === true },
+      answered: answer !== null || isSent(reconcileId(call, question)),
+      args: await json(argsOf(state, call)),
+    })),
+  );
+  const gates = await Promise.all(
+    gated.flatMap(({ call, tool, gate: frozen }) => {
+      if (frozen === null) return [];
+      const { decision, ...gate } = frozen;
+      const decided = decision !== null || isSent(decisionId(gate.gate));
+      return [json(argsOf(state, call)).then((args): OpenGate => ({ ...gate, call, tool, args, decided }))];
+    }),
+  );
+  if (asks !== null && !hasEnded(row)) gates.push(budgetGate(state, asks, isSent));
+  return {
+    ...summaryOf(row, now),
+    label: labelOf(row, state),
+    attempt: state.attempt,
+    task: await json(state.task),
+    startedAt: state.startedAt,
+    startedBy: state.startedBy ?? null,
+    messages: state.messages.length,
+    agentVersion: state.agentVersion,
+    waitsFor: hasEnded(row) ? null : waitsFor(state, isSent),
+    outage: outageIn(state),
+    unknown,
+    gates,
+    ignoredDecision: ignored === undefined ? null : { ...ignored, call: callOf(ignored.gate) },
+    granted: Object.keys(granted).length === 0 ? null : granted,
+    assigned: assignedIn(state, sent),
+    result: state.result === null ? null : await json(state.result),
+    failure: hasEnded(row) ? state.failure : null,
+    redrivable: row.status === "failed" && row.parent === null && redriveRefusal(state) === null,
+    keptUntil: row.expiresAtSec === null ? null : row.expiresAtSec * 1_000,
+    archive: row.told ? archiveOf(row, state) : null,
+  };
+}
+
+/** What it asks for stands where a call has its arguments. */
+function budgetGate(state: State, asks: BudgetGate, isSent: (id: string) => boolean): OpenGate {
+  const { decision, limits, calls, ...gate } = asks;
+  const args = { spent: { ...state.spent }, limits, calls };
+  return { ...gate, call: BUDGET, tool: BUDGET, args, decided: decision !== null || isSent(decisionId(gate.gate)) };
+}
+
+function waitsFor(state: State, isSent: (id: string) => boolean): WaitsFor | null {
+  const { lack, accepted, asked } = upgradesOf(state);
+  if (lack?.kind === "upgrade") {
+    const { to } = lack;
+    return { kind: "upgrade", from: state.agentVersion, to, accepted: accepted?.to === to || isSent(upgradeId(asked)) };
+  }
+  if (lack !== null) return lack;
+  const tools = state.open.filter(lacksTool).map(({ tool }) => tool);
+  return tools.length === 0 ? null : { kind: "tools", tools: [...new Set(tools)] };
+}
+
+/** The whole transcript, each message with its own time and source. Null when there is no such run. */
+export async function transcript(world: World, run: string): Promise<readonly Message[] | null> {
+  return (await loadRun(world, run))?.state.messages ?? null;
+}
+
+/** Every committed event after `after`, in order; the history is read back no further than that. */
+export async function timeline(
+  world: World,
+  of: { readonly run: string; readonly after: number },
+): Promise<readonly TimelineEntry[] | null> {
+  const row = await world.table.read(of.run, world.clock.now());
+  if (row === null) return null;
+  return entriesOf(await commitsAfter({ objects: world.objects, row }, of.after));
+}
+
+/** The same of that row, from its end back to the first commit that cannot be read; `lost` says why no further, or is null. */
+export async function readableTimeline(
+  world: World,
+  of: { readonly row: Row; readonly after: number },
+): Promise<{ readonly entries: readonly TimelineEntry[]; readonly lost: string | null }> {
+  const { commits, lost } = await commitsReadable({ objects: world.objects, row: of.row }, of.after);
+  return { entries: entriesOf(commits), lost: lost?.message ?? null };
+}
+
+const entriesOf = (commits: readonly CommitRecord[]): readonly TimelineEntry[] =>
+  commits.flatMap(({ version, epoch, events }) => events.map((event) => ({ version, epoch, ...event })));
+
+/** One entry per call that a model ever asked for, folded from the events. */
+export async function ledger(world: World, run: string): Promise<readonly LedgerEntry[] | null> {
+  const events = await timeline(world, { run, after: 0 });
+  if (events === null) return null;
+  const calls = new CallLedger();
+  for (const event of events) calls.add(event);
+  return calls.entries;
+}
+
+async function loadRun(world: World, run: string): Promise<Loaded | null> {
+  const row = await world.table.read(run, world.clock.now());
+  return row === null ? null : loadVouched(world, row, new SegmentCache());
+}

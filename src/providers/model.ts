@@ -1,0 +1,153 @@
+/**
+ * A model as the runner calls it: one question, one outcome, never an exception. Whatever a provider answers or
+ * throws becomes a value here, so that the recovery table decides what follows. Nothing is repeated at this place: a
+ * repetition nobody records is money nobody counts.
+ */
+import { createOpenAICompatible } from "@ai-sdk/openai-compatible";
+import type { LanguageModelV4 } from "@ai-sdk/provider";
+import type { Failure } from "../core/event.ts";
+import type { Json } from "../core/json.ts";
+import type { Message } from "../core/message.ts";
+import type { ModelChoice, Tool } from "../sdk/define.ts";
+import { AgentInvalid } from "../ports/agent-invalid.ts";
+import { failedBy } from "./model-failure.ts";
+import { promptOf } from "../engine/model/prompt.ts";
+import { replyOf } from "./reply.ts";
+import { MODEL_KEY } from "../sdk/secrets.ts";
+import { describeTools } from "../engine/model/tool-schema.ts";
+
+export interface ModelRequest {
+  readonly instructions: string;
+  readonly messages: readonly Message[];
+  readonly tools: Readonly<Record<string, Tool>>;
+  /** Absent: it may call them. Providers want to know the tools of earlier calls also where it may not. */
+  readonly mayCall?: boolean;
+  readonly signal: AbortSignal;
+}
+
+/** A part of a reply before its large arguments are stored. */
+export type RepliedPart =
+  | { readonly kind: "text"; readonly text: string }
+  | { readonly kind: "reasoning"; readonly text: string; readonly provider: Json }
+  | { readonly kind: "call"; readonly tool: string; readonly args: Json; readonly provider: Json }
+  /** No tool can perform it: its arguments are no JSON that is kept, or no tool can have that name. */
+  | { readonly kind: "badCall"; readonly tool: string; readonly raw: string };
+
+export interface ModelReply {
+  readonly kind: "reply";
+  /** Empty when the model said nothing. */
+  readonly parts: readonly RepliedPart[];
+  /** Why it stopped, in the words of the AI SDK: `stop`, `length`, `tool-calls`, `content-filter`, ... */
+  readonly finish: string;
+  /** 0 where the provider reports none. */
+  readonly tokensIn: number;
+  readonly tokensOut: number;
+}
+
+/** Codes: `ModelRefused`, `ContextTooLong`, `ReplyTooLarge`, and `ModelFailed` for all else. */
+export interface ModelFailed {
+  readonly kind: "failed";
+  readonly failure: Failure;
+  /** The same question may be answered later. */
+  readonly retryable: boolean;
+  /** How long the provider asks to be left alone, or null. */
+  readonly retryAfterMs: number | null;
+  /** What a reply cost that came and cannot be used. */
+  readonly spent?: { readonly tokensIn: number; readonly tokensOut: number };
+}
+
+/** `aborted`: the request's own signal fired, and no reply had come. */
+export type ModelOutcome = ModelReply | ModelFailed | { readonly kind: "aborted" };
+
+export interface Model {
+  /** `provider:model`, for the transcript and the bill. */
+  readonly name: string;
+  /** Never rejects. A provider that ignores the signal goes on: whoever asks must not wait for it. */
+  ask(request: ModelRequest): Promise<ModelOutcome>;
+}
+
+/** Gives the value that a secret has now, or null without one. */
+type ReadSecret = (name: string) => Promise<string | null>;
+
+/** Throws `AgentInvalid` for a choice that is no model. A model that is named has its key read before each question. */
+export function modelOf(choice: ModelChoice, read: ReadSecret = async () => null): Model {
+  if (typeof choice !== "string") {
+    const model = speaking(choice);
+    return { name: nameOf(model), ask: (request) => ask(model, request, "") };
+  }
+  const withKey = providedBy(choice);
+  return {
+    name: nameOf(withKey("")),
+    ask: async (request) => {
+      try {
+        const key = (await read(MODEL_KEY)) ?? "";
+        return await ask(withKey(key), request, key);
+      } catch (error) {
+        // Nothing was asked yet, and what keeps the key from being read may pass.
+        return { ...failedBy(error, ""), retryable: true };
+      }
+    },
+  };
+}
+
+/** The agent's own model and its fallbacks. */
+export const modelsOf = (
+  agent: { readonly model: ModelChoice; readonly fallbacks: readonly { readonly model: ModelChoice }[] },
+  read?: ReadSecret,
+): { readonly model: Model; readonly fallbacks: readonly Model[] } => ({
+  model: modelOf(agent.model, read),
+  fallbacks: agent.fallbacks.map(({ model }) => modelOf(model, read)),
+});
+
+const nameOf = ({ provider, modelId }: LanguageModelV4): string => `${provider.split(".")[0] ?? ""}:${modelId}`;
+
+async function ask(model: LanguageModelV4, request: ModelRequest, secret: string): Promise<ModelOutcome> {
+  const { instructions, messages, tools, mayCall = true, signal } = request;
+  if (signal.aborted) return { kind: "aborted" };
+  try {
+    const prompt = promptOf(instructions, messages);
+    const asked = { prompt, tools: describeTools(tools), abortSignal: signal };
+    return replyOf(await model.doGenerate(mayCall ? asked : { ...asked, toolChoice: { type: "none" } }));
+  } catch (error) {
+    return signal.aborted ? { kind: "aborted" } : failedBy(error, secret);
+  }
+}
+
+const OPENAI_COMPATIBLE = /^openai-compatible:(?<address>[^#\s]+)#(?<modelId>\S+)$/;
+
+function providedBy(choice: string): (apiKey: string) => LanguageModelV4 {
+  const { address = "", modelId = "" } = OPENAI_COMPATIBLE.exec(choice)?.groups ?? {};
+  const url = URL.parse(address);
+  if (url !== null && `${url.username}${url.password}` !== "") {
+    throw new AgentInvalid(
+      `the model at ${url.host} has a credential in its address, where it would be kept with every run: ` +
+        `take it out and set ${MODEL_KEY} instead`,
+    );
+  }
+  if (url === null || !/^https?:$/.test(url.protocol) || url.search !== "") {
+    throw new AgentInvalid(
+      `the model ${JSON.stringify(choice)} is not understood. As a string cairn understands ` +
+        "openai-compatible:http://HOST[:PORT]/v1#MODEL; for any other provider pass its AI SDK model object, " +
+        'for example anthropic("claude-sonnet-4-5") of @ai-sdk/anthropic',
+    );
+  }
+  const { href: baseURL } = url;
+  return (apiKey) => {
+    const provider = createOpenAICompatible({
+      name: "openai-compatible",
+      baseURL,
+      ...(apiKey === "" ? {} : { apiKey }),
+    });
+    return provider.chatModel(modelId);
+  };
+}
+
+/** JavaScript agents, and packages of another major, hand over what the type does not allow. */
+function speaking(choice: LanguageModelV4): LanguageModelV4 {
+  const { specificationVersion, doGenerate } = (choice ?? {}) as Partial<LanguageModelV4>;
+  if (specificationVersion === "v4" && typeof doGenerate === "function") return choice;
+  throw new AgentInvalid(
+    `the model is no AI SDK language model of version v4 but ${specificationVersion ?? typeof choice}: ` +
+      "install the provider's package in the major that depends on @ai-sdk/provider 4, or use scriptedModel",
+  );
+}

@@ -1,0 +1,66 @@
+/**
+ * What can be known of an agent before it runs, in the world where it is going to run. A run must not find out after
+ * an hour that a tool can never be started.
+ */
+import type { Limits } from "../protocol/limits.ts";
+import type { Agent, Tool } from "./define.ts";
+import { AgentInvalid } from "../ports/agent-invalid.ts";
+import { modelsOf } from "../providers/model.ts";
+import { describeTools, isZod } from "../engine/model/tool-schema.ts";
+
+/** What is checked; an agent of any task fits. */
+type Checked = Pick<Agent, "name" | "task" | "model" | "tools" | "budget" | "priceFrom" | "fallbacks">;
+
+/** Throws `AgentInvalid` with the first thing that is wrong. */
+export function checkAgent(agent: Checked, limits: Limits): void {
+  try {
+    if (!isZod(agent.task)) throw new AgentInvalid("its task is no zod 4 schema: write task: z.object({ ... })");
+    modelsOf(agent);
+    checkMoney(agent);
+    describeTools(agent.tools);
+    for (const [name, tool] of Object.entries(agent.tools)) {
+      checkTimes(name, tool, limits);
+      checkOutput(name, tool);
+    }
+  } catch (error) {
+    if (!(error instanceof AgentInvalid)) throw error;
+    throw new AgentInvalid(`agent ${agent.name}: ${error.message}`, { cause: error });
+  }
+}
+
+/** With the prices of the config: a budget of money that nothing is counted against would never be used up. */
+export function checkMoney({ budget, priceFrom, fallbacks }: Pick<Agent, "budget" | "priceFrom" | "fallbacks">): void {
+  if (budget.microUsd === null) return;
+  const unpriced = [{ priceFrom }, ...fallbacks].findIndex((each) => each.priceFrom.kind === "none");
+  if (unpriced < 0) return;
+  const which = unpriced === 0 ? "its model is" : `the model of fallback ${unpriced} is`;
+  throw new AgentInvalid(
+    `it has a budget of money and no price, and ${which} in no table: write price: { inUsd, outUsd } per million ` +
+      "tokens, or prices: { MODEL: { inUsd, outUsd } } in cairn.config.ts",
+  );
+}
+
+/** An agent of another copy of cairn may know of no outputs. */
+function checkOutput(name: string, { output = null }: Partial<Pick<Tool, "output">>): void {
+  if (output !== null && !isZod(output)) {
+    throw new AgentInvalid(`the output of tool ${name} is no zod 4 schema: write output: z.object({ ... })`);
+  }
+}
+
+function checkTimes(name: string, { timeoutMs, settleMs }: Tool, { beatMs, drainMs }: Limits): void {
+  if (timeoutMs !== null && !(Number.isSafeInteger(timeoutMs) && timeoutMs > 0)) {
+    throw new AgentInvalid(`tool ${name} has timeoutMs ${timeoutMs}: write a positive whole number of milliseconds`);
+  }
+  if (settleMs !== null && !(Number.isSafeInteger(settleMs) && settleMs >= 0)) {
+    throw new AgentInvalid(`tool ${name} has settleMs ${settleMs}: write a whole number of milliseconds, 0 or more`);
+  }
+  // What a beat needs before and after its calls: to claim, load and commit, and to commit and release.
+  const most = beatMs - 3 * drainMs;
+  if (timeoutMs !== null && timeoutMs > most) {
+    throw new AgentInvalid(
+      `tool ${name} may take ${timeoutMs} ms, but a beat lasts ${beatMs} ms and needs ${3 * drainMs} ms of them ` +
+        `before and after its calls, so the call could never be started: set its timeoutMs to ${most} at most, ` +
+        "or raise beatSeconds in cairn.config.ts",
+    );
+  }
+}

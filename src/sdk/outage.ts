@@ -1,0 +1,73 @@
+/**
+ * What an agent wants when its model's provider is unavailable: how long a run waits for it, and which models are asked
+ * meanwhile.
+ */
+import * as z from "zod";
+import { TIMES } from "../protocol/limits.ts";
+import { wallMsSchema } from "./budget.ts";
+import type { ModelChoice } from "./define.ts";
+import { AgentInvalid } from "../ports/agent-invalid.ts";
+import type { Price } from "../core/policy/price.ts";
+import { PRICE, type Priced, listPriceOf } from "./prices.ts";
+
+export interface OutageOptions {
+  /**
+   * How long a run waits while its model's provider is unavailable, before it fails as `ModelUnavailable`: milliseconds, or
+   * `90s`, `30m`, `24h`, `7d`. 24 hours unless told.
+   */
+  readonly outageMax?: number | string;
+  /** Models that are asked while the agent's own is unavailable, in this order. */
+  readonly fallbacks?: readonly FallbackOptions[];
+}
+
+interface FallbackOptions {
+  readonly model: ModelChoice;
+  /** Dollars per million tokens; without it that of `cairn.config.ts` or `prices.ts`. */
+  readonly price?: Price;
+}
+
+/** What an agent declares, checked. */
+export interface OutagePolicy {
+  /** How long a run waits, in milliseconds since the first call that failed. */
+  readonly outageMaxMs: number;
+  readonly fallbacks: readonly Fallback[];
+}
+
+/** A fallback as it is charged. */
+interface Fallback extends Priced {
+  readonly model: ModelChoice;
+}
+
+const OUTAGE_MS = 24 * 3_600_000;
+
+/** No wait of a run is longer. */
+const schema = z.strictObject({
+  outageMax: wallMsSchema
+    .refine((ms) => ms <= TIMES.parkSecondsMax * 1_000, "a run waits for 30 days at most")
+    .default(OUTAGE_MS),
+  fallbacks: z
+    .array(
+      z.strictObject({
+        model: z.custom<ModelChoice>((model) => model != null),
+        price: z.strictObject(PRICE).optional(),
+      }),
+    )
+    .max(8)
+    .default([]),
+});
+
+export function outagePolicyOf(agent: string, { outageMax, fallbacks }: OutageOptions): OutagePolicy {
+  const parsed = schema.safeParse({ outageMax, fallbacks });
+  if (!parsed.success) {
+    const words = parsed.error.issues.map(({ path, message }) => `${path.join(".")}: ${message}`);
+    throw new AgentInvalid(`agent ${agent} has ${words[0] ?? ""}`);
+  }
+  return { outageMaxMs: parsed.data.outageMax, fallbacks: parsed.data.fallbacks.map(fallbackOf) };
+}
+
+const fallbackOf = ({ model, price }: FallbackParsed): Fallback => ({
+  model,
+  ...(price === undefined ? listPriceOf(model) : { price, priceFrom: { kind: "agent" } }),
+});
+
+type FallbackParsed = z.output<typeof schema>["fallbacks"][number];

@@ -1,0 +1,84 @@
+/** A row that cannot be decoded: its run is left alone, and no other run is any worse off for it. */
+import type { Page } from "../../ports/run-table.ts";
+import { type Case, must, mustBe, mustEqual, rowOf } from "./case.ts";
+import { LEASE_MS, NOW, type RunTableWorld, allOf, subject, words } from "./run.ts";
+
+export const damageCases: readonly Case<RunTableWorld>[] = [
+  {
+    name: "a damaged row is unreadable for every operation, and reading it is refused by name",
+    run: async (world) => {
+      const mine = subject(world);
+      const row = await mine.granted();
+      const { table } = world;
+      await world.damage(mine.run);
+      await mustBe(() => table.create(mine.creation()), "unreadable");
+      await mustBe(() => table.claim(mine.claim({ retry: 1 })), "unreadable");
+      await mustBe(() => table.commit(mine.commit(row)), "unreadable");
+      await mustBe(() => table.park(mine.park(row)), "unreadable");
+      await mustBe(() => table.deliver(mine.delivery(words("m"))), "unreadable");
+      await mustBe(() => table.request(mine.request("cancel")), "unreadable");
+      await mustBe(() => table.handOver(mine.handOver({ now: NOW + LEASE_MS })), "unreadable");
+      await mustBe(() => table.tell({ ...mine.of, expiresAtSec: 1 }), "unreadable");
+      await mustBe(() => table.purge(mine.of), "unreadable");
+      const refusal: unknown = await mine.stored().catch((error: unknown) => error);
+      mustEqual(codeOf(refusal), "RowDamaged", "what a read rejects with");
+    },
+  },
+  {
+    name: "pages name a damaged row, and hold all others",
+    run: async (world) => {
+      const { table, tenant } = world;
+      const mine = [..."abcde"].map((letter) => subject(world, letter));
+      for (const [index, each] of mine.entries())
+        await rowOf(() => table.create(each.creation({ now: NOW + index })), "created");
+      const [one, two, three, four, five] = mine.map(({ run }) => run) as [string, string, string, string, string];
+      await world.damage(two);
+      await world.damage(five);
+      for (const limit of [1, 2, 3, 50]) {
+        const list = await allOf((after) => table.list({ tenant, status: null, limit, after, now: NOW }));
+        mustEqual(list, { rows: [four, three, one], damaged: [five, two] }, `the list in pages of ${limit}`);
+      }
+      const { rows, damaged } = await allOf((after) => table.alive({ limit: 50, after, now: NOW }));
+      const ofMine = (runs: readonly string[]) =>
+        runs.filter((run) => mine.some((each) => each.run === run)).toSorted();
+      mustEqual(
+        [ofMine(rows), ofMine(damaged)],
+        [
+          [one, three, four],
+          [two, five],
+        ],
+        "the runs that are alive",
+      );
+    },
+  },
+  {
+    name: "a page goes on behind any of its rows",
+    run: async (world) => {
+      const { table, tenant } = world;
+      for (const [index, letter] of [..."abcde"].entries()) {
+        const each = subject(world, letter);
+        await rowOf(() => table.create(each.creation({ now: NOW + index })), "created");
+      }
+      const pages: Readonly<Record<string, (after: string | null) => Promise<Page>>> = {
+        list: (after) => table.list({ tenant, status: null, limit: 50, after, now: NOW }),
+        alive: (after) => table.alive({ limit: 50, after, now: NOW }),
+      };
+      for (const [name, page] of Object.entries(pages)) {
+        const { rows, behind } = await page(null);
+        must(rows.length >= 5, `${name} holds every run`);
+        mustEqual(behind.length, rows.length, `the cursors of ${name}`);
+        for (const [index, cursor] of behind.entries()) {
+          const rest = await page(cursor);
+          const expected = rows.slice(index + 1).map(({ run }) => run);
+          mustEqual(
+            rest.rows.slice(0, expected.length).map(({ run }) => run),
+            expected,
+            `${name} behind row ${index}`,
+          );
+        }
+      }
+    },
+  },
+];
+
+const codeOf = (error: unknown): unknown => (error instanceof Error && "code" in error ? error.code : null);

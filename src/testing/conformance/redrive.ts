@@ -1,0 +1,156 @@
+/** Redriving a failed run: one decision, which one of many wins, and from which everyone else is fenced. */
+import type { Commit, Row } from "../../protocol/row.ts";
+import type { Redrive } from "../../protocol/row-redrive.ts";
+import { type Case, insist, must, mustBe, mustEqual, rowOf } from "./case.ts";
+import { HOUR_MS, LEASE_MS, NOW, type RunTableWorld, allOf, subject, times, words } from "./run.ts";
+
+const FAILED = { status: "failed", phase: "Failed" } as const;
+const EXPIRES = (NOW + HOUR_MS) / 1_000;
+
+/** A run that has failed; `change` is of its last commit. */
+async function failed(world: RunTableWorld, change: Partial<Commit> = {}, letter = "a") {
+  const mine = subject(world, letter);
+  const held = await mine.granted();
+  const end = mine.commit(held, { ...FAILED, release: true, unlessStirred: true, ...change });
+  const row = await rowOf(() => world.table.commit(end), "committed");
+  const redrive = (of: Partial<Redrive> = {}): Redrive => ({
+    ...mine.of,
+    ...{ epoch: row.epoch, version: row.version, deadline: NOW + 9 * HOUR_MS },
+    note: { id: "wish 1", by: "ada", why: "the provider is back" },
+    ...of,
+  });
+  return { ...mine, row, redrive };
+}
+
+export const redriveCases: readonly Case<RunTableWorld>[] = [
+  {
+    name: "redrive gives a failed run the next epoch and execution, and takes its time to live away",
+    run: async (world) => {
+      const mine = await failed(world, { expiresAtSec: EXPIRES });
+      const row = await rowOf(() => world.table.redrive(mine.redrive({ now: NOW + 5 })), "redriven");
+      const { redrive, ...rest } = row;
+      mustEqual(
+        rest,
+        {
+          ...mine.row,
+          ...{ status: "running", statusSince: NOW + 5, epoch: mine.row.epoch + 1, chain: mine.row.chain + 1 },
+          ...{ chainClaims: 0, told: false, expiresAtSec: null, deadline: NOW + 9 * HOUR_MS },
+        },
+        "the redriven row",
+      );
+      mustEqual(redrive, { id: "wish 1", by: "ada", why: "the provider is back" }, "what it remembers");
+      mustEqual(await mine.stored(NOW + 2 * HOUR_MS), row, "the stored row, past its old time to live");
+      await world.expire(NOW + 10_000 * HOUR_MS);
+      mustEqual(await mine.stored(), row, "a row that goes on does not expire");
+    },
+  },
+  {
+    name: "a redriven run is claimed by its next execution, and its first commit clears the note",
+    run: async (world) => {
+      const mine = await failed(world, { expiresAtSec: EXPIRES });
+      const { table, tenant } = world;
+      const { epoch, chain } = await rowOf(() => table.redrive(mine.redrive()), "redriven");
+      const listed = async (status: Row["status"]): Promise<readonly string[]> =>
+        (await table.list({ tenant, status, limit: 9, after: null, now: NOW })).rows.map(({ run }) => run);
+      mustEqual([await listed("running"), await listed("failed")], [[mine.run], []], "the lists");
+      const alive = await allOf((after) => table.alive({ limit: 50, after, now: NOW }));
+      must(alive.rows.includes(mine.run), "a redriven run is among those that the sweeper looks at");
+      await mustBe(() => table.deliver(mine.delivery(words("m"))), "delivered");
+      await mustBe(() => table.claim(mine.claim({ epoch: mine.row.epoch })), "superseded");
+      const held = await rowOf(() => table.claim(mine.claim({ epoch, chain })), "granted");
+      mustEqual([held.epoch, held.redrive?.by], [epoch + 1, "ada"], "the claimed row");
+      const row = await rowOf(() => table.commit(mine.commit(held, { release: true })), "committed");
+      must(!("redrive" in row), "the first commit clears the note");
+      mustEqual(await mine.stored(), row, "the stored row");
+    },
+  },
+  {
+    name: "an outage at the first beat of a redriven run keeps the note of its redrive",
+    run: async (world) => {
+      const mine = await failed(world);
+      const { table } = world;
+      const { epoch, chain } = await rowOf(() => table.redrive(mine.redrive()), "redriven");
+      const held = await rowOf(() => table.claim(mine.claim({ epoch, chain })), "granted");
+      const storeOutage = { store: "the objects", since: NOW };
+      const back = mine.commit(held, { ...FAILED, status: "running", release: true, storeOutage });
+      const row = await rowOf(() => table.commit(back), "committed");
+      mustEqual([row.redrive?.by, row.owner, row.storeOutage], ["ada", null, storeOutage], "the row given back");
+      mustEqual(await mine.stored(), row, "the stored row");
+    },
+  },
+  {
+    name: "redrive refuses a run that has not failed, or that moved since it was judged (schedule 87)",
+    run: async (world) => {
+      const mine = await failed(world);
+      const done = subject(world, "b");
+      const completed = await done.ended();
+      const { table } = world;
+      const of = { ...done.of, epoch: completed.epoch, version: completed.version };
+      mustEqual(await rowOf(() => table.redrive(mine.redrive(of)), "late"), completed, "a run that is done");
+      await mustBe(() => table.redrive(mine.redrive({ epoch: mine.row.epoch - 1 })), "late");
+      await mustBe(() => table.redrive(mine.redrive({ version: mine.row.version + 1 })), "late");
+      mustEqual([await mine.stored(), await done.stored()], [mine.row, completed], "the stored rows");
+      const row = await rowOf(() => table.redrive(mine.redrive()), "redriven");
+      const note = { id: "wish 2", by: "bob", why: "" };
+      mustEqual(await rowOf(() => table.redrive(mine.redrive({ note })), "late"), row, "a second redrive");
+    },
+  },
+  {
+    name: "of 50 redrives at once one is granted",
+    run: async (world) => {
+      const mine = await failed(world);
+      const notes = times(50, (index) => ({ id: `wish ${index}`, by: "ada", why: "" }));
+      const outcomes = await Promise.all(
+        notes.map((note) => insist(() => world.table.redrive(mine.redrive({ note })))),
+      );
+      const row = (await mine.stored()) as Row;
+      mustEqual([row.epoch, row.chain], [mine.row.epoch + 1, mine.row.chain + 1], "the row after fifty redrives");
+      const winners = outcomes.flatMap((each) => (each.kind === "redriven" ? [each.row.redrive?.id] : []));
+      must(winners.length <= 1 && winners.every((id) => id === row.redrive?.id), "two redrives were granted");
+    },
+  },
+  {
+    name: "redrive finds no run whose time is over, of another incarnation, or of another format",
+    run: async (world) => {
+      const mine = await failed(world, { expiresAtSec: EXPIRES });
+      const { table } = world;
+      await mustBe(() => table.redrive(mine.redrive({ now: EXPIRES * 1_000 })), "missing");
+      await mustBe(() => table.redrive(mine.redrive({ born: "zzzzzzzzzz" })), "missing");
+      await world.setFormat(mine.run, mine.row.format + 1);
+      await mustBe(() => table.redrive(mine.redrive()), "newer");
+    },
+  },
+  {
+    name: "redrive keeps quiet, what was counted and what was asked for",
+    run: async (world) => {
+      const mine = subject(world);
+      await mine.granted();
+      const retry = { retry: 1, owner: "second", leaseUntil: NOW + 2 * LEASE_MS };
+      const held = await rowOf(() => world.table.claim(mine.claim(retry)), "granted");
+      await mustBe(() => world.table.request(mine.request("pause")), "requested");
+      const end = mine.commit(held, { ...FAILED, release: true, raiseQuiet: true, stirsSeen: 1 });
+      const row = await rowOf(() => world.table.commit(end), "committed");
+      const note = { id: "wish 1", by: "ada", why: "" };
+      const of = { epoch: row.epoch, version: row.version, deadline: NOW, note };
+      const again = await rowOf(() => world.table.redrive({ ...mine.of, ...of }), "redriven");
+      mustEqual([again.quietUntil, again.takeovers, again.pause], [NOW + 2 * LEASE_MS, 1, true], "the redriven row");
+      mustEqual(again.deaths, 0, "the deaths that count");
+    },
+  },
+  {
+    name: "a late telling of the first end says nothing of the second one (schedule 89)",
+    run: async (world) => {
+      const mine = await failed(world);
+      const { table } = world;
+      const late = { ...mine.of, epoch: mine.row.epoch, expiresAtSec: EXPIRES };
+      const { epoch, chain } = await rowOf(() => table.redrive(mine.redrive()), "redriven");
+      must(!(await rowOf(() => table.tell(late), "told")).told, "a run that goes on is not told");
+      const held = await rowOf(() => table.claim(mine.claim({ epoch, chain })), "granted");
+      const end = mine.commit(held, { ...FAILED, release: true });
+      const second = await rowOf(() => table.commit(end), "committed");
+      mustEqual(await rowOf(() => table.tell(late), "told"), second, "what the late telling leaves");
+      const own = await rowOf(() => table.tell({ ...late, epoch: second.epoch }), "told");
+      mustEqual([own.told, own.expiresAtSec], [true, EXPIRES], "the second end, told");
+    },
+  },
+];

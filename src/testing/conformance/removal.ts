@@ -1,0 +1,160 @@
+/** How rows go: by expiry, by purge, or to make room; and that whoever cleans up is told which incarnation went. */
+import type { Row } from "../../protocol/row.ts";
+import { type Case, insist, must, mustBe, mustEqual, rowOf } from "./case.ts";
+import { HOSTILE } from "./commits.ts";
+import { BORN, HOUR_MS, NOW, type RunTableWorld, subject, times, words } from "./run.ts";
+
+const LATER = NOW + HOUR_MS;
+const NEXT = { born: "bbbbbbbbbb", now: LATER } as const;
+
+/** A run that has ended, whose end is told and whose time is over at `LATER`. */
+async function over(world: RunTableWorld, letter = "a") {
+  const mine = subject(world, letter);
+  await mine.ended();
+  const row = await rowOf(() => world.table.tell({ ...mine.of, expiresAtSec: LATER / 1_000 }), "told");
+  return { ...mine, row };
+}
+
+export const removalCases: readonly Case<RunTableWorld>[] = [
+  {
+    name: "purge removes an ended run before its time, and its removal is told",
+    run: async (world) => {
+      const mine = await over(world);
+      mustEqual(await world.removedOf(mine.run), [], "what was removed before");
+      const gone = await rowOf(() => world.table.purge(mine.of), "purged");
+      mustEqual(gone, mine.row, "the row that was removed");
+      mustEqual(await mine.stored(), null, "the stored row");
+      await mustBe(() => world.table.purge(mine.of), "missing");
+      await mustBe(() => world.table.deliver(mine.delivery(words("m"))), "missing");
+      mustEqual(distinct(await world.removedOf(mine.run)), [BORN], "incarnations whose removal was told");
+    },
+  },
+  {
+    name: "purge keeps a run that goes on, and one whose end is not told (schedule 41)",
+    run: async (world) => {
+      const [live, untold] = [subject(world, "a"), subject(world, "b")];
+      const rows = [await live.granted(), await untold.ended()];
+      for (const mine of [live, untold]) {
+        const kept = await rowOf(() => world.table.purge(mine.of), "kept");
+        mustEqual(kept, await mine.stored(), "the row that a refusal returns");
+        mustEqual(await world.removedOf(mine.run), [], "what was removed");
+      }
+      mustEqual([await live.stored(), await untold.stored()], rows, "the stored rows");
+    },
+  },
+  {
+    name: "purge removes nothing of another incarnation, of another format, or past its time (schedules 19 and 31)",
+    run: async (world) => {
+      const mine = await over(world);
+      await mustBe(() => world.table.purge({ ...mine.of, born: "zzzzzzzzzz" }), "missing");
+      await mustBe(() => world.table.purge({ ...mine.of, now: LATER }), "missing");
+      await world.setFormat(mine.run, mine.row.format + 1);
+      const newer = await mine.stored();
+      await mustBe(() => world.table.purge(mine.of), "newer");
+      mustEqual(await mine.stored(), newer, "the stored row");
+      mustEqual(await world.removedOf(mine.run), [], "what was removed");
+    },
+  },
+  {
+    name: "of 50 purges at once one removes the row",
+    run: async (world) => {
+      const mine = await over(world);
+      const outcomes = await Promise.all(times(50, () => insist(() => world.table.purge(mine.of))));
+      must(outcomes.filter(({ kind }) => kind === "purged").length <= 1, "two purges were told `purged`");
+      mustEqual(await mine.stored(), null, "the stored row");
+      mustEqual(distinct(await world.removedOf(mine.run)), [BORN], "incarnations whose removal was told");
+    },
+  },
+  {
+    name: "a row expires once its time is over and not before, and its removal is told",
+    run: async (world) => {
+      const mine = await over(world);
+      await world.expire(LATER - 1);
+      must((await world.table.read(mine.run, 0)) !== null, "a row is there until its time is over");
+      mustEqual(await world.removedOf(mine.run), [], "what was removed before its time");
+      must((await world.table.read(mine.run, LATER)) === null, "an expired row is gone before it is deleted");
+      await world.expire(LATER);
+      mustEqual(await world.table.read(mine.run, 0), null, "the row, as it was before its time was over");
+      mustEqual(distinct(await world.removedOf(mine.run)), [BORN], "incarnations whose removal was told");
+    },
+  },
+  {
+    name: "a run that goes on, or whose end is not told, never expires (schedule 41)",
+    run: async (world) => {
+      const [live, untold] = [subject(world, "a"), subject(world, "b")];
+      const rows: readonly Row[] = [await live.granted(), await untold.ended()];
+      await world.expire(NOW + 10_000 * HOUR_MS);
+      mustEqual([await live.stored(), await untold.stored()], rows, "the stored rows");
+    },
+  },
+  {
+    name: "create over an expired row removes it as itself, and its removal is told (schedule 32)",
+    run: async (world) => {
+      const mine = await over(world);
+      await mustBe(() => world.table.create(mine.creation({ ...NEXT, now: LATER - 1 })), "exists");
+      mustEqual(await world.removedOf(mine.run), [], "what was removed before its time");
+      await mustBe(() => world.table.create(mine.creation(NEXT)), "created");
+      mustEqual(distinct(await world.removedOf(mine.run)), [BORN], "incarnations whose removal was told");
+      mustEqual((await world.table.read(mine.run, LATER))?.born, NEXT.born, "the incarnation that is there");
+    },
+  },
+];
+
+export const forgetCases: readonly Case<RunTableWorld>[] = [
+  {
+    name: "forget removes the items of one incarnation, whatever their ids, and never a row",
+    run: async (world) => {
+      const { table } = world;
+      const [mine, other] = [subject(world, "a"), subject(world, "b")];
+      await mine.created();
+      const kept = await other.created();
+      for (const id of HOSTILE) await mustBe(() => table.deliver(mine.delivery(words(id))), "delivered");
+      await mustBe(() => table.deliver(other.delivery(words("m"))), "delivered");
+      const before = await mine.stored();
+      await table.forget(mine.of);
+      await table.forget(mine.of);
+      mustEqual(await table.inbox(mine.of), [], "the inbox");
+      mustEqual(await mine.stored(), before, "the row");
+      for (const id of HOSTILE) await mustBe(() => table.deliver(mine.delivery(words(id))), "delivered");
+      mustEqual((await table.inbox(other.of)).length, 1, "messages in the inbox of another run");
+      await mustBe(() => table.deliver(other.delivery(words("m"))), "duplicate");
+      mustEqual((await other.stored())?.born, kept.born, "the other run");
+    },
+  },
+  {
+    name: "forget touches nothing of the next incarnation of the same run (schedule 19)",
+    run: async (world) => {
+      const { table } = world;
+      const mine = subject(world);
+      await mine.created();
+      await mustBe(() => table.deliver(mine.delivery(words("m"))), "delivered");
+      const held = await rowOf(() => table.claim(mine.claim()), "granted");
+      const end = mine.commit(held, { status: "completed", phase: "Completed", release: true });
+      await rowOf(() => table.commit(end), "committed");
+      await rowOf(() => table.tell({ ...mine.of, expiresAtSec: LATER / 1_000 }), "told");
+      await mustBe(() => table.create(mine.creation(NEXT)), "created");
+      await mustBe(() => table.deliver(mine.delivery(words("m"), NEXT)), "delivered");
+      const row = await mine.stored(LATER);
+      await table.forget(mine.of);
+      mustEqual(await mine.stored(LATER), row, "the new row");
+      const inbox = await table.inbox({ ...mine.of, ...NEXT });
+      mustEqual(
+        inbox.map(({ id }) => id),
+        ["m"],
+        "the inbox of the new incarnation",
+      );
+      await mustBe(() => table.deliver(mine.delivery(words("m"), NEXT)), "duplicate");
+    },
+  },
+  {
+    name: "the table says which store it is, always the same",
+    run: async ({ table }) => {
+      const id = await table.storeId();
+      must(id.length > 0, "a store has a name");
+      mustEqual(await table.storeId(), id, "the name at the next look");
+    },
+  },
+];
+
+/** An event may be told more than once. */
+const distinct = (borns: readonly string[]): readonly string[] => [...new Set(borns)];

@@ -1,0 +1,126 @@
+/** What the cases of RunTable share: one run in a tenant of its own, and complete requests that a case changes. */
+import { NOTHING_SPENT } from "../../core/policy/budget.ts";
+import { LEVEL } from "../../core/levels.ts";
+import type { HandOver } from "../../protocol/row-hand-over.ts";
+import type { Commit, Creation, Of, Park, Request, Row } from "../../protocol/row.ts";
+import type { Claim } from "../../protocol/row-claim.ts";
+import type { Delivery, Message, Page, RunTable } from "../../ports/run-table.ts";
+import { rowOf } from "./case.ts";
+
+export interface RunTableWorld {
+  readonly table: RunTable;
+  /** `[a-z0-9]`, at most 23; it, and it with a `z` behind, are used by no other case and no earlier round: a store may outlive many of them. */
+  readonly tenant: string;
+  /** Stores another format in that row, past the port: what a newer version of cairn would have written. */
+  readonly setFormat: (run: string, format: number) => Promise<void>;
+  /** Adds a field that no version of this code knows to that row, past the port; and whether the row still has it. */
+  readonly addField: (run: string) => Promise<void>;
+  readonly hasField: (run: string) => Promise<boolean>;
+  /** Damages that row, past the port, so that it cannot be decoded any more. */
+  readonly damage: (run: string) => Promise<void>;
+  /** Removes rows whose time is over at `now` as the world does by itself; here it must have happened on return. */
+  readonly expire: (now: number) => Promise<void>;
+  /** The incarnations of that run whose removal the world has told; a world that tells late waits for it here. */
+  readonly removedOf: (run: string) => Promise<readonly string[]>;
+}
+
+export const NOW = 1_700_000_000_000;
+export const LEASE_MS = 5_000;
+export const BORN = "aaaaaaaaaa";
+export const HOUR_MS = 3_600_000;
+
+/** One run of a case: `letter` tells several apart. */
+export function subject({ table, tenant }: Pick<RunTableWorld, "table" | "tenant">, letter = "a") {
+  const run = `${tenant}-${letter.repeat(26)}`;
+  const of = { run, born: BORN, now: NOW, limit: 1_000 };
+  const execution = (chain: number): string => `${run}-${BORN}-${chain}`;
+  const creation = (change: Partial<Creation> = {}): Creation => ({
+    ...of,
+    ...{ parent: null, tenant, agent: "travel", agentVersion: "1", inputDigest: "digest of the input" },
+    snapshot: { version: 0, key: "snapshots/0", digest: "digest of snapshot 0" },
+    deadline: NOW + 1_000_000,
+    ...change,
+  });
+  /** Attempt 0 of the beat that follows epoch 0, unless told. */
+  const claim = (change: Partial<Claim> & { readonly epoch?: number; readonly retry?: number } = {}): Claim => {
+    const { epoch = 0, retry = 0, ...rest } = change;
+    const chain = change.chain ?? 1;
+    const entry = { execution: execution(chain), epoch, retry };
+    return { ...of, chain, entry, owner: "owner", leaseUntil: NOW + LEASE_MS, level: LEVEL, ...rest };
+  };
+  /** A commit that keeps the lease, under the epoch and after the version of `row`, unless told. */
+  const commit = (row: Row, change: Partial<Commit> = {}): Commit => ({
+    ...of,
+    ...{ epoch: row.epoch, version: row.version, commitId: `commit ${row.version + 1}`, agentVersion: "1" },
+    ...{ journal: Uint8Array.of(1, 2, 3), snapshot: row.snapshot, spent: NOTHING_SPENT, status: "running" },
+    ...{ phase: "AwaitingLLM", stirsSeen: row.stirs, wakeAt: null, deadline: row.deadline },
+    ...{
+      asks: 0,
+      will: 0,
+      isProgress: false,
+      storeOutage: null,
+      lastCheckpointAt: NOW,
+      release: false,
+      raiseQuiet: false,
+      unlessStirred: false,
+      nextChain: false,
+    },
+    expiresAtSec: null,
+    ...change,
+  });
+  const park = (row: Row, change: Partial<Park> & { readonly retry?: number } = {}): Park => {
+    const { retry = 0, ...rest } = change;
+    const entry = { execution: execution(row.chain), epoch: row.epoch, retry };
+    return { ...of, chain: row.chain, epoch: row.epoch, entry, token: "token", ...rest };
+  };
+  const handOver = (change: Partial<HandOver> = {}): HandOver => ({ ...of, chain: 1, ...change });
+  const request = (want: Request["want"], change: Partial<Of> = {}): Request => ({ ...of, want, ...change });
+  const delivery = (message: Message, change: Partial<Delivery> = {}): Delivery => ({
+    ...of,
+    ...{ message, deadline: NOW + 1_000_000 },
+    ...change,
+  });
+
+  const created = (): Promise<Row> => rowOf(() => table.create(creation()), "created");
+  const granted = async (): Promise<Row> => {
+    await created();
+    return rowOf(() => table.claim(claim()), "granted");
+  };
+  const released = async (): Promise<Row> => {
+    const held = await granted();
+    return rowOf(() => table.commit(commit(held, { release: true })), "committed");
+  };
+  const ended = async (): Promise<Row> => {
+    const held = await granted();
+    return rowOf(() => table.commit(commit(held, { ...ENDED, release: true, unlessStirred: true })), "committed");
+  };
+  const stored = (now = NOW): Promise<Row | null> => table.read(run, now);
+  return {
+    ...{ run, of, creation, claim, commit, park, handOver, request, delivery, execution },
+    ...{ created, granted, released, ended, stored },
+  };
+}
+
+export const ENDED = { status: "completed", phase: "Completed" } as const;
+
+export const words = (id: string, sentAt = NOW, text = `words of ${id}`): Message => ({
+  ...{ id, sentAt },
+  body: { kind: "user", text, by: "conformance" },
+});
+
+export const times = <T>(count: number, make: (index: number) => T): readonly T[] =>
+  Array.from({ length: count }, (_, index) => make(index));
+
+/** Whose rows could be decoded, and whose could not; each part in the order of the pages. */
+export async function allOf(page: (after: string | null) => Promise<Page>) {
+  const rows: string[] = [];
+  const damaged: string[] = [];
+  let after: string | null = null;
+  do {
+    const found: Page = await page(after);
+    rows.push(...found.rows.map(({ run }) => run));
+    damaged.push(...found.damaged.map(({ run }) => run));
+    after = found.next;
+  } while (after !== null);
+  return { rows, damaged: damaged.toSorted().toReversed() };
+}

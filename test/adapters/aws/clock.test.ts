@@ -1,0 +1,85 @@
+/** The clock of a machine beside the dates of AWS's answers. */
+import { describe, expect, test } from "vitest";
+import { awsClients } from "../../../src/adapters/aws/clients.ts";
+import { clockBesideAws } from "../../../src/adapters/aws/clock.ts";
+import { AT } from "../../support/build.ts";
+
+const DAY_MS = 24 * 3_600_000;
+
+type Middleware = (
+  next: (call: object) => Promise<{ readonly response: unknown }>,
+) => (call: object) => Promise<{ readonly response: unknown }>;
+
+/** A client whose answers carry the true time, and a machine whose clocks the test moves. */
+function machine(aheadMs: number) {
+  const at = { true: AT, aheadMs, frozenMs: 0 };
+  const added: Middleware[] = [];
+  const client = { middlewareStack: { add: (middleware: Middleware) => void added.push(middleware) } };
+  const clock = clockBesideAws([client], {
+    wall: () => at.true + at.aheadMs,
+    count: () => at.true - AT - at.frozenMs,
+  });
+  const answer = async (date = new Date(at.true).toUTCString()): Promise<void> => {
+    for (const middleware of added) await middleware(async () => ({ response: { headers: { date } } }))({});
+  };
+  return { at, clock, answer };
+}
+
+const seen = ({ at, clock }: ReturnType<typeof machine>) => ({
+  now: clock.now() - at.true,
+  earliest: clock.earliest() - at.true,
+});
+
+describe("a clock beside AWS's", () => {
+  test("is believed while AWS has not answered, and where both agree", async () => {
+    const on = machine(3_000);
+    expect(seen(on)).toEqual({ now: 3_000, earliest: 3_000 });
+    await on.answer();
+    expect(seen(on)).toEqual({ now: 3_000, earliest: 3_000 });
+    await on.answer("no date");
+    expect(seen(on)).toEqual({ now: 3_000, earliest: 3_000 });
+  });
+
+  test("that is 40 days ahead gives way to AWS's", async () => {
+    const on = machine(40 * DAY_MS);
+    await on.answer();
+    expect(seen(on)).toEqual({ now: 0, earliest: 0 });
+    on.at.true += 60_000;
+    expect(seen(on)).toEqual({ now: 0, earliest: 0 });
+  });
+
+  test("that is two days back writes AWS's time, and nothing is over before its own", async () => {
+    const on = machine(-2 * DAY_MS);
+    await on.answer();
+    expect(seen(on)).toEqual({ now: 0, earliest: -2 * DAY_MS });
+  });
+
+  test("that is set between two answers is not believed where something would be lost", async () => {
+    const on = machine(0);
+    await on.answer();
+    on.at.aheadMs = 40 * DAY_MS;
+    expect(seen(on)).toEqual({ now: 40 * DAY_MS, earliest: 0 });
+    on.at.aheadMs = -2 * DAY_MS;
+    expect(seen(on)).toEqual({ now: 0, earliest: -2 * DAY_MS });
+    on.at.aheadMs = 0;
+    expect(seen(on)).toEqual({ now: 0, earliest: 0 });
+  });
+
+  test("of a process that was frozen for a day is right, and is sure of it with the next answer", async () => {
+    const on = machine(0);
+    await on.answer();
+    on.at.true += DAY_MS;
+    on.at.frozenMs = DAY_MS;
+    expect(seen(on)).toEqual({ now: 0, earliest: -DAY_MS });
+    await on.answer();
+    expect(seen(on)).toEqual({ now: 0, earliest: 0 });
+  });
+});
+
+test("several worlds share a client", () => {
+  const clients = awsClients({ endpoint: "http://127.0.0.1:1" });
+  const { repeating } = clients.table;
+  for (let worlds = 0; worlds < 2; worlds += 1) {
+    expect(() => clockBesideAws([repeating, repeating])).not.toThrow();
+  }
+});

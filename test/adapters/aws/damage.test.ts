@@ -1,0 +1,115 @@
+/** Items that lack an attribute, or hold it in another shape: their runs are left alone, and every other run is read. */
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test, vi } from "vitest";
+import { ATTRIBUTES, type Attribute } from "../../../src/adapters/aws/attributes.ts";
+import { awsClients } from "../../../src/adapters/aws/clients.ts";
+import { newItem } from "../../../src/adapters/aws/item.ts";
+import { awsWorld } from "../../../src/adapters/aws/world.ts";
+import { limitsFor } from "../../../src/protocol/limits.ts";
+import { created } from "../../../src/protocol/row.ts";
+import { type AwsServer, ok, refusal, startAwsServer, stubAwsEnvironment } from "../../support/aws-server.ts";
+
+const NOW = 1_700_000_000_000;
+const BORN = "aaaaaaaaaa";
+const runOf = (letter: string): string => `acme-${letter.repeat(26)}`;
+
+let server: AwsServer;
+
+beforeAll(async () => {
+  server = await startAwsServer();
+});
+afterAll(() => server.close());
+beforeEach(stubAwsEnvironment);
+afterEach(() => vi.unstubAllEnvs());
+
+function tableAt() {
+  const machine = "arn:aws:states:eu-west-1:111122223333:stateMachine:cairn";
+  const clients = awsClients({ endpoint: server.endpoint, requestMs: 60_000 });
+  const telemetry = { record: () => undefined };
+  return awsWorld({ table: "runs", bucket: "payloads", machine, limits: limitsFor(60_000), telemetry, clients }).table;
+}
+
+const itemOf = (letter: string) => {
+  const of = { run: runOf(letter), born: BORN, now: NOW, deadline: NOW + 1, parent: null, tenant: "acme" };
+  const snapshot = { version: 0, key: "snapshots/0", digest: "digest" };
+  return newItem(created({ ...of, agent: "travel", agentVersion: "1", inputDigest: "digest", snapshot }));
+};
+
+function damaged(letter: string, attribute: Attribute) {
+  const { [ATTRIBUTES[attribute]]: _, ...rest } = itemOf(letter);
+  return rest;
+}
+
+const DAMAGED = damaged("b", "epoch");
+const OF = { run: runOf("b"), born: BORN, now: NOW };
+const WHY = "its attribute e (epoch) is missing or has a value that it cannot have";
+
+describe("a page", () => {
+  const found = () => ok({ Items: ["a", "b", "c"].map(itemOf) });
+  const rows = () => ok({ Responses: { runs: [itemOf("a"), DAMAGED, itemOf("c")] } });
+
+  test("of a list names the damaged row, and holds all others", async () => {
+    server.answer(found(), rows());
+    const page = await tableAt().list({ tenant: "acme", status: "queued", limit: 9, after: null, now: NOW });
+    expect(page.rows.map(({ run }) => run)).toEqual([runOf("c"), runOf("a")]);
+    expect(page.damaged).toMatchObject([{ run: runOf("b"), why: WHY }]);
+  });
+
+  test("of what is alive goes on behind each of its rows", async () => {
+    server.answer(found(), ...Array.from({ length: 15 }, () => ok({ Items: [] })), rows());
+    const table = tableAt();
+    const { rows: alive, damaged: left, behind } = await table.alive({ limit: 9, after: null, now: NOW });
+    expect([alive.map(({ run }) => run), left.map(({ run }) => run)]).toEqual([[runOf("a"), runOf("c")], [runOf("b")]]);
+    server.answer(ok({ Items: [] }));
+    await table.alive({ limit: 9, after: behind[0] ?? null, now: NOW });
+    expect(server.asked[0]?.body).toContain(runOf("a"));
+  });
+
+  test("does not take a row for expired whose expiry is damaged", async () => {
+    server.answer(found(), ok({ Responses: { runs: [{ ...itemOf("b"), [ATTRIBUTES.expiresAtSec]: { S: "1" } }] } }));
+    const page = await tableAt().list({ tenant: "acme", status: "queued", limit: 9, after: null, now: NOW });
+    expect(page).toMatchObject({ rows: [], damaged: [{ run: runOf("b") }] });
+  });
+});
+
+describe("a damaged row", () => {
+  test("is refused by name when it is read", async () => {
+    server.answer(ok({ Item: DAMAGED }));
+    await expect(tableAt().read(OF.run, NOW)).rejects.toMatchObject({ code: "RowDamaged", run: OF.run, why: WHY });
+  });
+
+  const unreadable = { kind: "unreadable", why: `its row is damaged: ${WHY}` };
+  const refused = refusal("ConditionalCheckFailedException", { Item: DAMAGED });
+  const entry = { execution: "execution 1", epoch: 0, retry: 0 };
+  const claim = { ...OF, chain: 1, entry, owner: "owner", leaseUntil: NOW + 1 };
+
+  test.each([
+    ["refused", refused],
+    ["written, since no condition names what is damaged", ok({ Attributes: DAMAGED })],
+  ])("is unreadable for a claim that was %s", async (_, answer) => {
+    server.answer(answer);
+    expect(await tableAt().claim(claim)).toEqual(unreadable);
+    expect(server.asked).toHaveLength(1);
+  });
+
+  test("is unreadable whatever incarnation an operation names: its own may be what is damaged", async () => {
+    server.answer(refusal("ConditionalCheckFailedException", { Item: damaged("b", "born") }));
+    expect(await tableAt().claim(claim)).toMatchObject({ kind: "unreadable" });
+  });
+
+  test("is never replaced by a run of the same key", async () => {
+    const Item = { ...DAMAGED, [ATTRIBUTES.expiresAtSec]: { N: "1" } };
+    const reasons = [{ Code: "ConditionalCheckFailed", Item }, { Code: "None" }];
+    server.answer(refusal("TransactionCanceledException", { CancellationReasons: reasons }));
+    const snapshot = { version: 0, key: "snapshots/0", digest: "digest" };
+    const rest = { agent: "travel", agentVersion: "1", inputDigest: "digest", parent: null, tenant: "acme" };
+    expect(await tableAt().create({ ...OF, ...rest, snapshot, deadline: NOW })).toEqual(unreadable);
+    expect(server.asked).toHaveLength(1);
+  });
+
+  test("takes no message", async () => {
+    const reasons = [{ Code: "None" }, { Code: "ConditionalCheckFailed", Item: DAMAGED }, { Code: "None" }];
+    server.answer(refusal("TransactionCanceledException", { CancellationReasons: reasons }));
+    const message = { id: "m", sentAt: NOW, body: { kind: "user", text: "hello", by: "anna" } } as const;
+    expect(await tableAt().deliver({ ...OF, message, deadline: NOW })).toEqual(unreadable);
+  });
+});

@@ -1,0 +1,193 @@
+/** Rows as items, and the keys that order them: what goes in comes out, and what cannot be read is not guessed. */
+import fc from "fast-check";
+import { describe, expect, test } from "vitest";
+import { ATTRIBUTES } from "../../../src/adapters/aws/attributes.ts";
+import { updateInput } from "../../../src/adapters/aws/expression.ts";
+import { newItem, redriveValue, rowOf } from "../../../src/adapters/aws/item.ts";
+import { redriveWrite } from "../../../src/adapters/aws/row-writes.ts";
+import * as keys from "../../../src/adapters/aws/keys.ts";
+import { removedIncarnation } from "../../../src/adapters/aws/schema.ts";
+import { Unreadable } from "../../../src/codec/canonical.ts";
+import { RowDamaged } from "../../../src/codec/row.ts";
+import { decodeJournal } from "../../../src/codec/snapshot.ts";
+import { FORMAT, type Row, created } from "../../../src/protocol/row.ts";
+import { UNCOUNTED } from "../../../src/protocol/uncounted.ts";
+import { sealedKey, segmentKey, snapshotKey } from "../../../src/history/object-keys.ts";
+import { executionName } from "../../../src/protocol/ids.ts";
+
+const RUN = `acme-${"a".repeat(26)}`;
+const OF = { run: RUN, born: "aaaaaaaaaa" };
+
+const rowWith = (change: Partial<Parameters<typeof created>[0]> = {}): Row =>
+  created({
+    ...{ ...OF, now: 1_700_000_000_000, deadline: 1_700_000_000_001, parent: null, tenant: "acme", agent: "travel" },
+    ...{ agentVersion: "1", inputDigest: "digest", snapshot: { version: 0, key: "snapshots/0", digest: "digest" } },
+    ...change,
+  });
+
+describe("a row as an item", () => {
+  test("comes back as it was", () => {
+    const texts = fc.string({ unit: "grapheme" });
+    const incarnation = fc.record({ run: fc.constant(`acme-${"b".repeat(26)}`), born: texts });
+    const snapshot = fc.record({ version: fc.nat(), key: texts, digest: texts });
+    const change = fc.record({ agent: texts, agentVersion: texts, inputDigest: texts, snapshot });
+    fc.assert(
+      fc.property(change, fc.option(incarnation), (changed, parent) => {
+        const row = rowWith({ ...changed, parent });
+        expect(rowOf(newItem(row))).toEqual(row);
+        const limited = { ...row, spent: { ...row.spent, wallMs: changed.snapshot.version } };
+        expect(rowOf(newItem(limited))).toEqual(limited);
+      }),
+    );
+  });
+
+  test("has nothing unaccounted where it was made before that was counted", () => {
+    const { [ATTRIBUTES.asks]: _, [ATTRIBUTES.will]: __, ...rest } = newItem(rowWith());
+    expect(rowOf(rest)).toEqual({ ...rowWith(), ...UNCOUNTED });
+    const storeOutage = { [ATTRIBUTES.outageStore]: { S: "the bucket b" }, [ATTRIBUTES.outageSince]: { N: "7" } };
+    expect(rowOf({ ...rest, ...storeOutage })).toMatchObject({ storeOutage: { store: "the bucket b", since: 7 } });
+  });
+
+  test("keeps who redrove the run, until somebody records it", () => {
+    const note = { id: "r1", by: "ada", why: "the provider is back" };
+    const item = { ...newItem(rowWith()), [ATTRIBUTES.redrive]: redriveValue(note) };
+    expect(rowOf(item)).toEqual({ ...rowWith(), redrive: note });
+    expect(rowOf({ ...item, [ATTRIBUTES.redrive]: { L: [{ S: "r1" }] } })).toMatchObject({ code: "RowDamaged" });
+  });
+
+  test("of a failed run is written as one that goes on, where it is still the row that was judged", () => {
+    const note = { id: "r1", by: "ada", why: "" };
+    const redrive = { ...OF, epoch: 4, version: 7, note, now: 1_700_000_000_000, deadline: 1_700_000_000_001 };
+    const { condition, changes } = redriveWrite(redrive);
+    const { ConditionExpression, UpdateExpression, ExpressionAttributeNames: names } = updateInput(condition, changes);
+    for (const compared of ["#tenantStatus = :status", "#epoch = :epoch", "#version = :version"]) {
+      expect(ConditionExpression).toContain(compared);
+    }
+    const [, set = "", removed = ""] = /^SET (.*) REMOVE (.*)$/.exec(UpdateExpression) ?? [];
+    for (const changed of ["epoch", "chain", "chainClaims", "deadline", "tenantStatus", "since", "alive", "redrive"]) {
+      expect(set).toMatch(new RegExp(`#${changed} = `));
+    }
+    expect(removed.split(", ").toSorted()).toEqual(
+      [
+        ...[
+          "#checksum",
+          "#deaths",
+          "#expiresAtSec",
+          "#leaseUntil",
+          "#outageSince",
+          "#outageStore",
+          "#owner",
+          "#parkEpoch",
+          "#parkExecution",
+          "#parkRetry",
+          "#parkToken",
+        ],
+        ...["#told", "#wakeAt"],
+      ].toSorted(),
+    );
+    expect(Object.values(names)).toContain("rd");
+  });
+
+  const LATER = new Set<string>([ATTRIBUTES.alive, ATTRIBUTES.asks, ATTRIBUTES.will]);
+  const needed = Object.keys(newItem(rowWith())).filter((name) => name !== "run" && !LATER.has(name));
+  test.each(needed.filter((name) => name !== "item"))("is damaged without %s", (name) => {
+    const { [name]: _, ...rest } = newItem(rowWith());
+    for (const item of [rest, { ...rest, [name]: { NULL: true } }])
+      expect(rowOf(item)).toMatchObject({ code: "RowDamaged", why: expect.stringContaining(`attribute ${name} (`) });
+  });
+
+  test("is damaged with a status, a phase or a number that is none", () => {
+    const item = newItem(rowWith());
+    for (const change of [
+      { [ATTRIBUTES.tenantStatus]: { S: "acme#constructor" } },
+      { [ATTRIBUTES.phase]: { S: "toString" } },
+      { [ATTRIBUTES.epoch]: { N: "many" } },
+      { [ATTRIBUTES.spent]: { L: [{ N: "1" }] } },
+      { [ATTRIBUTES.parkExecution]: { S: "-1" } },
+      { [ATTRIBUTES.since]: { S: "lately" } },
+      { [ATTRIBUTES.expiresAtSec]: { S: "1" } },
+    ]) {
+      expect(rowOf({ ...item, ...change })).toBeInstanceOf(RowDamaged);
+    }
+  });
+
+  test("of a later version is that, and not damaged, whatever else it holds", () => {
+    const { [ATTRIBUTES.agent]: _, ...rest } = newItem(rowWith());
+    const later = { ...rest, [ATTRIBUTES.format]: { N: String(FORMAT + 1) } };
+    const why = `it has format ${FORMAT + 1}, and this version of cairn knows format ${FORMAT}`;
+    expect(rowOf(later)).toMatchObject({ code: "RowNewer", why });
+    expect(rowOf({ ...newItem(rowWith()), [ATTRIBUTES.format]: { N: "7" } })).toMatchObject({ format: 7 });
+  });
+
+  test("that was read without its journal cannot be loaded", () => {
+    expect(() => decodeJournal(new Uint8Array())).toThrow(Unreadable);
+  });
+});
+
+describe("names of an incarnation", () => {
+  test("are kept short, and any other name as it is", () => {
+    const at = { version: 7, epoch: 3, put: 1 };
+    const objects = [
+      snapshotKey(OF, at),
+      segmentKey(OF, "f".repeat(64)),
+      sealedKey(OF, { from: 1, to: 2, digest: "e" }),
+    ];
+    for (const key of objects) {
+      expect(keys.shortKey(OF, key).length).toBe(key.length - `runs/acme/${RUN}/aaaaaaaaaa`.length);
+      expect(keys.longKey(OF, keys.shortKey(OF, key))).toBe(key);
+    }
+    const name = executionName(OF.run, OF.born, 12);
+    expect(keys.shortExecution(OF, name)).toBe("-12");
+    expect(keys.longExecution(OF, "-12")).toBe(name);
+    const hostile = fc.oneof(fc.string(), fc.constantFrom("=", "-1", "/x", `${RUN}-aaaaaaaaaa`, `${name}=`));
+    fc.assert(
+      fc.property(hostile, (any) => {
+        expect(keys.longKey(OF, keys.shortKey(OF, any))).toBe(any);
+        expect(keys.longExecution(OF, keys.shortExecution(OF, any))).toBe(any);
+      }),
+    );
+  });
+});
+
+describe("keys of messages", () => {
+  const bytes = (text: string): Buffer => Buffer.from(text);
+  const ids = fc.string({ unit: "grapheme", minLength: 1, maxLength: 30 });
+  const moments = fc.nat({ max: 2_000_000_000_000 });
+
+  test("are in the order of their times, then of their ids", () => {
+    fc.assert(
+      fc.property(moments, moments, ids, ids, (one, other, id, otherId) => {
+        const [first, second] = [
+          keys.inboxItem(OF, { sentAt: one, id }),
+          keys.inboxItem(OF, { sentAt: other, id: otherId }),
+        ];
+        const expected = one - other || Buffer.compare(bytes(id), bytes(otherId));
+        expect(Math.sign(Buffer.compare(bytes(first), bytes(second)))).toBe(Math.sign(expected));
+      }),
+    );
+  });
+
+  test("fit into a sort key, however long the id, and stay apart", () => {
+    const long = ["x".repeat(5_000), `${"x".repeat(4_999)}y`, "é".repeat(480), "é".repeat(481)];
+    const items = long.flatMap((id) => [keys.inboxItem(OF, { sentAt: 1, id }), keys.seenItem(OF, id)]);
+    expect(new Set(items).size).toBe(items.length);
+    for (const item of items) expect(bytes(item).length).toBeLessThanOrEqual(1_024);
+  });
+
+  test("of one incarnation begin as those of no other one do", () => {
+    expect(keys.inboxItem(OF, { sentAt: 1, id: "m" }).startsWith(keys.itemsOf("inbox", OF))).toBe(true);
+    expect(keys.seenItem({ born: "bbbbbbbbbb" }, "m").startsWith(keys.itemsOf("seen", OF))).toBe(false);
+  });
+});
+
+test("runs spread over the shards of the live ones", () => {
+  const shards = Array.from({ length: 400 }, (_, index) => keys.aliveShard(`acme-${index}`));
+  expect(new Set(shards).size).toBe(keys.ALIVE_SHARDS);
+});
+
+test("the stream tells of rows and of nothing else", () => {
+  const image = newItem(rowWith()) as Record<string, { readonly S?: string }>;
+  expect(removedIncarnation(image)).toEqual(OF);
+  expect(removedIncarnation({ ...image, item: { S: "seen#aaaaaaaaaa#m" } })).toBeNull();
+  expect(removedIncarnation({ item: { S: "row" }, run: { S: RUN } })).toBeNull();
+});

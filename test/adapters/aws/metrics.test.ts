@@ -1,0 +1,181 @@
+/** What a run leaves in the metrics of a deployment: facts, each counted once, and nothing that is not bounded. */
+import { readFileSync } from "node:fs";
+import { join } from "node:path";
+import { expect, test } from "vitest";
+import { ALARMS, METRICS, countsOf, measuresOf } from "../../../src/adapters/aws/metrics.ts";
+import { OutcomeUnknown } from "../../../src/index.ts";
+import type { TelemetryRecord, World } from "../../../src/ports/world.ts";
+import { request } from "../../../src/operations/steer.ts";
+import { attempt, begin, drive, runnerOf } from "../../support/drive.ts";
+import { filesBelow } from "../../support/source.ts";
+import { actor, callsThenOver, rowOf, stage } from "../../support/stage.ts";
+import { room, sweep, wait } from "../../support/supervise.ts";
+
+const ROOT = join(import.meta.dirname, "..", "..", "..");
+
+/** That world, and how often each metric counted in it. */
+function counted<W extends World>(world: W): { readonly world: W; readonly counts: Record<string, number> } {
+  const counts: Record<string, number> = {};
+  const record = (each: TelemetryRecord): void => {
+    for (const name of countsOf(each)) counts[name] = (counts[name] ?? 0) + 1;
+    world.telemetry.record(each);
+  };
+  return { world: { ...world, telemetry: { record } }, counts };
+}
+
+test("a run that is done is its beats and one end", async () => {
+  const on = stage();
+  const { world, counts } = counted(on.world);
+  const agent = actor({ reply: callsThenOver(2) });
+  expect(await drive(runnerOf(world, agent), await begin(world, agent, {}))).toMatchObject({ route: "done" });
+  expect(counts).toEqual({ Beats: 3, RunsCompleted: 1 });
+});
+
+test("a claim over an owner is a takeover", async () => {
+  const on = stage();
+  const { world, counts } = counted(on.world);
+  const agent = actor({ reply: callsThenOver(1) });
+  const payload = await begin(world, agent, {});
+  const dying: World = { ...world, table: { ...world.table, commit: () => Promise.reject(new Error("killed")) } };
+  await expect(drive(runnerOf(dying, agent), payload)).rejects.toThrow("killed");
+  await attempt(runnerOf(world, agent), payload, 1);
+  expect(counts).toMatchObject({ Beats: 2, Takeovers: 1 });
+});
+
+test("a run that asks whether a call happened is blocked once, however often it is looked at", async () => {
+  const on = stage();
+  const { world, counts } = counted(on.world);
+  const run = () => Promise.reject(new OutcomeUnknown("no answer"));
+  const agent = actor({ effect: "unsafe", run, reply: callsThenOver(1) });
+  const payload = await begin(world, agent, {});
+  const parked = await drive(runnerOf(world, agent), payload);
+  expect(parked.route).toBe("park");
+  expect(await drive(runnerOf(world, agent), parked)).toMatchObject({ route: "park" });
+  expect(counts).toEqual({ Beats: 2, RunsBlocked: 1 });
+});
+
+test("a run that waits at a gate, and is cancelled there", async () => {
+  const on = stage();
+  const { world, counts } = counted(on.world);
+  const agent = actor({ reply: callsThenOver(1), approval: "always" });
+  const payload = await begin(world, agent, {});
+  const parked = await drive(runnerOf(world, agent), payload);
+  expect(counts).toEqual({ Beats: 1, RunsWaiting: 1 });
+  await request(world, { run: payload.run, want: "cancel" });
+  await drive(runnerOf(world, agent), parked);
+  expect(counts).toMatchObject({ RunsWaiting: 1, RunsCancelled: 1 });
+});
+
+test("a run that the sweeper ends is a failed one, by its code", async () => {
+  const on = room();
+  const { world, counts } = counted(on.world);
+  const { run } = await begin(world, actor({}), {});
+  on.clock.moveTo(rowOf(on, run).deadline - 1);
+  await sweep(on, world);
+  expect(counts).toEqual({ Sweeps: 1 });
+  wait(on, 60_001);
+  await sweep(on, world);
+  expect(counts).toEqual({ Sweeps: 2, RunsFailed: 1, Expired: 1 });
+});
+
+/** What was measured in that world, by metric and in order. */
+function measured<W extends World>(world: W): { readonly world: W; readonly values: Record<string, number[]> } {
+  const values: Record<string, number[]> = {};
+  const record = (each: TelemetryRecord): void => {
+    for (const [name, value] of measuresOf(each)) values[name] = [...(values[name] ?? []), value];
+    world.telemetry.record(each);
+  };
+  return { world: { ...world, telemetry: { record } }, values };
+}
+
+test("a sweep says how long the oldest run has waited for its first beat, and for an approval", async () => {
+  const on = room();
+  const { world, values } = measured(on.world);
+  await sweep(on, world);
+  expect(values).toEqual({});
+  await begin(world, actor({}), {});
+  wait(on, 20_000);
+  await begin(world, actor({}), {});
+  const asking = actor({ reply: callsThenOver(1), approval: "always" });
+  await drive(runnerOf(world, asking), await begin(world, asking, {}));
+  wait(on, 60_000);
+  await sweep(on, world);
+  expect(values["OldestQueuedSeconds"]).toEqual([80]);
+  expect(values["OldestGateSeconds"]).toEqual([60]);
+});
+
+test("what models are paid is measured once, at the commit that says so", async () => {
+  const on = stage();
+  const { world, values } = measured(on.world);
+  const agent = { ...actor({ reply: callsThenOver(2) }), price: { inUsd: 1, outUsd: 1 } };
+  const { run } = await begin(world, agent, {});
+  const { born, chain, epoch } = rowOf(on, run);
+  await drive(runnerOf(world, agent), { run, born, chain, epoch });
+  const sum = (values["SpentMicroUsd"] ?? []).reduce((all, each) => all + each, 0);
+  expect(sum).toBeGreaterThan(0);
+  expect(sum).toBe(rowOf(on, run).spent.microUsd);
+});
+
+test("a sweep that is another one's turn is none", async () => {
+  const on = room();
+  const { world, counts } = counted(on.world);
+  const now = on.clock.now();
+  await world.table.takeTurn({ name: "sweep", owner: "another", until: now + 10_000, cursor: null, now });
+  await sweep(on, world);
+  expect(counts).toEqual({});
+  wait(on);
+  await sweep(on, world);
+  expect(counts).toEqual({ Sweeps: 1 });
+});
+
+test.each([
+  ["completed", null, ["RunsCompleted"]],
+  ["failed", "ModelFailed", ["RunsFailed"]],
+  ["failed", "CrashLoop", ["RunsFailed", "CrashLoop"]],
+  ["failed", "Abandoned", ["RunsFailed", "Abandoned"]],
+  ["running", null, []],
+  ["paused", null, []],
+])("the change of a status to %s (%s) counts in %j", (to, code, names) => {
+  const record = { at: 1, run: "lane-x", level: "trace", what: "StatusChanged", detail: { to, code } } as const;
+  expect(countsOf(record)).toEqual(names);
+});
+
+test("an alarm that nobody knows is counted as another one", () => {
+  const alarm = (what: string) => countsOf({ at: 1, run: "", level: "alarm", what, detail: {} });
+  expect(alarm("Unreadable")).toEqual(["Unreadable"]);
+  expect(alarm("constructor")).toEqual(["OtherAlarm"]);
+  expect(alarm("Beats")).toEqual(["OtherAlarm"]);
+});
+
+test("each alarm that is raised has a metric of its name, and each of those is raised", () => {
+  const sources = filesBelow(ROOT).filter((path) => /^(src\/runner|functions)\/.*\.ts$/.test(path));
+  const raised = sources.flatMap((path): string[] => {
+    const text = readFileSync(join(ROOT, path), "utf8").replaceAll(/level: "trace", what: "\w+"/g, "");
+    const isTold = path === "src/engine/context/telemetry-events.ts";
+    return isTold ? [] : [...text.matchAll(/\bwhat: "([A-Z]\w+)"/g)].map(([, what]) => String(what));
+  });
+  const { OtherAlarm: _, ...named } = ALARMS;
+  expect([...new Set(raised)].toSorted()).toEqual(Object.keys(named).toSorted());
+});
+
+test("every metric counts something", () => {
+  const facts = [
+    { what: "RunClaimed", detail: { overtook: true } },
+    { what: "Swept", detail: {} },
+    ...["waiting", "blocked", "completed", "cancelled"].map((to) => ({ what: "StatusChanged", detail: { to } })),
+    ...["CrashLoop", "Abandoned", "Expired", "Runaway", "Oscillation", "NotDone"].map((code) => ({
+      what: "StatusChanged",
+      detail: { to: "failed", code },
+    })),
+  ].map((fact) => ({ at: 1, run: "", level: "trace", ...fact }) as TelemetryRecord);
+  const alarms = [...Object.keys(ALARMS)].map(
+    (what) => ({ at: 1, run: "", level: "alarm", what, detail: {} }) as const,
+  );
+  const swept = { oldestQueuedMs: 1, oldestGateMs: 1 };
+  const measured = [
+    { what: "Swept", detail: swept },
+    { what: "Spent", detail: { microUsd: 1 } },
+  ].flatMap((fact) => measuresOf({ at: 1, run: "", level: "trace", ...fact }));
+  const counted = [...facts, ...alarms].flatMap(countsOf);
+  expect(new Set([...counted, ...measured.map(([name]) => name)])).toEqual(new Set(Object.keys(METRICS)));
+});

@@ -1,0 +1,76 @@
+/** Seal keys of KMS, against a server that speaks its protocol. */
+import { afterAll, afterEach, beforeAll, beforeEach, expect, test, vi } from "vitest";
+import { kmsSealKeys } from "../../../src/adapters/aws/seal-keys.ts";
+import { isGenuine, vouchFor } from "../../../src/codec/voucher.ts";
+import { StoreUnreachable } from "../../../src/ports/world.ts";
+import { verify } from "../../../src/history/verify.ts";
+import { type AwsServer, ok, refusal, startAwsServer, stubAwsEnvironment } from "../../support/aws-server.ts";
+import { begin, drive, runnerOf } from "../../support/drive.ts";
+import { withKeys } from "../../support/seals.ts";
+import { actor, callsThenOver, stage } from "../../support/stage.ts";
+
+const KMS_KEY = "arn:aws:kms:eu-west-1:111122223333:key/1234";
+const Plaintext = Buffer.alloc(32, 7).toString("base64");
+const CiphertextBlob = Buffer.from("wrapped by the service").toString("base64");
+const GENERATED = ok({ KeyId: KMS_KEY, Plaintext, CiphertextBlob });
+const DECRYPTED = ok({ KeyId: KMS_KEY, Plaintext });
+
+let server: AwsServer;
+
+beforeAll(async () => {
+  server = await startAwsServer();
+});
+afterAll(() => server.close());
+beforeEach(stubAwsEnvironment);
+afterEach(() => vi.unstubAllEnvs());
+
+/** The keys of a process of its own. */
+const process = () =>
+  kmsSealKeys({ kmsKey: KMS_KEY, isRequired: false, client: { endpoint: server.endpoint, requestMs: 60_000 } });
+
+const asked = () => server.asked.map(({ what, body }) => [what, JSON.parse(body) as object]);
+
+const agent = actor({ reply: callsThenOver(3) });
+
+test("a process asks for one data key, and another one decrypts it once to judge what the first one wrote", async () => {
+  server.answer(GENERATED);
+  const on = withKeys(stage(), process());
+  const payload = await begin(on.world, agent, {});
+  await drive(runnerOf(on.world, agent), payload);
+  const context = { EncryptionContext: { cairn: "seal" } };
+  expect(asked()).toEqual([["TrentService.GenerateDataKey", { KeyId: KMS_KEY, KeySpec: "AES_256", ...context }]]);
+  server.answer(DECRYPTED);
+  const verified = await verify({ ...on.world, sealKeys: process() }, { run: payload.run });
+  expect(verified).toMatchObject({ findings: [], seal: { is: "sealed", from: 0 } });
+  expect(asked()).toEqual([["TrentService.Decrypt", { KeyId: KMS_KEY, CiphertextBlob, ...context }]]);
+});
+
+test("a data key that another key encrypted, or another data key, is not taken for the one that a seal names", async () => {
+  server.answer(GENERATED);
+  const key = await process().current();
+  if (key === null) throw new Error("there is no key");
+  const voucher = vouchFor(key, "snapshot", "digest");
+  expect(voucher.wrapped).toBe(CiphertextBlob);
+  server.answer(DECRYPTED);
+  const found = await process().find(voucher);
+  expect(found !== null && isGenuine(found, "snapshot", { voucher, digest: "digest" })).toBe(true);
+  for (const answer of [
+    refusal("IncorrectKeyException"),
+    refusal("InvalidCiphertextException"),
+    ok({ KeyId: KMS_KEY, Plaintext: Buffer.alloc(32, 8).toString("base64") }),
+  ]) {
+    server.answer(answer);
+    expect(await process().find(voucher)).toBeNull();
+  }
+  expect(await process().find({ key: voucher.key })).toBeNull();
+});
+
+test("a service that refuses is said so, and asked again the next time", async () => {
+  const keys = process();
+  server.answer(refusal("AccessDeniedException"));
+  const refused = await keys.current().catch((error: unknown) => error);
+  expect(refused).toBeInstanceOf(StoreUnreachable);
+  expect((refused as Error).message).toContain(`the KMS key ${KMS_KEY} cannot be used: access is denied`);
+  server.answer(GENERATED);
+  expect(await keys.current()).toMatchObject({ wrapped: CiphertextBlob });
+});

@@ -1,0 +1,154 @@
+/** Tombstones on DynamoDB: what is sent, and what becomes of each answer. */
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test, vi } from "vitest";
+import { ATTRIBUTES } from "../../../src/adapters/aws/attributes.ts";
+import { awsClients } from "../../../src/adapters/aws/clients.ts";
+import { newItem } from "../../../src/adapters/aws/item.ts";
+import { TABLE, removedIncarnation } from "../../../src/adapters/aws/schema.ts";
+import { awsWorld } from "../../../src/adapters/aws/world.ts";
+import { limitsFor } from "../../../src/protocol/limits.ts";
+import { type Creation, created } from "../../../src/protocol/row.ts";
+import type { Tombstone } from "../../../src/protocol/tombstone.ts";
+import type { RunTable } from "../../../src/ports/run-table.ts";
+import {
+  type Answer,
+  type AwsServer,
+  ok,
+  refusal,
+  startAwsServer,
+  stubAwsEnvironment,
+} from "../../support/aws-server.ts";
+
+const NOW = 1_700_000_000_000;
+const OF = { run: `acme-${"a".repeat(26)}`, born: "aaaaaaaaaa" };
+const CREATION: Creation = {
+  ...{ ...OF, now: NOW, deadline: NOW + 1, parent: null, tenant: "acme", agent: "travel", agentVersion: "1" },
+  ...{ inputDigest: "digest", snapshot: { version: 0, key: "snapshots/0", digest: "digest" } },
+};
+const ROW = newItem(created(CREATION));
+const STONE: Tombstone = {
+  ...{ ...OF, agent: "travel", inputDigest: "digest", status: "failed", endedAt: NOW - 5, epoch: 7 },
+  expiresAtSec: NOW / 1_000 + 60,
+};
+const ITEM = {
+  ...{ run: { S: OF.run }, item: { S: "tombstone" }, born: { S: OF.born }, a: { S: "travel" }, in: { S: "digest" } },
+  ...{ es: { S: "failed" }, ea: { N: String(NOW - 5) }, e: { N: "7" }, expiresAtSec: { N: String(NOW / 1_000 + 60) } },
+};
+
+let server: AwsServer;
+
+beforeAll(async () => {
+  server = await startAwsServer();
+});
+afterAll(() => server.close());
+beforeEach(stubAwsEnvironment);
+afterEach(() => vi.unstubAllEnvs());
+
+/** What an operation is, once the server answers like that. */
+async function after<T>(answers: readonly Answer[], operation: (table: RunTable) => Promise<T>): Promise<T> {
+  server.answer(...answers);
+  const clients = awsClients({ endpoint: server.endpoint, requestMs: 60_000 });
+  const machine = "arn:aws:states:eu-west-1:111122223333:stateMachine:cairn";
+  const telemetry = { record: () => undefined };
+  const names = { table: "runs", bucket: "payloads", machine, limits: limitsFor(60_000), telemetry, clients };
+  return operation(awsWorld(names).table);
+}
+
+const sent = (): readonly string[] => server.asked.map(({ what }) => what.replace("DynamoDB_20120810.", ""));
+const bodyOf = (request: number) => JSON.parse(server.asked[request]?.body ?? "");
+
+const fit = { Code: "None" };
+const failed = (Item?: object) => ({ Code: "ConditionalCheckFailed", ...(Item === undefined ? {} : { Item }) });
+const cancelled = (...CancellationReasons: readonly object[]): Answer =>
+  refusal("TransactionCanceledException", { CancellationReasons });
+
+const create = (table: RunTable) => table.create(CREATION);
+
+describe("a creation", () => {
+  test("checks the key and puts the row in one transaction (schedule 82)", async () => {
+    expect(await after([ok()], create)).toMatchObject({ kind: "created", row: { run: OF.run } });
+    expect(sent()).toEqual(["TransactWriteItems"]);
+    const [put, check] = bodyOf(0).TransactItems;
+    expect(put.Put).toMatchObject({ Item: { item: { S: "row" } }, ConditionExpression: "attribute_not_exists(#run)" });
+    expect(check.ConditionCheck).toMatchObject({
+      Key: { run: { S: OF.run }, item: { S: "tombstone" } },
+      ConditionExpression: "(attribute_not_exists(#run) OR #expiresAtSec <= :nowSec)",
+      ExpressionAttributeValues: { ":nowSec": { N: String(NOW / 1_000) } },
+    });
+  });
+
+  test("is told of the end where the key is kept and no row is there, which is read again", async () => {
+    const outcome = await after([cancelled(fit, failed(ITEM)), ok()], create);
+    expect(outcome).toEqual({ kind: "ended", tombstone: STONE });
+    expect(sent()).toEqual(["TransactWriteItems", "GetItem"]);
+  });
+
+  test("finds the row that is there, whatever the tombstone says", async () => {
+    expect(await after([cancelled(failed(ROW), failed(ITEM))], create)).toMatchObject({ kind: "exists" });
+    expect(await after([cancelled(fit, failed(ITEM)), ok({ Item: ROW })], create)).toMatchObject({ kind: "exists" });
+  });
+
+  test("removes an expired row first, and only where its key is not kept any more", async () => {
+    const expired = { ...ROW, ts: { S: "acme#failed" }, t: { BOOL: true }, expiresAtSec: { N: "1" } };
+    expect(await after([cancelled(failed(expired), failed(ITEM))], create)).toMatchObject({ kind: "ended" });
+    const late = { ...ITEM, expiresAtSec: { N: "1" } };
+    expect(await after([cancelled(failed(expired), failed(late)), ok(), ok()], create)).toMatchObject({
+      kind: "created",
+    });
+    expect(sent()).toEqual(["TransactWriteItems", "DeleteItem", "TransactWriteItems"]);
+  });
+
+  test.each([
+    ["a transaction in the way", cancelled(fit, { Code: "TransactionConflict" })],
+    ["throttling", cancelled({ Code: "ThrottlingError" }, fit)],
+    ["a lost connection", { kind: "drop" } as const],
+  ])("is ambiguous after %s, and was sent once", async (_, answer) => {
+    expect(await after([answer], create)).toMatchObject({ kind: "ambiguous" });
+    expect(sent()).toEqual(["TransactWriteItems"]);
+  });
+});
+
+describe("a tombstone", () => {
+  const keep = (table: RunTable) => table.keepKey(STONE);
+
+  test("is one small item with its own time to live, in no index, and put over nothing that is newer (schedule 83)", async () => {
+    expect(await after([ok()], keep)).toEqual({ kind: "kept" });
+    expect(sent()).toEqual(["PutItem"]);
+    const { Item, ConditionExpression } = bodyOf(0);
+    expect(Item).toEqual(ITEM);
+    const keys = TABLE.indexes.flatMap(({ partition, sort }) => [partition.name, sort.name]);
+    expect(Object.keys(Item).filter((name) => name !== ATTRIBUTES.run && (keys as string[]).includes(name))).toEqual(
+      [],
+    );
+    expect(Item[TABLE.timeToLive]).toEqual({ N: String(STONE.expiresAtSec) });
+    expect(ConditionExpression).toBe(
+      "(attribute_not_exists(#run) OR #born <> :born OR #epoch < :epoch OR #epoch = :epoch AND #endedAt <= :endedAt)",
+    );
+    expect(JSON.stringify(Item).length).toBeLessThan(1_024);
+  });
+
+  test("that is refused for a newer one is kept all the same; one whose answer is lost is ambiguous", async () => {
+    expect(await after([refusal("ConditionalCheckFailedException", { Item: ITEM })], keep)).toEqual({ kind: "kept" });
+    expect(await after([{ kind: "drop" }], keep)).toMatchObject({ kind: "ambiguous" });
+  });
+
+  test("is read as it was written, until its time is over", async () => {
+    const read = (now: number) => after([ok({ Item: ITEM })], (table) => table.readKey(OF.run, now));
+    expect(await read(NOW)).toEqual(STONE);
+    expect(await read(STONE.expiresAtSec * 1_000)).toBeNull();
+    expect(await after([ok()], (table) => table.readKey(OF.run, NOW))).toBeNull();
+    expect(await after([ok()], (table) => table.readKey("no run", NOW))).toBeNull();
+    expect(sent()).toEqual([]);
+  });
+
+  test("is removed as that of its incarnation, and its removal is none of a row", async () => {
+    const forget = (table: RunTable) => table.forgetKey(OF);
+    expect(await after([ok()], forget)).toEqual({ kind: "forgotten" });
+    expect(bodyOf(0)).toMatchObject({ Key: { item: { S: "tombstone" } }, ConditionExpression: "#born = :born" });
+    expect(await after([refusal("ConditionalCheckFailedException")], forget)).toEqual({ kind: "forgotten" });
+    expect(await after([{ kind: "drop" }], forget)).toMatchObject({ kind: "ambiguous" });
+    expect(removedIncarnation({ run: ITEM.run, item: ITEM.item, born: ITEM.born })).toBeNull();
+    expect(await after([ok()], (table) => table.forgetKey({ run: "no run", born: "x" }))).toEqual({
+      kind: "forgotten",
+    });
+  });
+});

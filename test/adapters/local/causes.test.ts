@@ -1,0 +1,99 @@
+/** How a process ended that died with a run: kept in its execution, and told to whatever ends the run for it. */
+import { expect, test } from "vitest";
+import { type Executions, executionsOf } from "../../../src/adapters/local/executions.ts";
+import type { Payload } from "../../../src/protocol/chain.ts";
+import { type Execution, type Failure, answered, failed, taskOf } from "../../../src/protocol/execution.ts";
+import { show } from "../../../src/operations/views.ts";
+import { runTask } from "../../../src/maintenance/chain-tasks.ts";
+import { attempt, begin, runnerOf } from "../../support/drive.ts";
+import { change, invocation, nameOf, room } from "../../support/supervise.ts";
+import { actor, dieInTool, rowOf } from "../../support/stage.ts";
+import { NOW, open, temporaryStore } from "../../process/fixtures/store.ts";
+
+const PAYLOAD: Payload = { run: "local-run", born: "born", chain: 1, epoch: 4 };
+const NAME = "local-run-born-1";
+const ENTRY = { execution: NAME, epoch: PAYLOAD.epoch };
+const LIMITS = { rescueMs: 60_000, entryAttemptsMax: 5, backoffMsMax: 300_000 };
+
+function next(executions: Executions, now: number): Execution {
+  const execution = executions.begin(NAME, now);
+  if (execution === null) throw new Error(`${NAME} is not ready`);
+  return execution;
+}
+
+test("the next attempt and the Rescue of a run are told how the last process ended, also after a restart of the supervisor", () => {
+  const store = temporaryStore();
+  let now = NOW;
+  const fails = (executions: Executions, attempted: Execution, of: Partial<Failure>): Execution | null => {
+    const failure = { now, limits: LIMITS, atOnce: false, isDeath: true, ...of };
+    const moved = executions.settle(attempted, (found) => failed(found, failure));
+    now = moved?.readyAt ?? now;
+    return moved;
+  };
+  const before = executionsOf(store);
+  before.start({ name: NAME, payload: PAYLOAD, now });
+  expect(fails(before, next(before, now), { cause: "SIGKILL" })).toMatchObject({ died: 0, cause: "SIGKILL" });
+  fails(before, next(before, now), { cause: "the store is away", isDeath: false });
+  expect(taskOf(next(before, now))).toMatchObject({ attempt: { died: 0, cause: "SIGKILL" } });
+  const after = executionsOf(open(store.dir));
+  after.recover({ now, limits: LIMITS });
+  const restarted = next(after, now);
+  expect(taskOf(restarted)).toMatchObject({ attempt: { died: 2_000, cause: "it ended with its supervisor" } });
+  // Of a process whose end the chain did not see nothing is told.
+  fails(after, restarted, {});
+  const silent = next(after, now);
+  expect(taskOf(silent)).toEqual({ kind: "beat", payload: PAYLOAD, attempt: { ...ENTRY, retry: 4_000, died: 3_000 } });
+  fails(after, silent, { cause: "exit code 1" });
+  const dead = { ...ENTRY, retry: 4_000 };
+  const rescue = next(after, now);
+  expect(taskOf(rescue)).toEqual({ kind: "rescue", payload: PAYLOAD, dead, cause: "exit code 1" });
+  // The run is held for a moment, and then its chain goes on with the next entry.
+  after.settle(rescue, (found) => answered(found, { answer: { kind: "rescue", until: now }, now }));
+  expect(taskOf(next(after, now + 1_000))).toMatchObject({ dead, cause: "exit code 1" });
+});
+
+test("an entry that begins anew knows of no death", () => {
+  const executions = executionsOf(temporaryStore());
+  executions.start({ name: NAME, payload: PAYLOAD, now: NOW });
+  const failure = { now: NOW, limits: LIMITS, atOnce: true, isDeath: true, cause: "SIGKILL" };
+  executions.settle(next(executions, NOW), (found) => failed(found, failure));
+  const reply = { ...PAYLOAD, epoch: 5, route: "wait", seconds: 1 } as const;
+  executions.settle(next(executions, NOW), (found) => answered(found, { answer: { kind: "beat", reply }, now: NOW }));
+  expect(next(executions, NOW + 1_000)).toMatchObject({ retry: 0, died: null, cause: null });
+});
+
+test("a store that an earlier version made gets the columns that it lacks, and keeps its executions", () => {
+  const store = temporaryStore();
+  const before = executionsOf(store);
+  before.start({ name: NAME, payload: PAYLOAD, now: NOW });
+  for (const column of ["died", "cause"]) store.rows.exec(`ALTER TABLE executions DROP COLUMN ${column}`);
+  const after = executionsOf(open(store.dir));
+  expect(next(after, NOW)).toMatchObject({ name: NAME, died: null, cause: null });
+});
+
+test("the failure of a run in a crash loop says how the last process ended", async () => {
+  const on = room();
+  const agent = actor({ effect: "keyed" });
+  const payload = await begin(on.world, agent, {});
+  await dieInTool(on, { payload, agent });
+  on.clock.moveTo(rowOf(on, payload.run).leaseUntil ?? 0);
+  change(on, payload, { deaths: 10 });
+  const tried = { execution: nameOf(payload), epoch: 0, retry: 1_000, died: 0, cause: "killed at its deadline" };
+  await runTask(runnerOf(on.world, agent))({ kind: "beat", payload, attempt: tried }, invocation(on));
+  const message =
+    "11 processes died one after the other while they held this run, 10 are allowed; " +
+    "the last one ended with: killed at its deadline";
+  expect(await show(on.world, payload.run)).toMatchObject({ failure: { code: "CrashLoop", message } });
+});
+
+test("the failure says nothing of an end that the chain did not see", async () => {
+  const on = room();
+  const agent = actor({ effect: "keyed" });
+  const payload = await begin(on.world, agent, {});
+  await dieInTool(on, { payload, agent });
+  on.clock.moveTo(rowOf(on, payload.run).leaseUntil ?? 0);
+  change(on, payload, { deaths: 10 });
+  await attempt(runnerOf(on.world, agent), payload, 1);
+  const message = "11 processes died one after the other while they held this run, 10 are allowed";
+  expect(await show(on.world, payload.run)).toMatchObject({ failure: { code: "CrashLoop", message } });
+});

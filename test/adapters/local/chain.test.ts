@@ -1,0 +1,259 @@
+/** The executions of the embedded chain in a store, step by step. */
+import { describe, expect, it } from "vitest";
+import { sqliteChain } from "../../../src/adapters/local/chain.ts";
+import type { Store } from "../../../src/adapters/local/database.ts";
+import { type Answer, type Execution, answered, failed, taskOf } from "../../../src/protocol/execution.ts";
+import { type Executions, executionsOf } from "../../../src/adapters/local/executions.ts";
+import { type Payload, type Reply, type Route, RETRY_DELAYS_MS, beatDelayMs } from "../../../src/protocol/chain.ts";
+import { RETRY_GROUP } from "../../../src/protocol/entry.ts";
+import type { Clock } from "../../../src/ports/world.ts";
+import { NOW, open, temporaryDir, temporaryStore } from "../../process/fixtures/store.ts";
+
+const PAYLOAD: Payload = { run: "local-run", born: "born", chain: 1, epoch: 4 };
+const NAME = "local-run-born-1";
+const RESCUE_MS = 60_000;
+const LIMITS = { rescueMs: RESCUE_MS, entryAttemptsMax: 100, backoffMsMax: 300_000 };
+
+const reply = (route: Route, change: Partial<Reply> = {}): Answer => ({
+  kind: "beat",
+  reply: { ...PAYLOAD, epoch: 5, route, seconds: 7, ...change },
+});
+
+function at(now: number): Clock {
+  return { now: () => now, earliest: () => now, after: () => () => {} };
+}
+
+function startedIn(store: Store): Executions {
+  const executions = executionsOf(store);
+  expect(executions.start({ name: NAME, payload: PAYLOAD, now: NOW })).toBeNull();
+  return executions;
+}
+
+function begin(executions: Executions, now: number, name = NAME): Execution {
+  const execution = executions.begin(name, now);
+  if (execution === null) throw new Error(`${name} is not ready`);
+  return execution;
+}
+
+const answer = (executions: Executions, of: { attempt: Execution; answer: Answer; now?: number }) =>
+  executions.settle(of.attempt, (found) => answered(found, { answer: of.answer, now: of.now ?? NOW }));
+
+const fail = (executions: Executions, attempt: Execution, now = NOW) =>
+  executions.settle(attempt, (found) => failed(found, { now, limits: LIMITS, atOnce: false, isDeath: true }));
+
+describe("start", () => {
+  it("starts a name once, ever, and says whether it is still going", async () => {
+    const store = temporaryStore();
+    const chain = sqliteChain(store, at(NOW));
+    expect(await chain.start(NAME, PAYLOAD)).toEqual({ kind: "started" });
+    expect(await chain.start(NAME, { ...PAYLOAD, epoch: 99 })).toEqual({ kind: "exists", running: true });
+    const executions = executionsOf(store);
+    const attempt = begin(executions, NOW);
+    expect(taskOf(attempt)).toMatchObject({ kind: "beat", payload: PAYLOAD });
+    answer(executions, { attempt, answer: reply("done") });
+    expect(await chain.start(NAME, PAYLOAD)).toEqual({ kind: "exists", running: false });
+  });
+});
+
+describe("after a beat", () => {
+  it("beats again at once with the new payload, behind those that waited longer", () => {
+    const executions = startedIn(temporaryStore());
+    executions.start({ name: "other", payload: PAYLOAD, now: NOW + 1 });
+    const attempt = begin(executions, NOW);
+    answer(executions, { attempt, answer: reply("beat"), now: NOW + 2 });
+    expect(executions.firstReady(NOW + 2)).toBe("other");
+    begin(executions, NOW + 2, "other");
+    expect(executions.firstReady(NOW + 2)).toBe(NAME);
+    const next = begin(executions, NOW + 2);
+    expect(taskOf(next)).toEqual({
+      kind: "beat",
+      payload: { ...PAYLOAD, epoch: 5 },
+      attempt: { execution: NAME, epoch: 5, retry: 0, died: null },
+    });
+  });
+
+  it("waits for the seconds that the reply named, then beats", () => {
+    const executions = startedIn(temporaryStore());
+    answer(executions, { attempt: begin(executions, NOW), answer: reply("wait") });
+    expect(executions.firstReady(NOW + 6_999)).toBeNull();
+    expect(executions.begin(NAME, NOW + 6_999)).toBeNull();
+    expect(executions.firstReady(NOW + 7_000)).toBe(NAME);
+    expect(begin(executions, NOW + 7_000)).toMatchObject({ state: "Beat", retry: 0, payload: { epoch: 5 } });
+  });
+
+  it.each(["done", "failed", "superseded"] as const)("ends by %s, and nothing is ready any more", (route) => {
+    const executions = startedIn(temporaryStore());
+    const ended = answer(executions, { attempt: begin(executions, NOW), answer: reply(route) });
+    expect(ended).toMatchObject({ state: "End", readyAt: null });
+    expect(executions.firstReady(Number.MAX_SAFE_INTEGER)).toBeNull();
+  });
+});
+
+describe("park", () => {
+  function parkedIn(store: Store): { readonly executions: Executions; readonly attempt: Execution } {
+    const executions = startedIn(store);
+    answer(executions, { attempt: begin(executions, NOW), answer: reply("park") });
+    return { executions, attempt: begin(executions, NOW) };
+  }
+  const tokenOf = ({ token }: Execution): string => {
+    if (token === null) throw new Error("it has no token");
+    return token;
+  };
+
+  it("stores a fresh token before the task is sent, and beats when its time is up", () => {
+    const { executions, attempt } = parkedIn(temporaryStore());
+    expect(taskOf(attempt)).toEqual({
+      kind: "park",
+      payload: { ...PAYLOAD, epoch: 5 },
+      attempt: { execution: NAME, epoch: 5, retry: 0, died: null },
+      token: tokenOf(attempt),
+    });
+    answer(executions, { attempt, answer: { kind: "park" }, now: NOW });
+    expect(executions.firstReady(NOW + 6_999)).toBeNull();
+    const beat = begin(executions, NOW + 7_000);
+    expect(beat).toMatchObject({ state: "Beat", retry: 0, token: null, payload: { ...PAYLOAD, epoch: 5 } });
+  });
+
+  it("beats when it is woken, once", async () => {
+    const store = temporaryStore();
+    const { executions, attempt } = parkedIn(store);
+    answer(executions, { attempt, answer: { kind: "park" } });
+    const chain = sqliteChain(store, at(NOW + 100));
+    expect(await chain.wake("another token")).toEqual({ kind: "awake" });
+    expect(await chain.wake(tokenOf(attempt))).toEqual({ kind: "woken" });
+    expect(await chain.wake(tokenOf(attempt))).toEqual({ kind: "awake" });
+    expect(begin(executions, NOW + 100)).toMatchObject({ state: "Beat", retry: 0, payload: { epoch: 5 } });
+  });
+
+  it("does not lose a wake that comes before the answer of its task", async () => {
+    const store = temporaryStore();
+    const { executions, attempt } = parkedIn(store);
+    expect(await sqliteChain(store, at(NOW + 1)).wake(tokenOf(attempt))).toEqual({ kind: "woken" });
+    expect(answer(executions, { attempt, answer: { kind: "park" } })).toBeNull();
+    const beat = begin(executions, NOW + 1);
+    expect(beat).toMatchObject({ state: "Beat", retry: 0 });
+    // Nor does a late answer, or a late death, of the attempt to park disturb the beat that is out by now.
+    expect(answer(executions, { attempt, answer: { kind: "park" } })).toBeNull();
+    expect(fail(executions, attempt)).toBeNull();
+    expect(answer(executions, { attempt: beat, answer: reply("done") })?.state).toBe("End");
+  });
+
+  it("is tried again with another token and a higher retry; a wake in between is not lost either", async () => {
+    const store = temporaryStore();
+    const { executions, attempt } = parkedIn(store);
+    fail(executions, attempt);
+    const second = begin(executions, NOW);
+    expect(taskOf(second)).toMatchObject({ kind: "park", attempt: { retry: 1 } });
+    expect(second.token).not.toBe(attempt.token);
+    const chain = sqliteChain(store, at(NOW));
+    expect(await chain.wake(tokenOf(attempt))).toEqual({ kind: "awake" });
+    fail(executions, second);
+    expect(await chain.wake(tokenOf(second))).toEqual({ kind: "woken" });
+    expect(begin(executions, NOW)).toMatchObject({ state: "Beat", retry: 0 });
+  });
+});
+
+describe("attempts that die", () => {
+  it("are followed by higher retries of the same entry after growing pauses, then by a rescue (schedule 24)", () => {
+    const executions = startedIn(temporaryStore());
+    let now = NOW;
+    for (let failures = 1; failures < LIMITS.entryAttemptsMax; failures += 1) {
+      const attempt = begin(executions, now);
+      expect(attempt).toMatchObject({ state: "Beat", retry: (failures - 1) * RETRY_GROUP, payload: PAYLOAD });
+      const readyAt = now + beatDelayMs(failures, LIMITS.backoffMsMax);
+      expect(fail(executions, attempt, now)).toMatchObject({ retry: failures * RETRY_GROUP, readyAt });
+      now = readyAt;
+    }
+    const last = begin(executions, now);
+    expect(fail(executions, last, now)).toMatchObject({ state: "Backoff", readyAt: now + RESCUE_MS });
+    expect(executions.firstReady(now + RESCUE_MS - 1)).toBeNull();
+    now += RESCUE_MS;
+    const rescue = begin(executions, now);
+    const dead = { execution: NAME, epoch: PAYLOAD.epoch, retry: last.retry };
+    expect(taskOf(rescue)).toEqual({ kind: "rescue", payload: PAYLOAD, dead });
+    // The run is held by a lease that lives.
+    answer(executions, { attempt: rescue, answer: { kind: "rescue", until: now + 1_000 }, now });
+    expect(executions.firstReady(now + 999)).toBeNull();
+    const again = begin(executions, now + 1_000);
+    expect(again).toMatchObject({ state: "Rescue", retry: 0 });
+    expect(taskOf(again)).toMatchObject({ dead });
+    const ended = answer(executions, { attempt: again, answer: { kind: "rescue", until: null }, now });
+    expect(ended).toMatchObject({ state: "End" });
+  });
+
+  it("pause for 0, 1, 2, 4 seconds and so on, up to a bound", () => {
+    expect([1, 2, 3, 4, 9, 10, 11, 99].map((failures) => beatDelayMs(failures, 300_000) / 1_000)).toEqual([
+      ...[0, 1, 2, 4, 128, 256, 300, 300],
+    ]);
+  });
+
+  it("say which attempt is known to have died, and keep that over failures that are no evidence of it", () => {
+    const executions = startedIn(temporaryStore());
+    let now = NOW;
+    const next = (isDeath: boolean) => {
+      const attempt = begin(executions, now);
+      const moved = executions.settle(attempt, (found) =>
+        failed(found, { now, limits: LIMITS, atOnce: false, isDeath }),
+      );
+      now = moved?.readyAt ?? now;
+      return moved?.died;
+    };
+    expect([next(false), next(true), next(false), next(true)]).toEqual([null, 1_000, 1_000, 3_000]);
+    const attempt = begin(executions, now);
+    expect(taskOf(attempt)).toMatchObject({ attempt: { retry: 4_000, died: 3_000 } });
+    answer(executions, { attempt, answer: reply("beat"), now });
+    expect(taskOf(begin(executions, now))).toMatchObject({ attempt: { retry: 0, died: null } });
+  });
+
+  /** Park is tried a few times, and Rescue looks after its run then. */
+  const exhaust = (executions: Executions, from: number): Execution | null => {
+    let [moved, now]: [Execution | null, number] = [null, from];
+    for (let attempt = 0; attempt <= RETRY_DELAYS_MS.length; attempt += 1) {
+      moved = fail(executions, begin(executions, now), now);
+      now = moved?.readyAt ?? now;
+    }
+    return moved;
+  };
+  const parkedOut = (executions: Executions): Execution | null => {
+    answer(executions, { attempt: begin(executions, NOW), answer: reply("park") });
+    return exhaust(executions, NOW);
+  };
+
+  it("a rescue that dies too often backs off and is tried anew (schedule 38)", () => {
+    const executions = startedIn(temporaryStore());
+    const first = parkedOut(executions);
+    expect(first).toMatchObject({ state: "Backoff", retry: 0 });
+    const second = exhaust(executions, first?.readyAt ?? 0);
+    expect(second).toMatchObject({ state: "Backoff", retry: 0, died: null });
+    expect(begin(executions, second?.readyAt ?? 0)).toMatchObject({ state: "Rescue", retry: 0 });
+  });
+
+  it("a rescue that names the past does not go round without a pause", () => {
+    const executions = startedIn(temporaryStore());
+    const now = parkedOut(executions)?.readyAt ?? 0;
+    const moved = answer(executions, { attempt: begin(executions, now), answer: { kind: "rescue", until: 0 }, now });
+    expect(moved?.readyAt).toBeGreaterThan(now);
+  });
+
+  it("with their supervisor are counted once, and followed at once", () => {
+    const dir = temporaryDir();
+    const executions = startedIn(open(dir));
+    fail(executions, begin(executions, NOW));
+    fail(executions, begin(executions, NOW));
+    expect(begin(executions, NOW + 1_000).retry).toBe(2_000);
+
+    // The supervisor dies; whatever comes next sees what is on the disk and nothing else.
+    const next = executionsOf(open(dir));
+    const recover = () => next.recover({ now: NOW + 1_001, limits: LIMITS });
+    recover();
+    recover();
+    expect(begin(next, NOW + 1_001)).toMatchObject({ state: "Beat", retry: 3_000, died: 2_000, payload: PAYLOAD });
+  });
+
+  it("do not disturb what was not out when the supervisor died", () => {
+    const executions = startedIn(temporaryStore());
+    fail(executions, begin(executions, NOW));
+    executions.recover({ now: NOW, limits: LIMITS });
+    expect(begin(executions, NOW).retry).toBe(1_000);
+  });
+});

@@ -1,0 +1,251 @@
+/** A damaged row of the embedded store: bits that changed and text that broke off. Everything else goes on. */
+import { describe, expect, test } from "vitest";
+import type { Store } from "../../../src/adapters/local/database.ts";
+import { inspectStore } from "../../../src/adapters/local/inspection.ts";
+import { removalsOf } from "../../../src/adapters/local/removals.ts";
+import { sqliteRunTable } from "../../../src/adapters/local/run-table.ts";
+import type { RunTable } from "../../../src/ports/run-table.ts";
+import { send } from "../../../src/operations/steer.ts";
+import { type Row, hasEnded } from "../../../src/protocol/row.ts";
+import { NOW, claim, commit, creation, open, temporaryStore } from "../../process/fixtures/store.ts";
+import { ENDED, row } from "../../process/fixtures/table.ts";
+import { attempt, bench, begin, drive, runnerOf } from "../../support/drive.ts";
+import { actor, replyOf } from "../../support/stage.ts";
+import { typed } from "../../support/typed.ts";
+
+const runOf = (letter: string): string => `local-${letter.repeat(26)}`;
+
+function store(of: Store, run: string, text: string): void {
+  of.rows.prepare("UPDATE runs SET row = ? WHERE run = ?").run(text, run);
+}
+
+const stored = (of: Store, run: string): string =>
+  String(of.rows.prepare("SELECT row FROM runs WHERE run = ?").get(run)?.["row"]);
+
+/** Three runs, and what the middle one's row says; pages begin with the newest. */
+async function three(): Promise<{ readonly at: Store; readonly table: RunTable; readonly text: string }> {
+  const at = temporaryStore();
+  const table = sqliteRunTable(at);
+  for (const [index, letter] of ["a", "b", "c"].entries())
+    await table.create(creation({ run: runOf(letter), now: NOW + index }));
+  row(await table.claim(claim({ run: runOf("b") })), "granted");
+  return { at, table, text: stored(at, runOf("b")) };
+}
+
+/** Every row of the store through pages of one, and whose rows are damaged. */
+async function everyPage(table: RunTable, which: "list" | "alive") {
+  const rows: string[] = [];
+  const damaged: string[] = [];
+  let after: string | null = null;
+  do {
+    const query = { limit: 1, after, now: NOW };
+    const page: Awaited<ReturnType<RunTable["list"]>> =
+      which === "alive" ? await table.alive(query) : await table.list({ ...query, tenant: "local", status: null });
+    expect([page.rows.length + page.damaged.length, page.behind.length]).toEqual([1, page.rows.length]);
+    rows.push(...page.rows.map(({ run }) => run));
+    damaged.push(...page.damaged.map(({ run }) => run));
+    after = page.next;
+  } while (after !== null);
+  return { rows, damaged };
+}
+
+/** What every reader may rely on, whatever bits changed in the row. */
+async function staysTotal(of: { readonly at: Store; readonly table: RunTable }, text: string): Promise<boolean> {
+  const { at, table } = of;
+  const [poison, others] = [runOf("b"), [runOf("a"), runOf("c")]];
+  store(at, poison, text);
+  const read = await table.read(poison, NOW).catch((error: unknown) => {
+    expect(error).toMatchObject({ name: "Unreadable", code: "RowDamaged", run: poison });
+    return "damaged" as const;
+  });
+  for (const which of ["list", "alive"] as const) {
+    const { rows, damaged } = await everyPage(table, which);
+    expect(rows.filter((run) => run !== poison).toSorted()).toEqual(others);
+    expect(damaged).toEqual(read === "damaged" ? [poison] : []);
+  }
+  const entry = { execution: "execution 1", epoch: 0, retry: 1 };
+  const { kind } = await table.claim(claim({ run: poison, entry }));
+  if (read === "damaged") expect([kind, stored(at, poison)]).toEqual(["unreadable", text]);
+  return read === "damaged";
+}
+
+describe("a row whose text is damaged", () => {
+  test("by one bit is found as damaged or is still a row, and every other run is read", async () => {
+    const of = await three();
+    const bytes = Buffer.from(of.text);
+    let damaged = 0;
+    for (let at = 0; at < bytes.length; at += 3) {
+      const flipped = Buffer.from(bytes);
+      flipped[at] = (bytes[at] ?? 0) ^ (1 << (at % 7));
+      if (await staysTotal(of, flipped.toString())) damaged += 1;
+    }
+    // The rest lie in what says that a sum follows: a row without one was written before there were any.
+    expect(damaged).toBeGreaterThan(bytes.length / 3 - 10);
+  }, 60_000);
+
+  test("by breaking off is found as damaged, wherever it breaks off", async () => {
+    const of = await three();
+    for (let length = 0; length < of.text.length; length += 7)
+      expect([length, await staysTotal(of, of.text.slice(0, length))]).toEqual([length, true]);
+  }, 60_000);
+
+  test.each(["null", "[]", "7", '"text"', "{}"])("by being %s is found as damaged", async (text) => {
+    expect(await staysTotal(await three(), text)).toBe(true);
+  });
+
+  test("is no damage where it says more than this version knows: that is kept by every write", async () => {
+    const { at, table, text } = await three();
+    const run = runOf("b");
+    const { sum: _, ...more } = JSON.parse(text) as {
+      readonly spent: object;
+      readonly entry: object;
+      readonly sum: string;
+    };
+    const later = { ...more, news: 1, spent: { ...more.spent, news: 2 }, entry: { ...more.entry, news: 3 } };
+    store(at, run, JSON.stringify(later));
+    expect(await table.read(run, NOW)).toMatchObject(later);
+    const of = { run, born: (later as unknown as Row).born, now: NOW };
+    expect((await table.request({ ...of, want: "pause" })).kind).toBe("requested");
+    expect(JSON.parse(stored(at, run))).toMatchObject({ ...later, pause: true, stirs: 1 });
+  });
+
+  test("answers every operation as unreadable, for any incarnation, and is left as it is", async () => {
+    const { at, table } = await three();
+    const run = runOf("b");
+    const before = (await table.read(run, NOW)) as Row;
+    store(at, run, "{");
+    const of = { run, born: before.born, now: NOW };
+    const unreadable = { kind: "unreadable", why: expect.stringContaining("its row is damaged") as string };
+    for (const outcome of [
+      table.create(creation({ run })),
+      table.claim(claim({ run, born: "zzzzzzzzzz" })),
+      table.commit(commit(before)),
+      table.request({ ...of, want: "cancel" }),
+      table.purge(of),
+      table.tell({ ...of, expiresAtSec: 1 }),
+    ])
+      expect(await outcome).toEqual(unreadable);
+    expect(await table.inbox({ ...of, limit: 9 })).toEqual([]);
+    expect(stored(at, run)).toBe("{");
+  });
+});
+
+test("ended runs are removed when their time is over, beside one whose row says nothing of its incarnation", async () => {
+  const at = temporaryStore();
+  const table = sqliteRunTable(at);
+  for (const letter of ["a", "b", "c"]) {
+    const run = runOf(letter);
+    await table.create(creation({ run }));
+    const granted = row(await table.claim(claim({ run })), "granted");
+    expect(hasEnded(row(await table.commit(commit(granted, ENDED)), "committed"))).toBe(true);
+    const told = { run, born: granted.born, now: NOW, expiresAtSec: NOW / 1_000 + 1 };
+    row(await table.tell(told), "told");
+  }
+  store(at, runOf("a"), "{");
+  store(at, runOf("b"), JSON.stringify({ born: "aaaaaaaaaa" }));
+  const removals = removalsOf(at);
+  // With one at a time: what cannot be removed must not be in front of the others for ever.
+  while (removals.expire(NOW + 2_000, 1));
+  const left = at.rows.prepare("SELECT run FROM runs").all();
+  expect(left).toEqual([{ run: runOf("a") }]);
+  expect(inspectStore(at, { overdueBefore: NOW }).damaged).toMatchObject([{ run: runOf("a"), why: "it is no JSON" }]);
+});
+
+test.each(["{", '{"kind":"user"}', "null"])(
+  "a message that says %s ends the beat that reads it, and not its run",
+  async (body) => {
+    const { dir, world, records } = bench();
+    const payload = await begin(world, actor({}), {});
+    const words = { run: payload.run, text: "take the train", by: "ann", id: "w" };
+    expect(await send(world, words)).toEqual({ kind: "delivered" });
+    const at = open(dir, false);
+    const change = at.rows.prepare("UPDATE inbox SET body = ?");
+    const whole = String(at.rows.prepare("SELECT body FROM inbox").get()?.["body"]);
+    change.run(body);
+    expect(await replyOf(attempt(runnerOf(world, actor({})), payload))).toMatchObject({ route: "superseded" });
+    const why = "MessageDamaged: message user#w is damaged: it is no message";
+    expect(records.filter(({ level }) => level === "alarm")).toMatchObject([{ run: payload.run, detail: { why } }]);
+    change.run(whole);
+    expect(await drive(runnerOf(world, actor({})), { ...payload, epoch: 1 })).toMatchObject({ route: "done" });
+  },
+);
+
+test("a message whose text changed and still is a message is damaged", async () => {
+  const { dir, world } = bench();
+  const payload = await begin(world, actor({}), {});
+  await send(world, { run: payload.run, text: "take the train", by: "ann", id: "w" });
+  open(dir, false).rows.exec("UPDATE inbox SET body = replace(body, 'train', 'plane')");
+  const inbox = world.table.inbox({ ...payload, now: 0, limit: 9 });
+  await expect(inbox).rejects.toMatchObject({ code: "MessageDamaged" });
+});
+
+describe("commands", () => {
+  async function desk() {
+    const { dir, world } = bench();
+    const at = open(dir, false);
+    const sound = (await begin(world, actor({}), {})).run;
+    const poison = (await begin(world, actor({}), {})).run;
+    store(at, poison, stored(at, poison).slice(0, 40));
+    return { dir, sound, poison };
+  }
+
+  test("list names the damaged run on a line of its own, and shows all others", async () => {
+    const { dir, sound, poison } = await desk();
+    const { exit, out } = await typed(dir, "list");
+    expect([exit, out]).toEqual([0, expect.stringContaining(sound.slice(0, 14))]);
+    expect(out).toMatch(new RegExp(`^${poison} +damaged: it is no JSON; see npx cairn verify ${poison}`, "m"));
+    const lines = (await typed(dir, "list", "--json")).out
+      .trim()
+      .split("\n")
+      .map((line) => JSON.parse(line) as object);
+    expect(lines).toMatchObject([
+      { run: sound, status: "queued" },
+      { run: poison, damaged: "it is no JSON" },
+    ]);
+  });
+
+  test.each([
+    ["show"],
+    ["timeline"],
+    ["ledger"],
+    ["watch"],
+    ["purge", "--yes"],
+    ["restart", "--yes"],
+    ["send", "hello"],
+  ])("%s of the damaged run is an error with a code, which says what to type", async (command, ...more) => {
+    const { dir, poison } = await desk();
+    const { exit, err } = await typed(dir, command, poison.slice(0, 14), ...more);
+    expect([exit, err]).toEqual([5, expect.stringContaining(`error RowDamaged: the row of run ${poison} is damaged`)]);
+    expect(err).toContain(`next: npx cairn verify ${poison} --store ${dir}`);
+  });
+
+  test("cancel of the damaged run changes nothing, and says what to type", async () => {
+    const { dir, poison } = await desk();
+    const { exit, err } = await typed(dir, "cancel", poison);
+    expect([exit, err]).toEqual([5, expect.stringContaining("error Unreadable")]);
+    expect(err).toContain(`next: npx cairn verify ${poison}`);
+  });
+
+  test("verify names the damaged row, and what to do", async () => {
+    const { dir, poison } = await desk();
+    const { exit, out } = await typed(dir, "verify", poison);
+    expect([exit, out]).toEqual([1, expect.stringContaining("the row: it is no JSON")]);
+    expect(out).toContain("bring back its row from a backup of the store");
+  });
+
+  test("doctor names the damaged row, and the command that looks at it", async () => {
+    const { dir, poison } = await desk();
+    const { exit, out } = await typed(dir, "doctor", "--json");
+    const { checks } = JSON.parse(out) as { checks: readonly { id: string }[] };
+    const rows = checks.find(({ id }) => id === "rows");
+    expect([exit, rows]).toMatchObject([1, { status: "fail", why: `${poison}: it is no JSON` }]);
+    expect(rows).toMatchObject({ mend: expect.stringContaining(`npx cairn verify ${poison}`) });
+  });
+
+  test("approvals shows what waits elsewhere, and says which run it could not look at", async () => {
+    const { dir, poison } = await desk();
+    const { exit, out, err } = await typed(dir, "approvals");
+    expect([exit, out]).toEqual([0, "nothing waits for approval\n"]);
+    expect(err).toContain(`the row of ${poison} is damaged`);
+  });
+});

@@ -1,0 +1,77 @@
+/** A store whose file is damaged: what writes is refused, what reads shows what is left, and each says what to type. */
+import { readFileSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { DatabaseSync } from "node:sqlite";
+import { expect, test } from "vitest";
+import { openStore } from "../../../src/adapters/local/database.ts";
+import { executionsOf } from "../../../src/adapters/local/executions.ts";
+import { temporaryDir } from "../../process/fixtures/store.ts";
+import { begin, runnerOf, drive } from "../../support/drive.ts";
+import { actor } from "../../support/stage.ts";
+import { limitsFor } from "../../../src/protocol/limits.ts";
+import { localWorld } from "../../../src/adapters/local/world.ts";
+import { typed } from "../../support/typed.ts";
+
+/** A closed store with an ended run, in whose index by status one letter has changed. */
+async function damaged() {
+  const dir = temporaryDir();
+  const store = openStore({ dir, create: true });
+  const world = localWorld({ store, limits: limitsFor(3_000), telemetry: { record: () => {} } });
+  const payload = await begin(world, actor({}), {});
+  await drive(runnerOf(world, actor({})), payload);
+  const { rootpage } = store.rows.prepare("SELECT rootpage FROM sqlite_schema WHERE name = 'runsByStatus'").get() as {
+    rootpage: number;
+  };
+  store.close();
+  const file = join(dir, "cairn.sqlite");
+  const bytes = readFileSync(file);
+  const at = bytes.indexOf("completed", (rootpage - 1) * 4_096);
+  expect(Math.floor(at / 4_096)).toBe(rootpage - 1);
+  bytes[at] = "k".codePointAt(0) ?? 0;
+  writeFileSync(file, bytes);
+  return { dir, run: payload.run };
+}
+
+test("a command that writes is refused, and says what to type", async () => {
+  const { dir, run } = await damaged();
+  const { exit, err } = await typed(dir, "send", run, "hello");
+  expect([exit, err]).toEqual([5, expect.stringContaining(`error StoreDamaged: the store at ${dir} is damaged`)]);
+  expect(err).toContain("missing from index runsByStatus");
+  expect(err).toContain("restore cairn.sqlite from a backup");
+  expect(err).toContain(`next: npx cairn doctor --store ${dir}`);
+});
+
+test("a command that reads warns, and shows what is left; the doctor names the fault", async () => {
+  const { dir, run } = await damaged();
+  const shown = await typed(dir, "show", run);
+  expect([shown.exit, shown.out]).toEqual([0, expect.stringContaining("completed")]);
+  expect(shown.err).toContain(`warning: the store at ${dir} is damaged`);
+  const { exit, out } = await typed(dir, "doctor", "--json");
+  const { checks } = JSON.parse(out) as { checks: readonly { id: string }[] };
+  expect([exit, checks.find(({ id }) => id === "store-whole")]).toMatchObject([
+    1,
+    { status: "fail", why: expect.stringContaining("missing from index runsByStatus") },
+  ]);
+});
+
+test("a file that is larger than the bound of a command opens without the check", async () => {
+  const { dir } = await damaged();
+  const file = new DatabaseSync(join(dir, "cairn.sqlite"));
+  file.prepare("INSERT INTO objects (key, bytes, putAt) VALUES ('x', zeroblob(?), 0)").run(33 * 1024 * 1024);
+  file.close();
+  openStore({ dir, create: false }).close();
+  expect(() => openStore({ dir, create: false, check: "supervisor" })).toThrow("runsByStatus");
+});
+
+test("an entry of the chain whose checksum does not fit counts as over", () => {
+  const dir = temporaryDir();
+  const store = openStore({ dir, create: true });
+  const executions = executionsOf(store);
+  const payload = { run: "local-run", born: "born", chain: 1, epoch: 4 };
+  executions.start({ name: "one", payload, now: 5 });
+  executions.start({ name: "two", payload, now: 6 });
+  store.rows.exec("UPDATE executions SET retry = 7 WHERE name = 'one'");
+  expect(executions.start({ name: "one", payload, now: 7 })).toMatchObject({ stage: "ended" });
+  expect(executions.begin("two", 6)).toMatchObject({ name: "two", retry: 0 });
+  store.close();
+});

@@ -1,0 +1,107 @@
+/** An execution whose row is damaged is over, and keeps no other one from its next attempt; its run is handed over. */
+import { expect, test } from "vitest";
+import { sqliteChain } from "../../../src/adapters/local/chain.ts";
+import type { Store } from "../../../src/adapters/local/database.ts";
+import { type Executions, executionsOf } from "../../../src/adapters/local/executions.ts";
+import { failed } from "../../../src/protocol/execution.ts";
+import { executionName } from "../../../src/protocol/ids.ts";
+import { runTask } from "../../../src/maintenance/chain-tasks.ts";
+import { attempt, bench, begin, runnerOf } from "../../support/drive.ts";
+import { actor } from "../../support/stage.ts";
+import { NOW, open, temporaryStore } from "../../process/fixtures/store.ts";
+
+const LIMITS = { rescueMs: 60_000, entryAttemptsMax: 5, backoffMsMax: 300_000 };
+const payloadOf = (letter: string) => ({ run: `local-${letter}`, born: "born", chain: 1, epoch: 0 });
+
+function damage(store: Store, name: string, payload: string): void {
+  store.rows.prepare("UPDATE executions SET payload = ? WHERE name = ?").run(payload, name);
+}
+
+/** Two executions; the older one, which would go first, is about to be damaged. */
+function two(): { readonly store: Store; readonly executions: Executions } {
+  const store = temporaryStore();
+  const executions = executionsOf(store);
+  for (const [index, letter] of ["a", "b"].entries())
+    executions.start({ name: letter, payload: payloadOf(letter), now: NOW + index });
+  return { store, executions };
+}
+
+/** Every execution that leaves, as a driver finds them. */
+function leaving(executions: Executions): readonly string[] {
+  const names: string[] = [];
+  for (let name = executions.firstReady(NOW + 9); name !== null; name = executions.firstReady(NOW + 9)) {
+    const execution = executions.begin(name, NOW + 9);
+    if (execution !== null) names.push(execution.payload.run);
+  }
+  return names;
+}
+
+test.each(["", "{", "null", "7", "{}", '{"run":"local-a","born":"born","chain":"1","epoch":0}'])(
+  "one whose payload is %j is passed over, and its name is spent",
+  async (payload) => {
+    const { store, executions } = two();
+    damage(store, "a", payload);
+    expect(leaving(executions)).toEqual(["local-b"]);
+    const clock = { now: () => NOW + 9, earliest: () => NOW + 9, after: () => () => undefined };
+    expect(await sqliteChain(store, clock).start("a", payloadOf("a"))).toEqual({ kind: "exists", running: false });
+  },
+);
+
+test("one that is out, or pauses, when its supervisor dies keeps no other from going on", () => {
+  const { store, executions } = two();
+  for (const name of ["a", "b"]) executions.begin(name, NOW + 9);
+  damage(store, "a", "{");
+  const after = executionsOf(open(store.dir));
+  after.recover({ now: NOW + 9, limits: LIMITS });
+  expect(leaving(after)).toEqual(["local-b"]);
+});
+
+test("one that pauses after failures leaves at once under a new supervisor, and one that waits does not", () => {
+  const { executions } = two();
+  const later = { now: NOW + 9, limits: LIMITS, atOnce: false, isDeath: false };
+  for (let tries = 0; tries < 4; tries += 1) {
+    const out = executions.begin("a", NOW + tries * 300_000);
+    if (out !== null) executions.settle(out, (it) => failed(it, { ...later, now: NOW + tries * 300_000 }));
+  }
+  const waiting = executions.begin("b", NOW + 9);
+  if (waiting !== null) executions.settle(waiting, (it) => ({ ...it, stage: "waiting", readyAt: NOW + 3_600_000 }));
+  const now = NOW + 3 * 300_000 + 1;
+  expect(executions.firstReady(now)).toBeNull();
+  executions.recover({ now, limits: LIMITS });
+  expect(executions.begin("b", now)).toBeNull();
+  expect(executions.begin("a", now)).toMatchObject({ stage: "trying", retry: 4_000 });
+});
+
+test("the answer to an attempt of it moves nothing, and its token wakes nothing", () => {
+  const { store, executions } = two();
+  const attempted = executions.begin("a", NOW + 9);
+  if (attempted === null) throw new Error("it is not ready");
+  damage(store, "a", "{");
+  store.rows.exec("UPDATE executions SET token = 'token' WHERE name = 'a'");
+  expect(executions.wake("token", NOW + 9)).toBe(false);
+  expect(executions.settle(attempted, (found) => found)).toBeNull();
+  expect(leaving(executions)).toEqual(["local-b"]);
+});
+
+test("the sweeper hands its run to the next execution", async () => {
+  const { dir, world } = bench({ overdueMs: 1 });
+  const agent = actor({});
+  const { run, born } = await begin(world, agent, {});
+  const store = open(dir, false);
+  damage(store, executionName(run, born, 1), "{");
+  await expect.poll(() => executionsOf(store).firstReady(Date.now())).not.toBeNull();
+  expect(executionsOf(store).begin(executionName(run, born, 1), Date.now())).toBeNull();
+  const sweep = () => runTask(runnerOf(world, agent))({ kind: "sweep" }, invocation());
+  const invocation = () => ({ deadline: Date.now() + 3_000, drain: new AbortController().signal });
+  await expect
+    .poll(async () => {
+      await sweep();
+      return (await world.table.read(run, Date.now()))?.chain;
+    })
+    .toBe(2);
+  expect(executionsOf(store).firstReady(Date.now())).toBe(executionName(run, born, 2));
+  const row = await world.table.read(run, Date.now());
+  expect(await attempt(runnerOf(world, agent), { run, born, chain: 2, epoch: row?.epoch ?? 0 })).toMatchObject({
+    reply: { route: "beat" },
+  });
+});

@@ -1,0 +1,159 @@
+/** When the supervisor of a store fires: with a clock of the test, and a pool that does what the test says. */
+import { describe, expect, test } from "vitest";
+import { type VirtualClock, virtualClock } from "../../../src/adapters/memory/clock.ts";
+import type { SupervisorEvent } from "../../../src/adapters/local/driver.ts";
+import { type Firings, type ScheduledAgent, firingsOf } from "../../../src/adapters/local/firings.ts";
+import type { TaskEnd, Worker } from "../../../src/adapters/local/workers.ts";
+import { firingTimes } from "../../../src/sdk/schedule/firing-times.ts";
+import type { Task } from "../../../src/protocol/chain.ts";
+import type { FiringOutcome } from "../../../src/protocol/firing.ts";
+
+const HOUR = 3_600_000;
+const NOON = Date.UTC(2026, 5, 1, 12);
+const WORKER = {} as Worker;
+
+interface Sent {
+  readonly at: number;
+  readonly watched: boolean;
+  readonly end: (end: TaskEnd) => void;
+}
+
+interface Bench {
+  readonly clock: VirtualClock & { moveBack(moment: number): void };
+  readonly events: SupervisorEvent[];
+  readonly firings: Firings;
+  /** What is sent at that moment, or null; every firing comes to an end at once, unless `isOpen`. */
+  readonly look: (moment: number, isOpen?: boolean) => Sent | null;
+}
+
+const STARTED: FiringOutcome = { kind: "started", run: "lane-x" };
+const answer = (outcome: FiringOutcome): TaskEnd => ({ kind: "answered", answer: { kind: "firing", outcome } });
+const DIED: TaskEnd = { kind: "failed", how: "SIGKILL", error: null, hasDied: true };
+
+const scheduleOf = (every: string, agent = "clerk"): ScheduledAgent => ({
+  ...{ agent, tenant: "local" },
+  ...firingTimes({ every, timezone: "UTC" }),
+});
+
+function bench(...schedules: readonly ScheduledAgent[]): Bench {
+  let back = 0;
+  const inner = virtualClock(NOON - HOUR);
+  const clock = {
+    ...inner,
+    now: () => inner.now() - back,
+    moveBack: (moment: number) => {
+      back += inner.now() - back - moment;
+    },
+  };
+  const events: SupervisorEvent[] = [];
+  let sent: Sent | null = null;
+  const firings = firingsOf(
+    {
+      ...{ schedules: () => schedules, clock, onProgress: () => undefined },
+      onEvent: (event) => void events.push(event),
+    },
+    {
+      run: (_, { task, onEnd }) => {
+        const { at, watched } = task as Extract<Task, { readonly kind: "firing" }>;
+        sent = { at, watched, end: onEnd };
+      },
+    },
+  );
+  const look = (moment: number, isOpen = false): Sent | null => {
+    if (moment > clock.now()) inner.moveTo(moment + back);
+    const due = firings.next();
+    if (due === null) return null;
+    firings.start(WORKER, due);
+    const found = sent;
+    if (!isOpen) found?.end(answer(STARTED));
+    return found;
+  };
+  return { clock, events, firings, look };
+}
+
+describe("a supervisor that begins", () => {
+  test("fires the latest time for the store to judge, as one that it did not watch, and then each time as it comes", () => {
+    const { look } = bench(scheduleOf("rate(1 hour)"));
+    expect(look(NOON + 1)).toMatchObject({ at: NOON, watched: false });
+    expect(look(NOON + HOUR - 1)).toBeNull();
+    expect(look(NOON + HOUR)).toMatchObject({ at: NOON + HOUR, watched: true });
+    expect(look(NOON + HOUR)).toBeNull();
+  });
+
+  test("before the first time of a schedule fires nothing, and then watches it", () => {
+    const { look } = bench(scheduleOf("at(2026-06-01T13:00:00)"));
+    expect(look(NOON)).toBeNull();
+    expect(look(NOON + HOUR)).toMatchObject({ at: NOON + HOUR, watched: true });
+    expect(look(NOON + 99 * HOUR)).toBeNull();
+  });
+});
+
+describe("a supervisor", () => {
+  test("after a pause of its machine fires the latest time and none of those before it", () => {
+    const { look } = bench(scheduleOf("rate(5 minutes)"));
+    look(NOON);
+    expect(look(NOON + 9 * HOUR + 1)).toMatchObject({ at: NOON + 9 * HOUR });
+    expect(look(NOON + 9 * HOUR + 2)).toBeNull();
+  });
+
+  test("fires one time of a schedule at once, and the next one after that has come to an end", () => {
+    const { look } = bench(scheduleOf("rate(1 hour)"), scheduleOf("rate(2 hours)", "other"));
+    const first = look(NOON, true);
+    expect(look(NOON)).toMatchObject({ at: NOON });
+    expect(look(NOON + HOUR)).toBeNull();
+    first?.end(answer(STARTED));
+    expect(look(NOON + HOUR)).toMatchObject({ at: NOON + HOUR });
+  });
+
+  test("repeats what failed, and tells it, until a newer time takes its place", () => {
+    const { look, events } = bench(scheduleOf("rate(1 hour)"));
+    look(NOON, true)?.end(DIED);
+    expect(events).toEqual([{ kind: "firingFailed", agent: "clerk", at: NOON, how: "SIGKILL", error: null }]);
+    expect(look(NOON + 59_999)).toBeNull();
+    const again = look(NOON + 60_000, true);
+    expect(again).toMatchObject({ at: NOON, watched: false });
+    again?.end(DIED);
+    expect(look(NOON + HOUR)).toMatchObject({ at: NOON + HOUR });
+    expect(look(NOON + HOUR + 120_000)).toBeNull();
+  });
+
+  test("that finds another firing being decided tries again when that must be over", () => {
+    const { look, events } = bench(scheduleOf("rate(1 hour)"));
+    look(NOON, true)?.end(answer({ kind: "held", until: NOON + 2_000 }));
+    expect(events).toMatchObject([{ kind: "fired", outcome: { kind: "held" } }]);
+    expect(look(NOON + 1_999)).toBeNull();
+    expect(look(NOON + 2_000)).toMatchObject({ at: NOON });
+    expect(look(NOON + 3_000)).toBeNull();
+  });
+
+  test("whose clock jumped ahead and back fires the times that come now, not only those after the jump", () => {
+    const { look, clock } = bench(scheduleOf("rate(1 hour)"));
+    look(NOON);
+    expect(look(NOON + 9_000 * HOUR)).toMatchObject({ at: NOON + 9_000 * HOUR });
+    clock.moveBack(NOON + 1_000);
+    expect(look(NOON + 1_000)).toBeNull();
+    expect(look(NOON + HOUR)).toMatchObject({ at: NOON + HOUR });
+  });
+
+  test("whose clock is put back while a firing waits to be repeated does not wait for that time", () => {
+    const { look, clock } = bench(scheduleOf("rate(1 hour)"));
+    look(NOON);
+    look(NOON + HOUR, true)?.end(DIED);
+    look(NOON + HOUR + 1);
+    clock.moveBack(NOON + 1_000);
+    expect(look(NOON + 1_000)).toMatchObject({ at: NOON });
+    expect(look(NOON + HOUR)).toMatchObject({ at: NOON + HOUR });
+  });
+
+  test("fires a schedule that comes to be known later", () => {
+    const known: ScheduledAgent[] = [];
+    const clock = virtualClock(NOON);
+    const firings = firingsOf(
+      { schedules: () => known, clock, onEvent: () => undefined, onProgress: () => undefined },
+      { run: () => undefined },
+    );
+    expect(firings.next()).toBeNull();
+    known.push(scheduleOf("rate(1 hour)"));
+    expect(firings.next()).toMatchObject({ agent: "clerk", at: NOON });
+  });
+});

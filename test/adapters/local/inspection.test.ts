@@ -1,0 +1,96 @@
+/** What the doctor sees of an embedded store, on real files. */
+import { closeSync, openSync, readFileSync, statSync, writeSync } from "node:fs";
+import { join } from "node:path";
+import { DatabaseSync } from "node:sqlite";
+import { expect, onTestFinished, test } from "vitest";
+import { openStore } from "../../../src/adapters/local/database.ts";
+import { executionsOf } from "../../../src/adapters/local/executions.ts";
+import { inspectStore } from "../../../src/adapters/local/inspection.ts";
+import { sqliteObjectStore } from "../../../src/adapters/local/object-store.ts";
+import { identityOf } from "../../../src/adapters/local/process-identity.ts";
+import { takeSupervision } from "../../../src/adapters/local/processes.ts";
+import { StoreDamaged } from "../../../src/adapters/local/store-errors.ts";
+import { sqliteRunTable } from "../../../src/adapters/local/run-table.ts";
+import { BORN, NOW, RUN, creation, open, temporaryDir, temporaryStore } from "../../process/fixtures/store.ts";
+
+const fileOf = (dir: string): string => join(dir, "cairn.sqlite");
+
+test("an empty store is whole, takes a write, and nobody works on it", () => {
+  const store = temporaryStore();
+  expect(inspectStore(store, { overdueBefore: NOW })).toMatchObject({
+    ...{ dir: store.dir, id: store.id, journalMode: "wal", refuses: null, faults: [], supervisor: null },
+    ...{ runs: { live: 0, overdue: 0 }, latestAt: 0 },
+  });
+});
+
+test("live runs are counted, and those that should have gone on", async () => {
+  const store = temporaryStore();
+  await sqliteRunTable(store).create(creation());
+  executionsOf(store).start({ name: "one", payload: { run: RUN, born: BORN, chain: 1, epoch: 0 }, now: NOW });
+  expect(inspectStore(store, { overdueBefore: NOW }).runs).toEqual({ live: 1, overdue: 0 });
+  expect(inspectStore(store, { overdueBefore: NOW + 1 })).toMatchObject({
+    runs: { live: 1, overdue: 1 },
+    latestAt: NOW,
+  });
+});
+
+test("the latest time is that of an object, too", async () => {
+  const store = temporaryStore();
+  await sqliteRunTable(store).create(creation());
+  const before = Date.now();
+  await sqliteObjectStore(store).put("runs/x", Buffer.from("x"));
+  expect(inspectStore(store, { overdueBefore: NOW }).latestAt).toBeGreaterThanOrEqual(before);
+});
+
+test("the supervisor is told by its pid, while it lives", () => {
+  const store = temporaryStore();
+  const self = identityOf(process.pid);
+  if (self === null) throw new Error("this process is not known");
+  takeSupervision(store, { self, now: NOW });
+  expect(inspectStore(store, { overdueBefore: NOW }).supervisor).toBe(process.pid);
+  store.rows.exec("UPDATE supervisor SET startedAt = 'before'");
+  expect(inspectStore(store, { overdueBefore: NOW }).supervisor).toBeNull();
+});
+
+test("a store that takes no write says why", () => {
+  const store = temporaryStore();
+  const rows = new DatabaseSync(fileOf(store.dir), { readOnly: true });
+  onTestFinished(() => rows.close());
+  expect(inspectStore({ ...store, rows }, { overdueBefore: NOW }).refuses).toMatch(/read-only/);
+});
+
+test("it changes nothing, and lets go", () => {
+  const dir = temporaryDir();
+  const first = open(dir);
+  first.close();
+  const before = readFileSync(fileOf(dir));
+  const store = open(dir);
+  inspectStore(store, { overdueBefore: NOW });
+  expect(store.rows.isTransaction).toBe(false);
+  store.close();
+  expect(readFileSync(fileOf(dir)).equals(before)).toBe(true);
+});
+
+test("a damaged page is found", async () => {
+  const dir = temporaryDir();
+  const first = open(dir);
+  for (let letter = 0; letter < 26; letter += 1) {
+    const run = `local-${String.fromCodePoint(97 + letter).repeat(26)}`;
+    await sqliteRunTable(first).create(creation({ run }));
+  }
+  const { rootpage } = first.rows.prepare("SELECT rootpage FROM sqlite_master WHERE name = 'runsByStatus'").get() as {
+    rootpage: number;
+  };
+  first.close();
+  const pageBytes = 4_096;
+  expect(statSync(fileOf(dir)).size).toBeGreaterThanOrEqual(rootpage * pageBytes);
+  const file = openSync(fileOf(dir), "r+");
+  writeSync(file, Buffer.alloc(pageBytes, 0x5a), 0, pageBytes, (rootpage - 1) * pageBytes);
+  closeSync(file);
+  expect(() => open(dir)).toThrow(StoreDamaged);
+  const unchecked = openStore({ dir, create: false, check: "none" });
+  onTestFinished(() => unchecked.close());
+  const { faults, refuses } = inspectStore(unchecked, { overdueBefore: NOW });
+  expect(faults).not.toEqual([]);
+  expect(refuses).toBeNull();
+});

@@ -1,0 +1,223 @@
+/** The run table on SQLite: who gets a run, who may commit to it, and how it ends. */
+import { fork } from "node:child_process";
+import { once } from "node:events";
+import { describe, expect, it } from "vitest";
+import { sqliteRunTable } from "../../../src/adapters/local/run-table.ts";
+import type { Row } from "../../../src/protocol/row.ts";
+import type { RunTable } from "../../../src/ports/run-table.ts";
+import {
+  NOW,
+  RUN,
+  claim,
+  commit,
+  creation,
+  delivery,
+  handOver,
+  message,
+  open,
+  parking,
+  temporaryDir,
+} from "../../process/fixtures/store.ts";
+import { ENDED, createdTable, endedTable, freshTable, of, row } from "../../process/fixtures/table.ts";
+
+describe("create", () => {
+  it("makes a queued row that is read back as it was returned", async () => {
+    const table = freshTable();
+    const made = row(await table.create(creation()), "created");
+    expect(made).toMatchObject({ run: RUN, status: "queued", version: 0, epoch: 0, journal: null });
+    expect(await table.read(RUN, NOW)).toEqual(made);
+    expect(await table.read("local-other", NOW)).toBeNull();
+  });
+
+  it("finds the same run again, and refuses another input or agent under its name", async () => {
+    const table = await createdTable();
+    const before = await table.read(RUN, NOW);
+    expect(await table.create(creation({ born: "bbbbbbbbbb" }))).toEqual({ kind: "exists", row: before });
+    expect((await table.create(creation({ inputDigest: "another" }))).kind).toBe("conflict");
+    expect((await table.create(creation({ agent: "another" }))).kind).toBe("conflict");
+    expect(await table.read(RUN, NOW)).toEqual(before);
+  });
+
+  it("replaces an expired row, and forgets what that incarnation was sent (schedules 19 and 32)", async () => {
+    const table = await createdTable();
+    row(await table.deliver(delivery(message("m1"))), "delivered");
+    const granted = row(await table.claim(claim()), "granted");
+    row(await table.commit(commit(granted, { ...ENDED, stirsSeen: 1 })), "committed");
+    row(await table.tell({ ...of, expiresAtSec: NOW / 1_000 + 3_600 }), "told");
+    const later = NOW + 3_600_000;
+
+    expect((await table.create(creation({ now: later - 1, inputDigest: "another" }))).kind).toBe("conflict");
+    const made = row(await table.create(creation({ now: later, born: "bbbbbbbbbb" })), "created");
+    expect(made.born).toBe("bbbbbbbbbb");
+    // The old incarnation gets no answer, the new one has seen nothing.
+    expect(await table.claim(claim({ now: later }))).toEqual({ kind: "missing" });
+    expect(await table.inbox({ ...of, now: later })).toEqual([]);
+    row(await table.deliver(delivery(message("m1"), { now: later, born: "bbbbbbbbbb" })), "delivered");
+  });
+});
+
+describe("claim", () => {
+  it("gives the run to the epoch of the payload, once", async () => {
+    const table = await createdTable();
+    const granted = row(await table.claim(claim()), "granted");
+    expect(granted).toMatchObject({ epoch: 1, owner: "owner", leaseUntil: NOW + 5_000, claims: 1, takeovers: 0 });
+    expect(await table.claim(claim({ owner: "other" }))).toEqual({ kind: "superseded", row: granted });
+    expect(await table.read(RUN, NOW)).toEqual(granted);
+  });
+
+  it("refuses an attempt that was frozen before its claim (schedule 1)", async () => {
+    const table = await createdTable();
+    const retry = claim({ entry: { execution: "execution 1", epoch: 0, retry: 1 } });
+    const granted = row(await table.claim(retry), "granted");
+    row(await table.commit(commit(granted)), "committed");
+    expect((await table.claim(claim({ owner: "frozen" }))).kind).toBe("superseded");
+  });
+
+  it("lets a retry of the same entry take over at once, and keeps quiet for the lease it took (schedule 3)", async () => {
+    const table = await createdTable();
+    row(await table.claim(claim()), "granted");
+    const outcome = await table.claim(
+      claim({ owner: "second", leaseUntil: NOW + 9_000, entry: { execution: "execution 1", epoch: 0, retry: 1 } }),
+    );
+    expect(outcome).toMatchObject({ kind: "granted", overtook: "owner" });
+    expect(row(outcome, "granted")).toMatchObject({ epoch: 2, quietUntil: NOW + 5_000, takeovers: 1, claims: 2 });
+  });
+
+  it("refuses another execution with the same stale epoch (schedule 2)", async () => {
+    const table = await createdTable();
+    row(await table.claim(claim()), "granted");
+    const duplicate = claim({ entry: { execution: "execution 2", epoch: 0, retry: 3 } });
+    expect((await table.claim(duplicate)).kind).toBe("superseded");
+    expect((await table.claim(claim({ chain: 2 }))).kind).toBe("superseded");
+  });
+
+  it("says so when the run has ended", async () => {
+    const table = await endedTable();
+    const again = claim({ entry: { execution: "execution 1", epoch: 1, retry: 0 } });
+    expect((await table.claim(again)).kind).toBe("terminal");
+  });
+
+  it("has one winner of fifty, from several processes and connections", async () => {
+    const dir = temporaryDir();
+    const table = sqliteRunTable(open(dir));
+    await table.create(creation());
+    const args = [dir, JSON.stringify(claim()), "10"];
+    const children = Array.from({ length: 5 }, () =>
+      fork(new URL("../../process/fixtures/claim.ts", import.meta.url), args, { execArgv: [] }),
+    );
+    await Promise.all(children.map((child) => once(child, "message")));
+    const answers = children.map((child) => once(child, "message"));
+    for (const child of children) child.send("go");
+    const kinds = (await Promise.all(answers)).flatMap(([answer]) => answer as readonly string[]);
+    expect(kinds.toSorted()).toEqual(["granted", ...Array.from({ length: 49 }, () => "superseded")]);
+    expect(await table.read(RUN, NOW)).toMatchObject({ epoch: 1, claims: 1 });
+  });
+});
+
+describe("commit", () => {
+  it("adds a version, keeps the bytes of the journal, and releases", async () => {
+    const table = await createdTable();
+    const granted = row(await table.claim(claim()), "granted");
+    const journal = Uint8Array.from({ length: 256 }, (_, index) => index);
+    const committed = row(
+      await table.commit(commit(granted, { journal, now: NOW + 7, lastCheckpointAt: NOW + 7 })),
+      "committed",
+    );
+    expect(committed).toMatchObject({
+      version: 1,
+      owner: null,
+      leaseUntil: null,
+      claims: 0,
+      statusSince: NOW,
+      lastCheckpointAt: NOW + 7,
+    });
+    expect(await table.read(RUN, NOW)).toEqual(committed);
+    const sealed = row(await table.commit(commit(committed, { journal: null })), "committed");
+    expect((await table.read(RUN, NOW))?.journal).toBeNull();
+    expect(sealed.statusSince).toBe(NOW);
+  });
+
+  it("is fenced by a later epoch or version, and leaves no trace", async () => {
+    const table = await createdTable();
+    const first = row(await table.claim(claim()), "granted");
+    const entry = { execution: "execution 1", epoch: 0, retry: 1 };
+    const second = row(await table.claim(claim({ owner: "second", entry })), "granted");
+    expect(await table.commit(commit(first))).toEqual({ kind: "fenced", row: second });
+    const committed = row(await table.commit(commit(second)), "committed");
+    expect(await table.commit(commit(second))).toEqual({ kind: "fenced", row: committed });
+    expect(await table.read(RUN, NOW)).toEqual(committed);
+  });
+
+  it("does not end a run that was stirred since it looked (schedule 12)", async () => {
+    const table = await createdTable();
+    const granted = row(await table.claim(claim()), "granted");
+    const stirred = row(await table.deliver(delivery(message("m1"))), "delivered");
+    const end = commit(granted, { ...ENDED, unlessStirred: true });
+    expect(await table.commit(end)).toEqual({ kind: "stirred", row: stirred });
+    expect((await table.commit({ ...end, stirsSeen: 1 })).kind).toBe("committed");
+  });
+});
+
+describe("park", () => {
+  async function releasedTable(): Promise<{ readonly table: RunTable; readonly released: Row }> {
+    const table = await createdTable();
+    const granted = row(await table.claim(claim()), "granted");
+    return { table, released: row(await table.commit(commit(granted)), "committed") };
+  }
+
+  it("stores the token, and the next claim clears it", async () => {
+    const { table, released } = await releasedTable();
+    const parked = row(await table.park(parking(released)), "parked");
+    expect(parked.park?.token).toBe("token 1");
+    expect(parked.version).toBe(released.version);
+    const next = claim({ entry: { execution: "execution 1", epoch: 1, retry: 0 } });
+    expect(row(await table.claim(next), "granted").park).toBeNull();
+  });
+
+  it("refuses the dead token of an earlier attempt (schedule 15)", async () => {
+    const { table, released } = await releasedTable();
+    const entry = { execution: "execution 1", epoch: released.epoch, retry: 1 };
+    row(await table.park(parking(released, { entry, token: "token 2" })), "parked");
+    expect((await table.park(parking(released))).kind).toBe("superseded");
+    expect((await table.read(RUN, NOW))?.park?.token).toBe("token 2");
+  });
+
+  it("goes round when the run was stirred, and is superseded while someone owns the run", async () => {
+    const { table, released } = await releasedTable();
+    row(await table.deliver(delivery(message("m1"))), "delivered");
+    expect((await table.park(parking(released))).kind).toBe("stirred");
+    row(await table.claim(claim({ entry: { execution: "execution 1", epoch: 1, retry: 0 } })), "granted");
+    expect((await table.park(parking(released))).kind).toBe("superseded");
+  });
+});
+
+describe("handOver", () => {
+  it("is held while the lease lives, then raises quiet to it (schedule 33)", async () => {
+    const table = await createdTable();
+    row(await table.claim(claim()), "granted");
+    expect(await table.handOver(handOver({ now: NOW + 4_999 }))).toMatchObject({ kind: "held", until: NOW + 5_000 });
+    const handed = row(await table.handOver(handOver({ now: NOW + 5_000 })), "handed");
+    expect(handed).toMatchObject({ chain: 2, epoch: 2, owner: null, quietUntil: NOW + 5_000, takeovers: 1 });
+    expect((await table.handOver(handOver({ now: NOW + 5_000 }))).kind).toBe("lost");
+    expect(await table.read(RUN, NOW)).toEqual(handed);
+  });
+
+  it("does not move a run that has ended (schedule 40)", async () => {
+    const table = await endedTable();
+    expect((await table.handOver(handOver())).kind).toBe("lost");
+  });
+});
+
+describe("tell", () => {
+  it("starts the time to live, once, and only for a run that has ended (schedule 41)", async () => {
+    const table = await endedTable();
+    expect(await table.read(RUN, NOW + 1e12)).toMatchObject({ told: false, expiresAtSec: null });
+    const told = row(await table.tell({ ...of, expiresAtSec: NOW / 1_000 + 60 }), "told");
+    expect(told).toMatchObject({ told: true, expiresAtSec: NOW / 1_000 + 60 });
+    expect(row(await table.tell({ ...of, expiresAtSec: NOW / 1_000 + 99 }), "told")).toEqual(told);
+    expect(await table.read(RUN, NOW + 60_000)).toBeNull();
+
+    const going = await createdTable();
+    expect(row(await going.tell({ ...of, expiresAtSec: 1 }), "told").told).toBe(false);
+  });
+});

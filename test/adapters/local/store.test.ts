@@ -1,0 +1,292 @@
+/** A store of the embedded world: how it is opened and refused, its objects, and the processes around it. */
+import { execFile, fork } from "node:child_process";
+import { once } from "node:events";
+import { chmodSync, existsSync, mkdirSync, readFileSync, readdirSync, rmSync, statSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { DatabaseSync } from "node:sqlite";
+import { fileURLToPath } from "node:url";
+import { promisify } from "node:util";
+import { describe, expect, it } from "vitest";
+import { type Store, atomically, openStore, reaching } from "../../../src/adapters/local/database.ts";
+import { sqliteObjectStore } from "../../../src/adapters/local/object-store.ts";
+import { identityOf, isAlive, killIfAlive } from "../../../src/adapters/local/process-identity.ts";
+import { StoreInvalid, StoreReplaced, StoreTooNew } from "../../../src/adapters/local/store-errors.ts";
+import { localWorld } from "../../../src/adapters/local/world.ts";
+import { limitsFor } from "../../../src/protocol/limits.ts";
+import { StoreUnreachable } from "../../../src/ports/world.ts";
+import { BORN, NOW, claim, creation, open, temporaryDir, temporaryStore } from "../../process/fixtures/store.ts";
+
+function failureOf(act: () => unknown): Error {
+  try {
+    act();
+  } catch (error) {
+    if (error instanceof Error) return error;
+  }
+  throw new Error("nothing was thrown");
+}
+
+const fileOf = (dir: string): string => join(dir, "cairn.sqlite");
+
+describe("a store that is in use", () => {
+  const write = (store: Store) => atomically(store, () => store.rows.exec("DELETE FROM executions"));
+
+  it("is written to no more once its directory is gone, or another store has its place", () => {
+    const dir = join(temporaryDir(), "store");
+    const store = open(dir);
+    write(store);
+    rmSync(dir, { recursive: true });
+    expect(failureOf(() => write(store)).message).toContain(`the store at ${dir} was removed while it was in use`);
+    const other = open(dir);
+    expect(failureOf(() => write(store))).toBeInstanceOf(StoreReplaced);
+    expect(failureOf(() => reaching(store, () => 0)).message).toContain("was replaced by another one");
+    write(other);
+  });
+
+  it("goes on after a commit that the disk refused", () => {
+    const store = open(temporaryDir());
+    const insert = () => atomically(store, () => store.rows.exec("INSERT INTO removed VALUES ('run', 'born', 0, 0)"));
+    const exec = store.rows.exec.bind(store.rows);
+    store.rows.exec = (sql) => {
+      if (sql === "COMMIT") throw Object.assign(new Error("database or disk is full"), { errcode: 13 });
+      exec(sql);
+    };
+    expect(failureOf(insert)).toBeInstanceOf(StoreUnreachable);
+    store.rows.exec = exec;
+    insert();
+    expect(store.rows.prepare("SELECT count FROM commits").get()).toEqual({ count: 1 });
+  });
+
+  it("is for its owner alone, and not for git", () => {
+    const dir = join(temporaryDir(), "store");
+    open(dir);
+    const modes = ["", "cairn.sqlite", "cairn.sqlite-wal"].map((name) => statSync(join(dir, name)).mode & 0o777);
+    expect(modes).toEqual([0o700, 0o600, 0o600]);
+    expect(readFileSync(join(dir, ".gitignore"), "utf8")).toBe("*\n");
+    // A directory that was there before belongs to somebody.
+    const own = temporaryDir();
+    open(own);
+    expect(existsSync(join(own, ".gitignore"))).toBe(false);
+  });
+});
+
+describe("openStore", () => {
+  it("makes a store, with its directory, and finds the same one again", () => {
+    const dir = join(temporaryDir(), "deep", "er");
+    const first = open(dir);
+    expect(first.id).toMatch(/^[0-9a-f]{32}$/);
+    expect(open(dir, false).id).toBe(first.id);
+    expect(temporaryStore().id).not.toBe(first.id);
+    expect(readdirSync(dir).filter((name) => name.endsWith(".new"))).toEqual([]);
+  });
+
+  it("waits for the disk with rows and not with objects, and logs ahead", () => {
+    const { rows, objects } = temporaryStore();
+    expect(rows.prepare("PRAGMA synchronous").get()).toEqual({ synchronous: 2 });
+    expect(objects.prepare("PRAGMA synchronous").get()).toEqual({ synchronous: 1 });
+    expect(rows.prepare("PRAGMA journal_mode").get()).toEqual({ journal_mode: "wal" });
+  });
+
+  it("makes nothing without create", () => {
+    const dir = temporaryDir();
+    for (const place of [dir, join(dir, "absent")]) {
+      const failure = failureOf(() => openStore({ dir: place, create: false }));
+      expect(failure).toBeInstanceOf(StoreInvalid);
+      expect(failure.message).toBe(`no store at ${place}; start a run first`);
+    }
+    expect(readdirSync(dir)).toEqual([]);
+  });
+
+  it("lets several processes open a fresh store at once", async () => {
+    const dir = join(temporaryDir(), "fresh");
+    const fixture = new URL("../../process/fixtures/claim.ts", import.meta.url);
+    const children = Array.from({ length: 4 }, () =>
+      fork(fixture, [dir, JSON.stringify(claim()), "2"], { execArgv: [] }),
+    );
+    await Promise.all(children.map((child) => once(child, "message")));
+    const answers = children.map((child) => once(child, "message"));
+    for (const child of children) child.send("go");
+    // All of them see the same, empty store.
+    for (const [answer] of await Promise.all(answers)) expect(answer).toEqual(["missing", "missing"]);
+    expect(readdirSync(dir).filter((name) => name.endsWith(".new"))).toEqual([]);
+  });
+
+  it.each([
+    ["garbage", Buffer.from("no database ".repeat(1_000))],
+    ["a single byte", Buffer.from("x")],
+    ["an empty file", Buffer.alloc(0)],
+  ])("refuses a file that is %s, and leaves it as it is", (_, bytes) => {
+    const dir = temporaryDir();
+    writeFileSync(fileOf(dir), bytes);
+    for (const create of [true, false]) {
+      const failure = failureOf(() => openStore({ dir, create }));
+      expect(failure).toBeInstanceOf(StoreInvalid);
+      expect(failure.message).toMatch(/no store of cairn.*use another directory/);
+    }
+    expect(readFileSync(fileOf(dir))).toEqual(bytes);
+    expect(readdirSync(dir)).toEqual(["cairn.sqlite"]);
+  });
+
+  it("refuses the database of another program, and leaves it as it is", () => {
+    const dir = temporaryDir();
+    const other = new DatabaseSync(fileOf(dir));
+    other.exec("PRAGMA application_id = 7; PRAGMA user_version = 1; CREATE TABLE theirs (a)");
+    other.close();
+    const before = readFileSync(fileOf(dir));
+    expect(failureOf(() => openStore({ dir, create: true }))).toBeInstanceOf(StoreInvalid);
+    expect(readFileSync(fileOf(dir))).toEqual(before);
+  });
+
+  it("refuses a store of a newer format, names both, and leaves every byte as it is", () => {
+    const dir = temporaryDir();
+    openStore({ dir, create: true }).close();
+    const newer = new DatabaseSync(fileOf(dir));
+    newer.exec("PRAGMA user_version = 9");
+    newer.close();
+    const before = readFileSync(fileOf(dir));
+    const failure = failureOf(() => openStore({ dir, create: true }));
+    expect(failure).toBeInstanceOf(StoreTooNew);
+    expect(failure.message).toMatch(/store format 9 and this cairn knows format 2/);
+    expect(readFileSync(fileOf(dir))).toEqual(before);
+  });
+
+  it("sees a newer format that is still in the write-ahead log, and leaves both files as they are", () => {
+    const dir = temporaryDir();
+    openStore({ dir, create: true }).close();
+    const newer = new DatabaseSync(fileOf(dir));
+    newer.exec("PRAGMA wal_autocheckpoint = 0; PRAGMA user_version = 9");
+    const read = (): readonly Buffer[] => [fileOf(dir), `${fileOf(dir)}-wal`].map((file) => readFileSync(file));
+    const before = read();
+    expect(failureOf(() => openStore({ dir, create: false }))).toBeInstanceOf(StoreTooNew);
+    expect(read()).toEqual(before);
+    newer.close();
+  });
+
+  it("refuses a file where a directory is needed, and a directory where the file should be", () => {
+    const dir = temporaryDir();
+    const file = join(dir, "file");
+    writeFileSync(file, "x");
+    for (const place of [file, join(file, "below")]) {
+      const failure = failureOf(() => openStore({ dir: place, create: true }));
+      expect(failure).toBeInstanceOf(StoreInvalid);
+      expect(failure.message).toMatch(/not a directory.*name another/);
+    }
+    mkdirSync(fileOf(join(dir, "sub")), { recursive: true });
+    expect(failureOf(() => openStore({ dir: join(dir, "sub"), create: true }))).toBeInstanceOf(StoreInvalid);
+  });
+
+  it.each(["empty", "with a store"])("cannot be used by a user who may not write the directory: %s", async (which) => {
+    const dir = temporaryDir();
+    if (which === "with a store") {
+      openStore({ dir, create: true }).close();
+      chmodSync(fileOf(dir), 0o444);
+    }
+    chmodSync(dir, 0o555);
+    const fixture = fileURLToPath(new URL("../../process/fixtures/open.ts", import.meta.url));
+    const { stdout } = await promisify(execFile)(process.execPath, [fixture, dir, JSON.stringify(creation())]);
+    chmodSync(dir, 0o755);
+    expect(JSON.parse(stdout)).toMatchObject({ name: "StoreUnreachable", message: expect.stringMatching(/try again/) });
+    expect(existsSync(fileOf(dir))).toBe(which === "with a store");
+  });
+
+  it("does not wait for ever for another writer", async () => {
+    const dir = temporaryDir();
+    const [busy, store] = [open(dir), open(dir)];
+    store.rows.exec("PRAGMA busy_timeout = 20");
+    busy.rows.exec("BEGIN IMMEDIATE");
+    const world = localWorld({ store, limits: limitsFor(3_000), telemetry: { record: () => {} } });
+    const failure = await world.table.create(creation()).catch((error: unknown) => error);
+    expect(failure).toBeInstanceOf(StoreUnreachable);
+    expect((failure as Error).message).toMatch(/another process kept it busy/);
+    busy.rows.exec("ROLLBACK");
+    expect((await world.table.create(creation())).kind).toBe("created");
+  });
+});
+
+describe("objects", () => {
+  it("are put once: what is there stays", async () => {
+    const dir = temporaryDir();
+    const objects = sqliteObjectStore(open(dir));
+    expect(await objects.get("key")).toBeNull();
+    expect(await objects.put("key", Uint8Array.of(1, 2))).toEqual({ kind: "stored" });
+    expect(await objects.put("key", Uint8Array.of(3))).toEqual({ kind: "exists" });
+    expect(await objects.put("key", Uint8Array.of(1, 2))).toEqual({ kind: "exists" });
+    // Another process sees the same.
+    expect(await sqliteObjectStore(open(dir)).get("key")).toEqual(Uint8Array.of(1, 2));
+  });
+
+  it("have one writer of fifty", async () => {
+    const dir = temporaryDir();
+    const stores = Array.from({ length: 10 }, () => sqliteObjectStore(open(dir)));
+    const puts = [...stores, ...stores, ...stores, ...stores, ...stores].map((objects, index) =>
+      objects.put("key", Uint8Array.of(index)),
+    );
+    const kinds = (await Promise.all(puts)).map(({ kind }) => kind);
+    expect(kinds.filter((kind) => kind === "stored")).toHaveLength(1);
+  });
+
+  it("may be empty, large, and under hostile keys", async () => {
+    const objects = sqliteObjectStore(temporaryStore());
+    const large = new Uint8Array(8 * 1024 * 1024).fill(7);
+    await objects.put("empty", new Uint8Array());
+    await objects.put("large", large);
+    expect(await objects.get("empty")).toEqual(new Uint8Array());
+    expect(Buffer.compare((await objects.get("large")) ?? Buffer.alloc(0), large)).toBe(0);
+    for (const key of ["'; --", "日本語 🪨", "a\u0000b", "a", "x".repeat(50_000), "../../etc"]) {
+      expect(await objects.put(key, Buffer.from(key))).toEqual({ kind: "stored" });
+      expect(Buffer.from((await objects.get(key)) ?? []).toString()).toBe(key);
+    }
+  });
+
+  it("reject with StoreUnreachable on a full disk", async () => {
+    const store = temporaryStore();
+    store.objects.exec("PRAGMA max_page_count = 1");
+    const objects = sqliteObjectStore(store);
+    const failure = await objects.put("key", new Uint8Array(100_000)).catch((error: unknown) => error);
+    expect(failure).toBeInstanceOf(StoreUnreachable);
+    expect(await objects.get("key")).toBeNull();
+  });
+});
+
+it("the world has the clock, the chance and the hash of this machine", async () => {
+  const world = localWorld({ store: temporaryStore(), limits: limitsFor(3_000), telemetry: { record: () => {} } });
+  expect(Math.abs(world.clock.now() - Date.now())).toBeLessThan(1_000);
+  expect(world.random.hex()).toMatch(/^[0-9a-f]{64}$/);
+  expect(world.random.hex()).not.toBe(world.random.hex());
+  expect(world.hash("é")).toBe("4a99557e4033c3539de2eb65472017cad5f9557f7a0625a09f1c3f6e2ba69c4c");
+  const order: string[] = [];
+  await new Promise<void>((resolve) => {
+    world.clock.after(1, () => order.push("taken back"))();
+    world.clock.after(1, () => {
+      order.push("called");
+      resolve();
+    });
+  });
+  expect(order).toEqual(["called"]);
+  expect((await world.table.create(creation())).kind).toBe("created");
+  expect(await world.table.read(creation().run, NOW)).toMatchObject({ born: BORN });
+});
+
+describe("identity of a process", () => {
+  it("names this process while it is alive, and no other that had or has its pid", async () => {
+    const child = fork(new URL("../../process/fixtures/claim.ts", import.meta.url), [temporaryDir(), "{}", "0"], {
+      execArgv: [],
+      detached: true,
+    });
+    const identity = identityOf(child.pid ?? 0);
+    if (identity === null) throw new Error("the child has no identity");
+    expect(identityOf(identity.pid)).toEqual(identity);
+    expect(isAlive(identity)).toBe(true);
+
+    const stranger = { pid: identity.pid, startedAt: "another time" };
+    expect(isAlive(stranger)).toBe(false);
+    killIfAlive(stranger);
+    expect(isAlive(identity)).toBe(true);
+
+    const exit = once(child, "exit");
+    killIfAlive(identity);
+    expect(await exit).toEqual([null, "SIGKILL"]);
+    expect(isAlive(identity)).toBe(false);
+    killIfAlive(identity);
+    expect(identityOf(2 ** 22 + 1)).toBeNull();
+  });
+});

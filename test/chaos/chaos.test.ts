@@ -1,0 +1,261 @@
+/** Chaos without processes: which moments are chosen, what counts as an effect, and what the table says of it. */
+import { describe, expect, it } from "vitest";
+import type { OutsideEffect } from "../../src/sdk/chaos.ts";
+import { compareEffects, effectsIn } from "../../src/chaos/effects.ts";
+import { type Compared, figuresOf, isSound } from "../../src/chaos/figures.ts";
+import { type Kill, type Moment, chanceFrom, numbered, randomKill, wordsOf } from "../../src/chaos/kills.ts";
+import { truthOf } from "../../src/chaos/operator.ts";
+import { NO_ANSWERS, type Outcome } from "../../src/chaos/strategy.ts";
+import type { CallLine, Line } from "../../src/chaos/trace.ts";
+import { plain } from "../../src/cli/terminal/paint.ts";
+import { renderChaos, renderMarkdown } from "../../src/cli/render/chaos.ts";
+
+const around = (name: Moment["name"], at = ""): Moment[] => [
+  { when: "before", name, at },
+  { when: "after", name, at },
+];
+const MOMENTS = [
+  ...around("claim"),
+  ...around("model"),
+  ...around("effect", "mail"),
+  ...around("put"),
+  ...around("model"),
+  ...around("effect", "pay"),
+  ...around("undo", "mail"),
+  ...around("model"),
+];
+
+describe("the choice of kills", () => {
+  it("gives every moment its number among its kind", () => {
+    const edges = numbered(MOMENTS).map(wordsOf);
+    expect(edges).toHaveLength(MOMENTS.length);
+    expect(new Set(edges).size).toBe(MOMENTS.length);
+    expect(edges).toContain("after effect 2 (pay)");
+    expect(edges).toContain("before model 3");
+  });
+
+  it("draws from what every strategy has, and in time from all of it", () => {
+    const chance = chanceFrom("any");
+    const drawn = new Set(Array.from({ length: 400 }, () => wordsOf(randomKill(MOMENTS, chance) as Kill)));
+    const shared = numbered(MOMENTS).filter(({ name }) => name === "model" || name === "effect");
+    expect([...drawn].toSorted()).toEqual(shared.map(wordsOf).toSorted());
+  });
+
+  it("draws beats alike, however much happens in them", () => {
+    const busy = [...around("model"), ...Array.from({ length: 20 }, () => around("effect", "mail")).flat()];
+    const chance = chanceFrom("any");
+    const drawn = Array.from({ length: 1_000 }, () => randomKill([...busy, ...around("model")], chance));
+    const last = drawn.filter((kill) => kill?.name === "model" && kill.nth === 2).length;
+    expect(last).toBeGreaterThan(400);
+    expect(last).toBeLessThan(600);
+  });
+
+  it("follows from the seed", () => {
+    const draw = (seed: string) => Array.from({ length: 20 }, chanceFrom(seed));
+    expect(draw("1/7")).toEqual(draw("1/7"));
+    expect(draw("1/7")).not.toEqual(draw("1/8"));
+    expect(draw("1/7").every((number) => number >= 0 && number < 1)).toBe(true);
+  });
+
+  it("finds nothing where no model was asked", () => {
+    expect(randomKill(around("claim"), chanceFrom("1"))).toBeNull();
+  });
+});
+
+const call = (what: CallLine["what"], change: Partial<CallLine> = {}): CallLine => ({
+  ...{ kind: "call", at: 1, pid: 1, what, tool: "pay", effect: "keyed", key: "k1", args: { usd: 5 }, result: null },
+  ...change,
+});
+const begun = (change: Partial<CallLine> = {}): CallLine => call("begun", change);
+const undo = (what: CallLine["what"], change: Partial<CallLine> = {}): CallLine =>
+  call(what, { key: "u1", undoes: "k1", ...change });
+const undone = (change: Partial<CallLine> = {}): readonly CallLine[] => [
+  undo("begun", change),
+  undo("returned", change),
+];
+const ids = (effects: readonly OutsideEffect[]): readonly string[] => effects.map(({ id }) => id);
+
+describe("effects, from the log of calls", () => {
+  it.each<[says: string, lines: readonly Line[], expected: readonly string[]]>([
+    ["tools without an effect have none", [begun({ effect: "none" })], []],
+    ["two runs under one key are one effect", [begun(), begun()], ["k1"]],
+    ["another key is another effect", [begun(), begun({ key: "k2" })], ["k1", "k2"]],
+    ["an unsafe tool acts each time", [begun({ effect: "unsafe" }), begun({ effect: "unsafe" })], ["k1", "k1"]],
+    ["so does a probed one", [begun({ effect: "probed" }), begun({ effect: "probed" })], ["k1", "k1"]],
+    ["what threw did not happen", [begun(), call("threw")], []],
+    ["what threw once happened the other time", [begun(), call("threw"), begun(), call("returned")], ["k1"]],
+    ["who cannot tell is counted", [begun({ effect: "unsafe" }), call("unsure", { effect: "unsafe" })], ["k1"]],
+    ["what was undone stands no longer", [begun(), ...undone()], []],
+    ["nor does what was tried more than once under its key", [begun(), begun(), ...undone()], []],
+    [
+      "of two that were not keyed one is undone",
+      [begun({ effect: "unsafe" }), begun({ effect: "unsafe" }), ...undone()],
+      ["k1"],
+    ],
+    ["an undo that has not come back may not have happened", [begun(), undo("begun")], ["k1"]],
+    ["nor one that threw", [begun(), undo("begun"), undo("threw")], ["k1"]],
+    ["what happens after its undo stands", [begun(), ...undone(), begun()], ["k1"]],
+    ["undone twice under one key is undone once", [begun(), ...undone(), ...undone()], []],
+    ["an undo without an effect is told of in no case", [begun(), ...undone({ effect: "none" }), ...undone()], []],
+    ["the next attempt has keys of its own", [begun(), ...undone(), begun({ key: "k2" })], ["k2"]],
+    ["an undo of what never happened undoes nothing", [...undone(), begun({ key: "k2" })], ["k2"]],
+  ])("%s", (_, lines, expected) => {
+    expect(ids(effectsIn(lines, 1))).toEqual(expected);
+  });
+
+  it.each<[says: string, again: Partial<CallLine>]>([
+    ["under another key", { key: "u2" }],
+    ["without a key", { effect: "unsafe" }],
+  ])("undone twice %s is a duplicate, and an attempt that is undone as well is none", (_, again) => {
+    const due = effectsIn([begun(), ...undone(again), begun({ key: "k2" })], 1);
+    const attempt = [begun({ key: "k0" }), ...undone({ key: "u0", undoes: "k0" })];
+    const lines = [...attempt, begun(), ...undone(again), begun({ key: "k2" })];
+    expect(compareEffects(due, effectsIn(lines, 1))).toEqual({ duplicates: [], missing: [] });
+    const twice = effectsIn([...lines, ...undone({ ...again, key: again.effect ? "u1" : "u3" })], 1);
+    expect(compareEffects(due, twice).duplicates).toMatchObject([{ tool: "undo of pay", times: 1 }]);
+  });
+
+  it("a fresh key for the same arguments of one task is a duplicate; another task is not", () => {
+    const due = [...effectsIn([begun({ key: "a" })], 1), ...effectsIn([begun({ key: "b" })], 2)];
+    expect(compareEffects(due, due)).toEqual({ duplicates: [], missing: [] });
+    const seen = [...effectsIn([begun({ key: "c" }), begun({ key: "d" })], 1), ...effectsIn([begun({ key: "e" })], 2)];
+    expect(compareEffects(due, seen)).toEqual({
+      duplicates: [{ tool: "pay", of: 'task 1: {"usd":5}', times: 1, ids: ["c", "d"] }],
+      missing: [],
+    });
+  });
+});
+
+const effect = (of: string, id: string): OutsideEffect => ({ tool: "pay", id, of });
+
+describe("effects, compared", () => {
+  it("what happens twice in the uninterrupted task may happen twice", () => {
+    const due = [effect("Ada", "1"), effect("Ada", "2")];
+    expect(compareEffects(due, [effect("Ada", "3"), effect("Ada", "4")]).duplicates).toEqual([]);
+    expect(compareEffects(due, [...due, effect("Ada", "5")]).duplicates).toMatchObject([{ times: 1 }]);
+  });
+
+  it("something new once is no duplicate, and what did not happen is missing", () => {
+    const { duplicates, missing } = compareEffects([effect("Ada", "1")], [effect("Bob", "2")]);
+    expect(duplicates).toEqual([]);
+    expect(missing).toMatchObject([{ of: "Ada", times: 1 }]);
+  });
+});
+
+describe("what an operator sees of a call", () => {
+  const unknown = { tool: "pay", key: "k1" };
+
+  it.each<[says: string, lines: readonly Line[], kind: "happened" | "absent" | undefined]>([
+    ["it never left", [begun({ key: "k2" })], "absent"],
+    ["it came back", [begun(), call("returned", { result: "ok" })], "happened"],
+    ["it threw", [begun(), call("threw")], "absent"],
+    ["it left, and that is all", [begun()], undefined],
+    ["it was undone, which is another question", [begun(), ...undone()], undefined],
+    ["it threw once, and left once more", [begun(), call("threw"), begun()], undefined],
+  ])("%s", (_, lines, kind) => {
+    expect(truthOf(lines, unknown)?.kind).toBe(kind);
+  });
+});
+
+const model: Line = { kind: "moment", when: "after", name: "model", where: "", at: 5, pid: 7 };
+const outcome = (task: number, change: Partial<Outcome> = {}): Outcome => ({
+  ...{ task, run: null, lines: [model, begun()], why: null, killed: null, answers: NO_ANSWERS },
+  ...{ end: { status: "completed", result: { paid: task, at: 1 } } },
+  ...change,
+});
+
+/** Two tasks, both killed by 100; 9 goes on. */
+const KILLED = { at: 100, pid: 7 };
+const RESUMED: readonly Line[] = [
+  ...[model, begun()],
+  { kind: "moment", when: "before", name: "claim", where: "1", at: 150, pid: 9 },
+  { ...model, at: 400, pid: 9 },
+];
+const compared = (change: Partial<Compared>): Compared => ({
+  ...{ strategy: "cairn", outcomes: [], effects: [], referenceEffects: [] },
+  ...{ reference: new Map([1, 2].map((task) => [task, outcome(task)])), normalise: (result) => result },
+  ...change,
+});
+
+describe("the figures of a strategy", () => {
+  it("survivors, work done again, and how long it took to go on", () => {
+    const outcomes = [outcome(1, { killed: KILLED, lines: RESUMED }), outcome(2, { killed: KILLED })];
+    const figures = figuresOf(compared({ outcomes }));
+    expect(figures).toMatchObject({
+      tasks: 2,
+      killed: 2,
+      survived: 2,
+      lost: [],
+      divergent: [],
+      resumeMs: { max: 300 },
+    });
+    expect(figures.work).toEqual({ repliesMean: 0.5, repliesMax: 1, callsMean: 0, callsMax: 0 });
+    expect(isSound(figures)).toBe(true);
+  });
+
+  it.each<[says: string, change: Partial<Compared>, found: object]>([
+    ["a run without an end is lost", { outcomes: [outcome(1, { end: null })] }, { survived: 0, lost: [1] }],
+    [
+      "so is one that ended otherwise",
+      { outcomes: [outcome(1, { end: { status: "failed", result: "CrashLoop" } })] },
+      { survived: 0, lost: [1] },
+    ],
+    [
+      "another result is told",
+      { outcomes: [outcome(1), outcome(2, { end: { status: "completed", result: "x" } })] },
+      { survived: 2, divergent: [2] },
+    ],
+    ["a duplicate is told", { effects: [effect("Ada", "1"), effect("Ada", "2")] }, { duplicates: [{ times: 1 }] }],
+    ["a missing effect is told", { referenceEffects: [effect("Ada", "1")] }, { missing: [{ times: 1 }] }],
+  ])("%s, and is a failure", (_, change, found) => {
+    const figures = figuresOf(compared(change));
+    expect(figures).toMatchObject(found);
+    expect(isSound(figures)).toBe(false);
+  });
+
+  it("only what is left of a result is compared", () => {
+    const outcomes = [outcome(1, { end: { status: "completed", result: { paid: 1, at: 999 } } })];
+    const normalise: Compared["normalise"] = (result) => (result as { readonly paid: number }).paid;
+    expect(figuresOf(compared({ outcomes })).divergent).toEqual([1]);
+    expect(figuresOf(compared({ outcomes, normalise })).divergent).toEqual([]);
+  });
+
+  it("a process that takes its state along loses all that it did, and leaves nothing to compare", () => {
+    const outcomes = [outcome(1, { end: null, killed: KILLED })];
+    const figures = figuresOf(compared({ strategy: "in-process", outcomes, referenceEffects: [effect("Ada", "1")] }));
+    expect(figures).toMatchObject({ survived: 0, duplicates: null, missing: [], resumeMs: null });
+    expect(figures.work).toMatchObject({ repliesMean: 1, callsMean: 1 });
+  });
+});
+
+describe("the table", () => {
+  const lost = figuresOf(compared({ strategy: "in-process", outcomes: [outcome(1, { end: null, killed: KILLED })] }));
+  const twice = figuresOf(compared({ outcomes: [outcome(1)], effects: [effect("Ada", "1"), effect("Ada", "2")] }));
+  const report = {
+    ...{
+      agent: "payer",
+      everyEdge: false,
+      seed: "1",
+      countedBy: "calls" as const,
+      figures: [lost, twice],
+      store: "/tmp/x/cairn",
+    },
+    failures: [{ task: 1, run: "local-abc", killed: "after effect 2 (pay)", what: "lost: it is blocked" }],
+  } as const;
+
+  it("says what was counted, what failed, where to look and how to do it again", () => {
+    const text = renderChaos(report, { ok: false, dir: "/tmp/x", again: "npx cairn chaos payer", paint: plain });
+    expect(text).toMatch(/runs surviving +0\/1 +1\/1\n/);
+    expect(text).toMatch(/duplicate effects +n\/a +1\n/);
+    expect(text).toContain("Whether the other side honours keys is not seen");
+    expect(text).toContain("task 1, killed after effect 2 (pay): lost: it is blocked");
+    expect(text).toContain("npx cairn timeline local-abc --store /tmp/x/cairn");
+    expect(text).toContain("everything is left in /tmp/x\nagain: npx cairn chaos payer");
+  });
+
+  it("is Markdown where that is asked for", () => {
+    const lines = renderMarkdown(report).split("\n");
+    expect(lines).toContain("| duplicate effects | n/a | 1 |");
+    expect(lines).toContain("| --- | --- | --- |");
+  });
+});

@@ -1,0 +1,60 @@
+/** What chaos puts around an agent: nothing that a tool or its undo does goes unseen, and no moment of it passes untold. */
+import { mkdtempSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { z } from "zod";
+import { expect, it, onTestFinished } from "vitest";
+import { type Agent, type ToolContext, defineAgent, tool } from "../../src/sdk/define.ts";
+import { OutcomeUnknown } from "../../src/sdk/outcome.ts";
+import { scriptedModel } from "../../src/sdk/scripted.ts";
+import type { UndoContext } from "../../src/sdk/saga.ts";
+import { rigFor } from "../../src/chaos/rig.ts";
+import { linesOf } from "../../src/chaos/trace.ts";
+
+const input = z.object({ usd: z.number() });
+
+const payer = defineAgent({
+  ...{ name: "payer", version: "1", instructions: "", task: z.unknown(), done: [] },
+  model: scriptedModel({ name: "payer-model", reply: () => ({ text: "Paid." }) }),
+  tools: {
+    pay: tool({
+      ...{ input, effect: "unsafe" },
+      run: ({ input: { usd } }) => {
+        if (usd < 0) throw new Error("refused");
+        if (usd === 0) throw new OutcomeUnknown("no answer");
+        return { paid: usd };
+      },
+      undo: { effect: "keyed", run: ({ of }) => ({ back: of.key }) },
+    }),
+  },
+}) as Agent;
+
+const contextOf = (usd: number, key: string): ToolContext<unknown> => ({
+  ...{ input: { usd }, key, epoch: 1, signal: new AbortController().signal, deadline: 1, log: () => {} },
+  secrets: { get: async () => "" },
+});
+
+it("notes calls and undos, and the moments before and after them", async () => {
+  const dir = mkdtempSync(join(tmpdir(), "cairn-rig-"));
+  onTestFinished(() => rmSync(dir, { recursive: true }));
+  const rig = rigFor({ dir, plan: { taskOf: {}, killOf: {} }, taskInHand: () => 1 });
+  const { pay } = rig.agent(payer).tools;
+  const undoing: UndoContext<unknown> = { ...contextOf(5, "u1"), of: { key: "k1", result: null } };
+  expect(await pay?.run(contextOf(5, "k1"))).toEqual({ paid: 5 });
+  expect(await pay?.undo?.run(undoing)).toEqual({ back: "k1" });
+  await expect(pay?.run(contextOf(-1, "k2"))).rejects.toThrow("refused");
+  await expect(pay?.run(contextOf(0, "k3"))).rejects.toThrow("no answer");
+
+  const told = linesOf(dir, 1).map((line) => {
+    if (line.kind === "begun") return "begun";
+    if (line.kind === "moment") return `${line.when} ${line.name} ${line.where}`;
+    return `${line.what} ${line.effect} ${line.key}${line.undoes === undefined ? "" : ` undoes ${line.undoes}`}`;
+  });
+  expect(told).toEqual([
+    ...["before effect pay", "begun unsafe k1", "returned unsafe k1", "after effect pay"],
+    ...["before undo pay", "begun keyed u1 undoes k1", "returned keyed u1 undoes k1", "after undo pay"],
+    // Who throws has no moment after it: whatever is next to be killed at belongs to cairn or to its loop.
+    ...["before effect pay", "begun unsafe k2", "threw unsafe k2"],
+    ...["before effect pay", "begun unsafe k3", "unsure unsafe k3"],
+  ]);
+});

@@ -1,0 +1,92 @@
+/** Calls as people read them: whose a key is, what follows without an answer, and what the other side said by itself. */
+import { expect, test } from "vitest";
+import { UNTOLD, tell } from "../../src/cli/render/timeline.ts";
+import { renderLedger, renderRun } from "../../src/cli/render/run.ts";
+import { commandLine } from "../../src/cli/render/words.ts";
+import { inline } from "../../src/core/message.ts";
+import type { LedgerEntry, Shown, TimelineEntry, UnknownCall } from "../../src/operations/views.ts";
+
+const NOW = 1_790_000_000_000;
+const PAGE = { now: NOW, paint: (_: unknown, text: string) => text, width: 100 };
+
+const call: UnknownCall = {
+  ...{ call: "c6", tool: "pay", key: "trip_42", args: { usd: 266 }, askFrom: NOW + 12_000 },
+  ...{ answered: false, toolGone: false, business: true, otherwise: "ask", undo: false },
+};
+
+const blocked: Shown = {
+  ...{ run: "local-a", agent: "travel", status: "blocked", phase: "AwaitingReconcile", label: "waiting" },
+  ...{
+    inProgress: true,
+    resumable: true,
+    version: 12,
+    epoch: 9,
+    beats: 6,
+    takeovers: 1,
+    wakeAt: null,
+    storeOutage: null,
+    messages: 13,
+    attempt: 1,
+  },
+  ...{
+    createdAt: NOW,
+    startedAt: NOW,
+    startedBy: null,
+    statusSince: NOW,
+    lastCheckpointAt: NOW,
+    task: {},
+    unknown: [call],
+    gates: [],
+  },
+  spent: { usd: 0.17, tokensIn: 17_000, tokensOut: 120 },
+  ...{
+    agentVersion: "1",
+    waitsFor: null,
+    outage: null,
+    redrivable: false,
+    result: null,
+    failure: null,
+    keptUntil: null,
+    archive: null,
+  },
+  ignoredDecision: null,
+  ...{ granted: null, assigned: null },
+};
+
+const shown = (otherwise: UnknownCall["otherwise"]): string =>
+  renderRun({ ...blocked, unknown: [{ ...call, otherwise }] }, { ...PAGE, command: (...words) => commandLine(words) });
+
+test("a call that nobody has to answer about says what follows and when, and whose its key is", () => {
+  expect(shown("ask")).toMatch(/\nkey +trip_42, the agent's own\nlook for that key/);
+  expect(shown("tell")).toMatch(/\notherwise +the model is told that nobody knows, in 12s\n/);
+  expect(shown("fail")).toMatch(/\notherwise +the run fails, in 12s\n/);
+});
+
+test("the ledger says whose a key is", () => {
+  const entry: LedgerEntry = {
+    ...{ call: "c1", tool: "pay", effect: "keyed", key: "trip_42", business: true, status: "reconciled", attempts: 2 },
+    ...{ externalId: "R7", evidence: "other side says: succeeded (409)", intendedAt: NOW, settledAt: NOW },
+  };
+  expect(renderLedger([entry], PAGE)).toMatch(/ R7 +trip_42 +business +other side says: succeeded \(409\)$/);
+});
+
+test("the timeline tells what the other side says by itself, and what follows when nobody says anything", () => {
+  const parts = [{ kind: "call", tool: "book", args: inline({ flight: 7 }), provider: null }];
+  const answer = { as: "succeeded", value: null, by: "other side", note: null };
+  const failed = { rule: "call failed, its tool says try again", why: "503", action: { kind: "again", call: "c1" } };
+  const events = [
+    { kind: "ModelCallCompleted", parts },
+    { kind: "RecoveryDecided", ...failed },
+    { kind: "ToolOutcomeUnknown", call: "c1", why: "no answer", askFrom: NOW + 12_000, otherwise: "tell" },
+    { kind: "RecoveryDecided", rule: "R", why: "nobody said", action: { kind: "tell", call: "c1" } },
+    { kind: "ToolResultReconciled", call: "c1", answer, evidence: "409", externalId: "R7" },
+  ];
+  const entries = events.map((event, index) => ({ version: index, epoch: 1, at: NOW, ...event }) as TimelineEntry);
+  expect(tell(UNTOLD, entries, PAGE).lines.map((line) => line.slice("   +0.0s  e1   ".length))).toEqual([
+    'beat 1 asks for book (c1) {"flight":7}',
+    "↻ book (c1) failed and is tried again: 503",
+    "? book (c1) may have happened or not: no answer; the model is told in 12s, unless a person says before",
+    "↻ the model is told that nobody knows of book (c1) (R)",
+    "✔ other side says about book (c1): succeeded as R7 (409)",
+  ]);
+});

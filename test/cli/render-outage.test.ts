@@ -1,0 +1,52 @@
+/** A run that waits for its model's provider, as people read it in `show` and in `list`. */
+import { expect, test } from "vitest";
+import { plain } from "../../src/cli/terminal/paint.ts";
+import { renderList, renderRun } from "../../src/cli/render/run.ts";
+import { commandLine } from "../../src/cli/render/words.ts";
+import type { Shown } from "../../src/operations/views.ts";
+
+/** Eight in the evening, wherever the reader is. */
+const NOW = new Date(2026, 4, 14, 20, 0, 0).getTime();
+const PAGE = { now: NOW, paint: plain, width: 100 };
+const OUTAGE = { since: NOW - 600_000, tries: 9, nextTryAt: NOW + 420_000 };
+
+const waiting: Shown = {
+  ...{ run: `local-${"a".repeat(26)}`, agent: "travel", status: "running", phase: "RetryingLLM", inProgress: true },
+  ...{ resumable: true, version: 12, epoch: 9, beats: 6, takeovers: 0, wakeAt: OUTAGE.nextTryAt, messages: 13 },
+  ...{
+    createdAt: NOW - 700_000,
+    startedAt: NOW - 700_000,
+    startedBy: null,
+    statusSince: NOW,
+    lastCheckpointAt: NOW,
+    attempt: 1,
+  },
+  ...{
+    label: "waiting: its model is unavailable",
+    outage: OUTAGE,
+    redrivable: false,
+    task: {},
+    unknown: [],
+    gates: [],
+    result: null,
+  },
+  ...{ spent: { usd: 0.17, tokensIn: 17_000, tokensOut: 120 }, agentVersion: "1", waitsFor: null, failure: null },
+  ...{ storeOutage: null, ignoredDecision: null },
+  ...{ granted: null, assigned: null, keptUntil: null, archive: null },
+};
+
+test("says since when the model is away, how often it was asked, and when it is asked again", () => {
+  const shown = (nextTryAt: number) =>
+    renderRun({ ...waiting, outage: { ...OUTAGE, nextTryAt } }, { ...PAGE, command: (...words) => commandLine(words) });
+  const words = "status   running, waiting: its model is unavailable since 19:50:00, tried 9 times";
+  expect(shown(OUTAGE.nextTryAt)).toContain(`${words}, next try at 20:07:00\n`);
+  expect(shown(NOW)).toContain(`${words}, the next try is due\n`);
+});
+
+test("has a note in a list while it waits, and a list without such a run has no notes", () => {
+  const [title, listed] = renderList([waiting], PAGE).split("\n");
+  expect(title).toMatch(/ {2}NOTE$/);
+  expect(listed).toMatch(/ {2}waits for its model, asks it again in 7m00s$/);
+  expect(renderList([{ ...waiting, wakeAt: NOW - 1 }], PAGE)).not.toContain("NOTE");
+  expect(renderList([{ ...waiting, phase: "AwaitingLLM" }], PAGE)).not.toContain("NOTE");
+});

@@ -1,0 +1,45 @@
+/** What the timeline tells of a run that has to stop, and of one whose context gets too long. */
+import { expect, test } from "vitest";
+import { UNTOLD, tell } from "../../src/cli/render/timeline.ts";
+import type { TimelineEntry } from "../../src/operations/views.ts";
+import { AT, IN_PHASE, calls, compacted, decided, replied, says, startedEvent, stopped } from "../support/build.ts";
+
+test("the timeline tells the first sign, that the run has to stop, and last words that are no beat", () => {
+  const signal = { kind: "CrackSignalled", at: AT, why: "w" } as const;
+  const events = [
+    startedEvent,
+    replied([calls("look")]),
+    { ...signal, crack: "runaway" },
+    { ...signal, crack: "oscillation" },
+    { ...signal, crack: "prematureStop" },
+    stopped,
+    replied([says("half of it is done")]),
+  ] as const;
+  const entries = events.map((event, index): TimelineEntry => ({ version: index + 1, epoch: 1, ...event }));
+  const page = { paint: (_: string, text: string) => text, width: 120 };
+  const lines = tell(UNTOLD, entries, page).lines.map((line) => line.slice("   +0.0s  e1   ".length));
+  expect(lines.slice(1)).toEqual([
+    "beat 1 asks for look (c1) {}",
+    "! runs away: w",
+    "! goes back and forth: w",
+    "! stops too early: w",
+    "✖ has to stop (r): w",
+    "last reply says: half of it is done",
+  ]);
+});
+
+test("the timeline tells that a context is made shorter, and what the summary stands for and costs", () => {
+  const events = [
+    startedEvent,
+    decided({ kind: "compact" }),
+    compacted(IN_PHASE.Compacting()),
+    { kind: "BudgetDebited", at: AT, debit: { microUsd: 1_200 }, for: "m" },
+  ] as const;
+  const entries = events.map((event, index): TimelineEntry => ({ version: index + 1, epoch: 1, ...event }));
+  const page = { paint: (_: string, text: string) => text, width: 120 };
+  const lines = tell(UNTOLD, entries, page).lines.map((line) => line.slice("   +0.0s  e1   ".length));
+  expect(lines.slice(1)).toEqual([
+    "↻ its context is to be made shorter (r): w",
+    "≡ its context is shorter $0.0012, $0.0012 in all: a summary stands for 2 messages, m2 to m3",
+  ]);
+});

@@ -1,0 +1,96 @@
+/** What people read of a run that waits for code, and of what was deployed under it. */
+import { expect, test } from "vitest";
+import { plain } from "../../src/cli/terminal/paint.ts";
+import { renderRun } from "../../src/cli/render/run.ts";
+import { UNTOLD, tell } from "../../src/cli/render/timeline.ts";
+import { commandLine } from "../../src/cli/render/words.ts";
+import { inline } from "../../src/core/message.ts";
+import type { Shown, TimelineEntry } from "../../src/operations/views.ts";
+import { AT, RUN, decided, held, replied } from "../support/build.ts";
+
+const PAGE = { now: AT, paint: plain, width: 100 };
+const command = (...words: readonly string[]): string => commandLine(words);
+
+const waiting: Shown = {
+  ...{ run: RUN, agent: "travel", status: "blocked", phase: "AwaitingAgent", inProgress: true, resumable: true },
+  storeOutage: null,
+  ...{
+    version: 12,
+    epoch: 9,
+    beats: 6,
+    takeovers: 0,
+    wakeAt: AT + 12_000,
+    messages: 13,
+    attempt: 1,
+    label: "waiting for its agent",
+  },
+  ...{
+    createdAt: AT,
+    startedAt: AT,
+    startedBy: null,
+    statusSince: AT,
+    lastCheckpointAt: AT,
+    task: {},
+    agentVersion: "1",
+  },
+  ...{ keptUntil: null, archive: null, granted: null, assigned: null, ignoredDecision: null },
+  ...{
+    spent: { usd: 0, tokensIn: 0, tokensOut: 0 },
+    unknown: [],
+    gates: [],
+    result: null,
+    failure: null,
+    waitsFor: null,
+    outage: null,
+    redrivable: false,
+  },
+};
+
+test.each([
+  [
+    { kind: "upgrade", from: "1", to: "2", accepted: false },
+    `? it is pinned to agent version 1, and version 2 is deployed
+  npx cairn resume ${RUN} --upgrade  # go on with version 2
+  npx cairn resume ${RUN}            # look again now; by itself it looks in 12s`,
+  ],
+  [
+    { kind: "upgrade", from: "1", to: "2", accepted: true },
+    `? it is pinned to agent version 1, and version 2 is deployed
+accepted  the next beat takes it in`,
+  ],
+  [
+    { kind: "agent", why: "there is no agent file" },
+    `? its agent cannot be loaded: there is no agent file
+  npx cairn resume ${RUN}  # look again now; by itself it looks in 12s`,
+  ],
+  [
+    { kind: "tools", tools: ["pay"] },
+    `? its agent has no pay any more that can go on; it goes on by itself once one is deployed
+  npx cairn resume ${RUN}  # look again now; by itself it looks in 12s`,
+  ],
+] as const)("a run that waits for code says which, and what to type: %j", (waitsFor, says) => {
+  const text = renderRun({ ...waiting, waitsFor }, { ...PAGE, command });
+  expect(text.split("\n\n")[1]).toBe(says);
+});
+
+test("the timeline tells what a run waits for, who lets it go on, and which call goes on", () => {
+  const body = { kind: "upgrade", asked: 1, to: "2", by: "ada" } as const;
+  const call = { kind: "call", tool: "book", args: inline({}), provider: null } as const;
+  const events = [
+    replied([call]),
+    held(null),
+    held("2"),
+    { kind: "MessageAbsorbed", at: AT, stage: "taken", message: "upgrade#1", body },
+    { kind: "AgentChanged", at: AT, from: "1", to: "2", by: "ada" },
+    decided({ kind: "toolBack", call: "c1" }),
+  ] as const;
+  const entries = events.map((event, index): TimelineEntry => ({ version: index + 1, epoch: 1, ...event }));
+  const lines = tell(UNTOLD, entries, PAGE).lines.map((line) => line.slice("   +0.0s  e1   ".length));
+  expect(lines.slice(1)).toEqual([
+    "‖ waits for its agent (r): w",
+    "‖ waits for an upgrade (r): w",
+    "ada lets it go on with agent version 2",
+    "goes on with agent version 2, it was 1, as ada wants",
+    "↻ book (c1) goes on (r)",
+  ]);
+});

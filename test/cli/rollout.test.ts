@@ -1,0 +1,117 @@
+/** `cairn rollout`: moves the share of new runs, step by step, and takes it back when an alarm goes off. */
+import { beforeEach, describe, expect, test } from "vitest";
+import type { Rollout } from "../../src/adapters/aws/rollout.ts";
+import { CliError } from "../../src/cli/errors.ts";
+import { type RolloutPort, rollOut } from "../../src/cli/commands/rollout.ts";
+import { shellAt } from "../support/typed.ts";
+
+let now: Rollout;
+let moves: string[];
+/** What each look at the alarms finds; the last one again and again. */
+let alarms: (readonly string[])[];
+
+beforeEach(() => {
+  now = { beat: "cairn-dev-beat", version: "7", next: null, published: ["6", "7", "8"], revision: "r0" };
+  moves = [];
+  alarms = [[]];
+});
+
+const port: RolloutPort = {
+  read: async () => now,
+  move: async (read, { version, next }) => {
+    if (read.revision !== now.revision) return "changedMeanwhile";
+    moves.push(next === null ? `all ${version}` : `${next.percent} ${next.version}`);
+    now = { ...now, version, next, revision: `r${moves.length}` };
+    return "moved";
+  },
+  alarms: async () => (alarms.length > 1 ? alarms.shift() : alarms[0]) ?? [],
+};
+
+const DESK = { dir: ".", person: null };
+
+/** Minutes of 60 ms, of which each is looked at three times. */
+const MINUTES = 0.001;
+
+async function play(flags: object, version: string | null = null) {
+  const { shell, said } = shellAt(DESK, ["rollout", "--json"]);
+  const settings = { command: (...words: readonly string[]) => `npx cairn ${words.join(" ")}` };
+  const asked = { version, flags: { everyMinutes: MINUTES, ...flags } };
+  const exit = await rollOut({ shell, settings, port, lookMs: 20 }, asked);
+  return { exit, said: JSON.parse(said.out) as unknown };
+}
+
+const troubleOf = (played: Promise<unknown>): Promise<unknown> =>
+  played.then(
+    () => null,
+    (error: unknown) => (error instanceof CliError ? error.trouble : error),
+  );
+
+test("shows which versions new runs begin with, and changes nothing", async () => {
+  expect(await play({})).toEqual({ exit: 0, said: { shares: { 7: 100 }, newest: "8" } });
+  expect(moves).toEqual([]);
+});
+
+test("gives the newest version a share, then all", async () => {
+  expect(await play({ to: 10 })).toMatchObject({ said: { shares: { 7: 90, 8: 10 } } });
+  expect(await play({ to: 100 })).toMatchObject({ said: { shares: { 8: 100 } } });
+  expect(moves).toEqual(["10 8", "all 8"]);
+});
+
+test("gives a version that is named what was asked for, also an older one", async () => {
+  expect(await play({ to: 100 }, "6")).toMatchObject({ said: { shares: { 6: 100 } } });
+});
+
+test.each([{ back: true }, { to: 0 }])("takes a share back: %j", async (flags) => {
+  await play({ to: 50 });
+  expect(await play(flags)).toMatchObject({ said: { shares: { 7: 100 } } });
+});
+
+describe("step by step", () => {
+  test("it ends with all, if no alarm goes off", async () => {
+    expect(await play({ steps: [10, 50, 100] })).toMatchObject({ said: { shares: { 8: 100 } } });
+    expect(moves).toEqual(["10 8", "50 8", "all 8"]);
+  });
+
+  test("an alarm gives all new runs back to the version before", async () => {
+    alarms = [[], [], [], [], ["cairn-dev-failed"]];
+    expect(await troubleOf(play({ steps: [10, 50, 100] }))).toMatchObject({
+      ...{ code: "RolledBack", exit: 1, facts: { alarms: ["cairn-dev-failed"] } },
+      what: expect.stringContaining("cairn-dev-failed"),
+    });
+    expect(moves.at(-1)).toBe("all 7");
+    expect(now).toMatchObject({ version: "7", next: null });
+  });
+
+  test("an alarm after the last step does so too", async () => {
+    alarms = [[], ["cairn-dev-failed"]];
+    expect(await troubleOf(play({ steps: [100] }))).toMatchObject({ code: "RolledBack" });
+    expect(moves).toEqual(["all 8", "all 7"]);
+  });
+
+  test("does not begin while an alarm stands", async () => {
+    alarms = [["cairn-dev-dead"]];
+    expect(await troubleOf(play({ steps: [10] }))).toMatchObject({ code: "AlarmStands", exit: 4 });
+    expect(moves).toEqual([]);
+  });
+});
+
+test.each([
+  ["a version that is not published", { to: 10 }, "9", { code: "VersionUnknown", exit: 4 }],
+  ["the version that all new runs have", { to: 10 }, "7", { code: "VersionLive", exit: 4 }],
+  ["two wishes at once", { to: 10, back: true }, null, { code: "Usage", exit: 2 }],
+])("refuses %s", async (_, flags, version, trouble) => {
+  expect(await troubleOf(play(flags, version))).toMatchObject(trouble);
+  expect(moves).toEqual([]);
+});
+
+test("changes nothing where another process changed the rollout meanwhile", async () => {
+  const { read } = port;
+  const late = { ...port, read: async () => ({ ...(await read()), revision: "old" }) };
+  const { shell } = shellAt(DESK, ["rollout"]);
+  const settings = { command: () => "npx cairn rollout" };
+  const played = rollOut(
+    { shell, settings, port: late, lookMs: 20 },
+    { version: null, flags: { everyMinutes: 1, to: 5 } },
+  );
+  expect(await troubleOf(played)).toMatchObject({ code: "RolloutChanged", exit: 4 });
+});

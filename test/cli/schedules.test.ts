@@ -1,0 +1,65 @@
+/** Schedules and firings as people read them. */
+import { describe, expect, it } from "vitest";
+import { plain } from "../../src/cli/terminal/paint.ts";
+import { renderSchedules } from "../../src/cli/render/schedules.ts";
+import { renderSupervision } from "../../src/cli/render/supervision.ts";
+import type { Scheduled } from "../../src/cli/commands/schedules.ts";
+import type { FiringOutcome } from "../../src/protocol/firing.ts";
+
+/** Eight in the evening, wherever the reader is. */
+const NOW = new Date(2026, 4, 14, 20, 0, 0).getTime();
+const PAGE = { now: NOW, paint: plain };
+const RUN = "local-abcdefghijklmnopqrstuvwxyz";
+
+const daily: Scheduled = {
+  ...{ agent: "travel", every: "rate(1 day)", timezone: "UTC", overlap: "skip", missed: "latest" },
+  next: [NOW + 300_000, NOW + 86_700_000],
+  last: { at: NOW - 3_600_000, run: RUN, stage: "started" },
+};
+
+describe("schedules", () => {
+  it("are a line each, with the next time and what came of the last one", () => {
+    const never = { ...daily, agent: "once", every: "at(2026-01-01T08:00:00)", next: [], last: null };
+    const skipped = { ...daily, agent: "skipped", last: { at: NOW - 3_600_000, run: RUN, stage: "passed" } } as const;
+    expect(renderSchedules([daily, skipped, never], PAGE)).toBe(
+      `
+AGENT    EVERY                    TIMEZONE  NEXT                 LAST
+travel   rate(1 day)              UTC       20:05:00 (in 5m00s)  19:00:00 started local-abcdefgh
+skipped  rate(1 day)              UTC       20:05:00 (in 5m00s)  19:00:00 started nothing
+once     at(2026-01-01T08:00:00)  UTC       never`.trimStart(),
+    );
+  });
+
+  it("that are none say how one is written", () => {
+    expect(renderSchedules([], PAGE)).toContain('schedule: { every: "rate(1 day)" }');
+  });
+});
+
+describe("a firing", () => {
+  const line = (outcome: FiringOutcome): string | null =>
+    renderSupervision({ kind: "fired", agent: "travel", at: NOW - 60_000, outcome }, PAGE);
+
+  it.each<[FiringOutcome, string | null]>([
+    [{ kind: "started", run: RUN }, "20:00:00  travel  its firing of 19:59:00 starts local-abcdefgh ✔"],
+    [
+      { kind: "skipped", run: RUN },
+      "20:00:00  travel  its firing of 19:59:00 is skipped: local-abcdefgh has not ended",
+    ],
+    [{ kind: "missed" }, "20:00:00  travel  its firing of 19:59:00 was missed, and is not made up for"],
+    [{ kind: "unseen" }, "20:00:00  travel  its schedule is new here, and counts from now on"],
+    [{ kind: "held", until: NOW }, "20:00:00  travel  its firing of 19:59:00 waits: another one is being decided"],
+    // What a restart finds decided is no news.
+    [{ kind: "exists", run: RUN }, null],
+    [{ kind: "late" }, null],
+  ])("%j is told as one line or none", (outcome, text) => {
+    expect(line(outcome)).toBe(text);
+  });
+
+  it("that failed says why, and that it is repeated", () => {
+    const error = { name: "Error", code: null, message: "agent travel has no schedule" };
+    const failed = { kind: "firingFailed", agent: "travel", at: NOW, how: "the task threw", error } as const;
+    expect(renderSupervision(failed, PAGE)).toBe(
+      "20:00:00  travel  its firing of 20:00:00 failed: the task threw: Error: agent travel has no schedule; it is repeated",
+    );
+  });
+});

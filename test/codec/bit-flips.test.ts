@@ -1,0 +1,226 @@
+/**
+ * Every bit of stored rows and journals, flipped by itself. Each flip is named as damage of that row, or the row means what
+ * it meant. No flip is an error without a name, and none of what a commit wrote is taken for something else.
+ */
+import { describe, expect, test } from "vitest";
+import { ATTRIBUTES, type Attribute } from "../../src/adapters/aws/attributes.ts";
+import { type Item, itemOf, newItem, redriveValue, rowOf as rowOfItem } from "../../src/adapters/aws/item.ts";
+import { number, text } from "../../src/adapters/aws/expression.ts";
+import { shortExecution } from "../../src/adapters/aws/keys.ts";
+import { rowOf as rowOfText, storedRow } from "../../src/adapters/local/row-text.ts";
+import { canonical } from "../../src/codec/canonical.ts";
+import { checksumOf } from "../../src/codec/checksum.ts";
+import { impossibleIn } from "../../src/codec/row-range.ts";
+import { type Found, RowUnreadable } from "../../src/codec/row.ts";
+import { decodeJournal, encodeJournal } from "../../src/codec/snapshot.ts";
+import { type Row } from "../../src/protocol/row.ts";
+import { UNCOUNTED } from "../../src/protocol/uncounted.ts";
+import { AT, intended, invoked, replied, row, calls, startedEvent } from "../support/build.ts";
+import { StoreUnreachable } from "../../src/ports/world.ts";
+import { play } from "../slow/crash/play.ts";
+import { attempt, begin, runnerOf } from "../support/drive.ts";
+import { rewritten } from "../support/rewritten.ts";
+import { actor, replyOf, rowOf, stage } from "../support/stage.ts";
+
+type AttributeValue = Item[string];
+
+const entry = { execution: `${row().run}-${row().born}-1`, epoch: 4, retry: 1_000 };
+const journal = encodeJournal([
+  {
+    version: 7,
+    epoch: 5,
+    events: [startedEvent, replied([calls("pay", { euros: 12 })]), intended("c1"), invoked("c1", 5)],
+  },
+]);
+const claimed = {
+  epoch: 5,
+  entry,
+  version: 7,
+  chainClaims: 5,
+  commitId: "0123456789abcdef",
+  inputDigest: "7".repeat(64),
+};
+const snapshot = { version: 6, key: `runs/local/${row().run}/${row().born}/snapshots/6-5-1`, digest: "a".repeat(64) };
+
+const ROWS: Readonly<Record<string, Row>> = {
+  "that was just made": rewritten({ ...row(), ...UNCOUNTED, will: 1 }),
+  "with a call under way": rewritten(row(), {
+    ...{ ...claimed, snapshot, journal, status: "running", phase: "ExecutingTools" },
+    ...{ owner: "0011223344556677", leaseUntil: AT + 60_000, claims: 1, asks: 1, quietUntil: AT - 9_000 },
+    ...{ stirs: 3, stirsSeen: 2, pause: true, takeovers: 1, deaths: 1 },
+  }),
+  "that is parked": rewritten(row(), {
+    ...{ ...claimed, snapshot, status: "waiting", phase: "AwaitingApproval", wakeAt: AT + 86_400_000 },
+    park: { token: "a token of the service", entry: { ...entry, epoch: 5 } },
+    storeOutage: { store: "the objects", since: AT - 5_000 },
+  }),
+  "of a child that ended and was redriven": rewritten(row(), {
+    ...{ ...claimed, snapshot, status: "running", phase: "Failed", level: 2, cancel: true },
+    ...{ parent: { run: row().run, born: "zzzzzzzzzz" }, redrive: { id: "wish", by: "ada", why: "it is back" } },
+  }),
+  "whose end was told": rewritten(row(), {
+    ...{ ...claimed, snapshot, status: "completed", phase: "Completed", told: true, expiresAtSec: AT / 1_000 + 86_400 },
+  }),
+};
+
+const bits = (bytes: Uint8Array): readonly number[] => Array.from({ length: bytes.length * 8 }, (_, bit) => bit);
+
+function flipped(bytes: Uint8Array, bit: number): Uint8Array {
+  const copy = Uint8Array.from(bytes);
+  copy[bit >> 3] = (copy[bit >> 3] ?? 0) ^ (1 << (bit & 7));
+  return copy;
+}
+
+const flippedText = (given: string, bit: number): string => Buffer.from(flipped(Buffer.from(given), bit)).toString();
+
+/** Named, or the meaning of the row; anything that is thrown is an error without a name. */
+const meaning = (found: Found): string => (found instanceof RowUnreadable ? `named ${found.code}` : meaningOf(found));
+
+/** Without what no reader asks for: a row that says nothing of its checksum is read as one that has none. */
+function meaningOf({ checksum: _, journal: events, ...known }: Row): string {
+  const fields = Object.entries(known).filter(([name]) => name in row() || name in OPTIONAL);
+  return canonical({ ...Object.fromEntries(fields), journal: Buffer.from(events ?? []).toString("hex") });
+}
+
+const OPTIONAL = { level: 1, redrive: 1 };
+
+const tried = { text: 0, item: 0, possible: 0 };
+
+describe.each(Object.entries(ROWS))("a row %s", (_, whole) => {
+  const stored = storedRow(whole);
+  const intact = meaning(rowOfText(stored, whole.run));
+
+  test("of the embedded store: each flip of its text and journal is named, or changes nothing", () => {
+    expect(intact).toBe(meaningOf(whole));
+    let [named, harmless] = [0, 0];
+    const judge = (found: Found): void => {
+      const meant = meaning(found);
+      if (meant.startsWith("named ")) named += 1;
+      else harmless += 1;
+      expect(["named RowDamaged", intact]).toContain(meant);
+    };
+    const textBits = bits(Buffer.from(stored.row));
+    for (const bit of textBits) judge(rowOfText({ ...stored, row: flippedText(stored.row, bit) }, whole.run));
+    const journalBits = stored.journal === null ? [] : bits(stored.journal);
+    for (const bit of journalBits)
+      judge(rowOfText({ ...stored, journal: flipped(stored.journal as Uint8Array, bit) }, whole.run));
+    tried.text += named + harmless;
+    expect(named + harmless).toBe(textBits.length + journalBits.length);
+    // What is harmless lies in the words that say that a sum follows, and in text that reads the same.
+    expect(harmless).toBeLessThan(40);
+  });
+
+  test("as an item: each flip of what a commit wrote is named; of what expressions change it is named or possible", () => {
+    const item = itemWith(whole);
+    const sound = rowOfItem(item);
+    expect(meaning(sound)).toBe(intact);
+    const count = { flips: 0, named: 0, harmless: 0, possible: 0 };
+    for (const [name, value] of Object.entries(item)) {
+      for (const changed of flipsOf(value)) {
+        count.flips += 1;
+        const meant = meaning(rowOfItem({ ...item, [name]: changed }));
+        if (meant.startsWith("named ")) count.named += 1;
+        else if (meant === intact) count.harmless += 1;
+        else {
+          count.possible += 1;
+          expect([name, EXPRESSED.has(name)]).toEqual([name, true]);
+        }
+      }
+    }
+    tried.item += count.flips;
+    tried.possible += count.possible;
+    expect(count.flips).toBe(count.named + count.harmless + count.possible);
+    expect(count.named).toBeGreaterThan(count.flips / 2);
+  });
+});
+
+/** Attributes that claims, deliveries, hand-overs, parks and wishes change by expression. */
+const EXPRESSED: ReadonlySet<string> = new Set(
+  (
+    [
+      ...[
+        "epoch",
+        "owner",
+        "leaseUntil",
+        "quietUntil",
+        "chain",
+        "chainClaims",
+        "claims",
+        "takeovers",
+        "deaths",
+        "asks",
+      ],
+      ...["entryExecution", "entryEpoch", "entryRetry", "parkToken", "parkExecution", "parkEpoch", "parkRetry"],
+      ...["stirs", "deadline", "since", "expiresAtSec", "redrive"],
+    ] as const satisfies readonly Attribute[]
+  ).map((attribute) => ATTRIBUTES[attribute]),
+);
+
+function itemWith(of: Row): Item {
+  const { owner, leaseUntil, entry: claimedFor, park, journal: bytes, wakeAt, storeOutage, expiresAtSec } = of;
+  const flag = (is: boolean): AttributeValue | null => (is ? { BOOL: true } : null);
+  const optional = <T>(value: T | null | undefined, made: (value: T) => AttributeValue): AttributeValue | null =>
+    value === null || value === undefined ? null : made(value);
+  return {
+    ...newItem(of),
+    ...itemOf({
+      ...{ owner: optional(owner, text), leaseUntil: optional(leaseUntil, number), wakeAt: optional(wakeAt, number) },
+      ...{ journal: optional(bytes, (B) => ({ B })), deaths: number(of.deaths), told: flag(of.told) },
+      ...{ cancel: flag(of.cancel), pause: flag(of.pause), expiresAtSec: optional(expiresAtSec, number) },
+      ...{ outageStore: optional(storeOutage?.store, text), outageSince: optional(storeOutage?.since, number) },
+      ...{ level: optional(of.level, number), redrive: optional(of.redrive, redriveValue) },
+      entryExecution: optional(claimedFor, ({ execution }) => text(shortExecution(of, execution))),
+      entryEpoch: optional(claimedFor, ({ epoch }) => number(epoch)),
+      entryRetry: optional(claimedFor, ({ retry }) => number(retry)),
+      parkToken: optional(park, ({ token }) => text(token)),
+      parkExecution: optional(park, (each) => text(shortExecution(of, each.entry.execution))),
+      parkEpoch: optional(park, (each) => number(each.entry.epoch)),
+      parkRetry: optional(park, (each) => number(each.entry.retry)),
+    }),
+  };
+}
+
+/** The value with each of its bits flipped once; its type stays, as in a client that decoded it. */
+function flipsOf(value: AttributeValue): readonly AttributeValue[] {
+  if (value.S !== undefined) return bits(Buffer.from(value.S)).map((bit) => ({ S: flippedText(value.S ?? "", bit) }));
+  if (value.N !== undefined) return bits(Buffer.from(value.N)).map((bit) => ({ N: flippedText(value.N ?? "", bit) }));
+  if (value.B !== undefined) return bits(value.B).map((bit) => ({ B: flipped(value.B as Uint8Array, bit) }));
+  if (value.L === undefined) return [];
+  return value.L.flatMap((each, at) => flipsOf(each).map((changed) => ({ L: (value.L ?? []).with(at, changed) })));
+}
+
+test("each bit was flipped: of texts and journals, of items, and of items those that expressions might have left so", () => {
+  expect(tried).toEqual({ text: 46_824, item: 17_600, possible: 1_343 });
+});
+
+describe("a journal", () => {
+  test("has flips that decode to other events: without the checksum of its row they would be taken for committed", () => {
+    const before = canonical(decodeJournal(journal));
+    let changed = 0;
+    for (const bit of bits(journal)) {
+      try {
+        if (canonical(decodeJournal(flipped(journal, bit))) !== before) changed += 1;
+      } catch (error) {
+        expect(error).toMatchObject({ name: "Unreadable" });
+      }
+    }
+    expect(changed).toBeGreaterThan(0);
+    expect(bits(journal).length).toBeGreaterThan(1_000);
+  });
+});
+
+test("every row of a whole run has the checksum of what it holds, and so has one that was given back in an outage", async () => {
+  const { rows } = await play();
+  expect(rows.length).toBeGreaterThan(20);
+  for (const each of rows) {
+    const { version, checksum } = each;
+    expect([version, checksum, impossibleIn(each)]).toEqual([version, checksumOf(each), null]);
+  }
+  const on = stage();
+  const payload = await begin(on.world, actor({}), {});
+  const get = () => Promise.reject(new StoreUnreachable("the objects are away"));
+  const away = { ...on.world, objects: { ...on.world.objects, get } };
+  expect(await replyOf(attempt(runnerOf(away, actor({})), payload))).toMatchObject({ route: "wait" });
+  const released = rowOf(on, payload.run);
+  expect([released.version, released.owner, released.checksum]).toEqual([1, null, checksumOf(released)]);
+});

@@ -1,0 +1,122 @@
+/** A committed run put together again: snapshot, segments and journal fit each other, or nothing is loaded at all. */
+import { describe, expect, test } from "vitest";
+import { z } from "zod";
+import { virtualClock } from "../../src/adapters/memory/clock.ts";
+import { memoryObjectStore, memoryStore } from "../../src/adapters/memory/tables.ts";
+import { memoryWorld } from "../../src/adapters/memory/world.ts";
+import type { Agent } from "../../src/sdk/define.ts";
+import { NOTHING_SEALED, encodeJournal, encodeSnapshot } from "../../src/codec/snapshot.ts";
+import { encodeSegment } from "../../src/codec/transcript.ts";
+import type { Event } from "../../src/core/event.ts";
+import { limitsFor } from "../../src/protocol/limits.ts";
+import type { Row } from "../../src/protocol/row.ts";
+import type { State } from "../../src/core/state.ts";
+import { defineAgent, scriptedModel } from "../../src/index.ts";
+import { segmentKey } from "../../src/history/object-keys.ts";
+import { SegmentCache, load } from "../../src/history/load.ts";
+import { show } from "../../src/operations/views.ts";
+import { AT, after, calls, replied, resulted, row, says, startedEvent } from "../support/build.ts";
+import { begin, drive, runnerOf } from "../support/drive.ts";
+
+/** A transcript of several segments and a tail. */
+const turn = (index: number): Event[] => [
+  replied([calls("look", "x".repeat(4_000))]),
+  resulted(`c${index + 1}`, "y".repeat(4_000)),
+];
+const long = after(startedEvent, ...Array.from({ length: 9 }, (_, index) => turn(index)).flat());
+
+function stored(
+  state: State,
+  journal: readonly Event[] = [],
+): { readonly row: Row; readonly objects: Map<string, Uint8Array> } {
+  const { digest, bytes, segments } = encodeSnapshot({
+    ...{ version: 4, previous: null, seal: NOTHING_SEALED, commits: [], state },
+  });
+  const objects = new Map([["s4", bytes]]);
+  for (const segment of segments) objects.set(segmentKey(state, segment.ref.sha256), encodeSegment(segment));
+  const commits = journal.length > 0 ? encodeJournal([{ version: 5, epoch: 1, events: journal }]) : null;
+  return { objects, row: row({ version: 5, snapshot: { version: 4, key: "s4", digest }, journal: commits }) };
+}
+
+const store = (objects: ReadonlyMap<string, Uint8Array>) => ({
+  ...memoryObjectStore(memoryStore(), virtualClock(AT)),
+  get: async (key: string) => objects.get(key) ?? null,
+  put: async () => ({ kind: "stored" }) as const,
+});
+
+describe("a run", () => {
+  test("is its snapshot with the journal folded over it", async () => {
+    const { row: committed, objects } = stored(long, [replied([says("done")])]);
+    const loaded = await load(store(objects), committed, new SegmentCache());
+    expect(loaded.state).toEqual(
+      after(startedEvent, ...Array.from({ length: 9 }, (_, index) => turn(index)).flat(), replied([says("done")])),
+    );
+    expect(loaded.state.phase).toBe("Reflecting");
+    expect(loaded.journal).toMatchObject([{ version: 5 }]);
+    expect(loaded.stored.size).toBe(objects.size - 1);
+  });
+
+  test("reads a sealed stretch once per process", async () => {
+    const { row: committed, objects } = stored(long);
+    const cache = new SegmentCache();
+    await load(store(objects), committed, cache);
+    const snapshotAlone = new Map([...objects].filter(([key]) => key === "s4"));
+    expect((await load(store(snapshotAlone), committed, cache)).state).toEqual(long);
+  });
+});
+
+describe("unreadable is", () => {
+  const refused = async (change: (found: ReturnType<typeof stored>) => ReturnType<typeof stored>) => {
+    const { row: committed, objects } = change(stored(long, [replied([says("done")])]));
+    return load(store(objects), committed, new SegmentCache()).then(
+      () => "loaded",
+      (error: unknown) => error,
+    );
+  };
+  const without = (pattern: RegExp) => (found: ReturnType<typeof stored>) => ({
+    ...found,
+    objects: new Map([...found.objects].filter(([key]) => !pattern.test(key))),
+  });
+
+  test("a row of another format, which names both versions", async () => {
+    const error = await refused((found) => ({ ...found, row: { ...found.row, format: 7 } }));
+    expect(error).toMatchObject({
+      code: "RowNewer",
+      message: expect.stringContaining("format 7, and this version of cairn knows format 1"),
+    });
+  });
+
+  test("a missing snapshot, a missing segment", async () => {
+    expect(await refused(without(/^s4$/))).toMatchObject({ name: "Unreadable", code: "SnapshotMissing" });
+    expect(await refused(without(/segments/))).toMatchObject({ name: "Unreadable", code: "SegmentMissing" });
+  });
+
+  test("the snapshot of another run", async () => {
+    const error = await refused(() => stored({ ...after(startedEvent), born: "z".repeat(10) }));
+    expect(error).toMatchObject({ name: "Unreadable", message: expect.stringContaining("belongs to run") });
+  });
+
+  test("a journal whose events do not follow from the snapshot", async () => {
+    const error = await refused(() => stored(long, [resulted("c1")]));
+    expect(error).toMatchObject({
+      name: "Unreadable",
+      message: expect.stringContaining("does not follow its snapshot"),
+    });
+  });
+});
+
+test("a clock that is set back while the model thinks leaves a run that can be read", async () => {
+  let now = AT;
+  const clock = { now: () => now, earliest: () => now, after: () => () => undefined };
+  const reply = () => {
+    now -= 3_600_000;
+    return { text: "over" };
+  };
+  const model = scriptedModel({ name: "m", reply });
+  const options = { name: "late", version: "1", instructions: "", task: z.object({}), tools: {}, model };
+  const agent = defineAgent(options) as Agent;
+  const world = memoryWorld({ limits: limitsFor(3_000), clock });
+  const payload = await begin(world, agent, {});
+  expect(await drive(runnerOf(world, agent), payload)).toMatchObject({ route: "done" });
+  expect(await show(world, payload.run)).toMatchObject({ status: "completed", result: "over" });
+});

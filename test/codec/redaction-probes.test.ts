@@ -1,0 +1,112 @@
+/** Credentials as tools, models and people bring them; texts that hold none; and a rule set that others maintain. */
+import { readFileSync } from "node:fs";
+import { join } from "node:path";
+import fc from "fast-check";
+import { describe, expect, test } from "vitest";
+import { redactionOf } from "../../src/codec/redaction/redaction.ts";
+import { HARMLESS } from "../support/harmless.ts";
+import { MAINTAINED } from "../support/maintained-rules.ts";
+import { PROBES, UNSEEN } from "../support/probes.ts";
+
+const { text, json } = redactionOf([]);
+
+describe("a credential", () => {
+  test("is probed for in at least 80 ways", () => {
+    expect(PROBES.length).toBeGreaterThanOrEqual(80);
+    expect(new Set(PROBES.map(([what]) => what)).size).toBe(PROBES.length);
+  });
+
+  test.each(PROBES)("is taken out: %s", (_, given, secret) => {
+    expect(given).toContain(secret);
+    const clean = text(given);
+    expect(clean).toMatch(/\[redacted [a-z-]+\]/);
+    expect(clean).not.toContain(secret);
+    // Nor a part of it that could be used.
+    expect(clean).not.toContain(secret.slice(0, Math.max(6, secret.length / 2)));
+    expect(text(clean)).toBe(clean);
+    expect(JSON.stringify(json({ lines: [given] }))).not.toContain(secret);
+  });
+
+  test.each(UNSEEN)("stays, as the documentation says: %s", (what, given) => {
+    expect(text(given)).toBe(given);
+    expect(readFileSync(join(import.meta.dirname, "../../docs/secrets.md"), "utf8")).toContain(what);
+  });
+});
+
+describe("under its name in JSON", () => {
+  test.each([
+    [{ password: 90_210_773 }, { password: "[redacted password]" }],
+    [
+      { passwords: "x", password: ["hunter2", "required"] },
+      { passwords: "x", password: ["[redacted password]", "required"] },
+    ],
+    [{ db: { pwd: { value: "hunter2" } } }, { db: { pwd: { value: "[redacted password]" } } }],
+    [[{ key: "API_KEY", value: "9f86d081884c7d65" }], [{ key: "API_KEY", value: "[redacted key]" }]],
+    [{ sig: "9f86d081884c7d659a2f", signature: "9f86d081884c7d659a2f" }, null],
+    [{ key: "9f86d081884c7d65", compass: "north-12", value: "9f86d081884c7d65" }, null],
+    [{ token: "2026-03-01T12:00:00Z", maxTokens: 4096, apiKey: null, secret: true }, null],
+  ])("%j", (given, expected) => {
+    expect(json(given)).toEqual(expected ?? given);
+  });
+});
+
+test.each(HARMLESS)("nothing is taken out of %s", (_, given) => {
+  expect(text(given)).toBe(given);
+  const value: unknown = isJson(given) ? JSON.parse(given) : { text: given };
+  expect(json(value as never)).toBe(value);
+});
+
+function isJson(given: string): boolean {
+  try {
+    JSON.parse(given);
+    return true;
+  } catch {
+    return false;
+  }
+}
+
+/** The whole of a match and nothing around it, in the letters that the pattern has: what is made has to be one. */
+const bare = (pattern: RegExp): RegExp => {
+  const source = pattern.source.replaceAll(/\(\?<?!(?:\\.|\[[^\]]*\]|[^)])*\)|\\b/g, "");
+  return new RegExp(`^(?:${source.replaceAll("\\s*", " ?")})$`, pattern.flags.replace(/[gim]+/g, ""));
+};
+
+/** These take `SG.a.bc` for a key, where ours ask for about as many characters as keys have. */
+const isShorter = (pattern: RegExp): boolean => /SG|\\\.\[[^\]]+\]\{1,/.test(pattern.source);
+/** Rules that look into what they found, so that nothing that is made at random is one: probes have those. */
+const LOOKING: ReadonlySet<string> = new Set(["privatekey", "1password"]);
+
+/** An address ends at a quote, and a token has more characters than a word. Slack's have digits, which words have not. */
+const isSober = (token: string): boolean =>
+  token.includes("://") ? !/["'<>[\]]/.test(token) : token.length >= 20 && !/^xox[^\d]*$/.test(token);
+
+const SEED = 13;
+
+describe("the maintained rules", () => {
+  const tried = MAINTAINED.filter(({ name, patterns }) => patterns.length > 0 && !LOOKING.has(name));
+
+  test("are known by what they look for", () => {
+    expect(MAINTAINED.length).toBeGreaterThanOrEqual(25);
+    expect(tried.length).toBeGreaterThanOrEqual(22);
+  });
+
+  test.each(
+    tried.flatMap(({ name, patterns }) =>
+      patterns.filter((each) => !isShorter(each)).map((pattern) => [name, pattern] as const),
+    ),
+  )("find nothing after the redaction: %s %s", (name, pattern) => {
+    let made = 0;
+    fc.assert(
+      fc.property(fc.stringMatching(bare(pattern)), (token) => {
+        if (!isSober(token)) return;
+        const given = `it was ${token} then`;
+        const finds = MAINTAINED.filter((rule) => rule.finds(given));
+        made += finds.some((rule) => rule.name === name) ? 1 : 0;
+        const clean = text(given);
+        expect(finds.filter((rule) => rule.finds(clean)).map((rule) => `${rule.name}: ${given}`)).toEqual([]);
+      }),
+      { numRuns: 40, seed: SEED },
+    );
+    expect(made).toBeGreaterThan(0);
+  });
+});

@@ -1,0 +1,82 @@
+/** Sealed events as bytes: what was written is read, and anything else is refused with a reason. */
+import { expect, test } from "vitest";
+import { canonical, compress, decompress, sha256 } from "../../src/codec/canonical.ts";
+import type { SealedRef } from "../../src/codec/schema/sealed.ts";
+import { type SealedEvents, decodeSealed, encodeSealed } from "../../src/codec/sealed.ts";
+import { FORMAT } from "../../src/protocol/row.ts";
+import { EVENT_KINDS, SHA, eventOf, startedEvent } from "../support/build.ts";
+
+const previous: SealedRef = { from: 1, to: 4, key: "before", digest: SHA, bytes: 99 };
+const events: SealedEvents = {
+  ...{ from: 5, to: 9, previous },
+  commits: [
+    { version: 5, epoch: 2, events: EVENT_KINDS.map((kind) => eventOf(kind, "ExecutingTools")) },
+    { version: 9, epoch: 3, events: [startedEvent] },
+  ],
+};
+
+function written(of: SealedEvents): { readonly ref: SealedRef; readonly bytes: Uint8Array } {
+  const { ref, bytes } = encodeSealed(of);
+  return { ref: { ...ref, key: "here" }, bytes };
+}
+
+/** A document of other content under a reference that fits it. */
+function forged(change: (document: Record<string, unknown>) => unknown): () => unknown {
+  const { ref, bytes } = written(events);
+  const document = JSON.parse(decompress(bytes, { what: "it", bytesMax: 1e6 }).toString("utf8")) as Record<
+    string,
+    unknown
+  >;
+  const text = canonical(change(document));
+  return () => decodeSealed({ ...ref, digest: sha256(text), bytes: Buffer.byteLength(text) }, compress(text));
+}
+
+const unreadable = (code: string) => expect.objectContaining({ name: "Unreadable", code }) as Error;
+
+test("are read as they were written, the first ones too", () => {
+  for (const each of [events, { ...events, from: 1, previous: null }]) {
+    const { ref, bytes } = written(each);
+    expect(decodeSealed(ref, bytes)).toEqual(each);
+  }
+});
+
+test("have the same bytes and digest for equal commits, and others for others", () => {
+  expect(written(structuredClone(events))).toEqual(written(events));
+  expect(written({ ...events, previous: null }).ref.digest).not.toBe(written(events).ref.digest);
+});
+
+test("under a reference with another digest are refused by name", () => {
+  const { ref, bytes } = written(events);
+  expect(() => decodeSealed({ ...ref, digest: SHA }, bytes)).toThrow(unreadable("DigestMismatch"));
+  expect(() => decodeSealed(ref, written({ ...events, to: 8 }).bytes)).toThrow(unreadable("DigestMismatch"));
+});
+
+test("damaged anywhere are unreadable", () => {
+  const { ref, bytes } = written(events);
+  for (let index = 0; index < bytes.length; index += 1) {
+    const damaged = bytes.map((byte, at) => (at === index ? byte ^ 0x10 : byte));
+    try {
+      // A bit that means nothing to the compression leaves the very same content.
+      expect(decodeSealed(ref, damaged)).toEqual(events);
+    } catch (error) {
+      expect(error).toMatchObject({ name: "Unreadable" });
+    }
+  }
+  expect(() => decodeSealed({ ...ref, bytes: ref.bytes - 1 }, bytes)).toThrow(unreadable("Unreadable"));
+});
+
+test("of other versions than their reference says are refused", () => {
+  const { ref, bytes } = written(events);
+  const other = "cover versions 5 to 9, not 5 to 10";
+  expect(() => decodeSealed({ ...ref, to: 10 }, bytes)).toThrow(other);
+  expect(() => decodeSealed({ ...ref, from: 4 }, bytes)).toThrow("not 4 to 9");
+});
+
+test("of a format that is not known, or of no known shape, are refused", () => {
+  expect(forged((document) => document)).not.toThrow();
+  const newer = forged((document) => ({ ...document, format: FORMAT + 1 }));
+  expect(newer).toThrow(unreadable("UnknownFormat"));
+  expect(newer).toThrow("sealed events here has format 2");
+  expect(forged((document) => ({ ...document, commits: [{ version: 5 }] }))).toThrow(unreadable("Unreadable"));
+  expect(forged((document) => ({ ...document, previous: { ...previous, digest: "0" } }))).toThrow("previous");
+});

@@ -1,0 +1,109 @@
+/**
+ * Two versions of cairn under one format: what the newer one added to any object is kept by this one, in every state and
+ * at every event, through the codec and back.
+ */
+import { describe, expect, test } from "vitest";
+import { decodeRow } from "../../src/codec/row.ts";
+import { decodeJournal, decodeSnapshot, encodeJournal, encodeSnapshot, wholeState } from "../../src/codec/snapshot.ts";
+import { decodeSealed, encodeSealed } from "../../src/codec/sealed.ts";
+import { decodeSegment, encodeSegment } from "../../src/codec/transcript.ts";
+import type { Event } from "../../src/core/event.ts";
+import { type Level, LEVEL, LEVELS, LOWEST_LEVEL, levelIn, neededLevel } from "../../src/core/levels.ts";
+import { askNext, retryLater, retrySoon } from "../../src/core/policy/outage.ts";
+import { PHASE_NAMES } from "../../src/core/phases.ts";
+import type { State } from "../../src/core/state.ts";
+import { accepts, fold } from "../../src/core/transition.ts";
+import { DECISION_MOMENTS } from "../golden/decisions.ts";
+import { OUTAGE_MOMENTS } from "../golden/outages.ts";
+import { SAGA_MOMENTS } from "../golden/sagas.ts";
+import { EVENT_KINDS, IN_PHASE, eventOf, row, withCalls } from "../support/build.ts";
+import { FUTURE, fromFuture, fromToday, lostFields } from "../support/future.ts";
+
+interface Moment {
+  readonly moment: string;
+  readonly state: State;
+  readonly events: readonly Event[];
+}
+
+const MOMENTS: readonly Moment[] = [
+  ...PHASE_NAMES.map((phase) => ({
+    moment: phase,
+    state: IN_PHASE[phase](),
+    events: EVENT_KINDS.filter((kind) => accepts(phase, kind)).map((kind) => eventOf(kind, phase)),
+  })),
+  ...[...SAGA_MOMENTS, ...DECISION_MOMENTS, ...OUTAGE_MOMENTS],
+];
+
+/** Made anew by the event: nothing of the object that stood there goes on. */
+const REPLACED = /^\.ending$/;
+
+describe.each(MOMENTS)("in $moment", ({ state, events }) => {
+  test("each event keeps what it does not know, and comes to the same otherwise", () => {
+    const known = fromFuture(state);
+    for (const event of events) {
+      const next = fold(known, fromFuture(event));
+      expect([event.kind, lostFields(known, next).filter((path) => !REPLACED.test(path))]).toEqual([event.kind, []]);
+      expect([event.kind, fromToday(next)]).toEqual([event.kind, fold(state, event)]);
+    }
+  });
+
+  test("snapshot, segments, journal and sealed events are read as they were written", () => {
+    const given = fromFuture(state);
+    const commits = fromFuture([{ version: 1, epoch: 1, events }]);
+    const sealed = fromFuture({ from: 1, to: 2, key: "sealed/2", digest: "0".repeat(64), bytes: 9 });
+    const previous = fromFuture({ version: 0, key: "s0", digest: "0".repeat(64) });
+    const encoded = encodeSnapshot({ version: 1, previous, seal: { sealed, unsealed: 1 }, commits, state: given });
+    const snapshot = decodeSnapshot({ version: 1, key: "s1", digest: encoded.digest }, encoded.bytes);
+    expect({ ...snapshot, state: null }).toMatchObject({ commits, sealed, previous });
+    const segments = new Map(encoded.segments.map((each) => [each.ref.sha256, encodeSegment(each)]));
+    const segmentOf = (ref: (typeof encoded.segments)[number]["ref"]) =>
+      decodeSegment(ref, segments.get(ref.sha256) as Uint8Array);
+    expect(wholeState(snapshot.state, segmentOf)).toEqual(given);
+    expect(decodeJournal(encodeJournal(commits))).toEqual(commits);
+    const object = encodeSealed({ from: 1, to: 1, previous: sealed, commits });
+    expect(decodeSealed({ ...object.ref, key: "sealed/1" }, object.bytes)).toMatchObject({ previous: sealed, commits });
+  });
+});
+
+test("the fixture writes an unknown field into every object", () => {
+  const calls = fromFuture(withCalls());
+  expect(calls).toMatchObject({ future: FUTURE, spent: { future: FUTURE }, open: expect.any(Array) });
+  expect(lostFields(calls, { ...calls, spent: { ...withCalls().spent } })).toEqual([".spent"]);
+});
+
+test("the next try of a model in an outage keeps what it does not know", () => {
+  const [outage, terms] = [
+    fromFuture({ since: 1, tries: 2 }),
+    { afterMs: null, chance: 0.5, outageMaxMs: 9e9, models: 2, asked: 0 },
+  ];
+  const state = { ...IN_PHASE.RetryingLLM(), outage };
+  const tries = [retrySoon(state, terms, 9), askNext(state, terms, 9), retryLater(state, terms, 9)];
+  expect(tries.map((each) => each.outage)).toEqual([
+    { ...outage, tries: 3 },
+    { ...outage, tries: 3, model: 1 },
+    { ...outage, tries: 3 },
+  ]);
+});
+
+test("a row keeps what it does not know", () => {
+  const written = fromFuture(row());
+  expect(decodeRow(written, written.run)).toEqual(written);
+});
+
+describe("levels", () => {
+  test("stand in the table in order, each once, and the newest is what this code knows", () => {
+    expect(LEVELS.map(({ level }) => level)).toEqual(LEVELS.map((_, index) => LOWEST_LEVEL + index));
+    expect(LEVEL).toBe(LEVELS.length);
+  });
+
+  test("a commit needs the level of the newest feature that it writes", () => {
+    const goals: Level = { level: 2, adds: "goals", isUsedBy: ({ state }) => "goals" in state };
+    const votes: Level = { level: 3, adds: "votes", isUsedBy: ({ events }) => events.some(({ at }) => at === 3) };
+    const levels = [...LEVELS, goals, votes];
+    const [state, event] = [IN_PHASE.Preparing(), eventOf("RunStarted", "Preparing")];
+    expect(neededLevel({ state, events: [event] }, levels)).toBe(1);
+    expect(neededLevel({ state: { ...state, goals: [] } as State, events: [event] }, levels)).toBe(2);
+    expect(neededLevel({ state, events: [{ ...event, at: 3 }] }, levels)).toBe(3);
+    expect([levelIn({}), levelIn({ level: 4 })]).toEqual([LOWEST_LEVEL, 4]);
+  });
+});

@@ -1,0 +1,101 @@
+/** Money and tokens: added up exactly, compared with the limit, shown with the digits that matter. */
+import { describe, expect, test } from "vitest";
+import { microUsdOf } from "../../src/core/policy/price.ts";
+import { exhausted, extended, usd } from "../../src/core/policy/spending.ts";
+import { type Budget, NOTHING_SPENT, add, addGrant } from "../../src/core/policy/budget.ts";
+
+const NONE = { microUsd: null, tokens: null, toolCalls: null, wallMs: null };
+const FREE: Budget = { ...NONE, beats: 10, takeovers: 3, onExhausted: "stop" };
+const spent = { tokensIn: 60, tokensOut: 40, microUsd: 500_000, beats: 2, toolCalls: 7 };
+
+describe("what is left", () => {
+  test("of no limit is always something; beats always have one", () => {
+    expect(exhausted(NOTHING_SPENT, FREE)).toBeNull();
+    expect(exhausted({ ...spent, tokensIn: 1e12, microUsd: 1e12 }, FREE)).toBeNull();
+    expect(exhausted({ ...spent, beats: 9 }, FREE)).toBeNull();
+    expect(exhausted({ ...spent, beats: 10 }, FREE)).toBe("10 of 10 beats are used");
+  });
+
+  test("of money is nothing when the limit is reached, not only when it is passed", () => {
+    expect(exhausted(spent, { ...FREE, microUsd: 500_001 })).toBeNull();
+    expect(exhausted(spent, { ...FREE, microUsd: 500_000 })).toBe("$0.50 of $0.50 is spent");
+    expect(exhausted({ ...spent, microUsd: 500_042 }, { ...FREE, microUsd: 500_000 })).toBe(
+      "$0.500042 of $0.50 is spent",
+    );
+  });
+
+  test("of tokens counts input and output together", () => {
+    expect(exhausted(spent, { ...FREE, tokens: 101 })).toBeNull();
+    expect(exhausted(spent, { ...FREE, tokens: 100 })).toBe("100 of 100 tokens are used");
+  });
+
+  test("of time at work is nothing when the limit is reached", () => {
+    expect(exhausted({ ...spent, wallMs: 1_999 }, { ...FREE, wallMs: 2_000 })).toBeNull();
+    expect(exhausted({ ...spent, wallMs: 2_500 }, { ...FREE, wallMs: 2_000 })).toBe(
+      "2.5 of 2 seconds at work are used",
+    );
+  });
+
+  test("of tool calls is judged where some are to be released, and only there", () => {
+    const limited = { ...FREE, toolCalls: 9 };
+    expect(exhausted(spent, { ...FREE, toolCalls: 7 })).toBeNull();
+    expect(exhausted(spent, limited, 2)).toBeNull();
+    expect(exhausted(spent, limited, 3)).toBe("7 of 9 tool calls are used, and more are asked for");
+    expect(exhausted({ ...spent, beats: 10 }, limited, 2)).toBeNull();
+  });
+
+  test("is more by what was granted, of what has a limit", () => {
+    const more = extended({ ...FREE, tokens: 100 }, { granted: { tokens: 5, microUsd: 7 } });
+    expect(more).toEqual({ ...NONE, beats: 10, tokens: 105 });
+    expect(addGrant({ beats: 1, tokens: 2 }, { beats: 3, wallMs: 4 })).toEqual({ beats: 4, tokens: 2, wallMs: 4 });
+  });
+
+  test("a limit of zero leaves no room for a first beat", () => {
+    expect(exhausted(NOTHING_SPENT, { ...FREE, microUsd: 0 })).toBe("$0.00 of $0.00 is spent");
+    expect(exhausted(NOTHING_SPENT, { ...FREE, tokens: 0 })).toBe("0 of 0 tokens are used");
+  });
+});
+
+describe("adding up", () => {
+  test("takes each meter that the debit names and leaves the others", () => {
+    expect(add(spent, { tokensOut: 2, toolCalls: 1 })).toEqual({ ...spent, tokensOut: 42, toolCalls: 8 });
+    expect(add(spent, {})).toEqual(spent);
+    expect(add(NOTHING_SPENT, spent)).toStrictEqual(spent);
+    expect(add(spent, { wallMs: 3 })).toEqual({ ...spent, wallMs: 3 });
+    expect(add({ ...spent, wallMs: 3 }, { beats: 1 })).toEqual({ ...spent, beats: 3, wallMs: 3 });
+  });
+});
+
+describe("a price", () => {
+  test("in dollars per million tokens is micro-dollars per token", () => {
+    expect(microUsdOf({ inUsd: 3, outUsd: 15 }, 1_000, 200)).toBe(6_000);
+    expect(microUsdOf({ inUsd: 0, outUsd: 0 }, 1_000, 200)).toBe(0);
+  });
+
+  test("is rounded up, never down", () => {
+    expect(microUsdOf({ inUsd: 0.15, outUsd: 0 }, 1, 0)).toBe(1);
+    expect(microUsdOf({ inUsd: 0.15, outUsd: 0.6 }, 10, 1)).toBe(3);
+  });
+});
+
+describe("dollars", () => {
+  test.each([
+    [0, "0.00"],
+    [1, "0.000001"],
+    [4_200, "0.0042"],
+    [10_000, "0.01"],
+    [170_000, "0.17"],
+    [1_000_000, "1.00"],
+    [1_100_000, "1.10"],
+    [1_234_567, "1.234567"],
+    [1_234_500, "1.2345"],
+    [12_000_000_000, "12000.00"],
+  ])("%i micro-dollars are $%s", (micro, shown) => {
+    expect(usd(micro)).toBe(shown);
+  });
+
+  test("whole cents always have two digits, and nothing is lost of any amount", () => {
+    for (let cents = 0; cents < 20_000; cents += 1) expect(usd(cents * 10_000)).toMatch(/^\d+\.\d\d$/);
+    for (let micro = 0; micro < 20_000; micro += 7) expect(Math.round(Number(usd(micro)) * 1e6)).toBe(micro);
+  });
+});

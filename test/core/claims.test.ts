@@ -1,0 +1,106 @@
+/** When results contradict each other, and when a fact has only changed. */
+import { describe, expect, test } from "vitest";
+import type { Event } from "../../src/core/event.ts";
+import type { Json } from "../../src/core/json.ts";
+import { type Claims, TOLD, contradictionIn, turnsIn, wasTold } from "../../src/core/policy/contradictions.ts";
+import { foldAll } from "../../src/core/transition.ts";
+import { AT, after, calls, heard, intended, invoked, replied, startedEvent } from "../support/build.ts";
+
+type Call = readonly [tool: string, args: Json, claims: Json, outcome?: "failed"];
+
+/** Beats of one call each, whose result is what it claims; or what a person or cairn says in between. */
+function stateOf(beats: readonly (Call | string)[]) {
+  let state = after(startedEvent);
+  for (const [index, beat] of beats.entries()) {
+    if (typeof beat === "string") {
+      const nudge = {
+        kind: "RecoveryDecided",
+        at: AT,
+        rule: "r",
+        why: "w",
+        action: { kind: "nudge", say: beat },
+      } as const;
+      state = foldAll(state, [beat.startsWith(TOLD) ? nudge : heard(beat, String(index))]);
+      continue;
+    }
+    const [tool, args, result, outcome = "succeeded"] = beat;
+    const call = `c${state.calls + 1}`;
+    const told = { outcome, value: { kind: "inline", json: result }, externalId: null, evidence: "test" } as const;
+    const settled: Event = { kind: "ToolResultRecorded", at: AT, call, ...told };
+    state = foldAll(state, [replied([calls(tool, args)]), intended(call), invoked(call), settled]);
+  }
+  return state;
+}
+
+function conflict(...beats: readonly (Call | string)[]) {
+  const turns = turnsIn(stateOf(beats).messages, (tool) => tool !== "silent");
+  return contradictionIn(turns, ({ result }) => (result.kind === "inline" ? (result.json as Claims) : {}));
+}
+
+const free = (value: Json): Json => ({ "flight 42 is free": value });
+const says = (tool: string, value: Json, args: Json = {}): Call => [tool, args, free(value)];
+const [yes, no, other] = [says("search", true), says("book", false), says("look", 7)];
+
+describe("a contradiction", () => {
+  test("is two calls that claim other values for one fact, in turns and twice", () => {
+    expect(conflict(yes, no, yes, no)).toEqual({
+      fact: "flight 42 is free",
+      claimed: [
+        ["search", true],
+        ["book", false],
+      ],
+    });
+    expect(conflict(yes, no)).toBeNull();
+    expect(conflict(yes, no, yes)).toBeNull();
+  });
+
+  test("may have others in between, within the newest six calls", () => {
+    const silent: Call = ["silent", {}, {}];
+    expect(conflict(yes, no, silent, yes, silent, no)).not.toBeNull();
+    expect(conflict(yes, no, silent, yes, silent, silent, no)).toBeNull();
+  });
+
+  test("may be of one tool that is asked two things", () => {
+    const [one, two] = [says("search", true, { by: "name" }), says("search", false, { by: "number" })];
+    expect(conflict(one, two, one, two)?.claimed.map(([tool]) => tool)).toEqual(["search", "search"]);
+  });
+
+  test("is about one fact: others may agree, and the order of names does not count", () => {
+    const seat = (facts: Json): Call => ["seat", {}, facts];
+    const meal: Call = ["meal", {}, { row: { b: 2, a: 1 }, meal: "fish" }];
+    expect(
+      conflict(seat({ row: { a: 1, b: 2 }, meal: "meat" }), meal, seat({ row: { a: 1, b: 2 }, meal: "meat" }), meal)
+        ?.fact,
+    ).toBe("meal");
+    expect(conflict(seat({ row: { a: 1, b: 2 } }), meal, seat({ row: { a: 1, b: 2 } }), meal)).toBeNull();
+  });
+});
+
+describe("is none", () => {
+  test.each<[string, readonly (Call | string)[]]>([
+    ["where a fact changes once in time", [yes, yes, no, no]],
+    ["where it changes and changes back", [yes, no, no, yes]],
+    ["where one of the two has come to agree", [yes, no, yes, no, says("search", false)]],
+    ["where both follow a world that moves", [says("a", 1), says("b", 2), says("a", 3), says("b", 4)]],
+    [
+      "where the same call sees a door open and close",
+      [says("door", 1), says("door", 0), says("door", 1), says("door", 0)],
+    ],
+    ["of what failed", [yes, ["book", {}, free(false), "failed"], yes, ["book", {}, free(false), "failed"]]],
+    ["of tools that claim nothing", [yes, ["silent", {}, free(false)], yes, ["silent", {}, free(false)]]],
+    ["once a person has spoken", [yes, no, "try both once more", yes, no]],
+    ["once the model was told, before it happens again", [yes, no, yes, no, TOLD, yes, other]],
+  ])("%s", (_, beats) => {
+    expect(conflict(...beats)).toBeNull();
+  });
+});
+
+test("after the model was told it counts anew, until a person speaks", () => {
+  const told = [yes, no, yes, no, `${TOLD}.`] as const;
+  expect(conflict(...told, yes, no, yes, no)).not.toBeNull();
+  expect(wasTold(stateOf(told).messages)).toBe(true);
+  expect(wasTold(stateOf([...told, yes, no]).messages)).toBe(true);
+  expect(wasTold(stateOf([...told, "believe the second one"]).messages)).toBe(false);
+  // Only cairn tells it: a person who says the same has spoken.
+  expect(wasTold(foldAll(stateOf([yes, no]), [heard(TOLD, "9")]).messages)).toBe(false);
+});

@@ -1,0 +1,188 @@
+/** Gates in the core: what is asked, what a decision changes, and what a run owes as long as there is none. */
+import { describe, expect, test } from "vitest";
+import type { Event } from "../../src/core/event.ts";
+import { gateId } from "../../src/protocol/ids.ts";
+import { argsOf } from "../../src/core/calls/ledger.ts";
+import { inline } from "../../src/core/message.ts";
+import { type Command, outstanding } from "../../src/core/outstanding.ts";
+import type { State } from "../../src/core/state.ts";
+import { foldAll } from "../../src/core/transition.ts";
+import { AT, FAILURE, GATE_UNTIL, IN_PHASE, after, approved, calls, decided, decision } from "../support/build.ts";
+import { decisionTaken, gated, hash, intended, invoked, lostSight, paused, reconciled } from "../support/build.ts";
+import { replied, resulted, resumed, startedEvent, taken, view } from "../support/build.ts";
+
+const waiting = (): State => after(startedEvent, replied([calls("book")]), intended("c1"), gated("c1"));
+const two = (...events: readonly Event[]): State =>
+  after(startedEvent, replied([calls("book", { to: "LIS" }), calls("pay", { euros: 5 })]), ...events);
+const kinds = (commands: readonly Command[]): readonly string[] => commands.map(({ kind }) => kind);
+
+describe("a gate", () => {
+  test("holds its call: nothing is owed until it expires", () => {
+    const state = waiting();
+    expect(state).toMatchObject({ phase: "AwaitingApproval", open: [{ status: "gated", releasedBy: null }] });
+    expect(state.open[0]?.gate).toEqual({
+      ...{ gate: "gate-c1", planHash: "0".repeat(64), argsHash: "0".repeat(64), reason: "it costs money" },
+      ...{ expiresAt: GATE_UNTIL, decision: null },
+    });
+    expect(outstanding(state, view())).toEqual([{ kind: "wait", until: GATE_UNTIL }]);
+    expect(() => foldAll(state, [invoked("c1")])).toThrow("ToolInvoked does not happen in AwaitingApproval");
+    expect(() => two(intended("c1"), gated("c1"), invoked("c1"))).toThrow("call c1 waits at a gate");
+  });
+
+  test("is asked about what is intended, and once", () => {
+    expect(() => foldAll(two(), [gated("c1")])).toThrow("call c1 is not intended");
+    const asked = foldAll(two(), [intended("c1"), gated("c1")]);
+    expect(() => foldAll(asked, [gated("c1")])).toThrow("call c1 is not intended");
+    const released = foldAll(two(), [intended("c1"), invoked("c1")]);
+    expect(() => foldAll(released, [gated("c1")])).toThrow("call c1 is not intended");
+  });
+
+  test("beside a call that runs lets it run, and the run is running", () => {
+    const state = two(intended("c1"), gated("c1"), intended("c2"), invoked("c2"));
+    expect(state.phase).toBe("ExecutingTools");
+    expect(outstanding(state, view())).toEqual([{ kind: "perform", calls: ["c2"] }]);
+    expect(foldAll(state, [resulted("c2")]).phase).toBe("AwaitingApproval");
+  });
+
+  test("beside an unknown call leaves the run blocked, and waits no longer than until it expires", () => {
+    const state = IN_PHASE.AwaitingReconcile();
+    expect(outstanding(state, view())).toEqual([{ kind: "wait", until: GATE_UNTIL }]);
+    expect(outstanding(state, view({ now: GATE_UNTIL }))).toEqual([{ kind: "expireGate", call: "c2" }]);
+    // Decided: the call is released although another one is still unknown, and then it is blocked again.
+    const permitted = foldAll(state, [approved("c2")]);
+    expect(permitted.phase).toBe("ExecutingTools");
+    expect(outstanding(permitted, view())).toEqual([{ kind: "intend", calls: ["c2"] }]);
+    expect(foldAll(state, [approved("c2", decision("deny"))]).phase).toBe("AwaitingReconcile");
+    expect(outstanding(foldAll(state, [approved("c2", decision("deny"))]), view())).toEqual([{ kind: "awaitAnswer" }]);
+    // Answered: what is left is a gate.
+    const answered = foldAll(state, [reconciled("c1", { as: "failed", value: null, by: "ann", note: null })]);
+    expect(answered.phase).toBe("AwaitingApproval");
+  });
+
+  test("beside an answer that quiet holds back waits for whichever comes first", () => {
+    const state = foldAll(IN_PHASE.AwaitingReconcile(), [taken("c1")]);
+    const until = (quietUntil: number) => outstanding(state, view({ quietUntil }));
+    expect(until(AT + 5)).toEqual([{ kind: "wait", until: AT + 5 }]);
+    expect(until(GATE_UNTIL + 5)).toEqual([{ kind: "wait", until: GATE_UNTIL }]);
+  });
+
+  test("that expires first is the one that is waited for", () => {
+    const later = { ...gated("c2"), expiresAt: GATE_UNTIL + 9 } as Event;
+    const state = two(intended("c1"), gated("c1"), intended("c2"), later);
+    expect(outstanding(state, view())).toEqual([{ kind: "wait", until: GATE_UNTIL }]);
+    expect(outstanding(state, view({ now: GATE_UNTIL - 1 }))).toEqual([{ kind: "wait", until: GATE_UNTIL }]);
+    expect(outstanding(state, view({ now: GATE_UNTIL }))).toEqual([{ kind: "expireGate", call: "c1" }]);
+    const denied = foldAll(state, [approved("c1", decision("deny"))]);
+    expect(outstanding(denied, view({ now: GATE_UNTIL }))).toEqual([{ kind: "wait", until: GATE_UNTIL + 9 }]);
+  });
+
+  test("of a paused run is neither expired nor decided before it is resumed, and nothing of it is lost", () => {
+    const state = foldAll(waiting(), [paused, decisionTaken("c1")]);
+    const late = view({ now: GATE_UNTIL + 1, pause: true });
+    expect(outstanding(state, late)).toEqual([{ kind: "awaitAnswer" }]);
+    expect(() => foldAll(state, [approved("c1")])).toThrow("HumanApprovalReceived does not happen in Paused");
+    expect(outstanding(state, { ...late, pause: false })).toEqual([{ kind: "resume" }]);
+    const back = foldAll(state, [resumed]);
+    expect(back.phase).toBe("AwaitingApproval");
+    expect(outstanding(back, { ...late, pause: false })).toEqual([{ kind: "decide", call: "c1" }]);
+  });
+
+  test("of a run that shall end holds nothing up", () => {
+    expect(outstanding(waiting(), view({ cancel: true }))).toEqual([{ kind: "cancel" }]);
+    const ending = foldAll(waiting(), [decided({ kind: "abort", failure: FAILURE })]);
+    expect(outstanding(ending, view({ now: GATE_UNTIL }))).toEqual([{ kind: "end" }]);
+  });
+});
+
+describe("a decision", () => {
+  test("is kept until it is applied, and beats the clock", () => {
+    const state = foldAll(waiting(), [decisionTaken("c1")]);
+    expect(state).toMatchObject({ phase: "AwaitingApproval", open: [{ status: "gated" }] });
+    for (const now of [AT, GATE_UNTIL, GATE_UNTIL + 1]) {
+      expect(outstanding(state, view({ now }))).toEqual([{ kind: "decide", call: "c1" }]);
+    }
+  });
+
+  test("comes before what has expired beside it", () => {
+    const both = two(intended("c1"), gated("c1"), intended("c2"), gated("c2"), decisionTaken("c2"));
+    expect(outstanding(both, view({ now: GATE_UNTIL }))).toEqual([{ kind: "decide", call: "c2" }]);
+  });
+
+  test("is the first one: another one changes nothing", () => {
+    const again = { ...decisionTaken("c1", decision("deny")), message: "gate#again" } as Event;
+    const state = foldAll(waiting(), [decisionTaken("c1"), again]);
+    expect(state.open[0]?.gate?.decision).toMatchObject({ as: "approve" });
+    expect(state.absorbed).toEqual(["gate#gate-c1", "gate#again"]);
+  });
+
+  test("about a gate that is not open changes nothing but that it was absorbed", () => {
+    for (const state of [waiting(), two(), IN_PHASE.AwaitingLLM(), IN_PHASE.ExecutingTools()]) {
+      const next = foldAll(state, [{ ...decisionTaken("c9"), message: "m" } as Event]);
+      expect(next).toEqual({ ...state, absorbed: ["m"] });
+    }
+    expect(() => foldAll(two(), [approved("c1")])).toThrow("call c1 does not wait at gate gate-c1");
+    const other = { ...approved("c1"), gate: "gate-c2" } as Event;
+    expect(() => foldAll(waiting(), [other])).toThrow("call c1 does not wait at gate gate-c2");
+  });
+
+  test("to approve permits the call as it is: it is judged once more, and then released by whoever does that", () => {
+    const state = foldAll(waiting(), [approved("c1")]);
+    expect(state).toMatchObject({ phase: "ExecutingTools" });
+    expect(state.open).toMatchObject([{ status: "permitted", gate: null, edited: null, releasedBy: null }]);
+    expect(outstanding(state, view({ epoch: 7 }))).toEqual([{ kind: "intend", calls: ["c1"] }]);
+    const released = foldAll(state, [invoked("c1", 7)]);
+    expect(outstanding(released, view({ epoch: 7 }))).toEqual([{ kind: "perform", calls: ["c1"] }]);
+    expect(outstanding(released, view({ epoch: 8 }))).toEqual([{ kind: "recover", calls: ["c1"] }]);
+  });
+
+  test("to edit is a new intent with a new key, and its arguments are what the call has from there on", () => {
+    const state = foldAll(waiting(), [approved("c1", decision("edit", { euros: 3 }))]);
+    expect(argsOf(state, "c1")).toEqual(inline({ euros: 3 }));
+    const again = foldAll(state, [{ ...intended("c1"), key: "another key", argsDigest: "1".repeat(64) } as Event]);
+    expect(again.open).toMatchObject([
+      { status: "permitted", intent: { key: "another key", argsDigest: "1".repeat(64) }, edited: inline({ euros: 3 }) },
+    ]);
+    const settled = foldAll(again, [invoked("c1"), resulted("c1")]);
+    expect(settled.messages.at(-1)?.parts).toMatchObject([{ kind: "result", edited: inline({ euros: 3 }) }]);
+  });
+
+  test("to deny settles the call with who and why, and closes the batch if it was the last one", () => {
+    const denied = (note: string | null) =>
+      foldAll(waiting(), [approved("c1", { as: "deny", args: null, by: "ann", note })]);
+    expect(denied(null)).toMatchObject({ phase: "AwaitingLLM", open: [] });
+    expect(denied(null).messages.at(-1)).toMatchObject({
+      role: "tool",
+      parts: [{ kind: "result", call: "c1", outcome: "failed", value: inline("denied by ann"), edited: null }],
+    });
+    expect(denied("too much").messages.at(-1)?.parts).toMatchObject([{ value: inline("denied by ann: too much") }]);
+    expect(two(intended("c1"), gated("c1"), intended("c2"), gated("c2"), approved("c2", decision("deny"))).phase).toBe(
+      "AwaitingApproval",
+    );
+  });
+
+  test("lasts: a call that became unknown and may be tried again is not asked about a second time", () => {
+    const state = foldAll(waiting(), [
+      ...[approved("c1"), intended("c1", "unsafe"), invoked("c1"), lostSight("c1")],
+      ...[taken("c1"), reconciled("c1")],
+    ]);
+    expect(state.open).toMatchObject([{ status: "permitted", gate: null }]);
+    expect(kinds(outstanding(state, view()))).toEqual(["intend"]);
+    expect(() => foldAll(state, [gated("c1")])).toThrow("call c1 is not intended");
+  });
+});
+
+test("a gate is named by attempt, call, plan and arguments: a change of any of them is another gate (schedule 29)", () => {
+  const of = { attempt: 1, call: "c1", planHash: "p", argsHash: "a" };
+  const id = gateId(hash, of);
+  expect(gateId(hash, { ...of })).toBe(id);
+  expect(id).toMatch(/^c1-[a-z2-7]{26}$/);
+  const others = [
+    { attempt: 2 },
+    { call: "c2" },
+    { planHash: "q" },
+    { argsHash: "b" },
+    { planHash: "pa", argsHash: "" },
+  ];
+  const ids = others.map((change) => gateId(hash, { ...of, ...change }));
+  expect(new Set([id, ...ids]).size).toBe(others.length + 1);
+});

@@ -1,0 +1,99 @@
+/** What the loop detector takes for a loop, and what it does not. */
+import { describe, expect, test } from "vitest";
+import { BOUNDS } from "../../src/core/limits.ts";
+import type { Event } from "../../src/core/event.ts";
+import type { Json } from "../../src/core/json.ts";
+import { loopOf } from "../../src/core/policy/loops.ts";
+import { foldAll } from "../../src/core/transition.ts";
+import { AT, after, calls, heard, intended, invoked, replied, startedEvent } from "../support/build.ts";
+
+type Call = readonly [tool: string, args: Json, result: Json];
+
+/** Beats, each of one call or of several at once, or what a person says in between. */
+function loopIn(beats: readonly (Call | readonly Call[] | string)[]) {
+  let state = after(startedEvent);
+  for (const [index, beat] of beats.entries()) {
+    if (typeof beat === "string") {
+      state = foldAll(state, [heard(beat, String(index))]);
+      continue;
+    }
+    const made = (typeof beat[0] === "string" ? [beat] : beat) as readonly Call[];
+    const first = state.calls + 1;
+    const settled = made.flatMap(([, , result], at): Event[] => {
+      const call = `c${first + at}`;
+      const value = { kind: "inline", json: result } as const;
+      const told = { outcome: "succeeded", value, externalId: null, evidence: "test" } as const;
+      return [intended(call), invoked(call), { kind: "ToolResultRecorded", at: AT, call, ...told }];
+    });
+    state = foldAll(state, [replied(made.map(([tool, args]) => calls(tool, args))), ...settled]);
+  }
+  return loopOf(state.messages);
+}
+
+const A: Call = ["search", { from: "LIS", to: "BER" }, { found: 0 }];
+const B: Call = ["relax", { by: 1 }, "relaxed"];
+const other = (n: number): Call => ["look", { n }, n];
+
+describe("runaway", () => {
+  test("is the same call with the same result, three times", () => {
+    expect(loopIn([A, A])).toBeNull();
+    expect(loopIn([A, A, A])).toEqual({
+      crack: "runaway",
+      why: "of its last 3 calls 3 were of search with the same arguments and the same result",
+    });
+  });
+
+  test("within six calls; what is longer ago does not count", () => {
+    expect(BOUNDS.loopCalls).toBe(6);
+    expect(loopIn([A, other(1), other(2), A, other(3), A])?.crack).toBe("runaway");
+    expect(loopIn([A, other(1), other(2), A, other(3), other(4), A])).toBeNull();
+  });
+
+  test("does not depend on the order of names", () => {
+    const turned: Call = ["search", { to: "BER", from: "LIS" }, { found: 0 }];
+    expect(loopIn([A, turned, A])?.crack).toBe("runaway");
+  });
+
+  test("is no poll that makes progress, and no call with other arguments", () => {
+    expect(loopIn([1, 2, 3, 4].map((percent): Call => ["poll", {}, { percent }]))).toBeNull();
+    expect(loopIn([1, 2, 3, 4].map((page): Call => ["search", { page }, []]))).toBeNull();
+    expect(loopIn([[1], [1, 2], [[1]]].map((result): Call => ["poll", {}, result]))).toBeNull();
+    expect(loopIn([{ a: 1 }, { b: 1 }, { a: 1, b: 1 }].map((result): Call => ["poll", {}, result]))).toBeNull();
+  });
+
+  test("begins anew when a person has spoken", () => {
+    expect(loopIn([A, A, "try it once more", A, A])).toBeNull();
+    expect(loopIn([A, A, "try it once more", A, A, A])?.crack).toBe("runaway");
+  });
+
+  test("counts equal calls of one reply once", () => {
+    expect(loopIn([[A, A, A]])).toBeNull();
+    expect(
+      loopIn([
+        [A, B],
+        [A, B],
+        [A, B],
+      ])?.crack,
+    ).toBe("runaway");
+  });
+});
+
+describe("oscillation", () => {
+  test("is two calls that take turns, six times", () => {
+    expect(loopIn([A, B, A, B, A, B])).toEqual({
+      crack: "oscillation",
+      why: "its last 6 calls took turns between search and relax, each with the same arguments and the same result",
+    });
+    expect(loopIn([other(1), B, A, B, A, B, A])?.crack).toBe("oscillation");
+  });
+
+  test("is not taken for a runaway on its way there", () => {
+    expect(loopIn([A, B, A, B, A])).toBeNull();
+    expect(loopIn([other(1), A, B, A, B, A])).toBeNull();
+  });
+
+  test("is none if it breaks out, or if one of the two makes progress", () => {
+    expect(loopIn([A, B, A, B, other(1), A])?.crack).toBe("runaway");
+    expect(loopIn([A, ["relax", { by: 1 }, 1], A, ["relax", { by: 1 }, 2], other(1), other(2)])).toBeNull();
+  });
+});

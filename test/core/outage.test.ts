@@ -1,0 +1,181 @@
+/** How long a run waits for a provider that is away, whom it asks meanwhile, and when it gives up. */
+import { describe, expect, test } from "vitest";
+import type { Event } from "../../src/core/event.ts";
+import { isOfInfrastructure } from "../../src/core/policy/infrastructure.ts";
+import { BOUNDS } from "../../src/core/limits.ts";
+import { type RetryTerms, modelAsked, soonerTry } from "../../src/core/policy/outage.ts";
+import { type Action, decideRecovery } from "../../src/core/policy/recovery.ts";
+import type { State } from "../../src/core/state.ts";
+import { fold, foldAll } from "../../src/core/transition.ts";
+import { AT, FAILURE, IN_PHASE, calls, decided, heard, paused, replied, resumed, says } from "../support/build.ts";
+
+const MINUTE = 60_000;
+const HOUR = 60 * MINUTE;
+
+const terms = (change: Partial<RetryTerms> = {}): RetryTerms => ({
+  ...{ afterMs: null, chance: 0.999, outageMaxMs: 24 * HOUR, models: 1, asked: 0 },
+  ...change,
+});
+
+interface Failed {
+  readonly state: State;
+  readonly action: Action;
+}
+
+/** One more call fails. */
+function failing(from: State, now: number, change: Partial<RetryTerms> = {}): Failed {
+  const asked = modelAsked(from, now);
+  const event = decideRecovery(from, { kind: "model", failure: FAILURE, retry: terms({ asked, ...change }) }, now);
+  return { state: fold(from, event), action: event.action };
+}
+
+/** Calls fail, each at the moment for which the one before asked, until that many have or the run gives up. */
+function outage(count: number, change: Partial<RetryTerms> = {}): readonly (Failed & { readonly at: number })[] {
+  const failed: (Failed & { readonly at: number })[] = [];
+  let [state, at] = [IN_PHASE.AwaitingLLM(), AT];
+  for (let index = 0; index < count; index += 1) {
+    const next = failing(state, at, change);
+    failed.push({ ...next, at });
+    if (next.action.kind !== "retry") break;
+    [state, at] = [next.state, next.action.at];
+  }
+  return failed;
+}
+
+const waitsOf = (failed: ReturnType<typeof outage>) =>
+  failed.flatMap(({ action, at }) => (action.kind === "retry" ? [action.at - at] : []));
+
+describe("the pauses of an outage", () => {
+  test("double after the quick retries, up to a quarter of an hour", () => {
+    const seconds = waitsOf(outage(14)).map((ms) => Math.round(ms / 1_000));
+    expect(seconds).toEqual([1, 2, 4, 8, 16, 32, 64, 128, 256, 511, 899, 899, 899, 899]);
+  });
+
+  test("are a random part of that, and a second at least", () => {
+    expect(waitsOf(outage(8, { chance: 0 })).slice(3)).toEqual([1_000, 1_000, 1_000, 1_000, 1_000]);
+    expect(waitsOf(outage(6, { chance: 0.25 })).slice(3)).toEqual([2_000, 4_000, 8_000]);
+  });
+
+  test("never end before the provider wants to be asked, and are spread after that", () => {
+    const [first, second] = [0, 0.5].map((chance) => waitsOf(outage(4, { afterMs: 10 * MINUTE, chance })).at(-1));
+    expect([first, second]).toEqual([10 * MINUTE + 1_000, 10 * MINUTE + 4_000]);
+  });
+
+  test("what one provider asked for is kept when the next call fails without a word", () => {
+    const asked = failing(outage(4).at(-1)?.state as State, AT + MINUTE, { afterMs: HOUR });
+    const silent = failing(asked.state, AT + 2 * MINUTE);
+    expect(silent.action).toMatchObject({ kind: "retry", outage: { notBefore: AT + MINUTE + HOUR } });
+    expect(silent.action).toMatchObject({ at: AT + MINUTE + HOUR + 15_984 * 2 });
+  });
+});
+
+describe("an outage is over", () => {
+  test("for the run when it has lasted as long as the agent lets it: a last try is made then, and the run fails", () => {
+    const failed = outage(200, { outageMaxMs: HOUR });
+    const last = failed.at(-1);
+    expect(last?.at).toBe(AT + HOUR);
+    expect(last?.action).toMatchObject({ kind: "abort", failure: { code: "ModelUnavailable" } });
+    const message = `no model answered for 60 minutes, in ${failed.length} calls; the last one said: Broken: it broke`;
+    expect(last?.action).toMatchObject({ failure: { message } });
+  });
+
+  test("however long the provider asks to be left alone", () => {
+    const [, last] = outage(2, { outageMaxMs: HOUR, afterMs: 24 * HOUR });
+    expect([last?.at, last?.action.kind]).toEqual([AT + HOUR, "abort"]);
+  });
+
+  test.each<readonly [string, Event]>([
+    ["a reply", replied([says("here")])],
+    ["a call", replied([calls("book")])],
+    ["a reply that the model is told about", decided({ kind: "nudge", say: "try again" })],
+  ])("with %s: the next failure is the first of another one", (_, event) => {
+    const waiting = outage(9).at(-1)?.state as State;
+    const over = fold(waiting, event);
+    expect([over.outage, over.modelRetries]).toEqual([undefined, 0]);
+    const later = AT + 30 * HOUR;
+    expect(failing({ ...over, phase: "AwaitingLLM", open: [] }, later).state.outage).toEqual({
+      since: later,
+      tries: 1,
+    });
+  });
+
+  test("and is the same one after words, a pause and its resume: it began when its first call failed", () => {
+    const waiting = outage(9).at(-1)?.state as State;
+    const [spoken, back] = [[heard("hello")], [paused, resumed]].map((events) => foldAll(waiting, events));
+    expect([spoken?.outage, back?.outage]).toEqual([waiting.outage, waiting.outage]);
+    expect([spoken?.phase, back?.phase]).toEqual(["RetryingLLM", "RetryingLLM"]);
+  });
+});
+
+describe("the operator is told", () => {
+  test("once an outage has lasted for three minutes", () => {
+    const marks = outage(12).map(({ state, at }) => [at - AT >= BOUNDS.outageAlarmMs, state.outage?.alarmed === true]);
+    expect(marks.map(([isLong]) => isLong)).toEqual(marks.map(([, isTold]) => isTold));
+    expect(marks.filter(([, isTold]) => isTold).length).toBeGreaterThan(2);
+  });
+});
+
+describe("whoever wakes a run that waits for its model", () => {
+  const waiting = (): State => outage(9).at(-1)?.state as State;
+
+  test("has it ask at once", () => {
+    expect(soonerTry(waiting(), AT + 5 * MINUTE)).toBe(AT + 5 * MINUTE);
+  });
+
+  test("and never before the provider wants to be asked", () => {
+    const { state } = failing(waiting(), AT + HOUR, { afterMs: HOUR, chance: 0.9 });
+    expect(soonerTry(state, AT + 80 * MINUTE)).toBe(AT + 2 * HOUR);
+  });
+
+  test("changes nothing where it asks soon by itself, or has asked, or does something else", () => {
+    expect(soonerTry(outage(2).at(-1)?.state as State, AT + 1_000)).toBeNull();
+    expect(soonerTry(waiting(), (waiting().retryAt ?? 0) + 1)).toBeNull();
+    expect(soonerTry({ ...waiting(), phase: "AwaitingLLM" }, AT)).toBeNull();
+  });
+});
+
+describe("fallbacks", () => {
+  const asked = (failed: ReturnType<typeof outage>) => failed.map(({ state, at }) => modelAsked(state, at));
+
+  test("are asked at once, one after the other, when the quick retries have failed; then the agent's own again", () => {
+    const failed = outage(10, { models: 3 });
+    expect(asked(failed)).toEqual([0, 0, 0, 1, 2, 0, 1, 2, 0, 1]);
+    const seconds = waitsOf(failed).map((ms) => Math.round(ms / 1_000));
+    // Between two rounds it waits, and the pause doubles with the rounds.
+    expect(seconds).toEqual([1, 2, 4, 0, 0, 8, 0, 0, 16, 0]);
+  });
+
+  test("one that answered is asked first for some minutes, then the agent's own model", () => {
+    const { state, at } = outage(5, { models: 3 }).at(-1) as Failed & { at: number };
+    const answered = fold(state, replied([calls("book")], at));
+    expect(answered).toMatchObject({ fallback: { model: 2, until: at + BOUNDS.fallbackMs }, modelRetries: 0 });
+    expect(answered.outage).toBeUndefined();
+    expect([modelAsked(answered, at), modelAsked(answered, at + BOUNDS.fallbackMs)]).toEqual([2, 0]);
+    const between = { ...answered, phase: "AwaitingLLM", open: [] } as const;
+    const kept = fold(between, replied([calls("book")], at + MINUTE));
+    expect(kept.fallback).toEqual(answered.fallback);
+    expect(fold(between, replied([calls("book")], at + BOUNDS.fallbackMs)).fallback).toBeUndefined();
+  });
+
+  test("one that is away as well has quick retries of its own", () => {
+    const { state, at } = outage(4, { models: 2 }).at(-1) as Failed & { at: number };
+    const answered = { ...fold(state, replied([calls("book")], at)), phase: "AwaitingLLM", open: [] } as const;
+    const next = failing(answered, at + MINUTE, { models: 2 });
+    expect(next.action).toMatchObject({ at: at + MINUTE + 1_000, outage: { model: 1, tries: 1 } });
+  });
+});
+
+test("failures of infrastructure are in one list, and what a run does wrong by itself is not in it", () => {
+  const codes = ["ModelUnavailable", "HardIdleTimeout", "CrashLoop", "Abandoned", "Expired"];
+  expect(codes.every((code) => isOfInfrastructure({ code, message: "" }))).toBe(true);
+  const own = [
+    "BudgetExhausted",
+    "Runaway",
+    "NotDone",
+    "ModelRefused",
+    "ContextTooLong",
+    "ModelFailed",
+    "OutcomeUnknown",
+  ];
+  expect(own.some((code) => isOfInfrastructure({ code, message: "" }))).toBe(false);
+});

@@ -1,0 +1,154 @@
+/** The recovery table: the first rule that matches wins, every rule can fire, and none hides another. */
+import { describe, expect, test } from "vitest";
+import { BOUNDS } from "../../src/core/limits.ts";
+import { RECOVERY, type Trouble, decideRecovery } from "../../src/core/policy/recovery.ts";
+import type { RetryTerms } from "../../src/core/policy/outage.ts";
+import type { State } from "../../src/core/state.ts";
+import { AT, FAILURE, IN_PHASE } from "../support/build.ts";
+
+const state = (change: Partial<State> = {}): State => ({ ...IN_PHASE.AwaitingLLM(), ...change });
+
+/** A call that may be made again, by an agent with one model. */
+const terms = (change: Partial<RetryTerms> = {}): RetryTerms => ({
+  ...{ afterMs: null, chance: 0.5, outageMaxMs: 24 * 3_600_000, models: 1, asked: 0 },
+  ...change,
+});
+
+const model = (change: object = {}): Trouble => ({
+  ...{ kind: "model", failure: FAILURE, retry: terms() },
+  ...change,
+});
+const away = (change: object = {}): State =>
+  state({ modelRetries: 3, outage: { since: AT - 7_000, tries: 3 }, ...change });
+const TOO_LONG = { code: "ContextTooLong", message: "8,192 tokens" };
+const budget: Trouble = { kind: "budget", failure: FAILURE };
+const deaths: Trouble = { kind: "deaths", failure: FAILURE };
+const idle: Trouble = { kind: "idle", failure: FAILURE };
+const loop: Trouble = { kind: "loop", failure: FAILURE };
+const speechless: Trouble = { kind: "speechless", failure: { code: "NoLastWords", message: "it was lost" } };
+const deadline: Trouble = { kind: "deadline", failure: FAILURE };
+const agent: Trouble = { kind: "agent", failure: FAILURE };
+const conflict: Trouble = { kind: "conflict", failure: FAILURE, say: "They contradict each other." };
+const reply: Trouble = { kind: "reply", failure: FAILURE, say: "Call a tool." };
+
+/** For each rule a state and a trouble that it is there for. */
+const CASES: readonly (readonly [rule: string, State, Trouble])[] = [
+  ["too many processes died", state(), deaths],
+  ["nobody came before the deadline", state(), deadline],
+  ["stops without last words", IN_PHASE.ForceStop(), speechless],
+  ["hard idle timeout", state(), idle],
+  ["context too long, not yet compacted", state(), model({ failure: TOO_LONG, shortens: true })],
+  ["context too long", state(), model({ failure: TOO_LONG })],
+  ["model unavailable for too long", away(), model({ retry: terms({ outageMaxMs: 7_000 }) })],
+  ["model failed, may be asked again", state(), model()],
+  ["model unavailable, the next one is asked", away(), model({ retry: terms({ models: 2 }) })],
+  ["model unavailable, asked again later", away(), model()],
+  ["budget exhausted", state(), budget],
+  ["budget exhausted, calls are open", IN_PHASE.ExecutingTools(), budget],
+  ["loop detector", state(), loop],
+  ["results contradict each other, model is told", state(), conflict],
+  ["reply cannot be used, model is told", state(), reply],
+  ["nothing else helps", state(), agent],
+];
+
+test("has a case here for each rule, and the names differ", () => {
+  expect(RECOVERY.map(({ name }) => name)).toEqual(CASES.map(([rule]) => rule));
+  expect(new Set(CASES.map(([rule]) => rule)).size).toBe(CASES.length);
+});
+
+test.each(CASES)("%s: fires, and no rule before it does", (rule, from, trouble) => {
+  expect(decideRecovery(from, trouble, AT)).toMatchObject({
+    kind: "RecoveryDecided",
+    at: AT,
+    rule,
+    why: `${trouble.failure.code}: ${trouble.failure.message}`,
+  });
+  expect(RECOVERY.filter((each) => each.when(from, trouble, AT)).map(({ name }) => name)[0]).toBe(rule);
+});
+
+test("only the last rule matches whatever there is, so a run never has no answer", () => {
+  const all = CASES.map(([, from, trouble]) => [from, trouble] as const);
+  const always = RECOVERY.filter(({ when }) => all.every(([from, trouble]) => when(from, trouble, AT)));
+  expect(always.map(({ name }) => name)).toEqual([RECOVERY.at(-1)?.name]);
+});
+
+describe("a model that failed", () => {
+  test("is asked again after one, two and four seconds, then the run waits for the end of the outage", () => {
+    const at = [0, 1, 2, 3].map((modelRetries) => decideRecovery(state({ modelRetries }), model(), AT).action);
+    expect(BOUNDS.modelRetriesMax).toBe(3);
+    expect(at).toMatchObject([
+      { kind: "retry", at: AT + 1_000, outage: { since: AT, tries: 1 } },
+      { kind: "retry", at: AT + 2_000 },
+      { kind: "retry", at: AT + 4_000 },
+      { kind: "retry", at: AT + 4_000 },
+    ]);
+  });
+
+  test("is left alone as long as it asks for, and never shorter than our own wait", () => {
+    const at = (afterMs: number) => decideRecovery(state(), model({ retry: terms({ afterMs }) }), AT).action;
+    expect(at(70_000)).toMatchObject({ kind: "retry", at: AT + 70_000, outage: { notBefore: AT + 70_000 } });
+    expect(at(5)).toMatchObject({ kind: "retry", at: AT + 1_000 });
+  });
+
+  test("for good is not asked again", () => {
+    expect(decideRecovery(state(), model({ retry: null }), AT).action).toEqual({
+      kind: "abort",
+      failure: FAILURE,
+    });
+  });
+});
+
+describe("a reply that cannot be used", () => {
+  test("is told to the model three times, then the run ends", () => {
+    const actions = [0, 1, 2, 3].map((nudges) => decideRecovery(state({ nudges }), reply, AT).action.kind);
+    expect(actions).toEqual(["nudge", "nudge", "nudge", "abort"]);
+    expect(decideRecovery(state(), reply, AT).action).toEqual({ kind: "nudge", say: "Call a tool." });
+  });
+
+  test("has its own count: retries of the model do not use it up", () => {
+    expect(decideRecovery(state({ modelRetries: 3 }), reply, AT).action.kind).toBe("nudge");
+    expect(decideRecovery(state({ nudges: 3 }), model(), AT).action.kind).toBe("retry");
+  });
+});
+
+test("the order is that of seed 0: idle, context, retry, loops, nudge, abort", () => {
+  const order = ["hard idle timeout", "context too long, not yet compacted", "context too long"];
+  const rest = [
+    "model failed, may be asked again",
+    "loop detector",
+    "reply cannot be used, model is told",
+    "nothing else helps",
+  ];
+  const names = RECOVERY.map(({ name }) => name);
+  expect(names.filter((name) => [...order, ...rest].includes(name))).toEqual([...order, ...rest]);
+});
+
+describe("a run that has to stop", () => {
+  test.each([
+    ["its budget", budget],
+    ["a loop", loop],
+  ])(
+    "for %s is never retried, whatever is left of the counts: it is asked for last words, and told why",
+    (_, trouble) => {
+      const { action } = decideRecovery(state(), trouble, AT);
+      expect(action).toMatchObject({ kind: "stop", failure: FAILURE });
+      expect(action.kind === "stop" ? action.say : "").toMatch(/it broke.*what is done.*still open/s);
+    },
+  );
+
+  test("ends with what it stops for, also where its last words are lost", () => {
+    expect(decideRecovery(IN_PHASE.ForceStop(), speechless, AT).action).toEqual({ kind: "abort", failure: FAILURE });
+  });
+
+  test("whose processes died too often is asked for nothing", () => {
+    const left = { kind: "abort", failure: FAILURE, next: "leave" };
+    expect(decideRecovery(state(), deaths, AT).action).toEqual(left);
+  });
+});
+
+test("a context that is too long and cannot be made shorter is not asked about again, whatever the provider says", () => {
+  const failure = TOO_LONG;
+  expect(decideRecovery(state(), model({ failure, shortens: false }), AT).action).toEqual({ kind: "abort", failure });
+  const shortens = model({ failure, shortens: true });
+  expect(decideRecovery(state({ modelRetries: 3 }), shortens, AT).action).toEqual({ kind: "compact" });
+});

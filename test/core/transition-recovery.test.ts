@@ -1,0 +1,72 @@
+/** Where each action of the recovery table leads from each phase. */
+import { describe, expect, test } from "vitest";
+import { InvariantViolated } from "../../src/core/ensure.ts";
+import { PHASE_NAMES, isAside, isTerminal, mayFollow } from "../../src/core/phases.ts";
+import type { Action } from "../../src/core/policy/recovery.ts";
+import { fold } from "../../src/core/transition.ts";
+import { AT, FAILURE, IN_PHASE, decided } from "../support/build.ts";
+
+describe.each(PHASE_NAMES)("in %s", (phase) => {
+  test.each([
+    "abort",
+    "cancel",
+    "takeover",
+    "retry",
+    "compact",
+    "nudge",
+    "again",
+    "probe",
+    "hold",
+    "toolBack",
+    "stop",
+    "tell",
+    "compensate",
+    "undo",
+    "restart",
+  ] as const)("recovery by %s leads where it may", (kind) => {
+    const state = IN_PHASE[phase]();
+    const actions: { readonly [K in Action["kind"]]: Action } = {
+      abort: { kind: "abort", failure: FAILURE },
+      takeover: { kind: "takeover", from: "owner", takeovers: 1 },
+      retry: { kind: "retry", at: AT + 1_000 },
+      compact: { kind: "compact" },
+      nudge: { kind: "nudge", say: "go on" },
+      again: { kind: "again", call: "c1" },
+      cancel: { kind: "cancel" },
+      probe: { kind: "probe", call: "c1", at: AT, tried: true },
+      hold: { kind: "hold", to: "2" },
+      toolBack: { kind: "toolBack", call: "c1" },
+      tell: { kind: "tell", call: "c4" },
+      stop: { kind: "stop", failure: FAILURE, say: "You have to stop now." },
+      compensate: { kind: "compensate" },
+      undo: { kind: "undo", call: "c1" },
+      restart: { kind: "restart", say: "Begin again." },
+    };
+    const decide = () => fold(state, decided(actions[kind])).phase;
+    const hasCalls = ["ExecutingTools", "AwaitingApproval", "AwaitingReconcile", "Paused", "AwaitingAgent"].includes(
+      phase,
+    );
+    const leads = {
+      abort: phase,
+      cancel: phase,
+      probe: hasCalls ? phase : null,
+      takeover: phase,
+      retry: ["AwaitingLLM", "RetryingLLM", "Compacting"].includes(phase) ? "RetryingLLM" : null,
+      compact: ["AwaitingLLM", "RetryingLLM", "Compacting"].includes(phase) ? "Compacting" : null,
+      nudge: !isAside(phase) && mayFollow(phase, "AwaitingLLM") ? "AwaitingLLM" : null,
+      again: hasCalls ? phase : null,
+      tell: phase === "ExecutingTools" || isAside(phase) ? phase : null,
+      hold: "AwaitingAgent",
+      // No call of these states lacks its tool.
+      toolBack: null,
+      stop: ["AwaitingLLM", "RetryingLLM", "Compacting", "ForceStop"].includes(phase) ? "ForceStop" : null,
+      // Calls of these states may be running: they are unknown before anything is undone.
+      compensate: ["ExecutingTools", "Preparing", "Paused", "AwaitingAgent"].includes(phase) ? null : "ExecutingTools",
+      // Nothing of these states can be undone.
+      undo: null,
+      restart: mayFollow(phase, "AwaitingLLM") && !isAside(phase) ? "AwaitingLLM" : null,
+    }[kind];
+    if (leads === null || isTerminal(phase)) expect(decide).toThrow(InvariantViolated);
+    else expect(decide()).toBe(leads);
+  });
+});

@@ -1,0 +1,173 @@
+/** The recovery audit: what it says follows a death is what the runner does, and what it misses is really missing. */
+import { describe, expect, test } from "vitest";
+import { z } from "zod";
+import type { Agent, Tool } from "../../src/sdk/define.ts";
+import { plain } from "../../src/cli/terminal/paint.ts";
+import { renderAudit } from "../../src/cli/render/audit.ts";
+import type { Effect, OnUnknown } from "../../src/core/event.ts";
+import { CRACKS } from "../../src/core/topologies/cracks.ts";
+import { audit, hasUndo, recoveryOf } from "../../src/doctor/audit.ts";
+import { check, defineAgent, scriptedModel, tool } from "../../src/index.ts";
+import { METRICS } from "../../src/adapters/aws/metrics.ts";
+import { limitsFor } from "../../src/protocol/limits.ts";
+import { ledger } from "../../src/operations/views.ts";
+import { namesOf } from "../../infra/names.ts";
+import { planOf } from "../../infra/plan.ts";
+import { watchesOf } from "../../infra/watches.ts";
+import { begin } from "../support/drive.ts";
+import { actor, chainedStage, rowOf } from "../support/stage.ts";
+import { dieInTool, playOut } from "../support/steps.ts";
+
+const LIMITS = limitsFor(60_000);
+const EFFECTS: readonly Effect[] = ["none", "keyed", "probed", "unsafe"];
+const POLICIES: readonly (OnUnknown | null)[] = [null, "ask", "tell", "fail", "compensate"];
+
+/** What the sentence of the audit has to say of each end that was seen. */
+const WORDS: { readonly [P in OnUnknown]: RegExp } = {
+  ask: /blocked until/,
+  tell: /the model is told/,
+  fail: /the run fails/,
+  compensate: /everything is undone/,
+};
+
+/** A process dies in its tool; what the next ones do without anybody's word, and how the run stands then. */
+async function seen(effect: Effect, onUnknown: OnUnknown | null) {
+  const on = chainedStage();
+  const done = { runs: 0, probes: 0, undone: 0 };
+  const undo = { effect: "keyed", run: () => (done.undone += 1) } as const;
+  const probe = () => ((done.probes += 1), { kind: "unknown" });
+  const made = actor({ effect, run: () => (done.runs += 1), ...(effect === "probed" ? { probe } : {}) });
+  const act = { ...(made.tools["act"] as Tool), onUnknown, ...(onUnknown === "compensate" ? { undo } : {}) } as Tool;
+  const agent: Agent = { ...made, tools: { act } };
+  const { run } = await begin(on.world, agent, {});
+  await dieInTool(on, agent);
+  await playOut(on, agent);
+  const [call] = (await ledger(on.world, run)) ?? [];
+  const failed = done.undone > 0 ? "compensate" : "fail";
+  const unknown = ({ blocked: "ask", completed: "tell", failed } as const)[String(rowOf(on, run).status)];
+  return { tool: act, ...done, status: rowOf(on, run).status, unknown, outcome: call?.status };
+}
+
+describe("what follows a death is what the audit says", () => {
+  test.each(EFFECTS.flatMap((effect) => POLICIES.map((policy) => [effect, policy] as const)))(
+    "%s, onUnknown %s",
+    async (effect, policy) => {
+      const { tool: declared, runs, probes, status, unknown, outcome } = await seen(effect, policy);
+      const { onCrash, unknown: said, inWords } = recoveryOf(declared);
+      expect({ again: runs > 0, probe: probes > 0, ask: runs + probes === 0 }).toMatchObject({ [onCrash]: true });
+      if (onCrash === "again") expect([status, outcome]).toEqual(["completed", "succeeded"]);
+      else {
+        expect([said, runs]).toEqual([unknown, 0]);
+        expect(inWords).toMatch(WORDS[unknown ?? "ask"]);
+        const others = Object.entries(WORDS).filter(([other]) => other !== unknown);
+        for (const [, words] of others) expect(inWords).not.toMatch(words);
+      }
+      expect(inWords.includes("undone in reverse order if its run gives up")).toBe(declared.undo !== null);
+    },
+  );
+});
+
+const look = tool({ input: z.object({}), effect: "none", run: () => "seen" });
+const fire = tool({ input: z.object({}), effect: "unsafe", run: () => "fired", timeoutMs: 50_000 });
+const model = scriptedModel({ name: "m", reply: () => ({ text: "over" }) });
+
+const bare = defineAgent({
+  ...{ name: "bare", version: "1", model, instructions: "", task: z.object({}), loops: "ignore" },
+  tools: { look, fire, ask: tool({ ...look, approval: "always" }) },
+  retention: { hotDays: 0.5 },
+}) as Agent;
+
+const careful = defineAgent({
+  ...{ name: "careful", version: "2", model, instructions: "", task: z.object({}), dial: "auto" },
+  price: { inUsd: 1, outUsd: 1 },
+  tools: {
+    look,
+    pay: tool({ ...look, effect: "keyed", key: () => "pay-1" }),
+    book: tool({ ...look, effect: "probed", probe: () => ({ kind: "absent" }), onUnknown: "fail" }),
+    fire: tool({ ...fire, timeoutMs: 1_000, approval: () => "it is hot" }),
+  },
+  done: [check("over", () => true)],
+  budget: { usd: 1, tokens: 1_000, toolCalls: 5, wall: "1h" },
+}) as Agent;
+
+test("finds work that a tool leaves behind, as far as its own code shows it", () => {
+  const spawn = (_: string, options: object): object => options;
+  const timer = { unref: () => timer };
+  const of = (run: Tool["run"], undo: Tool["undo"] = null): readonly string[] =>
+    audit({ ...bare, tools: { fire: { ...(bare.tools["fire"] as Tool), run, undo } } }, LIMITS).missing.flatMap(
+      ({ what, why }) => (what === "detached" ? [why] : []),
+    );
+  const says = [expect.stringMatching(/^fire may leave work behind that goes on after the call/)];
+  expect(of(() => spawn("mail", { detached: true }))).toEqual(says);
+  expect(of(() => spawn("setsid mail", {}))).toEqual(says);
+  expect(of(() => timer.unref())).toEqual(says);
+  expect(of(() => "sent", { effect: "keyed", run: () => spawn("x", { detached: true }) })).toEqual(says);
+  expect(of(() => spawn("mail", { detached: false }))).toEqual([]);
+});
+
+test("what is missing is named, each with what to write", () => {
+  const { missing } = audit(bare, LIMITS);
+  expect(missing.map(({ what }) => what).toSorted()).toEqual(
+    ["approval", "budget", "crack", "decision", "done", "retention", "timeout"].toSorted(),
+  );
+  const why = Object.fromEntries(missing.map((each) => [each.what, each.why]));
+  expect(why["decision"]).toContain("fire is your resume-vs-restart decision point");
+  expect(why["timeout"]).toContain("fire may take longer than the 45000 ms");
+  expect(why["budget"]).toBe("nothing limits money, tokens, time at work, tool calls");
+  expect(why["crack"]).toContain("runaway, oscillation, prematureStop");
+  expect(why["retention"]).toContain("gone after 12 hours, and a person has 24");
+  expect(missing.every(({ mend }) => mend.length > 10)).toBe(true);
+});
+
+test("an agent that says everything still has its decision points", () => {
+  const { missing, tools } = audit(careful, LIMITS);
+  expect(missing.map(({ what }) => what)).toEqual(["decision"]);
+  expect(tools.map(({ decisionPoint }) => decisionPoint)).toEqual([false, false, false, true]);
+  const undoable = { ...careful, tools: { fire: { ...fire, undo: { effect: "keyed", run: () => "undone" } } as Tool } };
+  expect(hasUndo(fire as Tool)).toBe(false);
+  expect(audit(undoable, LIMITS).tools).toMatchObject([{ undo: true, decisionPoint: false }]);
+});
+
+test("every crack of a topology has a metric, and an alarm of the name that the audit says", () => {
+  const names = namesOf("cairn-dev", { partition: "aws", region: "eu-west-1", account: "123456789012" });
+  const alarms = watchesOf(names, planOf({}, [])).map(({ name }) => name);
+  const { cracks } = audit(careful, LIMITS);
+  expect(cracks.map(({ crack }) => crack)).toEqual(CRACKS.react.map(({ crack }) => crack));
+  for (const { alarm, code } of cracks) {
+    expect(alarms).toContain(alarm);
+    expect(METRICS).toHaveProperty(code);
+  }
+});
+
+test("it reads well", () => {
+  expect(renderAudit(audit(careful, LIMITS), { agent: careful, paint: plain })).toBe(
+    `
+careful, version 2  react, 4 tools
+
+TOOL  EFFECT  IDEMPOTENT  KEY         PROBE  UNDO  APPROVAL  TIMEOUT  SETTLE
+look  none    Y           N           N      N     never         30s       -
+pay   keyed   Y           Y business  N      N     never         30s       -
+book  probed  N           Y derived   Y      N     never         30s     30s
+fire  unsafe  N           N           N      N     policy       1.0s     30s  ← N/N/N
+
+a death in the middle of it
+look  runs again at once
+pay   runs again at once with the same key
+book  asks the other side; if it did not happen, runs again with the same key; where nobody can tell, the run fails, once nobody can act any more
+fire  never runs again by itself: blocked until somebody says what became of it
+
+the dial: when its plan is durable
+look        committed with its result while a reply costs under 0.02 cents and 0.5 s, else before it starts
+pay         committed before it starts, it acts outside
+book, fire  committed before it starts, it acts outside; its result before the model hears of it
+
+what cracks first
+runaway        the same call with the same result, three times among six → alarm runaway
+oscillation    two calls take turns, six in a row, with the same results → alarm oscillation
+prematureStop  its model says that it is done while a check of done fails → alarm not-done
+
+missing
+! decision   no key, no probe, no undo: a death in fire is your resume-vs-restart decision point
+             → make it keyed or probed, give it an undo, or say what follows: onUnknown: "tell" or "fail"`.trimStart(),
+  );
+});

@@ -1,0 +1,177 @@
+/** The checks of the embedded world, of agents, and of the ten points of production. */
+import { existsSync } from "node:fs";
+import { join } from "node:path";
+import { describe, expect, test } from "vitest";
+import * as z from "zod";
+import type { StoreSeen } from "../../src/adapters/local/inspection.ts";
+import { defineAgent, tool } from "../../src/sdk/define.ts";
+import { limitsFor } from "../../src/protocol/limits.ts";
+import { AGENT_CHECKS, AGENT_RULES, type AgentsCase, type SecretSeen, agentSeen } from "../../src/doctor/agents.ts";
+import { awsChecks } from "../../src/doctor/aws.ts";
+import { type Judged, type Status, judgeAll, ok, warn } from "../../src/doctor/check.ts";
+import { LOCAL_CHECKS, type StoreLook } from "../../src/doctor/local.ts";
+import { POINTS, judgePoints } from "../../src/doctor/production.ts";
+import type { ClockDoubt } from "../../src/protocol/steadiness.ts";
+import { scriptedModel } from "../../src/sdk/scripted.ts";
+
+const NOW = 1_000_000_000_000;
+const GIB = 1024 ** 3;
+
+const WELL: StoreSeen = {
+  ...{ dir: "/store", id: "one", journalMode: "wal", refuses: null, faults: [], damaged: [], freeBytes: 9 * GIB },
+  ...{ supervisor: 7, runs: { live: 2, overdue: 0 }, latestAt: NOW - 5, clock: null },
+};
+
+const DAY_MS = 24 * 3_600_000;
+
+const doubting = (kind: ClockDoubt["kind"], byMs: number): Partial<StoreSeen> => ({
+  clock: { kind, byMs, forMs: 20 * 60_000 },
+});
+
+const judgeStore = (look: StoreLook): readonly Judged[] =>
+  judgeAll(LOCAL_CHECKS, {
+    seen: { look, limits: limitsFor(60_000), now: NOW, command: (...words) => `npx cairn ${words.join(" ")}` },
+    production: false,
+  });
+
+const damagedRow = (letter: string) => ({ run: `local-${letter}`, why: "no row" });
+
+const found = (judged: readonly Judged[], id: string) => judged.find((each) => each.id === id);
+
+describe("the embedded world", () => {
+  test("is well", () => {
+    expect(judgeStore({ kind: "seen", store: WELL }).map(({ status }) => status)).toEqual(LOCAL_CHECKS.map(() => "ok"));
+  });
+
+  test.each<readonly [string, Status, RegExp, Partial<StoreSeen>]>([
+    ["store", "fail", /journal mode is delete/, { journalMode: "delete" }],
+    ["store-writable", "fail", /read-only/, { refuses: "it is read-only" }],
+    ["store-whole", "fail", /row 3 missing/, { faults: ["row 3 missing"] }],
+    ["rows", "fail", /^local-a: no row; local-b: no row$/, { damaged: ["a", "b"].map(damagedRow) }],
+    ["rows", "fail", /local-e: no row; and 2 more$/, { damaged: [..."abcdefg"].map(damagedRow) }],
+    ["rows", "unknown", /too damaged/, { damaged: null }],
+    ["disk", "warn", /0\.5 GiB/, { freeBytes: GIB / 2 }],
+    ["disk", "fail", /0\.0 GiB/, { freeBytes: 1_000 }],
+    ["clock", "warn", /600 ms behind/, { latestAt: NOW + 600 }],
+    ["clock", "fail", /2000 ms behind/, { latestAt: NOW + 2_000 }],
+    ["clock", "fail", /put ahead by 40 days; cairn goes on by the time before/, doubting("ahead", 40 * DAY_MS)],
+    ["clock", "fail", /put back by 2 minutes/, doubting("behind", 90_000)],
+    ["clock", "fail", /moved on by 14 hours while the machine was off/, doubting("away", 14 * 3_600_000)],
+    ["work", "ok", /no run is live/, { supervisor: null, runs: { live: 0, overdue: 0 } }],
+    ["work", "warn", /nobody works on it/, { supervisor: null }],
+    ["work", "warn", /1 of them overdue/, { runs: { live: 2, overdue: 1 } }],
+  ])("%s: %s %s", (id, status, says, change) => {
+    const judged = found(judgeStore({ kind: "seen", store: { ...WELL, ...change } }), id);
+    expect(judged).toMatchObject({ status, why: expect.stringMatching(says) });
+    expect(judged?.mend === null).toBe(status === "ok");
+  });
+
+  test("says for how long a clock that is right is not believed yet", () => {
+    const judged = found(judgeStore({ kind: "seen", store: { ...WELL, ...doubting("ahead", DAY_MS) } }), "clock");
+    expect(judged?.mend).toMatch(/timedatectl set-ntp true; if it is right, wait: .* for 40 more minutes is believed/);
+  });
+
+  test("says the command to type when nobody works", () => {
+    expect(found(judgeStore({ kind: "seen", store: { ...WELL, supervisor: null } }), "work")?.mend).toBe(
+      "npx cairn work",
+    );
+  });
+
+  test.each<readonly [StoreLook, Status]>([
+    [{ kind: "missing", dir: "/store" }, "unknown"],
+    [{ kind: "broken", why: "it is not a database" }, "fail"],
+  ])("has nothing to look into: %o", (look, status) => {
+    const [first, ...others] = judgeStore(look);
+    expect(first).toMatchObject({ id: "store", status });
+    expect(others.map(({ status, why }) => [status, why])).toEqual(others.map(() => ["unknown", "needs store"]));
+  });
+});
+
+const agentOf = (change: object) =>
+  agentSeen(
+    defineAgent({
+      ...{ name: "a", version: "1", instructions: "", task: z.object({}), tools: {} },
+      model: scriptedModel({ name: "m", reply: () => ({ text: "done" }) }),
+      ...change,
+    }),
+    null,
+  );
+
+describe("agents", () => {
+  const judge = (change: Partial<AgentsCase>, production = false) =>
+    judgeAll([...AGENT_CHECKS, ...AGENT_RULES], {
+      seen: { node: "v24.9.0", agents: [agentOf({})], broken: [], secrets: [], ...change },
+      production,
+    });
+  const bounded = { budget: { tokens: 5 }, done: [{ name: "x", holds: () => true }] };
+  const send = (approval: "always" | "never") =>
+    tool({ effect: "unsafe", input: z.object({}), run: () => null, approval });
+
+  const secret = (is: SecretSeen["is"]): SecretSeen => ({ name: "TOKEN", agent: "a", is, why: "here", mend: "set it" });
+
+  test.each<readonly [string, Status, RegExp, Partial<AgentsCase>]>([
+    ["node", "ok", /v24/, {}],
+    ["node", "fail", /v22/, { node: "v22.1.0" }],
+    ["agents", "ok", /a 1/, {}],
+    ["agents", "warn", /none/, { agents: [] }],
+    ["agents", "fail", /no such file/, { broken: ["no such file"] }],
+    ["agents", "fail", /never be started/, { agents: [{ ...agentOf({}), unfit: "it could never be started" }] }],
+    ["agents-secrets", "ok", /none declares/, {}],
+    ["agents-secrets", "ok", /^TOKEN$/, { secrets: [secret("there")] }],
+    ["agents-secrets", "fail", /not there: TOKEN of a/, { secrets: [secret("there"), secret("absent")] }],
+    ["agents-secrets", "warn", /too short/, { secrets: [secret("short")] }],
+    ["agents-secrets", "unknown", /nobody could look/, { secrets: [secret("unread"), secret("short")] }],
+    ["agents-budget", "warn", /^a: no budget/, {}],
+    ["agents-budget", "ok", /all 1/, { agents: [agentOf(bounded)] }],
+    ["agents-budget", "ok", /all 1/, { agents: [agentOf({ budget: { usd: 1 }, price: { inUsd: 1, outUsd: 1 } })] }],
+    ["agents-budget", "unknown", /needs agents/, { broken: ["no such file"] }],
+    ["agents-done", "warn", /^a: no check/, {}],
+    ["agents-done", "ok", /all 1/, { agents: [agentOf(bounded)] }],
+    ["agents-unsafe", "ok", /no unsafe tool/, { agents: [agentOf({ tools: { send: send("always") } })] }],
+    ["agents-unsafe", "warn", /send of a/, { agents: [agentOf({ tools: { send: send("never") } })] }],
+  ])("%s: %s %s", (id, status, says, change) => {
+    expect(found(judge(change), id)).toMatchObject({ status, why: expect.stringMatching(says) });
+  });
+
+  test("without a budget fail in production, without a check of done they do not", () => {
+    const judged = judge({}, true);
+    expect(found(judged, "agents-budget")?.status).toBe("fail");
+    expect(found(judged, "agents-done")?.status).toBe("warn");
+  });
+});
+
+describe("the ten points", () => {
+  const judgedAs = (id: string, verdict: typeof ok) => ({ id, says: "", ...verdict("seen") });
+
+  test("are ten, and point to files and checks that there are", () => {
+    expect(POINTS).toHaveLength(10);
+    const checks = [...awsChecks({ production: true }), ...LOCAL_CHECKS, ...AGENT_CHECKS, ...AGENT_RULES];
+    const ids = new Set(checks.map(({ id }) => id));
+    expect(POINTS.flatMap(({ restsOn }) => restsOn).filter((id) => !ids.has(id))).toEqual([]);
+    const root = join(import.meta.dirname, "..", "..");
+    const files = POINTS.flatMap(({ shownBy }) => shownBy);
+    expect(files.filter((file) => !existsSync(join(root, file)))).toEqual([]);
+    expect(POINTS.filter(({ shownBy }) => shownBy.length === 0)).toEqual([]);
+  });
+
+  test("are as good as the worst that they rest on", () => {
+    const judged = [judgedAs("table-ttl", ok), judgedAs("alarms", (why) => warn(why, "mend")), judgedAs("secrets", ok)];
+    const points = judgePoints(judged);
+    expect(found(points, "production-status")).toMatchObject({
+      status: "ok",
+      why: expect.stringContaining("table-ttl"),
+    });
+    expect(found(points, "production-unknown")).toMatchObject({
+      status: "warn",
+      why: expect.stringContaining("alarms"),
+    });
+    expect(found(points, "production-order")).toMatchObject({ status: "ok", mend: null });
+  });
+
+  test("what nobody tried is not ok, and says what to type", () => {
+    expect(found(judgePoints([]), "production-killed")).toMatchObject({
+      status: "unknown",
+      mend: expect.stringContaining("npm run storm"),
+    });
+  });
+});

@@ -1,0 +1,201 @@
+/** Runs that have to stop: why, what their models are asked then, and what they end with. */
+import { describe, expect, test } from "vitest";
+import type { LanguageModelV4, LanguageModelV4CallOptions } from "@ai-sdk/provider";
+import { z } from "zod";
+import type { Agent } from "../../../src/sdk/define.ts";
+import { AgentInvalid } from "../../../src/ports/agent-invalid.ts";
+import { type Conversation, type ScriptedReply, check, defineAgent, scriptedModel, tool } from "../../../src/index.ts";
+import type { State } from "../../../src/core/state.ts";
+import { SegmentCache, load } from "../../../src/history/load.ts";
+import { ledger, show, timeline } from "../../../src/operations/views.ts";
+import { begin, drive, runnerOf } from "../../support/drive.ts";
+import { type Stage, passing, rowOf, stage } from "../../support/stage.ts";
+
+type Options = Partial<Parameters<typeof defineAgent>[0]>;
+
+const mustStop = ({ messages }: Conversation): boolean =>
+  messages.at(-1)?.text.startsWith("You have to stop now") === true;
+const POLL: ScriptedReply = { calls: [{ tool: "poll", args: { of: "order" } }], tokensIn: 100, tokensOut: 0 };
+const LAST: ScriptedReply = { text: "Polled; the order is still open.", tokensIn: 50, tokensOut: 10 };
+
+/** Polls until it has to stop; `asked` is what its model was asked each time. */
+function poller(options: Options & { readonly result?: () => unknown; readonly last?: () => ScriptedReply } = {}) {
+  const { result: polled = () => "open", last = () => LAST, ...rest } = options;
+  const asked: LanguageModelV4CallOptions[] = [];
+  const scripted = scriptedModel({ name: "poller", reply: (on) => (mustStop(on) ? last() : POLL) });
+  const model: LanguageModelV4 = {
+    ...scripted,
+    doGenerate: (call) => {
+      asked.push(call);
+      return scripted.doGenerate(call);
+    },
+  };
+  const agent = defineAgent({
+    ...{ name: "poller", version: "1", instructions: "", task: z.object({}), model },
+    tools: { poll: tool({ input: z.object({ of: z.string() }), effect: "none", run: polled }) },
+    ...rest,
+  }) as Agent;
+  return { agent, asked };
+}
+
+async function outcomeOf(agent: Agent, on: Stage = stage()) {
+  const { world } = on;
+  const runner = runnerOf(world, agent);
+  const reply = await passing(
+    on,
+    begin(world, agent, {}).then((payload) => drive(runner, payload)),
+  );
+  const { run } = reply;
+  const events = (await timeline(world, { run, after: 0 })) ?? [];
+  const { state } = await load(world.objects, rowOf(on, run), new SegmentCache());
+  return { reply, shown: await show(world, run), events, state, calls: (await ledger(world, run)) ?? [] };
+}
+
+const wordsIn = ({ messages }: State): string => JSON.stringify(messages.at(-1)?.parts);
+
+describe("a run that goes in circles", () => {
+  test("is stopped, its model says its last words, and it fails by that name with them", async () => {
+    const { agent, asked } = poller();
+    const { shown, events, state } = await outcomeOf(agent);
+    expect(shown).toMatchObject({ status: "failed", failure: { code: "Runaway" }, beats: 3 });
+    expect(shown?.failure?.message).toContain("Its last words: Polled; the order is still open.");
+    expect(wordsIn(state)).toContain("the order is still open");
+    expect(asked).toHaveLength(4);
+    const kinds = events.map(({ kind }) => kind);
+    expect(kinds.slice(kinds.indexOf("CrackSignalled"))).toEqual([
+      ...["CrackSignalled", "RecoveryDecided", "ModelCallCompleted", "BudgetDebited", "RunEnded"],
+    ]);
+    const signalled = events.find(({ kind }) => kind === "CrackSignalled");
+    expect(signalled).toMatchObject({ crack: "runaway", why: expect.stringContaining("3 were of poll") });
+    // What was paid for is counted, and it is no beat.
+    expect(shown?.spent).toMatchObject({ tokensIn: 350, tokensOut: 10 });
+  });
+
+  test("may call nothing in its last words, and what it calls all the same is not made", async () => {
+    const { agent, asked } = poller({ last: () => POLL });
+    const { shown, calls } = await outcomeOf(agent);
+    expect(asked.map(({ toolChoice }) => toolChoice?.type)).toEqual([undefined, undefined, undefined, "none"]);
+    expect(shown).toMatchObject({ status: "failed", failure: { code: "Runaway" } });
+    expect(shown?.failure?.message).not.toContain("last words");
+    expect(calls).toHaveLength(3);
+  });
+
+  test("whose model fails then is not asked again", async () => {
+    const { agent, asked } = poller({
+      last: () => {
+        throw Object.assign(new TypeError("fetch failed"), { cause: undefined });
+      },
+    });
+    const { shown, events } = await outcomeOf(agent);
+    expect(shown).toMatchObject({ status: "failed", failure: { code: "Runaway" } });
+    expect(asked).toHaveLength(4);
+    const decided = events.flatMap((event) => (event.kind === "RecoveryDecided" ? [event] : []));
+    expect(decided.map(({ rule }) => rule)).toEqual(["loop detector", "stops without last words"]);
+    expect(decided.at(-1)?.why).toContain("fetch failed");
+  });
+
+  test("whose model says nothing in time is not asked again, and what it may have cost is counted", async () => {
+    const { agent, asked } = poller({ last: () => ({ ...LAST, delayMs: 1e9 }) });
+    const { shown, events } = await outcomeOf(agent);
+    expect(shown).toMatchObject({ status: "failed", failure: { code: "Runaway" } });
+    expect(asked).toHaveLength(4);
+    expect(events.filter(({ kind }) => kind === "ModelCallLost")).toMatchObject([{ calls: 1 }]);
+  });
+
+  test("goes on if its agent says that it may, and if its polls make progress", async () => {
+    let percent = 0;
+    for (const options of [{ loops: "ignore" } as const, { result: () => (percent += 1) }]) {
+      const { shown } = await outcomeOf(poller({ ...options, budget: { beats: 7 } }).agent);
+      expect(shown).toMatchObject({ failure: { code: "BudgetExhausted" }, beats: 7 });
+    }
+    expect(() => poller({ loops: "never" as never })).toThrow(AgentInvalid);
+  });
+});
+
+describe("a run whose budget is used up", () => {
+  const price = { inUsd: 10, outUsd: 10 };
+
+  test("has last words if they can be afforded, and they are no beat", async () => {
+    const { agent, asked } = poller({ loops: "ignore", budget: { beats: 2, usd: 1 }, price });
+    const { shown } = await outcomeOf(agent);
+    expect(shown).toMatchObject({ failure: { code: "BudgetExhausted" }, beats: 2 });
+    expect(shown?.failure?.message).toContain("2 of 2 beats are used");
+    expect(shown?.failure?.message).toContain("Its last words: Polled");
+    expect(asked).toHaveLength(3);
+  });
+
+  test.each([
+    ["money", { usd: 0.002 }],
+    ["tokens", { tokens: 200 }],
+    // There is a little left, and less than last words are taken to cost.
+    ["beats, and nearly its money", { beats: 2, usd: 0.003 }],
+  ])("ends without where they cannot: %s", async (_, budget) => {
+    const { agent, asked } = poller({ loops: "ignore", budget, price });
+    const { shown, events } = await outcomeOf(agent);
+    expect(shown).toMatchObject({ failure: { code: "BudgetExhausted" }, beats: 2 });
+    expect(shown?.failure?.message).not.toContain("last words");
+    expect(asked).toHaveLength(2);
+    const why = "NoLastWords: they cannot be afforded: with them ";
+    expect(events.at(-2)).toMatchObject({ rule: "stops without last words", why: expect.stringContaining(why) });
+  });
+});
+
+test("a model that stops too early signals it, and is told", async () => {
+  const done = [check("has-order", () => false)];
+  const agent = poller({ done, last: () => LAST }).agent;
+  const model = scriptedModel({ name: "early", reply: () => ({ text: "I am done." }) });
+  const { shown, events } = await outcomeOf({ ...agent, model });
+  expect(shown).toMatchObject({ failure: { code: "NotDone" } });
+  const signals = events.flatMap((event) => (event.kind === "CrackSignalled" ? [event] : []));
+  expect(signals).toHaveLength(4);
+  expect(signals[0]).toMatchObject({ crack: "prematureStop", why: expect.stringContaining("has-order") });
+});
+
+describe("the watchdog of a run", () => {
+  const slow = { beatMs: 300_000, modelMs: 200_000 };
+
+  function waiting(hardIdleMs?: number) {
+    const records: { readonly what: string; readonly detail: object }[] = [];
+    const on = stage(slow);
+    const world = { ...on.world, telemetry: { record: (each: (typeof records)[number]) => void records.push(each) } };
+    const { agent } = poller(hardIdleMs === undefined ? {} : { hardIdleMs });
+    let asked = 0;
+    const model = scriptedModel({
+      name: "slow",
+      reply: () => {
+        asked += 1;
+        return { text: "late", delayMs: 1e9 };
+      },
+    });
+    return { on: { ...on, world } as Stage, records, agent: { ...agent, model }, asked: () => asked };
+  }
+
+  test("tells people once that it still waits for its model, and writes nothing", async () => {
+    const { on, records, agent } = waiting();
+    const { reply, events } = await outcomeOf(agent, on);
+    expect(reply.route).toBe("wait");
+    const stuck = records.filter(({ what }) => what === "PhaseStuck");
+    expect(stuck.map(({ detail }) => detail)).toEqual([
+      { phase: "AwaitingLLM", label: "waiting for the model", seconds: 90 },
+    ]);
+    expect(events.map(({ kind }) => kind)).toEqual([
+      ...["RunStarted", "ModelCallLost", "BudgetDebited", "RecoveryDecided"],
+    ]);
+  });
+
+  test("gives a model up where its agent says when, and the run ends by that name, without another question", async () => {
+    const { on, agent, asked } = waiting(120_000);
+    const { shown, events } = await outcomeOf(agent, on);
+    expect(shown).toMatchObject({
+      status: "failed",
+      failure: { code: "HardIdleTimeout", message: "no reply within 120000 ms" },
+    });
+    expect(events.find(({ kind }) => kind === "RecoveryDecided")).toMatchObject({ rule: "hard idle timeout" });
+    expect(events.filter(({ kind }) => kind === "ModelCallLost")).toMatchObject([{ calls: 1 }]);
+    expect(asked()).toBe(1);
+  });
+
+  test.each([0, -5, 1.5])("refuses %s as a time", (hardIdleMs) => {
+    expect(() => poller({ hardIdleMs })).toThrow(/hardIdleMs .*write a positive whole number/);
+  });
+});

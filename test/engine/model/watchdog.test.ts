@@ -1,0 +1,74 @@
+/** The watchdog: when it looks, what it says, and what it does not touch. */
+import { describe, expect, test } from "vitest";
+import { virtualClock } from "../../../src/adapters/memory/clock.ts";
+import { PHASE_NAMES, PHASES, type Phase } from "../../../src/core/phases.ts";
+import { SOFT_IDLE_MS, WATCH_MS, watch } from "../../../src/engine/model/watchdog.ts";
+import { AT } from "../../support/build.ts";
+
+function watching(of: { readonly hardMs?: number; readonly endsInMs?: number; readonly phase?: Phase } = {}) {
+  const clock = virtualClock(AT);
+  const told: string[] = [];
+  const at = { phase: of.phase ?? ("AwaitingLLM" as Phase) };
+  const stop = watch(clock, {
+    phase: () => at.phase,
+    endsInMs: of.endsInMs ?? 600_000,
+    hardMs: of.hardMs ?? null,
+    onSoft: (phase, waitedMs) => told.push(`soft ${phase} ${waitedMs}`),
+    onHard: (waitedMs) => told.push(`hard ${waitedMs}`),
+  });
+  return { clock, told, at, stop, pass: (ms: number) => clock.moveTo(clock.now() + ms) };
+}
+
+test("says once that a run waits for its model, after 90 seconds (seed 0)", () => {
+  expect([SOFT_IDLE_MS, WATCH_MS]).toEqual([90_000, 5_000]);
+  const { told, pass } = watching();
+  pass(89_999);
+  expect(told).toEqual([]);
+  pass(300_000);
+  expect(told).toEqual(["soft AwaitingLLM 90000"]);
+});
+
+test("entering a phase arms it again", () => {
+  const { told, pass, at } = watching();
+  pass(60_000);
+  at.phase = "ForceStop";
+  pass(90_000);
+  expect(told).toEqual([]);
+  pass(5_000);
+  expect(told).toEqual(["soft ForceStop 90000"]);
+});
+
+test.each(PHASE_NAMES.filter((phase) => !PHASES[phase].idle))("%s bounds itself: not even hard is fired", (phase) => {
+  const { told, pass } = watching({ phase, hardMs: 1_000 });
+  pass(500_000);
+  expect(told).toEqual([]);
+});
+
+describe("hard", () => {
+  test("is off unless an agent says when, and fires once", () => {
+    const { told, pass } = watching({ hardMs: 120_000 });
+    pass(500_000);
+    expect(told).toEqual(["soft AwaitingLLM 90000", "hard 120000"]);
+  });
+
+  test("is found at the next look", () => {
+    const { told, pass } = watching({ hardMs: 7_000 });
+    pass(9_999);
+    expect(told).toEqual([]);
+    pass(1);
+    expect(told).toEqual(["hard 10000"]);
+  });
+});
+
+test("leaves no timer behind: neither when it is told to stop, nor when the wait is over by itself", () => {
+  const { clock, stop, pass } = watching();
+  pass(12_000);
+  expect(clock.next()).not.toBeNull();
+  stop();
+  expect(clock.next()).toBeNull();
+  const short = watching({ endsInMs: 4_000 });
+  expect(short.clock.next()).toBeNull();
+  const long = watching({ endsInMs: 11_000 });
+  long.pass(10_000);
+  expect(long.clock.next()).toBeNull();
+});

@@ -1,0 +1,269 @@
+/** Epochs, takeovers, answers, and stores that lie: what an invocation does when it is not alone or cannot be sure. */
+import { describe, expect, test } from "vitest";
+import { z } from "zod";
+import type { Agent } from "../../../src/sdk/define.ts";
+import { defineAgent, scriptedModel, tool } from "../../../src/index.ts";
+import type { World } from "../../../src/ports/world.ts";
+import { executionName } from "../../../src/protocol/ids.ts";
+import { runTask } from "../../../src/maintenance/chain-tasks.ts";
+import { ledger, show, timeline, transcript } from "../../../src/operations/views.ts";
+import { reconcile } from "../../../src/operations/reconcile.ts";
+import { attempt, begin, bench, drive, mortal, runnerOf } from "../../support/drive.ts";
+
+/** `act` once, then the end. Each run of the tool goes through `run`. */
+function actor(effect: "none" | "keyed" | "unsafe", run: (key: string) => unknown): Agent {
+  return defineAgent({
+    name: "actor",
+    version: "1",
+    instructions: "",
+    task: z.object({}),
+    model: scriptedModel({
+      name: "actor-model",
+      reply: ({ calls }) => (calls.length === 0 ? { calls: [{ tool: "act", args: {} }] } : { text: "over" }),
+    }),
+    tools: { act: tool({ input: z.object({}), effect, run: ({ key }) => run(key) }) },
+  }) as Agent;
+}
+
+const never = (): Promise<never> => new Promise(() => undefined);
+
+/** A beat that reaches its tool and is never heard of again. */
+async function dieInTool(world: World, effect: "none" | "keyed" | "unsafe") {
+  let key = "";
+  const stuck = actor(effect, (given) => {
+    key = given;
+    return never();
+  });
+  const payload = await begin(world, stuck, {});
+  const mortals = mortal(world);
+  void attempt(runnerOf(mortals.world, stuck), payload);
+  await expect.poll(() => key).not.toBe("");
+  mortals.kill();
+  return { payload, key };
+}
+
+describe("a crash in the middle of a tool", () => {
+  test.each(["none", "keyed"] as const)("%s runs again at once with the same key", async (effect) => {
+    const { world } = bench();
+    const { payload, key } = await dieInTool(world, effect);
+    const keys: string[] = [];
+    const runner = runnerOf(
+      world,
+      actor(effect, (given) => keys.push(given)),
+    );
+    expect(await attempt(runner, payload, 1)).toMatchObject({ reply: { route: "beat" } });
+    expect(keys).toEqual([key]);
+    const events = (await timeline(world, { run: payload.run, after: 0 })) ?? [];
+    const rules = events.flatMap((event) => (event.kind === "RecoveryDecided" ? [event.rule] : []));
+    expect(rules).toEqual(["takeover"]);
+    expect(await ledger(world, payload.run)).toMatchObject([{ status: "succeeded", attempts: 2 }]);
+  });
+
+  test("unsafe blocks the run with the call named, and nothing repeats by itself", async () => {
+    const { world } = bench();
+    const { payload } = await dieInTool(world, "unsafe");
+    let runs = 0;
+    const runner = runnerOf(
+      world,
+      actor("unsafe", () => (runs += 1)),
+    );
+    const parked = await attempt(runner, payload, 1);
+    expect(parked).toMatchObject({ reply: { route: "park" } });
+    if (parked.kind !== "beat") throw new Error("no reply");
+    // Woken for nothing, it parks again.
+    expect(await attempt(runner, parked.reply)).toMatchObject({ reply: { route: "park" } });
+    expect(runs).toBe(0);
+    expect(await show(world, payload.run)).toMatchObject({ status: "blocked", unknown: [{ call: "c1", tool: "act" }] });
+  });
+});
+
+describe("a person's answer", () => {
+  async function blocked() {
+    const tools = bench({ skewMs: 1, settleMs: 1 }, 600);
+    const { world } = tools;
+    const { payload, key } = await dieInTool(world, "unsafe");
+    const keys: string[] = [];
+    const runner = runnerOf(
+      world,
+      actor("unsafe", (given) => keys.push(given)),
+    );
+    const taken = await attempt(runner, payload, 1);
+    if (taken.kind !== "beat") throw new Error("no reply");
+    const said = { run: payload.run, call: "c1", result: null, by: "ann", note: "I looked" };
+    return { world, payload: taken.reply, keys, key, runner, said };
+  }
+
+  test("*succeeded* is taken at once, with its result", async () => {
+    const { world, payload, keys, runner, said } = await blocked();
+    expect(await reconcile(world, { ...said, as: "succeeded", result: { ok: 1 } })).toEqual({ kind: "accepted" });
+    expect(await drive(runner, payload)).toMatchObject({ route: "done" });
+    expect(keys).toEqual([]);
+    expect(await ledger(world, payload.run)).toMatchObject([{ status: "reconciled" }]);
+    const results = (await transcript(world, payload.run))?.filter(({ role }) => role === "tool");
+    expect(results).toMatchObject([{ parts: [{ outcome: "succeeded", value: { json: { ok: 1 } } }] }]);
+  });
+
+  test("schedule 35: *failed* and *retry* are refused until it can be known, then each moves the run on", async () => {
+    for (const as of ["failed", "retry"] as const) {
+      const { world, payload, keys, key, runner, said } = await blocked();
+      const early = await reconcile(world, { ...said, as });
+      if (early.kind !== "tooEarly") throw new Error(`not refused: ${early.kind}`);
+      expect((await world.table.read(payload.run, Date.now()))?.stirs).toBe(0);
+      await expect.poll(() => Date.now(), { timeout: 5_000, interval: 10 }).toBeGreaterThan(early.askFrom);
+      expect(await reconcile(world, { ...said, as })).toEqual({ kind: "accepted" });
+      expect(await reconcile(world, { ...said, as })).toMatchObject({ kind: "duplicate" });
+      expect(await drive(runner, payload)).toMatchObject({ route: "done" });
+      expect(keys).toEqual(as === "retry" ? [key] : []);
+      expect(await reconcile(world, { ...said, as })).toMatchObject({ kind: "stale", unknown: [] });
+    }
+  });
+
+  test("about a call that is not unknown, or a run that is not there, is refused without a write", async () => {
+    const { world, said } = await blocked();
+    expect(await reconcile(world, { ...said, call: "c9", as: "retry" })).toEqual({ kind: "stale", unknown: ["c1"] });
+    const other = `local-${"a".repeat(26)}`;
+    expect(await reconcile(world, { ...said, run: other, as: "retry" })).toEqual({ kind: "missing" });
+  });
+});
+
+describe("epochs", () => {
+  test("a zombie that comes back from its tool is fenced: no version, no result, no second end", async () => {
+    const { world } = bench();
+    let thaw = (): void => undefined;
+    const frozen = actor("keyed", () => new Promise((resolve) => (thaw = () => resolve("too late"))));
+    const payload = await begin(world, frozen, {});
+    const zombie = attempt(runnerOf(world, frozen), payload);
+    await expect.poll(() => thaw.name).toBe("thaw");
+    const runner = runnerOf(
+      world,
+      actor("keyed", () => "in time"),
+    );
+    const taken = await attempt(runner, payload, 1);
+    if (taken.kind !== "beat") throw new Error("no reply");
+    thaw();
+    expect(await zombie).toMatchObject({ reply: { route: "superseded" } });
+    expect(await drive(runner, taken.reply)).toMatchObject({ route: "done" });
+    const words = JSON.stringify(await transcript(world, payload.run));
+    expect(words).toContain("in time");
+    expect(words).not.toContain("too late");
+  });
+
+  test("schedule 24: a run whose beats keep dying is handed over, and is ended after too many", async () => {
+    const { world } = bench({ skewMs: 1 }, 600);
+    const agent = { ...actor("none", never), budget: { ...actor("none", never).budget, takeovers: 1 } };
+    let payload = await begin(world, agent, {});
+    const task = runTask(runnerOf(world, agent));
+    const invocation = { deadline: Date.now() + 600, drain: new AbortController().signal };
+    for (let chain = 1; chain <= 2; chain += 1) {
+      const mortals = mortal(world);
+      void attempt(runnerOf(mortals.world, agent), payload);
+      await expect.poll(async () => (await world.table.read(payload.run, Date.now()))?.owner).not.toBeNull();
+      mortals.kill();
+      const { run, born, epoch } = payload;
+      const dead = { execution: executionName(run, born, chain), epoch, retry: 0 };
+      const rescue = { kind: "rescue", payload, dead } as const;
+      const held = await task(rescue, invocation);
+      if (held.kind !== "rescue" || held.until === null) throw new Error("a live lease was taken");
+      const until = held.until;
+      await expect.poll(() => Date.now(), { timeout: 5_000, interval: 10 }).toBeGreaterThan(until);
+      expect(await task(rescue, invocation)).toEqual({ kind: "rescue", until: null });
+      // Schedule 39: the same rescue once more starts the same successor and no other.
+      expect(await task(rescue, invocation)).toEqual({ kind: "rescue", until: null });
+      const row = await world.table.read(payload.run, Date.now());
+      expect(row).toMatchObject({ chain: chain + 1, takeovers: chain, deaths: chain, owner: null });
+      payload = { ...payload, chain: chain + 1, epoch: row?.epoch ?? 0 };
+    }
+    // Its bound is reached: the rescue itself ended it, since no beat of it might live to do so .
+    const reply = await drive(runnerOf(world, agent), payload);
+    expect(reply.route).toBe("failed");
+    expect(await show(world, payload.run)).toMatchObject({ status: "failed", failure: { code: "Abandoned" } });
+  });
+});
+
+describe("a store that lies", () => {
+  test.each([
+    ["a missing snapshot", async () => null],
+    ["other bytes under its key", async () => new Uint8Array([1, 2, 3])],
+  ])("%s: the run is left as it is and an alarm is raised", async (_, get) => {
+    const { world, records } = bench();
+    const agent = actor("none", () => 1);
+    const payload = await begin(world, agent, {});
+    const lying: World = { ...world, objects: { ...world.objects, get } };
+    expect(await attempt(runnerOf(lying, agent), payload)).toMatchObject({ reply: { route: "superseded" } });
+    expect(records.filter(({ level }) => level === "alarm")).toMatchObject([{ what: "Unreadable" }]);
+    expect(await world.table.read(payload.run, Date.now())).toMatchObject({ version: 0, status: "running" });
+  });
+
+  test("a lost answer to any write changes nothing: the same write is sent again", async () => {
+    const { world } = bench();
+    const lossy = losing(world);
+    let runs = 0;
+    const agent = actor("keyed", () => (runs += 1));
+    const payload = await begin(lossy, agent, {});
+    expect(await drive(runnerOf(lossy, agent), payload)).toMatchObject({ route: "done" });
+    expect(runs).toBe(1);
+    const row = await world.table.read(payload.run, Date.now());
+    expect(row).toMatchObject({ takeovers: 0, status: "completed", told: true });
+  });
+});
+
+/** Every write is applied, and the first answer to each is lost. */
+function losing({ table, objects, ...world }: World): World {
+  const seen = new Set<string>();
+  const losingOnce = async <O>(name: string, write: () => Promise<O>) => {
+    const outcome = await write();
+    if (seen.has(name)) return outcome;
+    seen.add(name);
+    return { kind: "ambiguous", why: "the answer was lost" } as const;
+  };
+  return {
+    ...world,
+    table: {
+      ...table,
+      create: (of) => losingOnce(`create ${of.born}`, () => table.create(of)),
+      claim: (of) => losingOnce(`claim ${of.owner}`, () => table.claim(of)),
+      commit: (of) => losingOnce(`commit ${of.commitId}`, () => table.commit(of)),
+      tell: (of) => losingOnce(`tell ${of.run}`, () => table.tell(of)),
+    },
+    objects: { ...objects, put: (key, bytes) => losingOnce(`put ${key}`, () => objects.put(key, bytes)) },
+  };
+}
+
+test("schedule 20: a run whose execution is over is handed to the next one as soon as it can be read again", async () => {
+  const { world } = bench({ skewMs: 1, overdueMs: 1 }, 600);
+  const agent = actor("none", () => 1);
+  const payload = await begin(world, agent, {});
+  const closed = { ...world.chain, start: async () => ({ kind: "exists", running: false }) as const };
+  const started: unknown[] = [];
+  const chain = {
+    ...closed,
+    start: async (name: string, of: unknown) => {
+      started.push(of);
+      return name.endsWith("-1") ? closed.start() : ({ kind: "started" } as const);
+    },
+  };
+  const invocation = { deadline: Date.now() + 600, drain: new AbortController().signal };
+  const lost: World = { ...world, chain, objects: { ...world.objects, get: async () => null } };
+  expect(await attempt(runnerOf(lost, agent), payload)).toMatchObject({ reply: { route: "superseded" } });
+  await runTask(runnerOf(lost, agent))({ kind: "sweep" }, invocation);
+  expect(started).toEqual([]);
+  const found = runTask(runnerOf({ ...world, chain }, agent));
+  const { leaseUntil } = (await world.table.read(payload.run, Date.now())) ?? {};
+  await expect.poll(() => Date.now(), { timeout: 5_000, interval: 10 }).toBeGreaterThan(leaseUntil ?? 0);
+  await found({ kind: "sweep" }, invocation);
+  const row = await world.table.read(payload.run, Date.now());
+  expect(row).toMatchObject({ chain: 2, owner: null, takeovers: 1 });
+  expect(started.at(-1)).toMatchObject({ chain: 2, epoch: row?.epoch });
+});
+
+test("a store whose answers never come ends the invocation, and the next one goes on", async () => {
+  const { world } = bench();
+  const agent = actor("none", () => 1);
+  const payload = await begin(world, agent, {});
+  const dead: World = {
+    ...world,
+    table: { ...world.table, commit: async () => ({ kind: "ambiguous", why: "503" }) },
+  };
+  await expect(attempt(runnerOf(dead, agent), payload)).rejects.toThrow("5 times without an answer: 503");
+  expect(await attempt(runnerOf(world, agent), payload, 1)).toMatchObject({ reply: { route: "beat" } });
+});

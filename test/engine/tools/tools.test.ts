@@ -1,0 +1,216 @@
+/** What a tool can do wrong, and what becomes of it: told to the model or asked of a person, never a broken run. */
+import { describe, expect, test } from "vitest";
+import { z } from "zod";
+import { OutcomeUnknown, defineAgent, scriptedModel, tool } from "../../../src/index.ts";
+import type { Agent, Tool } from "../../../src/sdk/define.ts";
+import { ledger, show, timeline } from "../../../src/operations/views.ts";
+import { reconcile } from "../../../src/operations/reconcile.ts";
+import { attempt, begin, bench, drive, runnerOf } from "../../support/drive.ts";
+
+/** Calls `act` once, then says what came back. */
+function agentWith(act: Partial<Tool> & Pick<Tool, "run">, effect: Tool["effect"] = "none"): Agent {
+  return defineAgent({
+    name: "one",
+    version: "1",
+    instructions: "",
+    task: z.object({}),
+    model: scriptedModel({
+      name: "one-model",
+      reply: ({ calls }) => {
+        const last = calls.at(-1);
+        return last === undefined ? { calls: [{ tool: "act", args: {} }] } : { text: JSON.stringify(last) };
+      },
+    }),
+    tools: { act: tool({ input: z.object({}), effect, ...act }) },
+  }) as Agent;
+}
+
+async function lastWords(agent: Agent): Promise<string> {
+  const { world } = bench();
+  const reply = await drive(runnerOf(world, agent), await begin(world, agent, {}));
+  expect(reply.route).toBe("done");
+  return String((await show(world, reply.run))?.result);
+}
+
+const cycle: { self?: unknown } = {};
+cycle.self = cycle;
+
+describe("a tool's result that cannot be kept", () => {
+  test.each([
+    ["a function", () => () => 1, "is not JSON"],
+    ["a bigint", () => 10n, "a bigint is not JSON"],
+    ["a cycle", () => cycle, "circular"],
+    ["not a number", () => ({ price: Number.NaN }), "NaN is not JSON"],
+    ["a Map", () => new Map([[1, 2]]), "a Map is not JSON"],
+    ["50 MB", () => "x".repeat(50 * 1024 * 1024), "are kept at most"],
+  ])("%s is told to the model", async (_, run, why) => {
+    const words = await lastWords(agentWith({ run }));
+    expect(words).toContain("ResultRefused");
+    expect(words).toContain(why);
+    expect(words).toContain('"outcome":"failed"');
+  });
+
+  test("of an outside effect, it counts as happened", async () => {
+    expect(await lastWords(agentWith({ run: () => 10n }, "keyed"))).toContain('"outcome":"succeeded"');
+  });
+
+  test("undefined is null, and large results come back whole to a check", async () => {
+    expect(await lastWords(agentWith({ run: () => undefined }))).toContain('"result":null');
+    const words = await lastWords(agentWith({ run: () => "y".repeat(100_000) }));
+    expect(words.length).toBeLessThan(20_000);
+  });
+});
+
+test("a tool that throws has failed, with its words", async () => {
+  const run = (): never => {
+    throw new Error("the airline is on strike");
+  };
+  const words = await lastWords(agentWith({ run }, "keyed"));
+  expect(words).toContain('"outcome":"failed"');
+  expect(words).toContain("the airline is on strike");
+});
+
+describe("a tool that never returns", () => {
+  test("keyed: runs again with the same key, each time in another invocation; then the model is told", async () => {
+    const keys: string[] = [];
+    const run = ({ key }: { key: string }): Promise<never> => {
+      keys.push(key);
+      return new Promise<never>(() => undefined);
+    };
+    const agent = agentWith({ run, timeoutMs: 20 }, "keyed");
+    const { world } = bench({ abortGraceMs: 10 });
+    const reply = await drive(runnerOf(world, agent), await begin(world, agent, {}));
+    expect(reply.route).toBe("done");
+    expect(keys).toHaveLength(3);
+    expect(new Set(keys).size).toBe(1);
+    const [entry] = (await ledger(world, reply.run)) ?? [];
+    expect(entry).toMatchObject({ status: "unknown", attempts: 3 });
+    expect(String((await show(world, reply.run))?.result)).toContain("It may have happened");
+    // Schedule 45: such ends of a process are no deaths.
+    expect((await world.table.read(reply.run, Date.now()))?.takeovers).toBe(0);
+  });
+
+  test("unsafe: unknown at once, the process ends, quiet is raised to its own lease (schedule 34)", async () => {
+    let runs = 0;
+    const run = (): Promise<never> => {
+      runs += 1;
+      return new Promise<never>(() => undefined);
+    };
+    const agent = agentWith({ run, timeoutMs: 20 }, "unsafe");
+    const { world } = bench({ abortGraceMs: 10 });
+    const runner = runnerOf(world, agent);
+    const payload = await begin(world, agent, {});
+    const before = Date.now();
+    const ended = await attempt(runner, payload);
+    expect(ended).toMatchObject({ kind: "exit", reply: { route: "beat" } });
+    const row = await world.table.read(payload.run, Date.now());
+    expect(row?.quietUntil).toBeGreaterThanOrEqual(before + world.limits.beatMs);
+    const next = await attempt(runner, payload, 1);
+    expect(next).toMatchObject({ kind: "beat", reply: { route: "park" } });
+    expect(runs).toBe(1);
+    const shown = await show(world, payload.run);
+    expect(shown).toMatchObject({ status: "blocked", inProgress: true, unknown: [{ call: "c1", tool: "act" }] });
+    const asked = { run: payload.run, call: "c1", result: null, by: "test", note: null };
+    expect(await reconcile(world, { ...asked, as: "retry" })).toMatchObject({ kind: "tooEarly" });
+    expect(await reconcile(world, { ...asked, as: "succeeded" })).toEqual({ kind: "accepted" });
+  });
+
+  test("one that stops at its signal does not end the process, and is still no failure", async () => {
+    let runs = 0;
+    const run = ({ signal }: { signal: AbortSignal }): Promise<string> => {
+      runs += 1;
+      if (runs > 1) return Promise.resolve("there it is");
+      return new Promise((_, reject) => signal.addEventListener("abort", () => reject(new Error("stopped"))));
+    };
+    const agent = agentWith({ run, timeoutMs: 20 }, "keyed");
+    const { world } = bench();
+    const runner = runnerOf(world, agent);
+    const payload = await begin(world, agent, {});
+    expect(await attempt(runner, payload)).toMatchObject({ kind: "beat" });
+    expect(runs).toBe(2);
+    const [entry] = (await ledger(world, payload.run)) ?? [];
+    expect(entry).toMatchObject({ status: "succeeded" });
+  });
+});
+
+test("a tool that says that it cannot tell is asked again with its key, an unsafe one is asked of a person", async () => {
+  let runs = 0;
+  const run = (): string => {
+    runs += 1;
+    if (runs === 1) throw new OutcomeUnknown("the connection broke after the request left");
+    return "found";
+  };
+  expect(await lastWords(agentWith({ run }, "keyed"))).toContain("found");
+  runs = 0;
+  const agent = agentWith({ run }, "unsafe");
+  const { world } = bench();
+  const reply = await drive(runnerOf(world, agent), await begin(world, agent, {}));
+  expect(reply.route).toBe("park");
+  expect(runs).toBe(1);
+});
+
+test("several calls of one reply run side by side and are committed together", async () => {
+  const waiting: (() => void)[] = [];
+  const run = (): Promise<string> =>
+    new Promise((resolve) => {
+      waiting.push(() => resolve("both"));
+      if (waiting.length === 2) for (const go of waiting) go();
+    });
+  const agent = defineAgent({
+    name: "two",
+    version: "1",
+    instructions: "",
+    task: z.object({}),
+    model: scriptedModel({
+      name: "two-model",
+      reply: ({ calls }) => {
+        const act = { tool: "act", args: {} };
+        return calls.length === 0 ? { calls: [act, act] } : { text: `${calls.length} results` };
+      },
+    }),
+    tools: { act: tool({ input: z.object({}), effect: "keyed", run }) },
+  });
+  const { world } = bench();
+  const reply = await drive(runnerOf(world, agent as Agent), await begin(world, agent as Agent, {}));
+  expect((await show(world, reply.run))?.result).toBe("2 results");
+  const events = (await timeline(world, { run: reply.run, after: 0 })) ?? [];
+  const results = events.filter((event) => event.kind === "ToolResultRecorded");
+  expect(new Set(results.map(({ version }) => version)).size).toBe(1);
+  const keys = events.flatMap((event) => (event.kind === "ToolIntended" ? [event.key] : []));
+  expect(new Set(keys).size).toBe(2);
+});
+
+test("what a tool does to its arguments stays with the tool", async () => {
+  const seen: unknown[] = [];
+  const schema = z.object({ list: z.any() });
+  const agent = defineAgent({
+    name: "greedy",
+    version: "1",
+    instructions: "",
+    task: z.object({}),
+    model: scriptedModel({
+      name: "greedy-model",
+      reply: ({ calls }) => (calls.length === 0 ? { calls: [{ tool: "act", args: { list: [1] } }] } : { text: "over" }),
+    }),
+    tools: {
+      act: tool({
+        input: schema,
+        effect: "keyed",
+        run: ({ input }) => {
+          const list = input.list as number[];
+          seen.push([...list]);
+          list.push(2);
+          if (seen.length < 3) throw new OutcomeUnknown("the answer was lost");
+          return "at last";
+        },
+      }),
+    },
+  }) as Agent;
+  const { world } = bench();
+  const reply = await drive(runnerOf(world, agent), await begin(world, agent, {}));
+  expect(seen).toEqual([[1], [1], [1]]);
+  const events = (await timeline(world, { run: reply.run, after: 0 })) ?? [];
+  expect(events.find(({ kind }) => kind === "ModelCallCompleted")).toMatchObject({
+    parts: [{ args: { json: { list: [1] } } }],
+  });
+});

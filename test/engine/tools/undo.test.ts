@@ -1,0 +1,213 @@
+/** Sagas through the public surface: what is undone, in which order, under which keys, and what follows. */
+import { describe, expect, test } from "vitest";
+import type { Undo } from "../../../src/sdk/saga.ts";
+import { OutcomeUnknown, check } from "../../../src/index.ts";
+import { askToUndo, effectsOf } from "../../../src/operations/compensate.ts";
+import { ledger, show } from "../../../src/operations/views.ts";
+import { reconcile } from "../../../src/operations/reconcile.ts";
+import { request } from "../../../src/operations/steer.ts";
+import { stateOf } from "../../support/asking.ts";
+import { type Order, asks, deeds } from "../../support/deeds.ts";
+import { begin, drive, runnerOf } from "../../support/drive.ts";
+import { passing, rowOf, stage } from "../../support/stage.ts";
+import { rulesOf } from "../../support/steps.ts";
+
+interface Undone {
+  readonly to: string;
+  readonly key: string;
+  readonly of: { readonly key: string; readonly result: unknown };
+}
+
+/** Notes what is undone; `fails` throws that many times before. */
+function undoing(of: { readonly effect?: Undo<Order>["effect"]; readonly fails?: number } = {}) {
+  const undone: Undone[] = [];
+  let failsLeft = of.fails ?? 0;
+  const undo: Undo<Order> = {
+    effect: of.effect ?? "keyed",
+    run: ({ input, key, of: what }) => {
+      failsLeft -= 1;
+      if (failsLeft >= 0) throw new Error("the desk is closed");
+      undone.push({ to: input.to, key, of: what });
+      return "cancelled";
+    },
+  };
+  return { undo, undone };
+}
+
+const NEVER = [check("never", () => "it never is")];
+const ASKED = asks([["pay", "ada", 5]], [["pay", "bob", 7]]);
+
+async function failing(
+  of: Partial<Parameters<typeof deeds>[0]> & { readonly undoes?: ReturnType<typeof undoing> } = {},
+) {
+  const on = stage();
+  const { undoes = undoing(), ...rest } = of;
+  const made = deeds({ reply: ASKED, done: NEVER, pay: { undo: undoes.undo }, ...rest });
+  const runner = runnerOf(on.world, made.agent);
+  const payload = await begin(on.world, made.agent, {});
+  const reply = await passing(on, drive(runner, payload));
+  return { on, runner, reply, run: payload.run, ...made, undone: undoes.undone };
+}
+
+const statuses = async (of: { on: { world: Parameters<typeof ledger>[0] }; run: string }) =>
+  (await ledger(of.on.world, of.run))?.map(({ call, status }) => `${call} ${status}`);
+
+describe("a run that fails", () => {
+  test("undoes what it did, newest first, each under a key of its own, and tells each undo what it undoes", async () => {
+    const it = await failing();
+    expect(it.reply.route).toBe("failed");
+    expect(it.undone.map(({ to }) => to)).toEqual(["bob", "ada"]);
+    const keys = it.done.map(({ key }) => key);
+    expect(it.undone.map(({ of }) => of)).toEqual([
+      { key: keys[1], result: "done" },
+      { key: keys[0], result: "done" },
+    ]);
+    expect(new Set([...keys, ...it.undone.map(({ key }) => key)]).size).toBe(4);
+    expect(await statuses(it)).toEqual(["c1 compensated", "c2 compensated", "undo-c2 succeeded", "undo-c1 succeeded"]);
+    const { failure } = (await show(it.on.world, it.run)) ?? {};
+    expect(failure).toMatchObject({ code: "NotDone", message: expect.stringContaining("what it did was undone") });
+  });
+
+  test("begins again under other keys where its agent lets it, and without what it had found", async () => {
+    const seen: number[] = [];
+    const it = await failing({
+      saga: { restarts: 1 },
+      reply: (conversation) => {
+        seen.push(conversation.messages.length);
+        return ASKED(conversation);
+      },
+      done: [check("second time", ({ calls }) => (calls.length > 0 && seen.length > 8) || "not yet")],
+    });
+    expect(it.reply.route).toBe("done");
+    expect(it.done.map(({ input }) => input.to)).toEqual(["ada", "bob", "ada", "bob"]);
+    expect(new Set(it.done.map(({ key }) => key)).size).toBe(4);
+    expect(await stateOf(it.on.world, it.run)).toMatchObject({ attempt: 2, undo: [{ call: "c3" }, { call: "c4" }] });
+    // The task and why it begins again.
+    expect(seen.slice(-3)[0]).toBe(2);
+    expect(await rulesOf(it.on.world, it.run)).toContain("begins again");
+  });
+
+  test("leaves everything where its agent wants a person to look", async () => {
+    const it = await failing({ saga: { onFailure: "leave" } });
+    expect([it.reply.route, it.undone]).toEqual(["failed", []]);
+    expect(await rulesOf(it.on.world, it.run)).toContain("effects are left");
+  });
+
+  test("does not begin again over effects that nobody can undo, unless its agent accepts that", async () => {
+    const reply = asks([["mail", "ada", 1]], [["pay", "ada", 5]]);
+    const refused = await failing({ reply, saga: { restarts: 1 } });
+    expect(refused.done.map(({ tool }) => tool)).toEqual(["mail", "pay"]);
+    expect((await show(refused.on.world, refused.run))?.failure?.message).toContain("not undone: mail (c1)");
+    const accepted = await failing({ reply, saga: { restarts: 1, leaving: "effects" } });
+    expect(accepted.done.map(({ tool }) => tool)).toEqual(["mail", "pay", "mail", "pay"]);
+  });
+
+  test("has an undo that fails tried again with its key, then a person asked, who is heard", async () => {
+    const once = await failing({ undoes: undoing({ fails: 2 }) });
+    expect(once.undone.map(({ to }) => to)).toEqual(["bob", "ada"]);
+    const it = await failing({ undoes: undoing({ fails: 3 }) });
+    expect(it.reply.route).toBe("park");
+    expect(await show(it.on.world, it.run)).toMatchObject({ status: "blocked", unknown: [{ call: "undo-c2" }] });
+    it.on.clock.moveTo(it.on.clock.now() + 5_000);
+    const said = { run: it.run, call: "undo-c2", as: "failed", result: null, by: "ann", note: null } as const;
+    expect(await reconcile(it.on.world, said)).toEqual({ kind: "accepted" });
+    expect((await passing(it.on, drive(it.runner, it.reply))).route).toBe("failed");
+    expect(it.undone.map(({ to }) => to)).toEqual(["ada"]);
+    expect((await show(it.on.world, it.run))?.failure?.message).toContain("not undone: pay (c2)");
+  });
+
+  test("undoes a call that may have happened, once nothing can land any more, without a result", async () => {
+    const undoes = undoing();
+    const it = await failing({
+      undoes,
+      pay: { effect: "unsafe", onUnknown: "fail", undo: undoes.undo },
+      run: ({ input }) => {
+        if (input.to === "bob") throw new OutcomeUnknown("the line went dead");
+        return "done";
+      },
+    });
+    expect(it.reply.route).toBe("wait");
+    it.on.clock.moveTo(rowOf(it.on, it.run).wakeAt ?? 0);
+    expect((await passing(it.on, drive(it.runner, it.reply))).route).toBe("failed");
+    expect(it.undone.map(({ to, of }) => [to, of.result])).toEqual([
+      ["bob", null],
+      ["ada", "done"],
+    ]);
+  });
+});
+
+describe("a person", () => {
+  /** Two payments, the second with an outcome that nobody knows. */
+  async function blocked(of: { readonly saga?: { readonly restarts: number } } = {}) {
+    const undoes = undoing();
+    let calls = 0;
+    return failing({
+      undoes,
+      ...of,
+      done: [],
+      pay: { effect: "unsafe", undo: undoes.undo },
+      run: () => {
+        calls += 1;
+        if (calls === 2) throw new OutcomeUnknown("the line went dead");
+        return "done";
+      },
+    });
+  }
+
+  test("has it undone by saying so of an unknown call; then it begins again if it may", async () => {
+    const it = await blocked({ saga: { restarts: 1 } });
+    expect(it.reply.route).toBe("park");
+    const said = { run: it.run, call: "c2", as: "compensate", result: null, by: "ann", note: null } as const;
+    expect(await reconcile(it.on.world, said)).toEqual({ kind: "accepted" });
+    const next = await passing(it.on, drive(it.runner, it.reply));
+    it.on.clock.moveTo(rowOf(it.on, it.run).wakeAt ?? it.on.clock.now());
+    const end = next.route === "done" ? next : await passing(it.on, drive(it.runner, next));
+    expect(end.route).toBe("done");
+    expect(it.undone.map(({ to }) => to)).toEqual(["bob", "ada"]);
+    expect(it.done).toHaveLength(4);
+  });
+
+  test("is refused where the call cannot be undone, and where there is no such question", async () => {
+    const it = await failing({
+      done: [],
+      pay: { effect: "unsafe" },
+      run: () => {
+        throw new OutcomeUnknown("the line went dead");
+      },
+    });
+    const said = { run: it.run, as: "compensate", result: null, by: "ann", note: null } as const;
+    expect(await reconcile(it.on.world, { ...said, call: "c1" })).toEqual({ kind: "noUndo", tool: "pay" });
+    expect(await reconcile(it.on.world, { ...said, call: "c9" })).toEqual({ kind: "stale", unknown: ["c1"] });
+  });
+
+  test("cancels with or without having it undone", async () => {
+    const plain = await blocked();
+    await request(plain.on.world, { run: plain.run, want: "cancel" });
+    expect((await passing(plain.on, drive(plain.runner, plain.reply))).route).toBe("done");
+    expect(plain.undone).toEqual([]);
+    const it = await blocked();
+    expect(await askToUndo(it.on.world, { run: it.run, next: "cancel", by: "ann" })).toBe("accepted");
+    expect(await askToUndo(it.on.world, { run: it.run, next: "cancel", by: "ann" })).toBe("duplicate");
+    const next = await passing(it.on, drive(it.runner, it.reply));
+    it.on.clock.moveTo(rowOf(it.on, it.run).wakeAt ?? it.on.clock.now());
+    if (next.route !== "done") await passing(it.on, drive(it.runner, next));
+    expect(await show(it.on.world, it.run)).toMatchObject({ status: "cancelled" });
+    expect(it.undone.map(({ to }) => to)).toEqual(["bob", "ada"]);
+  });
+
+  test("begins it again as the last resort, and is told what that costs before", async () => {
+    const it = await blocked();
+    expect(await effectsOf(it.on.world, it.run)).toMatchObject({
+      undoable: ["pay (c1)", "pay (c2)"],
+      standing: [],
+      spent: { beats: 2 },
+    });
+    expect(await askToUndo(it.on.world, { run: it.run, next: "restart", by: "ann" })).toBe("accepted");
+    const next = await passing(it.on, drive(it.runner, it.reply));
+    it.on.clock.moveTo(rowOf(it.on, it.run).wakeAt ?? it.on.clock.now());
+    if (next.route !== "done") await passing(it.on, drive(it.runner, next));
+    expect(await show(it.on.world, it.run)).toMatchObject({ status: "completed" });
+    expect(await stateOf(it.on.world, it.run)).toMatchObject({ attempt: 2 });
+    expect(await askToUndo(it.on.world, { run: it.run, next: "restart", by: "ann" })).toBe("late");
+  });
+});

@@ -1,0 +1,172 @@
+/** A recorded run held against today's agent: which request would be made differently, and what of it. Nobody is asked. */
+import { describe, expect, test } from "vitest";
+import { z } from "zod";
+import type { Agent, Tool } from "../../src/sdk/define.ts";
+import { requestDigests } from "../../src/engine/model/request-digests.ts";
+import type { Message } from "../../src/core/message.ts";
+import { scriptedModel, tool } from "../../src/index.ts";
+import { type Comparison, RequestComparison } from "../../src/history/replay-against.ts";
+import { timeline } from "../../src/operations/views.ts";
+import { type Recording, recordingIn } from "../../src/history/recording.ts";
+import { replay } from "../../src/history/replay.ts";
+import { begin, drive, runnerOf } from "../support/drive.ts";
+import { actor, callsThenOver, stage } from "../support/stage.ts";
+
+const fail = (): never => {
+  throw new Error("nobody is asked");
+};
+
+/** The same as the actor, but whoever asks its model or runs its tools fails. */
+function mute(change: Partial<Agent> = {}): Agent {
+  const agent = actor({ reply: fail, run: fail });
+  return { ...agent, ...change };
+}
+
+async function recording(calls = 3): Promise<Recording> {
+  const { world } = stage();
+  const agent = actor({ reply: callsThenOver(calls) });
+  const payload = await begin(world, agent, {});
+  await drive(runnerOf(world, agent), payload);
+  return (await recordingIn(world, payload)) as Recording;
+}
+
+async function against(agent: Agent, of?: Recording): Promise<Comparison> {
+  const comparison = new RequestComparison(agent);
+  const replayed = replay(of ?? (await recording()), { witness: comparison.witness });
+  expect(replayed.differs).toBeNull();
+  return comparison.result;
+}
+
+const whysOf = async (agent: Agent, of?: Recording) => (await against(agent, of)).first?.whys ?? [];
+const tools = (change: Record<string, Tool>): Partial<Agent> => ({ tools: { ...mute().tools, ...change } });
+const other = (): Tool => tool({ input: z.object({}), effect: "none", run: fail });
+
+describe("a run against", () => {
+  test("its own agent has no difference, and neither a model nor a tool is called", async () => {
+    expect(await against(mute())).toEqual({
+      ...{ compared: 4, unrecorded: 0, differing: 0, first: null, models: ["scripted:script"] },
+    });
+    const silent = scriptedModel({ name: "another", reply: fail });
+    expect(await whysOf(mute({ model: silent }))).toEqual([]);
+  });
+
+  test("other instructions differs from the first request on", async () => {
+    expect(await against(mute({ instructions: "Hurry." }))).toMatchObject({
+      ...{ compared: 4, differing: 4 },
+      first: { version: 1, reply: 1, whys: ["the instructions are others"] },
+    });
+  });
+
+  test("other tools says which: new, changed, gone, or in another order", async () => {
+    const { act } = mute().tools;
+    expect(await whysOf(mute(tools({ look: other() })))).toEqual(["tool look is new"]);
+    const described = { ...(act as Tool), description: "Acts." };
+    expect(await whysOf(mute(tools({ act: described })))).toEqual(["tool act has another description or input"]);
+    const wider = { ...(act as Tool), input: z.object({ more: z.string() }) };
+    expect(await whysOf(mute(tools({ act: wider })))).toEqual(["tool act has another description or input"]);
+    expect(await whysOf(mute({ tools: {} }))).toEqual(["1 of its tools that it had not called are gone"]);
+    // Whatever else a tool says of itself is nothing that a model sees.
+    expect(await whysOf(mute(tools({ act: { ...(act as Tool), effect: "none", timeoutMs: 9 } })))).toEqual([]);
+  });
+
+  test("tools that are gone says their names as soon as the run had called them", async () => {
+    const first = (await recording()).commits;
+    const late = new RequestComparison(mute({ tools: {} }));
+    const of = await recording();
+    const known = of.commits.map((commit, index) =>
+      index > 2 ? commit : { ...commit, events: commit.events.map(unasked) },
+    );
+    replay({ ...of, commits: known }, { witness: late.witness });
+    expect(first.length).toBeGreaterThan(3);
+    expect(late.result).toMatchObject({ unrecorded: 2, first: { reply: 3, whys: ["tool act is gone"] } });
+  });
+
+  test("tools in another order says so", async () => {
+    const { world } = stage();
+    const pair = { ...actor({ reply: callsThenOver(1) }), tools: { act: mute().tools["act"] as Tool, look: other() } };
+    const ran = { ...pair, tools: { ...pair.tools, act: actor({}).tools["act"] as Tool } };
+    const payload = await begin(world, ran, {});
+    await drive(runnerOf(world, ran), payload);
+    const of = (await recordingIn(world, payload)) as Recording;
+    const { act, look } = pair.tools;
+    expect(await whysOf({ ...pair, tools: { look, act } }, of)).toEqual(["its tools come in another order"]);
+    expect(await whysOf(pair, of)).toEqual([]);
+  });
+
+  test("another way of showing a message says which one", async () => {
+    const of = await recording();
+    const commits = of.commits.map((commit) => ({
+      ...commit,
+      events: commit.events.map((event) =>
+        event.kind === "ModelCallCompleted" && event.request !== undefined && commit.version > 3
+          ? { ...event, request: { ...event.request, messages: "0".repeat(16) } }
+          : event,
+      ),
+    }));
+    const marks = of.begun.marks.slice(0, 1);
+    const shown = await against(mute(), { ...of, commits, begun: { ...of.begun, marks } });
+    expect(shown).toMatchObject({ differing: 2, first: { reply: 3 } });
+    expect(shown.first?.whys).toEqual(["one or more of the messages m4 to m5 are shown to the model in another way"]);
+  });
+
+  test("an agent of before digests were kept compares nothing, and says of how many", async () => {
+    const of = await recording();
+    const commits = of.commits.map((commit) => ({ ...commit, events: commit.events.map(unasked) }));
+    expect(await against(mute({ instructions: "Hurry." }), { ...of, commits })).toMatchObject({
+      ...{ compared: 0, unrecorded: 4, differing: 0, first: null },
+    });
+  });
+});
+
+const unasked = (event: Recording["commits"][number]["events"][number]): typeof event => {
+  if (event.kind !== "ModelCallCompleted") return event;
+  const { request: _, ...rest } = event;
+  return rest;
+};
+
+describe("what is kept of a request", () => {
+  test("is in the event of its reply, also in that of the last words, and small", async () => {
+    const on = stage();
+    const agent = { ...actor({ reply: callsThenOver(9) }), instructions: "Act." };
+    const bounded = { ...agent, budget: { ...agent.budget, beats: 2 } };
+    const payload = await begin(on.world, bounded, {});
+    await drive(runnerOf(on.world, bounded), payload);
+    const events = (await timeline(on.world, { run: payload.run, after: 0 })) ?? [];
+    const replies = events.filter((event) => event.kind === "ModelCallCompleted");
+    expect(replies).toHaveLength(3);
+    for (const { request } of replies) {
+      expect(request).toEqual({
+        instructions: expect.stringMatching(/^[0-9a-f]{16}$/) as string,
+        tools: [expect.stringMatching(/^[0-9a-f]{12}$/) as string],
+        messages: expect.stringMatching(/^[0-9a-f]{16}$/) as string,
+      });
+    }
+    expect(new Set(replies.map(({ request }) => request?.messages)).size).toBe(3);
+    expect(new Set(replies.map(({ request }) => request?.instructions)).size).toBe(1);
+  });
+
+  test("does not fail where a description has half a character, which has no canonical form", () => {
+    const half = { ...other(), description: "\ud800" };
+    const digests = requestDigests({ instructions: "\ud800", tools: { half } }, []);
+    expect(digests.tools).toEqual([expect.stringMatching(/^[0-9a-f]{12}$/)]);
+  });
+
+  test("digests each message once", () => {
+    let looks = 0;
+    const text = (id: string): Message => ({
+      ...{ id, at: 1, source: "task", role: "user", tokens: 0 },
+      get parts() {
+        looks += 1;
+        return [{ kind: "text", text: id }] as const;
+      },
+    });
+    const messages = [text("m1"), text("m2")];
+    const first = requestDigests({ instructions: "", tools: {} }, messages);
+    const after = looks;
+    expect(requestDigests({ instructions: "", tools: {} }, messages)).toEqual(first);
+    expect(looks).toBe(after);
+    const more = requestDigests({ instructions: "", tools: {} }, [...messages, text("m3")]);
+    expect(more.messages).not.toBe(first.messages);
+    expect(looks).toBe(after + after / 2);
+  });
+});

@@ -1,0 +1,273 @@
+/** `replay`: silent about a run that is as it was recorded, and never silent about one that is not. */
+import { gzipSync } from "node:zlib";
+import { beforeAll, describe, expect, test } from "vitest";
+import { readArchive } from "../../src/codec/archive.ts";
+import { canonical, sha256 } from "../../src/codec/canonical.ts";
+import { encodeJournal } from "../../src/codec/snapshot.ts";
+import type { Json } from "../../src/core/json.ts";
+import { exportRun } from "../../src/history/export.ts";
+import { load, SegmentCache } from "../../src/history/load.ts";
+import { ledger, transcript } from "../../src/operations/views.ts";
+import {
+  type Recording,
+  RecordingDamaged,
+  recordingIn,
+  recordingOf,
+  wrongWithFile,
+} from "../../src/history/recording.ts";
+import { replay } from "../../src/history/replay.ts";
+import { BEATS, Copy, type Left, longRun } from "../support/damage.ts";
+import { begin, drive, runnerOf } from "../support/drive.ts";
+import { actor, callsThenOver, stage } from "../support/stage.ts";
+
+let left: Left;
+let file: string;
+
+const copy = (): Copy => new Copy(left);
+
+async function exported({ world, run }: Pick<Copy, "world" | "run">, blobBytesMax?: number): Promise<string> {
+  const chunks: string[] = [];
+  const write = (chunk: string): unknown => chunks.push(chunk);
+  const bounded = blobBytesMax === undefined ? {} : { blobBytesMax };
+  expect(await exportRun(world, { run, write: (chunk) => void write(chunk), ...bounded })).not.toBeNull();
+  return chunks.join("");
+}
+
+const read = (text: string) => readArchive(Buffer.from(text));
+
+async function recorded({ world, run }: Copy): Promise<Recording> {
+  return (await recordingIn(world, { run })) as Recording;
+}
+
+beforeAll(async () => {
+  left = await longRun();
+  file = await exported(copy());
+});
+
+describe("a run as it was recorded", () => {
+  test("is folded to the very state that is stored, in the middle of a beat too, without its agent", async () => {
+    const of = copy();
+    const { state } = await load(of.world.objects, of.row, new SegmentCache());
+    const replayed = replay(await recorded(of));
+    expect(replayed).toEqual({
+      ...{ state, version: of.row.version, epoch: of.row.epoch, differs: null },
+      ...{ commits: of.row.version, events: expect.any(Number) as number, snapshots: BEATS + 1 },
+    });
+  });
+
+  test("is folded from its file as from its store, gzipped or not, and the file needs no store", async () => {
+    const of = copy();
+    const archive = read(file);
+    of.store.rows.clear();
+    of.store.objects.clear();
+    const fromFile = replay(recordingOf(archive));
+    expect(fromFile).toEqual(replay(await recorded(copy())));
+    expect(wrongWithFile(archive, fromFile.state)).toBeNull();
+    expect(readArchive(gzipSync(file))).toEqual(archive);
+  });
+
+  test("is whole in its file: transcript, ledger, large values, and what the row says", async () => {
+    const { world, run, row } = copy();
+    const { messages, calls, blobs, leftOut, commits, run: facts } = read(file);
+    expect(messages).toEqual(await transcript(world, run));
+    expect(calls).toEqual(await ledger(world, run));
+    expect([blobs.size, leftOut, commits.length]).toEqual([1, { blobs: [] }, row.version]);
+    expect(facts).toMatchObject({ run, status: "running", phase: "ExecutingTools", endedAt: null, spent: row.spent });
+    expect(await exported(copy())).toBe(file);
+  });
+
+  test("names the large values for which there was no room, and is replayed all the same", async () => {
+    const archive = read(await exported(copy(), 1_000));
+    expect([archive.blobs.size, archive.leftOut.blobs.length]).toEqual([0, 1]);
+    const { state, differs } = replay(recordingOf(archive));
+    expect([differs, wrongWithFile(archive, state)]).toEqual([null, null]);
+  });
+
+  test("can be folded up to a version, and no further", async () => {
+    const recording = await recorded(copy());
+    const { version, state, commits, differs } = replay(recording, { until: 9 });
+    expect([version, commits, differs]).toEqual([9, 9, null]);
+    expect(state.spent.beats).toBe(5);
+    expect(replay(recording, { until: 0 })).toMatchObject({ version: 0, commits: 0, snapshots: 1, differs: null });
+  });
+
+  test("that nobody knows is none, nor is one whose time came while it was read", async () => {
+    const gone = copy();
+    expect(await recordingIn(gone.world, { run: "local-nobody" })).toBeNull();
+    const onStep = (): void => {
+      gone.store.rows.clear();
+      gone.store.objects.clear();
+    };
+    expect(await recordingIn(gone.world, { run: left.run, onStep })).toBeNull();
+    const other = copy();
+    const clear = (): void => {
+      other.store.rows.clear();
+      other.store.objects.clear();
+    };
+    expect(await exportRun(other.world, { run: left.run, write: () => undefined, onStep: clear })).toBeNull();
+  });
+
+  test("that has ended, or has not begun, is one as well", async () => {
+    const on = stage();
+    const agent = actor({ reply: callsThenOver(3) });
+    const payload = await begin(on.world, agent, {});
+    const queued = await recordingIn(on.world, payload);
+    expect(replay(queued as Recording)).toMatchObject({ version: 0, commits: 0, differs: null });
+    await drive(runnerOf(on.world, agent), payload);
+    const ended = (await recordingIn(on.world, payload)) as Recording;
+    expect(replay(ended)).toMatchObject({ state: { phase: "Completed" }, differs: null });
+    expect(ended.run).toMatchObject({ status: "completed", endedAt: expect.any(Number) as number });
+  });
+});
+
+describe("the first version that differs is named, with how", () => {
+  const forged = async (act: (damaged: Copy) => void) => {
+    const damaged = copy();
+    act(damaged);
+    return replay(await recorded(damaged)).differs;
+  };
+
+  test("where a snapshot holds another state", async () => {
+    const { version } = copy().newest;
+    expect(
+      await forged((of) => of.forge((document) => ({ ...document, state: { ...document.state, nudges: 1 } }))),
+    ).toEqual({ version, what: "its snapshot holds another state than its events come to: nudges" });
+  });
+
+  test("where a commit was changed, added, or takes place before another one", async () => {
+    const { version, commits } = copy().newest;
+    const [first] = commits;
+    const [early] = [first?.version ?? 0];
+    const withCommits = (to: readonly object[]) =>
+      forged((of) => of.forge((document) => ({ ...document, commits: to })));
+    const later = commits.map((commit) => ({
+      ...commit,
+      events: commit.events.map((event) => ({ ...event, at: event.at + 1 })),
+    }));
+    expect(await withCommits(later)).toMatchObject({ version, what: expect.stringContaining("messages") as string });
+    const doubled = commits.map((commit) => ({ ...commit, events: commit.events.flatMap((event) => [event, event]) }));
+    expect(await withCommits(doubled)).toMatchObject({
+      version: early,
+      what: expect.stringMatching(/^its ModelCallCompleted does not follow: /) as string,
+    });
+    const stale = commits.map((commit) => ({ ...commit, epoch: 1 }));
+    expect(await withCommits(stale)).toEqual({
+      version: early,
+      what: `epoch 1 committed it, after epoch ${BEATS - 1}`,
+    });
+    const back = commits.map((commit) => ({ ...commit, version: 3 }));
+    expect(await withCommits(back)).toEqual({ version: 3, what: `it comes after version ${early - 1}` });
+  });
+
+  test.each([
+    ["phase", { phase: "Reflecting" }, /^its phase is "Reflecting", and its events come to "ExecutingTools"$/],
+    ["status", { status: "waiting" }, /^its status is "waiting", and its events come to "running"$/],
+    ["version", { version: 132 }, /^its version is 132, and 133 is committed$/],
+    [
+      "epoch",
+      { epoch: 66, chainClaims: 66, entry: null, owner: null, leaseUntil: null },
+      /^its epoch is 66, and epoch 67 has committed$/,
+    ],
+  ] as const)("where the row has another %s", async (_, change, says) => {
+    const damaged = copy();
+    damaged.change(change);
+    const { differs } = replay(await recorded(damaged), { until: 133 });
+    expect(differs).toEqual({ version: damaged.row.version, what: expect.stringMatching(says) as string });
+  });
+
+  test("where the journal does not follow, or a snapshot is missing or has other bytes", async () => {
+    const strange = copy();
+    strange.change({ journal: encodeJournal([{ version: 133, epoch: 67, events: [] }]) });
+    expect(replay(await recorded(strange)).differs).toMatchObject({ what: expect.stringContaining("phase") as string });
+    const key = copy().keys("snapshots")[30] as string;
+    const version = Number(/snapshots\/(\d+)/.exec(key)?.[1]);
+    for (const harm of ["delete", "flip"] as const) {
+      const damaged = copy();
+      damaged[harm](key);
+      const reading = recorded(damaged);
+      await expect(reading).rejects.toBeInstanceOf(RecordingDamaged);
+      await expect(reading).rejects.toMatchObject({ version, message: expect.stringContaining(key) as string });
+    }
+    const segment = copy();
+    segment.delete(segment.keys("segments")[0]);
+    await expect(recorded(segment)).rejects.toMatchObject({ code: "SegmentMissing" });
+    await expect(exported(segment)).rejects.toMatchObject({ code: "SegmentMissing" });
+    const blob = copy();
+    blob.delete(blob.keys("blobs")[0]);
+    await expect(exported(blob)).rejects.toMatchObject({ code: "BlobMissing" });
+  });
+});
+
+describe("an exported file", () => {
+  type Line = { readonly kind: string; readonly [name: string]: Json };
+  const lines = (): readonly Line[] =>
+    file
+      .trimEnd()
+      .split("\n")
+      .map((line) => JSON.parse(line) as Line);
+
+  /** Changed by somebody who knows how to make its last line fit. */
+  function sealed(changed: readonly Line[]): string {
+    const [body, end] = [changed.slice(0, -1), changed.at(-1)];
+    const text = body.map((line) => `${canonical(line)}\n`).join("");
+    return `${text}${canonical({ ...end, digest: sha256(text) })}\n`;
+  }
+
+  const wrong = (text: string): string | null => {
+    const archive = read(text);
+    const { state, differs } = replay(recordingOf(archive));
+    return differs?.what ?? wrongWithFile(archive, state);
+  };
+
+  const changed = (kind: string, to: (line: Line) => Line): string => {
+    const at = lines().findLastIndex((line) => line.kind === kind);
+    return sealed(lines().map((line, index) => (index === at ? to(line) : line)));
+  };
+
+  test("is not believed with a line changed, missing or moved", () => {
+    expect(wrong(sealed(lines()))).toBeNull();
+    const all = file.trimEnd().split("\n");
+    expect(() => read(file.replace('"beats":67', '"beats":66'))).toThrow(/other content than its last one says/);
+    expect(() => read(all.toSpliced(40, 1).join("\n"))).toThrow(/does not hold what its last line says/);
+    const [one = "", other = ""] = [all[40], all[41]];
+    expect(() => read(all.toSpliced(40, 2, other, one).join("\n"))).toThrow(/other content/);
+    expect(() => read(all.slice(0, -1).join("\n"))).toThrow(/or has none/);
+  });
+
+  test.each<readonly [string, (line: Line) => Line, RegExp]>([
+    [
+      "run",
+      ({ run, ...line }) => ({ ...line, run: { ...(run as object), failure: { code: "X", message: "y" } } }),
+      /failure/,
+    ],
+    ["run", ({ run, ...line }) => ({ ...line, run: { ...(run as object), born: "z".repeat(10) } }), /^its born is/],
+    [
+      "message",
+      ({ message, ...line }) => ({ ...line, message: { ...(message as object), tokens: 9 } }),
+      /^message \d+ of its transcript/,
+    ],
+    [
+      "begun",
+      ({ state, ...line }) => ({ ...line, state: { ...(state as object), takeoversMax: 99 } }),
+      /takeoversMax$/,
+    ],
+    ["mark", ({ mark, ...line }) => ({ ...line, mark: { ...(mark as object), fields: {} } }), /another state/],
+    ["call", ({ call, ...line }) => ({ ...line, call: { ...(call as object), attempts: 9 } }), /^its ledger/],
+    ["blob", (line) => ({ ...line, json: "something else" }), /^blob [0-9a-f]{64} has other content/],
+  ])("with another %s is found, also where its last line fits", (kind, to, says) => {
+    expect(wrong(changed(kind, to))).toMatch(says);
+  });
+
+  test("without a large value, or without marks, is found", () => {
+    const end = (line: Line, counts: Record<string, number>): Line =>
+      line.kind === "end" ? { ...line, counts: { ...(line["counts"] as object), ...counts } } : line;
+    const without = (kind: string) => lines().filter((line) => line.kind !== kind);
+    expect(wrong(sealed(without("blob").map((line) => end(line, { blobs: 0 }))))).toMatch(
+      /^blob [0-9a-f]{64} is missing$/,
+    );
+    expect(wrong(sealed(without("mark").map((line) => end(line, { marks: 0 }))))).toBe(
+      "nothing says what state it began with",
+    );
+    expect(() => recordingOf(read(sealed(without("begun"))))).toThrow(/only an exported run can be replayed/);
+  });
+});

@@ -1,0 +1,108 @@
+/** Secrets that come and go: what a tool gets, and what is searched for in an input. */
+import { mkdtempSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { describe, expect, onTestFinished, test, vi } from "vitest";
+import { z } from "zod";
+import { parameterSecrets } from "../../src/adapters/aws/secrets.ts";
+import { openStore } from "../../src/adapters/local/database.ts";
+import { localSecrets } from "../../src/adapters/local/secrets.ts";
+import { virtualClock } from "../../src/adapters/memory/clock.ts";
+import { memoryWorld } from "../../src/adapters/memory/world.ts";
+import { defineAgent, scriptedModel } from "../../src/index.ts";
+import type { SecretLook, Secrets } from "../../src/ports/secrets.ts";
+import { StoreUnreachable, type World } from "../../src/ports/world.ts";
+import { limitsFor } from "../../src/protocol/limits.ts";
+import { secretsFor } from "../../src/history/secrets.ts";
+import { startRun } from "../../src/operations/start.ts";
+import { refusal, startAwsServer, stubAwsEnvironment } from "../support/aws-server.ts";
+
+const ABSENT: SecretLook = { kind: "absent", where: "the drawer", mend: "put it into the drawer" };
+
+test("one that was not there is looked for again each time, one that was there is kept for a while", async () => {
+  const looks: SecretLook[] = [
+    ABSENT,
+    { kind: "found", value: "first-value" },
+    { kind: "found", value: "other-value" },
+  ];
+  const get = async (): Promise<SecretLook> => looks.shift() ?? ABSENT;
+  const secrets = { get, declare: async () => {}, declared: async () => [] };
+  const clock = virtualClock(0);
+  const mine = secretsFor({ secrets, clock }, { name: "teller", secrets: ["TOKEN"] });
+  await expect(mine.get("TOKEN")).rejects.toThrow("put it into the drawer");
+  expect(await mine.get("TOKEN")).toBe("first-value");
+  expect(await mine.get("TOKEN")).toBe("first-value");
+  clock.moveTo(10 * 60_000);
+  expect(await mine.get("TOKEN")).toBe("other-value");
+  await expect(mine.get("OTHER")).rejects.toThrow("does not declare");
+});
+
+describe("an input", () => {
+  const teller = defineAgent({
+    ...{ name: "teller", version: "1", instructions: "", task: z.string() },
+    model: scriptedModel({ name: "m", reply: () => ({ text: "told" }) }),
+    secrets: ["TOKEN"],
+    tools: {},
+  });
+  const start = (world: World, input: string) =>
+    startRun(world, { agent: teller, input, tenant: "t", idempotencyKey: null });
+
+  test("is searched for a secret that was set a moment ago", async () => {
+    let look: SecretLook = ABSENT;
+    const secrets: Secrets = { get: async () => look, declare: async () => {}, declared: async () => ["TOKEN"] };
+    const world = memoryWorld({ limits: limitsFor(1_000), clock: virtualClock(0), secrets });
+    expect((await start(world, "use first-value")).kind).toBe("started");
+    look = { kind: "found", value: "first-value" };
+    expect(await start(world, "use first-value")).toMatchObject({
+      ...{ kind: "invalid", why: expect.stringContaining("it holds [secret TOKEN]") },
+    });
+  });
+
+  test.each([
+    ["a secret that this process cannot read", { ...ABSENT, kind: "unread" }, ["TOKEN"]],
+    ["names that this process may not list", ABSENT, { ...ABSENT, kind: "unread" }],
+  ] as const)("is not kept where there are %s", async (_, look, declared) => {
+    const secrets: Secrets = { get: async () => look, declare: async () => {}, declared: async () => declared };
+    const world = memoryWorld({ limits: limitsFor(1_000), clock: virtualClock(0), secrets });
+    await expect(start(world, "use first-value")).rejects.toMatchObject({
+      ...{ code: "SecretUnread", message: expect.stringContaining("put it into the drawer") },
+    });
+    expect([world.store.rows.size, world.store.objects.size]).toEqual([0, 0]);
+  });
+});
+
+test("in one store, a secret that another process had a value for is unread and not absent", async () => {
+  const dir = mkdtempSync(join(tmpdir(), "cairn-secrets-"));
+  const store = openStore({ dir, create: true });
+  onTestFinished(() => {
+    store.close();
+    rmSync(dir, { recursive: true, force: true });
+  });
+  const file = join(dir, "no.env");
+  const without = localSecrets({ store, env: {}, file });
+  await without.declare(["TOKEN"]);
+  expect(await without.get("TOKEN")).toMatchObject({ kind: "absent" });
+  await localSecrets({ store, env: { TOKEN: "first-value" }, file }).get("TOKEN");
+  expect(await without.get("TOKEN")).toMatchObject({ kind: "unread", mend: expect.stringContaining("TOKEN=") });
+  store.rows.exec("UPDATE meta SET value = unixepoch() - 90000 WHERE name = 'secret TOKEN'");
+  expect(await without.get("TOKEN")).toMatchObject({ kind: "absent" });
+  expect(await without.declared()).toEqual(["TOKEN"]);
+});
+
+test("a person who may not read parameters learns that a secret is unread, and a function that it is out of reach", async () => {
+  const server = await startAwsServer();
+  onTestFinished(async () => {
+    vi.unstubAllEnvs();
+    await server.close();
+  });
+  stubAwsEnvironment();
+  server.answer(refusal("AccessDeniedException"));
+  const client = { endpoint: server.endpoint };
+  const unread = { kind: "unread", mend: expect.stringContaining("ssm:GetParameter") };
+  const person = parameterSecrets({ deployment: "cairn-dev", names: null, client });
+  expect(await person.get("TOKEN")).toMatchObject(unread);
+  expect(await person.declared()).toMatchObject(unread);
+  await expect(parameterSecrets({ deployment: "cairn-dev", names: ["TOKEN"], client }).get("TOKEN")).rejects.toThrow(
+    StoreUnreachable,
+  );
+});

@@ -1,0 +1,162 @@
+/** Objects that no row names: found once a day, by one key of each incarnation, and only where it is certain. */
+import { describe, expect, test } from "vitest";
+import { memoryObjectStore, memoryStore } from "../../src/adapters/memory/tables.ts";
+import { TIMES } from "../../src/protocol/limits.ts";
+import type { TelemetryRecord, World } from "../../src/ports/world.ts";
+import { incarnationOf, prefixUnder, snapshotKey } from "../../src/history/object-keys.ts";
+import { lookForOrphans } from "../../src/maintenance/orphans.ts";
+import { purge } from "../../src/operations/purge.ts";
+import { startRun } from "../../src/operations/start.ts";
+import { mortal } from "../support/drive.ts";
+import { endedRun, readable, verbose } from "../support/remains.ts";
+import { type Stage, rowOf, stage } from "../support/stage.ts";
+
+const keysOf = ({ world }: Stage): readonly string[] => [...world.store.objects.keys()];
+const DAY_MS = TIMES.orphanAgeMs;
+
+function pass({ clock }: Stage, ms: number): void {
+  clock.moveTo(clock.now() + ms);
+}
+
+/** A start whose process dies when snapshot 0 is there and its row is not. */
+async function dieBeforeRow(on: Stage, key: string): Promise<void> {
+  const { world, kill } = mortal(on.world);
+  const table = { ...world.table };
+  const reached = new Promise<void>((resolve) => {
+    table.create = () => {
+      kill();
+      resolve();
+      return new Promise(() => undefined);
+    };
+  });
+  void startRun({ ...world, table }, { agent: verbose, input: {}, tenant: "local", idempotencyKey: key });
+  await reached;
+}
+
+/** Puts one object of an incarnation that has no row. */
+const orphan = (on: Stage, letter: string) =>
+  on.world.objects.put(`runs/local/local-${letter.repeat(26)}/bbbbbbbbbb/snapshots/0`, Uint8Array.of(1));
+
+describe("orphans", () => {
+  test("of a start that died before its row are removed after a day, and not before", async () => {
+    const on = stage();
+    const row = await endedRun(on, "key");
+    on.world.store.rows.set(row.run, { ...row, expiresAtSec: null });
+    const kept = keysOf(on);
+    await dieBeforeRow(on, "another");
+    expect(keysOf(on).length).toBeGreaterThan(kept.length);
+    pass(on, DAY_MS);
+    expect(await lookForOrphans(on.world, null)).toBeNull();
+    expect(keysOf(on).length).toBeGreaterThan(kept.length);
+    pass(on, 1);
+    expect(await lookForOrphans(on.world, null)).toBeNull();
+    expect(keysOf(on)).toEqual(kept);
+    await readable(on, rowOf(on, row.run));
+    // The key was never used: the start goes through when it is repeated.
+    const again = { agent: verbose, input: {}, tenant: "local", idempotencyKey: "another" };
+    expect(await startRun(on.world, again)).toMatchObject({ kind: "started" });
+  });
+
+  test("are none while a row is there, expired or not, and never of the incarnation that is there", async () => {
+    const on = stage();
+    const row = await endedRun(on, "key");
+    const before = keysOf(on);
+    await on.world.objects.put(`${prefixUnder({ ...row, born: "zzzzzzzzzz" })}snapshots/0`, Uint8Array.of(1));
+    pass(on, on.world.limits.retentionMs + DAY_MS);
+    expect(await on.world.table.read(row.run, on.clock.now())).toBeNull();
+    await lookForOrphans(on.world, null);
+    expect(keysOf(on)).toEqual(before);
+    on.world.store.expire(on.clock.now());
+    await lookForOrphans(on.world, null);
+    expect(keysOf(on)).toEqual([]);
+  });
+
+  test("of a process that froze, lost its run, and puts a snapshot after the purge are found the day after", async () => {
+    const on = stage();
+    const row = await endedRun(on, "key");
+    expect(await purge(on.world, row.run)).toMatchObject({ kind: "purged" });
+    await on.world.objects.put(snapshotKey(row, { version: row.version, epoch: 1, put: 9 }), Uint8Array.of(1));
+    pass(on, DAY_MS + 1);
+    await lookForOrphans(on.world, null);
+    expect(keysOf(on)).toEqual([]);
+  });
+
+  test("are left where the rows belong to another store, and an alarm is raised", async () => {
+    const on = stage();
+    const records: TelemetryRecord[] = [];
+    const elsewhere = memoryStore("another store");
+    const objects = memoryObjectStore(elsewhere, on.clock);
+    const telemetry = { record: (record: TelemetryRecord) => void records.push(record) };
+    const world: World = { ...on.world, objects, telemetry };
+    await orphan({ ...on, world: { ...on.world, objects } }, "a");
+    pass(on, 2 * DAY_MS);
+    expect(await lookForOrphans(world, null)).toBeNull();
+    expect(elsewhere.objects.size).toBe(1);
+    expect(records).toMatchObject([{ level: "alarm", what: "StoresDiffer", run: "" }]);
+    expect(await lookForOrphans({ ...world, table: { ...world.table, storeId: objects.storeId } }, null)).toBeNull();
+    expect(elsewhere.objects.size).toBe(0);
+  });
+});
+
+describe("the look for orphans", () => {
+  test("reads one key of each incarnation, a bounded number at a call, and goes on from its cursor", async () => {
+    const on = stage();
+    const letters = Array.from({ length: 250 }, (_, index) => index);
+    const runOf = (index: number): string =>
+      `local-${"a".repeat(23)}${String.fromCodePoint(97 + Math.floor(index / 26))}${String.fromCodePoint(97 + (index % 26))}a`;
+    for (const index of letters) {
+      const prefix = prefixUnder({ run: runOf(index), born: "bbbbbbbbbb" });
+      for (const name of ["segments/a", "segments/b", "snapshots/0"]) {
+        await on.world.objects.put(`${prefix}${name}`, Uint8Array.of(1));
+      }
+    }
+    pass(on, 2 * DAY_MS);
+    let reads = 0;
+    const objects = { ...on.world.objects };
+    objects.next = (after) => {
+      reads += 1;
+      return on.world.objects.next(after);
+    };
+    const world = { ...on.world, objects };
+    const left: number[] = [];
+    let after: string | null = null;
+    do {
+      after = await lookForOrphans(world, after);
+      left.push(keysOf(on).length / 3);
+    } while (after !== null);
+    expect(left).toEqual([150, 50, 0]);
+    expect(reads).toBe(251);
+  });
+
+  test("steps over keys that are none of ours, and over hostile ones, and leaves them", async () => {
+    const on = stage();
+    const run = `local-${"a".repeat(26)}`;
+    const strange = [
+      "aaa",
+      "runs/local/readme",
+      "runs/local/nobody/bbbbbbbbbb/snapshots/0",
+      `runs/other/${run}/bbbbbbbbbb/snapshots/0`,
+      "runz/x",
+      "zzz",
+    ];
+    for (const key of strange) await on.world.objects.put(key, Uint8Array.of(1));
+    const row = await endedRun(on, "key");
+    on.world.store.rows.set(row.run, { ...row, expiresAtSec: null });
+    // Behind everything that a key of ours has.
+    const behind = ["~", "~~", "\u{FF5E}", "\u{1F9ED}"].map((name) => `${prefixUnder(row)}${name}`);
+    for (const key of behind) await on.world.objects.put(key, Uint8Array.of(1));
+    const before = keysOf(on).length;
+    await orphan(on, "z");
+    pass(on, 2 * DAY_MS);
+    expect(await lookForOrphans(on.world, null)).toBeNull();
+    expect(keysOf(on)).toHaveLength(before);
+  });
+
+  test("knows whose a key is", () => {
+    const of = { run: `t1-${"a".repeat(26)}`, born: "bbbbbbbbbb" };
+    expect(incarnationOf(`${prefixUnder(of)}snapshots/0`)).toEqual(of);
+    expect(incarnationOf(`runs/t2/${of.run}/${of.born}/snapshots/0`)).toBeNull();
+    expect(incarnationOf(`runs/t1/${of.run}/${of.born}`)).toBeNull();
+    expect(incarnationOf("archive/t1")).toBeNull();
+  });
+});

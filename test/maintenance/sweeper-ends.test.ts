@@ -1,0 +1,155 @@
+/** Runs that no beat brings to an end: the sweeper does it, once nobody can act for them and everybody was heard. */
+import { describe, expect, test } from "vitest";
+import type { World } from "../../src/ports/world.ts";
+import { ledger, timeline, transcript } from "../../src/operations/views.ts";
+import { send } from "../../src/operations/steer.ts";
+import { between, dead } from "../support/deserted.ts";
+import {
+  OVERDUE_MS,
+  type Room,
+  change,
+  close,
+  isTold,
+  nameOf,
+  room,
+  supervise,
+  sweep,
+  wait,
+} from "../support/supervise.ts";
+import { BEAT_MS, beforeCommit, rowOf } from "../support/stage.ts";
+
+const words = (run: string, id = "w1") => ({ run, text: "take the train", by: "ann", id });
+const events = async (on: Room, run: string) => (await timeline(on.world, { run, after: 0 })) ?? [];
+
+describe("a run over its budget of deaths", () => {
+  const over = { deaths: 11 } as const;
+
+  test("is handed over once more and ended there: the inbox is absorbed, and what was open is unknown", async () => {
+    const on = room();
+    const { row, run } = await dead(on);
+    change(on, row, over);
+    await send(on.world, words(run));
+    on.clock.moveTo(row.leaseUntil ?? 0);
+    await sweep(on);
+    expect(rowOf(on, run)).toMatchObject({
+      ...over,
+      status: "failed",
+      phase: "Failed",
+      chain: 2,
+      epoch: 2,
+      told: true,
+    });
+    expect((await events(on, run)).map(({ kind }) => kind).slice(-4)).toEqual([
+      ...["RecoveryDecided", "MessageAbsorbed", "ToolOutcomeUnknown", "RunEnded"],
+    ]);
+    expect((await events(on, run)).at(-1)).toMatchObject({ epoch: 2, failure: { code: "Abandoned" } });
+    expect(await ledger(on.world, run)).toMatchObject([{ status: "unknown" }]);
+    expect((await transcript(on.world, run))?.at(-1)).toMatchObject({ source: "user:ann" });
+  });
+
+  test("schedule 36: is left to the next round while whoever was overtaken may still act", async () => {
+    const on = room();
+    const { row, run } = await dead(on);
+    const quietUntil = (row.leaseUntil ?? 0) + OVERDUE_MS;
+    change(on, row, { ...over, quietUntil });
+    on.clock.moveTo(row.leaseUntil ?? 0);
+    await sweep(on);
+    expect(rowOf(on, run)).toMatchObject({ status: "running", chain: 2, owner: null });
+    on.clock.moveTo(quietUntil - 1);
+    await sweep(on);
+    expect(rowOf(on, run)).toMatchObject({ status: "running", version: row.version });
+    on.clock.moveTo(quietUntil);
+    await sweep(on);
+    expect(rowOf(on, run)).toMatchObject({ status: "failed", told: true });
+  });
+
+  test("schedule 36: quiet is judged on the row after the hand-over, which a zombie may have claimed meanwhile", async () => {
+    const on = room();
+    const { row, run, payload } = await dead(on);
+    change(on, row, over);
+    on.clock.moveTo(row.leaseUntil ?? 0);
+    const handOver: World["table"]["handOver"] = async (of) => {
+      const entry = { execution: nameOf(payload), epoch: 0, retry: 1 };
+      // By its own clock, which is behind.
+      const leaseUntil = on.clock.now() + BEAT_MS;
+      await on.world.table.claim({ ...payload, entry, owner: "zombie", leaseUntil, now: on.clock.now() });
+      return on.world.table.handOver({ ...of, now: leaseUntil });
+    };
+    await sweep(on, { ...on.world, table: { ...on.world.table, handOver } });
+    expect(rowOf(on, run)).toMatchObject({ status: "running", owner: null, quietUntil: on.clock.now() + BEAT_MS });
+  });
+
+  test("schedule 40: that a zombie ended meanwhile stays as it ended", async () => {
+    const on = room();
+    const { row, run } = await dead(on);
+    change(on, row, over);
+    on.clock.moveTo(row.leaseUntil ?? 0);
+    const handOver: World["table"]["handOver"] = async (of) => {
+      change(on, row, { status: "completed", phase: "Completed" });
+      return on.world.table.handOver(of);
+    };
+    await sweep(on, { ...on.world, table: { ...on.world.table, handOver } });
+    expect(rowOf(on, run)).toMatchObject({ status: "completed", chain: 1, version: row.version });
+  });
+
+  test("hears what slips in before its end is committed, and ends all the same", async () => {
+    const on = room();
+    const { row, run } = await dead(on);
+    change(on, row, over);
+    on.clock.moveTo(row.leaseUntil ?? 0);
+    const world = beforeCommit(on, {
+      when: ({ unlessStirred }) => unlessStirred,
+      act: () => send(on.world, words(run)),
+    });
+    await sweep(on, world);
+    expect(rowOf(on, run)).toMatchObject({ status: "failed", stirs: 1, stirsSeen: 1 });
+    const taken = (await events(on, run)).filter(({ kind }) => kind === "MessageAbsorbed");
+    expect(taken).toMatchObject([{ message: "user#w1" }]);
+    expect((await events(on, run)).filter(({ kind }) => kind === "ToolOutcomeUnknown")).toHaveLength(1);
+  });
+
+  test("leaves no model call unaccounted in its row", async () => {
+    const on = room();
+    const { row, run } = await between(on);
+    close(on, row);
+    change(on, row, over);
+    wait(on);
+    await sweep(on);
+    expect(rowOf(on, run)).toMatchObject({ status: "failed", claims: 0, asks: 0, will: 0 });
+  });
+});
+
+describe("a run past its deadline", () => {
+  test("whose execution is gone ends as Expired, and not a moment before", async () => {
+    const on = room();
+    const { row, run } = await dead(on);
+    on.clock.moveTo(row.deadline - 1);
+    await sweep(on);
+    expect(rowOf(on, run)).toMatchObject({ status: "running", chain: 2 });
+    on.clock.moveTo(row.deadline);
+    await sweep(on);
+    expect(rowOf(on, run)).toMatchObject({ status: "failed", chain: 3, told: true });
+    expect((await events(on, run)).at(-1)).toMatchObject({ failure: { code: "Expired" } });
+  });
+
+  test.each(["handed over", "ended"])(
+    "to whom somebody speaks right before it is %s goes on and hears it",
+    async (at) => {
+      const on = room();
+      const { row, run, agent } = await dead(on, "keyed");
+      on.clock.moveTo(row.deadline);
+      const act = () => send(on.world, words(run));
+      const handOver: World["table"]["handOver"] = async (of) => {
+        await act();
+        return on.world.table.handOver(of);
+      };
+      const late = beforeCommit(on, { when: ({ unlessStirred }) => unlessStirred, act });
+      await sweep(on, at === "ended" ? late : { ...on.world, table: { ...on.world.table, handOver } });
+      expect(rowOf(on, run)).toMatchObject({ status: "running", version: row.version });
+      wait(on);
+      await sweep(on);
+      expect(await supervise(on, { agent, run, until: isTold })).toMatchObject({ status: "completed" });
+      expect(JSON.stringify(await transcript(on.world, run))).toContain("take the train");
+    },
+  );
+});

@@ -1,0 +1,186 @@
+/** The one way out of an end: which ends have it, where a redriven run stands, and what the row says of it. */
+import { describe, expect, test } from "vitest";
+import type { Event } from "../../src/core/event.ts";
+import { outstanding } from "../../src/core/outstanding.ts";
+import { failedFrom, redriveRefusal } from "../../src/core/policy/redrive.ts";
+import type { State } from "../../src/core/state.ts";
+import { fold, foldAll } from "../../src/core/transition.ts";
+import { redriven as redrivenRow } from "../../src/protocol/row-redrive.ts";
+import {
+  AT,
+  BORN,
+  IN_PHASE,
+  RUN,
+  askedForMore,
+  decided,
+  lostSight,
+  redriven,
+  row,
+  unavailable,
+  view,
+} from "../support/build.ts";
+import { failed, heard, paused } from "../support/build.ts";
+
+const CRASHED = { code: "CrashLoop", message: "its processes died" };
+const crashed = (from: State): State => fold(from, decided({ kind: "abort", failure: CRASHED, next: "leave" }));
+
+/** It fails there as the runner has it fail. */
+function ended(from: State): State {
+  const state = crashed(from);
+  const stood = failedFrom(state);
+  if (stood === null) throw new Error("its end has no way out");
+  const marks = stood.started.map((call) => lostSight(call));
+  return foldAll(state, [...marks, { kind: "RunEnded", at: AT, status: "failed", failure: CRASHED, from: stood }]);
+}
+
+const back: Event = { ...redriven, failure: CRASHED };
+
+describe("a redriven run", () => {
+  const phases = [
+    ...(["Preparing", "AwaitingLLM", "RetryingLLM", "ExecutingTools", "AwaitingApproval", "Reflecting"] as const),
+    ...(["Compacting", "ForceStop", "AwaitingReconcile"] as const),
+  ];
+
+  test.each(phases)("stands where it stood: %s", (phase) => {
+    const before = IN_PHASE[phase]();
+    const after = fold(ended(before), back);
+    expect(after.phase).toBe(phase);
+    expect(after).toMatchObject({ failure: null, ending: null, spent: before.spent, attempt: before.attempt });
+    expect(outstanding(after, view({ epoch: 9 })).length).toBeGreaterThan(0);
+  });
+
+  test.each(["Paused", "AwaitingAgent"] as const)("stands where it was before it was %s", (phase) => {
+    expect(fold(ended(IN_PHASE[phase]()), back)).toMatchObject({ phase: "ExecutingTools", pausedFrom: null });
+  });
+
+  test("recovers what a process may have begun as after any death, and asks about nothing else anew", () => {
+    const before = IN_PHASE.ExecutingTools();
+    const statuses = (state: State) => Object.fromEntries(state.open.map(({ call, status }) => [call, status]));
+    expect(statuses(ended(before))).toMatchObject({ c3: "unknown", c4: "unknown" });
+    const after = fold(ended(before), back);
+    expect(statuses(after)).toEqual(statuses(before));
+    const keys = (state: State) => state.open.map(({ intent }) => intent?.key);
+    expect(keys(after)).toEqual(keys(before));
+    expect(outstanding(after, view({ epoch: 9 }))).toContainEqual({ kind: "recover", calls: ["c3"] });
+  });
+
+  test("asks anew about what was decided and not applied, and about what nobody could decide in time", () => {
+    const before = IN_PHASE.AwaitingApproval();
+    const [asked] = before.open.flatMap(({ gate }) => (gate === null ? [] : [gate]));
+    if (asked === undefined) throw new Error("nothing is asked");
+    const approved: Event = {
+      ...{ kind: "MessageAbsorbed", at: AT, stage: "taken", message: "m" },
+      body: { kind: "decision", gate: asked.gate, decision: { as: "approve", args: null, by: "ann", note: null } },
+    };
+    const late = { ...back, at: asked.expiresAt };
+    for (const after of [fold(ended(fold(before, approved)), back), fold(ended(before), late)]) {
+      expect(after.open.find(({ call }) => asked.gate.endsWith(call))).toMatchObject({
+        ...{ status: "proposed", gate: null, askedAgain: 1 },
+      });
+      expect(after.phase).toBe("ExecutingTools");
+    }
+    expect(fold(ended(before), back).open).toEqual(before.open);
+  });
+
+  test("is asked anew for more of its budget, if somebody gave more and it failed before that counted", () => {
+    const before = foldAll(IN_PHASE.AwaitingLLM(), [askedForMore()]);
+    const { extension } = before;
+    if (extension?.gate == null) throw new Error("nothing is asked");
+    const decision = { as: "approve", args: null, by: "ann", note: null, more: { beats: 2 } } as const;
+    const given = { ...before, extension: { ...extension, gate: { ...extension.gate, decision } } };
+    const after = fold(ended(given), back);
+    expect(after).toMatchObject({ phase: "AwaitingLLM", extension: { asked: 1, granted: {}, gate: null } });
+    expect(fold(ended(before), back)).toMatchObject({ phase: "AwaitingApproval", extension });
+  });
+
+  test("has no outage and no retries of its last life, and counts its redrives", () => {
+    const outage = { since: AT - 9, tries: 40 };
+    const away = fold(IN_PHASE.RetryingLLM(), decided({ kind: "retry", at: AT, outage }));
+    const after = fold(ended(away), back);
+    expect([after.outage, after.modelRetries]).toEqual([undefined, 0]);
+    expect(after.redriven).toEqual({ times: 1, id: "r1" });
+    const twice = fold(ended(after), { ...back, id: "r2" } as Event);
+    expect(twice.redriven).toMatchObject({ times: 2, id: "r2" });
+  });
+});
+
+describe("an end without a way out", () => {
+  const wrong = (state: State): void => {
+    expect(redriveRefusal(state)).not.toBeNull();
+    expect(() => fold(state, back)).toThrow(/has no way out|does not happen in/);
+  };
+
+  test("is one of the run itself", () => {
+    const state = foldAll(IN_PHASE.AwaitingLLM(), [decided({ kind: "abort", failure: failure("NotDone") }), failed]);
+    expect(redriveRefusal(state)).toBe("NotInfrastructure");
+    expect(failedFrom({ ...state, ending: { kind: "failed", failure: failure("NotDone") } })).toBeNull();
+    wrong(state);
+  });
+
+  test("is one before which something was undone", () => {
+    const state = foldAll(crashed(IN_PHASE.AwaitingLLM()), []);
+    expect(failedFrom({ ...state, saga: { left: [] } })).toBeNull();
+    expect(redriveRefusal({ ...ended(IN_PHASE.AwaitingLLM()), saga: { left: [] } })).toBe("Compensated");
+  });
+
+  test("is one of a run that had children: they were asked to stop", () => {
+    expect(redriveRefusal({ ...ended(IN_PHASE.AwaitingLLM()), children: ["local-child"] })).toBe("HasChildren");
+  });
+
+  test("is one that older code recorded, which does not say where the run stood", () => {
+    const old = fold(crashed(IN_PHASE.AwaitingLLM()), { ...failed, failure: CRASHED } as Event);
+    expect(redriveRefusal(old)).toBe("EndedBefore");
+    wrong(old);
+  });
+
+  test.each(["Completed", "Cancelled"] as const)("is %s", (phase) => wrong(IN_PHASE[phase]()));
+
+  test("nothing but a redrive happens after an end that has one", () => {
+    const state = foldAll(IN_PHASE.AwaitingLLM(), unavailable("AwaitingLLM"));
+    for (const event of [heard("hello"), paused, decided({ kind: "cancel" }), failed]) {
+      expect(() => fold(state, event)).toThrow(/does not happen in Failed/);
+    }
+  });
+});
+
+const failure = (code: string) => ({ code, message: "" });
+
+describe("the row of a redriven run", () => {
+  const note = { id: "r1", by: "ada", why: "it is back" };
+  const over = row({
+    ...{
+      status: "failed",
+      phase: "Failed",
+      epoch: 4,
+      version: 7,
+      chain: 2,
+      chainClaims: 30,
+      takeovers: 11,
+      deaths: 11,
+    },
+    ...{ told: true, expiresAtSec: 99, quietUntil: AT + 5, wakeAt: AT },
+  });
+  const asked = { run: RUN, born: BORN, now: AT + 1, epoch: 4, version: 7, note, deadline: AT + 100 };
+
+  test("has the next epoch and execution, no time to live, and who wanted that", () => {
+    expect(redrivenRow(over, asked)).toEqual({
+      kind: "redriven",
+      row: {
+        ...over,
+        ...{ status: "running", statusSince: AT + 1, epoch: 5, chain: 3, chainClaims: 0, wakeAt: null },
+        ...{ deaths: 0, told: false, expiresAtSec: null, deadline: AT + 100, redrive: note },
+      },
+    });
+  });
+
+  test.each([
+    ["completed", { status: "completed" }],
+    ["cancelled", { status: "cancelled" }],
+    ["at work", { status: "running" }],
+    ["of another epoch", { epoch: 5 }],
+    ["of another version", { version: 8 }],
+  ] as const)("is left alone where it is %s", (_, change) => {
+    const other = { ...over, ...change };
+    expect(redrivenRow(other, asked)).toEqual({ kind: "late", row: other });
+  });
+});

@@ -1,0 +1,47 @@
+/** What somebody outside may hand to a run, and what must never keep it from going on. */
+import { describe, expect, test } from "vitest";
+import { BOUNDS } from "../../src/core/limits.ts";
+import { transcript } from "../../src/operations/views.ts";
+import { send } from "../../src/operations/steer.ts";
+import { stateOf } from "../support/asking.ts";
+import { begin, drive, runnerOf } from "../support/drive.ts";
+import { OVER, actor, rowOf, stage } from "../support/stage.ts";
+
+const words = { text: "take the train", by: "ann", id: "w1" };
+
+describe("a message", () => {
+  test.each([
+    ["from a sender without a name", { by: "" }, "user:unknown"],
+    ["from a sender whose name is broken text", { by: "an\uD800n" }, "user:an\uFFFDn"],
+    ["from a sender with a very long name", { by: "n".repeat(9_000) }, `user:${"n".repeat(64)}…`],
+    ["of broken text", { text: "\uD800", by: "ann" }, "user:ann"],
+    ["whose id is broken text", { id: "\uDC00" }, "user:ann"],
+    ["without an id", { id: "" }, "user:ann"],
+    ["with a very long id", { id: "i".repeat(9_000) }, "user:ann"],
+  ])("%s is heard once, and the run goes on", async (_, change, source) => {
+    const on = stage();
+    const agent = actor({ reply: () => OVER });
+    const payload = await begin(on.world, agent, {});
+    const said = { run: payload.run, ...words, ...change };
+    expect(await send(on.world, said)).toEqual({ kind: "delivered" });
+    expect(await send(on.world, said)).toEqual({ kind: "duplicate" });
+    expect(await drive(runnerOf(on.world, agent), payload)).toMatchObject({ route: "done" });
+    const heard = ((await transcript(on.world, payload.run)) ?? []).filter(({ source: by }) => by.startsWith("user:"));
+    expect(heard.map((each) => each.source)).toEqual([source]);
+    expect(rowOf(on, payload.run)).toMatchObject({ status: "completed" });
+  });
+
+  test("is known by the whole of its id, however long that is; what the state keeps of it is short", async () => {
+    const on = stage();
+    const agent = actor({ reply: () => OVER });
+    const payload = await begin(on.world, agent, {});
+    const ids = ["x", "y"].map((last) => `${"i".repeat(BOUNDS.idempotencyKeyCharactersMax)}${last}`);
+    for (const id of ids) {
+      expect(await send(on.world, { run: payload.run, ...words, id })).toEqual({ kind: "delivered" });
+    }
+    await drive(runnerOf(on.world, agent), payload);
+    const { absorbed } = await stateOf(on.world, payload.run);
+    expect(absorbed).toHaveLength(2);
+    for (const id of absorbed) expect(id.length).toBeLessThan(80);
+  });
+});

@@ -1,0 +1,89 @@
+/** Bounds fit into each other, and a world whose bounds do not is refused before it starts. */
+import { describe, expect, test } from "vitest";
+import { InvariantViolated } from "../../src/core/ensure.ts";
+import { SIZES } from "../../src/codec/limits.ts";
+import { TIMES, type Limits, limitsFor } from "../../src/protocol/limits.ts";
+
+const MINUTE = 60_000;
+
+describe("limits for a beat", () => {
+  test.each([500, 600, 3_000, 30_000, MINUTE, 900_000])("of %i ms fit together", (beatMs) => {
+    const { drainMs, toolMs, modelMs, abortGraceMs, retentionMs, skewMs, settleMs } = limitsFor(beatMs);
+    expect(toolMs + drainMs).toBeLessThan(beatMs);
+    expect(modelMs + drainMs).toBeLessThan(beatMs);
+    expect(abortGraceMs).toBeLessThan(drainMs);
+    expect(retentionMs).toBeGreaterThan(beatMs + skewMs + settleMs);
+  });
+
+  test("of a minute are these", () => {
+    expect(limitsFor(MINUTE)).toEqual({
+      ...{
+        beatMs: MINUTE,
+        drainMs: 5_000,
+        entryAttemptsMax: 100,
+        backoffMsMax: 300_000,
+        skewMs: 1_000,
+        toolMs: 30_000,
+        abortGraceMs: 250,
+        modelMs: 45_000,
+      },
+      ...{
+        settleMs: 30_000,
+        idleRunMs: 2_592_000_000,
+        retentionMs: 86_400_000,
+        keyRetentionMs: 2_592_000_000,
+        rescueMs: MINUTE,
+        chainClaimsMax: 1_200,
+        overdueMs: MINUTE,
+        gateMs: 86_400_000,
+        beatsPerInvocation: 1,
+      },
+    });
+  });
+
+  test("may be changed where they still fit", () => {
+    expect(limitsFor(MINUTE, { toolMs: 1_000 })).toMatchObject({ toolMs: 1_000, modelMs: 45_000 });
+  });
+});
+
+describe("refused", () => {
+  const relations: readonly (readonly [string, Partial<Limits>])[] = [
+    ["a beat may not take longer than an invocation may live", { beatMs: 900_001 }],
+    ["a beat shorter than 500 ms", { beatMs: 499, toolMs: 10, modelMs: 10 }],
+    ["tool timeout + drain margin must be less than the beat limit", { toolMs: 55_000 }],
+    ["model timeout + drain margin must be less than the beat limit", { modelMs: 55_000 }],
+    ["the grace after an abort must fit in the drain margin", { abortGraceMs: 5_000 }],
+    ["clocks that differ by a minute are broken", { skewMs: MINUTE }],
+    ["until what it put counts as an orphan", { beatMs: 86_400_000 }],
+    ["must be kept for an hour", { retentionMs: 3_599_999 }],
+    ["the key of an ended run must be kept for a day", { keyRetentionMs: 86_399_999 }],
+    ["the key of an ended run is kept for 366 days at most", { keyRetentionMs: 31_622_400_001 }],
+    ["retention must outlast the longest lease plus settleMs", { settleMs: 86_400_000 }],
+  ];
+
+  test.each(relations)("%s", (why, change) => {
+    expect(() => limitsFor(MINUTE, change)).toThrow(InvariantViolated);
+    expect(() => limitsFor(MINUTE, change)).toThrow(why);
+  });
+
+  test.each([0, -1, 1.5, Number.NaN, Number.POSITIVE_INFINITY, 2 ** 53])("%s milliseconds of anything", (value) => {
+    for (const name of Object.keys(limitsFor(MINUTE)) as (keyof Limits)[]) {
+      expect(() => limitsFor(MINUTE, { [name]: value })).toThrow(`limit ${name} must be a positive whole number`);
+    }
+  });
+});
+
+describe("bounds", () => {
+  test("of what is stored contain each other", () => {
+    expect(SIZES.journalBytesMax).toBeLessThan(SIZES.stateBytesMax);
+    expect(SIZES.segmentBytes).toBeLessThan(SIZES.stateBytesMax);
+    expect(SIZES.inlineBytesMax).toBeLessThan(SIZES.blobBytesMax);
+    expect(2 * SIZES.previewCharacters).toBeLessThan(SIZES.inlineBytesMax);
+    expect(SIZES.segmentFanIn).toBeGreaterThan(1);
+  });
+
+  test("of waiting lie within those of parking", () => {
+    expect(TIMES.waitSecondsMax).toBeLessThan(TIMES.parkSecondsMax);
+    expect(limitsFor(MINUTE).idleRunMs).toBeLessThanOrEqual(TIMES.parkSecondsMax * 1_000);
+  });
+});

@@ -1,0 +1,236 @@
+/** Every way in which a model can fail, over HTTP: what the recovery table is told, and that nothing is asked twice. */
+import { APICallError, type LanguageModelV4 } from "@ai-sdk/provider";
+import { describe, expect, test } from "vitest";
+import { type ModelOutcome, modelOf } from "../../src/providers/model.ts";
+import { scriptedModel } from "../../src/sdk/scripted.ts";
+import { SIZES } from "../../src/codec/limits.ts";
+import { TIMES } from "../../src/protocol/limits.ts";
+import { text } from "../../src/core/message.ts";
+import { type ChatAnswer, startChatServer } from "../support/chat-completions.ts";
+
+const request = (signal: AbortSignal = new AbortController().signal) => ({
+  instructions: "",
+  messages: [{ id: "m1", at: 1, source: "task", role: "user", parts: [text("Hi")], tokens: 0 }] as const,
+  tools: {},
+  signal,
+});
+
+/** The outcome of one question, which must have been put to the server once. */
+async function answered(answer: ChatAnswer, key = ""): Promise<ModelOutcome> {
+  await using server = await startChatServer(() => answer);
+  const model = modelOf(`openai-compatible:${server.url}#m`, async () => key);
+  const outcome = await model.ask(request());
+  expect(server.asked).toHaveLength(1);
+  return outcome;
+}
+
+const failed = (code: string, message: string | RegExp, retry: { retryable: boolean; retryAfterMs?: number }) => ({
+  kind: "failed",
+  failure: { code, message: typeof message === "string" ? message : (expect.stringMatching(message) as string) },
+  retryAfterMs: null,
+  ...retry,
+});
+
+const error = (status: number, more: Partial<Extract<ChatAnswer, { kind: "error" }>> = {}): ChatAnswer => ({
+  kind: "error",
+  status,
+  ...more,
+});
+
+describe("may be asked again", () => {
+  test.each<[string, ChatAnswer, string | RegExp]>([
+    ["throttled", error(429, { message: "Slow down" }), "HTTP 429: Slow down"],
+    ["a timeout of the server", error(408), "HTTP 408: no"],
+    ["a conflict", error(409), "HTTP 409: no"],
+    ["an error of the server", error(500, { message: "Oops", code: "internal" }), "HTTP 500: Oops: internal"],
+    ["an overloaded server", error(529), "HTTP 529: no"],
+    ["a gateway's page", { kind: "raw", status: 502, body: "<html>Bad Gateway</html>" }, /^HTTP 502: .*<html>Bad/],
+    ["a connection that closes", { kind: "drop", after: "nothing" }, /^Cannot connect to API/],
+    ["an answer that breaks off", { kind: "drop", after: "half" }, /^HTTP 200: /],
+    ["an answer that is no JSON", { kind: "raw", body: "<html>" }, "HTTP 200: Invalid JSON response: <html>"],
+    ["an answer of another shape", { kind: "raw", body: '{"choices":7}' }, /Invalid JSON response: \{"choices":7\}$/],
+    ["an answer without a choice", { kind: "raw", body: '{"choices":[]}' }, /did not contain any choices/],
+  ])("%s", async (_, answer, message) => {
+    expect(await answered(answer)).toStrictEqual(failed("ModelFailed", message, { retryable: true }));
+  });
+
+  test("nobody listens", async () => {
+    const server = await startChatServer(() => ({ kind: "hang" }));
+    await server[Symbol.asyncDispose]();
+    const outcome = await modelOf(`openai-compatible:${server.url}#m`).ask(request());
+    expect(outcome).toStrictEqual(failed("ModelFailed", /ECONNREFUSED/, { retryable: true }));
+  });
+
+  test.each<[string, Record<string, string>, number | null]>([
+    ["seconds", { "retry-after": "7" }, 7_000],
+    ["parts of a second", { "retry-after": "0.25" }, 250],
+    ["milliseconds, which are more exact", { "retry-after": "1", "retry-after-ms": "1200" }, 1_200],
+    [
+      "a date, read against the server's own clock",
+      { "retry-after": "Wed, 21 Oct 2015 07:28:30 GMT", date: "Wed, 21 Oct 2015 07:28:00 GMT" },
+      30_000,
+    ],
+    [
+      "a date that is over",
+      { "retry-after": "Wed, 21 Oct 2015 07:28:00 GMT", date: "Wed, 21 Oct 2015 07:28:30 GMT" },
+      0,
+    ],
+    ["nonsense", { "retry-after": "soon" }, null],
+    ["nothing", { "retry-after": "" }, null],
+    ["for ever", { "retry-after": "9".repeat(400) }, null],
+    ["a year", { "retry-after": "31536000" }, TIMES.parkSecondsMax * 1_000],
+  ])("retry-after in %s", async (_, headers, retryAfterMs) => {
+    expect(await answered(error(429, { headers }))).toMatchObject({ retryable: true, retryAfterMs });
+  });
+});
+
+describe("is not asked again", () => {
+  test.each<[string, ChatAnswer, string]>([
+    ["a bad request", error(400, { message: "Unknown field" }), "HTTP 400: Unknown field"],
+    [
+      "a wrong key",
+      error(401, { message: "Wrong key", code: "invalid_api_key" }),
+      "HTTP 401: Wrong key: invalid_api_key",
+    ],
+    ["an unknown model", error(404), "HTTP 404: no"],
+  ])("%s", async (_, answer, message) => {
+    expect(await answered(answer)).toStrictEqual(failed("ModelRefused", message, { retryable: false }));
+  });
+
+  test.each<[string, ChatAnswer]>([
+    ["OpenAI", error(400, { message: "Too much.", code: "context_length_exceeded" })],
+    [
+      "vLLM",
+      error(400, { message: "This model's maximum context length is 4096 tokens. However, you requested 5000." }),
+    ],
+    ["Anthropic", error(400, { message: "prompt is too long: 208310 tokens > 200000 maximum" })],
+    ["Bedrock", error(400, { message: "Input is too long for requested model." })],
+    ["Gemini", error(400, { message: "The input token count (1048577) exceeds the maximum number of tokens allowed" })],
+    ["llama.cpp", error(500, { message: "the request exceeds the available context size, try increasing it" })],
+    ["another shape of error", { kind: "raw", status: 400, body: '{"detail":"maximum context length is 8192"}' }],
+  ])("a context that is too long, in the words of %s", async (_, answer) => {
+    expect(await answered(answer)).toMatchObject({ failure: { code: "ContextTooLong" }, retryable: false });
+  });
+
+  test("but a throttle that speaks of context is a throttle", async () => {
+    const answer = error(429, { message: "exceeds the context tokens per minute" });
+    expect(await answered(answer)).toMatchObject({ failure: { code: "ModelFailed" }, retryable: true });
+  });
+
+  test("what a model object throws of its own", async () => {
+    const model = modelOf(
+      scriptedModel({
+        name: "broken",
+        reply: () => {
+          throw new Error("no such script");
+        },
+      }),
+    );
+    expect(await model.ask(request())).toStrictEqual(failed("ModelFailed", "no such script", { retryable: false }));
+  });
+});
+
+describe("the message", () => {
+  const messageOf = (outcome: ModelOutcome): string => (outcome.kind === "failed" ? outcome.failure.message : "");
+
+  test("is bounded, and whole characters", async () => {
+    const message = messageOf(await answered(error(400, { message: "😀".repeat(5_000) })));
+    expect(message.length).toBeLessThanOrEqual(SIZES.errorCharactersMax + 1);
+    expect(messageOf(await answered(error(400, { message: ".😀\ud800".repeat(5_000) }))).isWellFormed()).toBe(true);
+  });
+
+  test.each([
+    ["the key that we sent", "the key correct-horse-battery is unknown", "the key [removed] is unknown"],
+    ["a key", "Incorrect API key provided: sk-proj-a1B2****c3D4.", "Incorrect API key provided: [removed]"],
+    ["a token", "refused: Bearer abcdef.ghijkl-mnop", "refused: Bearer [removed]"],
+    ["a header", 'got {"Authorization":"Basic dXNlcjpwYXNz"}', 'got {"Authorization":"[removed]"}'],
+    ["another header", "x-api-key: 12345 is not valid", "x-api-key: [removed] is not valid"],
+    ["nothing else", "the task-based bearer of news", "the task-based bearer of news"],
+  ])("does not show %s", async (_, said, shown) => {
+    const message = messageOf(await answered(error(400, { message: said }), "correct-horse-battery"));
+    expect(message).toBe(`HTTP 400: ${shown}`);
+  });
+});
+
+describe("our own signal", () => {
+  test("that fired before: nothing is asked", async () => {
+    await using server = await startChatServer(() => ({ kind: "reply", text: "late" }));
+    const outcome = await modelOf(`openai-compatible:${server.url}#m`).ask(request(AbortSignal.abort()));
+    expect(outcome).toStrictEqual({ kind: "aborted" });
+    expect(server.asked).toHaveLength(0);
+  });
+
+  test("that fires while the model thinks ends the call", async () => {
+    await using server = await startChatServer(() => ({ kind: "hang" }));
+    const stop = new AbortController();
+    const arrived = server.nextAsked();
+    const outcome = modelOf(`openai-compatible:${server.url}#m`).ask(request(stop.signal));
+    await arrived;
+    stop.abort();
+    expect(await outcome).toStrictEqual({ kind: "aborted" });
+  });
+
+  test("does not throw a reply away that came nevertheless", async () => {
+    const stop = new AbortController();
+    const reply = () => {
+      stop.abort();
+      return { text: "done" };
+    };
+    const outcome = await modelOf(scriptedModel({ name: "deaf", reply })).ask(request(stop.signal));
+    expect(outcome).toMatchObject({ kind: "reply", parts: [{ kind: "text", text: "done" }] });
+  });
+
+  test("is not a timeout of the provider's own, which may be asked again", async () => {
+    const reply = () => Promise.reject(new DOMException("timed out", "TimeoutError"));
+    const outcome = await modelOf(scriptedModel({ name: "slow", reply })).ask(request());
+    expect(outcome).toStrictEqual(failed("ModelFailed", "timed out", { retryable: true }));
+  });
+});
+
+describe("a model object", () => {
+  const throwing = (thrown: unknown): LanguageModelV4 =>
+    scriptedModel({ name: "throwing", reply: () => Promise.reject(thrown) });
+
+  test.each<[string, unknown, boolean]>([
+    ["an error of the AI SDK that may be retried", call({ isRetryable: true }), true],
+    ["an error of the AI SDK that may not", call({ isRetryable: false }), false],
+    ["what fetch throws", new TypeError("fetch failed", { cause: new Error("refused") }), true],
+    ["a broken connection", Object.assign(new Error("reset"), { code: "ECONNRESET" }), true],
+    ["something that is no error", "words", false],
+  ])("that throws %s", async (_, thrown, retryable) => {
+    expect(await modelOf(throwing(thrown)).ask(request())).toMatchObject({ kind: "failed", retryable });
+  });
+
+  function call(options: { isRetryable: boolean }): APICallError {
+    return new APICallError({ message: "no", url: "http://host", requestBodyValues: {}, statusCode: 400, ...options });
+  }
+});
+
+describe("a choice", () => {
+  test.each<[string, unknown, RegExp]>([
+    [
+      "another provider as a string",
+      "openai:gpt-5",
+      /"openai:gpt-5" is not understood.*openai-compatible:http:\/\/HOST/,
+    ],
+    ["no model", "openai-compatible:http://127.0.0.1:1/v1", /not understood/],
+    ["no address", "openai-compatible:#m", /not understood/],
+    ["another protocol", "openai-compatible:ftp://host/v1#m", /not understood/],
+    ["a query", "openai-compatible:http://host/v1?a=b#m", /not understood/],
+    [
+      "a credential",
+      "openai-compatible:http://me:secret@host/v1#m",
+      /host has a credential.*OPENAI_COMPATIBLE_API_KEY/,
+    ],
+    ["an older model object", { specificationVersion: "v2", doGenerate: () => null }, /version v4 but v2/],
+    ["nothing", undefined, /version v4 but undefined/],
+  ])("that is %s is refused", (_, choice, message) => {
+    expect(() => modelOf(choice as string)).toThrow(message);
+    expect(() => modelOf(choice as string)).toThrow(expect.objectContaining({ code: "AgentInvalid" }) as Error);
+  });
+
+  test.each(["http", "ftp"])("with a credential is not repeated in the error (%s)", (protocol) => {
+    const choice = `openai-compatible:${protocol}://me:hunter22@host/v1#m`;
+    expect(() => modelOf(choice)).toThrow(/^(?!.*hunter22).*has a credential/);
+  });
+});

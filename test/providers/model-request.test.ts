@@ -1,0 +1,299 @@
+/** What a provider is asked, to the byte, and what becomes of its reply. Over HTTP, against a server of our own. */
+import { describe, expect, test } from "vitest";
+import { z } from "zod";
+import { type Tool, tool } from "../../src/sdk/define.ts";
+import { type Model, type ModelOutcome, type ModelReply, modelOf } from "../../src/providers/model.ts";
+import { SIZES } from "../../src/codec/limits.ts";
+import { type Message, type Part, inline, text } from "../../src/core/message.ts";
+import { type ChatAnswer, type ChatServer, startChatServer } from "../support/chat-completions.ts";
+
+const searchFlights = tool({
+  description: "Finds flights.",
+  input: z.object({ from: z.string().describe("an airport code"), to: z.string(), seats: z.int().min(1).default(1) }),
+  effect: "none",
+  run: () => null,
+}) as unknown as Tool;
+
+const noInput = tool({ input: z.object({}), effect: "unsafe", run: () => null }) as unknown as Tool;
+
+const said = (role: Message["role"], ...parts: Part[]): Message => ({
+  id: "m",
+  at: 1,
+  source: "test",
+  role,
+  parts,
+  tokens: 0,
+});
+
+const called = (call: string, args: object | string, provider: object | null = null): Part => ({
+  kind: "call",
+  call,
+  tool: "searchFlights",
+  args: inline(args as never),
+  provider: provider as never,
+});
+
+const result = (call: string, outcome: "succeeded" | "failed" | "unknown", json: unknown): Part => ({
+  kind: "result",
+  call,
+  tool: "searchFlights",
+  outcome,
+  edited: null,
+  value: inline(json as never),
+});
+
+const keyed = (key: string) => async (name: string) => (name === "OPENAI_COMPATIBLE_API_KEY" ? key : null);
+const modelAt = (server: ChatServer): Model => modelOf(`openai-compatible:${server.url}#m`);
+
+function ask(model: Model, messages: readonly Message[], tools: Readonly<Record<string, Tool>> = {}) {
+  return model.ask({ instructions: "Be brief.", messages, tools, signal: new AbortController().signal });
+}
+
+async function answered(answer: ChatAnswer): Promise<ModelOutcome> {
+  await using server = await startChatServer(() => answer);
+  return await ask(modelAt(server), [said("user", text("Hi"))]);
+}
+
+async function bodyOf(messages: readonly Message[], tools: Readonly<Record<string, Tool>> = {}) {
+  await using server = await startChatServer(() => ({ kind: "reply", text: "ok" }));
+  await ask(modelAt(server), messages, tools);
+  expect(server.asked).toHaveLength(1);
+  return server.asked[0]?.body;
+}
+
+describe("the request", () => {
+  test("is the instructions, the transcript and the tools, and nothing else", async () => {
+    const messages = [
+      said("user", text('{"from":"BER"}')),
+      said("assistant", text("Let me look."), called("c1", { from: "BER", to: "LIS" }), called("c2", {})),
+      said("tool", result("c1", "succeeded", { flights: ["TP 531"] })),
+      said("tool", result("c2", "succeeded", "nothing found")),
+      said("user", text("Go on.")),
+    ];
+    expect(await bodyOf(messages, { searchFlights, noInput })).toStrictEqual({
+      model: "m",
+      messages: [
+        { role: "system", content: "Be brief." },
+        { role: "user", content: '{"from":"BER"}' },
+        {
+          role: "assistant",
+          content: "Let me look.",
+          tool_calls: [
+            { id: "c1", type: "function", function: { name: "searchFlights", arguments: '{"from":"BER","to":"LIS"}' } },
+            { id: "c2", type: "function", function: { name: "searchFlights", arguments: "{}" } },
+          ],
+        },
+        { role: "tool", tool_call_id: "c1", content: '{"flights":["TP 531"]}' },
+        { role: "tool", tool_call_id: "c2", content: "nothing found" },
+        { role: "user", content: "Go on." },
+      ],
+      tools: [
+        {
+          type: "function",
+          function: {
+            name: "searchFlights",
+            description: "Finds flights.",
+            parameters: {
+              type: "object",
+              properties: {
+                from: { type: "string", description: "an airport code" },
+                to: { type: "string" },
+                seats: { type: "integer", minimum: 1, maximum: Number.MAX_SAFE_INTEGER, default: 1 },
+              },
+              required: ["from", "to"],
+            },
+          },
+        },
+        { type: "function", function: { name: "noInput", parameters: { type: "object", properties: {} } } },
+      ],
+    });
+  });
+
+  test("says in words what failed and what nobody knows", async () => {
+    const body = await bodyOf([
+      said("assistant", called("c1", {}), called("c2", {})),
+      said("tool", result("c1", "failed", { code: "NoSeat" })),
+      said("tool", result("c2", "unknown", "timed out 3 times")),
+    ]);
+    expect(body?.messages.slice(2)).toStrictEqual([
+      { role: "tool", tool_call_id: "c1", content: 'The call failed: {"code":"NoSeat"}' },
+      {
+        role: "tool",
+        tool_call_id: "c2",
+        content: "Nobody knows whether this call took effect; it may have. timed out 3 times",
+      },
+    ]);
+  });
+
+  test("shows a large value by its head, tail and size", async () => {
+    const value = { kind: "blob", sha256: "0".repeat(64), bytes: 70_000, head: '["first', tail: 'last"]' } as const;
+    const shown =
+      "This value has 70000 bytes, which is too long to show. " +
+      'Its first 7 characters:\n["first\nIts last 6 characters:\nlast"]';
+    const body = await bodyOf([
+      said("assistant", { ...called("c1", {}), args: value } as Part),
+      said("tool", { ...result("c1", "succeeded", null), value } as Part),
+    ]);
+    expect(body?.messages[1]?.tool_calls?.[0]?.function.arguments).toBe(JSON.stringify({ shortened: shown }));
+    expect(body?.messages[2]?.content).toBe(shown);
+  });
+
+  test("gives a provider its own metadata back, and its reasoning", async () => {
+    const provider = { "openai-compatible": { thoughtSignature: "sig-1" } };
+    const reasoning: Part = { kind: "reasoning", text: "Lisbon is warm.", provider: null };
+    const body = await bodyOf([said("assistant", reasoning, called("c1", {}, provider))]);
+    expect(body?.messages[1]).toStrictEqual({
+      role: "assistant",
+      content: null,
+      reasoning_content: "Lisbon is warm.",
+      tool_calls: [
+        {
+          id: "c1",
+          type: "function",
+          function: { name: "searchFlights", arguments: "{}" },
+          extra_content: { google: { thought_signature: "sig-1" } },
+        },
+      ],
+    });
+  });
+
+  test("plays arguments that were no JSON back as an object, and leaves out what a provider refuses", async () => {
+    const body = await bodyOf([said("assistant", text(" ")), said("assistant", text(""), called("c1", '{"from":'))]);
+    expect(body?.messages.slice(1)).toStrictEqual([
+      {
+        role: "assistant",
+        content: null,
+        tool_calls: [
+          {
+            id: "c1",
+            type: "function",
+            function: { name: "searchFlights", arguments: '{"unreadable":"{\\"from\\":"}' },
+          },
+        ],
+      },
+    ]);
+  });
+
+  test("carries the key that its secret has at that moment, and none otherwise", async () => {
+    await using server = await startChatServer(() => ({ kind: "reply", text: "ok" }));
+    await ask(modelOf(`openai-compatible:${server.url}/#m`, keyed("k-1")), []);
+    await ask(modelOf(`openai-compatible:${server.url}#m`, keyed("")), []);
+    expect(server.asked.map(({ path, headers }) => [path, headers["authorization"]])).toStrictEqual([
+      ["/v1/chat/completions", "Bearer k-1"],
+      ["/v1/chat/completions", undefined],
+    ]);
+  });
+});
+
+describe("the reply", () => {
+  test("is its parts in order, why it ended and what it cost", async () => {
+    const calls = [{ tool: "searchFlights", args: { from: "BER" }, signature: "sig-1" }];
+    const usage = { in: 120, out: 34 };
+    expect(await answered({ kind: "reply", reasoning: "Hm.", text: "One moment.", calls, usage })).toStrictEqual({
+      kind: "reply",
+      parts: [
+        { kind: "reasoning", text: "Hm.", provider: null },
+        { kind: "text", text: "One moment." },
+        {
+          kind: "call",
+          tool: "searchFlights",
+          args: { from: "BER" },
+          provider: { "openai-compatible": { thoughtSignature: "sig-1" } },
+        },
+      ],
+      finish: "tool-calls",
+      tokensIn: 120,
+      tokensOut: 34,
+    });
+  });
+
+  test("without content is a reply with no parts, and without usage it cost nothing that we know of", async () => {
+    expect(await answered({ kind: "reply", usage: null })).toStrictEqual({
+      kind: "reply",
+      parts: [],
+      finish: "stop",
+      tokensIn: 0,
+      tokensOut: 0,
+    });
+  });
+
+  test("costs a whole number of tokens that can be added up, whatever the provider says", async () => {
+    const cost = async (usage: { in: number; out: number }) => {
+      const { tokensIn, tokensOut } = (await answered({ kind: "reply", usage })) as ModelReply;
+      return [tokensIn, tokensOut];
+    };
+    expect(await cost({ in: -3, out: 1.5 })).toStrictEqual([0, 2]);
+    expect(await cost({ in: 1e300, out: 0 })).toStrictEqual([1e9, 0]);
+  });
+
+  test.each([
+    ["arguments that are no JSON", { tool: "searchFlights", args: '{"from":' }, "searchFlights"],
+    ["a number that JSON cannot keep", { tool: "searchFlights", args: '{"from":1e999}' }, "searchFlights"],
+    ["a key that is half a character", { tool: "searchFlights", args: '{"\\ud800":1}' }, "searchFlights"],
+    ["a name that no tool can have", { tool: "search flights!", args: "{}" }, "search_flights_"],
+    ["no name", { tool: "", args: "{}" }, "unnamed"],
+  ])("a call with %s is a bad call", async (_, call, tool) => {
+    expect(await answered({ kind: "reply", calls: [call] })).toMatchObject({
+      parts: [{ kind: "badCall", tool, raw: call.args }],
+    });
+  });
+
+  test("a call without arguments has none, and a tool that nobody has is the runner's question", async () => {
+    const calls = [
+      { tool: "noInput", args: "" },
+      { tool: "nobody", args: "null" },
+    ];
+    expect(await answered({ kind: "reply", calls })).toMatchObject({
+      parts: [
+        { kind: "call", tool: "noInput", args: {} },
+        { kind: "call", tool: "nobody", args: null },
+      ],
+    });
+  });
+
+  test("that broke off says so", async () => {
+    const reply = await answered({ kind: "reply", text: "The first rea", finish: "length" });
+    expect(reply).toMatchObject({ kind: "reply", finish: "length" });
+  });
+
+  test("is well-formed Unicode, which its digest needs", async () => {
+    const reply = await answered({ kind: "reply", text: "a\ud800b", calls: [{ tool: "t", args: { x: "\udc00" } }] });
+    expect(reply).toMatchObject({ parts: [{ text: "a\ufffdb" }, { args: { x: "\ufffd" } }] });
+  });
+
+  test("of as many calls and bytes as are allowed is taken, and of more is refused", async () => {
+    const calls = (count: number) => Array.from({ length: count }, () => ({ tool: "t", args: "{}" }));
+    const most = await answered({ kind: "reply", calls: calls(SIZES.callsPerReplyMax) });
+    expect(most).toMatchObject({ kind: "reply" });
+    expect(await answered({ kind: "reply", calls: calls(SIZES.callsPerReplyMax + 1) })).toStrictEqual({
+      kind: "failed",
+      failure: { code: "ReplyTooLarge", message: "you asked for 17 calls at once; 16 are taken at most" },
+      retryable: false,
+      retryAfterMs: null,
+      spent: { tokensIn: expect.any(Number) as number, tokensOut: expect.any(Number) as number },
+    });
+    const long = await answered({ kind: "reply", text: "ä".repeat(SIZES.replyBytesMax / 2) });
+    expect(long).toMatchObject({ kind: "reply" });
+    const longer = await answered({ kind: "reply", text: `${"ä".repeat(SIZES.replyBytesMax / 2)}.` });
+    expect(longer).toMatchObject({ kind: "failed", failure: { code: "ReplyTooLarge" }, retryable: false });
+  });
+
+  test("is a conversation: calls and results go round until the model has an answer", async () => {
+    await using server = await startChatServer(({ messages }) => {
+      const found = messages.findLast(({ role }) => role === "tool");
+      if (found === undefined) return { kind: "reply", calls: [{ tool: "searchFlights", args: { from: "BER" } }] };
+      return { kind: "reply", text: `I found ${found.content}` };
+    });
+    const model = modelAt(server);
+    expect(model.name).toBe("openai-compatible:m");
+    const question = said("user", text("From Berlin."));
+    const first = await ask(model, [question], { searchFlights });
+    expect(first).toMatchObject({ parts: [{ kind: "call", args: { from: "BER" } }] });
+    const second = await ask(model, [
+      question,
+      said("assistant", called("c1", { from: "BER" })),
+      said("tool", result("c1", "succeeded", ["TP 531"])),
+    ]);
+    expect(second).toMatchObject({ parts: [{ kind: "text", text: 'I found ["TP 531"]' }], finish: "stop" });
+  });
+});

@@ -1,0 +1,236 @@
+/** What a model can do wrong, what a budget stops, and what a definition of done asks for. */
+import { describe, expect, test } from "vitest";
+import { APICallError } from "@ai-sdk/provider";
+import { z } from "zod";
+import type { Agent } from "../../src/sdk/define.ts";
+import { canonical } from "../../src/codec/canonical.ts";
+import type { EventOf } from "../../src/core/event.ts";
+import { type Conversation, type ScriptedReply, check, defineAgent, scriptedModel, tool } from "../../src/index.ts";
+import { executionName } from "../../src/protocol/ids.ts";
+import { beat } from "../../src/engine/loop/beat.ts";
+import { show, timeline } from "../../src/operations/views.ts";
+import { attempt, begin, bench, drive, mortal, runnerOf } from "../support/drive.ts";
+
+type Options = Partial<Pick<Parameters<typeof defineAgent>[0], "budget" | "price" | "done" | "result" | "topology">>;
+
+function talker(reply: (conversation: Conversation) => ScriptedReply, options: Options = {}): Agent {
+  return defineAgent({
+    name: "talker",
+    version: "1",
+    instructions: "",
+    task: z.object({}),
+    model: scriptedModel({ name: "talker-model", reply }),
+    tools: { add: tool({ input: z.object({ a: z.number() }), effect: "none", run: ({ input }) => input.a + 1 }) },
+    ...options,
+  }) as Agent;
+}
+
+async function outcomeOf(agent: Agent) {
+  const { world } = bench();
+  const runner = runnerOf(world, agent);
+  const reply = await drive(runner, await begin(world, agent, {}));
+  const events = (await timeline(world, { run: reply.run, after: 0 })) ?? [];
+  return { shown: await show(world, reply.run), events };
+}
+
+describe("told to the model", () => {
+  test("a tool that does not exist", async () => {
+    const agent = talker(({ calls }) => {
+      const last = calls.at(-1);
+      return last === undefined ? { calls: [{ tool: "fly", args: {} }] } : { text: JSON.stringify(last.result) };
+    });
+    const { shown } = await outcomeOf(agent);
+    expect(shown?.status).toBe("completed");
+    expect(shown?.result).toContain("UnknownTool: there is no tool fly; the tools are add");
+  });
+
+  test("arguments that do not fit, with the path of what is wrong", async () => {
+    const agent = talker(({ calls }) => {
+      const last = calls.at(-1);
+      return last === undefined ? { calls: [{ tool: "add", args: { a: "x" } }] } : { text: JSON.stringify(last) };
+    });
+    const { shown, events } = await outcomeOf(agent);
+    expect(shown?.result).toContain("InvalidArguments: a: ");
+    expect(events.some(({ kind }) => kind === "ToolInvoked")).toBe(false);
+  });
+
+  test("of two calls only the one that cannot be run is refused", async () => {
+    const agent = talker(({ calls }) => {
+      if (calls.length > 0)
+        return { text: calls.map(({ outcome, result }) => `${outcome} ${String(result)}`).join(";") };
+      const good = { tool: "add", args: { a: 1 } };
+      return { calls: [{ tool: "nothing", args: {} }, good] };
+    });
+    const { shown } = await outcomeOf(agent);
+    expect(shown?.result).toContain("succeeded 2");
+    expect(shown?.result).toMatch(/failed .*UnknownTool/);
+  });
+
+  test("an empty reply, three times; then the run fails by that name", async () => {
+    let asked = 0;
+    const empty = talker(() => {
+      asked += 1;
+      return {};
+    });
+    const { shown, events } = await outcomeOf(empty);
+    expect(shown).toMatchObject({ status: "failed", failure: { code: "EmptyReply" }, beats: 4 });
+    expect(asked).toBe(4);
+    expect(events.filter(({ kind }) => kind === "RecoveryDecided")).toHaveLength(4);
+  });
+});
+
+test("a reply that asks for too many calls is paid for and told, and the run goes on", async () => {
+  const call = { tool: "add", args: { a: 1 } };
+  const agent = talker(
+    ({ turn, messages }) => {
+      if (turn === 0 && messages.length === 1)
+        return { calls: Array.from({ length: 17 }, () => call), tokensIn: 100, tokensOut: 0 };
+      return { text: "fewer, then", tokensIn: 1, tokensOut: 0 };
+    },
+    { price: { inUsd: 10, outUsd: 10 } },
+  );
+  const { shown } = await outcomeOf(agent);
+  expect(shown).toMatchObject({ status: "completed", result: "fewer, then", spent: { tokensIn: 101 }, beats: 2 });
+});
+
+describe("a model that fails", () => {
+  test("for good: the run fails with its words", async () => {
+    const broken = talker(() => {
+      throw new Error("no such model");
+    });
+    const { shown } = await outcomeOf(broken);
+    expect(shown).toMatchObject({ status: "failed", failure: { code: "ModelFailed" } });
+    expect(shown?.failure?.message).toContain("no such model");
+  });
+
+  test("because the context is too long: the run fails by that name, and asks no more", async () => {
+    let asked = 0;
+    const full = talker(() => {
+      asked += 1;
+      const message = "prompt is too long: 208310 tokens > 200000 maximum";
+      throw new APICallError({ message, url: "http://host", requestBodyValues: {}, statusCode: 400 });
+    });
+    const { shown, events } = await outcomeOf(full);
+    expect(shown).toMatchObject({ status: "failed", failure: { code: "ContextTooLong" } });
+    expect(events.flatMap((event) => (event.kind === "RecoveryDecided" ? [event.rule] : []))).toEqual([
+      "context too long",
+    ]);
+    expect(asked).toBe(1);
+  });
+
+  test("one that gives no reply in time is asked again later", async () => {
+    const agent = talker(() => ({ delayMs: 60_000, text: "late" }));
+    const { world } = bench({ modelMs: 30 });
+    const runner = runnerOf(world, agent);
+    const reply = await drive(runner, await begin(world, agent, {}));
+    expect(reply.route).toBe("wait");
+    const events = (await timeline(world, { run: reply.run, after: 0 })) ?? [];
+    expect(events.find(({ kind }) => kind === "ModelCallLost")).toMatchObject({ calls: 1 });
+    expect(await show(world, reply.run)).toMatchObject({ phase: "RetryingLLM", status: "running" });
+  });
+
+  test("a process that is asked to end lets go of the model and of the run at once", async () => {
+    const agent = talker(() => ({ delayMs: 60_000, text: "late" }));
+    const { world } = bench();
+    const payload = await begin(world, agent, {});
+    const stop = new AbortController();
+    const invocation = { deadline: Date.now() + world.limits.beatMs, drain: stop.signal };
+    const first = { execution: "e", epoch: 0, retry: 0 };
+    const going = beat(runnerOf(world, agent), { payload, attempt: first }, invocation);
+    stop.abort();
+    expect(await going).toMatchObject({ kind: "beat", reply: { route: "beat" } });
+    expect((await world.table.read(payload.run, Date.now()))?.owner).toBeNull();
+  });
+});
+
+describe("budgets", () => {
+  const chatty = ({ turn, messages }: Conversation): ScriptedReply =>
+    messages.at(-1)?.text.startsWith("You have to stop now")
+      ? { text: "I have added", tokensIn: 0, tokensOut: 0 }
+      : { calls: [{ tool: "add", args: { a: turn } }], tokensIn: 1_000, tokensOut: 0 };
+
+  test.each([
+    ["money", { usd: 0.025 }, 3],
+    ["tokens", { tokens: 2_000 }, 2],
+    ["beats", { beats: 5 }, 5],
+  ])("%s stop the run before another call, and what was spent stays spent", async (_, budget, beats) => {
+    const { shown } = await outcomeOf(talker(chatty, { budget, price: { inUsd: 10, outUsd: 10 } }));
+    expect(shown).toMatchObject({ status: "failed", failure: { code: "BudgetExhausted" }, beats });
+    expect(shown?.spent).toEqual({ usd: beats / 100, tokensIn: beats * 1_000, tokensOut: 0 });
+  });
+
+  test("calls whose process died are debited at their estimate before the next one", async () => {
+    const { world } = bench();
+    const agent = talker(() => ({ text: "done" }), { price: { inUsd: 10, outUsd: 10 } });
+    const payload = await begin(world, agent, {});
+    const never = talker(() => ({ text: "never", delayMs: 1e9 }));
+    const mortals = mortal(world);
+    for (const retry of [0, 1]) void attempt(runnerOf(mortals.world, never), payload, retry);
+    await expect.poll(async () => (await world.table.read(payload.run, Date.now()))?.claims).toBe(2);
+    mortals.kill();
+    expect(await attempt(runnerOf(world, agent), payload, 2)).toMatchObject({ reply: { route: "done" } });
+    const events = (await timeline(world, { run: payload.run, after: 0 })) ?? [];
+    const lost = events.findIndex(({ kind }) => kind === "ModelCallLost");
+    expect(events[lost]).toMatchObject({ calls: 2 });
+    // Each of them a quarter of the characters that it asked with, and 500 tokens more.
+    const { debit } = events[lost + 1] as EventOf<"BudgetDebited">;
+    const { tokensIn = 0, tokensOut = 0, microUsd } = debit;
+    const task = canonical([{ kind: "text", text: "{}" }]);
+    expect([tokensIn, tokensOut]).toEqual([2 * Math.ceil(task.length / 4), 1_000]);
+    expect(microUsd).toBe(10 * (tokensIn + tokensOut));
+  });
+});
+
+test("a lost call is debited even if the next invocation is asked to end before it can ask", async () => {
+  const { world } = bench();
+  const agent = talker(() => ({ text: "done" }), { price: { inUsd: 10, outUsd: 10 } });
+  const payload = await begin(world, agent, {});
+  const mortals = mortal(world);
+  void attempt(
+    runnerOf(
+      mortals.world,
+      talker(() => ({ text: "never", delayMs: 1e9 })),
+    ),
+    payload,
+  );
+  await expect.poll(async () => (await world.table.read(payload.run, Date.now()))?.claims).toBe(1);
+  mortals.kill();
+  const invocation = { deadline: Date.now() + world.limits.beatMs, drain: AbortSignal.abort() };
+  const retry = { execution: executionName(payload.run, payload.born, 1), epoch: 0, retry: 1 };
+  const drained = await beat(runnerOf(world, agent), { payload, attempt: retry }, invocation);
+  if (drained.kind !== "beat") throw new Error("no reply");
+  expect(await drive(runnerOf(world, agent), drained.reply)).toMatchObject({ route: "done" });
+  const events = (await timeline(world, { run: payload.run, after: 0 })) ?? [];
+  expect(events.filter(({ kind }) => kind === "ModelCallLost")).toMatchObject([{ calls: 1 }]);
+});
+
+describe("definition of done", () => {
+  test("what is missing is told to the model, and the run completes when it is there", async () => {
+    const agent = talker(
+      ({ turn, calls }) => {
+        if (turn === 1) return { calls: [{ tool: "add", args: { a: 41 } }] };
+        return { text: calls.length === 0 ? "I think I am done" : "now I am" };
+      },
+      { done: [check("added", (view) => view.calls.length > 0 || "nothing was added")] },
+    );
+    const { shown, events } = await outcomeOf(agent);
+    expect(shown).toMatchObject({ status: "completed", result: "now I am" });
+    expect(events.find(({ kind }) => kind === "CheckFailed")).toMatchObject({
+      check: "added",
+      why: "nothing was added",
+    });
+  });
+
+  test("a check that never holds, or throws, ends the run as NotDone", async () => {
+    for (const holds of [() => false, () => Promise.reject(new Error("the door is locked"))]) {
+      const { shown } = await outcomeOf(talker(() => ({ text: "done" }), { done: [check("door", holds)] }));
+      expect(shown).toMatchObject({ status: "failed", failure: { code: "NotDone" } });
+    }
+  });
+
+  test("a result that is no JSON fails the run by name", async () => {
+    const result = (): never => 10n as never;
+    const { shown } = await outcomeOf(talker(() => ({ text: "done" }), { result }));
+    expect(shown).toMatchObject({ status: "failed", failure: { code: "ResultInvalid" } });
+  });
+});

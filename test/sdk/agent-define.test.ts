@@ -1,0 +1,123 @@
+/** An agent that cannot end well is refused when it is defined, with a sentence that says why. */
+import { describe, expect, test } from "vitest";
+import { z } from "zod";
+import { defineAgent, tool } from "../../src/sdk/define.ts";
+import { AgentInvalid } from "../../src/ports/agent-invalid.ts";
+import { scriptedModel } from "../../src/sdk/scripted.ts";
+import { NOTHING_SPENT } from "../../src/core/policy/budget.ts";
+import { SIZES } from "../../src/codec/limits.ts";
+
+type Options = Parameters<typeof defineAgent>[0];
+
+const echo = tool({ input: z.object({ words: z.string() }), effect: "none", run: ({ input }) => input.words });
+
+const valid: Options = {
+  name: "travel",
+  version: "1",
+  model: scriptedModel({ name: "script", reply: () => ({}) }),
+  instructions: "Book a trip.",
+  task: z.object({ to: z.string() }),
+  tools: { echo },
+};
+
+describe("an agent", () => {
+  test("gets its defaults: no limit on money and tokens, and one on beats and on what recovery may cost", () => {
+    const agent = defineAgent(valid);
+    expect(agent.result({ task: {}, calls: [], text: "last words", spent: NOTHING_SPENT })).toBe("last words");
+    expect(agent).toMatchObject({
+      done: [],
+      topology: { kind: "react", maxBeats: 40 },
+      budget: { microUsd: null, tokens: null, beats: 40, takeovers: 10 },
+      price: { inUsd: 0, outUsd: 0 },
+    });
+  });
+
+  test("keeps its budget in micro-dollars, and in no more beats than its topology has", () => {
+    const { budget } = defineAgent({
+      ...valid,
+      price: { inUsd: 1, outUsd: 1 },
+      budget: { usd: 0.5, tokens: 1_000, beats: 60, takeovers: 3 },
+    });
+    expect(budget).toStrictEqual({
+      ...{ microUsd: 500_000, tokens: 1_000, beats: 40, takeovers: 3 },
+      ...{ toolCalls: null, wallMs: null, onExhausted: "stop" },
+    });
+  });
+
+  test.each([
+    ["2h", 7_200_000],
+    ["90s", 90_000],
+    ["30m", 1_800_000],
+    ["1d", 86_400_000],
+    [1_500, 1_500],
+  ])("may be at work for %o", (wall, wallMs) => {
+    expect(defineAgent({ ...valid, budget: { wall } }).budget).toMatchObject({ wallMs });
+  });
+
+  test.each(["2 hours", "0s", "h", "-1s", "1.5h", 0, -1, 1.5])("not for %o", (wall) => {
+    expect(() => defineAgent({ ...valid, budget: { wall } })).toThrow(/budget of agent travel: wall/);
+  });
+
+  const names = (count: number) => Object.fromEntries(Array.from({ length: count }, (_, index) => [`t${index}`, echo]));
+
+  test("may have as many tools as models take", () => {
+    expect(Object.keys(defineAgent({ ...valid, tools: names(SIZES.toolsMax) }).tools)).toHaveLength(SIZES.toolsMax);
+  });
+
+  test("says how long its runs are kept in days, from an hour on, and which archive stays", () => {
+    expect(defineAgent(valid).retention).toBeNull();
+    const kept = (retention: NonNullable<Options["retention"]>) => defineAgent({ ...valid, retention }).retention;
+    expect(kept({ hotDays: 7, archive: "warm" })).toStrictEqual({ hotMs: 604_800_000, archive: "warm" });
+    expect(kept({ hotDays: 1 / 24 })).toStrictEqual({ hotMs: 3_600_000, archive: null });
+    expect(kept({ archive: "cold" })).toStrictEqual({ hotMs: null, archive: "cold" });
+  });
+
+  test.each<[string, Partial<Options>, RegExp]>([
+    [
+      "runs that are kept for half an hour",
+      { retention: { hotDays: 1 / 48 } },
+      /the retention of agent travel: hotDays/,
+    ],
+    ["runs that are kept for a year", { retention: { hotDays: 365 } }, /the retention of agent travel: hotDays/],
+    [
+      "a tier that there is not",
+      { retention: { archive: "frozen" as never } },
+      /the retention of agent travel: archive/,
+    ],
+    ["days under another name", { retention: { days: 7 } as never }, /the retention of agent travel/],
+    ["half a takeover", { budget: { takeovers: 2.5 } }, /budget of agent .*takeovers/],
+    ["a price below nothing", { price: { inUsd: -1, outUsd: 1 } }, /price of agent .*inUsd/],
+    ["no number of beats", { topology: { kind: "react", maxBeats: Number.NaN } }, /maxBeats NaN/],
+    ["a name with a space", { name: "my travel" }, /name is 1 to 64 letters.*"my travel"/],
+    ["no name", { name: "" }, /name is 1 to 64/],
+    ["no version", { version: "" }, /agent travel has no version/],
+    ["an upgrade of a third kind", { upgrade: "ask" as never }, /has upgrade ask: write "follow" or "pin"/],
+    [
+      "a business key of a tool that does nothing outside",
+      { tools: { look: { ...echo, key: () => "k" } } },
+      /tool look of agent travel: .* no business key/,
+    ],
+    [
+      "an unsafe tool whose errors say that something exists",
+      { tools: { pay: { ...echo, effect: "unsafe", onExists: () => 1 } } },
+      /tool pay of agent travel: onExists is for keyed and probed tools/,
+    ],
+    [
+      "a policy for unknown outcomes that there is not",
+      { tools: { pay: { ...echo, effect: "unsafe", onUnknown: "hope" as never } } },
+      /tool pay of agent travel: onUnknown is hope: write ask, tell, fail/,
+    ],
+    [
+      "a tool that is neither parallel nor not",
+      { tools: { pay: { ...echo, parallel: "no" as never } } },
+      /tool pay of agent travel: parallel is true or false/,
+    ],
+    ["a tool whose name no model takes", { tools: { "book flight": echo } }, /tool's name.*"book flight"/],
+    ["more tools than models take", { tools: names(SIZES.toolsMax + 1) }, /more than 128 tools/],
+    ["a budget below nothing", { budget: { usd: -1 } }, /the budget of agent travel/],
+    ["a budget in another currency", { budget: { eur: 1 } as never }, /the budget of agent travel/],
+  ])("with %s is refused", (_, change, message) => {
+    expect(() => defineAgent({ ...valid, ...change })).toThrow(message);
+    expect(() => defineAgent({ ...valid, ...change })).toThrow(AgentInvalid);
+  });
+});

@@ -1,0 +1,193 @@
+/** Config and agent files as a user writes them: found, loaded, or refused with the place of what is wrong. */
+import { execFile } from "node:child_process";
+import { mkdir, mkdtemp, rm, writeFile } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { dirname, join } from "node:path";
+import { promisify } from "node:util";
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { loadConfig } from "../../src/sdk/config.ts";
+import { loadAgentFile } from "../../src/sdk/load.ts";
+
+const ROOT = join(import.meta.dirname, "../..");
+
+let dir = "";
+beforeAll(async () => {
+  dir = await mkdtemp(join(tmpdir(), "cairn-load-"));
+});
+afterAll(() => rm(dir, { recursive: true }));
+
+/** Writes a file below the temporary directory. */
+async function file(name: string, content: string): Promise<string> {
+  const path = join(dir, name);
+  await mkdir(dirname(path), { recursive: true });
+  await writeFile(path, content);
+  return path;
+}
+
+const coded = (code: string, message: RegExp) =>
+  expect.objectContaining({ code, message: expect.stringMatching(message) as string }) as Error;
+
+const priced = (price: string): string => `export const config = { agents: [], prices: { m: { ${price} } } };`;
+
+describe("the config", () => {
+  const configOf = async (name: string, content: string) => {
+    await file(`${name}/cairn.config.ts`, content);
+    return loadConfig(join(dir, name));
+  };
+
+  test("of a directory without one is none", async () => {
+    expect(await loadConfig(dir)).toBeNull();
+  });
+
+  test("has its paths made absolute", async () => {
+    const content = `
+      interface Config { readonly agents: readonly string[] }
+      export const config = {
+        agents: ["./a/agent.ts", "/b/agent.ts"], world: "local", store: ".cairn", beatSeconds: 2.5, workers: 4,
+        prices: { "our-own": { inUsd: 0.1, outUsd: 2, source: "contract 7", lookedAt: "2026-11-21" } },
+      } satisfies Config & Record<string, unknown>;`;
+    expect(await configOf("good", content)).toStrictEqual({
+      agents: [join(dir, "good/a/agent.ts"), "/b/agent.ts"],
+      world: "local",
+      store: join(dir, "good/.cairn"),
+      beatSeconds: 2.5,
+      workers: 4,
+      prices: { "our-own": { inUsd: 0.1, outUsd: 2, source: "contract 7", lookedAt: "2026-11-21" } },
+    });
+    expect(await configOf("small", "export const config = { agents: [] };")).toStrictEqual({ agents: [] });
+  });
+
+  test.each<[string, string, RegExp]>([
+    ["nothing", "export const settings = {};", /cairn\.config\.ts exports no config: write export const config/],
+    ["something else", "export const config = 7;", /cairn\.config\.ts:\n {2}config: Invalid input/],
+    ["a path that is none", 'export const config = { agents: ["./a.ts", 7] };', /\n {2}config\.agents\[1\]: .*string/],
+    ["no agents", "export const config = {};", /\n {2}config\.agents: /],
+    ["a word that it does not know", "export const config = { agents: [], agent: 1 };", /\n {2}config: .*"agent"/],
+    ["another world", 'export const config = { agents: [], world: "moon" };', /\n {2}config\.world: .*"local"/],
+    [
+      "a beat too short",
+      "export const config = { agents: [], beatSeconds: 0.1 };",
+      /\n {2}config\.beatSeconds: .*0\.5/,
+    ],
+    ["half a price", priced("inUsd: 1"), /\.prices\.m\.outUsd: /],
+    ["a price below nothing", priced("inUsd: -1, outUsd: 1"), /\n {2}config\.prices\.m\.inUsd: /],
+    ["a price of no day", priced('inUsd: 1, outUsd: 1, lookedAt: "May"'), /\n {2}config\.prices\.m\.lookedAt: /],
+    ["half a worker", "export const config = { agents: [], workers: 0.5 };", /\n {2}config\.workers: /],
+    ["an error", 'throw new Error("no disk");', /cairn\.config\.ts cannot be loaded: no disk/],
+  ])("that holds %s is refused", async (name, content, message) => {
+    await expect(configOf(name, content)).rejects.toThrow(coded("ConfigInvalid", message));
+  });
+
+  test("of this repository is good", async () => {
+    const travel = join(ROOT, "agents/travel/agent.ts");
+    expect(await loadConfig(ROOT)).toMatchObject({ agents: expect.arrayContaining([travel]) as string[] });
+  });
+});
+
+/** An agent file that stands for itself: the loader knows an agent by its shape. */
+const agentSource = (name: string): string =>
+  `{ name: "${name}", version: "1", model: "m", instructions: "", task: {}, tools: {}, done: [], result: null,
+     topology: { kind: "react", maxBeats: 1 }, budget: { microUsd: null }, price: {} }`;
+
+describe("an agent file", () => {
+  test("gives every agent that it exports, once", async () => {
+    const path = await file(
+      "two.mjs",
+      `export const one = ${agentSource("one")};
+       export const again = one;
+       export const options = { ...one, budget: { usd: 1 } };
+       export const other = ${agentSource("other")}, nothing = null, words = "agent";`,
+    );
+    const agents = await loadAgentFile(path);
+    expect(agents.map(({ name }) => name).toSorted()).toStrictEqual(["one", "other"]);
+  });
+
+  test.each<[string, string | null, RegExp]>([
+    ["missing.ts", null, /there is no agent file \/.*\/missing\.ts: check the path/],
+    [
+      "empty.ts",
+      "export const travel = { name: 'travel' };",
+      /empty\.ts exports no agent: write export const NAME = defineAgent/,
+    ],
+    ["throws.ts", 'throw new Error("no AIRLINE_TOKEN");', /throws\.ts cannot be loaded: no AIRLINE_TOKEN/],
+    ["lost.mjs", 'import "./nowhere.mjs";', /lost\.mjs cannot be loaded: .*nowhere\.mjs/],
+  ])("%s is refused", async (name, content, message) => {
+    const path = content === null ? join(dir, name) : await file(name, content);
+    await expect(loadAgentFile(path)).rejects.toThrow(coded("AgentInvalid", message));
+  });
+});
+
+describe("a file outside of the repository", () => {
+  const source = (name: string): string => `
+    import { defineAgent, scriptedModel, tool } from "cairn";
+    import { z } from "zod";
+    import { toJSONSchema } from "zod/v4";
+    import { APICallError } from "@ai-sdk/provider";
+    export const agent = defineAgent({
+      name: "${name}",
+      version: "1",
+      model: scriptedModel({ name: "script", reply: () => { throw new APICallError({}); } }),
+      instructions: typeof toJSONSchema,
+      task: z.object({ to: z.string() }),
+      tools: { echo: tool({ input: z.object({}), effect: "none", run: () => null }) },
+    });`;
+
+  /** What a process prints that loads and checks these files; node's own resolver, not that of vitest, is at work. */
+  async function load(paths: readonly string[], options: { registered: boolean } = { registered: true }) {
+    const program = `
+      import { checkAgent } from "${ROOT}/src/sdk/check.ts";
+      import { loadAgentFile } from "${ROOT}/src/sdk/load.ts";
+      import { registerResolution } from "${ROOT}/src/sdk/resolution.ts";
+      import { limitsFor } from "${ROOT}/src/protocol/limits.ts";
+      if (${options.registered}) { registerResolution(); registerResolution(); }
+      try {
+        const agents = [];
+        for (const path of ${JSON.stringify(paths)}) agents.push(...(await loadAgentFile(path)));
+        for (const agent of agents) checkAgent(agent, limitsFor(30_000));
+        console.log(agents.map(({ name, instructions }) => name + " " + instructions).join());
+      } catch (error) {
+        console.log(error.code + ": " + error.message);
+      }`;
+    const args = ["--disable-warning=ExperimentalWarning", "--input-type=module", "--eval", program];
+    const { stdout, stderr } = await promisify(execFile)(process.execPath, args, { cwd: dir });
+    expect(stderr).toBe("");
+    return stdout.trim();
+  }
+
+  test("finds cairn and zod, in TypeScript and in JavaScript", async () => {
+    const paths = await Promise.all(
+      ["ts", "js", "mjs"].map((ending) => file(`out/${ending}.${ending}`, source(ending))),
+    );
+    expect(await load(paths)).toBe("ts function,js function,mjs function");
+  });
+
+  test("finds them with require too", async () => {
+    const content = source("common").replaceAll(/import (.*) from (".*");/g, "const $1 = require($2);");
+    const path = await file("out/common.js", content.replace("export const agent", "exports.agent"));
+    expect(await load([path])).toBe("common function");
+  });
+
+  test("finds nothing unless that was asked for", async () => {
+    const path = await file("out/alone.ts", source("alone"));
+    expect(await load([path], { registered: false })).toMatch(/^AgentInvalid: .*Cannot find package 'cairn'/);
+  });
+
+  test("is shown by the line where it is wrong", async () => {
+    const typo = await file("out/typo.ts", "const fine = 1;\nconst wrong: = 2;");
+    expect(await load([typo])).toMatch(/^AgentInvalid: agent file .*typo\.ts cannot be loaded: .*\(.*typo\.ts:2\)$/);
+    const unnamed = await file(
+      "out/unnamed.ts",
+      'import { defineAgent } from "cairn";\ndefineAgent({ name: "a b", tools: {} });',
+    );
+    expect(await load([unnamed])).toMatch(/an agent's name is .*"a b" \(.*unnamed\.ts:2:1\)$/);
+  });
+
+  test("keeps its own packages, and misses what neither has", async () => {
+    await file("own/node_modules/zod/package.json", '{ "name": "zod", "exports": "./own.mjs" }');
+    await file("own/node_modules/zod/own.mjs", 'throw new Error("its own zod");');
+    const own = await file("own/agent.mjs", 'import "zod";');
+    const missing = await file("own/missing.mjs", 'import "left-pad";');
+    expect(await load([own])).toMatch(/^AgentInvalid: .*: its own zod \(.*own\.mjs:1:7\)$/);
+    expect(await load([missing])).toMatch(/^AgentInvalid: .*Cannot find package 'left-pad'/);
+  });
+});

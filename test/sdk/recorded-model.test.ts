@@ -1,0 +1,81 @@
+/** A recorded run as a model: the same calls again without anybody who thinks, and no reply to what was never asked. */
+import { describe, expect, test } from "vitest";
+import type { Agent } from "../../src/sdk/define.ts";
+import { recordedModel } from "../../src/index.ts";
+import type { World } from "../../src/ports/world.ts";
+import { exportRun } from "../../src/history/export.ts";
+import { show, timeline } from "../../src/operations/views.ts";
+import { attempt, begin, drive, runnerOf } from "../support/drive.ts";
+import { type Part, actor, callsThenOver, dieInTool, replyOf, stage } from "../support/stage.ts";
+
+type Reply = NonNullable<Part["reply"]>;
+
+async function exported(world: World, run: string): Promise<Uint8Array> {
+  const chunks: string[] = [];
+  await exportRun(world, { run, write: (chunk) => void chunks.push(chunk) });
+  return Buffer.from(chunks.join(""));
+}
+
+/** Runs the agent to its end; what was asked of it, and the run as a file. */
+async function played(agent: Agent) {
+  const { world } = stage();
+  const payload = await begin(world, agent, {});
+  await drive(runnerOf(world, agent), payload);
+  const events = (await timeline(world, { run: payload.run, after: 0 })) ?? [];
+  const asked = events.flatMap((event) => (event.kind === "ModelCallCompleted" ? [event.parts] : []));
+  return { file: await exported(world, payload.run), asked, shown: await show(world, payload.run) };
+}
+
+/** Whose model, asked at all, would give another run every time. */
+const fickle = (): Reply => {
+  let count = 0;
+  const large = "x".repeat(20_000);
+  return ({ calls }) => {
+    count += 1;
+    const args = { count, ...(calls.length === 1 && { large }) };
+    return calls.length < 3 ? { text: `thought ${count}`, calls: [{ tool: "act", args }] } : { text: `over ${count}` };
+  };
+};
+
+describe("a recorded run as a model", () => {
+  test("makes the same calls with the same arguments, and comes to the same words", async () => {
+    const first = await played(actor({ reply: fickle() }));
+    const again = await played({ ...actor({}), model: recordedModel(first.file) });
+    expect(again.asked).toEqual(first.asked);
+    expect(again.asked).toHaveLength(4);
+    expect(again.shown).toMatchObject({ status: "completed", result: "over 4", spent: first.shown?.spent });
+  });
+
+  test("gives empty replies again, and what followed them", async () => {
+    let count = 0;
+    const reply: Reply = () => {
+      count += 1;
+      return count < 3 ? {} : { text: "at last" };
+    };
+    const first = await played(actor({ reply }));
+    const again = await played({ ...actor({}), model: recordedModel(first.file) });
+    expect([again.asked, again.shown?.result]).toEqual([first.asked, "at last"]);
+  });
+
+  test("is asked by whichever process goes on: after a crash it gives the reply that is next", async () => {
+    const { file, asked } = await played(actor({ reply: fickle() }));
+    const on = stage();
+    const agent = { ...actor({}), model: recordedModel(file) };
+    const payload = await begin(on.world, agent, {});
+    await dieInTool(on, { payload, agent });
+    const other = runnerOf(on.world, { ...agent, model: recordedModel(file) });
+    await drive(other, await replyOf(attempt(other, payload, 1)));
+    const again = (await timeline(on.world, { run: payload.run, after: 0 })) ?? [];
+    expect(again.flatMap((event) => (event.kind === "ModelCallCompleted" ? [event.parts] : []))).toEqual(asked);
+    expect(await show(on.world, payload.run)).toMatchObject({ status: "completed", takeovers: 1, result: "over 4" });
+  });
+
+  test("has no reply where the recorded run never came to, and is none of an archive", async () => {
+    const { file } = await played(actor({ reply: callsThenOver(1) }));
+    const nagged = { ...actor({}), done: [{ name: "never", holds: () => "it is never done" }] };
+    const { shown } = await played({ ...nagged, model: recordedModel(file) });
+    expect(shown).toMatchObject({ status: "failed" });
+    expect(shown?.failure?.message).toMatch(/no reply to a conversation of \d+ messages/);
+    expect(() => recordedModel(Buffer.from("nothing"))).toThrow(expect.objectContaining({ name: "Unreadable" }));
+  });
+});

@@ -1,0 +1,41 @@
+/**
+ * The scene of the dial: most replies ask for nothing that acts outside, and are not committed before that has run. Once
+ * for every fault at every call, and frozen at every point, the run does the same and comes to the same, and knows of
+ * every reply that was paid for: as its own, or as lost.
+ */
+import { expect, test } from "vitest";
+import { everyFault, everyZombie, wrongWith } from "./enumerate.ts";
+import { play } from "./play.ts";
+import { ENUMERATION } from "../../support/patience.ts";
+
+/** In this world each commit of a row is a point; how many of them a run without faults makes. */
+const commitsOf = async (plan: Parameters<typeof play>[0]): Promise<number> =>
+  (await play(plan)).points.filter(({ name }) => name === "table.commit").length;
+
+test("the scene meets what it is meant to meet", ENUMERATION, async () => {
+  const calm = await play({ dialled: 1 });
+  expect(wrongWith(calm, calm)).toEqual([]);
+  expect(calm).toMatchObject({ told: ["completed"], result: "over", replies: 4, accounted: 4 });
+  expect(calm.deeds).toMatchObject([{ tool: "keyed", what: "c" }]);
+  // One for each beat, one more for the call that acts outside.
+  expect(await commitsOf({ dialled: 1 })).toBe(5);
+  // Of several beats a time each reply is committed before the next one is asked for.
+  expect(await commitsOf({ dialled: 3 })).toBe(4);
+});
+
+test.each([1, 3])(
+  "no single fault at any call forgets a reply, or changes what comes of it; %i a time",
+  ENUMERATION,
+  async (dialled) => {
+    const { found, reached, histories } = await everyFault({ dialled });
+    expect(found).toEqual([]);
+    expect(histories).toBeGreaterThan(90);
+    for (const kind of ["crash before", "crash after"]) expect(reached).toContain(`tool.look ${kind}`);
+  },
+);
+
+test.each([1, 3])("nor does a zombie that comes back at any moment; %i a time", ENUMERATION, async (dialled) => {
+  const { found, histories } = await everyZombie({ dialled, stride: 7 });
+  expect(found).toEqual([]);
+  expect(histories).toBeGreaterThan(30);
+});

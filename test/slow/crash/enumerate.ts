@@ -1,0 +1,186 @@
+/** All plans of one kind, and what a history with one of them has to come to. */
+import { violationsOf } from "../../simulation/checkers.ts";
+import { eventsOfKind } from "../../simulation/replay.ts";
+import { faultsOf } from "./actor.ts";
+import { type Played, play } from "./play.ts";
+import { standing, wrongWithUndos } from "./saga-scene.ts";
+import { AWAY, AWAY_MS, type Fault, type Outage, type Plan, type Zombie } from "./plan.ts";
+
+/** What a history does to the outside and says in the end, whatever happened on the way. */
+const outcomeOf = ({ result, code, deeds, told }: Played): string =>
+  JSON.stringify([result, code, told, standing(deeds).toSorted()]);
+
+export interface Found {
+  /** The command that plays it again. */
+  readonly again: string;
+  readonly violations: readonly string[];
+}
+
+export interface Enumerated {
+  readonly histories: number;
+  readonly found: readonly Found[];
+  /** Which faults met which points. */
+  readonly reached: ReadonlySet<string>;
+}
+
+interface Options extends Pick<Plan, "bend" | "forgetsKeys" | "stops" | "compacts" | "dialled" | "saga"> {
+  /** One violation is enough. */
+  readonly stopAtFirst?: boolean;
+  /** Of the numbers of others that a zombie lets pass, every one or each of that many. */
+  readonly stride?: number;
+}
+
+/** With a fault or two a run is at its end within this time: it never waits for a month for a token that is dead. */
+const TOOK_MS_MAX = 60_000;
+/** After an outage a run is tried again within the longest pause. */
+const PAUSE_MS_MAX = 300_000;
+
+/** What is wrong with a history, next to one that met no fault. */
+export function wrongWith(history: Played, calm: Played): readonly string[] {
+  const [expected, outcome] = [outcomeOf(calm), outcomeOf(history)];
+  const same = outcome === expected ? [] : [`outcome: ${outcome} instead of ${expected}`];
+  const tookMsMax = TOOK_MS_MAX + (history.isOutage ? AWAY_MS + PAUSE_MS_MAX : 0);
+  const late = history.tookMs <= tookMsMax ? [] : [`late: the run took ${history.tookMs} ms`];
+  const { closings } = history;
+  const asked = closings <= 1 ? [] : [`closings: it was asked ${closings} times for its last words`];
+  const { replies, accounted } = history;
+  const forgotten = replies <= accounted ? [] : [`replies: it paid for ${replies} and knows of ${accounted}`];
+  const undone = wrongWithUndos(history.deeds);
+  const died =
+    history.rows.some(({ deaths }) => deaths > 0) && history.isOutage ? ["deaths: an outage counts as one"] : [];
+  return [
+    ...violationsOf(history),
+    ...died,
+    ...undone,
+    ...same,
+    ...late,
+    ...asked,
+    ...uncounted(history),
+    ...forgotten,
+  ];
+}
+
+/** A summary that was paid for is in the history, or counted as lost. */
+function uncounted(history: Played): readonly string[] {
+  const kept = eventsOfKind(history, "Compacted").length;
+  const lost = eventsOfKind(history, "ModelCallLost").reduce((sum, { calls }) => sum + calls, 0);
+  const { summaries } = history;
+  return summaries <= kept + lost ? [] : [`summaries: ${summaries} were asked for, ${kept} kept and ${lost} lost`];
+}
+
+const namedFault = ({ at, kind }: Fault): string => `--fault "${at} ${kind}"`;
+const namedOutage = ({ at, store, loses }: Outage): string => `--outage "${at} ${store} ${loses}"`;
+const namedZombie = ({ at, others }: Zombie): string => `--zombie "${at} ${others}"`;
+
+/** Every fault that can meet a point from `from` on. */
+const faultsIn = ({ points }: Played, from = 0): readonly Fault[] =>
+  points.flatMap(({ name }, at) => (at < from ? [] : faultsOf(name).map((kind) => ({ at, kind }))));
+
+/** Which scene it is; played so it meets no fault. */
+const sceneOf = ({ stops = false, compacts = false, dialled, saga }: Options): Plan => ({
+  ...{ stops, compacts },
+  ...(dialled === undefined ? {} : { dialled }),
+  ...(saga && { saga }),
+});
+
+const wordsOf = ({ stops, compacts, dialled, saga }: Options): string =>
+  [
+    ...(stops === true ? [" --stops"] : []),
+    ...(compacts === true ? [" --compacts"] : []),
+    ...(dialled === undefined ? [] : [` --dialled ${dialled}`]),
+    ...(saga === undefined ? [] : [` --saga ${saga}`]),
+  ].join("");
+
+/** Exactly one fault: each kind at each point. */
+export async function everyFault(options: Options = {}): Promise<Enumerated> {
+  const sum = await Sum.of(options);
+  for (const fault of faultsIn(await play(options))) {
+    sum.add(namedFault(fault), await play({ ...options, faults: [fault] }));
+    if (sum.isEnough(options)) break;
+  }
+  return sum;
+}
+
+/** Stores are away for an hour from each point on; with a stride, from each of so many. */
+export async function everyOutage(options: Options = {}): Promise<Enumerated> {
+  const { stride = 1 } = options;
+  const sum = await Sum.of(options);
+  const calm = await play(options);
+  const points = calm.points.flatMap(({ byProcess }, at) => (byProcess ? [at] : []));
+  for (const [store, loses, first] of AWAYS) {
+    for (const at of points.filter((_, index) => index % stride === first % stride)) {
+      if (sum.isEnough(options)) return sum;
+      const outage: Outage = { at, store, loses };
+      sum.add(namedOutage(outage), await play({ ...options, outage }));
+    }
+  }
+  return sum;
+}
+
+/** Each kind of outage begins at other points, so that a stride leaves out no point for all of them. */
+const AWAYS = AWAY.flatMap((store, index) =>
+  (["requests", "answers"] as const).map((loses, other) => [store, loses, 2 * index + other] as const),
+);
+
+/** Two faults: after the first one, each kind at each later point of that history; every `stride`-th of them. */
+export async function pairsOfFaults(stride: number): Promise<Enumerated> {
+  const calm = await play();
+  const sum = new Sum(calm, "");
+  let count = 0;
+  for (const first of faultsIn(calm)) {
+    const history = await play({ faults: [first] });
+    for (const second of faultsIn(history, first.at + 1)) {
+      count += 1;
+      if (count % stride !== 0) continue;
+      const faults = [first, second];
+      sum.add(faults.map(namedFault).join(" "), await play({ faults }));
+    }
+  }
+  return sum;
+}
+
+/** Each invocation frozen at each of its points, until others have passed any number of theirs. */
+export async function everyZombie(options: Options = {}): Promise<Enumerated> {
+  const { stride = 1 } = options;
+  const sum = await Sum.of(options);
+  for (const [at, { byProcess }] of (await play(options)).points.entries()) {
+    // Neighbours begin at different numbers, so that a stride leaves out no moment for all of them.
+    for (let others = at % stride, thawed = byProcess; thawed && !sum.isEnough(options); others += stride) {
+      const zombie = { at, others };
+      const history = await play({ ...options, zombie });
+      sum.add(namedZombie(zombie), history);
+      ({ thawed } = history);
+    }
+  }
+  return sum;
+}
+
+class Sum implements Enumerated {
+  histories = 0;
+  readonly found: Found[] = [];
+  readonly reached = new Set<string>();
+  readonly #calm: Played;
+  readonly #scene: string;
+
+  /** Compared with the same scene without any fault, in a sound world. */
+  static async of(options: Options): Promise<Sum> {
+    return new Sum(await play(sceneOf(options)), wordsOf(options));
+  }
+
+  constructor(calm: Played, scene: string) {
+    this.#calm = calm;
+    this.#scene = scene;
+  }
+
+  add(plan: string, history: Played): void {
+    this.histories += 1;
+    for (const each of history.reached) this.reached.add(each);
+    const violations = wrongWith(history, this.#calm);
+    const again = `npm run crash -- ${plan}${this.#scene}`;
+    if (violations.length > 0) this.found.push({ again, violations });
+  }
+
+  isEnough({ stopAtFirst = false }: Options): boolean {
+    return stopAtFirst && this.found.length > 0;
+  }
+}

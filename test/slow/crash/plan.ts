@@ -1,0 +1,49 @@
+/** The plan of a history: which faults meet which of its points, and which scene it is. */
+import type { MemoryWorld } from "../../../src/adapters/memory/world.ts";
+import type { FaultKind } from "./actor.ts";
+
+export interface Fault {
+  /** The point that it meets. */
+  readonly at: number;
+  readonly kind: FaultKind;
+}
+
+/** The invocation that reaches point `at` freezes there and is presumed dead; it thaws when others passed `others`. */
+export interface Zombie {
+  readonly at: number;
+  readonly others: number;
+}
+
+/** What does not answer the processes of a scene, from the moment that they reach point `at`. */
+export interface Outage {
+  readonly at: number;
+  readonly store: (typeof AWAY)[number];
+  /** Whether requests are lost, or arrive and are applied and their answers are lost. */
+  readonly loses: "requests" | "answers";
+}
+
+export const AWAY = ["table", "objects", "everything"] as const;
+
+/** For so long, by the clock of the scene. */
+export const AWAY_MS = 3_600_000;
+
+export interface Plan {
+  readonly outage?: Outage;
+  readonly faults?: readonly Fault[];
+  readonly zombie?: Zombie;
+  /** Breaks a rule of the world, for those who want to see a violation. */
+  readonly bend?: (world: MemoryWorld) => MemoryWorld;
+  readonly forgetsKeys?: boolean;
+  /** Other scenes: the run goes in circles and has to stop; its context gets too long. */
+  readonly stops?: boolean;
+  readonly compacts?: boolean;
+  /** The dial is on, in invocations of so many beats. */
+  readonly dialled?: number;
+  /** The run undoes what it did: since it fails, or since somebody cancels it and wants that. */
+  readonly saga?: "fails" | "cancelled";
+}
+
+export interface Point {
+  readonly name: string;
+  readonly byProcess: boolean;
+}

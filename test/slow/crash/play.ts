@@ -1,0 +1,107 @@
+/**
+ * Plays the scene on the real runner, with exactly the faults of its plan. Every call of a port, of a tool and of the
+ * model is a point; points are counted in the order in which anybody reaches them, so a plan is a few numbers. Nothing
+ * draws lots, and time passes only when nobody can do anything else.
+ */
+import { seededRandom, virtualClock } from "../../../src/adapters/memory/clock.ts";
+import { memoryWorld } from "../../../src/adapters/memory/world.ts";
+import type { Json } from "../../../src/core/json.ts";
+import { limitsFor } from "../../../src/protocol/limits.ts";
+import type { Row } from "../../../src/protocol/row.ts";
+import type { World } from "../../../src/ports/world.ts";
+import { show, timeline } from "../../../src/operations/views.ts";
+import { type History, watchRows } from "../../simulation/history.ts";
+import { type Deed, SETTLE_MS } from "./scene.ts";
+import type { Plan, Point } from "./plan.ts";
+import { BEAT_MS, Stage } from "./stage.ts";
+
+export interface Played extends History {
+  readonly points: readonly Point[];
+  readonly deeds: readonly Deed[];
+  readonly result: Json;
+  /** Why it failed. */
+  readonly code: string | null;
+  /** How often a run that stops was asked for its last words. */
+  readonly closings: number;
+  /** How often its model was asked for a summary. */
+  readonly summaries: number;
+  /** How many replies its model gave where the dial is on, and how many of them the run knows of. */
+  readonly replies: number;
+  readonly accounted: number;
+  /** What the parent heard. */
+  readonly told: readonly string[];
+  /** What was made of a person's decision about the gate. */
+  readonly decisions: readonly string[];
+  /** By the clock of the scene. */
+  readonly tookMs: number;
+  /** A store was away for long. */
+  readonly isOutage: boolean;
+  /** Whether the zombie came back while others were still at work. */
+  readonly thawed: boolean;
+}
+
+const START = 1_700_000_000_000;
+const STEPS_MAX = 300;
+/** While everything is away a chain that cannot even park goes round every few seconds. */
+const STEPS_AWAY_MAX = 5_000;
+
+export async function play(plan: Plan = {}): Promise<Played> {
+  const clock = virtualClock(START);
+  const claims = { chainClaimsMax: 3, beatsPerInvocation: plan.dialled ?? 1 };
+  const limits = limitsFor(BEAT_MS, { settleMs: SETTLE_MS, skewMs: 200, rescueMs: 1_000, ...claims });
+  const plain = memoryWorld({ clock, limits, random: seededRandom("scene") });
+  const rows: Row[] = [];
+  const keyless: Row[] = [];
+  watchRows(plain, (row, isKeyless) => {
+    rows.push(row);
+    if (isKeyless) keyless.push(row);
+  });
+  const stage = new Stage(plan, { clock, world: plan.bend?.(plain) ?? plain });
+  const run = await stage.start();
+  let steps = 0;
+  const stepsMax = plan.outage === undefined ? STEPS_MAX : STEPS_AWAY_MAX;
+  for (; !stage.isOver(run) && steps < stepsMax; steps += 1) {
+    if (!stage.dispatch() && !(await stage.askPerson(run))) stage.passTime();
+    await stage.rest();
+  }
+  const tookMs = clock.now() - START;
+  // A zombie that outlives the run comes back to an ended one.
+  await stage.rest();
+  const { thawed } = stage;
+  stage.thaw();
+  await stage.rest();
+  const { world, outside, answers, steered, points, reached, decisions } = stage;
+  const shown = await show(world, run);
+  const result = shown?.result ?? null;
+  const asked = {
+    closings: outside.closings(),
+    summaries: outside.summaries(),
+    replies: outside.replies(),
+    accounted: plan.dialled === undefined ? 0 : await accountedIn(world, run),
+  };
+  const ended = { result, code: shown?.failure?.code ?? null, ...asked };
+  const letters = await world.table.inbox({ ...stage.parent, now: clock.now(), limit: 9 });
+  const told = letters.map(({ body }) => (body.kind === "child" ? body.status : body.kind));
+  const mine = rows.filter((row) => row.run === run);
+  const seen = { world, run, rows: mine, keyless, answers, steered, steps, reached, points };
+  const outside_ = { effects: outside.deeds };
+  return {
+    ...seen,
+    outside: outside_,
+    deeds: outside.deeds,
+    ...ended,
+    tookMs,
+    isOutage: plan.outage !== undefined,
+    thawed,
+    told,
+    decisions,
+  };
+}
+
+async function accountedIn(world: World, run: string): Promise<number> {
+  const events = (await timeline(world, { run, after: 0 })) ?? [];
+  const counts = events.map((event) =>
+    event.kind === "ModelCallLost" ? event.calls : Number(event.kind === "ModelCallCompleted"),
+  );
+  return counts.reduce((sum, count) => sum + count, 0);
+}

@@ -1,0 +1,47 @@
+/** Bits of the file of an embedded store that flip while it is closed: each is harmless or named, and nothing goes on silently wrong. */
+import { expect, test } from "vitest";
+import { temporaryDir } from "../../process/fixtures/store.ts";
+import { type Seen, makeScene, observe } from "../../support/sqlite-flips.ts";
+
+/** Numbers below `below` that are the same in every run of the test. */
+function* sample(count: number, below: number): Generator<number> {
+  let state = 20_261_122;
+  for (let index = 0; index < count; index += 1) {
+    state = (state * 48_271) % 2_147_483_647;
+    yield state % below;
+  }
+}
+
+async function flips(count: number, check?: "none") {
+  const scene = await makeScene();
+  const how = { scene, dir: temporaryDir(), ...(check !== undefined && { check }) };
+  const whole = await observe({ ...how, bytes: scene.bytes });
+  expect(whole.named).toEqual([]);
+  expect(await observe({ ...how, bytes: scene.bytes })).toEqual(whole);
+  const seen: { readonly bit: number; readonly seen: Seen }[] = [];
+  for (const bit of sample(count, scene.bytes.length * 8)) {
+    const bytes = Buffer.from(scene.bytes);
+    bytes[bit >> 3] = (bytes[bit >> 3] ?? 0) ^ (1 << (bit & 7));
+    seen.push({ bit, seen: await observe({ ...how, bytes }) });
+  }
+  return { whole, seen };
+}
+
+test("each of 2,000 sampled bits is harmless, or damage is named, when the file is checked at open", async () => {
+  const { whole, seen } = await flips(2_000);
+  const named = seen.filter((each) => each.seen.named.length > 0);
+  const silent = seen.filter(
+    ({ seen: { named: words, told, rows } }) =>
+      // The row and its journal have checksums of their own.
+      words.length === 0 && rows === whole.rows && JSON.stringify(told) !== JSON.stringify(whole.told),
+  );
+  expect(silent.map(({ bit }) => bit)).toEqual([]);
+  // The rest are bits of pages that hold nothing.
+  expect(named.length).toBeGreaterThan(200);
+  expect(named.filter((each) => each.seen.named.includes("open: StoreDamaged")).length).toBeGreaterThan(60);
+}, 900_000);
+
+test("no sampled bit leads to an error without a name where the file is too large for the check at open", async () => {
+  const { seen } = await flips(500, "none");
+  expect(seen.filter((each) => each.seen.named.length > 0).length).toBeGreaterThan(30);
+}, 900_000);

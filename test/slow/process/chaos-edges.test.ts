@@ -1,0 +1,69 @@
+/** `cairn chaos` as the README shows it: thirty trips, and every edge of an agent that lies somewhere else. Slow. */
+import { copyFileSync, rmSync } from "node:fs";
+import { join } from "node:path";
+import { expect, test } from "vitest";
+import { cairn, desk, documentOf } from "../../support/cli.ts";
+
+const FIXTURES = join(import.meta.dirname, "../../process/fixtures");
+const TRAVEL = join(import.meta.dirname, "..", "..", "..", "agents", "travel", "agent.ts");
+const PATIENT = { timeout: 600_000 };
+
+interface Columns {
+  readonly strategies: readonly { readonly strategy: string; readonly duplicates: readonly unknown[] | null }[];
+}
+
+const duplicatesOf = (document: unknown, strategy: string): number =>
+  (document as Columns).strategies.find((each) => each.strategy === strategy)?.duplicates?.length ?? 0;
+
+test("thirty trips, each killed at a random beat", PATIENT, async () => {
+  const document = await documentOf(desk(), ["chaos", TRAVEL, "--tasks", "30"]);
+  expect(document).toMatchObject({
+    ok: true,
+    strategies: [
+      { strategy: "in-process", killed: 30, survived: 0 },
+      { strategy: "act-then-save", killed: 30, survived: 30 },
+      { strategy: "cairn", killed: 30, survived: 30, divergent: [], duplicates: [], missing: [] },
+    ],
+  });
+  expect(duplicatesOf(document, "act-then-save")).toBeGreaterThan(0);
+});
+
+test("somebody else's agent, killed at every edge of the protocol", PATIENT, async () => {
+  const here = desk();
+  copyFileSync(join(FIXTURES, "somebody-elses-agent.ts"), join(here.dir, "agent.ts"));
+  const words = ["chaos", "./agent.ts", "--every-edge", "--strategies", "act-then-save,cairn"];
+  const document = await documentOf(here, words);
+  const { tasks } = (document["strategies"] as readonly { readonly tasks: number }[])[0] ?? { tasks: 0 };
+  // Claim, model, put and release of each beat, an intent and an effect of each call, before and after. An attempt that
+  // ends in doubt (nothing comes after that deployment) is asked about in a beat, and undone in one with three commits
+  // and two undos; then comes one that succeeds.
+  expect(tasks).toBeGreaterThanOrEqual(2 * (6 + 6 + 3 + 8) - 1 + 2 * (4 * 4 + 3 * 2));
+  expect(document).toMatchObject({
+    ok: true,
+    strategies: [
+      { strategy: "act-then-save", killed: tasks, survived: tasks },
+      { strategy: "cairn", killed: tasks, survived: tasks, divergent: [], duplicates: [], missing: [] },
+    ],
+  });
+  expect(duplicatesOf(document, "act-then-save")).toBeGreaterThan(0);
+});
+
+test("an agent that says nothing of chaos: its gates are approved, and effects are counted where calls leave", async () => {
+  const input = JSON.stringify({ steps: ["pay", "mail"] });
+  const words = ["chaos", "clerk", "--tasks", "2", "--strategies", "cairn", "--input", input];
+  expect(await documentOf(desk(), words)).toMatchObject({
+    ...{ countedBy: "calls", ok: true },
+    strategies: [{ survived: 2, duplicates: [], missing: [], answers: { approved: 2 } }],
+  });
+});
+
+test.each([
+  ["a task that does not fit", "{}", 2, "AgentInvalid"],
+  ["tasks that fail by themselves", '{"steps":["despair"]}', 1, "ReferenceFailed"],
+])("refused: %s", async (_, input, exit, code) => {
+  const refused = await cairn(desk(), ["chaos", "clerk", "--tasks", "1", "--input", input, "--json"]);
+  const { error } = JSON.parse(refused.out) as { readonly error: { readonly code: string; readonly dir?: string } };
+  if (error.dir !== undefined) rmSync(error.dir, { recursive: true });
+  expect(error.code).toBe(code);
+  expect(refused.exit).toBe(exit);
+});

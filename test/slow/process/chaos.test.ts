@@ -1,0 +1,72 @@
+/**
+ * `cairn chaos` with real processes and real kills, in small: cairn survives what plain loops do not, and whoever says
+ * that a tool is keyed when it is not is found out. The seeds are ones whose kills fall right after an effect.
+ */
+import { copyFileSync, existsSync, rmSync } from "node:fs";
+import { join } from "node:path";
+import { expect, onTestFinished, test } from "vitest";
+import { type Desk, cairn, desk } from "../../support/cli.ts";
+
+const TRAVEL = join(import.meta.dirname, "..", "..", "..", "agents", "travel", "agent.ts");
+const SOMEBODY = join(import.meta.dirname, "..", "..", "process", "fixtures", "somebody-elses-agent.ts");
+
+/** The document of a trial, and how the command ended. What it leaves is removed with its test. */
+async function trial(of: Desk, ...words: readonly string[]) {
+  const { exit, out } = await cairn(of, ["chaos", ...words, "--json"]);
+  const document = JSON.parse(out) as { readonly dir?: string | null; readonly error?: { readonly dir?: string } };
+  const dir = document.dir ?? document.error?.dir ?? null;
+  onTestFinished(() => {
+    if (dir !== null) rmSync(dir, { recursive: true, force: true });
+  });
+  return { exit, document, dir };
+}
+
+test("travel: cairn survives without a duplicate, act-then-save books twice, a process takes its state along", async () => {
+  const { exit, document } = await trial(desk(), TRAVEL, "--tasks", "3", "--seed", "48");
+  expect(document).toMatchObject({ agent: "travel", countedBy: "other side", ok: true, failures: [], dir: null });
+  const twice = (tool: string, of: string) => expect.objectContaining({ tool, of, times: 1 });
+  expect(document).toMatchObject({
+    strategies: [
+      { strategy: "in-process", killed: 3, survived: 0, duplicates: null, resumeMs: null },
+      {
+        ...{ strategy: "act-then-save", killed: 3, survived: 3, divergent: [] },
+        duplicates: [twice("chargeCard", "Traveller 1"), twice("sendConfirmation", "Traveller 3")],
+      },
+      {
+        ...{ strategy: "cairn", killed: 3, survived: 3, divergent: [], duplicates: [], missing: [] },
+        work: { repliesMax: 0, callsMax: 1 },
+      },
+    ],
+  });
+  expect(exit).toBe(0);
+});
+
+test("somebody else's agent: its unsafe call is answered for, and the other side tells that its keys are not honoured", async () => {
+  const here = desk();
+  copyFileSync(SOMEBODY, join(here.dir, "agent.ts"));
+  const words = ["./agent.ts", "--tasks", "2", "--seed", "149", "--strategies", "cairn"];
+  const forgetful = await trial({ ...here, env: { ...here.env, TICKETS_IGNORE_KEYS: "1" } }, ...words);
+  expect(forgetful.document).toMatchObject({
+    ok: false,
+    strategies: [
+      {
+        ...{ killed: 2, survived: 2, answers: { approved: 0, confirmed: 1, repeated: 0 } },
+        duplicates: [{ tool: "openTicket", of: "change-2", times: 1 }],
+      },
+    ],
+    failures: [{ what: expect.stringContaining("openTicket happened 1 too often for change-2") }],
+    repeat: "npx cairn chaos ./agent.ts --tasks 2 --seed 149 --strategies cairn --keep",
+  });
+  expect(forgetful.exit).toBe(1);
+  expect(existsSync(join(forgetful.dir ?? "", "cairn", "cairn.sqlite"))).toBe(true);
+});
+
+test.each<[says: string, words: readonly string[], exit: number, code: string]>([
+  ["AWS", ["clerk", "--world", "aws"], 2, "WorldUnfit"],
+  ["no task", ["clerk"], 2, "InputMissing"],
+  ["no such strategy", ["clerk", "--strategies", "hope"], 2, "Usage"],
+])("refused: %s", async (_, words, exit, code) => {
+  const refused = await trial(desk(), ...words);
+  expect(refused.document).toMatchObject({ error: { code } });
+  expect(refused.exit).toBe(exit);
+});

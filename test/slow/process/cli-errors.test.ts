@@ -1,0 +1,236 @@
+/** Every error says what happened, why, and what to type next; programs get the same as a document and an exit code. */
+import { chmodSync, mkdirSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { DatabaseSync } from "node:sqlite";
+import { describe, expect, it } from "vitest";
+import { sha256 } from "../../../src/codec/canonical.ts";
+import { runId } from "../../../src/protocol/ids.ts";
+import { keyOf, type Desk, cairn, desk, input, queued } from "../../support/cli.ts";
+
+/** What is typed, the exit code and code that it ends with, what the error says, and what it says to type next. */
+type Case = readonly [
+  name: string,
+  words: readonly string[],
+  ends: readonly [exit: number, code: string],
+  says: string | RegExp,
+  next: string | RegExp,
+  before?: { readonly given?: (at: Desk) => unknown; readonly env?: Readonly<Record<string, string>> },
+];
+
+const write = (at: Desk, name: string, text: string): void => writeFileSync(join(at.dir, name), text);
+const start = (text: string): readonly string[] => ["start", "clerk", "--input", text];
+const given = (prepare: (at: Desk) => unknown) => ({ given: prepare });
+const RUN = "local-aaaaaaaaaaaaaaaaaaaaaaaaaa";
+const USAGE = [2, "Usage"] as const;
+const BAD_AGENT = [2, "AgentInvalid"] as const;
+const ALIKE = 'import { clerk } from "./clerk.ts"; export { clerk }; export const b = { ...clerk, name: "b" };';
+const COPY = 'import { clerk } from "./clerk.ts"; export const copy = { ...clerk };';
+
+const COMMANDS: readonly Case[] = [
+  ["an unknown command", ["lst"], USAGE, "did you mean list?", "npx cairn --help"],
+  ["an unknown option", ["show", "x", "--fast"], USAGE, "--fast", "npx cairn show --help"],
+  ["a missing argument", ["start"], USAGE, "agent", "npx cairn start --help"],
+  ["a limit that is none", ["list", "--limit", "0"], USAGE, "from 1 to", "npx cairn list --help"],
+  ["an unknown status", ["list", "--status", "done"], USAGE, "completed", "npx cairn list --help"],
+  ["no answer", ["reconcile", "x", "c1"], USAGE, "--as", "npx cairn reconcile --help"],
+  [
+    "a result of what did not happen",
+    ["reconcile", "x", "c1", "--as", "failed", "--result", "1"],
+    ...([USAGE, "--as succeeded only", /reconcile x c1 --as failed --store \S+$/] as const),
+  ],
+  [
+    "a beat that is too long",
+    ["work", "--beat-seconds", "1000"],
+    USAGE,
+    "0.5 to 900",
+    "npx cairn work --beat-seconds 60",
+  ],
+  ["a key that is none", [...start(input()), "--key", ""], USAGE, "it is empty", "--key order-42"],
+  ["a tenant that is none", [...start(input()), "--tenant", "A-B"], USAGE, "lower-case", "--tenant local"],
+];
+
+const INPUTS: readonly Case[] = [
+  [
+    "input that is no JSON, with the place of the error",
+    start('{"steps": [note]}'),
+    ...([[2, "BadJson"], '"o" is not expected at character 13', "npx cairn start clerk --input '{"] as const),
+  ],
+  [
+    "input that ends too early, in a file",
+    start("@task.json"),
+    ...([
+      [2, "BadJson"],
+      /task\.json is not JSON[^]*ends too early, at line 3, character 1/,
+      "npx cairn start",
+    ] as const),
+    given((at) => write(at, "task.json", '{\n  "steps": [\n')),
+  ],
+  [
+    "input with an integer that would be rounded",
+    start('{"steps": [9007199254740993]}'),
+    ...([
+      [2, "NumberAltered"],
+      'at "steps.0": 9007199254740993 cannot be kept',
+      "npx cairn start clerk --input '{",
+    ] as const),
+  ],
+  [
+    "input that is nested deeper than is kept",
+    start(`${"[".repeat(3_000)}${"]".repeat(3_000)}`),
+    ...([[2, "JsonTooDeep"], "nested deeper than 100 levels", "npx cairn start clerk --input '{"] as const),
+  ],
+  ["an input file that is not there", start("@no.json"), [2, "InputUnreadable"], "ENOENT", "@FILE"],
+  [
+    "input that the agent does not take, with its path",
+    start('{"steps":["note","fly"]}'),
+    ...([[2, "InputInvalid"], "steps[1]", 'npx cairn start clerk --input \'{"steps":'] as const),
+  ],
+];
+
+const env = (name: string, value: string) => ({ env: { [name]: value } });
+
+const ENVIRONMENT: readonly Case[] = [
+  ["unknown limits", ["work"], USAGE, "settleMs", "unset CAIRN_LIMITS", env("CAIRN_LIMITS", '{"settle":1}')],
+  [
+    "limits that do not fit",
+    ["work"],
+    USAGE,
+    "tool timeout",
+    "npx cairn work",
+    env("CAIRN_LIMITS", '{"toolMs":60000}'),
+  ],
+  ["an unknown world", ["list"], USAGE, "no world mars", "unset CAIRN_WORLD", env("CAIRN_WORLD", "mars")],
+  ["an unknown edge", ["work"], USAGE, "lunch is no edge", "unset CAIRN_HOLD", env("CAIRN_HOLD", "after:lunch")],
+];
+
+const AGENTS: readonly Case[] = [
+  ["an unknown agent", ["start", "clark"], [3, "AgentUnknown"], "clerk", "npx cairn start clerk"],
+  ["a file that is not there", ["start", "./no.ts"], [3, "AgentFileMissing"], "no.ts", "npx cairn start ./FILE.ts"],
+  [
+    "a file that throws while it is imported",
+    ["start", "./bad.ts"],
+    ...([BAD_AGENT, /no luck.*bad\.ts:2/, "npx cairn start ./bad.ts"] as const),
+    given((at) => write(at, "bad.ts", '\nthrow new Error("no luck");')),
+  ],
+  [
+    "a file without an agent",
+    ["start", "./none.ts"],
+    ...([BAD_AGENT, "exports no agent", "npx cairn start ./none.ts"] as const),
+    given((at) => write(at, "none.ts", "export const x = 1;")),
+  ],
+  [
+    "two agents in a file",
+    ["start", "./two.ts"],
+    ...([[3, "AgentUnknown"], "exports 2 agents", "npx cairn start ./two.ts#"] as const),
+    given((at) => write(at, "two.ts", ALIKE)),
+  ],
+  [
+    "another file with an agent of that name",
+    ["start", "./copy.ts"],
+    ...([[4, "AgentClash"], /clerk\.ts and in .*copy\.ts/, "npx cairn start clerk"] as const),
+    given((at) => write(at, "copy.ts", COPY)),
+  ],
+  [
+    "a config that is wrong",
+    ["list"],
+    ...([[2, "ConfigInvalid"], "config.agents[0]", "npx cairn list"] as const),
+    given((at) => write(at, "cairn.config.ts", "export const config = { agents: [1] };")),
+  ],
+];
+
+const QUEUED = runId(sha256, { tenant: "local", agent: "clerk", idempotencyKey: keyOf() });
+const ANSWER = ["reconcile", QUEUED, "c1", "--as", "failed"];
+
+const RUNS: readonly Case[] = [
+  ["an unknown run", ["show", RUN], [3, "RunUnknown"], RUN, "npx cairn list", given((at) => queued(at))],
+  [
+    "too little of a name",
+    ["show", "local"],
+    [2, "RunTooShort"],
+    "at least 6",
+    "npx cairn list",
+    given((at) => queued(at)),
+  ],
+  [
+    "an unknown call",
+    ANSWER,
+    [3, "CallUnknown"],
+    "has no call c1",
+    "npx cairn ledger local-",
+    given((at) => queued(at)),
+  ],
+];
+
+function garbage(at: Desk): void {
+  mkdirSync(at.store);
+  writeFileSync(join(at.store, "cairn.sqlite"), "x".repeat(8_192));
+}
+
+async function newer(at: Desk): Promise<void> {
+  await queued(at);
+  const file = new DatabaseSync(join(at.store, "cairn.sqlite"));
+  file.exec("PRAGMA user_version = 99");
+  file.close();
+}
+
+const INVALID = [5, "StoreInvalid"] as const;
+const VERSIONS = /store format 99 .* knows format \d+ at most/;
+
+const STORES: readonly Case[] = [
+  ["no store", ["list"], [5, "StoreMissing"], "no store at", "npx cairn start AGENT"],
+  ["a store that is none", ["list"], INVALID, "no store of cairn", "list --store ANOTHER_DIRECTORY", given(garbage)],
+  [
+    "a file where the directory should be",
+    ["work"],
+    ...([INVALID, "is not a directory", "npx cairn work --store ANOTHER_DIRECTORY"] as const),
+    given((at) => writeFileSync(at.store, "")),
+  ],
+  ["a newer store", ["list"], [5, "StoreTooNew"], VERSIONS, "npx cairn list --store", given(newer)],
+];
+
+describe.concurrent.each([
+  ["commands", COMMANDS],
+  ["inputs", INPUTS],
+  ["environment", ENVIRONMENT],
+  ["agents", AGENTS],
+  ["runs", RUNS],
+  ["stores", STORES],
+] as const)("%s", (_, cases) => {
+  it.for(cases)("%s", async ([, words, [exit, code], says, next, before = {}], { onTestFinished }) => {
+    const at = desk(before.env, onTestFinished);
+    await before.given?.(at);
+    const [human, program] = await Promise.all([cairn(at, words), cairn(at, [...words, "--json"])]);
+    expect([human.exit, human.out]).toEqual([exit, ""]);
+    expect(human.err).toMatch(says);
+    expect(human.err).toMatch(new RegExp(`^error ${code}: [^]+\nwhy: [^]+\nnext: .+\n$`, "m"));
+    expect(/next: (.*)\n$/.exec(human.err)?.[1]).toMatch(next);
+    expect(program.exit).toBe(exit);
+    const { error } = JSON.parse(program.out) as { error: Record<string, string> };
+    expect(error).toMatchObject({ code, message: expect.any(String), why: expect.any(String) });
+    expect(error["next"]).toMatch(/^(npx cairn|unset) /);
+  });
+});
+
+describe.concurrent("a store that cannot be written", () => {
+  it("refuses a full disk", async ({ onTestFinished }) => {
+    const at = desk({}, onTestFinished);
+    const { exit, err } = await cairn(at, start(input("note")), { limits: "ulimit -f 8" });
+    expect([exit, err]).toEqual([
+      5,
+      expect.stringMatching(/error StoreUnreachable: .* cannot be used\nwhy: the disk /),
+    ]);
+  });
+
+  it("refuses a directory that is read-only", async ({ onTestFinished }) => {
+    const at = desk({}, onTestFinished);
+    chmodSync(at.dir, 0o555);
+    onTestFinished(() => chmodSync(at.dir, 0o755));
+    // Root may write anywhere.
+    const who = process.getuid?.() === 0 ? { uid: 65_534 } : {};
+    const { exit, err } = await cairn(at, start(input("note")), who);
+    expect([exit, err]).toEqual([
+      5,
+      expect.stringMatching(/error StoreUnreachable: .* cannot be used\nwhy: it cannot be/),
+    ]);
+  });
+});

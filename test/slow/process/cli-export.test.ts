@@ -1,0 +1,31 @@
+/** `cairn export` and `cairn replay` as people use them: a file that needs no store, held against the agent of today. */
+import { readFileSync, rmSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { expect, it } from "vitest";
+import { PATIENT, cairn, desk, documentOf, input } from "../../support/cli.ts";
+
+it("exports a run, and replays it against its agent when nothing is left but the file", async () => {
+  const at = desk(PATIENT);
+  const { run } = await documentOf(at, ["start", "clerk", "--input", input("note", "note"), "--wait"]);
+  const id = String(run);
+  expect(await documentOf(at, ["export", id.slice(0, 12)])).toMatchObject({
+    run,
+    status: "completed",
+    marks: 4,
+    calls: 2,
+  });
+  rmSync(at.store, { recursive: true });
+  const words = ["replay", `${id}.jsonl.gz`, "--against", "clerk"];
+  const same = await cairn(at, words);
+  expect([same.exit, same.out]).toEqual([0, expect.stringMatching(/\nthe same requests, each of them\n$/)]);
+  expect(same.out).toContain("done: succeeded, succeeded");
+
+  const code = readFileSync(join(at.dir, "clerk.ts"), "utf8");
+  writeFileSync(join(at.dir, "clerk.ts"), code.replace("Do what the task says.", "Do what you like."));
+  const other = await cairn(at, [...words, "--json"]);
+  expect(other.exit).toBe(1);
+  expect(JSON.parse(other.out)).toMatchObject({
+    ...{ run, identical: true, result: "done: succeeded, succeeded" },
+    against: { agent: "clerk", differing: 3, first: { reply: 1, whys: ["the instructions are others"] } },
+  });
+});

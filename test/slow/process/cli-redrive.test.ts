@@ -1,0 +1,60 @@
+/** A run whose model's provider is away fails, is redriven from the command line, and completes; others are refused. */
+import { writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { expect, it } from "vitest";
+import { PATIENT, cairn, desk, documentOf, input } from "../../support/cli.ts";
+
+/** Its model cannot be reached until the file `back` is there. */
+const AWAY = `
+import { existsSync } from "node:fs";
+import { join } from "node:path";
+import { defineAgent, scriptedModel } from "cairn";
+import { z } from "zod";
+
+export const away = defineAgent({
+  name: "away",
+  version: "1",
+  model: scriptedModel({
+    name: "away-model",
+    reply: () => {
+      if (existsSync(join(process.env.CAIRN_STORE ?? ".", "back"))) return { text: "here" };
+      throw Object.assign(new Error("connect ECONNREFUSED"), { code: "ECONNREFUSED" });
+    },
+  }),
+  outageMax: "1s",
+  instructions: "",
+  task: z.object({}),
+  tools: {},
+});
+`;
+
+it("redrives a run that failed for a reason of infrastructure, and says who wanted that", async () => {
+  const at = desk(PATIENT);
+  writeFileSync(join(at.dir, "away.ts"), AWAY);
+  const failed = await cairn(at, ["start", "./away.ts", "--input", "{}", "--key", "k", "--wait"]);
+  expect([failed.exit, failed.out]).toEqual([1, expect.stringContaining("■ failed, ModelUnavailable")]);
+  const { run: id } = await documentOf(at, ["start", "./away.ts", "--input", "{}", "--key", "k"]);
+  const run = String(id);
+  expect((await cairn(at, ["show", run])).out).toContain(`npx cairn redrive ${run}`);
+  writeFileSync(join(at.store, "back"), "");
+  const words = ["redrive", run, "--by", "ada", "--why", "it is back"];
+  const redriven = await cairn(at, words);
+  expect([redriven.exit, redriven.out]).toEqual([0, expect.stringContaining("goes on from its last checkpoint")]);
+  const late = await cairn(at, words);
+  expect([late.exit, late.err]).toEqual([4, expect.stringContaining("error Late")]);
+  const again = await cairn(at, ["start", "./away.ts", "--input", "{}", "--key", "k", "--wait"]);
+  expect([again.exit, again.out]).toEqual([0, expect.stringContaining("here")]);
+  expect((await cairn(at, ["timeline", run])).out).toContain("↻ redriven by ada after ModelUnavailable: it is back");
+});
+
+it("refuses a run that failed by itself, and one that is not there", async () => {
+  const at = desk(PATIENT);
+  const { run } = await documentOf(at, ["start", "clerk", "--input", input("despair"), "--wait"]);
+  const refused = await cairn(at, ["redrive", String(run), "--json"]);
+  expect([refused.exit, JSON.parse(refused.out)]).toEqual([
+    4,
+    { error: expect.objectContaining({ code: "NotInfrastructure", why: expect.stringContaining("ModelUnavailable") }) },
+  ]);
+  const nobody = await cairn(at, ["redrive", "nobody"]);
+  expect([nobody.exit, nobody.err]).toEqual([3, expect.stringContaining("error RunUnknown")]);
+});

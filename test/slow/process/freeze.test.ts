@@ -1,0 +1,226 @@
+/**
+ * A process is stopped (SIGSTOP) at every edge of a beat, the chain takes it for dead, a second process takes over and
+ * goes on, and the first one is let go again (SIGCONT): inside its lease, and in the middle of what it was doing. It
+ * writes nothing into the run, its answer changes nothing, and whatever it was about to do outside has happened once.
+ */
+import { expect, test } from "vitest";
+import { executionName } from "../../../src/protocol/ids.ts";
+import { limitsFor } from "../../../src/protocol/limits.ts";
+import type { TaskResult } from "../../../src/protocol/chain.ts";
+import type { Execution } from "../../../src/protocol/execution.ts";
+import { type Row, hasEnded } from "../../../src/protocol/row.ts";
+import { ledger, timeline } from "../../../src/operations/views.ts";
+import { reconcile } from "../../../src/operations/reconcile.ts";
+import { otherSideOf, startErrand } from "../../support/errands.ts";
+import type { OtherSide } from "../../support/other-side.ts";
+import { type Workshop, workshop } from "../../support/processes.ts";
+import { type Hand, type LenientChain, hand, lenientChain } from "../../process/fixtures/lenient.ts";
+
+/** Keyed, probed, unsafe. */
+type ToolName = "book" | "ship" | "mail";
+
+/** What the first process has done of the call when it stops there. */
+type Done = "nothing" | "released" | "asked" | "all";
+
+/** The edges of the beat of the call, in order. Without its intent it never starts it; with it, nobody can stop it. */
+const firstBeat = (tool: ToolName): readonly (readonly [edge: string, done: Done])[] => [
+  ["before:claim:0", "nothing"],
+  ["after:claim:0", "nothing"],
+  ["before:intent:1", "nothing"],
+  ["after:intent:1", "released"],
+  [`before:effect:${tool}`, "released"],
+  [`inside:effect:${tool}`, "asked"],
+  [`after:effect:${tool}`, "asked"],
+  ["before:put:2", "asked"],
+  ["after:put:2", "asked"],
+  ["before:release:2", "asked"],
+  ["after:release:2", "all"],
+];
+
+/** Those of the beat in which the run ends; the second process has done the beat before it. */
+const LAST_BEAT = ["before:claim:1", "after:claim:1", "before:put:3", "before:release:3", "after:release:3"];
+
+/** A run, and where its first process stops. */
+interface Case {
+  readonly tool: ToolName;
+  readonly edge: string;
+  readonly done: Done;
+  readonly isLastBeat: boolean;
+  readonly run: string;
+  readonly execution: string;
+}
+
+interface Scene {
+  readonly shop: Workshop;
+  readonly side: OtherSide;
+  readonly chain: LenientChain;
+  readonly first: Hand;
+  readonly second: Hand;
+  readonly cases: readonly Case[];
+}
+
+async function sceneOf(tool: ToolName, until: Until): Promise<Scene> {
+  // Probes wait until the lease is over. What is not probed never does, and may take as long as a busy machine needs.
+  const leaseMs = tool === "ship" ? 5_000 : 60_000;
+  const limits = limitsFor(leaseMs, { skewMs: 50 });
+  const shop = workshop();
+  const cases: Case[] = [];
+  const edges = [
+    ...firstBeat(tool).map(([edge, done]) => ({ edge, done, isLastBeat: false })),
+    ...LAST_BEAT.map((edge) => ({ edge, done: "nothing" as const, isLastBeat: true })),
+  ];
+  for (const each of edges) {
+    const { run, born, chain } = await startErrand(shop, { of: each.edge, steps: [tool] });
+    cases.push({ ...each, tool, run, execution: executionName(run, born, chain) });
+  }
+  const at = (edgeOf: (each: Case) => string) => Object.fromEntries(cases.map((each) => [each.run, edgeOf(each)]));
+  const claims = at(({ isLastBeat }) => `after:claim:${isLastBeat ? 1 : 0}`);
+  const settings = { dir: shop.dir, limits };
+  const [first, second] = await Promise.all([
+    hand({ ...settings, stops: at(({ edge }) => edge) }),
+    hand({ ...settings, stops: until === "claim" ? claims : {} }),
+  ]);
+  const chain = lenientChain(shop.store, { limits, leaseMs });
+  return { shop, side: otherSideOf(shop), chain, first, second, cases };
+}
+
+const rowOf = async ({ shop }: Scene, { run }: Case): Promise<Row> =>
+  (await shop.world.table.read(run, Date.now())) as Row;
+
+/** How far the second process has come when the first one thaws: its claim, one beat, or as far as it comes. */
+type Until = "claim" | "beat" | "rest";
+
+/** Stops the first process, lets the second one go on, lets the first one go; the row when it stopped. */
+async function freezeAndThaw(on: Scene, of: Case, until: Until): Promise<Row> {
+  const { chain, first, second } = on;
+  const { edge, execution } = of;
+  if (of.isLastBeat) await chain.drive(execution, second, 1);
+  const attempt = chain.begin(execution);
+  const late = first.perform(attempt, chain.leaseMs);
+  await first.stops();
+  const frozen = await rowOf(on, of);
+  chain.presumeDead(attempt);
+  const secondThaws = await takeOver(on, of, until);
+
+  const before = await rowOf(on, of);
+  if (!hasEnded(frozen)) expect(before.epoch, edge).toBeGreaterThan(frozen.epoch);
+  if (before.status === "blocked") expect(await answered(on, of, "retry"), edge).toMatchObject({ kind: "tooEarly" });
+  // Until then nobody can know what the first one still does.
+  if (before.phase === "ExecutingTools" && until === "rest") {
+    expect(before.wakeAt, edge).toBeGreaterThanOrEqual(frozen.leaseUntil ?? Infinity);
+  }
+  first.thaw();
+  const answer = await late;
+  // That a run has ended is told by whoever sees it.
+  const { told, expiresAtSec } = await rowOf(on, of);
+  expect(await rowOf(on, of), edge).toEqual(edge === "after:release:3" ? { ...before, told, expiresAtSec } : before);
+  expect(answer, edge).toMatchObject({ kind: "beat", reply: { route: routeOf(of, before) } });
+  expect(chain.settle(attempt, answer), edge).toBeNull();
+  if (of.done === "all") await expectRefused(on, of, { attempt, answer });
+  await secondThaws();
+  return frozen;
+}
+
+/** The second process goes on; one that only claims stops right after it, and goes on with what is returned. */
+async function takeOver({ chain, second }: Scene, { execution }: Case, until: Until): Promise<() => Promise<void>> {
+  if (until !== "claim") {
+    await chain.drive(execution, second, until === "beat" ? 1 : Infinity);
+    return async () => {};
+  }
+  const driven = chain.drive(execution, second, 1);
+  await second.stops();
+  return () => {
+    second.thaw();
+    return driven;
+  };
+}
+
+/** An answer that is only late says where its own beat led to; all others found the run in other hands, or over. */
+function routeOf({ edge, done }: Case, now: Row): string {
+  if (done === "all") return "beat";
+  if (edge === "after:release:3") return "done";
+  return edge.startsWith("before:claim") && hasEnded(now) ? "done" : "superseded";
+}
+
+/** A chain that went on from that late answer all the same would get nowhere. */
+async function expectRefused(
+  on: Scene,
+  of: Case,
+  late: { readonly attempt: Execution; readonly answer: TaskResult },
+): Promise<void> {
+  const before = await rowOf(on, of);
+  if (late.answer.kind !== "beat") throw new Error(`it answered ${late.answer.kind}`);
+  const astray = { ...late.attempt, payload: late.answer.reply };
+  const answer = await on.first.perform(astray, on.chain.leaseMs);
+  expect(answer).toMatchObject({ reply: { route: hasEnded(before) ? "done" : "superseded" } });
+  expect(await rowOf(on, of)).toEqual(before);
+}
+
+const answered = ({ shop }: Scene, { run }: Case, as: "succeeded" | "retry") =>
+  reconcile(shop.world, { run, call: "c1", as, result: null, by: "test", note: null });
+
+/** The second process goes on alone until the run is over; a person says of an unsafe call that it happened. */
+async function finish(on: Scene, of: Case): Promise<void> {
+  if ((await rowOf(on, of)).status === "blocked")
+    expect(await answered(on, of, "succeeded")).toEqual({ kind: "accepted" });
+  const isOver = async (): Promise<boolean> => {
+    await on.chain.drive(of.execution, on.second);
+    return hasEnded(await rowOf(on, of));
+  };
+  await expect.poll(isOver, { interval: 50, message: of.edge }).toBe(true);
+}
+
+/** Which process asked the other side, in order. Only a key is ever asked for twice. */
+function askedBy({ first, second }: Scene, { tool, done, isLastBeat }: Case, until: Until): readonly number[] {
+  if (done === "nothing" || isLastBeat) return [second.pid];
+  if (tool !== "book" || done === "all") return [first.pid];
+  return done === "released" && until !== "claim" ? [second.pid, first.pid] : [first.pid, second.pid];
+}
+
+async function expectOneOfEach(on: Scene, of: Case, { frozen, until }: { frozen: Row; until: Until }): Promise<void> {
+  const { edge, done, tool, run, isLastBeat } = of;
+  const { world } = on.shop;
+  const mine = <T extends { readonly of: string }>(all: readonly T[]): readonly T[] =>
+    all.filter((each) => each.of === edge);
+  expect(
+    mine(on.side.requests()).map(({ pid }) => pid),
+    edge,
+  ).toEqual(askedBy(on, of, until));
+  const isOpen = !isLastBeat && (done === "released" || done === "asked");
+  const status = tool === "book" || !isOpen ? "succeeded" : "reconciled";
+  const calls = (await ledger(world, run)) ?? [];
+  expect(calls, edge).toMatchObject([{ call: "c1", tool, status, attempts: tool === "book" && isOpen ? 2 : 1 }]);
+  expect(
+    mine(on.side.effects()).map(({ key }) => key),
+    edge,
+  ).toEqual([calls[0]?.key]);
+
+  const events = (await timeline(world, { run, after: 0 })) ?? [];
+  expect(events.map(({ version }) => version)).toEqual(events.map(({ version }) => version).toSorted((a, b) => a - b));
+  const late = events.filter(({ version, epoch }) => version > frozen.version && epoch <= frozen.epoch);
+  expect(late, edge).toEqual([]);
+  expect(
+    events.filter(({ kind }) => kind === "RunEnded"),
+    edge,
+  ).toHaveLength(1);
+  const held = !edge.startsWith("before:claim") && !edge.startsWith("after:release");
+  expect(await rowOf(on, of), edge).toMatchObject({ status: "completed", told: true, takeovers: held ? 1 : 0 });
+}
+
+test.each([
+  ["book", "claim"],
+  ["book", "beat"],
+  ["book", "rest"],
+  ["mail", "claim"],
+  ["mail", "rest"],
+  ["ship", "rest"],
+] as const)("%s: thawed after the %s of the other process", async (tool, until) => {
+  const on = await sceneOf(tool, until);
+  const frozen: Row[] = [];
+  for (const each of on.cases) frozen.push(await freezeAndThaw(on, each, until));
+  for (const each of on.cases) await finish(on, each);
+  for (const [index, each] of on.cases.entries()) {
+    await expectOneOfEach(on, each, { frozen: frozen[index] as Row, until });
+  }
+  expect(on.side.effects()).toHaveLength(on.cases.length);
+});

@@ -1,0 +1,144 @@
+/**
+ * Real processes, killed with SIGKILL from outside at every edge of the protocol: before and after the claim, commit A,
+ * the tool's effect, the snapshot's PUT and commit B of every beat of travel. Whatever the edge, the run ends with the
+ * same result, every effect happened once, and at most one beat was done again.
+ */
+import { DatabaseSync } from "node:sqlite";
+import { join } from "node:path";
+import { expect, test } from "vitest";
+import { travel } from "../../../agents/travel/agent.ts";
+import { countsOf, questionsOf } from "../../../agents/travel/services.ts";
+import type { Agent } from "../../../src/sdk/define.ts";
+import type { Edge } from "../../../src/engine/fault-points.ts";
+import { agentWithEdges, worldWithEdges } from "../../../src/engine/fault-points.ts";
+import { ledger, show } from "../../../src/operations/views.ts";
+import { startRun } from "../../../src/operations/start.ts";
+import { begin, bench, drive, runnerOf } from "../../support/drive.ts";
+import { type Workshop, heldIn, supervise, workshop } from "../../support/processes.ts";
+import { ENUMERATION } from "../../support/patience.ts";
+
+const inputOf = (traveller: string) => ({ from: "Hamburg", to: "Lisbon", date: "2027-03-14", nights: 3, traveller });
+const agent = travel as Agent;
+
+/** Every edge that an uninterrupted run passes, and what it results in. */
+async function uninterrupted(
+  traveller: string,
+): Promise<{ readonly edges: readonly Edge[]; readonly result: unknown }> {
+  const { dir, world } = bench();
+  process.env["TRAVEL_SERVICES"] = join(dir, "services");
+  process.env["TRAVEL_PACE"] = "0";
+  const edges: Edge[] = [];
+  const note = async (edge: Edge): Promise<void> => void edges.push(edge);
+  const payload = await begin(world, agent, inputOf(traveller));
+  const runner = runnerOf(worldWithEdges(world, note), agentWithEdges(agent, note));
+  expect(await drive(runner, payload)).toMatchObject({ route: "done" });
+  return { edges, result: (await show(world, payload.run))?.result };
+}
+
+const start = async ({ world }: Workshop, traveller: string): Promise<string> => {
+  const started = await startRun(world, { agent, input: inputOf(traveller), tenant: "local", idempotencyKey: null });
+  if (started.kind !== "started") throw new Error(started.kind);
+  return started.row.run;
+};
+
+/** How often the other sides were asked for each key, and that each key has one booking. */
+function requestsByKey({ dir }: Workshop): ReadonlyMap<string, number> {
+  const found = new Map<string, number>();
+  for (const service of ["airline", "hotel", "card", "mail"]) {
+    const db = new DatabaseSync(join(dir, "services", `${service}.sqlite`), { readOnly: true });
+    const rows = db.prepare("SELECT key, requests FROM bookings").all() as { key: string; requests: number }[];
+    for (const { key, requests } of rows) found.set(key, requests);
+    db.close();
+  }
+  return found;
+}
+
+test("killed at every edge: same result, one effect per key, at most one beat more", ENUMERATION, async () => {
+  const { edges } = await uninterrupted("Ada");
+  const names = new Set(edges.map(({ when, name }) => `${when} ${name}`));
+  expect(names.size).toBe(10);
+  expect(edges.length).toBeGreaterThanOrEqual(70);
+
+  // Nothing here waits for a lease, and on a busy machine a short beat would die by itself and shift every epoch.
+  const shop = workshop({ CAIRN_BEAT_SECONDS: "30" });
+  const edgeOf = new Map<string, Edge>();
+  const travellerOf = new Map<string, string>();
+  for (const [index, edge] of edges.entries()) {
+    const run = await start(shop, `Ada ${index}`);
+    edgeOf.set(run, edge);
+    travellerOf.set(run, `Ada ${index}`);
+  }
+  const holds = [...edgeOf].map(([run, { when, name, at }]) => `${run}=${when}:${name}:${at}`);
+  supervise(shop, { env: { CAIRN_HOLD: holds.join(","), TRAVEL_SERVICES: join(shop.dir, "services") }, workers: 3 });
+
+  const killed = new Set<string>();
+  const killAndCount = async (): Promise<number> => {
+    for (const [run, pid] of heldIn(shop.dir)) {
+      if (killed.has(run)) continue;
+      killed.add(run);
+      process.kill(pid, "SIGKILL");
+    }
+    const { rows } = await shop.world.table.list({ ...LIST, now: Date.now() });
+    return rows.length;
+  };
+  await expect.poll(killAndCount, { timeout: edges.length * EDGE_MS, interval: 15 }).toBe(edges.length);
+  expect(killed.size).toBe(edges.length);
+
+  const requests = requestsByKey(shop);
+  for (const [run, edge] of edgeOf) {
+    const where = `killed ${edge.when} ${edge.name} ${edge.at}`;
+    const shown = await show(shop.world, run);
+    expect(shown?.result, where).toEqual((await uninterrupted(travellerOf.get(run) ?? "")).result);
+    expect(shown?.takeovers, where).toBeLessThanOrEqual(1);
+    const calls = (await ledger(shop.world, run)) ?? [];
+    expect(
+      calls.map(({ tool, status }) => `${tool} ${status}`),
+      where,
+    ).toEqual(Object.keys(agent.tools).map((tool) => `${tool} succeeded`));
+    const asked = calls.filter(({ effect }) => effect === "keyed").map(({ key }) => requests.get(key ?? "") ?? 0);
+    expect(asked, where).toHaveLength(4);
+    expect(Math.min(...asked), where).toBe(1);
+    expect(
+      asked.reduce((sum, each) => sum + each),
+      where,
+    ).toBeLessThanOrEqual(5);
+  }
+  expect(countsOf(join(shop.dir, "services")).airline.bookings).toBe(edges.length);
+  const questions = questionsOf(join(shop.dir, "services"));
+  const steps = Object.keys(agent.tools).length + 1;
+  expect(questions).toHaveLength(edges.length);
+  // Each run asks for at most one reply twice.
+  expect(questions.filter(({ times }) => times < steps || times > steps + 1)).toEqual([]);
+});
+
+const KILLS = 8;
+/** What a run takes that is killed once, on a machine with ten times more to do than cores. */
+const EDGE_MS = 10_000;
+const LIST = { tenant: "local", status: "completed", limit: 1_000, after: null } as const;
+
+test("killed again and again at any moment, one pid or another: the trips are booked once each", async () => {
+  const { result } = await uninterrupted("Ada");
+  const shop = workshop({ TRAVEL_PACE: "0.1", CAIRN_LIMITS: JSON.stringify({ rescueMs: 50 }) });
+  const runs = [await start(shop, "Ada"), await start(shop, "Ada"), await start(shop, "Ada")];
+  const { events } = supervise(shop, { env: { TRAVEL_SERVICES: join(shop.dir, "services") }, workers: 2 });
+  const pids = new Set<number>();
+  const killSome = async (): Promise<number> => {
+    // A worker dies soon after its first attempt began, so the runs outlast the kills.
+    const busy = events.flatMap(({ kind, pid }) => (kind === "attemptStarted" && pid !== undefined ? [pid] : []));
+    const next = busy.find((pid) => !pids.has(pid));
+    if (next !== undefined && pids.size < KILLS) {
+      pids.add(next);
+      // The moment depends on the pid and on the machine; which moment it is does not matter.
+      setTimeout(() => process.kill(next, "SIGKILL"), (next * 37) % 100);
+    }
+    return (await shop.world.table.list({ ...LIST, now: Date.now() })).rows.length;
+  };
+  await expect.poll(killSome, { timeout: 100_000, interval: 20 }).toBe(runs.length);
+  const killed = events.filter(({ kind, how }) => kind === "workerGone" && how === "SIGKILL");
+  expect([pids.size, killed.length]).toEqual([KILLS, KILLS]);
+  const died = events.filter(({ kind }) => kind === "attemptFailed");
+  expect(died.length).toBeGreaterThan(0);
+  for (const run of runs) expect((await show(shop.world, run))?.result).toEqual(result);
+  const counts = countsOf(join(shop.dir, "services"));
+  for (const service of [counts.airline, counts.hotel, counts.card]) expect(service.bookings).toBe(runs.length);
+});

@@ -1,0 +1,32 @@
+/** A run that fails since its processes die says how the last one ended: with real processes. */
+import { readFileSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { expect, it } from "vitest";
+import { type Desk, desk, documentOf, input } from "../../support/cli.ts";
+
+/** What never ends meets its deadline soon; anything else must not meet it first on a busy machine, and waits for a lease. */
+const ENDLESS = "for (;;);";
+
+/** The clerk as an agent whose notes end their process like that, and that may lose one process. */
+function fatal(ending: string): Desk {
+  const at = desk({ CAIRN_BEAT_SECONDS: ending === ENDLESS ? "4" : "10" });
+  const file = join(at.dir, "clerk.ts");
+  const changes = [
+    ['run: ({ input }) => "noted step " + input.step', `run: async () => { ${ending} }`],
+    ['version: "1",', 'version: "1",\n  budget: { takeovers: 1 },'],
+  ] as const;
+  const text = changes.reduce((before, [from, to]) => before.replace(from, to), readFileSync(file, "utf8"));
+  writeFileSync(file, text);
+  return at;
+}
+
+it.each([
+  ["process.exit(7);", "exit code 7"],
+  ['process.kill(process.pid, "SIGKILL");', "SIGKILL"],
+  [ENDLESS, "killed at its deadline"],
+])("says of a tool that does %s how its process ended", async (ending, cause) => {
+  const { status, failure } = await documentOf(fatal(ending), ["start", "clerk", "--input", input("note"), "--wait"]);
+  const message = expect.stringContaining(`2 processes died one after the other while they held this run`) as string;
+  expect([status, failure]).toMatchObject(["failed", { code: "CrashLoop", message }]);
+  expect(failure).toMatchObject({ message: expect.stringContaining(`the last one ended with: ${cause}`) });
+});

@@ -1,0 +1,161 @@
+/** A supervisor and runs whose time is over, with real processes: everything of them goes, whatever dies meanwhile. */
+import { randomBytes } from "node:crypto";
+import { statSync } from "node:fs";
+import { join } from "node:path";
+import { describe, expect, it, onTestFinished } from "vitest";
+import { systemClock } from "../../../src/adapters/local/clock.ts";
+import type { Store } from "../../../src/adapters/local/database.ts";
+import { isAlive } from "../../../src/adapters/local/process-identity.ts";
+import { sqliteRunTable } from "../../../src/adapters/local/run-table.ts";
+import { startSupervisor } from "../../../src/adapters/local/supervisor.ts";
+import { localWorld } from "../../../src/adapters/local/world.ts";
+import { limitsFor } from "../../../src/protocol/limits.ts";
+import type { Clock, World } from "../../../src/ports/world.ts";
+import { show } from "../../../src/operations/views.ts";
+import { send } from "../../../src/operations/steer.ts";
+import { begin, drive, runnerOf } from "../../support/drive.ts";
+import { actor, callsThenOver } from "../../support/stage.ts";
+import { eventsOf, identify, scene, superviseApart, until } from "../../process/fixtures/scene.ts";
+import { BORN, NOW, RUN, claim, commit, creation, temporaryStore } from "../../process/fixtures/store.ts";
+import { ENDED, row } from "../../process/fixtures/table.ts";
+
+const HOUR_MS = 3_600_000;
+
+/** This machine's clock, so much later. */
+function later(byMs: () => number): Clock {
+  const now = (): number => systemClock.now() + byMs();
+  return { ...systemClock, now, earliest: now };
+}
+
+const ahead = (hours: number): Clock => later(() => hours * HOUR_MS);
+
+const fileBytes = ({ dir }: Store): number => statSync(join(dir, "cairn.sqlite")).size;
+
+/** How many rows of each table name that run. */
+function rowsOf(store: Store, run: string) {
+  const countIn = (table: string, where: string): number =>
+    Number(store.rows.prepare(`SELECT count(*) AS n FROM ${table} WHERE ${where}`).get(`%${run}%`)?.["n"]);
+  return {
+    runs: countIn("runs", "run LIKE ?"),
+    objects: countIn("objects", "key LIKE ?"),
+    inbox: countIn("inbox", "run LIKE ?"),
+    seen: countIn("seen", "run LIKE ?"),
+    executions: countIn("executions", "name LIKE ?"),
+    removed: countIn("removed", "run LIKE ?"),
+  };
+}
+
+const NOTHING = { runs: 0, objects: 0, inbox: 0, seen: 0, executions: 0, removed: 0 };
+
+/** A run whose calls return that many megabytes in all, which nothing can compress. */
+async function talkative(world: World, megabytes: number): Promise<string> {
+  const agent = actor({
+    reply: callsThenOver(megabytes),
+    run: () => randomBytes((1024 * 1024 * 3) / 4).toString("base64"),
+  });
+  const payload = await begin(world, agent, {});
+  await send(world, { run: payload.run, text: "hello", by: "ann", id: "w1" });
+  expect(await drive(runnerOf(world, agent), payload)).toMatchObject({ route: "done" });
+  return payload.run;
+}
+
+describe("a run whose time is over", () => {
+  it("goes with its items, objects and executions at a look of the supervisor, and the file is smaller", async () => {
+    const store = temporaryStore();
+    const telemetry = { record: () => undefined };
+    const kept = localWorld({ store, limits: limitsFor(5_000, { retentionMs: 1_000 * HOUR_MS }), telemetry });
+    const limits = limitsFor(5_000);
+    const [big, small] = [await talkative(localWorld({ store, limits, telemetry }), 8), await talkative(kept, 1)];
+    store.rows.exec("PRAGMA wal_checkpoint(TRUNCATE)");
+    const [before, full] = [rowsOf(store, small), fileBytes(store)];
+    expect(rowsOf(store, big)).toMatchObject({ runs: 1, seen: 1, executions: 1, removed: 0 });
+    const supervisor = startSupervisor({
+      ...{ store, limits, clock: ahead(25), onEvent: () => undefined },
+      worker: {
+        module: new URL("../../../src/cli/worker.ts", import.meta.url),
+        args: [JSON.stringify({ dir: store.dir, limits, agentFiles: [] })],
+        ...{ execArgv: [], env: {} },
+      },
+    });
+    onTestFinished(() => supervisor.drain());
+    await until("nothing of it is left", () => JSON.stringify(rowsOf(store, big)) === JSON.stringify(NOTHING));
+    await until("the file is smaller", () => fileBytes(store) < full / 2);
+    expect(rowsOf(store, small)).toEqual(before);
+    expect(await show(kept, small)).toMatchObject({ status: "completed", result: "over" });
+  });
+});
+
+/** A row whose time was over long ago. */
+async function expired(store: Store): Promise<void> {
+  const table = sqliteRunTable(store);
+  await table.create(creation());
+  const granted = row(await table.claim(claim()), "granted");
+  row(await table.commit(commit(granted, ENDED)), "committed");
+  row(await table.tell({ run: RUN, born: BORN, now: NOW, expiresAtSec: NOW / 1_000 + 60 }), "told");
+}
+
+describe("a clean-up that fails", () => {
+  it("is told, tried again after a pause, and done in the end", async () => {
+    const of = scene();
+    await expired(of.store);
+    let aheadMs = 0;
+    const clock = later(() => aheadMs);
+    of.supervise({ clock });
+    await until("it failed", () => eventsOf(of.events, "upkeepFailed", RUN).length > 0);
+    expect(eventsOf(of.events, "upkeepFailed")[0]).toMatchObject({
+      ...{ task: "cleanUp", run: RUN, how: "the task threw" },
+      error: { message: "the bucket does not answer" },
+    });
+    const dueAt = (): number => Number(of.store.rows.prepare("SELECT dueAt FROM removed").get()?.["dueAt"] ?? 0);
+    await until("it is put off", () => dueAt() > clock.now());
+    expect(rowsOf(of.store, RUN)).toMatchObject({ runs: 0, removed: 1 });
+    of.go();
+    aheadMs = 61_000;
+    await until("it is done", () => eventsOf(of.events, "upkeepDone", RUN).length === 1);
+    await until("its entry is gone", () => rowsOf(of.store, RUN).removed === 0);
+    expect(eventsOf(of.events, "upkeepFailed")).toHaveLength(1);
+  });
+
+  it("is not forgotten by a supervisor that is killed", async () => {
+    const of = scene();
+    await expired(of.store);
+    const child = await superviseApart(of);
+    await until("it failed", () => eventsOf(of.events, "upkeepFailed", RUN).length > 0);
+    const dead = identify(child.pid);
+    child.kill("SIGKILL");
+    await until("the supervisor is gone", () => !isAlive(dead));
+    expect(rowsOf(of.store, RUN)).toMatchObject({ runs: 0, removed: 1 });
+    of.go();
+    of.supervise({ clock: ahead(1) });
+    await until("its entry is gone", () => rowsOf(of.store, RUN).removed === 0);
+  });
+});
+
+describe("the look for orphans", () => {
+  const planOf = ({ rows }: Store) =>
+    JSON.parse(String(rows.prepare("SELECT value FROM meta WHERE name = 'orphans'").get()?.["value"] ?? "null")) as {
+      readonly dueAt: number;
+      readonly after: string | null;
+    } | null;
+
+  it("waits for a day in a fresh store, and goes on from its cursor after a death", async () => {
+    const of = scene();
+    const first = of.supervise();
+    await until("it is planned", () => planOf(of.store) !== null);
+    expect(planOf(of.store)?.dueAt).toBeGreaterThan(systemClock.now() + 23 * HOUR_MS);
+    await first.drain();
+    expect(eventsOf(of.events, "upkeepDone")).toEqual([]);
+
+    const begun = systemClock.now() + 25 * HOUR_MS;
+    const second = of.supervise({ clock: ahead(25) });
+    await until("its second call died", () => eventsOf(of.events, "upkeepFailed").length > 0);
+    await until("that is stored", () => (planOf(of.store)?.dueAt ?? 0) > begun);
+    await second.drain();
+    expect(planOf(of.store)?.after).toBe("1");
+
+    of.supervise({ clock: ahead(26) });
+    await until("it is through", () => planOf(of.store)?.after === null);
+    expect(eventsOf(of.events, "upkeepDone").map(({ task }) => task)).toEqual(["orphans", "orphans", "orphans"]);
+    expect(planOf(of.store)?.dueAt).toBeGreaterThan(begun + 24 * HOUR_MS);
+  });
+});

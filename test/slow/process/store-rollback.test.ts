@@ -1,0 +1,134 @@
+/** Commits that were acknowledged and are gone: real files, changed between processes and below them. */
+import { fork } from "node:child_process";
+import { once } from "node:events";
+import { copyFileSync, readFileSync, renameSync, rmSync, statSync, truncateSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { DatabaseSync } from "node:sqlite";
+import { describe, expect, it, onTestFinished } from "vitest";
+import { type OpenOptions, type Store, atomically, openStore } from "../../../src/adapters/local/database.ts";
+import { isAlive } from "../../../src/adapters/local/process-identity.ts";
+import { typed } from "../../support/typed.ts";
+import { identify, scene, until } from "../../process/fixtures/scene.ts";
+import { open, temporaryDir } from "../../process/fixtures/store.ts";
+
+const fileIn = (dir: string, end = ""): string => join(dir, `cairn.sqlite${end}`);
+
+/** A process that made that many commits and was killed: they are in the write-ahead log only. */
+async function killedAfter(commits: number, dir = temporaryDir()): Promise<string> {
+  const child = fork(new URL("../../process/fixtures/committing.ts", import.meta.url), [dir, String(commits)], {
+    execArgv: [],
+  });
+  onTestFinished(() => void child.kill("SIGKILL"));
+  expect(await once(child, "message")).toEqual([commits, undefined]);
+  const exit = once(child, "exit");
+  child.kill("SIGKILL");
+  await exit;
+  return dir;
+}
+
+const countIn = ({ rows }: Store): unknown => rows.prepare("SELECT COUNT(*) AS runs FROM executions").get()?.["runs"];
+
+function reopened(dir: string, check?: OpenOptions["check"]): Store {
+  const store = openStore({ dir, create: false, ...(check !== undefined && { check }) });
+  onTestFinished(() => store.close());
+  return store;
+}
+
+describe("between two processes", () => {
+  it("opens with everything after a kill", async () => {
+    expect(countIn(reopened(await killedAfter(20)))).toBe(20);
+  });
+
+  it.each([
+    ["deleted", (dir: string) => rmSync(fileIn(dir, "-wal"))],
+    ["cut", (dir: string) => truncateSync(fileIn(dir, "-wal"), Math.floor(statSync(fileIn(dir, "-wal")).size / 2))],
+    [
+      "cut by one frame",
+      (dir: string) => truncateSync(fileIn(dir, "-wal"), statSync(fileIn(dir, "-wal")).size - 4_120),
+    ],
+  ])("refuses a store whose write-ahead log was %s, and goes on with it once that is accepted", async (_, harm) => {
+    const dir = await killedAfter(20);
+    harm(dir);
+    expect(() => reopened(dir)).toThrow(expect.objectContaining({ code: "StoreRolledBack" }));
+    expect(() => reopened(dir, "worker")).toThrow(/it lacks the last \d+ commits?/);
+    expect(countIn(reopened(dir, "none"))).toBeLessThan(20);
+    rmSync(join(dir, "cairn.mark"));
+    const store = reopened(dir);
+    atomically(store, () => store.rows.exec("DELETE FROM executions"));
+    expect(countIn(reopened(dir))).toBe(0);
+  });
+
+  it("refuses older bytes of the file, also after a clean close", async () => {
+    const dir = await killedAfter(3);
+    reopened(dir).close();
+    copyFileSync(fileIn(dir), join(dir, "backup"));
+    await killedAfter(20, dir);
+    const store = open(dir);
+    atomically(store, () => store.rows.exec("DELETE FROM executions"));
+    store.close();
+    writeFileSync(fileIn(dir), readFileSync(join(dir, "backup")));
+    expect(() => reopened(dir)).toThrow(/lost commits that were acknowledged/);
+  });
+
+  it("says what to type", async () => {
+    const dir = await killedAfter(20);
+    rmSync(fileIn(dir, "-wal"));
+    const refused = await typed(dir, "send", "local-", "hello");
+    expect([refused.exit, refused.err]).toEqual([5, expect.stringContaining("error StoreRolledBack")]);
+    expect(refused.err).toContain(`delete ${dir}/cairn.mark`);
+    const { exit, err } = await typed(dir, "list");
+    expect([exit, err]).toEqual([0, expect.stringContaining("warning: ")]);
+    expect((await typed(dir, "doctor")).out).toMatch(/it lacks the last \d+ commits that were acknowledged/);
+  });
+});
+
+describe("under a supervisor", () => {
+  async function atWork() {
+    const of = scene();
+    await of.start("held-a");
+    const outcome = of.supervise().stopped.then(
+      () => null,
+      (error: unknown) => error,
+    );
+    await until("it is held", () => of.noted("held-a").length === 1);
+    const worker = identify(of.noted("held-a")[0]?.pid);
+    return { of, outcome, worker, log: fileIn(of.dir, "-wal") };
+  }
+
+  it("stops when the write-ahead log is removed, and loses nothing", async () => {
+    const { of, outcome, worker, log } = await atWork();
+    renameSync(log, join(of.dir, "elsewhere"));
+    expect(await outcome).toMatchObject({
+      code: "StoreReplaced",
+      message: expect.stringContaining("lost its write-ahead log"),
+    });
+    expect(isAlive(worker)).toBe(false);
+    of.store.close();
+    expect(countIn(reopened(of.dir))).toBe(1);
+  });
+
+  it.each([0, 5_000])("stops when the write-ahead log is cut to %i bytes", async (bytes) => {
+    const { outcome, worker, log } = await atWork();
+    truncateSync(log, bytes);
+    expect(await outcome).toMatchObject({ code: "StoreRolledBack", message: expect.stringContaining("log was cut") });
+    expect(isAlive(worker)).toBe(false);
+  });
+
+  it("goes on when another tool writes all of the log back to the file", async () => {
+    const { of, log } = await atWork();
+    const tool = new DatabaseSync(fileIn(of.dir));
+    expect(tool.prepare("PRAGMA wal_checkpoint(TRUNCATE)").get()).toMatchObject({ busy: 0 });
+    expect(statSync(log).size).toBe(0);
+    tool.close();
+    of.go();
+    await of.ended("held-a");
+  });
+
+  it("stops when a worker is the first to meet damage, and stores no more of that task", async () => {
+    const of = scene();
+    await of.start("damaged-a");
+    await expect(of.supervise().stopped).rejects.toMatchObject({ code: "StoreDamaged" });
+    expect(of.noted("damaged-a")).toHaveLength(1);
+    expect(of.store.rows.prepare("SELECT stage, retry FROM executions").get()).toEqual({ stage: "trying", retry: 0 });
+  });
+});

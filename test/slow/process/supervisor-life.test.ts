@@ -1,0 +1,168 @@
+/** Supervisors that are killed, drained, refused, or cut off from their store. */
+import { once } from "node:events";
+import { renameSync } from "node:fs";
+import { join } from "node:path";
+import { describe, expect, it, onTestFinished } from "vitest";
+import { RETRY_GROUP } from "../../../src/protocol/entry.ts";
+import type { SupervisorEvent } from "../../../src/adapters/local/driver.ts";
+import { isAlive, killIfAlive } from "../../../src/adapters/local/process-identity.ts";
+import { StoreSupervised, childrenOf, supervisorOf } from "../../../src/adapters/local/processes.ts";
+import { fastClock } from "../../process/fixtures/clock.ts";
+import { eventsOf, identify, scene, superviseApart, until } from "../../process/fixtures/scene.ts";
+
+describe("supervisors", () => {
+  it("are one at a time", async () => {
+    const of = scene();
+    const child = await superviseApart(of);
+    const second = (): unknown => of.supervise();
+    expect(second).toThrow(StoreSupervised);
+    expect(second).toThrow(String(child.pid));
+  });
+
+  it("take their children along when they are killed, and the next one goes on at once", async () => {
+    const of = scene();
+    await of.start("held-a");
+    const child = await superviseApart(of);
+    await until("it is held", () => of.noted("held-a").length === 1);
+    const worker = identify(of.noted("held-a")[0]?.pid);
+    expect(isAlive(worker)).toBe(true);
+    const dead = identify(child.pid);
+    child.kill("SIGKILL");
+    await until("both are gone", () => !isAlive(dead) && !isAlive(worker));
+    of.go();
+    of.supervise();
+    await of.ended("held-a");
+    expect(of.noted("held-a").map(({ epoch, retry }) => [epoch, retry])).toEqual([
+      [0, 0],
+      [0, RETRY_GROUP],
+    ]);
+    expect(childrenOf(of.store).all().every(isAlive)).toBe(true);
+  });
+
+  it("end what a dead one left behind before they drive anything", async () => {
+    const of = scene();
+    await of.start("stuck-a");
+    const child = await superviseApart(of);
+    await until("it is stuck", () => of.noted("stuck-a").length === 1);
+    const orphan = identify(of.noted("stuck-a")[0]?.pid);
+    onTestFinished(() => killIfAlive(orphan));
+    const dead = identify(child.pid);
+    child.kill("SIGKILL");
+    await until("the supervisor is gone", () => !isAlive(dead));
+    // A loop does not see that the channel has closed.
+    expect(isAlive(orphan)).toBe(true);
+    of.events.length = 0;
+    const knownAtSpawn: (readonly number[])[] = [];
+    const onEvent = (event: SupervisorEvent): void => {
+      of.events.push(event);
+      const known = childrenOf(of.store).all();
+      if (event.kind === "workerSpawned") knownAtSpawn.push(known.map(({ pid }) => pid));
+    };
+    of.supervise({ onEvent });
+    await of.ended("stuck-a");
+    expect(of.events).toContainEqual({ kind: "orphanKilled", pid: orphan.pid });
+    // It leaves the store once it is seen dead, and only then comes the first child.
+    expect(knownAtSpawn.flat()).not.toContain(orphan.pid);
+    expect(of.noted("stuck-a").map(({ retry }) => retry)).toEqual([0, RETRY_GROUP]);
+  });
+
+  it("that are frozen keep the store, and no child of theirs outlives its deadline meanwhile", async () => {
+    const of = scene();
+    await of.start("frozen-a");
+    const child = await superviseApart(of, { beatMs: 1_000 });
+    await until("it is at work", () => of.noted("frozen-a").length === 1);
+    const worker = identify(of.noted("frozen-a")[0]?.pid);
+    child.kill("SIGSTOP");
+    await until("it has ended by itself", () => !isAlive(worker));
+    expect(eventsOf(of.events, "workerGone")).toEqual([]);
+    expect(() => of.supervise()).toThrow(StoreSupervised);
+    child.kill("SIGCONT");
+    await of.ended("frozen-a");
+    expect(of.noted("frozen-a").map(({ epoch, retry }) => [epoch, retry])).toEqual([
+      [0, 0],
+      [0, RETRY_GROUP],
+    ]);
+  });
+
+  it("drain although a child hangs, and what they cut off goes on under the next one", async () => {
+    const of = scene();
+    for (const run of ["frozen-a", "held-a"]) await of.start(run);
+    // As fast as that one's, and begun before it: what is ready there is ready here.
+    const clock = fastClock(4);
+    const child = await superviseApart(of, { speed: 4 });
+    await until("both are at work", () => of.noted("frozen-a").length + of.noted("held-a").length === 2);
+    const exit = once(child, "exit");
+    const workers = ["frozen-a", "held-a"].map((run) => identify(of.noted(run)[0]?.pid));
+    // A terminal sends its signals to the children as well; they leave it to the supervisor.
+    for (const { pid } of workers) process.kill(pid, "SIGINT");
+    for (const { pid } of workers) process.kill(pid, "SIGTERM");
+    child.kill("SIGTERM");
+    expect(await exit).toEqual([0, null]);
+    expect(workers.some(isAlive)).toBe(false);
+    expect(supervisorOf(of.store)).toBeNull();
+    expect(childrenOf(of.store).all()).toEqual([]);
+
+    of.go();
+    of.supervise({ clock });
+    await of.ended("frozen-a");
+    await of.ended("held-a");
+    expect(of.noted("frozen-a").map(({ epoch, retry }) => [epoch, retry])).toEqual([
+      [0, 0],
+      [0, RETRY_GROUP],
+    ]);
+    // This one saw the signal, came to an end and answered: its next beat follows.
+    expect(of.noted("held-a").map(({ epoch, retry }) => [epoch, retry])).toEqual([
+      [0, 0],
+      [1, 0],
+    ]);
+  });
+});
+
+describe("a store that is removed under its supervisor", () => {
+  it("stops it with its children, and nothing more is done for its runs", async () => {
+    const of = scene();
+    await of.start("held-a");
+    const { stopped } = of.supervise();
+    const outcome = stopped.then(
+      () => null,
+      (error: unknown) => error,
+    );
+    await until("it is held", () => of.noted("held-a").length === 1);
+    const worker = identify(of.noted("held-a")[0]?.pid);
+    renameSync(join(of.store.dir, "cairn.sqlite"), join(of.store.dir, "elsewhere"));
+    expect(await outcome).toMatchObject({ code: "StoreReplaced", message: expect.stringContaining("was removed") });
+    expect(isAlive(worker)).toBe(false);
+    of.go();
+    expect(of.noted("held-a")).toHaveLength(1);
+  });
+});
+
+describe("a store that takes no more", () => {
+  it("is waited for: no answer is lost and nothing crashes", async () => {
+    const of = scene();
+    await of.start("held-a");
+    of.supervise();
+    await until("it is held", () => of.noted("held-a").length === 1);
+    of.store.rows.exec("PRAGMA query_only = 1");
+    of.go();
+    await until("it waits", () => eventsOf(of.events, "waitingForStore").length >= 2);
+    expect(eventsOf(of.events, "waitingForStore").map(({ retryInMs }) => retryInMs)).toMatchObject([250, 500]);
+    expect(eventsOf(of.events, "moved")).toEqual([]);
+    of.store.rows.exec("PRAGMA query_only = 0");
+    await of.ended("held-a");
+    expect(of.noted("held-a")).toHaveLength(1);
+    expect(eventsOf(of.events, "storeIsBack")).toHaveLength(1);
+  });
+
+  it("a supervisor that meets a mistake of ours stops, with the error and without children", async () => {
+    const of = scene();
+    await of.start("held-a");
+    const supervisor = of.supervise();
+    await until("it is held", () => of.noted("held-a").length === 1);
+    const worker = identify(of.noted("held-a")[0]?.pid);
+    of.store.rows.exec("DROP TABLE executions");
+    await expect(supervisor.stopped).rejects.toThrow("no such table");
+    expect(isAlive(worker)).toBe(false);
+    expect(supervisorOf(of.store)).toBeNull();
+  });
+});

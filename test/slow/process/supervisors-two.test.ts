@@ -1,0 +1,88 @@
+/**
+ * Two supervisors on one store would end each other's attempts, and no run would get anywhere. The second one is told who
+ * has the store, since when and what to type; the first one goes on as if nobody had asked.
+ */
+import { execFileSync } from "node:child_process";
+import { expect, onTestFinished, test } from "vitest";
+import { StoreSupervised, childrenOf, supervisorOf } from "../../../src/adapters/local/processes.ts";
+import {
+  PATIENT,
+  cairn,
+  cairnRunning,
+  desk,
+  documentOf,
+  linesOf,
+  openGate,
+  queued,
+  untilSaid,
+} from "../../support/cli.ts";
+import { eventsOf, identify, scene, superviseApart, until } from "../../process/fixtures/scene.ts";
+
+test("`npx cairn work` twice: the second is refused with what to type, and typing that lets it in", async () => {
+  const at = desk(PATIENT);
+  const run = await queued(at, "gate", "note");
+  const before = Date.now();
+  const first = cairnRunning(at, ["work", "--json"], { npx: true });
+  await untilSaid(first, "attemptStarted");
+  const pid = Number(linesOf(first.out()).find(({ kind }) => kind === "supervising")?.["pid"]);
+  const supervisor = identify(pid);
+  onTestFinished(() => {
+    if (first.child.exitCode === null) process.kill(supervisor.pid, "SIGKILL");
+  });
+
+  const second = await cairn(at, ["work"], { npx: true });
+  expect([second.exit, second.out]).toEqual([4, ""]);
+  const [, since = ""] = / since (\S+), and only one can$/m.exec(second.err) ?? [];
+  const next = `kill ${pid}`;
+  expect(second.err).toContain(
+    `error StoreSupervised: the store at ${at.store} is supervised by process ${pid} since ${since}, and only one can\n` +
+      `why: leave the work to it, or stop it first: ${next}\nnext: ${next}\n`,
+  );
+  // It says whole seconds.
+  expect(Date.parse(since)).toBeGreaterThan(before - 1_000);
+  expect(Date.parse(since)).toBeLessThanOrEqual(Date.now());
+  const { error } = await documentOf(at, ["work"]);
+  expect(error).toMatchObject({ code: "StoreSupervised", pid, since: expect.any(Number), next });
+
+  openGate(at);
+  await untilSaid(first, '"route":"done"');
+  expect(await documentOf(at, ["show", run])).toMatchObject({ status: "completed", takeovers: 0 });
+  // Its one child does everything, and nothing goes wrong.
+  const told = new Set(linesOf(first.out()).map(({ kind }) => kind));
+  expect(told).toEqual(new Set(["supervising", "workerSpawned", "attemptStarted", "attemptAnswered", "moved"]));
+
+  execFileSync("sh", ["-c", next]);
+  expect((await first.ended).exit).toBe(0);
+  const third = cairnRunning(at, ["work"]);
+  await untilSaid(third, `pid ${third.child.pid} supervises ${at.store}`);
+});
+
+test("a second one in the same program changes nothing: same children, same attempt, same end", async () => {
+  const of = scene();
+  await of.start("held-a");
+  const before = Date.now();
+  const first = await superviseApart(of);
+  await until("it is held", () => of.noted("held-a").length === 1);
+  const children = childrenOf(of.store).all();
+  for (let again = 0; again < 3; again += 1) expect(() => of.supervise()).toThrow(StoreSupervised);
+  const refusal = refusalOf(() => of.supervise());
+  expect(refusal.pid).toBe(first.pid);
+  expect(refusal.since).toBeGreaterThanOrEqual(before);
+  expect(refusal.since).toBeLessThanOrEqual(Date.now());
+  expect(supervisorOf(of.store)?.pid).toBe(first.pid);
+  expect(childrenOf(of.store).all()).toEqual(children);
+  of.go();
+  await of.ended("held-a");
+  expect(of.noted("held-a")).toHaveLength(1);
+  expect(eventsOf(of.events, "attemptFailed")).toEqual([]);
+});
+
+function refusalOf(second: () => unknown): StoreSupervised {
+  try {
+    second();
+  } catch (error) {
+    if (error instanceof StoreSupervised) return error;
+    throw error;
+  }
+  throw new Error("it was not refused");
+}

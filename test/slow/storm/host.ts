@@ -1,0 +1,74 @@
+/**
+ * A host that dies: the supervisor and all of its workers are killed (SIGKILL) at once, in the middle of the beats of four
+ * runs, one of them inside a tool. Then it comes back, with nothing but what is in the store.
+ */
+import { otherSideOf, startErrand } from "../../support/errands.ts";
+import type { Errand } from "../../support/porter.ts";
+import { type Workshop, eventually, heldIn, supervise } from "../../support/processes.ts";
+import { type Started, wrongWith } from "./checks.ts";
+
+export interface NextBeat {
+  readonly run: string;
+  /** Where its process was when it died. */
+  readonly edge: string;
+  /** From the start of the new supervisor to the run's next commit, by the store's own times. */
+  readonly seconds: number;
+}
+
+export interface Return {
+  readonly killed: number;
+  readonly nextBeats: readonly NextBeat[];
+  readonly wrong: readonly string[];
+}
+
+/** For people. */
+export function inWords({ killed, nextBeats }: Return): string {
+  const lines = nextBeats.map(
+    ({ edge, seconds }) => `${seconds.toFixed(2)} s to the next commit of the run killed ${edge}`,
+  );
+  return [`${killed} processes killed at once, then started again:`, ...lines].join("\n");
+}
+
+const STEPS: Errand["steps"] = ["look", "book", "look"];
+/** Of the second beat: inside the tool, and before and after what is written around it. */
+const EDGES = ["after:effect:book", "after:claim:1", "before:intent:3", "before:put:4"];
+const WITHIN_MS = 90_000;
+
+/** Within what a run makes its next beat once its host is back. */
+export const RETURN_SECONDS_MAX = 60;
+
+export async function hostReturns(shop: Workshop): Promise<Return> {
+  const side = otherSideOf(shop);
+  const started: (Started & { readonly edge: string })[] = [];
+  for (const edge of EDGES) {
+    const errand = { of: edge, steps: STEPS };
+    started.push({ run: (await startErrand(shop, errand)).run, errand, edge });
+  }
+  const holds = started.map(({ run, edge }) => `${run}=${edge}`).join(",");
+  const first = supervise(shop, { env: { CAIRN_HOLD: holds }, workers: EDGES.length });
+  await eventually("all are in the middle of a beat", () => heldIn(shop.dir).size === EDGES.length, WITHIN_MS);
+  const rowOf = (run: string) => shop.world.table.read(run, Date.now());
+  const dead = await Promise.all(started.map(async ({ run }) => (await rowOf(run))?.version ?? 0));
+  const pids = [first.child.pid ?? 0, ...heldIn(shop.dir).values()];
+  for (const pid of pids) process.kill(pid, "SIGKILL");
+  await first.kill("SIGKILL");
+
+  const returnedAt = Date.now();
+  supervise(shop, { workers: EDGES.length });
+  const nextBeats = await Promise.all(
+    started.map(async ({ run, edge }, index) => {
+      const commits: number[] = [];
+      const hasCommitted = async (): Promise<boolean> => {
+        const row = await rowOf(run);
+        if (row !== null && row.version > (dead[index] ?? 0)) commits.push(row.lastCheckpointAt);
+        return commits.length > 0;
+      };
+      await eventually(`run ${run} commits again`, hasCommitted, WITHIN_MS);
+      return { run, edge, seconds: ((commits[0] ?? Infinity) - returnedAt) / 1_000 };
+    }),
+  );
+  const areOver = async (): Promise<boolean> =>
+    (await Promise.all(started.map(({ run }) => rowOf(run)))).every((row) => row?.status === "completed");
+  await eventually("all have ended", areOver, WITHIN_MS);
+  return { killed: new Set(pids).size, nextBeats, wrong: await wrongWith(shop, side, started) };
+}

@@ -1,0 +1,35 @@
+/** What survives when the supervisor, or the whole host, is killed while many runs are in flight. */
+import { expect, test } from "vitest";
+import { workshop } from "../../support/processes.ts";
+import * as host from "./host.ts";
+import * as storms from "./storm.ts";
+
+// Nothing here waits for a lease: a beat may take as long as a busy machine needs.
+const CALM = { CAIRN_BEAT_SECONDS: "60" };
+
+test("200 runs at once, their supervisor killed ten times: all complete, once", { timeout: 120_000 }, async () => {
+  const storm = await storms.storm(workshop(CALM), { seed: "1", runs: 200, kills: 10 });
+  console.log(storms.inWords(storm));
+  expect(storm.wrong).toEqual([]);
+  expect(storm.kills).toHaveLength(10);
+  expect(Math.min(...storm.kills.map(({ open }) => open))).toBeGreaterThan(0);
+  expect(storm.effects).toBe(400);
+  // Some of the kills found a beat in flight, and what it had asked for was at most asked for once more.
+  expect(storm.takeovers).toBeGreaterThan(0);
+  expect(storm.requests).toBeLessThanOrEqual(400 + storm.takeovers);
+  expect(storm.atWork).toBeGreaterThan(1);
+  expect(storm.left).toBe(0);
+});
+
+test(
+  "a host killed in the middle of four runs: each makes its next beat within a minute of its return",
+  { timeout: 120_000 },
+  async () => {
+    const returned = await host.hostReturns(workshop(CALM));
+    console.log(host.inWords(returned));
+    expect(returned.killed).toBe(5);
+    expect(returned.nextBeats).toHaveLength(4);
+    expect(Math.max(...returned.nextBeats.map(({ seconds }) => seconds))).toBeLessThan(host.RETURN_SECONDS_MAX);
+    expect(returned.wrong).toEqual([]);
+  },
+);

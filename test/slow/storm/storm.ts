@@ -1,0 +1,118 @@
+/**
+ * A storm: many runs at once on one store, and its supervisor is killed (SIGKILL) again and again at random moments, each
+ * time followed by a new one. The moments are drawn from a seed, as a number of beats done and a delay after it, so that
+ * every kill hits runs in flight, however fast the machine is.
+ */
+import { setTimeout as elapse } from "node:timers/promises";
+import { otherSideOf, startErrand } from "../../support/errands.ts";
+import { type Errand } from "../../support/porter.ts";
+import { type SupervisorProcess, type Workshop, eventually, supervise } from "../../support/processes.ts";
+import { chanceOf } from "../../simulation/chance.ts";
+import { type Started, processesOn, wrongWith } from "./checks.ts";
+
+export interface StormOptions {
+  readonly seed: string;
+  readonly runs: number;
+  readonly kills: number;
+}
+
+export interface Kill {
+  /** Beats that had been answered in this storm, all supervisors together. */
+  readonly beats: number;
+  /** Runs that had not ended. */
+  readonly open: number;
+}
+
+export interface Storm {
+  readonly tookMs: number;
+  readonly kills: readonly Kill[];
+  /** Beats that were answered; those of killed processes are not. */
+  readonly beats: number;
+  /** Claims over a dead owner, of all runs together. */
+  readonly takeovers: number;
+  readonly requests: number;
+  readonly effects: number;
+  /** Processes of the store right before the last supervisor was told to stop, and after it had ended. */
+  readonly atWork: number;
+  readonly left: number;
+  /** What broke a guarantee, in words. */
+  readonly wrong: readonly string[];
+}
+
+/** For people. */
+export function inWords({ tookMs, kills, beats, takeovers, requests, effects, left }: Storm): string {
+  const moments = kills.map((kill) => `${kill.beats} (${kill.open})`).join(", ");
+  return [
+    `supervisor killed ${kills.length} times; beats done by then (runs open): ${moments}`,
+    `${(tookMs / 1_000).toFixed(1)} s, ${beats} beats answered, ${takeovers} dead owners overtaken`,
+    `${requests} requests for ${effects} effects; ${left} processes left`,
+  ].join("\n");
+}
+
+const STEPS: Errand["steps"] = ["book", "book"];
+const BEATS = STEPS.length + 1;
+/** A kill finds a process waiting for the model or for the other side, as in life, and not only between two beats. */
+const PACE_MS = 8;
+const WORKERS = 4;
+const WITHIN_MS = 110_000;
+/** Of a kill, after the beat that it waits for: about what a beat or the start of a supervisor takes. */
+const DELAY_MS_MAX = 200;
+
+export async function storm(shop: Workshop, options: StormOptions): Promise<Storm> {
+  const side = otherSideOf(shop);
+  const started: Started[] = [];
+  for (let index = 0; index < options.runs; index += 1) {
+    const errand = { of: String(index), steps: STEPS, paceMs: PACE_MS };
+    started.push({ run: (await startErrand(shop, errand)).run, errand });
+  }
+  const begun = performance.now();
+  const { supervisors, kills } = await killAgainAndAgain(shop, options);
+  await eventually("every run has ended", async () => (await openRuns(shop, options.runs)) === 0, WITHIN_MS);
+  const last = supervisors.at(-1) as SupervisorProcess;
+  // A process of the one before may have done the last beat, while this one still begins and would not hear us.
+  await eventually("the last supervisor has the store", () => hasStore(last), WITHIN_MS);
+  const atWork = processesOn(shop.dir).length;
+  await last.kill("SIGTERM");
+  const tookMs = performance.now() - begun;
+  const rows = await Promise.all(started.map(({ run }) => shop.world.table.read(run, Date.now())));
+  const drained = last.child.exitCode === 0 ? [] : [`the last supervisor ended with ${last.child.exitCode}`];
+  return {
+    ...{ tookMs, kills, beats: beatsOf(supervisors), atWork, left: processesOn(shop.dir).length },
+    takeovers: rows.reduce((sum, row) => sum + (row?.takeovers ?? 0), 0),
+    ...{ requests: side.requests().length, effects: side.effects().length },
+    wrong: [...drained, ...(await wrongWith(shop, side, started))],
+  };
+}
+
+async function killAgainAndAgain(shop: Workshop, { seed, runs, kills: times }: StormOptions) {
+  const chance = chanceOf(seed);
+  const draws = Array.from({ length: times }, () => ({
+    // The last tenth is left alone: nothing would be in flight any more.
+    beats: chance.below(Math.floor(runs * BEATS * 0.9)),
+    delayMs: chance.below(DELAY_MS_MAX),
+  }));
+  const supervisors = [supervise(shop, { workers: WORKERS })];
+  const kills: Kill[] = [];
+  for (const draw of draws.toSorted((one, other) => one.beats - other.beats)) {
+    const current = supervisors.at(-1) as SupervisorProcess;
+    const isTime = (): boolean => hasStore(current) && beatsOf(supervisors) >= draw.beats;
+    await eventually(`${draw.beats} beats are done`, isTime, WITHIN_MS);
+    await elapse(draw.delayMs);
+    kills.push({ beats: beatsOf(supervisors), open: await openRuns(shop, runs) });
+    await current.kill("SIGKILL");
+    supervisors.push(supervise(shop, { workers: WORKERS }));
+  }
+  return { supervisors, kills };
+}
+
+const hasStore = ({ events }: SupervisorProcess): boolean => events.some(({ kind }) => kind === "supervising");
+
+const beatsOf = (supervisors: readonly SupervisorProcess[]): number =>
+  supervisors
+    .flatMap(({ events }) => events)
+    .filter(({ kind, state }) => kind === "attemptAnswered" && state === "Beat").length;
+
+async function openRuns({ world }: Workshop, runs: number): Promise<number> {
+  const ended = { tenant: "local", status: "completed", limit: 1_000, after: null } as const;
+  return runs - (await world.table.list({ ...ended, now: Date.now() })).rows.length;
+}
