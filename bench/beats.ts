@@ -15,7 +15,7 @@ import { beat } from "../src/engine/loop/beat.ts";
 import { CommitCache } from "../src/history/commits.ts";
 import { SegmentCache, load } from "../src/history/load.ts";
 import { startRun } from "../src/operations/start.ts";
-import type { Runner } from "../src/engine/dispatch.ts";
+import type { Runner } from "../src/engine/context/runner.ts";
 import { workload } from "./workload.ts";
 
 const beats = Number(process.argv[2] ?? 500);

@@ -1,7 +1,7 @@
 /** The agents that a deployment knows, ready to be run, and loaded when a run needs one. */
 import { sentenceOf } from "../src/codec/value.ts";
 import type { World } from "../src/ports/world.ts";
-import type { LoadedAgent, Runner } from "../src/engine/dispatch.ts";
+import type { LoadedAgent, Runner } from "../src/engine/context/runner.ts";
 import { definedAgent } from "./defined-agent.ts";
 
 export function agentOf(world: World): Runner["agentOf"] {

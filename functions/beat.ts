@@ -5,7 +5,7 @@ import type { Reply, Task } from "../src/protocol/chain.ts";
 import { beat } from "../src/engine/loop/beat.ts";
 import { CommitCache } from "../src/history/commits.ts";
 import { SegmentCache } from "../src/history/load.ts";
-import type { Runner } from "../src/engine/dispatch.ts";
+import type { Runner } from "../src/engine/context/runner.ts";
 import { agentOf } from "./agents.ts";
 import { type LambdaContext, invocation } from "./invocation.ts";
 import { answerBeat } from "./machine.ts";

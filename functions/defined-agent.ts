@@ -3,7 +3,7 @@
  * it. As they are written: whoever only starts runs needs no model.
  */
 import { agents } from "cairn-agents";
-import type { Agent } from "../src/sdk/define.ts";
+import type { Agent } from "../src/ports/agent.ts";
 import { protectIntrinsics } from "../src/sdk/protect-intrinsics.ts";
 
 // A test that imports a function replaces timers of its own.

@@ -1,6 +1,6 @@
 /** The secrets of a deployment, by name: functions are told which they are, and may read those. */
 import { loadAgentFile } from "../src/sdk/load.ts";
-import { secretNamesOf } from "../src/sdk/secrets.ts";
+import { secretNamesOf } from "../src/ports/secrets.ts";
 
 /** `agentFiles`: absolute paths, those of cairn.config.ts. */
 export async function secretsOf(agentFiles: readonly string[]): Promise<readonly string[]> {

@@ -25,7 +25,7 @@ import { beat } from "../src/engine/loop/beat.ts";
 import { CommitCache } from "../src/history/commits.ts";
 import { SegmentCache } from "../src/history/load.ts";
 import { startRun } from "../src/operations/start.ts";
-import type { Runner } from "../src/engine/dispatch.ts";
+import type { Runner } from "../src/engine/context/runner.ts";
 import { BOUNDS, tooDear } from "./cost-bounds.ts";
 import { MEMORY_GB, OWN_MS, PRICES, WAIT_MS } from "./prices.ts";
 

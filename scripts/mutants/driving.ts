@@ -150,7 +150,7 @@ export const DRIVING: readonly Mutant[] = [
     to: "[]",
   }),
   off(44, "an orphan starts", {
-    file: "src/engine/dispatch.ts",
+    file: "src/engine/loop/step.ts",
     from: 'command.kind === "prepare" && (await isOrphan(run))',
     to: "false",
   }),

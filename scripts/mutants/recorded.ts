@@ -54,7 +54,9 @@ export const RECORDED: readonly Mutant[] = [
   },
   {
     name: "requests are the same whatever tools they offer",
-    changes: [{ file: "src/history/replay-against.ts", from: "...instructions, ...tools, ", to: "...instructions, " }],
+    changes: [
+      { file: "src/operations/replay-against.ts", from: "...instructions, ...tools, ", to: "...instructions, " },
+    ],
     killedBy: by("history/against", "says which: new, changed"),
   },
 ];

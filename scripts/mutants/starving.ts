@@ -88,7 +88,7 @@ export const STARVING: readonly Mutant[] = [
     to: "!(found instanceof RowUnreadable) && found?.born === born",
   }),
   by("a child that ends with its parent's damaged row", "codec/damaged-row", {
-    file: "src/engine/dispatch.ts",
+    file: "src/engine/loop/step.ts",
     from: "if (parent instanceof RowUnreadable) return false;",
     to: "if (parent instanceof RowUnreadable) return true;",
   }),

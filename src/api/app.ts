@@ -4,7 +4,7 @@
  */
 import { OpenAPIHono, type z } from "@hono/zod-openapi";
 import { methodNotAllowed as methodsKnown } from "hono/method-not-allowed";
-import type { Agent } from "../sdk/define.ts";
+import type { Agent } from "../ports/agent.ts";
 import { bounded, sentenceOf, stackOf } from "../codec/value.ts";
 import type { World } from "../ports/world.ts";
 import { alarm } from "../history/alarm.ts";

@@ -3,7 +3,7 @@
  * whoever asks: both are said by the id alone, before anything is read.
  */
 import type { z } from "@hono/zod-openapi";
-import type { Agent } from "../sdk/define.ts";
+import type { Agent } from "../ports/agent.ts";
 import { AgentInvalid } from "../ports/agent-invalid.ts";
 import { Unreadable } from "../codec/canonical.ts";
 import { bounded, sentenceOf } from "../codec/value.ts";

@@ -8,7 +8,7 @@
 import { join } from "node:path";
 import type { Chaos, OutsideEffect } from "../sdk/chaos.ts";
 import { effectsSeen } from "../sdk/chaos-file.ts";
-import type { Agent } from "../sdk/define.ts";
+import type { Agent } from "../ports/agent.ts";
 import { AgentInvalid } from "../ports/agent-invalid.ts";
 import { asJson } from "../codec/value.ts";
 import type { Json } from "../core/json.ts";

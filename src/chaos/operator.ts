@@ -4,7 +4,7 @@
  */
 import { BUDGET } from "../core/policy/extension.ts";
 import type { World } from "../ports/world.ts";
-import { decide } from "../engine/tools/gate.ts";
+import { decide } from "../operations/decide.ts";
 import { type UnknownCall, show } from "../operations/views.ts";
 import { reconcile } from "../operations/reconcile.ts";
 import type { CallLine, Line } from "./trace.ts";

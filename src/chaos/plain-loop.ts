@@ -7,10 +7,9 @@
 import { randomUUID } from "node:crypto";
 import { existsSync, readFileSync, renameSync, writeFileSync } from "node:fs";
 import { BOUNDS } from "../core/limits.ts";
-import type { Agent, Check, RunView, SettledCall } from "../sdk/define.ts";
-import type { Model, RepliedPart } from "../providers/model.ts";
+import type { Agent, Check, RunView, SettledCall, ToolSecrets } from "../ports/agent.ts";
+import type { Model, RepliedPart } from "../ports/model.ts";
 import { readResult } from "../engine/tools/tool-result.ts";
-import type { ToolSecrets } from "../sdk/secrets.ts";
 import { sentenceOf } from "../codec/value.ts";
 import { NOTHING_SPENT } from "../core/policy/budget.ts";
 import type { Json } from "../core/json.ts";

@@ -5,8 +5,8 @@
  */
 import { existsSync, linkSync, readFileSync, readdirSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import type { Agent, Tool, ToolContext } from "../sdk/define.ts";
-import type { Model } from "../providers/model.ts";
+import type { Agent, Tool, ToolContext } from "../ports/agent.ts";
+import type { Model } from "../ports/model.ts";
 import { asJson, isErrorNamed } from "../codec/value.ts";
 import type { Json } from "../core/json.ts";
 import { agentWithEdges } from "../engine/fault-points.ts";

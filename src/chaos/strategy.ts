@@ -1,6 +1,6 @@
 /** What a strategy is given, and what it leaves behind for the comparison. */
 import type { Chaos } from "../sdk/chaos.ts";
-import type { Agent } from "../sdk/define.ts";
+import type { Agent } from "../ports/agent.ts";
 import type { WorkerOptions } from "../adapters/local/workers.ts";
 import type { Json } from "../core/json.ts";
 import type { Limits } from "../protocol/limits.ts";

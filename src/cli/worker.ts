@@ -21,7 +21,7 @@ import { type Rig, readPlan, rigFor } from "../chaos/rig.ts";
 import { sentenceOf } from "../codec/value.ts";
 import type { RunTask } from "../ports/tasks.ts";
 import type { Clock, Telemetry } from "../ports/world.ts";
-import { type LoadedAgent, type Runner } from "../engine/dispatch.ts";
+import type { LoadedAgent, Runner } from "../engine/context/runner.ts";
 import { runTask } from "../maintenance/chain-tasks.ts";
 import { agentWithEdges, worldWithEdges } from "../engine/fault-points.ts";
 import { CommitCache } from "../history/commits.ts";

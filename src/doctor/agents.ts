@@ -1,5 +1,5 @@
 /** Agents, as far as they can be known before they run. */
-import type { Agent } from "../sdk/define.ts";
+import type { Agent } from "../ports/agent.ts";
 import { priceWords } from "../sdk/prices.ts";
 import { type Check, type Verdict, fail, ok, unknown, warn } from "./check.ts";
 

@@ -1,8 +1,7 @@
 /** What an agent says nothing about and will be asked for at the worst moment, and what to write instead. */
-import type { Agent } from "../sdk/define.ts";
+import type { Agent } from "../ports/agent.ts";
 import type { Meter } from "../core/policy/budget.ts";
-import { hotMsOf } from "../protocol/limits.ts";
-import type { Limits } from "../protocol/limits.ts";
+import { hotMsOf, type Limits } from "../protocol/limits.ts";
 import type { CrackAudit, ToolAudit } from "./audit.ts";
 
 export interface Missing {

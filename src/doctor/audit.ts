@@ -3,7 +3,7 @@
  * a death in the middle of it; which cracks its topology shows first; and what it says nothing about. All of it is read off
  * the declarations and the tables that the runner goes by, so it is what would happen.
  */
-import type { Agent, Tool } from "../sdk/define.ts";
+import type { Agent, Tool } from "../ports/agent.ts";
 import { type Dial, COMMIT_COST, crashRateOf, dialOf } from "../core/policy/dial.ts";
 import type { Effect, OnUnknown } from "../core/event.ts";
 import { RESUME, type ResumeRow } from "../core/calls/ledger.ts";

@@ -2,7 +2,7 @@
  * The edges of the protocol: the moments at which a crash shows whether it holds. Something may be told of each edge
  * as it is reached, in the real process; whoever is told decides whether the process goes on, hangs or is killed.
  */
-import type { Agent, Tool } from "../sdk/define.ts";
+import type { Agent, Tool } from "../ports/agent.ts";
 import type { World } from "../ports/world.ts";
 
 const EDGE_NAMES = ["claim", "intent", "effect", "undo", "put", "release"] as const;

@@ -3,17 +3,8 @@ import { redriven as foldRedrive } from "../core/policy/redrive.ts";
 import type { State } from "../core/state.ts";
 import type { Row } from "../protocol/row.ts";
 import type { World } from "../ports/world.ts";
-import type { ActiveRun } from "../engine/context/active-run.ts";
 import { SegmentCache } from "./load.ts";
 import { loadVouched } from "./vouch.ts";
-
-/** The first invocation after a redrive records it: until it has, the state is the one that the run failed in. */
-export function recordRedrive(run: ActiveRun): void {
-  const { redrive: note } = run.row;
-  const { failure } = run.state;
-  if (note === undefined || failure === null) return;
-  run.record({ kind: "RunRedriven", at: run.now, ...note, failure });
-}
 
 /** What is stored, as it is about to stand. Throws `Unreadable`. */
 export async function loadAboutToBe(world: World, row: Row): Promise<State> {

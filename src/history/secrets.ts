@@ -6,13 +6,10 @@
  * Values live in the memory of the process alone, and are read again after a few minutes. The old value of one that was
  * changed is redacted as before: what holds it may still be on its way.
  */
-import type { Agent } from "../sdk/define.ts";
-import { type ToolSecrets, secretNamesOf } from "../sdk/secrets.ts";
+import type { Agent, ToolSecrets } from "../ports/agent.ts";
 import { type KnownSecret, type Redaction, redactionOf } from "../codec/redaction/redaction.ts";
-import { sentenceOf } from "../codec/value.ts";
 import type { AbsentSecret, SecretLook, Secrets } from "../ports/secrets.ts";
 import { StoreUnreachable, type World } from "../ports/world.ts";
-import type { AgentAbsent, LoadedAgent } from "../engine/dispatch.ts";
 
 type Knowing = Pick<World, "secrets" | "clock">;
 
@@ -162,18 +159,3 @@ export const secretsFor = (world: Knowing, { name: agent, secrets = [] }: Declar
     );
   },
 });
-
-/** An agent is as good as absent while its secrets cannot be read: nothing could be kept out of what is written. */
-export async function withSecrets(
-  world: Knowing,
-  found: LoadedAgent | AgentAbsent,
-): Promise<LoadedAgent | AgentAbsent> {
-  if (found.kind === "absent") return found;
-  try {
-    await knowSecrets(world, secretNamesOf(found.agent));
-    return found;
-  } catch (error) {
-    if (!(error instanceof StoreUnreachable)) throw error;
-    return { kind: "absent", why: `its secrets cannot be read: ${sentenceOf(error)}` };
-  }
-}

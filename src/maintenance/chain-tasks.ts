@@ -9,7 +9,7 @@ import { cleanUp } from "../history/clean-up.ts";
 import { fire } from "./firing.ts";
 import { lookForOrphans } from "./orphans.ts";
 import { park, renew } from "../engine/loop/park.ts";
-import type { Runner } from "../engine/dispatch.ts";
+import type { Runner } from "../engine/context/runner.ts";
 import { rescue, sweep } from "./sweep.ts";
 
 /** One function for every task of a chain, for the process that serves them. */

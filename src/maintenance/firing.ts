@@ -19,8 +19,7 @@
  *   have ended and been forgotten, or never have been. It is not started, for that might be twice, and an alarm says so.
  */
 import * as z from "zod";
-import type { Agent } from "../sdk/define.ts";
-import { type Schedule, firingKey } from "../sdk/schedule/schedule.ts";
+import type { Agent, Schedule } from "../ports/agent.ts";
 import { RowNewer, RowUnreadable } from "../codec/row.ts";
 import { runId } from "../protocol/ids.ts";
 import { CERTAIN_MS, type FiringOutcome, type LastFiring, judged } from "../protocol/firing.ts";
@@ -225,3 +224,6 @@ const lastFiring: z.ZodType<LastFiring> = z.object({
 function lastFiringIn(cursor: string | null): LastFiring | null {
   return cursor === null ? null : lastFiring.parse(JSON.parse(cursor));
 }
+
+/** The idempotency key of a firing: however often it is delivered, it is one run. `at` in epoch milliseconds. */
+export const firingKey = (agent: string, at: number): string => `schedule ${agent} ${new Date(at).toISOString()}`;

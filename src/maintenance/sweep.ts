@@ -18,7 +18,7 @@ import { StoreUnreachable, type World } from "../ports/world.ts";
 import type { TurnOutcome } from "../protocol/mutex-lease.ts";
 import { ActiveRun } from "../engine/context/active-run.ts";
 import { Fenced } from "../engine/context/fenced.ts";
-import { recordRedrive } from "../history/after-redrive.ts";
+import { recordRedrive } from "../engine/context/record-redrive.ts";
 import { alarm } from "../history/alarm.ts";
 import { certainly, patient } from "../history/resolve-ambiguous-write.ts";
 import { commitDecided, tellEnd } from "../engine/loop/terminal-commit.ts";

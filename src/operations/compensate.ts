@@ -11,7 +11,7 @@ import { deliver, senderOf } from "../engine/context/inbox.ts";
 import { SegmentCache } from "../history/load.ts";
 import { loadVouched } from "../history/vouch.ts";
 import { ledger } from "./views.ts";
-import { request } from "./steer.ts";
+import { request } from "../engine/loop/request.ts";
 
 export type Compensated = "accepted" | "duplicate" | "late" | "missing" | "unreadable" | "notStarted";
 

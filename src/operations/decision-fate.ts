@@ -9,7 +9,7 @@ import type { Gate, State } from "../core/state.ts";
 import { type Row, hasEnded } from "../protocol/row.ts";
 import type { World } from "../ports/world.ts";
 import { loadAboutToBe } from "../history/after-redrive.ts";
-import type { Decided } from "../engine/tools/gate.ts";
+import type { Decided } from "./decide.ts";
 import { timeline } from "./views.ts";
 
 /**

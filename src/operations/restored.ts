@@ -13,7 +13,7 @@ import type { Damaged } from "../ports/run-table.ts";
 import type { World } from "../ports/world.ts";
 import { type Row, hasEnded } from "../protocol/row.ts";
 import { handOver } from "../engine/loop/executions.ts";
-import { request } from "./steer.ts";
+import { request } from "../engine/loop/request.ts";
 
 export interface Restored {
   /** Fenced and paused. */

@@ -1,13 +1,13 @@
 /** Starting a run: snapshot 0, then the row, then its execution; each step can be repeated. */
 import * as z from "zod";
-import type { Agent } from "../sdk/define.ts";
+import type { Agent } from "../ports/agent.ts";
 import { fit } from "../codec/fit.ts";
 import { Unreadable, digestOf } from "../codec/canonical.ts";
 import { checksumOf } from "../codec/checksum.ts";
 import { RowNewer } from "../codec/row.ts";
 import { NOTHING_SEALED, encodeSnapshot } from "../codec/snapshot.ts";
 import { asJson } from "../codec/value.ts";
-import { secretNamesOf } from "../sdk/secrets.ts";
+import { secretNamesOf } from "../ports/secrets.ts";
 import { bornFrom, runId } from "../protocol/ids.ts";
 import type { Json } from "../core/json.ts";
 import { SIZES } from "../codec/limits.ts";

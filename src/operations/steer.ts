@@ -1,10 +1,7 @@
 /** Steering a run from outside: words for its model, and wishes to pause it, let it go on, or end it. */
 import { SIZES } from "../codec/limits.ts";
-import { RowNewer, RowUnreadable } from "../codec/row.ts";
-import type { Incarnation, Request, RequestOutcome } from "../protocol/row.ts";
+import type { Incarnation } from "../protocol/row.ts";
 import type { World } from "../ports/world.ts";
-import { certainly } from "../history/resolve-ambiguous-write.ts";
-import { findRow } from "../history/damage.ts";
 import { type Delivered, deliver, senderOf } from "../engine/context/inbox.ts";
 import { knowSecrets, redactionIn } from "../history/secrets.ts";
 
@@ -41,25 +38,4 @@ export async function sendTo(
 function idOf(world: World, id: string): string {
   const isPlain = id.isWellFormed() && id.length <= SIZES.nameCharactersMax && redactionIn(world).text(id) === id;
   return isPlain ? id : world.hash(JSON.stringify(id));
-}
-
-/** Acknowledged means that it will be done: the next commit of the run sees it, and a sleeping run is woken. */
-export async function request(
-  world: World,
-  of: { readonly run: string; readonly want: Request["want"] },
-): Promise<Exclude<RequestOutcome["kind"], "newer">> {
-  const row = await findRow(world, of.run, world.clock.now());
-  if (row === null) return "missing";
-  if (row instanceof RowNewer) throw row;
-  if (row instanceof RowUnreadable) return "unreadable";
-  const { run, born } = row;
-  const asked = { run, born, want: of.want };
-  const outcome = await certainly<RequestOutcome>(
-    () => world.table.request({ ...asked, now: world.clock.now() }),
-    () => null,
-  );
-  if (outcome.kind === "newer") throw new RowNewer(run, outcome);
-  const after = await world.table.read(run, world.clock.now());
-  if (after?.park) await world.chain.wake(after.park.token);
-  return outcome.kind;
 }

@@ -11,7 +11,7 @@ import { type Row, hasEnded } from "../protocol/row.ts";
 import { deliver, senderOf } from "../engine/context/inbox.ts";
 import { SegmentCache } from "../history/load.ts";
 import { loadVouched } from "../history/vouch.ts";
-import { request } from "./steer.ts";
+import { request } from "../engine/loop/request.ts";
 
 export type Upgraded =
   | { readonly kind: "accepted"; readonly from: string; readonly to: string }

@@ -32,3 +32,17 @@ export const NO_SECRETS: Secrets = {
   declare: async () => undefined,
   declared: async () => [],
 };
+
+/** The key of a model that is named by its address; a server may want none. */
+export const MODEL_KEY = "OPENAI_COMPATIBLE_API_KEY";
+
+/** Every secret that its runs may come to know: those that it declares, and the key of its model. */
+export const secretNamesOf = (agent: {
+  readonly secrets?: readonly string[];
+  readonly model: unknown;
+  readonly fallbacks?: readonly { readonly model: unknown }[];
+}) => [
+  ...(agent.secrets ?? []),
+  // A model object has its key from wherever its package looks for it.
+  ...([agent, ...(agent.fallbacks ?? [])].some(({ model }) => typeof model === "string") ? [MODEL_KEY] : []),
+];

@@ -5,7 +5,7 @@
 import { APICallError, EmptyResponseBodyError, InvalidResponseDataError } from "@ai-sdk/provider";
 import { bounded } from "../codec/value.ts";
 import { TIMES } from "../protocol/limits.ts";
-import type { ModelFailed } from "./model.ts";
+import type { ModelFailed } from "../ports/model.ts";
 
 /**
  * `secret`: the key that the model is asked with, which a provider may echo; empty when there is none. Never throws: an

@@ -3,12 +3,12 @@
  * bounded, arguments are parsed, counts of tokens are counts.
  */
 import type { LanguageModelV4Content, LanguageModelV4GenerateResult } from "@ai-sdk/provider";
-import { type Parsed, asJson, sentenceOf } from "../codec/value.ts";
+import { asJson } from "../codec/value.ts";
 import { isName } from "../core/ids.ts";
 import type { Json } from "../core/json.ts";
-import { alteredNumbers } from "../codec/json-numbers.ts";
 import { SIZES } from "../codec/limits.ts";
-import type { ModelFailed, ModelReply, RepliedPart } from "./model.ts";
+import type { ModelFailed, ModelReply, RepliedPart } from "../ports/model.ts";
+import { parseArguments } from "../codec/arguments.ts";
 
 export function replyOf({ content, finishReason, usage }: LanguageModelV4GenerateResult): ModelReply | ModelFailed {
   const spent = { tokensIn: countOf(usage.inputTokens.total), tokensOut: countOf(usage.outputTokens.total) };
@@ -53,22 +53,6 @@ function callOf(part: Extract<LanguageModelV4Content, { type: "tool-call" }>): R
 /** A provider refuses a transcript with a tool name that it does not like, even one that its model made up. */
 const playable = (tool: string): string =>
   tool.slice(0, SIZES.toolCharactersMax).replace(/[^a-zA-Z0-9_-]/g, "_") || "unnamed";
-
-/**
- * The arguments that a model sent as text. No text at all is how some providers call a tool without arguments. A number that
- * would be read as another one is refused: the call would be of another order than the model meant.
- */
-export function parseArguments(raw: string): Parsed {
-  if (raw.trim() === "") return { ok: true, json: {} };
-  const [altered] = alteredNumbers(raw, 1);
-  if (altered !== undefined)
-    return { ok: false, why: `at ${JSON.stringify(altered.path.join("."))}: ${altered.message}` };
-  try {
-    return asJson(JSON.parse(raw));
-  } catch (error) {
-    return { ok: false, why: `it is no JSON: ${sentenceOf(error)}` };
-  }
-}
 
 /** Metadata that cannot be kept is left out: a provider takes it back as it gave it, or not at all. */
 function providerOf(metadata: unknown): Json {

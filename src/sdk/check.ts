@@ -3,7 +3,7 @@
  * an hour that a tool can never be started.
  */
 import type { Limits } from "../protocol/limits.ts";
-import type { Agent, Tool } from "./define.ts";
+import type { Agent, Tool } from "../ports/agent.ts";
 import { AgentInvalid } from "../ports/agent-invalid.ts";
 import { modelsOf } from "../providers/model.ts";
 import { describeTools, isZod } from "../engine/model/tool-schema.ts";

@@ -2,81 +2,40 @@
  * What a user writes: an agent, its tools, its definition of done. Everything here is checked when the agent is
  * defined, so that a run never starts with an agent that cannot end well.
  */
-import type { LanguageModelV4 } from "@ai-sdk/provider";
+
 import * as z from "zod";
-import type { Budget, Spent } from "../core/policy/budget.ts";
 import type { Dial } from "../core/policy/dial.ts";
-import type { Effect } from "../core/event.ts";
 import { isName } from "../core/ids.ts";
 import type { Json } from "../core/json.ts";
 import { SIZES } from "../codec/limits.ts";
-import type { CallOutcome } from "../core/message.ts";
-import type { Retention } from "../core/policy/retention.ts";
 import type { Price } from "../core/policy/price.ts";
 import type { UpgradePolicy } from "../core/state.ts";
 import { type Topology, react } from "../core/topologies/react.ts";
 import { type BudgetOptions, budgetFrom, budgetSchema } from "./budget.ts";
 import { type ContextOptions, contextSchema } from "./context.ts";
 import { AgentInvalid } from "../ports/agent-invalid.ts";
-import { type OutageOptions, type OutagePolicy, outagePolicyOf } from "./outage.ts";
+import { type OutageOptions, outagePolicyOf } from "./outage.ts";
 import { parseSchedule } from "./schedule/firing-times.ts";
-import { PRICE, type Priced, listPriceOf } from "./prices.ts";
+import { PRICE, listPriceOf } from "./prices.ts";
+import type {
+  Check,
+  Priced,
+  Schedule,
+  ToolRules,
+  Agent,
+  Tool,
+  ModelChoice,
+  ToolContext,
+  ProbeContext,
+  RunView,
+  Probe,
+  LoopPolicy,
+} from "../ports/agent.ts";
 import { type RetentionOptions, retentionOf } from "./retention.ts";
-import type { Schedule, ScheduleOptions } from "./schedule/schedule.ts";
-import { type Saga, type SagaOptions, sagaOf } from "./saga.ts";
-import { type ToolSecrets, secretNames } from "./secrets.ts";
-import { type ToolRules, rulesOf, wrongWithRules } from "./tool-rules.ts";
-
-/** A model: `openai-compatible:http://HOST/v1#MODEL`, or any AI SDK language model, also a scripted one. */
-export type ModelChoice = string | LanguageModelV4;
-
-/** `stop`: equal calls with equal results, again and again, stop a run. `ignore`: they are what its agent is there for. */
-export type LoopPolicy = "stop" | "ignore";
-
-/** What a tool gets. */
-export interface ToolContext<Input> {
-  readonly input: Input;
-  /** The same for every try of this call: hand it to the other side as its idempotency key. */
-  readonly key: string;
-  /** Rises with every invocation of the run: a fencing token for systems that compare it. */
-  readonly epoch: number;
-  /** Fires at the tool's timeout. What goes on after it ends the process. */
-  readonly signal: AbortSignal;
-  /** When the signal fires, epoch milliseconds. */
-  readonly deadline: number;
-  /** A line for the operator. */
-  readonly log: (line: string) => void;
-  /** Those that the agent declares. */
-  readonly secrets: ToolSecrets;
-}
-
-/** What a probe gets: the key that the call went out with. */
-export type ProbeContext<Input> = Pick<ToolContext<Input>, "input" | "key" | "signal" | "secrets">;
-
-/** The truth about a call, as far as the other side can tell it. */
-export type Probe =
-  | { readonly kind: "happened"; readonly result: unknown }
-  | { readonly kind: "absent" }
-  | { readonly kind: "unknown" };
-
-export interface Tool<Schema extends z.ZodType = z.ZodType> extends ToolRules<z.output<Schema>> {
-  readonly description: string;
-  readonly input: Schema;
-  /** What it returns; a result is kept as this parses it. Null: any JSON. */
-  readonly output: z.ZodType | null;
-  readonly effect: Effect;
-  readonly run: (context: ToolContext<z.output<Schema>>) => unknown;
-  /** Asks the other side what became of the call of that key. A `probed` tool has one, no other does. */
-  readonly probe: ((context: ProbeContext<z.output<Schema>>) => Probe | Promise<Probe>) | null;
-  /** Whether a person is asked before a call is started: a policy says why, or false. */
-  readonly approval: "never" | "always" | ((input: z.output<Schema>) => string | false);
-  /** Milliseconds; null takes the world's default. */
-  readonly timeoutMs: number | null;
-  /** How long after its caller's lease a request may still take effect; null takes the world's default. */
-  readonly settleMs: number | null;
-  /** The other side's name for what was done, for the ledger. */
-  readonly externalId: ((result: Json) => string | null) | null;
-}
+import type { ScheduleOptions } from "./schedule/schedule.ts";
+import { type SagaOptions, sagaOf } from "./saga.ts";
+import { secretNames } from "./secrets.ts";
+import { rulesOf, wrongWithRules } from "./tool-rules.ts";
 
 /** A tool of any schema: the runner parses with the schema and hands over what came out. */
 type AnyTool = Omit<Tool, "run" | "probe" | "approval" | "key" | "undo"> & {
@@ -93,62 +52,6 @@ type ToolOptions<Schema extends z.ZodType, Output extends z.ZodType> = Pick<Tool
     readonly output?: Output | null;
     readonly run: (context: ToolContext<z.output<Schema>>) => z.input<Output> | Promise<z.input<Output>>;
   };
-
-/** One settled call, as checks and results see it. */
-export interface SettledCall {
-  readonly call: string;
-  readonly tool: string;
-  readonly args: Json;
-  readonly outcome: CallOutcome;
-  readonly result: Json;
-}
-
-/** A run as a check sees it: nothing that a resumed run could see otherwise. */
-export interface RunView<Task = Json> {
-  readonly task: Task;
-  /** In the order of the transcript. */
-  readonly calls: readonly SettledCall[];
-  /** The model's last words. */
-  readonly text: string;
-  readonly spent: Spent;
-}
-
-export interface Check<Task = never> {
-  readonly name: string;
-  /** True when it holds; false or a sentence that says what is missing. May read outside, must not change it. */
-  holds(view: RunView<Task>): boolean | string | Promise<boolean | string>;
-}
-
-export interface Agent<Task extends z.ZodType = z.ZodType> extends Priced, OutagePolicy {
-  readonly name: string;
-  readonly version: string;
-  readonly model: ModelChoice;
-  readonly instructions: string;
-  readonly task: Task;
-  readonly tools: Readonly<Record<string, Tool>>;
-  /** The run may not complete before all of these hold. */
-  readonly done: readonly Check<z.output<Task>>[];
-  /** What the run results in. */
-  result(view: RunView<z.output<Task>>): Json;
-  readonly topology: Topology;
-  readonly upgrade: UpgradePolicy;
-  readonly budget: Budget;
-  /** Whether a run that goes in circles is stopped. */
-  readonly loops: LoopPolicy;
-  readonly dial: Dial;
-  /** How long its model may be waited for before the run is given up, milliseconds; null: as long as a call may take. */
-  readonly hardIdleMs: number | null;
-  /** Tokens of a question from 80 % of which on its context is made shorter; null: when the provider calls it too long. */
-  readonly contextTokensMax: number | null;
-  /** When it is started by itself, or null. */
-  readonly schedule: Schedule | null;
-  /** Null: the world's default, and no archive. */
-  readonly retention: Retention | null;
-  /** What follows when a run has failed and things that it did stand. */
-  readonly saga: Saga;
-  /** Names. */
-  readonly secrets: readonly string[];
-}
 
 interface AgentOptions<Task extends z.ZodType> extends OutageOptions {
   readonly name: string;

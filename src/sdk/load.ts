@@ -5,7 +5,7 @@
 import { existsSync } from "node:fs";
 import { resolve } from "node:path";
 import { isName } from "../core/ids.ts";
-import type { Agent } from "./define.ts";
+import type { Agent } from "../ports/agent.ts";
 import { AgentInvalid } from "../ports/agent-invalid.ts";
 import { importFile } from "./import-file.ts";
 

@@ -5,10 +5,10 @@
 import * as z from "zod";
 import { TIMES } from "../protocol/limits.ts";
 import { wallMsSchema } from "./budget.ts";
-import type { ModelChoice } from "./define.ts";
+import type { ModelChoice, OutagePolicy, Fallback } from "../ports/agent.ts";
 import { AgentInvalid } from "../ports/agent-invalid.ts";
 import type { Price } from "../core/policy/price.ts";
-import { PRICE, type Priced, listPriceOf } from "./prices.ts";
+import { PRICE, listPriceOf } from "./prices.ts";
 
 export interface OutageOptions {
   /**
@@ -24,18 +24,6 @@ interface FallbackOptions {
   readonly model: ModelChoice;
   /** Dollars per million tokens; without it that of `cairn.config.ts` or `prices.ts`. */
   readonly price?: Price;
-}
-
-/** What an agent declares, checked. */
-export interface OutagePolicy {
-  /** How long a run waits, in milliseconds since the first call that failed. */
-  readonly outageMaxMs: number;
-  readonly fallbacks: readonly Fallback[];
-}
-
-/** A fallback as it is charged. */
-interface Fallback extends Priced {
-  readonly model: ModelChoice;
 }
 
 const OUTAGE_MS = 24 * 3_600_000;

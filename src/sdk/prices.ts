@@ -7,6 +7,7 @@
 import type { LanguageModelV4 } from "@ai-sdk/provider";
 import * as z from "zod";
 import { NO_PRICE, type Price } from "../core/policy/price.ts";
+import type { Priced } from "../ports/agent.ts";
 
 export const PRICE = { inUsd: z.number().nonnegative(), outUsd: z.number().nonnegative() };
 
@@ -20,12 +21,6 @@ export interface ConfigPrice extends Price {
 
 /** By the name of the model. */
 export type Prices = Readonly<Record<string, ConfigPrice>>;
-
-/** Who says what an agent is charged by. */
-type PriceFrom =
-  | { readonly kind: "agent" }
-  | { readonly kind: "none" }
-  | { readonly kind: "config" | "table"; readonly source: string | null; readonly lookedAt: string | null };
 
 interface ListPrice extends Price {
   /** As the provider's API takes it, without the date of a release. */
@@ -44,12 +39,6 @@ export const LIST_PRICES: readonly ListPrice[] = [
   { model: "claude-haiku-4-5", inUsd: 1, outUsd: 5, source: OVERVIEW, lookedAt: "2026-11-21" },
   { model: "claude-opus-4-1", inUsd: 15, outUsd: 75, source: PRICING, lookedAt: "2026-11-21" },
 ];
-
-/** What an agent is charged by; `cairn.config.ts` may still change it, unless the agent says it. */
-export interface Priced {
-  readonly price: Price;
-  readonly priceFrom: PriceFrom;
-}
 
 const UNKNOWN: Priced = { price: NO_PRICE, priceFrom: { kind: "none" } };
 

@@ -2,51 +2,8 @@
  * Compensation (seed 4): how a tool's effect is undone, and what an agent wants done about a run that fails with effects
  * behind it.
  */
+import type { Saga } from "../ports/agent.ts";
 import * as z from "zod";
-import type { Effect } from "../core/event.ts";
-import type { Json } from "../core/json.ts";
-import type { Probe, ProbeContext, Tool, ToolContext } from "./define.ts";
-
-/** The call that is to be undone: what it went out under, and what it came to. */
-interface OfCall {
-  /** `result` null: nobody knows whether it happened. An undo of what never happened does nothing, and succeeds. */
-  readonly of: { readonly key: string; readonly result: Json | null };
-}
-
-export type UndoContext<Input> = ToolContext<Input> & OfCall;
-
-export interface Undo<Input> {
-  /** How often the undo itself may be repeated: it is a call of its own, with a key of its own. */
-  readonly effect: Effect;
-  readonly run: (context: UndoContext<Input>) => unknown;
-  /** What became of the undo of that key; a `probed` undo has one, no other has. */
-  readonly probe?: (context: ProbeContext<Input> & OfCall) => Probe | Promise<Probe>;
-  /** Milliseconds; that of the tool unless told. */
-  readonly timeoutMs?: number;
-}
-
-/** The tool as it is called to undo what it did. */
-export function undoOf(tool: Tool): Tool | null {
-  const { undo } = tool;
-  if (undo === null) return null;
-  const { effect, run, probe = null, timeoutMs = tool.timeoutMs } = undo;
-  return {
-    ...tool,
-    ...{
-      effect,
-      timeoutMs,
-      approval: "never",
-      output: null,
-      key: null,
-      onExists: null,
-      onUnknown: "ask",
-      externalId: null,
-    },
-    ...{ parallel: true, undo: null, retry: null, claims: null },
-    run: (context) => run(context as UndoContext<unknown>),
-    probe: probe && ((context) => probe(context as ProbeContext<unknown> & OfCall)),
-  };
-}
 
 /** What follows when a run has failed and things that it did stand. */
 export interface SagaOptions {
@@ -62,8 +19,6 @@ export interface SagaOptions {
   /** Whether it begins again although effects stand that nobody can undo: they may be doubled. `nothing` unless told. */
   readonly leaving?: "nothing" | "effects";
 }
-
-export type Saga = Required<SagaOptions>;
 
 const RESTARTS_MAX = 10;
 

@@ -2,7 +2,7 @@
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import { BOUNDS } from "../../src/core/limits.ts";
-import type { Agent } from "../../src/sdk/define.ts";
+import type { Agent } from "../../src/ports/agent.ts";
 import { SIZES } from "../../src/codec/limits.ts";
 import { type Started, startRun } from "../../src/operations/start.ts";
 import { type Answered, type Asking, desk } from "../support/api.ts";

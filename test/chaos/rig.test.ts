@@ -4,10 +4,10 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { z } from "zod";
 import { expect, it, onTestFinished } from "vitest";
-import { type Agent, type ToolContext, defineAgent, tool } from "../../src/sdk/define.ts";
+import type { Agent, ToolContext, UndoContext } from "../../src/ports/agent.ts";
+import { defineAgent, tool } from "../../src/sdk/define.ts";
 import { OutcomeUnknown } from "../../src/sdk/outcome.ts";
 import { scriptedModel } from "../../src/sdk/scripted.ts";
-import type { UndoContext } from "../../src/sdk/saga.ts";
 import { rigFor } from "../../src/chaos/rig.ts";
 import { linesOf } from "../../src/chaos/trace.ts";
 

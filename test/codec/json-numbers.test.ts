@@ -1,7 +1,7 @@
 /** Numbers of a JSON text that would be read as other numbers are found, with their paths, and no others are. */
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
-import { parseArguments } from "../../src/providers/reply.ts";
+import { parseArguments } from "../../src/codec/arguments.ts";
 import { alteredNumbers } from "../../src/codec/json-numbers.ts";
 
 const pathsIn = (text: string) => alteredNumbers(text, 9).map(({ path }) => path.join("/"));

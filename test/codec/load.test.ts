@@ -4,7 +4,7 @@ import { z } from "zod";
 import { virtualClock } from "../../src/adapters/memory/clock.ts";
 import { memoryObjectStore, memoryStore } from "../../src/adapters/memory/tables.ts";
 import { memoryWorld } from "../../src/adapters/memory/world.ts";
-import type { Agent } from "../../src/sdk/define.ts";
+import type { Agent } from "../../src/ports/agent.ts";
 import { NOTHING_SEALED, encodeJournal, encodeSnapshot } from "../../src/codec/snapshot.ts";
 import { encodeSegment } from "../../src/codec/transcript.ts";
 import type { Event } from "../../src/core/event.ts";

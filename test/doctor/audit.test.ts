@@ -1,7 +1,7 @@
 /** The recovery audit: what it says follows a death is what the runner does, and what it misses is really missing. */
 import { describe, expect, test } from "vitest";
 import { z } from "zod";
-import type { Agent, Tool } from "../../src/sdk/define.ts";
+import type { Agent, Tool } from "../../src/ports/agent.ts";
 import { plain } from "../../src/cli/terminal/paint.ts";
 import { renderAudit } from "../../src/cli/render/audit.ts";
 import type { Effect, OnUnknown } from "../../src/core/event.ts";

@@ -1,11 +1,11 @@
 /** A recorded run held against today's agent: which request would be made differently, and what of it. Nobody is asked. */
 import { describe, expect, test } from "vitest";
 import { z } from "zod";
-import type { Agent, Tool } from "../../src/sdk/define.ts";
+import type { Agent, Tool } from "../../src/ports/agent.ts";
 import { requestDigests } from "../../src/engine/model/request-digests.ts";
 import type { Message } from "../../src/core/message.ts";
 import { scriptedModel, tool } from "../../src/index.ts";
-import { type Comparison, RequestComparison } from "../../src/history/replay-against.ts";
+import { type Comparison, RequestComparison } from "../../src/operations/replay-against.ts";
 import { timeline } from "../../src/operations/views.ts";
 import { type Recording, recordingIn } from "../../src/history/recording.ts";
 import { replay } from "../../src/history/replay.ts";

@@ -1,7 +1,7 @@
 /** The archive of a run: what is in it, when it is put, and what becomes of the run where it cannot be. */
 import { gunzipSync, gzipSync } from "node:zlib";
 import { describe, expect, test } from "vitest";
-import type { Agent } from "../../src/sdk/define.ts";
+import type { Agent } from "../../src/ports/agent.ts";
 import { type Archive, readArchive } from "../../src/codec/archive.ts";
 import { sha256 } from "../../src/codec/canonical.ts";
 import { SIZES } from "../../src/codec/limits.ts";
@@ -12,7 +12,7 @@ import { cleanUp } from "../../src/history/clean-up.ts";
 import { archiveKey } from "../../src/history/object-keys.ts";
 import { ledger, show, timeline, transcript } from "../../src/operations/views.ts";
 import { purge } from "../../src/operations/purge.ts";
-import { request } from "../../src/operations/steer.ts";
+import { request } from "../../src/engine/loop/request.ts";
 import { drive, runnerOf } from "../support/drive.ts";
 import { adopts, born, letters } from "../support/family.ts";
 import { OVER, type Part, actor, callsThenOver, rowOf } from "../support/stage.ts";

@@ -6,7 +6,7 @@ import { describe, expect, test } from "vitest";
 import { z } from "zod";
 import { seededRandom, virtualClock } from "../../src/adapters/memory/clock.ts";
 import { memoryWorld } from "../../src/adapters/memory/world.ts";
-import type { Agent } from "../../src/sdk/define.ts";
+import type { Agent } from "../../src/ports/agent.ts";
 import type { Payload } from "../../src/protocol/chain.ts";
 import { executionName } from "../../src/protocol/ids.ts";
 import { SIZES } from "../../src/codec/limits.ts";

@@ -4,7 +4,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { beforeAll, describe, expect, onTestFinished, test, vi } from "vitest";
 import { travel } from "../../agents/travel/agent.ts";
-import type { Agent } from "../../src/sdk/define.ts";
+import type { Agent } from "../../src/ports/agent.ts";
 import { type SealedEvents, decodeSealed, encodeSealed } from "../../src/codec/sealed.ts";
 import { type Snapshot, decodeJournal, encodeJournal } from "../../src/codec/snapshot.ts";
 import type { Row } from "../../src/protocol/row.ts";

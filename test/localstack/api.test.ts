@@ -1,6 +1,6 @@
 /** The HTTP API behind the REST API of API Gateway: started, shown, spoken to, and closed to whoever signs nothing. */
 import { describe, expect, test } from "vitest";
-import { decide } from "../../src/engine/tools/gate.ts";
+import { decide } from "../../src/operations/decide.ts";
 import { transcript } from "../../src/operations/views.ts";
 import { callsOf, ended, keysOf, laneOf, parked, shown, until } from "./lane.ts";
 

@@ -8,7 +8,7 @@ import { expect, inject, onTestFinished, test } from "vitest";
 import { travel } from "../../agents/travel/agent.ts";
 import { bookingsIn } from "../../agents/travel/services.ts";
 import { seededRandom } from "../../src/adapters/memory/clock.ts";
-import type { Agent } from "../../src/sdk/define.ts";
+import type { Agent } from "../../src/ports/agent.ts";
 import { ended, laneOf, rowOf, started } from "./lane.ts";
 
 const lane = laneOf("lane");

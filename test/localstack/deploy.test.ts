@@ -21,14 +21,13 @@ import { FUNCTIONS, type FunctionName } from "../../infra/bundle.ts";
 import { clientsOf } from "../../localstack/clients.ts";
 import { readingClients } from "../../src/adapters/aws/reading-clients.ts";
 import { alarmsNow, moveRollout, readRollout } from "../../src/adapters/aws/rollout.ts";
-import { decide } from "../../src/engine/tools/gate.ts";
+import { decide } from "../../src/operations/decide.ts";
 import type { Row } from "../../src/protocol/row.ts";
 import { timeline } from "../../src/operations/views.ts";
 import { acceptUpgrade } from "../../src/operations/upgrade.ts";
 import { clerk } from "./fixtures/clerk.ts";
 import { patient } from "./fixtures/patient.ts";
-import { callsOf, ended, keysOf, laneOf, nameOf, parked, rowOf, shown, started } from "./lane.ts";
-import { until, versionsOf } from "./lane.ts";
+import { callsOf, ended, keysOf, laneOf, nameOf, parked, rowOf, shown, started, until, versionsOf } from "./lane.ts";
 import { AGENTS, deployStacks } from "./stacks.ts";
 
 const { url } = inject("stacks");

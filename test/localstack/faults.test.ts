@@ -14,7 +14,7 @@ import { runTask } from "../../src/maintenance/chain-tasks.ts";
 import { handOver } from "../../src/engine/loop/executions.ts";
 import { deliver } from "../../src/engine/context/inbox.ts";
 import { timeline } from "../../src/operations/views.ts";
-import { request } from "../../src/operations/steer.ts";
+import { request } from "../../src/engine/loop/request.ts";
 import { verify } from "../../src/history/verify.ts";
 import { attempt, runnerOf } from "../support/drive.ts";
 import { type Deployment, deploy, undeploy } from "./deployment.ts";

@@ -10,7 +10,7 @@ import {
   paginateGetExecutionHistory,
 } from "@aws-sdk/client-sfn";
 import { expect, inject, vi } from "vitest";
-import type { Agent } from "../../src/sdk/define.ts";
+import type { Agent } from "../../src/ports/agent.ts";
 import { ATTRIBUTES } from "../../src/adapters/aws/attributes.ts";
 import { type AwsClients, awsClients } from "../../src/adapters/aws/clients.ts";
 import { ROUTE_ERROR } from "../../src/adapters/aws/machine-input.ts";

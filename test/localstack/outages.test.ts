@@ -7,11 +7,25 @@ import { join } from "node:path";
 import { afterAll, afterEach, beforeAll, describe, expect, inject, test } from "vitest";
 import { seededRandom } from "../../src/adapters/memory/clock.ts";
 import { unitFrom } from "../../src/history/resolve-ambiguous-write.ts";
-import { decide } from "../../src/engine/tools/gate.ts";
+import { decide } from "../../src/operations/decide.ts";
 import { ledger } from "../../src/operations/views.ts";
 import { clerk } from "./fixtures/clerk.ts";
-import { type Lane, callsOf, ended, failuresIn, keysOf, laneAt, nameOf, parked } from "./lane.ts";
-import { rowOf, shown, started, statesOf, sweep, until } from "./lane.ts";
+import {
+  type Lane,
+  callsOf,
+  ended,
+  failuresIn,
+  keysOf,
+  laneAt,
+  nameOf,
+  parked,
+  rowOf,
+  shown,
+  started,
+  statesOf,
+  sweep,
+  until,
+} from "./lane.ts";
 import { FaultProxy } from "./proxy.ts";
 import { AGENTS, deployStacks } from "./stacks.ts";
 

@@ -8,7 +8,7 @@ import { limitsFor } from "../../src/protocol/limits.ts";
 import type { TelemetryRecord } from "../../src/ports/world.ts";
 import { purge } from "../../src/operations/purge.ts";
 import { fenceRestored } from "../../src/operations/restored.ts";
-import { request } from "../../src/operations/steer.ts";
+import { request } from "../../src/engine/loop/request.ts";
 import { verify } from "../../src/history/verify.ts";
 import { attempt, runnerOf } from "../support/drive.ts";
 import { type Deployment, deploy, undeploy } from "./deployment.ts";

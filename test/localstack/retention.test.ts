@@ -3,7 +3,8 @@ import { rmSync } from "node:fs";
 import { QueryCommand } from "@aws-sdk/client-dynamodb";
 import { ListObjectsV2Command } from "@aws-sdk/client-s3";
 import { describe, expect, test } from "vitest";
-import { request, send } from "../../src/operations/steer.ts";
+import { request } from "../../src/engine/loop/request.ts";
+import { send } from "../../src/operations/steer.ts";
 import { clerk } from "./fixtures/clerk.ts";
 import {
   ended,

@@ -1,9 +1,9 @@
 /** A small run on the world of AWS, driven as a chain drives it: an attempt that fails is followed by the next one. */
-import type { Agent } from "../../src/sdk/define.ts";
+import type { Agent } from "../../src/ports/agent.ts";
 import type { Payload } from "../../src/protocol/chain.ts";
 import { StoreUnreachable, type World } from "../../src/ports/world.ts";
 import { startRun } from "../../src/operations/start.ts";
-import type { Runner } from "../../src/engine/dispatch.ts";
+import type { Runner } from "../../src/engine/context/runner.ts";
 import { attempt } from "../support/drive.ts";
 import { actor, callsThenOver } from "../support/stage.ts";
 

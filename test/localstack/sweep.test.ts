@@ -1,7 +1,7 @@
 /** The sweeper's function over runs that nobody drives. One after the other: each sweep sees all of them. */
 import { describe, expect, test } from "vitest";
 import type { World } from "../../src/ports/world.ts";
-import { decide } from "../../src/engine/tools/gate.ts";
+import { decide } from "../../src/operations/decide.ts";
 import { clerk } from "./fixtures/clerk.ts";
 import {
   callsOf,

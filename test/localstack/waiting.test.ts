@@ -1,8 +1,8 @@
 /** Runs that wait on a task token: woken by a message, by a wish, by nobody, and after a lost answer. */
 import { describe, expect, test } from "vitest";
-import { decide } from "../../src/engine/tools/gate.ts";
+import { decide } from "../../src/operations/decide.ts";
 import { startRun } from "../../src/operations/start.ts";
-import { request } from "../../src/operations/steer.ts";
+import { request } from "../../src/engine/loop/request.ts";
 import { clerk } from "./fixtures/clerk.ts";
 import {
   type Lane,

@@ -5,11 +5,21 @@ import type { Payload, TaskResult } from "../../src/protocol/chain.ts";
 import type { World } from "../../src/ports/world.ts";
 import { runTask } from "../../src/maintenance/chain-tasks.ts";
 import { ledger, show } from "../../src/operations/views.ts";
-import { request } from "../../src/operations/steer.ts";
+import { request } from "../../src/engine/loop/request.ts";
 import { dying, everyCrash } from "../support/crashing.ts";
 import { attempt, begin, drive, runnerOf } from "../support/drive.ts";
-import { type Room, change, close, invocation, isTold, nameOf } from "../support/supervise.ts";
-import { room, supervise, sweep, wait } from "../support/supervise.ts";
+import {
+  type Room,
+  change,
+  close,
+  invocation,
+  isTold,
+  nameOf,
+  room,
+  supervise,
+  sweep,
+  wait,
+} from "../support/supervise.ts";
 import { OVER, actor, callsThenOver, never, passing, replyOf, rowOf } from "../support/stage.ts";
 
 /** A run whose first beat moves it on, with calls to make after that. */

@@ -4,7 +4,7 @@ import { runTask } from "../../src/maintenance/chain-tasks.ts";
 import type { Payload, TaskResult } from "../../src/protocol/chain.ts";
 import type { World } from "../../src/ports/world.ts";
 import { show, timeline } from "../../src/operations/views.ts";
-import { request } from "../../src/operations/steer.ts";
+import { request } from "../../src/engine/loop/request.ts";
 import { type Crash, dying, everyCrash } from "../support/crashing.ts";
 import { dead } from "../support/deserted.ts";
 import { runnerOf } from "../support/drive.ts";

@@ -2,7 +2,7 @@
 import { expect, test } from "vitest";
 import { assign } from "../../src/operations/assign.ts";
 import { show, timeline } from "../../src/operations/views.ts";
-import { request } from "../../src/operations/steer.ts";
+import { request } from "../../src/engine/loop/request.ts";
 import { asked, say } from "../support/asking.ts";
 import { drive } from "../support/drive.ts";
 import { rowOf, stage } from "../support/stage.ts";

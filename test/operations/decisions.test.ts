@@ -1,6 +1,6 @@
 /** What comes of a decision: approved, edited, denied, or none in time; and what the model and the checks see of it. */
 import { describe, expect, test } from "vitest";
-import type { SettledCall } from "../../src/sdk/define.ts";
+import type { SettledCall } from "../../src/ports/agent.ts";
 import { type Conversation, check } from "../../src/index.ts";
 import type { Json } from "../../src/core/json.ts";
 import { ledger, timeline } from "../../src/operations/views.ts";

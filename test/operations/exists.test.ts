@@ -1,6 +1,6 @@
 /** "It exists already": an error of the other side that says that our call happened is no failure (seed 3). */
 import { describe, expect, test } from "vitest";
-import type { Tool } from "../../src/sdk/define.ts";
+import type { Tool } from "../../src/ports/agent.ts";
 import { OutcomeUnknown } from "../../src/index.ts";
 import { ledger, timeline } from "../../src/operations/views.ts";
 import { resultsOf } from "../support/asking.ts";

@@ -1,6 +1,6 @@
 /** Who started a run is recorded with it: bounded, without secrets, and as long as the run and its archive last. */
 import { describe, expect, test } from "vitest";
-import type { Agent } from "../../src/sdk/define.ts";
+import type { Agent } from "../../src/ports/agent.ts";
 import { SIZES } from "../../src/codec/limits.ts";
 import { memorySecrets } from "../../src/adapters/memory/secrets.ts";
 import { factsOf } from "../../src/history/archive.ts";

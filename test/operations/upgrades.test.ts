@@ -1,12 +1,13 @@
 /** A run and the code that is deployed: what it waits for, what it costs meanwhile, and what reaches it all the same. */
 import { describe, expect, test } from "vitest";
-import type { Agent } from "../../src/sdk/define.ts";
+import type { Agent } from "../../src/ports/agent.ts";
 import { TIMES } from "../../src/protocol/limits.ts";
 import type { Payload } from "../../src/protocol/chain.ts";
-import { decide } from "../../src/engine/tools/gate.ts";
+import { decide } from "../../src/operations/decide.ts";
 import { ledger, show, timeline, transcript } from "../../src/operations/views.ts";
-import type { Runner } from "../../src/engine/dispatch.ts";
-import { request, send } from "../../src/operations/steer.ts";
+import type { Runner } from "../../src/engine/context/runner.ts";
+import { request } from "../../src/engine/loop/request.ts";
+import { send } from "../../src/operations/steer.ts";
 import { acceptUpgrade } from "../../src/operations/upgrade.ts";
 import { attempt, begin, drive, runnerOf } from "../support/drive.ts";
 import { type Stage, actor, callsThenOver, dieInTool, replyOf, rowOf, stage } from "../support/stage.ts";

@@ -6,7 +6,7 @@ import { expect, test } from "vitest";
 import { travel } from "../../agents/travel/agent.ts";
 import { startRun } from "../../src/operations/start.ts";
 import { show, transcript } from "../../src/operations/views.ts";
-import type { Agent } from "../../src/sdk/define.ts";
+import type { Agent } from "../../src/ports/agent.ts";
 import { killHeld, supervise, untilStatus, workshop } from "../support/processes.ts";
 
 test("checkpoint survives a crash: in progress, baseline and tool batch, each message with its own time and source", async () => {

@@ -1,7 +1,8 @@
 /** Every way in which a model can fail, over HTTP: what the recovery table is told, and that nothing is asked twice. */
 import { APICallError, type LanguageModelV4 } from "@ai-sdk/provider";
 import { describe, expect, test } from "vitest";
-import { type ModelOutcome, modelOf } from "../../src/providers/model.ts";
+import type { ModelOutcome } from "../../src/ports/model.ts";
+import { modelOf } from "../../src/providers/model.ts";
 import { scriptedModel } from "../../src/sdk/scripted.ts";
 import { SIZES } from "../../src/codec/limits.ts";
 import { TIMES } from "../../src/protocol/limits.ts";

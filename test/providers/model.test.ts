@@ -2,7 +2,7 @@
 import { describe, expect, test } from "vitest";
 import { APICallError } from "@ai-sdk/provider";
 import { z } from "zod";
-import type { Agent } from "../../src/sdk/define.ts";
+import type { Agent } from "../../src/ports/agent.ts";
 import { canonical } from "../../src/codec/canonical.ts";
 import type { EventOf } from "../../src/core/event.ts";
 import { type Conversation, type ScriptedReply, check, defineAgent, scriptedModel, tool } from "../../src/index.ts";

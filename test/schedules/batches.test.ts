@@ -1,7 +1,7 @@
 /** Calls that run side by side across deaths and outages: what is known is kept, and what may still act ends. */
 import { expect, test, vi } from "vitest";
 import { invocation } from "../../functions/invocation.ts";
-import type { Agent, ToolContext } from "../../src/sdk/define.ts";
+import type { Agent, ToolContext } from "../../src/ports/agent.ts";
 import { StoreUnreachable, type World } from "../../src/ports/world.ts";
 import { beat } from "../../src/engine/loop/beat.ts";
 import { ledger } from "../../src/operations/views.ts";

@@ -3,19 +3,33 @@
  * archived is there, once, before anybody can forget it.
  */
 import { expect, test } from "vitest";
-import type { Agent } from "../../src/sdk/define.ts";
+import type { Agent } from "../../src/ports/agent.ts";
 import { runId } from "../../src/protocol/ids.ts";
 import { TIMES } from "../../src/protocol/limits.ts";
 import type { Payload } from "../../src/protocol/chain.ts";
 import type { World } from "../../src/ports/world.ts";
 import { archiveKey } from "../../src/history/object-keys.ts";
 import { purge } from "../../src/operations/purge.ts";
-import { request } from "../../src/operations/steer.ts";
+import { request } from "../../src/engine/loop/request.ts";
 import { AT, startedEvent } from "../support/build.ts";
 import { begin, mortal } from "../support/drive.ts";
 import { OVER, type Stage, actor, callsThenOver, chainedStage, never, rowOf } from "../support/stage.ts";
-import { beforeCall, dyingAfter, frozenBefore, hear, leave, lose, perform } from "../support/steps.ts";
-import { playOut, rest, start, step, stop, sweep, takeUp } from "../support/steps.ts";
+import {
+  beforeCall,
+  dyingAfter,
+  frozenBefore,
+  hear,
+  leave,
+  lose,
+  perform,
+  playOut,
+  rest,
+  start,
+  step,
+  stop,
+  sweep,
+  takeUp,
+} from "../support/steps.ts";
 
 /** A beat of the parent that says in its state, before it makes them, which runs it is about to start. */
 async function intendChildren(on: Stage, payload: Payload, children: readonly string[]): Promise<void> {

@@ -1,18 +1,31 @@
 /** Who may drive a run: of all attempts that ever left, one; and of all incarnations of a name, the one that is there. */
 import { expect, test } from "vitest";
 import { cleanUp } from "../../src/history/clean-up.ts";
-import { decide } from "../../src/engine/tools/gate.ts";
+import { decide } from "../../src/operations/decide.ts";
 import { intend } from "../../src/engine/tools/prepare-calls.ts";
 import { openCall } from "../../src/engine/tools/tools.ts";
 import { SegmentCache, load } from "../../src/history/load.ts";
 import { ledger, transcript } from "../../src/operations/views.ts";
-import { request, send } from "../../src/operations/steer.ts";
+import { request } from "../../src/engine/loop/request.ts";
+import { send } from "../../src/operations/steer.ts";
 import { calls, replied, startedEvent } from "../support/build.ts";
 import { begin, cleanRemoved } from "../support/drive.ts";
 import { keyExpires } from "../support/remains.ts";
 import { BEAT_MS, SKEW_MS, actor, chainedStage, replyOf, rowOf } from "../support/stage.ts";
-import { ahead, dyingAfter, enterTool, frozenBefore, hear, leave } from "../support/steps.ts";
-import { perform, playOut, rest, start, step, takeUp } from "../support/steps.ts";
+import {
+  ahead,
+  dyingAfter,
+  enterTool,
+  frozenBefore,
+  hear,
+  leave,
+  perform,
+  playOut,
+  rest,
+  start,
+  step,
+  takeUp,
+} from "../support/steps.ts";
 
 test("schedule 1: attempt 0 is frozen before its claim, attempt 1 does the beat, 0 thaws and would die", async () => {
   const on = chainedStage();

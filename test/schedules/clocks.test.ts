@@ -5,7 +5,7 @@ import { segmentKey } from "../../src/history/object-keys.ts";
 import { lookForOrphans } from "../../src/maintenance/orphans.ts";
 import { show } from "../../src/operations/views.ts";
 import { startRun } from "../../src/operations/start.ts";
-import { request } from "../../src/operations/steer.ts";
+import { request } from "../../src/engine/loop/request.ts";
 import { asked, gatesOf } from "../support/asking.ts";
 import { attempt, begin, drive, runnerOf } from "../support/drive.ts";
 import { DAY_MS, HOUR_MS, machineOn } from "../support/set-clock.ts";

@@ -1,6 +1,6 @@
 /** The dial across deaths: a plan that waits for its results costs one reply at most, and somebody knows of it. */
 import { expect, test } from "vitest";
-import type { Agent, Tool } from "../../src/sdk/define.ts";
+import type { Agent, Tool } from "../../src/ports/agent.ts";
 import type { Conversation, ScriptedReply } from "../../src/index.ts";
 import { ledger, timeline } from "../../src/operations/views.ts";
 import { begin, mortal } from "../support/drive.ts";

@@ -1,6 +1,6 @@
 /** Idempotency keys outlive the data of their runs: a late retry under one does not start the work again. */
 import { expect, test } from "vitest";
-import { request } from "../../src/operations/steer.ts";
+import { request } from "../../src/engine/loop/request.ts";
 import { cleanRemoved } from "../support/drive.ts";
 import { first, goes, retry } from "../support/old-keys.ts";
 import { upkeep } from "../support/remains.ts";

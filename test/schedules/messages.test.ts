@@ -2,12 +2,13 @@
 import { expect, test } from "vitest";
 import type { Answer, Decision } from "../../src/core/event.ts";
 import { gateId } from "../../src/protocol/ids.ts";
-import { decide } from "../../src/engine/tools/gate.ts";
+import { decide } from "../../src/operations/decide.ts";
 import { SegmentCache, load } from "../../src/history/load.ts";
 import { askToUndo } from "../../src/operations/compensate.ts";
 import { ledger, show, timeline, transcript } from "../../src/operations/views.ts";
 import { reconcile } from "../../src/operations/reconcile.ts";
-import { request, send } from "../../src/operations/steer.ts";
+import { request } from "../../src/engine/loop/request.ts";
+import { send } from "../../src/operations/steer.ts";
 import { StoreUnreachable, type World } from "../../src/ports/world.ts";
 import { begin } from "../support/drive.ts";
 import {
@@ -21,8 +22,20 @@ import {
   replyOf,
   rowOf,
 } from "../support/stage.ts";
-import { dieInTool, dyingAfter, frozenBefore, hear, leave, meeting } from "../support/steps.ts";
-import { lose, perform, playOut, rest, step, sweep } from "../support/steps.ts";
+import {
+  dieInTool,
+  dyingAfter,
+  frozenBefore,
+  hear,
+  leave,
+  meeting,
+  lose,
+  perform,
+  playOut,
+  rest,
+  step,
+  sweep,
+} from "../support/steps.ts";
 
 const say = (world: World, run: string, as: Answer["as"], by = "ann") =>
   reconcile(world, { run, call: "c1", as, result: null, by, note: null });

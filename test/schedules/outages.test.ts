@@ -4,7 +4,8 @@ import type { Commit } from "../../src/protocol/row.ts";
 import type { ScriptedReply } from "../../src/index.ts";
 import { StoreUnreachable } from "../../src/ports/world.ts";
 import { timeline } from "../../src/operations/views.ts";
-import { request, send } from "../../src/operations/steer.ts";
+import { request } from "../../src/engine/loop/request.ts";
+import { send } from "../../src/operations/steer.ts";
 import { sweep as sweepWith } from "../../src/maintenance/sweep.ts";
 import { begin, mortal } from "../support/drive.ts";
 import { outageOf, struggle, underWay } from "../support/outages.ts";
@@ -17,8 +18,9 @@ import {
   callsThenOver,
   chainedStage,
   never,
+  passing,
+  rowOf,
 } from "../support/stage.ts";
-import { passing, rowOf } from "../support/stage.ts";
 import { dieInTool, enterTool, hear, leave, lose, meeting, playOut, step, withTakeovers } from "../support/steps.ts";
 
 const HOUR_MS = 3_600_000;

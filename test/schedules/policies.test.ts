@@ -1,6 +1,6 @@
 /** What follows when nobody knows whether a call happened, and which call goes first. */
 import { expect, test } from "vitest";
-import type { Agent, Tool } from "../../src/sdk/define.ts";
+import type { Agent, Tool } from "../../src/ports/agent.ts";
 import { type Conversation, OutcomeUnknown, type ScriptedReply } from "../../src/index.ts";
 import { ledger } from "../../src/operations/views.ts";
 import { reconcile } from "../../src/operations/reconcile.ts";

@@ -1,6 +1,6 @@
 /** Outages of a model's provider: no call that may have been paid for is forgotten, whoever dies in between. */
 import { expect, test } from "vitest";
-import type { Agent } from "../../src/sdk/define.ts";
+import type { Agent } from "../../src/ports/agent.ts";
 import { type Conversation, scriptedModel } from "../../src/index.ts";
 import { timeline } from "../../src/operations/views.ts";
 import { send } from "../../src/operations/steer.ts";

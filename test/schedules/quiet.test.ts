@@ -4,7 +4,7 @@ import type { Answer } from "../../src/core/event.ts";
 import { OutcomeUnknown } from "../../src/index.ts";
 import { ledger, transcript } from "../../src/operations/views.ts";
 import { reconcile } from "../../src/operations/reconcile.ts";
-import { request } from "../../src/operations/steer.ts";
+import { request } from "../../src/engine/loop/request.ts";
 import type { World } from "../../src/ports/world.ts";
 import { begin, mortal } from "../support/drive.ts";
 import { BEAT_MS, SETTLE_MS, SKEW_MS, actor, chainedStage, replyOf, rowOf } from "../support/stage.ts";

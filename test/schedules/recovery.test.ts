@@ -5,7 +5,7 @@ import type { ScriptedReply } from "../../src/index.ts";
 import type { EventOf } from "../../src/core/event.ts";
 import type { World } from "../../src/ports/world.ts";
 import { timeline } from "../../src/operations/views.ts";
-import { request } from "../../src/operations/steer.ts";
+import { request } from "../../src/engine/loop/request.ts";
 import { begin, mortal } from "../support/drive.ts";
 import { outageOf, struggle } from "../support/outages.ts";
 import { narrow } from "../support/narrow.ts";

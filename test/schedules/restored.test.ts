@@ -2,7 +2,7 @@
 import { expect, test } from "vitest";
 import { startExecution } from "../../src/engine/loop/executions.ts";
 import { fenceRestored } from "../../src/operations/restored.ts";
-import { request } from "../../src/operations/steer.ts";
+import { request } from "../../src/engine/loop/request.ts";
 import { verify } from "../../src/history/verify.ts";
 import { begin } from "../support/drive.ts";
 import { BEAT_MS, SKEW_MS, actor, callsThenOver, chainedStage, rowOf } from "../support/stage.ts";

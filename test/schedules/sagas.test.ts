@@ -1,10 +1,10 @@
 /** What a run did is undone: in which order, when, and whatever dies in between. */
 import { expect, test } from "vitest";
-import type { Agent, Tool } from "../../src/sdk/define.ts";
+import type { Agent, Tool } from "../../src/ports/agent.ts";
 import { OutcomeUnknown, check } from "../../src/index.ts";
 import type { World } from "../../src/ports/world.ts";
 import { askToUndo } from "../../src/operations/compensate.ts";
-import { request } from "../../src/operations/steer.ts";
+import { request } from "../../src/engine/loop/request.ts";
 import { everyCrash, dying } from "../support/crashing.ts";
 import { asks, deeds } from "../support/deeds.ts";
 import { begin, drive, runnerOf } from "../support/drive.ts";

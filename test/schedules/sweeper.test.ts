@@ -1,6 +1,6 @@
 /** What the sweeper finds and mends, and what it must not touch: ends, zombies, other sweepers, what it cannot read. */
 import { expect, test } from "vitest";
-import type { Agent } from "../../src/sdk/define.ts";
+import type { Agent } from "../../src/ports/agent.ts";
 import { TIMES } from "../../src/protocol/limits.ts";
 import { FORMAT, type Row } from "../../src/protocol/row.ts";
 import { StoreUnreachable, type World } from "../../src/ports/world.ts";
@@ -8,8 +8,23 @@ import { show } from "../../src/operations/views.ts";
 import { reconcile } from "../../src/operations/reconcile.ts";
 import { begin } from "../support/drive.ts";
 import { OVER, type Stage, actor, chainedStage, never, passing, replyOf, rowOf } from "../support/stage.ts";
-import { beforeCall, dieInTool, dyingAfter, frozenBefore, hear, leave, lose } from "../support/steps.ts";
-import { perform, playOut, rest, start, step, stop, sweep, withTakeovers } from "../support/steps.ts";
+import {
+  beforeCall,
+  dieInTool,
+  dyingAfter,
+  frozenBefore,
+  hear,
+  leave,
+  lose,
+  perform,
+  playOut,
+  rest,
+  start,
+  step,
+  stop,
+  sweep,
+  withTakeovers,
+} from "../support/steps.ts";
 import { rewritten } from "../support/rewritten.ts";
 
 const stageOfRuns = (): Stage => chainedStage({ overdueMs: 1_000 });

@@ -1,6 +1,6 @@
 /** What is deployed changes under a run: nothing that was begun is dropped, and nothing is called that nobody wanted. */
 import { expect, test } from "vitest";
-import type { Agent } from "../../src/sdk/define.ts";
+import type { Agent } from "../../src/ports/agent.ts";
 import type { Answer } from "../../src/core/event.ts";
 import type { World } from "../../src/ports/world.ts";
 import { ledger, show, timeline } from "../../src/operations/views.ts";

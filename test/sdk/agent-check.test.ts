@@ -2,7 +2,8 @@
 import { describe, expect, test } from "vitest";
 import { z } from "zod";
 import { checkAgent } from "../../src/sdk/check.ts";
-import { type ModelChoice, type Tool, defineAgent, tool } from "../../src/sdk/define.ts";
+import type { ModelChoice, Tool } from "../../src/ports/agent.ts";
+import { defineAgent, tool } from "../../src/sdk/define.ts";
 import { scriptedModel } from "../../src/sdk/scripted.ts";
 import { describeTools } from "../../src/engine/model/tool-schema.ts";
 import { limitsFor } from "../../src/protocol/limits.ts";

@@ -2,7 +2,8 @@
 import { describe, expect, test } from "vitest";
 import { z } from "zod";
 import { firingTimes, parseSchedule } from "../../src/sdk/schedule/firing-times.ts";
-import { firingKey, scheduledTime } from "../../src/sdk/schedule/schedule.ts";
+import { firingKey } from "../../src/maintenance/firing.ts";
+import { scheduledTime } from "../../src/sdk/schedule/schedule.ts";
 
 const iso = (moment: number | null): string =>
   moment === null ? "never" : new Date(moment).toISOString().replace(":00.000Z", "");

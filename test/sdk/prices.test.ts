@@ -2,7 +2,7 @@
 import { describe, expect, test } from "vitest";
 import { z } from "zod";
 import { checkMoney } from "../../src/sdk/check.ts";
-import type { Agent } from "../../src/sdk/define.ts";
+import type { Agent } from "../../src/ports/agent.ts";
 import { LIST_PRICES, type Prices, listPriceOf, priceWords, pricedBy } from "../../src/sdk/prices.ts";
 import { AgentInvalid, defineAgent } from "../../src/index.ts";
 

@@ -1,6 +1,6 @@
 /** A recorded run as a model: the same calls again without anybody who thinks, and no reply to what was never asked. */
 import { describe, expect, test } from "vitest";
-import type { Agent } from "../../src/sdk/define.ts";
+import type { Agent } from "../../src/ports/agent.ts";
 import { recordedModel } from "../../src/index.ts";
 import type { World } from "../../src/ports/world.ts";
 import { exportRun } from "../../src/history/export.ts";

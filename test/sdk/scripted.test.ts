@@ -1,7 +1,8 @@
 /** A scripted model is a function of the conversation: it sees what a real model would see, and nothing else. */
 import { describe, expect, test } from "vitest";
 import { z } from "zod";
-import { type Tool, tool } from "../../src/sdk/define.ts";
+import type { Tool } from "../../src/ports/agent.ts";
+import { tool } from "../../src/sdk/define.ts";
 import { modelOf } from "../../src/providers/model.ts";
 import { type Conversation, type ScriptedReply, scriptedModel } from "../../src/sdk/scripted.ts";
 import type { Json } from "../../src/core/json.ts";

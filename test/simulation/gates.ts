@@ -7,7 +7,7 @@ import type { Json } from "../../src/core/json.ts";
 import { argsOf } from "../../src/core/calls/ledger.ts";
 import { hasEnded } from "../../src/protocol/row.ts";
 import type { World } from "../../src/ports/world.ts";
-import { decide } from "../../src/engine/tools/gate.ts";
+import { decide } from "../../src/operations/decide.ts";
 import { SegmentCache, jsonOf, load } from "../../src/history/load.ts";
 import { attempts } from "./attempts.ts";
 import type { Sim } from "./sim.ts";

@@ -1,6 +1,7 @@
 /** The agent of a history, as each of its processes has it: a model that has moods, and tools that call the services. */
 import { z } from "zod";
-import { type Agent, type Tool, check } from "../../src/sdk/define.ts";
+import type { Agent, Tool } from "../../src/ports/agent.ts";
+import { check } from "../../src/sdk/define.ts";
 import {
   type Conversation,
   type ScriptedReply,

@@ -4,7 +4,8 @@
  * until they are acknowledged or lose heart. Those who answer questions are in `persons.ts`.
  */
 import { type Started, startRun } from "../../src/operations/start.ts";
-import { request, send } from "../../src/operations/steer.ts";
+import { request } from "../../src/engine/loop/request.ts";
+import { send } from "../../src/operations/steer.ts";
 import { attempts } from "./attempts.ts";
 import { wantUndone } from "./sagas.ts";
 import type { Sim } from "./sim.ts";

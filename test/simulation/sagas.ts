@@ -3,8 +3,8 @@
  * it undone. What its checker asks is in `checkers-sagas.ts`.
  */
 import type { z } from "zod";
-import { type Agent, type Tool, check } from "../../src/sdk/define.ts";
-import type { Undo } from "../../src/sdk/saga.ts";
+import type { Agent, Tool, Undo } from "../../src/ports/agent.ts";
+import { check } from "../../src/sdk/define.ts";
 import { askToUndo } from "../../src/operations/compensate.ts";
 import { attempts } from "./attempts.ts";
 import type { SagaPlan } from "./saga-plan.ts";

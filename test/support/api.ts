@@ -4,7 +4,7 @@ import * as z from "zod";
 import { type Api, createApi } from "../../src/api/app.ts";
 import { ROUTES } from "../../src/api/routes.ts";
 import type { Caller } from "../../src/api/operations.ts";
-import type { Agent } from "../../src/sdk/define.ts";
+import type { Agent } from "../../src/ports/agent.ts";
 import { AgentInvalid } from "../../src/ports/agent-invalid.ts";
 import type { TelemetryRecord, World } from "../../src/ports/world.ts";
 import { problemDocument } from "../../src/api/schemas.ts";

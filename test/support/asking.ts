@@ -1,11 +1,11 @@
 /** An agent whose calls are asked about first, and what a person sees and says of their gates. */
 import { z } from "zod";
-import type { Agent, Tool } from "../../src/sdk/define.ts";
+import type { Agent, Tool } from "../../src/ports/agent.ts";
 import type { Json } from "../../src/core/json.ts";
 import type { Gate, OpenCall, State } from "../../src/core/state.ts";
 import { type Conversation, type ScriptedReply, defineAgent, scriptedModel, tool } from "../../src/index.ts";
 import type { World } from "../../src/ports/world.ts";
-import { decide } from "../../src/engine/tools/gate.ts";
+import { decide } from "../../src/operations/decide.ts";
 import { SegmentCache, load } from "../../src/history/load.ts";
 import { transcript } from "../../src/operations/views.ts";
 import { begin, drive, runnerOf } from "./drive.ts";

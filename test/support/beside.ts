@@ -1,6 +1,6 @@
 /** Calls of one reply that run side by side, as long as a test says. */
 import { z } from "zod";
-import type { Agent, Tool, ToolContext } from "../../src/sdk/define.ts";
+import type { Agent, Tool, ToolContext } from "../../src/ports/agent.ts";
 import { type ScriptedReply, tool } from "../../src/index.ts";
 import { ledger } from "../../src/operations/views.ts";
 import { OVER, type Stage, actor } from "./stage.ts";

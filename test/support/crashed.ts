@@ -1,5 +1,5 @@
 /** A run whose process died in its tool more often than it may: it failed as `CrashLoop`, and may be redriven. */
-import type { Agent } from "../../src/sdk/define.ts";
+import type { Agent } from "../../src/ports/agent.ts";
 import type { Retention } from "../../src/core/policy/retention.ts";
 import type { Row } from "../../src/protocol/row.ts";
 import { begin } from "./drive.ts";

@@ -1,6 +1,6 @@
 /** An agent that pays and mails: what its tools say of their calls is up to a test, and so is what its model asks for. */
 import { z } from "zod";
-import type { Agent, Tool, ToolContext } from "../../src/sdk/define.ts";
+import type { Agent, Tool, ToolContext } from "../../src/ports/agent.ts";
 import type { SagaOptions } from "../../src/sdk/saga.ts";
 import { type Conversation, type ScriptedReply, defineAgent, scriptedModel, tool } from "../../src/index.ts";
 import { OVER } from "./stage.ts";

@@ -9,7 +9,7 @@ import { onTestFinished } from "vitest";
 import { openStore } from "../../src/adapters/local/database.ts";
 import { localWorld } from "../../src/adapters/local/world.ts";
 import type { MemoryWorld } from "../../src/adapters/memory/world.ts";
-import type { Agent } from "../../src/sdk/define.ts";
+import type { Agent } from "../../src/ports/agent.ts";
 import { modelsOf } from "../../src/providers/model.ts";
 import type { Payload, Reply, TaskResult } from "../../src/protocol/chain.ts";
 import { RETRY_GROUP } from "../../src/protocol/entry.ts";
@@ -22,7 +22,7 @@ import { beat } from "../../src/engine/loop/beat.ts";
 import { CommitCache } from "../../src/history/commits.ts";
 import { SegmentCache } from "../../src/history/load.ts";
 import { startRun } from "../../src/operations/start.ts";
-import type { Runner } from "../../src/engine/dispatch.ts";
+import type { Runner } from "../../src/engine/context/runner.ts";
 
 export interface Bench {
   readonly dir: string;

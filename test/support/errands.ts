@@ -1,7 +1,7 @@
 /** Runs of the porter, as somebody types them, and what the other side says of them. */
 import { join } from "node:path";
 import { rememberAgentFile } from "../../src/adapters/local/agent-files.ts";
-import type { Agent } from "../../src/sdk/define.ts";
+import type { Agent } from "../../src/ports/agent.ts";
 import type { Row } from "../../src/protocol/row.ts";
 import { startRun } from "../../src/operations/start.ts";
 import { type OtherSide, otherSide } from "./other-side.ts";

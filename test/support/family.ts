@@ -1,5 +1,5 @@
 /** A run that started others and waits for their ends. Nobody drives anybody here but the test. */
-import type { Agent } from "../../src/sdk/define.ts";
+import type { Agent } from "../../src/ports/agent.ts";
 import type { Payload } from "../../src/protocol/chain.ts";
 import { executionName } from "../../src/protocol/ids.ts";
 import type { Incarnation } from "../../src/protocol/row.ts";

@@ -1,11 +1,10 @@
 /** An agent with a schedule on a stage in memory, and a count of the runs that come of it. */
-import type { Agent } from "../../src/sdk/define.ts";
-import { firingKey, type Schedule } from "../../src/sdk/schedule/schedule.ts";
+import type { Agent, Schedule } from "../../src/ports/agent.ts";
+import { firingKey, fire } from "../../src/maintenance/firing.ts";
 import { runId } from "../../src/protocol/ids.ts";
 import type { FiringOutcome } from "../../src/protocol/firing.ts";
 import { hasEnded } from "../../src/protocol/row.ts";
 import type { World } from "../../src/ports/world.ts";
-import { fire } from "../../src/maintenance/firing.ts";
 import { BEAT_MS, SKEW_MS, actor } from "./stage.ts";
 import { type Room, change, invocation, room } from "./supervise.ts";
 

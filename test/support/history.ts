@@ -1,8 +1,8 @@
 /** Long runs for tests: driven a given number of beats, with every read and write of an object on the record. */
-import type { Agent } from "../../src/sdk/define.ts";
+import type { Agent } from "../../src/ports/agent.ts";
 import type { Payload } from "../../src/protocol/chain.ts";
 import type { World } from "../../src/ports/world.ts";
-import type { Runner } from "../../src/engine/dispatch.ts";
+import type { Runner } from "../../src/engine/context/runner.ts";
 import { attempt } from "./drive.ts";
 import { type Part, actor, replyOf } from "./stage.ts";
 

@@ -4,14 +4,14 @@
  */
 import { brotliDecompressSync, gunzipSync } from "node:zlib";
 import { z } from "zod";
-import type { Agent, ToolContext } from "../../src/sdk/define.ts";
+import type { Agent, ToolContext } from "../../src/ports/agent.ts";
 import type { Json } from "../../src/core/json.ts";
 import { type Conversation, OutcomeUnknown, defineAgent, scriptedModel, tool } from "../../src/index.ts";
 import type { Payload } from "../../src/protocol/chain.ts";
 import type { World } from "../../src/ports/world.ts";
 import { alarm } from "../../src/history/alarm.ts";
 import { assign } from "../../src/operations/assign.ts";
-import { decide } from "../../src/engine/tools/gate.ts";
+import { decide } from "../../src/operations/decide.ts";
 import { deliver } from "../../src/engine/context/inbox.ts";
 import { show } from "../../src/operations/views.ts";
 import { reconcile } from "../../src/operations/reconcile.ts";

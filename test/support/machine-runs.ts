@@ -1,7 +1,7 @@
 /** Runs that the machine of AWS drives, over the world in memory: its tasks are done by the real runner. */
 import { type AskedRescue, readRescue } from "../../functions/machine.ts";
 import { firstInput } from "../../src/adapters/aws/machine-input.ts";
-import type { Agent } from "../../src/sdk/define.ts";
+import type { Agent } from "../../src/ports/agent.ts";
 import type { Task } from "../../src/protocol/chain.ts";
 import { executionName } from "../../src/protocol/ids.ts";
 import type { World } from "../../src/ports/world.ts";

@@ -1,7 +1,7 @@
 /** An agent whose model takes only so much context: it reads page after page, and is told when its question is too long. */
 import { APICallError, type LanguageModelV4, type LanguageModelV4CallOptions } from "@ai-sdk/provider";
 import { z } from "zod";
-import type { Agent } from "../../src/sdk/define.ts";
+import type { Agent } from "../../src/ports/agent.ts";
 import { type Conversation, type ScriptedReply, check, defineAgent, scriptedModel, tool } from "../../src/index.ts";
 
 export const isForSummary = ({ messages }: Pick<Conversation, "messages">): boolean =>

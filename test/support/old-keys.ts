@@ -1,5 +1,5 @@
 /** Retries under one idempotency key, and a run that goes with everything that it left behind. */
-import type { Agent } from "../../src/sdk/define.ts";
+import type { Agent } from "../../src/ports/agent.ts";
 import type { Incarnation } from "../../src/protocol/row.ts";
 import type { World } from "../../src/ports/world.ts";
 import { type Started, startRun } from "../../src/operations/start.ts";

@@ -1,6 +1,6 @@
 /** Stores that do not answer, as one process meets them. */
 import { SIZES } from "../../src/codec/limits.ts";
-import type { Agent } from "../../src/sdk/define.ts";
+import type { Agent } from "../../src/ports/agent.ts";
 import type { TaskResult } from "../../src/protocol/chain.ts";
 import type { Commit } from "../../src/protocol/row.ts";
 import { StoreUnreachable, type World } from "../../src/ports/world.ts";

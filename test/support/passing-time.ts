@@ -1,5 +1,5 @@
 /** Hours of a run on a stage: everything that goes on by itself within so long. */
-import type { Agent } from "../../src/sdk/define.ts";
+import type { Agent } from "../../src/ports/agent.ts";
 import type { Stage } from "./stage.ts";
 import { step } from "./steps.ts";
 

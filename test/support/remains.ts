@@ -1,5 +1,5 @@
 /** Runs that have ended on a stage, and what is left of them in its store. */
-import type { Agent } from "../../src/sdk/define.ts";
+import type { Agent } from "../../src/ports/agent.ts";
 import type { Incarnation, Row } from "../../src/protocol/row.ts";
 import type { World } from "../../src/ports/world.ts";
 import { runTask } from "../../src/maintenance/chain-tasks.ts";

@@ -1,10 +1,9 @@
 /** A run whose budget is used up and that asks a person for more. */
-import type { Agent } from "../../src/sdk/define.ts";
-import type { BudgetOptions } from "../../src/sdk/budget.ts";
-import { budgetFrom, budgetSchema } from "../../src/sdk/budget.ts";
+import type { Agent } from "../../src/ports/agent.ts";
+import { type BudgetOptions, budgetFrom, budgetSchema } from "../../src/sdk/budget.ts";
 import type { Grant } from "../../src/core/policy/budget.ts";
 import type { World } from "../../src/ports/world.ts";
-import { decide } from "../../src/engine/tools/gate.ts";
+import { decide } from "../../src/operations/decide.ts";
 import { show } from "../../src/operations/views.ts";
 import { begin, drive, runnerOf } from "./drive.ts";
 import { type Part, type Stage, actor } from "./stage.ts";

@@ -5,7 +5,7 @@ import { type OpenOptions, type Store, openStore } from "../../src/adapters/loca
 import { executionsOf } from "../../src/adapters/local/executions.ts";
 import { localWorld } from "../../src/adapters/local/world.ts";
 import { seededRandom, virtualClock } from "../../src/adapters/memory/clock.ts";
-import type { Agent } from "../../src/sdk/define.ts";
+import type { Agent } from "../../src/ports/agent.ts";
 import { canonical } from "../../src/codec/canonical.ts";
 import { executionName } from "../../src/protocol/ids.ts";
 import type { Page } from "../../src/ports/run-table.ts";

@@ -5,7 +5,8 @@
 import { z } from "zod";
 import { type VirtualClock, seededRandom, virtualClock } from "../../src/adapters/memory/clock.ts";
 import { type MemoryWorld, memoryWorld } from "../../src/adapters/memory/world.ts";
-import type { Agent, Probe, Tool, ToolContext } from "../../src/sdk/define.ts";
+import type { Agent, Tool, ToolContext } from "../../src/ports/agent.ts";
+import type { Probe } from "../../src/ports/agent.ts";
 import type { Payload, Reply, TaskResult } from "../../src/protocol/chain.ts";
 import { executionName } from "../../src/protocol/ids.ts";
 import { type Limits, limitsFor } from "../../src/protocol/limits.ts";

@@ -2,7 +2,7 @@
  * The steps of a schedule: attempts of a chain leave, are frozen, die and come back in the order in which a test says.
  * Everything between the steps is real: the world in memory, its chain, the runner. Time passes only when it has to.
  */
-import type { Agent, Tool, ToolContext } from "../../src/sdk/define.ts";
+import type { Agent, Tool, ToolContext } from "../../src/ports/agent.ts";
 import type { Payload, Task, TaskResult } from "../../src/protocol/chain.ts";
 import { executionName } from "../../src/protocol/ids.ts";
 import type { Incarnation, Row } from "../../src/protocol/row.ts";

@@ -4,7 +4,7 @@
  */
 import { virtualClock } from "../../src/adapters/memory/clock.ts";
 import { memoryWorld } from "../../src/adapters/memory/world.ts";
-import type { Agent } from "../../src/sdk/define.ts";
+import type { Agent } from "../../src/ports/agent.ts";
 import { executionName } from "../../src/protocol/ids.ts";
 import { TIMES, type Limits, limitsFor } from "../../src/protocol/limits.ts";
 import type { Incarnation, Row } from "../../src/protocol/row.ts";

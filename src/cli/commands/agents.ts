@@ -5,7 +5,7 @@
  */
 import { existsSync } from "node:fs";
 import { resolve } from "node:path";
-import type { Agent } from "../../sdk/define.ts";
+import type { Agent } from "../../ports/agent.ts";
 import { loadAgentFile } from "../../sdk/load.ts";
 import { sentenceOf } from "../../codec/value.ts";
 import { CliError, EXIT } from "../errors.ts";

@@ -9,7 +9,7 @@ import { join } from "node:path";
 import { getCompileCacheDir } from "node:module";
 import { chaosIn } from "../../sdk/chaos-file.ts";
 import { checkAgent } from "../../sdk/check.ts";
-import type { Agent } from "../../sdk/define.ts";
+import type { Agent } from "../../ports/agent.ts";
 import { registerResolution } from "../../sdk/resolution.ts";
 import { type Report, ReferenceFailed, compareAll } from "../../chaos/compare.ts";
 import { isSound } from "../../chaos/figures.ts";

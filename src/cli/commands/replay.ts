@@ -2,7 +2,7 @@
  * `cairn replay RUN|FILE`: a recorded run folded once more. Of a file it needs no store: what was exported from one world is
  * replayed anywhere. It ends with 1 where a version differs, and under `--against` where a request would.
  */
-import type { Agent } from "../../sdk/define.ts";
+import type { Agent } from "../../ports/agent.ts";
 import { modelOf } from "../../providers/model.ts";
 import { registerResolution } from "../../sdk/resolution.ts";
 import type { Archive } from "../../codec/archive.ts";
@@ -10,7 +10,7 @@ import { usd } from "../../core/policy/spending.ts";
 import type { Json } from "../../core/json.ts";
 import { PHASES } from "../../core/phases.ts";
 import type { State } from "../../core/state.ts";
-import { type Comparison, RequestComparison } from "../../history/replay-against.ts";
+import { type Comparison, RequestComparison } from "../../operations/replay-against.ts";
 import { type Recording, RecordingDamaged, recordingIn, wrongWithFile } from "../../history/recording.ts";
 import { type Difference, type Replayed, replay } from "../../history/replay.ts";
 import { CliError, EXIT } from "../errors.ts";

@@ -1,5 +1,5 @@
 /** `cairn schedules`: which agents are started by themselves, when next, and what came of the last time. */
-import type { Agent } from "../../sdk/define.ts";
+import type { Agent } from "../../ports/agent.ts";
 import { firingTimes } from "../../sdk/schedule/firing-times.ts";
 import { registerResolution } from "../../sdk/resolution.ts";
 import type { LastFiring } from "../../protocol/firing.ts";

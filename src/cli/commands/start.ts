@@ -1,7 +1,7 @@
 /** `cairn start AGENT`: makes a run. With `--wait` it stays until the run has ended or needs a person. */
 import * as z from "zod";
 import { checkAgent } from "../../sdk/check.ts";
-import type { Agent } from "../../sdk/define.ts";
+import type { Agent } from "../../ports/agent.ts";
 import { pricedBy } from "../../sdk/prices.ts";
 import { registerResolution } from "../../sdk/resolution.ts";
 import { DEFAULT_TENANT, isTenant, wrongWithKey } from "../../core/ids.ts";

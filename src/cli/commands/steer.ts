@@ -2,7 +2,8 @@
 import { randomUUID } from "node:crypto";
 import { SIZES } from "../../codec/limits.ts";
 import type { Request } from "../../protocol/row.ts";
-import { request, send } from "../../operations/steer.ts";
+import { request } from "../../engine/loop/request.ts";
+import { send } from "../../operations/steer.ts";
 import { CliError, EXIT } from "../errors.ts";
 import { retyped } from "../input.ts";
 import { type Opened, attendantOf, openExisting } from "../open.ts";

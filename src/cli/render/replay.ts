@@ -2,7 +2,7 @@
 import type { Failure } from "../../core/event.ts";
 import type { Json } from "../../core/json.ts";
 import type { Phase, Status } from "../../core/phases.ts";
-import type { Comparison } from "../../history/replay-against.ts";
+import type { Comparison } from "../../operations/replay-against.ts";
 import type { Summary } from "../../operations/views.ts";
 import type { Difference } from "../../history/replay.ts";
 import { type Paint, pairs } from "../terminal/paint.ts";

@@ -2,7 +2,7 @@
  * Whether the budget has room for what costs next. Where it has none the run ends, or a person is asked for more at a gate
  * like any other: frozen, decided once, denied when nobody decides in time.
  */
-import type { Agent } from "../../sdk/define.ts";
+import type { Agent } from "../../ports/agent.ts";
 import { digestOf } from "../../codec/canonical.ts";
 import { exhausted, extended, shortOf } from "../../core/policy/spending.ts";
 import type { Grant, Limits } from "../../core/policy/budget.ts";

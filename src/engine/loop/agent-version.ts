@@ -3,18 +3,17 @@
  * one that it was started with (schedules 53 and 54), or the agent cannot be loaded. What it cannot go on with it waits
  * for, and looks again: a deployment wakes nobody.
  */
-import type { Agent, Tool } from "../../sdk/define.ts";
+import type { Agent } from "../../ports/agent.ts";
 import { bounded } from "../../codec/value.ts";
-import { argsOf, asDeclared } from "../../core/calls/ledger.ts";
 import { lacksTool } from "../../core/outstanding.ts";
 import type { OpenCall, State } from "../../core/state.ts";
 import { upgradesOf } from "../../core/policy/upgrades.ts";
 import type { ActiveRun } from "../context/active-run.ts";
 import { alarm } from "../../history/alarm.ts";
 import { absorbInbox } from "../context/inbox.ts";
-import { misfit, toolFor } from "../tools/tools.ts";
-import type { AgentAbsent, LoadedAgent } from "../dispatch.ts";
-import type { Next } from "../model/call-model.ts";
+import { toolFor, canGoOn } from "../tools/tools.ts";
+import type { AgentAbsent, LoadedAgent } from "../context/runner.ts";
+import type { Next } from "../context/next.ts";
 
 /** Why a run may not go on with what is deployed: `to` is the version that somebody has to accept, null without any. */
 interface Hold {
@@ -95,14 +94,4 @@ async function withTool(run: ActiveRun, agent: Agent): Promise<readonly OpenCall
     if (await canGoOn(run, { open, tool: toolFor(agent, open) })) back.push(open);
   }
   return back;
-}
-
-/** Whether that tool could still do its part for a call that was released: run it again, or be asked about it. */
-export async function canGoOn(
-  run: ActiveRun,
-  of: { readonly open: OpenCall; readonly tool: Tool | null },
-): Promise<boolean> {
-  const { open, tool } = of;
-  if (tool === null || misfit(tool, await run.json(argsOf(run.state, open.call))) !== null) return false;
-  return asDeclared(open, tool.effect).intent?.effect !== "probed" || tool.probe !== null;
 }

@@ -19,7 +19,7 @@ import type { Invocation } from "../../ports/tasks.ts";
 import { StoreUnreachable, type World } from "../../ports/world.ts";
 import { ActiveRun } from "../context/active-run.ts";
 import { Fenced } from "../context/fenced.ts";
-import { recordRedrive } from "../../history/after-redrive.ts";
+import { recordRedrive } from "../context/record-redrive.ts";
 import { alarm } from "../../history/alarm.ts";
 import { waitsForNewer } from "./behind.ts";
 import { certainly, patient } from "../../history/resolve-ambiguous-write.ts";
@@ -30,7 +30,8 @@ import { letGo, letGoUnloaded } from "./release.ts";
 import { loadVouched } from "../../history/vouch.ts";
 import { triesSooner } from "../model/provider-outage.ts";
 import { knowSecrets } from "../../history/secrets.ts";
-import { type Runner, step } from "../dispatch.ts";
+import type { Runner } from "../context/runner.ts";
+import { step } from "./step.ts";
 
 const EXPIRED: Trouble = {
   kind: "deadline",

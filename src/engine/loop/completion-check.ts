@@ -1,5 +1,6 @@
 /** The verdict edge: the model says that it is done; the run completes only if its definition of done holds. */
-import type { Agent, Check, RunView, SettledCall } from "../../sdk/define.ts";
+import type { Agent, RunView, SettledCall } from "../../ports/agent.ts";
+import type { Check } from "../../ports/agent.ts";
 import { asJson, bounded, sentenceOf } from "../../codec/value.ts";
 import type { Failure } from "../../core/event.ts";
 import type { Json } from "../../core/json.ts";
@@ -9,7 +10,7 @@ import { ofAttempt } from "../../core/policy/window.ts";
 import type { ActiveRun } from "../context/active-run.ts";
 import { within } from "../tools/tool-attempt.ts";
 import { commitEnd } from "./terminal-commit.ts";
-import type { Next } from "../model/call-model.ts";
+import type { Next } from "../context/next.ts";
 
 export async function judge(run: ActiveRun, agent: Agent): Promise<Next> {
   const view = await viewOf(run);

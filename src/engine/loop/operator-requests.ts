@@ -2,7 +2,7 @@
 import type { ActiveRun } from "../context/active-run.ts";
 import { recordResult } from "../tools/prepare-calls.ts";
 import { inline } from "../../core/message.ts";
-import type { Next } from "../model/call-model.ts";
+import type { Next } from "../context/next.ts";
 
 /** No effect starts after the commit that saw the cancel: what this invocation released is known not to have begun. */
 export function cancel(run: ActiveRun): Next {

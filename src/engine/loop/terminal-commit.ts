@@ -21,8 +21,8 @@ import { ignoreUnapplied } from "../context/ignored-decisions.ts";
 import { keepKey, keepKeyOfEnded } from "./kept-key.ts";
 import { SegmentCache, jsonOf } from "../../history/load.ts";
 import { loadVouched } from "../../history/vouch.ts";
-import { request } from "../../operations/steer.ts";
-import type { Next } from "../model/call-model.ts";
+import { request } from "./request.ts";
+import type { Next } from "../context/next.ts";
 import { debitTime } from "../context/time-at-work.ts";
 import { debitOthers } from "../context/unaccounted-model-calls.ts";
 

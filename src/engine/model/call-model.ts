@@ -1,6 +1,6 @@
 /** The plan edge: one call to the model, its reply and its cost. */
-import type { Agent } from "../../sdk/define.ts";
-import type { Model, ModelFailed, RepliedPart } from "../../providers/model.ts";
+import type { Agent } from "../../ports/agent.ts";
+import type { Model, ModelFailed, RepliedPart } from "../../ports/model.ts";
 import { requestDigests } from "./request-digests.ts";
 import type { ReplyPart } from "../../core/event.ts";
 import { type Loop, loopOf } from "../../core/policy/loops.ts";
@@ -16,9 +16,7 @@ import { stretchOf } from "./compaction-range.ts";
 import { toolNamed } from "../tools/tools.ts";
 import { recordable } from "../tools/outcome-evidence.ts";
 import { debitOthers, ownCallLost, recordLostCalls } from "../context/unaccounted-model-calls.ts";
-
-/** What a step leads to: go on in this invocation, or release the run and let the chain begin the next one. */
-export type Next = "on" | "release";
+import type { Next } from "../context/next.ts";
 
 export async function askModel(run: ActiveRun, agent: Agent, model: Model): Promise<Next> {
   debitOthers(run);

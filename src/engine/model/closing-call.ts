@@ -3,8 +3,8 @@
  * so whoever finds the run stopping, and claims that nobody accounted for, knows that the question may have been asked:
  * it is debited as lost and never asked again (schedule 65). Nothing that becomes of it changes what the run ends with.
  */
-import type { Agent } from "../../sdk/define.ts";
-import type { Model, RepliedPart } from "../../providers/model.ts";
+import type { Agent } from "../../ports/agent.ts";
+import type { Model, RepliedPart } from "../../ports/model.ts";
 import { requestDigests } from "./request-digests.ts";
 import { exhausted, extended } from "../../core/policy/spending.ts";
 import { add } from "../../core/policy/budget.ts";
@@ -14,7 +14,8 @@ import { decideRecovery } from "../../core/policy/recovery.ts";
 import { shown } from "../../core/policy/window.ts";
 import type { ActiveRun } from "../context/active-run.ts";
 import { ask, debitReply } from "./model-request.ts";
-import { type Next, marksFirst } from "./call-model.ts";
+import type { Next } from "../context/next.ts";
+import { marksFirst } from "./call-model.ts";
 import { debitOthers, estimatedCost, ownCallLost } from "../context/unaccounted-model-calls.ts";
 
 export async function closeRun(run: ActiveRun, agent: Agent, model: Model): Promise<Next> {

@@ -2,7 +2,7 @@
  * A context that is nearly as long as its agent allows is made shorter before the provider refuses it. What a question came
  * to is known with its reply, and the next question may be another process's: the reply's message says so.
  */
-import type { Agent } from "../../sdk/define.ts";
+import type { Agent } from "../../ports/agent.ts";
 import type { Trouble } from "../../core/policy/recovery.ts";
 import type { ActiveRun } from "../context/active-run.ts";
 import { isWorthIt, stretchOf } from "./compaction-range.ts";

@@ -3,8 +3,8 @@
  * instead from there on. It is asked for under a mark, and so is the model with it: the commit that makes the second mark
  * keeps the summary (schedule 73). A summary that does not help ends the run and is not asked for again.
  */
-import type { Agent } from "../../sdk/define.ts";
-import type { Model } from "../../providers/model.ts";
+import type { Agent } from "../../ports/agent.ts";
+import type { Model } from "../../ports/model.ts";
 import { canonical, sha256 } from "../../codec/canonical.ts";
 import { type Message, text, wordsOf } from "../../core/message.ts";
 import { decideRecovery } from "../../core/policy/recovery.ts";
@@ -13,7 +13,8 @@ import { type Heard, ask, debitReply } from "./model-request.ts";
 import { hasRoom } from "../context/budget-gate.ts";
 import { recordModelFailure } from "./provider-outage.ts";
 import { type Stretch, stretchOf } from "./compaction-range.ts";
-import { type Next, absorbSilence, marksFirst } from "./call-model.ts";
+import type { Next } from "../context/next.ts";
+import { absorbSilence, marksFirst } from "./call-model.ts";
 import { debitOthers } from "../context/unaccounted-model-calls.ts";
 
 export async function compactContext(run: ActiveRun, agent: Agent, model: Model): Promise<Next> {

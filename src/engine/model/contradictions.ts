@@ -3,7 +3,7 @@
  * told once, and a run that goes on like that is stopped. It is looked at before the model is asked, and nothing of it is
  * kept: what the model was told is in the transcript.
  */
-import type { Agent } from "../../sdk/define.ts";
+import type { Agent } from "../../ports/agent.ts";
 import { asJson, bounded, sentenceOf } from "../../codec/value.ts";
 import type { Trouble } from "../../core/policy/recovery.ts";
 import {

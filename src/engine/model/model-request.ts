@@ -1,6 +1,6 @@
 /** One call to the model, watched over and cut off in time; and what its reply has cost. */
-import type { Agent } from "../../sdk/define.ts";
-import type { Model, ModelOutcome } from "../../providers/model.ts";
+import type { Agent } from "../../ports/agent.ts";
+import type { Model, ModelOutcome } from "../../ports/model.ts";
 import { microUsdOf } from "../../core/policy/price.ts";
 import type { Spent } from "../../core/policy/budget.ts";
 import type { Message } from "../../core/message.ts";

@@ -2,15 +2,15 @@
  * A model's provider that gives no answers, as the runner meets it: what a failed call leads to, whom the run asks
  * meanwhile, and who may end the wait early.
  */
-import type { Agent } from "../../sdk/define.ts";
-import type { Model } from "../../providers/model.ts";
+import type { Agent } from "../../ports/agent.ts";
+import type { Model } from "../../ports/model.ts";
 import type { Failure } from "../../core/event.ts";
 import { modelAsked, soonerTry } from "../../core/policy/outage.ts";
 import { decideRecovery } from "../../core/policy/recovery.ts";
 import type { World } from "../../ports/world.ts";
 import type { ActiveRun } from "../context/active-run.ts";
 import { alarm } from "../../history/alarm.ts";
-import type { LoadedAgent } from "../dispatch.ts";
+import type { LoadedAgent } from "../context/runner.ts";
 
 /** A model call that gave no reply. */
 export interface FailedCall {

@@ -9,7 +9,7 @@ import { createHash } from "node:crypto";
 import { canonical, sha256 } from "../../codec/canonical.ts";
 import type { EventOf } from "../../core/event.ts";
 import type { Message } from "../../core/message.ts";
-import type { Agent, Tool } from "../../sdk/define.ts";
+import type { Agent, Tool } from "../../ports/agent.ts";
 import { promptOf } from "./prompt.ts";
 import { describeTools } from "./tool-schema.ts";
 

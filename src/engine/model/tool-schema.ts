@@ -5,7 +5,7 @@
 import type { LanguageModelV4FunctionTool } from "@ai-sdk/provider";
 import * as z from "zod";
 import { sentenceOf } from "../../codec/value.ts";
-import type { Tool } from "../../sdk/define.ts";
+import type { Tool } from "../../ports/agent.ts";
 import { AgentInvalid } from "../../ports/agent-invalid.ts";
 
 type InputSchema = LanguageModelV4FunctionTool["inputSchema"];

@@ -3,7 +3,7 @@
  * of a second deed under it the other side would say what came of the first, and the model would believe it. So whatever
  * was released under a key is looked up: open calls in the state, settled ones in the transcript (ADR 0022).
  */
-import type { Tool } from "../../sdk/define.ts";
+import type { Tool } from "../../ports/agent.ts";
 import { canonical } from "../../codec/canonical.ts";
 import { bounded, sentenceOf } from "../../codec/value.ts";
 import { intentKey } from "../../protocol/ids.ts";

@@ -2,7 +2,7 @@
  * Sagas: what a run did is undone before it ends. Each undo is a call of its own: intended, released, run and recovered
  * like any other, so a crash between two of them loses neither the order nor what is left to undo (schedule 68).
  */
-import type { Agent, Tool } from "../../sdk/define.ts";
+import type { Agent, Tool } from "../../ports/agent.ts";
 import { bounded } from "../../codec/value.ts";
 import { exhausted, extended } from "../../core/policy/spending.ts";
 import type { Failure } from "../../core/event.ts";
@@ -15,7 +15,7 @@ import { ofAttempt } from "../../core/policy/window.ts";
 import type { ActiveRun } from "../context/active-run.ts";
 import { ignoreUnapplied } from "../context/ignored-decisions.ts";
 import { toolFor } from "./tools.ts";
-import type { Next } from "../model/call-model.ts";
+import type { Next } from "../context/next.ts";
 import { askFromOf } from "./unknown-outcome.ts";
 
 /** Nothing else is started from here on. What may be running is not undone before it is over (schedule 69). */

@@ -4,7 +4,7 @@
  * for: the committed phase says that the model may have been asked, and each claim stands for one reply (schedules 70
  * and 71). Who finds a death commits first (schedule 72).
  */
-import type { Agent } from "../../sdk/define.ts";
+import type { Agent } from "../../ports/agent.ts";
 import { type Setting, crashRateOf, dialOf, resultSettingOf } from "../../core/policy/dial.ts";
 import type { Effect, Event, EventKind } from "../../core/event.ts";
 import { waitsItsTurn } from "../../core/calls/open-calls.ts";

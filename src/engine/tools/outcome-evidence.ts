@@ -2,7 +2,7 @@
  * What the other side says of a call: a probe asks it, or it says so by itself in an error, such as that something exists
  * already under our key (seed 3). Both are evidence that the call happened.
  */
-import type { Tool } from "../../sdk/define.ts";
+import type { Tool } from "../../ports/agent.ts";
 import { type ToolResult, readResult } from "./tool-result.ts";
 import { asJson, bounded, sentenceOf } from "../../codec/value.ts";
 import type { Json } from "../../core/json.ts";

@@ -2,8 +2,8 @@
  * From proposed to released: each call is judged, its intent recorded, and the commit that follows releases it. Where
  * its tool asks for approval, a gate is opened instead, and nothing is released before a person decides (seed 3).
  */
-import type { Agent, Tool } from "../../sdk/define.ts";
-import { parseArguments } from "../../providers/reply.ts";
+import type { Agent, Tool } from "../../ports/agent.ts";
+import { parseArguments } from "../../codec/arguments.ts";
 import { digestOf } from "../../codec/canonical.ts";
 import { bounded, sentenceOf } from "../../codec/value.ts";
 import { gateId } from "../../protocol/ids.ts";
@@ -16,7 +16,7 @@ import type { OpenCall, State } from "../../core/state.ts";
 import type { ActiveRun } from "../context/active-run.ts";
 import { keyOf } from "./call-key.ts";
 import { hasRoom } from "../context/budget-gate.ts";
-import type { Next } from "../model/call-model.ts";
+import type { Next } from "../context/next.ts";
 import { misfit, openCall, timeoutOf, toolFor } from "./tools.ts";
 import { recordUnknown } from "./unknown-outcome.ts";
 

@@ -2,15 +2,14 @@
  * What became of a probed call is asked of the other side, once nobody can act any more and what left has landed
  * (schedules 3, 22, 33, 34): a probe that is asked earlier tells of the past.
  */
-import type { Agent, Probe, Tool } from "../../sdk/define.ts";
+import type { Agent, Probe, Tool } from "../../ports/agent.ts";
 import { sentenceOf } from "../../codec/value.ts";
 import { argsOf } from "../../core/calls/ledger.ts";
 import type { ActiveRun } from "../context/active-run.ts";
 import { recordGone, undoneBy } from "./run-tools.ts";
 import { within } from "./tool-attempt.ts";
-import { canGoOn } from "../loop/agent-version.ts";
-import { openCall, timeoutOf, toolFor } from "./tools.ts";
-import type { Next } from "../model/call-model.ts";
+import { canGoOn, openCall, timeoutOf, toolFor } from "./tools.ts";
+import type { Next } from "../context/next.ts";
 import { secretsFor } from "../../history/secrets.ts";
 import { recordHappened } from "./outcome-evidence.ts";
 import { recordUnknown } from "./unknown-outcome.ts";

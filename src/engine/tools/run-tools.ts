@@ -1,5 +1,5 @@
 /** The batch edge: calls that this invocation released are run, and calls that a dead one left open are recovered. */
-import type { Agent, Tool } from "../../sdk/define.ts";
+import type { Agent, Tool } from "../../ports/agent.ts";
 import { readResult } from "./tool-result.ts";
 import { asJson, bounded, isErrorNamed, sentenceOf } from "../../codec/value.ts";
 import type { Json } from "../../core/json.ts";
@@ -10,12 +10,11 @@ import type { ActiveRun } from "../context/active-run.ts";
 import { alarm } from "../../history/alarm.ts";
 import { runBatch } from "./batch.ts";
 import { type Try, callTool } from "./tool-attempt.ts";
-import { canGoOn } from "../loop/agent-version.ts";
+import { canGoOn, openCall, timeoutOf, toolFor } from "./tools.ts";
 import { recordResult } from "./prepare-calls.ts";
 import { mayWait } from "./deferred-commit.ts";
 import { redactionIn, secretsFor } from "../../history/secrets.ts";
-import { openCall, timeoutOf, toolFor } from "./tools.ts";
-import type { Next } from "../model/call-model.ts";
+import type { Next } from "../context/next.ts";
 import { externalIdOf, lostResult, readError, recordHappened, recordable } from "./outcome-evidence.ts";
 import { pauseBefore, paused, triedAgain } from "./tool-retry.ts";
 import { askFromAfter, askFromOf, recordUnknown, tellAtOnce } from "./unknown-outcome.ts";

@@ -3,7 +3,7 @@
  * says what follows (seed 4). A promise that goes on after its signal and its grace has outlived its timeout; the
  * process that holds it must end, or it could act inside a later invocation (schedule 28).
  */
-import type { Tool, ToolContext } from "../../sdk/define.ts";
+import type { Tool, ToolContext } from "../../ports/agent.ts";
 import { isErrorNamed, sentenceOf } from "../../codec/value.ts";
 import type { Clock } from "../../ports/world.ts";
 

@@ -1,7 +1,7 @@
 /** What is kept of what a tool returned: its result as the tool's `output` parses it, as JSON. */
 import type { Json } from "../../core/json.ts";
 import { asJson } from "../../codec/value.ts";
-import type { Tool } from "../../sdk/define.ts";
+import type { Tool } from "../../ports/agent.ts";
 import { fit } from "../../codec/fit.ts";
 
 export type ToolResult =

@@ -3,7 +3,7 @@
  * model hears of them. Each decision is an event, and with it in one commit the try is counted in the state, before the
  * next one leaves: whoever takes over after a crash goes on with that count (schedule 45).
  */
-import type { Agent, Tool } from "../../sdk/define.ts";
+import type { Agent, Tool } from "../../ports/agent.ts";
 import { sentenceOf } from "../../codec/value.ts";
 import { startsOnce } from "../../core/calls/ledger.ts";
 import type { OpenCall } from "../../core/state.ts";

@@ -1,10 +1,10 @@
 /** The open calls of a run, and the tools that make them. */
-import type { Agent, Tool } from "../../sdk/define.ts";
-import { undoOf } from "../../sdk/saga.ts";
+import type { Agent, Tool, UndoContext, ProbeContext, OfCall } from "../../ports/agent.ts";
 import { sentenceOf } from "../../codec/value.ts";
 import type { Json } from "../../core/json.ts";
 import type { OpenCall } from "../../core/state.ts";
 import type { ActiveRun } from "../context/active-run.ts";
+import { argsOf, asDeclared } from "../../core/calls/ledger.ts";
 
 export function openCall(run: ActiveRun, call: string): OpenCall {
   return run.state.open.find((each) => each.call === call) as OpenCall;
@@ -32,3 +32,36 @@ export function misfit(tool: Tool, args: Json): string | null {
 }
 
 export const timeoutOf = (run: ActiveRun, tool: Tool): number => tool.timeoutMs ?? run.world.limits.toolMs;
+
+/** The tool as it is called to undo what it did. */
+export function undoOf(tool: Tool): Tool | null {
+  const { undo } = tool;
+  if (undo === null) return null;
+  const { effect, run, probe = null, timeoutMs = tool.timeoutMs } = undo;
+  return {
+    ...tool,
+    ...{
+      effect,
+      timeoutMs,
+      approval: "never",
+      output: null,
+      key: null,
+      onExists: null,
+      onUnknown: "ask",
+      externalId: null,
+    },
+    ...{ parallel: true, undo: null, retry: null, claims: null },
+    run: (context) => run(context as UndoContext<unknown>),
+    probe: probe && ((context) => probe(context as ProbeContext<unknown> & OfCall)),
+  };
+}
+
+/** Whether that tool could still do its part for a call that was released: run it again, or be asked about it. */
+export async function canGoOn(
+  run: ActiveRun,
+  of: { readonly open: OpenCall; readonly tool: Tool | null },
+): Promise<boolean> {
+  const { open, tool } = of;
+  if (tool === null || misfit(tool, await run.json(argsOf(run.state, open.call))) !== null) return false;
+  return asDeclared(open, tool.effect).intent?.effect !== "probed" || tool.probe !== null;
+}

@@ -3,13 +3,13 @@
  * model is told, or the run fails. That waits until whoever could still act is dead and what left has landed: a model that
  * is told earlier looks, sees nothing, and does it again (schedule 59).
  */
-import type { Tool } from "../../sdk/define.ts";
+import type { Tool } from "../../ports/agent.ts";
 import type { Event } from "../../core/event.ts";
 import type { OpenCall } from "../../core/state.ts";
 import type { ActiveRun } from "../context/active-run.ts";
 import { absorbInbox } from "../context/inbox.ts";
 import { openCall } from "./tools.ts";
-import type { Next } from "../model/call-model.ts";
+import type { Next } from "../context/next.ts";
 
 /** The outcome of the call is unknown from now on. `askFrom`: where it is not a call of this invocation. */
 export function recordUnknown(

@@ -4,10 +4,11 @@
  * so that every process that computes them has the same times (on AWS they count from the making of the schedule).
  */
 import { asJson } from "../../codec/value.ts";
-import * as z from "zod";
 import { parseCron } from "./cron.ts";
-import type { Schedule, ScheduleOptions } from "./schedule.ts";
+import type { Schedule } from "../../ports/agent.ts";
+import type { ScheduleOptions } from "./schedule.ts";
 import { type WallClock, wallClock } from "./wall-clock.ts";
+import * as z from "zod";
 
 /** All in epoch milliseconds; null is never. */
 export interface FiringTimes {

@@ -2,7 +2,6 @@
  * When an agent is to be started by itself, as its author writes it. The expressions are those of EventBridge Scheduler,
  * so that one definition means the same in both worlds; `firing-times.ts` computes them where nothing else does.
  */
-import type { Json } from "../../core/json.ts";
 
 export interface ScheduleOptions<Input = unknown> {
   /** `rate(5 minutes)`, `cron(0 8 ? * MON-FRI *)` or `at(2027-01-31T08:00:00)`. */
@@ -16,17 +15,6 @@ export interface ScheduleOptions<Input = unknown> {
   /** What becomes of firings that nobody could fire in time: the latest one is made up for, unless told. */
   readonly missed?: "latest" | "skip";
 }
-
-export interface Schedule {
-  readonly every: string;
-  readonly timezone: string;
-  readonly input: Json;
-  readonly overlap: "skip" | "allow";
-  readonly missed: "latest" | "skip";
-}
-
-/** The idempotency key of a firing: however often it is delivered, it is one run. `at` in epoch milliseconds. */
-export const firingKey = (agent: string, at: number): string => `schedule ${agent} ${new Date(at).toISOString()}`;
 
 /**
  * The time that EventBridge Scheduler puts in the place of `<aws.scheduler.scheduled-time>`, as epoch milliseconds.

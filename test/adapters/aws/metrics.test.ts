@@ -5,7 +5,7 @@ import { expect, test } from "vitest";
 import { ALARMS, METRICS, countsOf, measuresOf } from "../../../src/adapters/aws/metrics.ts";
 import { OutcomeUnknown } from "../../../src/index.ts";
 import type { TelemetryRecord, World } from "../../../src/ports/world.ts";
-import { request } from "../../../src/operations/steer.ts";
+import { request } from "../../../src/engine/loop/request.ts";
 import { attempt, begin, drive, runnerOf } from "../../support/drive.ts";
 import { filesBelow } from "../../support/source.ts";
 import { actor, callsThenOver, rowOf, stage } from "../../support/stage.ts";

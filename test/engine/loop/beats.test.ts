@@ -4,7 +4,8 @@ import type { Commit } from "../../../src/protocol/row.ts";
 import type { Conversation } from "../../../src/index.ts";
 import type { World } from "../../../src/ports/world.ts";
 import { ledger, show, transcript } from "../../../src/operations/views.ts";
-import { request, send } from "../../../src/operations/steer.ts";
+import { request } from "../../../src/engine/loop/request.ts";
+import { send } from "../../../src/operations/steer.ts";
 import { attempt, begin, drive, mortal, runnerOf } from "../../support/drive.ts";
 import { type Part, type Stage, actor, callsThenOver, never, replyOf, rowOf, stage } from "../../support/stage.ts";
 

@@ -2,7 +2,7 @@
 import { describe, expect, test } from "vitest";
 import type { Conversation, ScriptedReply } from "../../../src/index.ts";
 import { ledger, show, timeline } from "../../../src/operations/views.ts";
-import { request } from "../../../src/operations/steer.ts";
+import { request } from "../../../src/engine/loop/request.ts";
 import { gatesOf, stateOf } from "../../support/asking.ts";
 import { begin, drive, runnerOf } from "../../support/drive.ts";
 import { asks, give, spend, withBudget } from "../../support/spending.ts";

@@ -1,16 +1,27 @@
 /** Pause, resume and cancel: done by the next commit that sees them, wherever the run is, and nothing is started after. */
 import { APICallError } from "@ai-sdk/provider";
 import { describe, expect, test } from "vitest";
-import type { Agent } from "../../../src/sdk/define.ts";
+import type { Agent } from "../../../src/ports/agent.ts";
 import type { Payload } from "../../../src/protocol/chain.ts";
 import type { RunTable } from "../../../src/ports/run-table.ts";
 import type { World } from "../../../src/ports/world.ts";
 import { ledger, show, transcript } from "../../../src/operations/views.ts";
 import { reconcile } from "../../../src/operations/reconcile.ts";
-import { request, send } from "../../../src/operations/steer.ts";
+import { request } from "../../../src/engine/loop/request.ts";
+import { send } from "../../../src/operations/steer.ts";
 import { attempt, begin, drive, runnerOf } from "../../support/drive.ts";
-import { OVER, actor, beforeCommit, callsThenOver, dieInTool } from "../../support/stage.ts";
-import { type Stage, park, replyOf, rowOf, stage } from "../../support/stage.ts";
+import {
+  OVER,
+  actor,
+  beforeCommit,
+  callsThenOver,
+  dieInTool,
+  type Stage,
+  park,
+  replyOf,
+  rowOf,
+  stage,
+} from "../../support/stage.ts";
 
 const ask = (on: Stage, run: string, want: "cancel" | "pause" | "resume") => request(on.world, { run, want });
 const words = (run: string, id = "w1") => ({ run, text: "take the train", by: "ann", id });

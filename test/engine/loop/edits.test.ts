@@ -1,8 +1,8 @@
 /** Arguments that a person gives in place of the model's: checked before they are sent, and asked about again if need be. */
 import { describe, expect, test } from "vitest";
-import type { Agent } from "../../../src/sdk/define.ts";
+import type { Agent } from "../../../src/ports/agent.ts";
 import type { Json } from "../../../src/core/json.ts";
-import { decide } from "../../../src/engine/tools/gate.ts";
+import { decide } from "../../../src/operations/decide.ts";
 import { ledger, show, timeline } from "../../../src/operations/views.ts";
 import { asked, asking, gatesOf, pays, resultsOf, say, stateOf } from "../../support/asking.ts";
 import { type Crash, dying, everyCrash } from "../../support/crashing.ts";

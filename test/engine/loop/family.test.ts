@@ -1,13 +1,13 @@
 /** Parents and children: who is told of an end, in which order, and what becomes of whoever is left behind. */
 import { describe, expect, test } from "vitest";
-import type { Agent } from "../../../src/sdk/define.ts";
+import type { Agent } from "../../../src/ports/agent.ts";
 import type { Payload } from "../../../src/protocol/chain.ts";
 import { childEndId } from "../../../src/protocol/ids.ts";
 import { FORMAT, type Incarnation } from "../../../src/protocol/row.ts";
 import type { World } from "../../../src/ports/world.ts";
 import { jsonOf } from "../../../src/history/load.ts";
 import { timeline } from "../../../src/operations/views.ts";
-import { request } from "../../../src/operations/steer.ts";
+import { request } from "../../../src/engine/loop/request.ts";
 import { dying, everyCrash } from "../../support/crashing.ts";
 import { attempt, drive, runnerOf } from "../../support/drive.ts";
 import { adopts, born, letters } from "../../support/family.ts";

@@ -1,9 +1,9 @@
 /** Decisions that come to nothing: their authors are told, and the run records that they were ignored, and why. */
 import { describe, expect, test } from "vitest";
 import { askToUndo } from "../../../src/operations/compensate.ts";
-import { decide } from "../../../src/engine/tools/gate.ts";
+import { decide } from "../../../src/operations/decide.ts";
 import { show, timeline } from "../../../src/operations/views.ts";
-import { request } from "../../../src/operations/steer.ts";
+import { request } from "../../../src/engine/loop/request.ts";
 import { asked, asking, gatesOf, pays, say } from "../../support/asking.ts";
 import { type Crash, dying, everyCrash } from "../../support/crashing.ts";
 import { attempt, begin, drive, runnerOf } from "../../support/drive.ts";

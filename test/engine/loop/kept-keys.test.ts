@@ -1,6 +1,6 @@
 /** The key of an ended run: kept whatever dies, kept by a purge, and forgotten where an operator wants that. */
 import { expect, test } from "vitest";
-import type { Agent } from "../../../src/sdk/define.ts";
+import type { Agent } from "../../../src/ports/agent.ts";
 import type { Incarnation } from "../../../src/protocol/row.ts";
 import { purge } from "../../../src/operations/purge.ts";
 import { type Crash, dying, everyCrash } from "../../support/crashing.ts";

@@ -1,18 +1,18 @@
 /** `cairn redrive`: a run that failed for a reason of infrastructure goes on from its last checkpoint. */
 import { stripVTControlCharacters } from "node:util";
 import { describe, expect, test } from "vitest";
-import type { Agent } from "../../../src/sdk/define.ts";
+import type { Agent } from "../../../src/ports/agent.ts";
 import { plain } from "../../../src/cli/terminal/paint.ts";
 import { UNTOLD, tell } from "../../../src/cli/render/timeline.ts";
 import { readArchive } from "../../../src/codec/archive.ts";
 import { TIMES } from "../../../src/protocol/limits.ts";
-import { decide } from "../../../src/engine/tools/gate.ts";
+import { decide } from "../../../src/operations/decide.ts";
 import { archiveKey } from "../../../src/history/object-keys.ts";
 import { ledger, show, timeline } from "../../../src/operations/views.ts";
 import { purge } from "../../../src/operations/purge.ts";
 import { reconcile } from "../../../src/operations/reconcile.ts";
 import { redrive } from "../../../src/operations/redrive.ts";
-import { request } from "../../../src/operations/steer.ts";
+import { request } from "../../../src/engine/loop/request.ts";
 import { verify } from "../../../src/history/verify.ts";
 import { AT } from "../../support/build.ts";
 import { type Crashed, crashed } from "../../support/crashed.ts";

@@ -2,7 +2,7 @@
 import { describe, expect, test } from "vitest";
 import type { LanguageModelV4, LanguageModelV4CallOptions } from "@ai-sdk/provider";
 import { z } from "zod";
-import type { Agent } from "../../../src/sdk/define.ts";
+import type { Agent } from "../../../src/ports/agent.ts";
 import { AgentInvalid } from "../../../src/ports/agent-invalid.ts";
 import { type Conversation, type ScriptedReply, check, defineAgent, scriptedModel, tool } from "../../../src/index.ts";
 import type { State } from "../../../src/core/state.ts";

@@ -1,8 +1,8 @@
 /** Time at work and lost model calls, where a commit lies between what was spent and the death that hides it. */
 import { expect, test } from "vitest";
-import type { Agent } from "../../../src/sdk/define.ts";
+import type { Agent } from "../../../src/ports/agent.ts";
 import { timeline } from "../../../src/operations/views.ts";
-import { request } from "../../../src/operations/steer.ts";
+import { request } from "../../../src/engine/loop/request.ts";
 import type { Payload, TaskResult } from "../../../src/protocol/chain.ts";
 import { attempt, begin, drive, mortal, runnerOf } from "../../support/drive.ts";
 import { give, withBudget } from "../../support/spending.ts";

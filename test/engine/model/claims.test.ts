@@ -1,7 +1,7 @@
 /** Tools that contradict each other: the model is told once, and then the run is stopped. */
 import { expect, test } from "vitest";
 import { z } from "zod";
-import type { Agent, Tool } from "../../../src/sdk/define.ts";
+import type { Agent, Tool } from "../../../src/ports/agent.ts";
 import type { World } from "../../../src/ports/world.ts";
 import { type Conversation, type ScriptedReply, defineAgent, scriptedModel, tool } from "../../../src/index.ts";
 import { show, timeline } from "../../../src/operations/views.ts";

@@ -2,9 +2,9 @@
 import { describe, expect, test } from "vitest";
 import { z } from "zod";
 import { checkAgent } from "../../../src/sdk/check.ts";
-import type { Agent } from "../../../src/sdk/define.ts";
+import type { Agent } from "../../../src/ports/agent.ts";
 import { pricedBy } from "../../../src/sdk/prices.ts";
-import { secretNamesOf } from "../../../src/sdk/secrets.ts";
+import { secretNamesOf } from "../../../src/ports/secrets.ts";
 import { type Conversation, type ScriptedReply, defineAgent, scriptedModel, tool } from "../../../src/index.ts";
 import { limitsFor } from "../../../src/protocol/limits.ts";
 import { show, timeline } from "../../../src/operations/views.ts";

@@ -1,11 +1,12 @@
 /** The provider of a model gives no answers for a while: the run waits without cost, and what it did stands. */
 import { APICallError } from "@ai-sdk/provider";
 import { describe, expect, test } from "vitest";
-import type { Agent } from "../../../src/sdk/define.ts";
+import type { Agent } from "../../../src/ports/agent.ts";
 import type { TelemetryRecord } from "../../../src/ports/world.ts";
 import { type Conversation, type ScriptedReply, scriptedModel } from "../../../src/index.ts";
 import { ledger, show, timeline } from "../../../src/operations/views.ts";
-import { request, send } from "../../../src/operations/steer.ts";
+import { request } from "../../../src/engine/loop/request.ts";
+import { send } from "../../../src/operations/steer.ts";
 import { AT } from "../../support/build.ts";
 import { asks, deeds } from "../../support/deeds.ts";
 import { begin, mortal } from "../../support/drive.ts";

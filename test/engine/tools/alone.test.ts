@@ -1,10 +1,10 @@
 /** Calls of one reply run side by side, unless a tool says that its calls run alone: then one after another, in order. */
 import { describe, expect, test } from "vitest";
 import { OutcomeUnknown } from "../../../src/index.ts";
-import { decide } from "../../../src/engine/tools/gate.ts";
+import { decide } from "../../../src/operations/decide.ts";
 import { ledger, timeline } from "../../../src/operations/views.ts";
 import { reconcile } from "../../../src/operations/reconcile.ts";
-import { request } from "../../../src/operations/steer.ts";
+import { request } from "../../../src/engine/loop/request.ts";
 import { stateOf } from "../../support/asking.ts";
 import { type Ask, type Order, asks, deeds } from "../../support/deeds.ts";
 import { begin, drive, runnerOf } from "../../support/drive.ts";

@@ -1,7 +1,7 @@
 /** What ends a batch of calls that run side by side, where a commit fails, or a call cannot be started. */
 import { describe, expect, test, vi } from "vitest";
 import { z } from "zod";
-import type { Tool } from "../../../src/sdk/define.ts";
+import type { Tool } from "../../../src/ports/agent.ts";
 import { StateTooLarge } from "../../../src/codec/snapshot.ts";
 import { StoreUnreachable, type World } from "../../../src/ports/world.ts";
 import type { ActiveRun } from "../../../src/engine/context/active-run.ts";

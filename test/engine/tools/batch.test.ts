@@ -1,8 +1,8 @@
 /** Calls of one reply that run side by side: which result is committed while others run. */
 import { describe, expect, test } from "vitest";
-import type { Tool } from "../../../src/sdk/define.ts";
+import type { Tool } from "../../../src/ports/agent.ts";
 import { timeline } from "../../../src/operations/views.ts";
-import { request } from "../../../src/operations/steer.ts";
+import { request } from "../../../src/engine/loop/request.ts";
 import { type Run, beside, held, statuses } from "../../support/beside.ts";
 import { attempt, begin, runnerOf } from "../../support/drive.ts";
 import { passing, rowOf, stage } from "../../support/stage.ts";

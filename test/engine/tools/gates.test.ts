@@ -1,10 +1,10 @@
 /** Gates in the runner: who is asked, what a decision is answered, and what runs then. */
 import { describe, expect, test } from "vitest";
 import type { Conversation } from "../../../src/index.ts";
-import { decide } from "../../../src/engine/tools/gate.ts";
+import { decide } from "../../../src/operations/decide.ts";
 import type { Json } from "../../../src/core/json.ts";
 import { ledger } from "../../../src/operations/views.ts";
-import { request } from "../../../src/operations/steer.ts";
+import { request } from "../../../src/engine/loop/request.ts";
 import { type Asking, asked, gatesOf, pays, resultsOf, say, stateOf } from "../../support/asking.ts";
 import { drive } from "../../support/drive.ts";
 import { OVER, park, rowOf, stage } from "../../support/stage.ts";

@@ -2,9 +2,9 @@
 import { describe, expect, test } from "vitest";
 import { z } from "zod";
 import type { LanguageModelV4, LanguageModelV4Content } from "@ai-sdk/provider";
-import type { Agent, Tool } from "../../../src/sdk/define.ts";
+import type { Agent, Tool } from "../../../src/ports/agent.ts";
 import { check, scriptedModel, tool } from "../../../src/index.ts";
-import { decide } from "../../../src/engine/tools/gate.ts";
+import { decide } from "../../../src/operations/decide.ts";
 import type { Json } from "../../../src/core/json.ts";
 import { ledger, show, timeline } from "../../../src/operations/views.ts";
 import { reconcile } from "../../../src/operations/reconcile.ts";

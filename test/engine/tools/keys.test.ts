@@ -1,9 +1,9 @@
 /** Business keys: an agent's own names for its deeds. One key is one deed, whoever asks for it and however often. */
 import { describe, expect, test } from "vitest";
-import type { Tool } from "../../../src/sdk/define.ts";
+import type { Tool } from "../../../src/ports/agent.ts";
 import { SIZES } from "../../../src/codec/limits.ts";
 import { OutcomeUnknown } from "../../../src/index.ts";
-import { decide } from "../../../src/engine/tools/gate.ts";
+import { decide } from "../../../src/operations/decide.ts";
 import { ledger, show, timeline } from "../../../src/operations/views.ts";
 import { resultsOf, stateOf } from "../../support/asking.ts";
 import { type Deeds, type Order, asks, deeds } from "../../support/deeds.ts";

@@ -1,7 +1,7 @@
 /** Tools that declare what they return: a result is kept as the schema parses it, and a misfit has a name. */
 import { expect, test } from "vitest";
 import { z } from "zod";
-import type { Agent, Tool } from "../../../src/sdk/define.ts";
+import type { Agent, Tool } from "../../../src/ports/agent.ts";
 import { checkAgent } from "../../../src/sdk/check.ts";
 import { AgentInvalid, defineAgent, scriptedModel, tool } from "../../../src/index.ts";
 import { ledger, show } from "../../../src/operations/views.ts";

@@ -1,7 +1,7 @@
 /** Epochs, takeovers, answers, and stores that lie: what an invocation does when it is not alone or cannot be sure. */
 import { describe, expect, test } from "vitest";
 import { z } from "zod";
-import type { Agent } from "../../../src/sdk/define.ts";
+import type { Agent } from "../../../src/ports/agent.ts";
 import { defineAgent, scriptedModel, tool } from "../../../src/index.ts";
 import type { World } from "../../../src/ports/world.ts";
 import { executionName } from "../../../src/protocol/ids.ts";

@@ -1,9 +1,9 @@
 /** Calls that fail and that their tool wants tried again: the same key, a bound that no crash resets, and an end in time. */
 import { describe, expect, test } from "vitest";
-import type { Agent, Tool } from "../../../src/sdk/define.ts";
+import type { Agent, Tool } from "../../../src/ports/agent.ts";
 import { AgentInvalid, OutcomeUnknown, Rejected } from "../../../src/index.ts";
 import { ledger, timeline } from "../../../src/operations/views.ts";
-import { request } from "../../../src/operations/steer.ts";
+import { request } from "../../../src/engine/loop/request.ts";
 import { resultsOf, stateOf } from "../../support/asking.ts";
 import { dying, everyCrash } from "../../support/crashing.ts";
 import { asks, deeds } from "../../support/deeds.ts";

@@ -1,13 +1,12 @@
 /** Sagas that meet what else a run can meet: no agent, gates, a budget that is used up, a pause, a deadline, a sweep. */
 import { expect, test } from "vitest";
-import type { Agent, Tool } from "../../../src/sdk/define.ts";
-import type { Undo } from "../../../src/sdk/saga.ts";
+import type { Agent, Tool, Undo } from "../../../src/ports/agent.ts";
 import { OutcomeUnknown, check } from "../../../src/index.ts";
-import { decide } from "../../../src/engine/tools/gate.ts";
+import { decide } from "../../../src/operations/decide.ts";
 import { ledger, show } from "../../../src/operations/views.ts";
 import { reconcile } from "../../../src/operations/reconcile.ts";
-import { request } from "../../../src/operations/steer.ts";
-import type { Runner } from "../../../src/engine/dispatch.ts";
+import { request } from "../../../src/engine/loop/request.ts";
+import type { Runner } from "../../../src/engine/context/runner.ts";
 import { verify } from "../../../src/history/verify.ts";
 import { gatesOf } from "../../support/asking.ts";
 import { type Ask, type Order, asks, deeds } from "../../support/deeds.ts";

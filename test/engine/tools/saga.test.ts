@@ -1,9 +1,7 @@
 /** Sagas where something else happens at the same moment: deaths, cancels, answers, and too little time. */
 import { expect, test } from "vitest";
 import { type Entry, RETRY_GROUP } from "../../../src/protocol/entry.ts";
-import type { z } from "zod";
-import type { Agent, Tool } from "../../../src/sdk/define.ts";
-import type { Undo } from "../../../src/sdk/saga.ts";
+import type { Agent, Tool, Undo } from "../../../src/ports/agent.ts";
 import { decodeJournal } from "../../../src/codec/snapshot.ts";
 import { OutcomeUnknown, check } from "../../../src/index.ts";
 import { askToUndo } from "../../../src/operations/compensate.ts";
@@ -15,6 +13,7 @@ import { type Order, asks, deeds } from "../../support/deeds.ts";
 import { attempt, begin, drive, mortal, runnerOf } from "../../support/drive.ts";
 import { type Stage, beforeCommit, never, passing, rowOf, stage } from "../../support/stage.ts";
 import { meeting, rest, withTakeovers } from "../../support/steps.ts";
+import type { z } from "zod";
 
 const NEVER = [check("never", () => "it never is")];
 const ONE = asks([["pay", "ada", 5]]);

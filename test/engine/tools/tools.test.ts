@@ -2,7 +2,7 @@
 import { describe, expect, test } from "vitest";
 import { z } from "zod";
 import { OutcomeUnknown, defineAgent, scriptedModel, tool } from "../../../src/index.ts";
-import type { Agent, Tool } from "../../../src/sdk/define.ts";
+import type { Agent, Tool } from "../../../src/ports/agent.ts";
 import { ledger, show, timeline } from "../../../src/operations/views.ts";
 import { reconcile } from "../../../src/operations/reconcile.ts";
 import { attempt, begin, bench, drive, runnerOf } from "../../support/drive.ts";

@@ -1,11 +1,11 @@
 /** Sagas through the public surface: what is undone, in which order, under which keys, and what follows. */
 import { describe, expect, test } from "vitest";
-import type { Undo } from "../../../src/sdk/saga.ts";
+import type { Undo } from "../../../src/ports/agent.ts";
 import { OutcomeUnknown, check } from "../../../src/index.ts";
 import { askToUndo, effectsOf } from "../../../src/operations/compensate.ts";
 import { ledger, show } from "../../../src/operations/views.ts";
 import { reconcile } from "../../../src/operations/reconcile.ts";
-import { request } from "../../../src/operations/steer.ts";
+import { request } from "../../../src/engine/loop/request.ts";
 import { stateOf } from "../../support/asking.ts";
 import { type Order, asks, deeds } from "../../support/deeds.ts";
 import { begin, drive, runnerOf } from "../../support/drive.ts";

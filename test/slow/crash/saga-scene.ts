@@ -4,7 +4,7 @@
  * cancels it while the last deed is under way, and wants that first.
  */
 import { z } from "zod";
-import type { Agent, Tool } from "../../../src/sdk/define.ts";
+import type { Agent, Tool, UndoContext } from "../../../src/ports/agent.ts";
 import {
   type Conversation,
   type Probe,
@@ -15,7 +15,6 @@ import {
   scriptedModel,
   tool,
 } from "../../../src/index.ts";
-import type { UndoContext } from "../../../src/sdk/saga.ts";
 import { type Deed, type Gate, type Services, SETTLE_MS, TIMEOUT_MS } from "./scene.ts";
 
 const NAMES = ["keyed", "probed", "unsafe"] as const;

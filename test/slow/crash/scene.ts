@@ -4,7 +4,7 @@
  * what was done to them. Everything is a function of the conversation, so only faults make two histories differ.
  */
 import { z } from "zod";
-import type { Agent, Tool } from "../../../src/sdk/define.ts";
+import type { Agent, Tool } from "../../../src/ports/agent.ts";
 import {
   type Conversation,
   type Probe,

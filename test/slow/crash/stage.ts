@@ -14,7 +14,7 @@ import { runTask } from "../../../src/maintenance/chain-tasks.ts";
 import { CommitCache } from "../../../src/history/commits.ts";
 import { askToUndo } from "../../../src/operations/compensate.ts";
 import { SegmentCache, load } from "../../../src/history/load.ts";
-import { decide } from "../../../src/engine/tools/gate.ts";
+import { decide } from "../../../src/operations/decide.ts";
 import { reconcile } from "../../../src/operations/reconcile.ts";
 import { startRun } from "../../../src/operations/start.ts";
 import { send } from "../../../src/operations/steer.ts";

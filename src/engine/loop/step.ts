@@ -1,58 +1,30 @@
 /** What a beat does for each command: one step of plan, act and observe, or of somebody's wish. */
-import type { Agent } from "../sdk/define.ts";
-import type { Model } from "../providers/model.ts";
-import { ensure } from "../core/ensure.ts";
-import type { Command } from "../core/outstanding.ts";
-import { RowUnreadable } from "../codec/row.ts";
-import { hasEnded } from "../protocol/row.ts";
-import type { World } from "../ports/world.ts";
-import { perform, recover } from "./tools/run-tools.ts";
-import type { ActiveRun } from "./context/active-run.ts";
-import { closeRun } from "./model/closing-call.ts";
-import { compactContext } from "./model/compaction.ts";
-import { cancel, pause, resume } from "./loop/operator-requests.ts";
-import { findRow } from "../history/damage.ts";
-import { lookForTools, meetAgent } from "./loop/agent-version.ts";
-import { commitDecided } from "./loop/terminal-commit.ts";
-import { applyDecision, expireGate } from "./tools/gate.ts";
-import { absorbInbox } from "./context/inbox.ts";
-import type { CommitCache } from "../history/commits.ts";
-import { intend } from "./tools/prepare-calls.ts";
-import { openCall } from "./tools/tools.ts";
-import type { SegmentCache } from "../history/load.ts";
-import { routed } from "./model/provider-outage.ts";
-import { holdsReply } from "./tools/deferred-commit.ts";
-import { probe } from "./tools/probe.ts";
-import { judge } from "./loop/completion-check.ts";
-import { withSecrets } from "../history/secrets.ts";
-import { type Next, askModel } from "./model/call-model.ts";
-import { compensate, conclude, startOver, undo } from "./tools/compensation.ts";
-import { giveUp } from "./tools/unknown-outcome.ts";
-
-/** What one process needs to run beats. */
-export interface Runner {
-  readonly world: World;
-  /** The agent of that name and its model, or why there is none. Loaded on first use. */
-  readonly agentOf: (name: string) => Promise<LoadedAgent | AgentAbsent>;
-  readonly segments: SegmentCache;
-  readonly commits: CommitCache;
-  /** What this process knows (`core/levels.ts`); what this code knows unless told. */
-  readonly level?: number;
-}
-
-/** It cannot be loaded: what is deployed does not have it, or its file is broken. */
-export interface AgentAbsent {
-  readonly kind: "absent";
-  readonly why: string;
-}
-
-export interface LoadedAgent {
-  readonly kind: "agent";
-  readonly agent: Agent;
-  readonly model: Model;
-  /** Of the fallbacks that the agent declares, in their order. */
-  readonly fallbacks?: readonly Model[];
-}
+import { ensure } from "../../core/ensure.ts";
+import type { Command } from "../../core/outstanding.ts";
+import { RowUnreadable } from "../../codec/row.ts";
+import { hasEnded } from "../../protocol/row.ts";
+import { perform, recover } from "../tools/run-tools.ts";
+import type { ActiveRun } from "../context/active-run.ts";
+import { closeRun } from "../model/closing-call.ts";
+import { compactContext } from "../model/compaction.ts";
+import { cancel, pause, resume } from "./operator-requests.ts";
+import { findRow } from "../../history/damage.ts";
+import { lookForTools, meetAgent } from "./agent-version.ts";
+import { commitDecided } from "./terminal-commit.ts";
+import { applyDecision, expireGate } from "../tools/gate.ts";
+import { absorbInbox } from "../context/inbox.ts";
+import { intend } from "../tools/prepare-calls.ts";
+import { openCall } from "../tools/tools.ts";
+import { routed } from "../model/provider-outage.ts";
+import { holdsReply } from "../tools/deferred-commit.ts";
+import { probe } from "../tools/probe.ts";
+import { judge } from "./completion-check.ts";
+import { withSecrets } from "../context/agent-secrets.ts";
+import type { Next } from "../context/next.ts";
+import { askModel } from "../model/call-model.ts";
+import { compensate, conclude, startOver, undo } from "../tools/compensation.ts";
+import { giveUp } from "../tools/unknown-outcome.ts";
+import type { Runner } from "../context/runner.ts";
 
 type Step = Exclude<Command, { kind: "wait" | "awaitAnswer" }>;
 

@@ -3,12 +3,12 @@
  * transcript and today's instructions and tools, and compared with the digests of what was asked then (`agent/request.ts`).
  * Nobody is asked anything. The first request that differs says where another run of this agent may leave the recorded one.
  */
-import type { Agent } from "../sdk/define.ts";
+import type { Agent } from "../ports/agent.ts";
 import { type RequestDigests, nameDigest, requestDigests } from "../engine/model/request-digests.ts";
 import type { Message } from "../core/message.ts";
 import type { State } from "../core/state.ts";
 import { shown } from "../core/policy/window.ts";
-import type { Witness } from "./replay.ts";
+import type { Witness } from "../history/replay.ts";
 
 /** A request that today's code would make differently. */
 export interface RequestDifference {

@@ -1,0 +1,27 @@
+/** A wish of an operator or of a parent run: pause, resume or cancel. */
+import { RowNewer, RowUnreadable } from "../../codec/row.ts";
+import { findRow } from "../../history/damage.ts";
+import { certainly } from "../../history/resolve-ambiguous-write.ts";
+import type { World } from "../../ports/world.ts";
+import type { Request, RequestOutcome } from "../../protocol/row.ts";
+
+/** Acknowledged means that it will be done: the next commit of the run sees it, and a sleeping run is woken. */
+export async function request(
+  world: World,
+  of: { readonly run: string; readonly want: Request["want"] },
+): Promise<Exclude<RequestOutcome["kind"], "newer">> {
+  const row = await findRow(world, of.run, world.clock.now());
+  if (row === null) return "missing";
+  if (row instanceof RowNewer) throw row;
+  if (row instanceof RowUnreadable) return "unreadable";
+  const { run, born } = row;
+  const asked = { run, born, want: of.want };
+  const outcome = await certainly<RequestOutcome>(
+    () => world.table.request({ ...asked, now: world.clock.now() }),
+    () => null,
+  );
+  if (outcome.kind === "newer") throw new RowNewer(run, outcome);
+  const after = await world.table.read(run, world.clock.now());
+  if (after?.park) await world.chain.wake(after.park.token);
+  return outcome.kind;
+}
