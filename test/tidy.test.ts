@@ -95,14 +95,17 @@ const RULES: readonly Rule[] = [
       ["src/engine/x.ts", "AbortSignal.timeout(5);"],
       ["src/codec/x.ts", 'import { randomUUID } from "node:crypto";'],
     ],
-    spares: [["src/engine/x.ts", "run.world.clock.now(); world.random.hex(); AbortSignal.any([]);"]],
+    spares: [["src/engine/x.ts", "run.world.clock.now(); world.random.hex(); AbortSignal.any([]); new Date(at);"]],
   },
   {
-    says: `a file has at most ${rules.FILE_LINES_MAX} lines`,
+    says: `a file has at most ${rules.FILE_LINES_MAX} lines, or says why it has more`,
     where: /./,
     check: rules.longFile,
     bites: [[CORE, `${lines(rules.FILE_LINES_MAX + 1)};`]],
-    spares: [[CORE, `${lines(rules.FILE_LINES_MAX)};\n`]],
+    spares: [
+      [CORE, `${lines(rules.FILE_LINES_MAX)};\n`],
+      [CORE, `/** A table. More than 300 lines: it is data. */${lines(rules.FILE_LINES_MAX + 1)};`],
+    ],
   },
   {
     says: `a function has at most ${rules.FUNCTION_LINES_MAX} lines`,
@@ -219,19 +222,20 @@ describe.each(RULES)("$says", ({ where, check, bites, spares }) => {
   });
 });
 
-describe("no files load each other in a circle", () => {
+describe("no files import each other in a circle, not even types", () => {
   const pair = (first: string, second: string) => [sourceOf("src/core/a.ts", first), sourceOf("src/core/b.ts", second)];
 
   test("in this checkout", () => {
     expect(rules.cycles(sources)).toEqual([]);
   });
 
-  test("bites, and spares what only shares types", () => {
+  test("bites", () => {
     const back = 'import { a } from "./a.ts";';
     const circle = "src/core/a.ts → src/core/b.ts → src/core/a.ts";
     expect(rules.cycles(pair('export * from "./b.ts";', back))).toEqual([circle]);
     expect(rules.cycles(pair('import { type B } from "./b.ts";', back))).toEqual([circle]);
-    expect(rules.cycles(pair('import type { B } from "./b.ts";', back))).toEqual([]);
+    expect(rules.cycles(pair('import type { B } from "./b.ts";', back))).toEqual([circle]);
+    expect(rules.cycles(pair('import type { B } from "./b.ts";', ""))).toEqual([]);
   });
 });
 

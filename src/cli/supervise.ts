@@ -2,7 +2,7 @@
 import { getCompileCacheDir } from "node:module";
 import type { ScheduledAgent } from "../adapters/local/firings.ts";
 import { type Supervisor, startSupervisor } from "../adapters/local/supervisor.ts";
-import type { SupervisorEvent } from "../adapters/local/driver.ts";
+import type { SupervisorEvent } from "../adapters/local/supervisor-events.ts";
 import type { Prices } from "../sdk/prices.ts";
 import type { Limits } from "../protocol/limits.ts";
 import { CliError, EXIT } from "./errors.ts";

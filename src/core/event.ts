@@ -5,8 +5,7 @@ import type { Grant, Limits, Spent } from "./policy/budget.ts";
 import type { Json } from "./json.ts";
 import type { Value } from "./message.ts";
 import type { Price } from "./policy/price.ts";
-import type { Action } from "./policy/recovery.ts";
-import type { FailedFrom } from "./policy/redrive.ts";
+import type { Phase } from "./phases.ts";
 
 /** How often a call may be repeated (see `ledger.ts`). */
 export type Effect = "none" | "keyed" | "probed" | "unsafe";
@@ -216,4 +215,57 @@ export interface CommitRecord {
   readonly version: number;
   readonly epoch: number;
   readonly events: readonly Event[];
+}
+
+export type Action =
+  /** Ask the model again, not before `at`. `outage`: what is known of its provider; absent in what older code wrote. */
+  | { readonly kind: "retry"; readonly at: number; readonly outage?: Outage }
+  /** Have a summary made, then ask the model. */
+  | { readonly kind: "compact" }
+  /** Say something to the model and go on. */
+  | { readonly kind: "nudge"; readonly say: string }
+  /** Ask the model for its last words, then end the run. */
+  | { readonly kind: "stop"; readonly failure: Failure; readonly say: string }
+  /** End the run. What it did is undone before, and it may start again, unless `next` says otherwise. */
+  | { readonly kind: "abort"; readonly failure: Failure; readonly next?: "end" | "leave" }
+  /** Undo what was done, in reverse: nothing else is started from here on. */
+  | { readonly kind: "compensate" }
+  /** Undo the effect of that call, which is the newest one that stands. */
+  | { readonly kind: "undo"; readonly call: string }
+  /** Begin again from the task, under other keys. */
+  | { readonly kind: "restart"; readonly say: string }
+  /** Run the call again with its key. */
+  | { readonly kind: "again"; readonly call: string }
+  /** Ask the other side, not before `at`, whether the call happened. `tried`: a try of it ended without an answer. */
+  | { readonly kind: "probe"; readonly call: string; readonly at: number; readonly tried: boolean }
+  /** Nothing is called before that version of the agent is accepted; null: before its agent can be loaded. */
+  | { readonly kind: "hold"; readonly to: string | null }
+  /** The agent has the tool of that call again: what is open is decided by the resume table. */
+  | { readonly kind: "toolBack"; readonly call: string }
+  /** The outcome of the call stays unknown, and the model is told so. */
+  | { readonly kind: "tell"; readonly call: string }
+  /** End the run because somebody wants it. */
+  | { readonly kind: "cancel" }
+  /** Another invocation held the run and is gone: go on from the last checkpoint. */
+  | { readonly kind: "takeover"; readonly from: string; readonly takeovers: number };
+
+/** Where a run stood when it failed. */
+export interface FailedFrom {
+  readonly phase: Phase;
+  /** Calls that its end called unknown only because nothing could be found out about them any more. */
+  readonly started: readonly string[];
+}
+
+/** A model's provider gives no answers. */
+export interface Outage {
+  /** When the first call of it failed. */
+  readonly since: number;
+  /** How many calls failed since. */
+  readonly tries: number;
+  /** A provider asked not to be asked before then (`retry-after`). */
+  readonly notBefore?: number;
+  /** Which model is asked next: 1 is the agent's first fallback. Absent: its own model. */
+  readonly model?: number;
+  /** The operator was told. */
+  readonly alarmed?: true;
 }

@@ -3,12 +3,10 @@
  * configuration. It is a value; only `transition` makes the next one.
  */
 import type { Grant, Limits, Spent } from "./policy/budget.ts";
-import type { Answer, Decision, EventOf, Failure, OnUnknown } from "./event.ts";
+import type { Answer, Decision, EventOf, Failure, OnUnknown, Outage, FailedFrom } from "./event.ts";
 import type { Message, Value } from "./message.ts";
-import type { ActiveFallback, Outage } from "./policy/outage.ts";
 import type { Phase } from "./phases.ts";
 import type { Price } from "./policy/price.ts";
-import type { FailedFrom, Redriven } from "./policy/redrive.ts";
 import type { Retention } from "./policy/retention.ts";
 
 /**
@@ -172,4 +170,18 @@ export interface State {
   readonly window?: EventOf<"Compacted">["window"];
   /** The canonical message list. Its sealed stretches are stored apart and come back before anyone looks. */
   readonly messages: readonly Message[];
+}
+
+/** What is remembered of redrives. */
+export interface Redriven {
+  /** How often; each end of the run has an archive of its own. */
+  readonly times: number;
+  /** Names the last one. */
+  readonly id: string;
+}
+
+/** A fallback gave the last answer, and is asked first until then. */
+export interface ActiveFallback {
+  readonly model: number;
+  readonly until: number;
 }

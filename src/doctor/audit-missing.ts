@@ -2,7 +2,9 @@
 import type { Agent } from "../ports/agent.ts";
 import type { Meter } from "../core/policy/budget.ts";
 import { hotMsOf, type Limits } from "../protocol/limits.ts";
-import type { CrackAudit, ToolAudit } from "./audit.ts";
+import type { ResumeRow } from "../core/calls/ledger.ts";
+import type { OnUnknown, Effect } from "../core/event.ts";
+import type { CrackRow } from "../core/topologies/cracks.ts";
 
 export interface Missing {
   readonly kind: "missing";
@@ -102,3 +104,37 @@ const namesOf = (tools: readonly ToolAudit[], is: (tool: ToolAudit) => boolean):
 
 const about = (names: readonly string[], why: (names: string) => string, mend: string) =>
   names.length === 0 ? null : { why: why(names.join(", ")), mend };
+
+export interface ToolAudit {
+  readonly kind: "tool";
+  readonly tool: string;
+  readonly effect: Effect;
+  /** It may be run again without asking anybody. */
+  readonly idempotent: boolean;
+  /** Which key the other side knows it by; null: none. */
+  readonly key: "derived" | "business" | null;
+  readonly probe: boolean;
+  readonly undo: boolean;
+  /** Neither repeatable nor known by a key, and nothing undoes it: whether to go on is somebody's decision. */
+  readonly decisionPoint: boolean;
+  readonly recovery: Recovery;
+  readonly approval: "never" | "always" | "policy";
+  readonly timeoutMs: number;
+  /** How long after a lease its request may still land; null where nobody has to wait for that. */
+  readonly settleMs: number | null;
+  readonly dial: { readonly plan: "skip" | "force"; readonly results: "merge" | "force"; readonly why: string };
+}
+
+export interface Recovery {
+  /** What whoever takes over does with a call that was released and has no outcome. */
+  readonly onCrash: ResumeRow["onCrash"];
+  /** What follows where nobody can tell what became of it. */
+  readonly unknown: OnUnknown;
+  readonly inWords: string;
+}
+
+export interface CrackAudit extends CrackRow {
+  readonly kind: "crack";
+  /** The alarm of a deployment that tells of it; null: nobody looks for it. */
+  readonly alarm: string | null;
+}

@@ -6,44 +6,10 @@
 import type { Agent, Tool } from "../ports/agent.ts";
 import { type Dial, COMMIT_COST, crashRateOf, dialOf } from "../core/policy/dial.ts";
 import type { Effect, OnUnknown } from "../core/event.ts";
-import { RESUME, type ResumeRow } from "../core/calls/ledger.ts";
+import { RESUME } from "../core/calls/ledger.ts";
 import { CRACKS, type CrackRow } from "../core/topologies/cracks.ts";
 import type { Limits } from "../protocol/limits.ts";
-import { type Missing, missingIn } from "./audit-missing.ts";
-
-export interface ToolAudit {
-  readonly kind: "tool";
-  readonly tool: string;
-  readonly effect: Effect;
-  /** It may be run again without asking anybody. */
-  readonly idempotent: boolean;
-  /** Which key the other side knows it by; null: none. */
-  readonly key: "derived" | "business" | null;
-  readonly probe: boolean;
-  readonly undo: boolean;
-  /** Neither repeatable nor known by a key, and nothing undoes it: whether to go on is somebody's decision. */
-  readonly decisionPoint: boolean;
-  readonly recovery: Recovery;
-  readonly approval: "never" | "always" | "policy";
-  readonly timeoutMs: number;
-  /** How long after a lease its request may still land; null where nobody has to wait for that. */
-  readonly settleMs: number | null;
-  readonly dial: { readonly plan: "skip" | "force"; readonly results: "merge" | "force"; readonly why: string };
-}
-
-export interface Recovery {
-  /** What whoever takes over does with a call that was released and has no outcome. */
-  readonly onCrash: ResumeRow["onCrash"];
-  /** What follows where nobody can tell what became of it. */
-  readonly unknown: OnUnknown;
-  readonly inWords: string;
-}
-
-export interface CrackAudit extends CrackRow {
-  readonly kind: "crack";
-  /** The alarm of a deployment that tells of it; null: nobody looks for it. */
-  readonly alarm: string | null;
-}
+import { type Missing, missingIn, type CrackAudit, type Recovery, type ToolAudit } from "./audit-missing.ts";
 
 export interface Audit {
   readonly tools: readonly ToolAudit[];

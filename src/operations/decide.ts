@@ -16,25 +16,11 @@ import type { Row } from "../protocol/row.ts";
 import type { World } from "../ports/world.ts";
 import { refusalOf } from "../engine/context/budget-gate.ts";
 import { loadAboutToBe } from "../history/after-redrive.ts";
-import { type Accepted, type NoEffect, aboutClosed, aboutSent, afterDelivery, openGates } from "./decision-fate.ts";
+import { type Accepted, aboutClosed, aboutSent, afterDelivery, openGates, type Decided } from "./decision-fate.ts";
 import { keepValue } from "../history/write-objects.ts";
 import { deliver } from "../engine/context/inbox.ts";
 import { knowSecrets, redactionIn } from "../history/secrets.ts";
 import { misfit, toolFor } from "../engine/tools/tools.ts";
-
-export type Decided =
-  | Accepted
-  /** It was decided before, perhaps by this very sender; the first decision counts. Null: it cannot be told which. */
-  | { readonly kind: "duplicate"; readonly decision: Decision | null }
-  | NoEffect
-  /** The run has no such open gate. `why`: it takes no decisions any more. */
-  | { readonly kind: "stale"; readonly gates: readonly string[]; readonly why: string | null }
-  /** It decides what was not asked, or gives too little. */
-  | { readonly kind: "refused"; readonly why: string }
-  /** What the call shall be run with does not fit its tool; `why` names each path. `asks`: the gate that asks again. */
-  | { readonly kind: "argsInvalid"; readonly why: string; readonly asks: string | null }
-  | { readonly kind: "late" }
-  | { readonly kind: "missing" };
 
 interface Said {
   readonly run: string;

@@ -9,7 +9,6 @@ import type { Gate, State } from "../core/state.ts";
 import { type Row, hasEnded } from "../protocol/row.ts";
 import type { World } from "../ports/world.ts";
 import { loadAboutToBe } from "../history/after-redrive.ts";
-import type { Decided } from "./decide.ts";
 import { timeline } from "./views.ts";
 
 /**
@@ -155,3 +154,17 @@ async function eventsOf(world: World, run: string): Promise<readonly Event[] | n
     throw error;
   }
 }
+
+export type Decided =
+  | Accepted
+  /** It was decided before, perhaps by this very sender; the first decision counts. Null: it cannot be told which. */
+  | { readonly kind: "duplicate"; readonly decision: Decision | null }
+  | NoEffect
+  /** The run has no such open gate. `why`: it takes no decisions any more. */
+  | { readonly kind: "stale"; readonly gates: readonly string[]; readonly why: string | null }
+  /** It decides what was not asked, or gives too little. */
+  | { readonly kind: "refused"; readonly why: string }
+  /** What the call shall be run with does not fit its tool; `why` names each path. `asks`: the gate that asks again. */
+  | { readonly kind: "argsInvalid"; readonly why: string; readonly asks: string | null }
+  | { readonly kind: "late" }
+  | { readonly kind: "missing" };

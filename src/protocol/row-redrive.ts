@@ -2,15 +2,7 @@
  * Redriving a failed run: one decision on its row, which gives it the next epoch and the next execution of its chain and
  * takes its time to live away. Who wants it and why stands in the row until the next invocation has recorded it.
  */
-import { PHASES, type Phase, type Status, isTerminal } from "../core/phases.ts";
-import type { Changed, Of, Refused, Row } from "./row.ts";
-
-/** Who wants a run redriven, under a name that tells this wish from another one. */
-export interface RedriveNote {
-  readonly id: string;
-  readonly by: string;
-  readonly why: string;
-}
+import type { Changed, Of, Refused, Row, RedriveNote } from "./row.ts";
 
 export interface Redrive extends Of {
   /** The failed row as it was judged. */
@@ -45,10 +37,3 @@ export function redriven(row: Row, redrive: Redrive): Exclude<RedriveOutcome, Re
     },
   };
 }
-
-/**
- * A commit that keeps the phase of an end although the run goes on is one that gave the run back in an outage, before the
- * redrive could be recorded: its note stays.
- */
-export const recordsRedrive = ({ phase, status }: { readonly phase: Phase; readonly status: Status }): boolean =>
-  !isTerminal(phase) || status === PHASES[phase].status;

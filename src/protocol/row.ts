@@ -4,13 +4,11 @@
  * a transaction; DynamoDB has the same conditions as expressions, and the conformance suite holds all of them to one
  * behaviour. Claims are in `row-claim.ts`, hand-overs in `row-hand-over.ts`. Times are epoch milliseconds except `expiresAtSec`.
  */
-import type { Spent } from "../core/policy/budget.ts";
-import { NOTHING_SPENT } from "../core/policy/budget.ts";
+import { type Spent, NOTHING_SPENT } from "../core/policy/budget.ts";
 import { LOWEST_LEVEL, levelIn } from "../core/levels.ts";
-import type { Phase, Status } from "../core/phases.ts";
+import { type Phase, type Status, PHASES, isTerminal } from "../core/phases.ts";
 import { type Entry, sameEntry } from "./entry.ts";
 import { type Newer, newerFormat } from "./newer.ts";
-import { type RedriveNote, recordsRedrive } from "./row-redrive.ts";
 
 /** The version of row, journal and snapshot that this code reads and writes. */
 export const FORMAT = 1;
@@ -278,3 +276,17 @@ export function requested(row: Row, { want }: Request): RequestOutcome {
   const pause = want === "cancel" ? row.pause : want === "pause";
   return { kind: "requested", row: { ...row, cancel, pause, stirs: row.stirs + 1 } };
 }
+
+/** Who wants a run redriven, under a name that tells this wish from another one. */
+export interface RedriveNote {
+  readonly id: string;
+  readonly by: string;
+  readonly why: string;
+}
+
+/**
+ * A commit that keeps the phase of an end although the run goes on is one that gave the run back in an outage, before the
+ * redrive could be recorded: its note stays.
+ */
+export const recordsRedrive = ({ phase, status }: { readonly phase: Phase; readonly status: Status }): boolean =>
+  !isTerminal(phase) || status === PHASES[phase].status;

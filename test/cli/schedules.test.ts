@@ -1,9 +1,8 @@
 /** Schedules and firings as people read them. */
 import { describe, expect, it } from "vitest";
 import { plain } from "../../src/cli/terminal/paint.ts";
-import { renderSchedules } from "../../src/cli/render/schedules.ts";
+import { renderSchedules, type Scheduled } from "../../src/cli/render/schedules.ts";
 import { renderSupervision } from "../../src/cli/render/supervision.ts";
-import type { Scheduled } from "../../src/cli/commands/schedules.ts";
 import type { FiringOutcome } from "../../src/protocol/firing.ts";
 
 /** Eight in the evening, wherever the reader is. */

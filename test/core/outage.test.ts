@@ -1,10 +1,10 @@
 /** How long a run waits for a provider that is away, whom it asks meanwhile, and when it gives up. */
 import { describe, expect, test } from "vitest";
-import type { Event } from "../../src/core/event.ts";
+import type { Event, Action } from "../../src/core/event.ts";
 import { isOfInfrastructure } from "../../src/core/policy/infrastructure.ts";
 import { BOUNDS } from "../../src/core/limits.ts";
 import { type RetryTerms, modelAsked, soonerTry } from "../../src/core/policy/outage.ts";
-import { type Action, decideRecovery } from "../../src/core/policy/recovery.ts";
+import { decideRecovery } from "../../src/core/policy/recovery.ts";
 import type { State } from "../../src/core/state.ts";
 import { fold, foldAll } from "../../src/core/transition.ts";
 import { AT, FAILURE, IN_PHASE, calls, decided, heard, paused, replied, resumed, says } from "../support/build.ts";

@@ -2,7 +2,7 @@
 import { describe, expect, test } from "vitest";
 import { InvariantViolated } from "../../src/core/ensure.ts";
 import { PHASE_NAMES, isAside, isTerminal, mayFollow } from "../../src/core/phases.ts";
-import type { Action } from "../../src/core/policy/recovery.ts";
+import type { Action } from "../../src/core/event.ts";
 import { fold } from "../../src/core/transition.ts";
 import { AT, FAILURE, IN_PHASE, decided } from "../support/build.ts";
 

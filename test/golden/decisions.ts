@@ -11,7 +11,7 @@ import {
   eventOf,
   gated,
 } from "../support/build.ts";
-import type { Moment } from "./make.ts";
+import type { Moment } from "./moment.ts";
 
 const ignored = eventOf("DecisionIgnored", "AwaitingApproval");
 const again = { ...gated("c1"), gate: "gate-c1-again", again: 1 } as Event;

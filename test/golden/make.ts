@@ -22,6 +22,7 @@ import { EVENT_KINDS, IN_PHASE, eventOf } from "../support/build.ts";
 import { DECISION_MOMENTS } from "./decisions.ts";
 import { OUTAGE_MOMENTS } from "./outages.ts";
 import { SAGA_MOMENTS } from "./sagas.ts";
+import type { Moment } from "./moment.ts";
 
 interface GoldenState {
   readonly snapshot: { readonly digest: string; readonly bytes: string };
@@ -37,12 +38,6 @@ export interface GoldenPhase extends GoldenState {
 /** A state that no phase shows by itself. */
 export interface GoldenMoment extends GoldenState {
   readonly moment: string;
-}
-
-export interface Moment {
-  readonly moment: string;
-  readonly state: State;
-  readonly events: readonly Event[];
 }
 
 export interface GoldenRun {

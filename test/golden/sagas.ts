@@ -21,7 +21,7 @@ import {
   startedEvent,
   taken,
 } from "../support/build.ts";
-import type { Moment } from "./make.ts";
+import type { Moment } from "./moment.ts";
 
 const undoable = (call: string): Event => ({ ...intended(call), undo: true }) as Event;
 

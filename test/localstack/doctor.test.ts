@@ -2,7 +2,8 @@
 import { UpdateContinuousBackupsCommand, UpdateTableCommand, UpdateTimeToLiveCommand } from "@aws-sdk/client-dynamodb";
 import { ListObjectsV2Command, PutBucketPolicyCommand } from "@aws-sdk/client-s3";
 import { afterAll, beforeAll, describe, expect, inject, test } from "vitest";
-import { type Names, inspectAws } from "../../src/adapters/aws/inspection.ts";
+import type { Names } from "../../src/adapters/aws/machine-inspection.ts";
+import { inspectAws } from "../../src/adapters/aws/inspection.ts";
 import { TABLE } from "../../src/adapters/aws/schema.ts";
 import { limitsFor } from "../../src/protocol/limits.ts";
 import { awsChecks } from "../../src/doctor/aws.ts";

@@ -1,12 +1,11 @@
 /** States, events and rows for tests: complete, legal, and changed only by what a test is about. */
 import { createHash } from "node:crypto";
-import type { Answer, Decision, Event, EventKind, EventOf, ReplyPart } from "../../src/core/event.ts";
+import type { Answer, Decision, Event, EventKind, EventOf, ReplyPart, Action } from "../../src/core/event.ts";
 import type { Hash } from "../../src/core/ids.ts";
 import type { Json } from "../../src/core/json.ts";
 import { inline } from "../../src/core/message.ts";
 import type { View } from "../../src/core/outstanding.ts";
 import { type Phase, isAside } from "../../src/core/phases.ts";
-import type { Action } from "../../src/core/policy/recovery.ts";
 import { type Row, created } from "../../src/protocol/row.ts";
 import type { OpenCall, State } from "../../src/core/state.ts";
 import { initialState } from "../../src/operations/new-run.ts";

@@ -6,6 +6,7 @@ import type { State } from "../../src/core/state.ts";
 import { waitsItsTurn } from "../../src/core/calls/open-calls.ts";
 import { accepts, foldAll } from "../../src/core/transition.ts";
 import { upgradesOf } from "../../src/core/policy/upgrades.ts";
+import type { Move } from "./move.ts";
 import { compactable, summed } from "./compacting.ts";
 import { AT, FAILURE, answer, cancelled, decided, heard, paused, resumed, stopped } from "./build.ts";
 import {
@@ -27,17 +28,6 @@ import { failedEnd, failureIn } from "./redrive-moves.ts";
 import { upgraded } from "./upgrade-moves.ts";
 import { textOf } from "./words.ts";
 import { type SagaCommand, isOfSaga, undoEnds, undoEvents, wishes } from "./undo-moves.ts";
-
-export interface Move {
-  readonly events: (size: number, pick: number) => readonly Event[];
-  /** The outcome of a call: what released it is durable. */
-  readonly performs?: boolean;
-  readonly waitsUntil?: number;
-  /** Somebody asks it of the run. */
-  readonly asks?: Partial<Pick<View, "cancel" | "pause">>;
-  /** It looks at the code that is deployed. */
-  readonly looks?: boolean;
-}
 
 const move = (...events: readonly Event[]): Move => ({ events: () => events });
 

@@ -4,7 +4,7 @@ import { inline } from "../../src/core/message.ts";
 import type { Command, View } from "../../src/core/outstanding.ts";
 import type { State } from "../../src/core/state.ts";
 import { AT, FAILURE, decided, lostSight } from "./build.ts";
-import type { Move } from "./moves.ts";
+import type { Move } from "./move.ts";
 
 export type SagaCommand = Extract<Command, { readonly kind: "compensate" | "undo" | "conclude" | "startOver" }>;
 

@@ -2,7 +2,7 @@
 import type { State } from "../../src/core/state.ts";
 import { upgradesOf } from "../../src/core/policy/upgrades.ts";
 import { AT } from "./build.ts";
-import type { Move } from "./moves.ts";
+import type { Move } from "./move.ts";
 
 /** Somebody accepts what the run waits for, now and then as an answer to another question. */
 export function upgraded(state: State): readonly Move[] {

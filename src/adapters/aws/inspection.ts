@@ -6,18 +6,11 @@
  */
 import { GetCallerIdentityCommand } from "@aws-sdk/client-sts";
 import { type BucketLooks, inspectBucket } from "./bucket-inspection.ts";
-import { type MachineLooks, inspectMachine } from "./machine-inspection.ts";
+import { type MachineLooks, inspectMachine, type Names } from "./machine-inspection.ts";
 import { type Look, look, untried } from "./looks.ts";
 import { type Dated, clockGapMs, tellDates } from "./dates.ts";
 import { type ReadingClients, readingClients } from "./reading-clients.ts";
 import { type TableLooks, inspectTable } from "./table-inspection.ts";
-
-export interface Names {
-  readonly table: string;
-  readonly bucket: string;
-  /** The ARN of the state machine. */
-  readonly machine: string;
-}
 
 export interface AwsSeen extends TableLooks, BucketLooks, MachineLooks {
   readonly names: Names;

@@ -10,7 +10,6 @@ import {
 } from "@aws-sdk/client-lambda";
 import { ListSchedulesCommand, type ScheduleSummary } from "@aws-sdk/client-scheduler";
 import { DescribeStateMachineCommand } from "@aws-sdk/client-sfn";
-import type { Names } from "./inspection.ts";
 import { type Look, look, lookOn, untried } from "./looks.ts";
 import type { ReadingClients } from "./reading-clients.ts";
 import type { TableSeen } from "./table-inspection.ts";
@@ -218,3 +217,10 @@ const lookAtAlarms = (
     }));
     return { alarms };
   });
+
+export interface Names {
+  readonly table: string;
+  readonly bucket: string;
+  /** The ARN of the state machine. */
+  readonly machine: string;
+}

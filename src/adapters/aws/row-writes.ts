@@ -6,14 +6,13 @@
  * refusal returns makes the next one. No guess can make a write land that the operation itself would refuse.
  */
 import { LOWEST_LEVEL, levelIn } from "../../core/levels.ts";
-import type { Commit, Of, Park, Request, Row } from "../../protocol/row.ts";
+import { type Commit, type Of, type Park, type Request, type Row, recordsRedrive } from "../../protocol/row.ts";
 import { type Claim, deadOf, deathsAfter } from "../../protocol/row-claim.ts";
-import { type Redrive, recordsRedrive } from "../../protocol/row-redrive.ts";
+import type { Redrive } from "../../protocol/row-redrive.ts";
 import type { Tell } from "../../protocol/row-tell.ts";
 import type { HandOver } from "../../protocol/row-hand-over.ts";
 import type { Entry } from "../../protocol/entry.ts";
 import type { Attribute } from "./attributes.ts";
-import * as is from "./fragments.ts";
 import {
   type Change,
   type Fragment,
@@ -26,10 +25,13 @@ import {
   plusOne,
   raise,
   remove,
+  set,
+  setOrRemove,
+  text,
 } from "./expression.ts";
-import { set, setOrRemove, text } from "./expression.ts";
 import { redriveValue, spentValue } from "./item.ts";
 import { aliveShard, shortExecution, shortKey, sinceOf, tenantOf, tenantStatus } from "./keys.ts";
+import * as is from "./fragments.ts";
 
 export interface Write {
   readonly condition: Fragment;

@@ -9,73 +9,19 @@
  * are found by the same read, whichever process wrote them, and none can be missed.
  */
 import { bounded } from "../../codec/value.ts";
-import type { ChainState, Route } from "../../protocol/chain.ts";
 import type { Limits } from "../../protocol/limits.ts";
-import type { ClockDoubt } from "../../protocol/steadiness.ts";
 import type { Clock } from "../../ports/world.ts";
 import { type Backlog, createBacklog } from "./backlog.ts";
 import type { Store } from "./database.ts";
 import { type Execution, answered, failed, taskOf } from "../../protocol/execution.ts";
 import { type Executions, executionsOf } from "./executions.ts";
-import type { FiringOutcome } from "../../protocol/firing.ts";
-import { type Fired, type ScheduledAgent, firingsOf } from "./firings.ts";
+import { type ScheduledAgent, firingsOf } from "./firings.ts";
 import { isAlive, killIfAlive } from "./process-identity.ts";
 import { type Children, childrenOf } from "./processes.ts";
 import { retentionOf } from "./retention.ts";
 import { unusableIn } from "./store-errors.ts";
-import type { TaskError } from "./wire.ts";
 import { type Pool, type TaskEnd, type Worker, type WorkerOptions, createPool } from "./workers.ts";
-
-/** One attempt, for people. */
-interface Attempted {
-  readonly execution: string;
-  readonly run: string;
-  readonly state: ChainState;
-  readonly retry: number;
-  readonly pid: number;
-}
-
-interface Failed {
-  /** What ended the process, or why it was ended. */
-  readonly how: string;
-  /** What the task threw, if it could say. */
-  readonly error: TaskError | null;
-}
-
-interface Kept {
-  readonly task: "cleanUp" | "orphans";
-  readonly run: string | null;
-}
-
-export type SupervisorEvent =
-  | { readonly kind: "workerSpawned"; readonly pid: number }
-  | { readonly kind: "workerGone"; readonly pid: number; readonly how: string }
-  /** A child of a dead supervisor is still alive, and is killed before anything is driven. */
-  | { readonly kind: "orphanKilled"; readonly pid: number }
-  | ({ readonly kind: "attemptStarted" } & Attempted)
-  /** `route`: where a beat leads; null for other tasks. */
-  | ({ readonly kind: "attemptAnswered"; readonly route: Route | null } & Attempted)
-  | ({ readonly kind: "attemptFailed" } & Attempted & Failed)
-  /** Where the chain of a run is now, and when it goes on: epoch milliseconds, null once it has ended. */
-  | {
-      readonly kind: "moved";
-      readonly execution: string;
-      readonly run: string;
-      readonly state: ChainState;
-      readonly readyAt: number | null;
-    }
-  | ({ readonly kind: "sweepFailed" } & Failed)
-  /** What a removed run left behind is gone, or a part of the objects was looked through; `run` is null then. */
-  | ({ readonly kind: "upkeepDone" } & Kept)
-  | ({ readonly kind: "upkeepFailed" } & Kept & Failed)
-  | ({ readonly kind: "fired"; readonly outcome: FiringOutcome } & Fired)
-  | ({ readonly kind: "firingFailed" } & Fired & Failed)
-  /** The store, or the system that starts processes, takes no more for now. It is tried again. */
-  | { readonly kind: "waitingForStore"; readonly why: string; readonly retryInMs: number }
-  | { readonly kind: "storeIsBack" }
-  /** The wall clock jumped, or this machine was off for long. */
-  | { readonly kind: "clockDoubted"; readonly doubt: ClockDoubt }
-  | { readonly kind: "clockBelieved" };
+import type { SupervisorEvent, Attempted } from "./supervisor-events.ts";
 
 export interface DriverOptions {
   readonly store: Store;

@@ -8,7 +8,7 @@
  */
 import type { FiringOutcome } from "../../protocol/firing.ts";
 import type { Clock } from "../../ports/world.ts";
-import type { SupervisorEvent } from "./driver.ts";
+import type { SupervisorEvent, Fired } from "./supervisor-events.ts";
 import type { Pool, TaskEnd, Worker } from "./workers.ts";
 
 /** The schedule of an agent; times are epoch milliseconds. */
@@ -19,13 +19,6 @@ export interface ScheduledAgent {
   readonly next: (after: number) => number | null;
   /** The last time up to that moment, or null. */
   readonly latest: (moment: number) => number | null;
-}
-
-/** A firing, for people. */
-export interface Fired {
-  readonly agent: string;
-  /** The time that it was scheduled for. */
-  readonly at: number;
 }
 
 export interface Firings {

@@ -10,7 +10,7 @@ import type { ScheduledAgent } from "../../adapters/local/firings.ts";
 import { firingTimes } from "../../sdk/schedule/firing-times.ts";
 import { sentenceOf } from "../../codec/value.ts";
 import { DEFAULT_TENANT } from "../../core/ids.ts";
-import type { Scheduled, Unscheduled } from "./schedules.ts";
+import type { Scheduled, Unscheduled } from "../render/schedules.ts";
 import type { Settings } from "../settings.ts";
 import type { Shell } from "../shell.ts";
 

@@ -2,33 +2,15 @@
 import type { Agent } from "../../ports/agent.ts";
 import { firingTimes } from "../../sdk/schedule/firing-times.ts";
 import { registerResolution } from "../../sdk/resolution.ts";
-import type { LastFiring } from "../../protocol/firing.ts";
 import { lastFired } from "../../maintenance/firing.ts";
 import type { World } from "../../ports/world.ts";
 import { type Catalogue, readCatalogue } from "./agents.ts";
 import { EXIT } from "../errors.ts";
 import { isMissing, openOrCreate } from "../open.ts";
-import { renderSchedules } from "../render/schedules.ts";
+import { renderSchedules, type Scheduled } from "../render/schedules.ts";
 import { DEFAULT_TENANT } from "../../core/ids.ts";
 import { settingsOf } from "../settings.ts";
 import { type Shell, type StoreFlags, printLines } from "../shell.ts";
-
-/** As it is printed under `--json`; times are epoch milliseconds. */
-export interface Scheduled {
-  readonly agent: string;
-  readonly every: string;
-  readonly timezone: string;
-  readonly overlap: "skip" | "allow";
-  readonly missed: "latest" | "skip";
-  readonly next: readonly number[];
-  readonly last: Pick<LastFiring, "at" | "run" | "stage"> | null;
-}
-
-/** An agent file that cannot be loaded: whatever it schedules does not fire. */
-export interface Unscheduled {
-  readonly file: string;
-  readonly why: string;
-}
 
 const NEXT_SHOWN = 3;
 

@@ -2,7 +2,7 @@
  * Staying with a run until it has ended or needs a person. Somebody has to work on the store meanwhile: if nobody does,
  * this process supervises it, also when the supervisor that was there disappears.
  */
-import type { SupervisorEvent } from "../../adapters/local/driver.ts";
+import type { SupervisorEvent } from "../../adapters/local/supervisor-events.ts";
 import { StoreSupervised, supervisorOf } from "../../adapters/local/processes.ts";
 import type { Supervisor } from "../../adapters/local/supervisor.ts";
 import { exitOf, follow } from "../terminal/follow.ts";

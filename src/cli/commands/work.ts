@@ -1,6 +1,6 @@
 /** `cairn work`: the supervisor of a store, until it is told to stop. */
 import { once } from "node:events";
-import type { SupervisorEvent } from "../../adapters/local/driver.ts";
+import type { SupervisorEvent } from "../../adapters/local/supervisor-events.ts";
 import type { ScheduledAgent } from "../../adapters/local/firings.ts";
 import { CliError, EXIT } from "../errors.ts";
 import { readSchedules, toFire } from "./firing.ts";

@@ -1,6 +1,7 @@
 /** An audit as people read it: narrow tables, and what is long below them, once for all tools that it is true of. */
 import type { Agent } from "../../ports/agent.ts";
-import type { Audit, CrackAudit, ToolAudit } from "../../doctor/audit.ts";
+import type { Audit } from "../../doctor/audit.ts";
+import type { CrackAudit, ToolAudit } from "../../doctor/audit-missing.ts";
 import { type Cell, type Ink, type Paint, pairs, table } from "../terminal/paint.ts";
 import { count, duration } from "./words.ts";
 

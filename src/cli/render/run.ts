@@ -7,7 +7,18 @@ import { askedFor, grantWords } from "../commands/budget.ts";
 import { type Cell, type Ink, type Paint, type Style, pairs, table } from "../terminal/paint.ts";
 import { labelWords, noteWords } from "./outage.ts";
 import { waits } from "./waits.ts";
-import { count, dollars, duration, grouped, relative, short, shortJson, shortRun, timeOfDay } from "./words.ts";
+import {
+  type Command,
+  count,
+  dollars,
+  duration,
+  grouped,
+  relative,
+  short,
+  shortJson,
+  shortRun,
+  timeOfDay,
+} from "./words.ts";
 
 const INKS: { readonly [S in Status]: Ink } = {
   queued: "dim",
@@ -57,9 +68,6 @@ function statusCell({ status, storeOutage, needsNewer }: Summary): Cell {
     ? { text: status, ink: INKS[status] }
     : { text: `${status}, store unavailable`, ink: "yellow" };
 }
-
-/** Makes a command to type for the store that was asked. */
-export type Command = (...words: readonly string[]) => string;
 
 /** A run of a list whose row cannot be decoded: a line of its own, since nothing of the row is known. */
 export const renderDamaged = (

@@ -1,7 +1,7 @@
 /** Schedules as people read them. */
 import { type Style, table } from "../terminal/paint.ts";
-import type { Scheduled } from "../commands/schedules.ts";
 import { relative, shortRun, timeOfDay } from "./words.ts";
+import type { LastFiring } from "../../protocol/firing.ts";
 
 type Page = Pick<Style, "now" | "paint">;
 
@@ -23,4 +23,21 @@ export const nextTime = (at: number, now: number): string => `${timeOfDay(at, no
 function becameOf({ stage, run }: NonNullable<Scheduled["last"]>): string {
   if (stage === "passed" || run === null) return "started nothing";
   return `${stage === "started" ? "started" : "starts"} ${shortRun(run)}`;
+}
+
+/** As it is printed under `--json`; times are epoch milliseconds. */
+export interface Scheduled {
+  readonly agent: string;
+  readonly every: string;
+  readonly timezone: string;
+  readonly overlap: "skip" | "allow";
+  readonly missed: "latest" | "skip";
+  readonly next: readonly number[];
+  readonly last: Pick<LastFiring, "at" | "run" | "stage"> | null;
+}
+
+/** An agent file that cannot be loaded: whatever it schedules does not fire. */
+export interface Unscheduled {
+  readonly file: string;
+  readonly why: string;
 }

@@ -1,7 +1,7 @@
 /** A run that waits for code, as people read it. */
 import type { Shown, WaitsFor } from "../../operations/views.ts";
 import { type Style, pairs } from "../terminal/paint.ts";
-import type { Command } from "./run.ts";
+import type { Command } from "./words.ts";
 import { relative } from "./words.ts";
 
 /** Which code it waits for, and what lets it go on. */

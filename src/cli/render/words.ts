@@ -70,3 +70,6 @@ export const commandLine = (words: readonly string[]): string => ["npx", "cairn"
 
 const quoted = (word: string): string =>
   /^[\w@%+=:,./-][\w@%+=:,./#-]*$/.test(word) ? word : `'${word.replaceAll("'", "'\\''")}'`;
+
+/** Makes a command to type for the store that was asked. */
+export type Command = (...words: readonly string[]) => string;

@@ -1,8 +1,7 @@
 /** The schema of what the recovery table decides, and of what led to it; see `schema.ts`. */
 import * as z from "zod";
-import type { EventOf, Failure } from "../../core/event.ts";
-import type { ActiveFallback, Outage } from "../../core/policy/outage.ts";
-import type { Action } from "../../core/policy/recovery.ts";
+import type { EventOf, Failure, Outage, Action } from "../../core/event.ts";
+import type { ActiveFallback } from "../../core/state.ts";
 
 const at = z.int().nonnegative();
 const name = z.string().min(1);

@@ -1,8 +1,8 @@
 /** The schema of ends that have a way out, and of runs that took it; see `schema.ts`. */
 import * as z from "zod";
-import type { EventOf } from "../../core/event.ts";
+import type { EventOf, FailedFrom } from "../../core/event.ts";
 import { PHASE_NAMES, type Phase } from "../../core/phases.ts";
-import type { FailedFrom, Redriven } from "../../core/policy/redrive.ts";
+import type { Redriven } from "../../core/state.ts";
 import { failure } from "./recovery.ts";
 
 const count = z.int().nonnegative();

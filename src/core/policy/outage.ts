@@ -5,29 +5,9 @@
  * Full jitter keeps the runs of a deployment from asking all at once when the provider is back. The caller draws the
  * chance and the event keeps the chosen moment, so a replay needs neither.
  */
-import type { Failure } from "../event.ts";
+import type { Failure, Outage } from "../event.ts";
 import { BOUNDS } from "../limits.ts";
 import type { State } from "../state.ts";
-
-/** A model's provider gives no answers. */
-export interface Outage {
-  /** When the first call of it failed. */
-  readonly since: number;
-  /** How many calls failed since. */
-  readonly tries: number;
-  /** A provider asked not to be asked before then (`retry-after`). */
-  readonly notBefore?: number;
-  /** Which model is asked next: 1 is the agent's first fallback. Absent: its own model. */
-  readonly model?: number;
-  /** The operator was told. */
-  readonly alarmed?: true;
-}
-
-/** A fallback gave the last answer, and is asked first until then. */
-export interface ActiveFallback {
-  readonly model: number;
-  readonly until: number;
-}
 
 /** On which terms a model may be asked again. */
 export interface RetryTerms {

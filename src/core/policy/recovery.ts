@@ -2,11 +2,10 @@
  * One recovery table. The first rule that matches wins, so the order is the policy (seed 0); every decision is an
  * event that names its rule.
  */
-import type { EventOf, Failure } from "../event.ts";
+import type { EventOf, Failure, Action } from "../event.ts";
 import { ensure } from "../ensure.ts";
 import { BOUNDS } from "../limits.ts";
 import {
-  type Outage,
   type Retry,
   type RetryTerms,
   askNext,
@@ -40,38 +39,6 @@ export type Trouble =
     }
   /** The reply cannot be used as it is, or (`conflict`) results contradict each other; the model may be told so. */
   | { readonly kind: "reply" | "conflict"; readonly failure: Failure; readonly say: string };
-
-export type Action =
-  /** Ask the model again, not before `at`. `outage`: what is known of its provider; absent in what older code wrote. */
-  | { readonly kind: "retry"; readonly at: number; readonly outage?: Outage }
-  /** Have a summary made, then ask the model. */
-  | { readonly kind: "compact" }
-  /** Say something to the model and go on. */
-  | { readonly kind: "nudge"; readonly say: string }
-  /** Ask the model for its last words, then end the run. */
-  | { readonly kind: "stop"; readonly failure: Failure; readonly say: string }
-  /** End the run. What it did is undone before, and it may start again, unless `next` says otherwise. */
-  | { readonly kind: "abort"; readonly failure: Failure; readonly next?: "end" | "leave" }
-  /** Undo what was done, in reverse: nothing else is started from here on. */
-  | { readonly kind: "compensate" }
-  /** Undo the effect of that call, which is the newest one that stands. */
-  | { readonly kind: "undo"; readonly call: string }
-  /** Begin again from the task, under other keys. */
-  | { readonly kind: "restart"; readonly say: string }
-  /** Run the call again with its key. */
-  | { readonly kind: "again"; readonly call: string }
-  /** Ask the other side, not before `at`, whether the call happened. `tried`: a try of it ended without an answer. */
-  | { readonly kind: "probe"; readonly call: string; readonly at: number; readonly tried: boolean }
-  /** Nothing is called before that version of the agent is accepted; null: before its agent can be loaded. */
-  | { readonly kind: "hold"; readonly to: string | null }
-  /** The agent has the tool of that call again: what is open is decided by the resume table. */
-  | { readonly kind: "toolBack"; readonly call: string }
-  /** The outcome of the call stays unknown, and the model is told so. */
-  | { readonly kind: "tell"; readonly call: string }
-  /** End the run because somebody wants it. */
-  | { readonly kind: "cancel" }
-  /** Another invocation held the run and is gone: go on from the last checkpoint. */
-  | { readonly kind: "takeover"; readonly from: string; readonly takeovers: number };
 
 interface Rule {
   readonly name: string;

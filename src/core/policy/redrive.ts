@@ -2,27 +2,11 @@
  * Redriving: a run that failed for a reason of infrastructure goes on from where it stood, when an operator says so. It is
  * the one way out of an end, and only an end that knows where the run stood has it. Used by `transition.ts`.
  */
-import type { EventOf } from "../event.ts";
+import type { EventOf, FailedFrom } from "../event.ts";
 import { isOfInfrastructure } from "./infrastructure.ts";
 import { ensure } from "../ensure.ts";
 import { afterCalls } from "../calls/open-calls.ts";
-import type { Phase } from "../phases.ts";
 import type { Gate, OpenCall, State } from "../state.ts";
-
-/** Where a run stood when it failed. */
-export interface FailedFrom {
-  readonly phase: Phase;
-  /** Calls that its end called unknown only because nothing could be found out about them any more. */
-  readonly started: readonly string[];
-}
-
-/** What is remembered of redrives. */
-export interface Redriven {
-  /** How often; each end of the run has an archive of its own. */
-  readonly times: number;
-  /** Names the last one. */
-  readonly id: string;
-}
 
 /** What the event of an end says besides; null for an end that stays. */
 export function failedFrom(state: State): FailedFrom | null {

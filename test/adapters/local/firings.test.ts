@@ -1,7 +1,7 @@
 /** When the supervisor of a store fires: with a clock of the test, and a pool that does what the test says. */
 import { describe, expect, test } from "vitest";
 import { type VirtualClock, virtualClock } from "../../../src/adapters/memory/clock.ts";
-import type { SupervisorEvent } from "../../../src/adapters/local/driver.ts";
+import type { SupervisorEvent } from "../../../src/adapters/local/supervisor-events.ts";
 import { type Firings, type ScheduledAgent, firingsOf } from "../../../src/adapters/local/firings.ts";
 import type { TaskEnd, Worker } from "../../../src/adapters/local/workers.ts";
 import { firingTimes } from "../../../src/sdk/schedule/firing-times.ts";

@@ -4,7 +4,7 @@ import { renameSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, it, onTestFinished } from "vitest";
 import { RETRY_GROUP } from "../../../src/protocol/entry.ts";
-import type { SupervisorEvent } from "../../../src/adapters/local/driver.ts";
+import type { SupervisorEvent } from "../../../src/adapters/local/supervisor-events.ts";
 import { isAlive, killIfAlive } from "../../../src/adapters/local/process-identity.ts";
 import { StoreSupervised, childrenOf, supervisorOf } from "../../../src/adapters/local/processes.ts";
 import { fastClock } from "../../process/fixtures/clock.ts";
