@@ -34,7 +34,7 @@ export function misfit(tool: Tool, args: Json): string | null {
 export const timeoutOf = (run: ActiveRun, tool: Tool): number => tool.timeoutMs ?? run.world.limits.toolMs;
 
 /** The tool as it is called to undo what it did. */
-export function undoOf(tool: Tool): Tool | null {
+function undoOf(tool: Tool): Tool | null {
   const { undo } = tool;
   if (undo === null) return null;
   const { effect, run, probe = null, timeoutMs = tool.timeoutMs } = undo;
