@@ -177,7 +177,7 @@ describe("errors", () => {
   it("that are mistakes of ours show where", () => {
     const { trouble } = asCliError(new TypeError("oops"), ["list"]);
     expect(trouble).toMatchObject({ code: "Unexpected", exit: 1, what: "oops" });
-    expect(trouble.why).toContain("cli-words.test.ts");
+    expect(trouble.why).toContain("words.test.ts");
     expect(asCliError("thrown text", []).trouble.what).toBe("thrown text");
   });
 });

@@ -1,8 +1,7 @@
 /** What a provider is asked, to the byte, and what becomes of its reply. Over HTTP, against a server of our own. */
 import { describe, expect, test } from "vitest";
 import { z } from "zod";
-import type { Tool } from "../../src/ports/agent.ts";
-import { tool } from "../../src/sdk/define.ts";
+import { type Tool, tool } from "../../src/index.ts";
 import type { Model, ModelOutcome, ModelReply } from "../../src/ports/model.ts";
 import { modelOf } from "../../src/providers/model.ts";
 import { SIZES } from "../../src/codec/limits.ts";
