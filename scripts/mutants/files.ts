@@ -16,6 +16,11 @@ export const FILES: readonly Mutant[] = [
     from: 'if (lacks > 0 && check !== "none")',
     to: "if (lacks < 0)",
   }),
+  without("the commits are counted before the mark is read", "test/adapters/local/damaged-file.test.ts", {
+    file: IN_PLACE,
+    from: "Math.max(0, marked - seen)",
+    to: "Math.max(0, (marked < 0 ? marked : mark.read()) - seen)",
+  }),
   without("commits are not counted", ROLLBACK, {
     file: IN_PLACE,
     from: 'if (changes.get()?.["changes"] !== before)',

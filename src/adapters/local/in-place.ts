@@ -44,11 +44,15 @@ export function inPlace(of: { readonly dir: string; readonly file: string; reado
   const id = idNow();
   const opened = { file: placeOf(file), log: placeOf(logOf(file)) };
   let logBytes = opened.log?.bytes ?? 0;
+  const mark = markIn(dir, id);
+  // The mark first: each commit is durable before the mark counts it, so a store that lost nothing has that many and perhaps
+  // more. The other way round, a commit of another process in between would look like one that was lost.
+  // Twice: a read may meet half of a write, and 109 that becomes 110 would look like 119.
+  const marked = Math.min(mark.read(), mark.read());
   let seen = countNow();
   /** With the transaction that is under way, which may still be refused. */
   let next = seen;
-  const mark = markIn(dir, id);
-  const lacks = Math.max(0, mark.read() - seen);
+  const lacks = Math.max(0, marked - seen);
 
   const assertLog = (): void => {
     const log = placeOf(logOf(file));

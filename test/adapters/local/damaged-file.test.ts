@@ -3,8 +3,9 @@ import { readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { DatabaseSync } from "node:sqlite";
 import { expect, test } from "vitest";
-import { openStore } from "../../../src/adapters/local/database.ts";
+import { atomically, openStore } from "../../../src/adapters/local/database.ts";
 import { executionsOf } from "../../../src/adapters/local/executions.ts";
+import { inPlace } from "../../../src/adapters/local/in-place.ts";
 import { temporaryDir } from "../../process/fixtures/store.ts";
 import { begin, runnerOf, drive } from "../../support/drive.ts";
 import { actor } from "../../support/stage.ts";
@@ -74,4 +75,25 @@ test("an entry of the chain whose checksum does not fit counts as over", () => {
   expect(executions.start({ name: "one", payload, now: 7 })).toMatchObject({ stage: "ended" });
   expect(executions.begin("two", 6)).toMatchObject({ name: "two", retry: 0 });
   store.close();
+});
+
+test("finds no lost commit when another process commits while the store is opened", () => {
+  const dir = temporaryDir();
+  const [opening, other] = [openStore({ dir, create: true }), openStore({ dir, create: false })];
+  const commit = () => atomically(other, () => other.rows.exec("INSERT INTO removed VALUES ('run', 'born', 0, 0)"));
+  // The other process commits, and writes the mark, right after this one has read the number of commits.
+  const prepare = (sql: string) => {
+    const statement = opening.rows.prepare(sql);
+    if (sql !== "SELECT count FROM commits") return statement;
+    const get = () => {
+      const read = statement.get();
+      commit();
+      return read;
+    };
+    return { get };
+  };
+  const place = inPlace({ dir, file: join(dir, "cairn.sqlite"), rows: { prepare } as unknown as DatabaseSync });
+  expect(place.lacks).toBe(0);
+  place.close();
+  for (const store of [opening, other]) store.close();
 });
