@@ -161,7 +161,7 @@ export interface RunTable {
    * each other; safety does not depend on it.
    */
   takeTurn(turn: Turn): Promise<TurnOutcome | Ambiguous>;
-  /** The cursor of the mutex lease of that name, whoever its owner is; null without one. */
+  /** The cursor of the mutex lease of that name, of any owner; null without one. */
   cursorOf(name: string): Promise<string | null>;
   /** Runs that have not ended, or whose end has not been delivered. */
   alive(query: { readonly limit: number; readonly after: string | null; readonly now: number }): Promise<Page>;
