@@ -13,6 +13,7 @@ import type { Chain } from "../../ports/chain.ts";
 import { isNamed, reaching } from "./errors.ts";
 import { firstInput } from "./machine-input.ts";
 
+/** The chain on the state machine with the ARN `machine`. Both operations reject only with `StoreUnreachable`. */
 export function stepFunctionsChain(of: { readonly client: SFNClient; readonly machine: string }): Chain {
   const { client, machine } = of;
   const service = `the state machine ${machine}`;

@@ -2,7 +2,7 @@
  * The AWS clients, configured by the standard environment alone. The SDK itself reads region, credentials and
  * `AWS_ENDPOINT_URL`, so the same code talks to AWS and to an emulator.
  *
- * Each store has two clients. A conditional write is sent once: the first copy of a write would refuse the SDK's own
+ * Each store has two clients. A conditional write is sent once. If the SDK retried it, the first copy could refuse the
  * retry, and the caller could not tell who wrote the row (schedules 6, 7, 37). Only
  * `history/resolve-ambiguous-write.ts` sends it again. The SDK retries, with backoff, every request that is safe to
  * repeat.

@@ -41,11 +41,13 @@ export type Transacted =
   | { readonly kind: "refused"; readonly items: readonly (Item | null | undefined)[] }
   | Ambiguous;
 
+/** One part of a transaction. */
 export type Part =
   | ({ readonly kind: "update"; readonly key: Key } & Write)
   | { readonly kind: "check"; readonly key: Key; readonly condition: Fragment }
   | { readonly kind: "put"; readonly item: Key; readonly condition: Fragment | null };
 
+/** A query of one partition; `index` null: of the table itself. */
 export interface QueryOf {
   readonly index: string | null;
   readonly where: Fragment;
@@ -61,6 +63,9 @@ const PARTS_MAX = 8;
 /** The pause before a throttled response is passed on, since its caller may send the same write again at once. */
 const PATIENCE_MS = { from: 20, to: 120 };
 
+/**
+ * The one table. Reads and removals reject only with `StoreUnreachable`; so do writes that certainly did not happen.
+ */
 export class Dynamo {
   readonly #clients: Pair<DynamoDBClient>;
   readonly #table: string;

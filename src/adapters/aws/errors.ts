@@ -116,6 +116,7 @@ export async function reaching<T>(store: Store, call: () => Promise<T>): Promise
   }
 }
 
+/** True if the error, or an error inside it, has one of these names or codes. */
 export const isNamed = (error: unknown, ...names: readonly string[]): boolean =>
   namesOf(error).some((name) => names.includes(name));
 

@@ -22,6 +22,7 @@ export const text = (value: string): AttributeValue => ({ S: value });
 export const number = (value: number): AttributeValue => ({ N: String(value) });
 export const flag: AttributeValue = { BOOL: true };
 
+/** A fragment of that text; `values` by their placeholder, such as `:born`. */
 export const fragment = (text: string, values: Values = {}): Fragment => ({ text, values });
 
 export const all = (...of: readonly Fragment[]): Fragment => joined(of, " AND ");

@@ -5,6 +5,7 @@
 import { StoreUnreachable } from "../../ports/world.ts";
 import { explained, isHopeless, isNamed } from "./errors.ts";
 
+/** The outcome of inspecting one part. */
 export type Look<Seen> =
   | { readonly kind: "seen"; readonly seen: Seen }
   | { readonly kind: "missing" }

@@ -1,7 +1,7 @@
 /**
- * Messages of a run. Each has an inbox item until a commit absorbed it, and a `seen` item for as long as the run
- * exists, so that a sender's late retry stays a duplicate (schedule 27). Inbox keys sort by time of sending, then by
- * ID.
+ * Messages of a run. Each has an inbox item until a commit absorbed it. Each also has a `seen` item for as long as the
+ * run exists, so that a sender's late retry stays a duplicate (schedule 27). Inbox keys sort by time of sending, then
+ * by ID.
  */
 import { isRunId } from "../../core/ids.ts";
 import { decodeBody, presentIn } from "../../codec/row.ts";

@@ -55,6 +55,7 @@ const MEASURES = {
   SpentMicroUsd: "money spent on models, in millionths of a dollar, at each commit that records it",
 } as const;
 
+/** All metrics by name, each with what it counts or measures. */
 export const METRICS = { ...FACTS, ...MEASURES, ...ALARMS };
 
 export type MetricName = keyof typeof METRICS;

@@ -11,6 +11,7 @@ import { LIVE } from "./machine-input.ts";
 import { callsIn } from "./machine-inspection.ts";
 import type { ReadingClients } from "./reading-clients.ts";
 
+/** The state of the alias `live`. */
 export interface Rollout {
   /** The name or ARN of the beat function. */
   readonly beat: string;
@@ -23,6 +24,7 @@ export interface Rollout {
   readonly revision: string;
 }
 
+/** `changedMeanwhile`: the alias has changed since it was read, and was left as it is. */
 export type Moved = "moved" | "changedMeanwhile";
 
 type Clients = Pick<ReadingClients, "functions" | "machine" | "alarms">;

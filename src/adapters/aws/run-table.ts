@@ -38,6 +38,7 @@ import { tableStoreId } from "./store-id.ts";
 import { forgetKey, keepKey, readKey, tombstoneIn, tombstoneKey } from "./tombstones.ts";
 import { cursorOf, takeTurn } from "./turns.ts";
 
+/** The run table `table`, with the contract of `ports/run-table.ts`. */
 export function dynamoRunTable(of: {
   readonly clients: Pair<DynamoDBClient>;
   readonly table: string;

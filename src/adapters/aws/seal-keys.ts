@@ -28,6 +28,7 @@ const PURPOSE = { cairn: "seal" };
 /** How many keys of other processes a reader of many runs caches. */
 const KEYS_MAX = 1_000;
 
+/** The seal keys of a deployment with that KMS key. The KMS client is loaded on first use. */
 export function kmsSealKeys({ kmsKey, isRequired, client: options = {} }: KmsOf): SealKeys {
   let client: Promise<KMSClient> | null = null;
   let own: Promise<SealKey> | null = null;

@@ -22,6 +22,7 @@ export interface ParametersOf {
 
 const PARAMETER_MS = 3_000;
 
+/** The secrets of a deployment. Operations reject only with `StoreUnreachable`. */
 export function parameterSecrets({ deployment, names, client: options = {} }: ParametersOf): Secrets {
   let client: Promise<SSMClient> | null = null;
   // Loaded on first use, since most functions never read a secret.

@@ -1,8 +1,8 @@
 /**
  * Telemetry on Lambda. Each record is a structured line in the function's log. A record that counts anything also
  * writes a line in embedded metric format, from which CloudWatch makes metrics without a request. One line holds all
- * that a record counts, and it is written at once: lines kept until the end of an invocation are lost if the process
- * dies, and those are the processes that must be counted.
+ * that a record counts, and it is written at once. Lines kept until the end of an invocation would be lost with a
+ * process that dies, and such deaths must be counted.
  */
 import { Logger } from "@aws-lambda-powertools/logger";
 import { MetricUnit, Metrics } from "@aws-lambda-powertools/metrics";
