@@ -120,7 +120,7 @@ describe("openStore", () => {
     for (const create of [true, false]) {
       const failure = failureOf(() => openStore({ dir, create }));
       expect(failure).toBeInstanceOf(StoreInvalid);
-      expect(failure.message).toMatch(/no store of cairn.*use another directory/);
+      expect(failure.message).toMatch(/not a cairn store.*use another directory/);
     }
     expect(readFileSync(fileOf(dir))).toEqual(bytes);
     expect(readdirSync(dir)).toEqual(["cairn.sqlite"]);
