@@ -4,7 +4,7 @@
  * - An execution name is started once, ever. `exists` says whether that execution is still going. A repeated start with
  *   the same payload while it is going may also return `started`, since that makes no difference to the caller.
  * - Each attempt of a beat gets its payload and its entry (execution, epoch of the payload, retry number). The chain
- *   retries a beat that dies as the same entry with a higher retry number, at once and a bounded number of times; then
+ *   retries a beat that dies as the same entry with a higher retry number, at once and a bounded number of times. Then
  *   it hands the run over. So some execution always drives the run.
  * - A parked execution goes on to its beat when its token is woken or its time is up.
  */

@@ -13,6 +13,7 @@ import type { Ambiguous } from "./run-table.ts";
 
 export type PutOutcome = { readonly kind: "stored" } | { readonly kind: "exists" } | Ambiguous;
 
+/** A key that `next` found. */
 export interface FoundKey {
   readonly key: string;
   /** When it was put, by the store's own clock, epoch milliseconds. */

@@ -37,6 +37,7 @@ export interface Attempt extends Entry {
   readonly cause?: string;
 }
 
+/** The states of a chain, the same in every world. */
 export type ChainState = "Beat" | "Wait" | "Park" | "Renew" | "Backoff" | "Rescue" | "End";
 
 /** Where each route leads. */

@@ -168,7 +168,7 @@ export function failed(execution: Execution, of: Failure): Execution {
 }
 
 /**
- * The execution after a wake of its token. It may come while the attempt to park is still out: the answer of that
+ * The execution after a wake of its token. The wake may come while the attempt to park is still out. The answer of that
  * attempt then finds another stage and is dropped, so the wake is not lost.
  */
 export function woken(execution: Execution, now: number): Execution {

@@ -127,8 +127,8 @@ function assertLimits(limits: Limits): void {
 }
 
 /**
- * How long an ended run is kept, in milliseconds. It is never less than an invocation may live plus the time in which
- * its requests may still take effect, so the process that reports the end does not outlive the row.
+ * How long an ended run is kept, in milliseconds. It covers at least the life of an invocation plus the time in which
+ * its requests may still take effect. So the process that reports the end does not outlive the row.
  */
 export function hotMsOf(limits: Limits, retention: Retention | undefined): number {
   const { beatMs, skewMs, settleMs, retentionMs } = limits;

@@ -292,8 +292,8 @@ export interface RedriveNote {
 }
 
 /**
- * True if a commit records the redrive in the row. A commit that keeps a terminal phase while the run goes on only
- * releases the run in an outage, so the note of the redrive stays in the row.
+ * True if a commit records the redrive in the row. A commit may keep a terminal phase while the run goes on: it only
+ * releases the run in an outage, and the note of the redrive stays.
  */
 export const recordsRedrive = ({ phase, status }: { readonly phase: Phase; readonly status: Status }): boolean =>
   !isTerminal(phase) || status === PHASES[phase].status;

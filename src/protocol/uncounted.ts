@@ -1,6 +1,6 @@
 import type { Row } from "./row.ts";
 
-/** Defaults for a row from before cairn counted these. */
+/** Defaults for the counters of rows from before cairn kept these counters. */
 export const UNCOUNTED: Pick<Row, "deaths" | "asks" | "will" | "storeOutage"> = {
   deaths: 0,
   asks: 0,
