@@ -174,7 +174,7 @@ async function newer(at: Desk): Promise<void> {
 }
 
 const INVALID = [5, "StoreInvalid"] as const;
-const VERSIONS = /store format 99 .* knows format \d+ at most/;
+const VERSIONS = /store format 99, .* knows formats up to \d+/;
 
 const STORES: readonly Case[] = [
   ["no store", ["list"], [5, "StoreMissing"], "no store at", "npx cairn start AGENT"],
