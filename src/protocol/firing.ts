@@ -20,7 +20,7 @@ export interface LastFiring {
    * due.
    */
   readonly stage: "starting" | "started" | "passed";
-  /** The cron expression and time zone of the schedule at that firing. */
+  /** The expression and time zone of the schedule at that firing. */
   readonly of: string;
 }
 

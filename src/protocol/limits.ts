@@ -10,7 +10,7 @@ export const TIMES = {
   /** The longest Wait. A Step Functions Wait state cannot be woken, so it is short; longer waits park. */
   waitSecondsMax: 60,
   parkSecondsMax: 30 * 24 * 3600,
-  /** How often a run that waits for code polls for a deployment: soon at first, then less and less often. */
+  /** The first and the longest pause between two polls of a run that waits for a deployment. The pauses grow. */
   lookMsMin: 30_000,
   lookMsMax: 3_600_000,
   /** The age from which an object that no row names is an orphan. A younger one may still get its row. */
@@ -41,7 +41,7 @@ export interface Limits {
   readonly modelMs: number;
   /** How long after its caller's lease a request to an external service may still take effect. */
   readonly settleMs: number;
-  /** The longest time that a waiting run goes without a check. */
+  /** How long a run may go without progress or a message. Then it ends as `Expired`. */
   readonly idleRunMs: number;
   /** How long an ended run is kept (seed 1: 24 hours). */
   readonly retentionMs: number;

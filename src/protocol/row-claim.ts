@@ -33,8 +33,8 @@ export type ClaimOutcome =
  * Schedule 1: attempt 0 of a beat freezes before its claim, attempt 1 does the beat and releases, and attempt 0 thaws.
  * Its claim is refused: the epoch in its payload is over, and its retry is not above the one that claimed its entry.
  *
- * Schedule 102: a process that is too old claims nothing, also where the run is its own. It leaves the run to a newer
- * process, and reports neither `superseded` nor the end.
+ * Schedule 102: a process that is too old does not go on with a run that it could claim. The outcome is `newer`,
+ * neither `superseded` nor `terminal`, so the chain tries again until a newer process claims the run.
  */
 export function claimed(row: Row, claim: Claim): ClaimOutcome {
   const { entry } = claim;

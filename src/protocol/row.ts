@@ -65,7 +65,7 @@ export interface Row extends Incarnation {
   readonly will: 0 | 1;
   /** The store that did not answer when the run was last released, and since when; null after the next commit. */
   readonly storeOutage: StoreOutage | null;
-  /** The wake-up counter: every message, request and wake-up raises it. `stirsSeen`: its value at the last commit. */
+  /** The wake-up counter: every message and request raises it. `stirsSeen` is its value at the last commit. */
   readonly stirs: number;
   readonly stirsSeen: number;
   /** Requested, not necessarily done. */
