@@ -1,4 +1,4 @@
-/** The agents that a deployment knows, ready to be run, and loaded when a run needs one. */
+/** The agents of a deployment, ready to run. Each is loaded when a run needs it. */
 import { sentenceOf } from "../src/codec/value.ts";
 import type { World } from "../src/ports/world.ts";
 import type { LoadedAgent, Runner } from "../src/engine/context/runner.ts";
@@ -10,7 +10,7 @@ export function agentOf(world: World): Runner["agentOf"] {
     try {
       const defined = loaded.get(name)?.agent ?? (await definedAgent(name));
       if (defined === null) return { kind: "absent", why: `this deployment has no agent named ${name}` };
-      // What speaks to models is large, and a function that only claims and releases never needs it.
+      // The model clients are large, and a function that only claims and releases never needs them.
       const { ready } = await import("./ready-agent.ts");
       const agent = loaded.get(name) ?? ready(defined, world);
       loaded.set(name, agent);

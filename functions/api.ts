@@ -1,4 +1,4 @@
-/** The HTTP API, for API Gateway. */
+/** The function that serves the HTTP API behind API Gateway. */
 import { awsWorld } from "../src/adapters/aws/world.ts";
 import { createApi } from "../src/api/app.ts";
 import { definedAgent } from "./defined-agent.ts";

@@ -1,4 +1,4 @@
-/** One beat of a run, for the state Beat of the machine. */
+/** The function of the state Beat: performs one beat of a run. */
 import type { MachineInput } from "../src/adapters/aws/machine-input.ts";
 import { awsWorld } from "../src/adapters/aws/world.ts";
 import type { Reply, Task } from "../src/protocol/chain.ts";
@@ -18,13 +18,13 @@ const caches = { segments: new SegmentCache(), commits: new CommitCache() };
 const runner: Runner = { world, agentOf: agentOf(world), ...caches };
 
 interface BeatContext extends LambdaContext {
-  /** The published version of the function that runs: a number, or `$LATEST` where the deployment published none. */
+  /** The published version of the running function: a number, or `$LATEST` if the deployment published none. */
   readonly functionVersion: string;
 }
 
 type Beat = Extract<Task, { readonly kind: "beat" }>;
 
-/** Throws every route that does not lead to the next beat. */
+/** Returns the input of the next beat. Throws every other route (`machine-input.ts`). */
 export async function handler(task: Beat, context: BeatContext): Promise<MachineInput | Reply> {
   const { run } = task.payload;
   const { reply } = await invocation({ world, context, run }, (own) => beat(runner, task, own));

@@ -1,10 +1,12 @@
-/** Made by `infra/bundle.ts` from cairn.config.ts: each agent by its name, in a file of its own that is imported on use. */
+/**
+ * A module that `infra/bundle.ts` makes from cairn.config.ts: each agent by its name, in its own file, imported on use.
+ */
 declare module "cairn-agents" {
   import type { Agent } from "../src/sdk/define.ts";
   import type { Prices } from "../src/sdk/prices.ts";
 
   export const agents: Readonly<Record<string, (() => Promise<Agent>) | undefined>>;
 
-  /** Of models, as cairn.config.ts says. */
+  /** The prices of models from cairn.config.ts. */
   export const prices: Prices;
 }

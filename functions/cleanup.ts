@@ -1,7 +1,7 @@
 /**
- * Cleans up after rows that were removed, told by the table's stream: their time was over, or somebody purged them. The
- * stream holds back what follows until a record has succeeded, and gives up after some tries; what is left behind then is
- * found by the look for orphans.
+ * The function that cleans up after removed rows, which expired or were purged. The table's stream invokes it. The
+ * stream holds back later records until a record has succeeded, and gives up after some tries. The search for orphans
+ * finds what is left behind then.
  */
 import { bucketClients, tableClients } from "../src/adapters/aws/clients.ts";
 import { systemClock as clock } from "../src/adapters/aws/clock.ts";
@@ -31,6 +31,7 @@ interface Failures {
   readonly batchItemFailures: readonly { readonly itemIdentifier: string }[];
 }
 
+/** Cleans up after each removed row of a batch. Returns the first record that failed, from which the stream goes on. */
 export async function handler({ Records }: { readonly Records: readonly StreamRecord[] }): Promise<Failures> {
   for (const { eventName, dynamodb } of Records) {
     const removed = removedIncarnation(dynamodb?.OldImage ?? {});

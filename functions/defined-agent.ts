@@ -1,17 +1,17 @@
 /**
- * The agents that a deployment knows: those of its cairn.config.ts, bundled with it, each imported when somebody asks for
- * it. As they are written: whoever only starts runs needs no model.
+ * The agents of a deployment as their authors wrote them. They come from its cairn.config.ts, are bundled with it, and
+ * are imported on use. Starting a run needs no model, so the models are not loaded here.
  */
 import { agents } from "cairn-agents";
 import type { Agent } from "../src/ports/agent.ts";
 import { protectIntrinsics } from "../src/sdk/protect-intrinsics.ts";
 
-// A test that imports a function replaces timers of its own.
+// Tests that import a function replace timers themselves.
 if (process.env["AWS_LAMBDA_FUNCTION_NAME"] !== undefined) protectIntrinsics();
 
-/** Null where the deployment has none of that name. */
+/** The agent of that name; null if the deployment has none. */
 export async function definedAgent(name: string): Promise<Agent | null> {
-  // Every object has a `constructor`, and a name comes from outside.
+  // `name` comes from outside, and every object has a `constructor`.
   const load = Object.hasOwn(agents, name) ? agents[name] : undefined;
   return load === undefined ? null : load();
 }

@@ -1,6 +1,6 @@
 /**
- * The API behind a REST API of API Gateway, which has checked the signature of a request before this sees it: whose it
- * was, and where the paths of the API begin.
+ * Connects the API to a REST API of API Gateway, which has checked the signature of each request. It derives who signed
+ * the request, and below which path the API is.
  */
 // oxlint-disable-next-line typescript/no-deprecated -- its successor is in no package that we depend on
 import { handle } from "hono/aws-lambda";
@@ -9,7 +9,7 @@ import type { Caller } from "../src/api/operations.ts";
 import { DEFAULT_TENANT } from "../src/core/ids.ts";
 import { SIZES } from "../src/codec/limits.ts";
 
-/** What is read here of an event of API Gateway; the rest is passed on. */
+/** The fields of an API Gateway event that are read here; the rest is passed on. */
 export interface GatewayEvent {
   /** Such as `/{proxy+}`. */
   readonly resource: string;
@@ -18,18 +18,19 @@ export interface GatewayEvent {
   readonly pathParameters: Readonly<Record<string, string>> | null;
   readonly body: string | null;
   readonly requestContext: {
-    /** With the stage, or with what a domain of one's own puts before it. */
+    /** The path with the stage, or with the base path of a custom domain. */
     readonly path: string;
-    /** The identity that signed the request; nobody where it needed no signature. */
+    /** The identity that signed the request; absent if the request needed no signature. */
     readonly identity: { readonly userArn?: string | null };
   };
 }
 
-/** What the API knows of a request besides it. */
+/** What the API gets besides the request itself. */
 export interface FromGateway {
   readonly event: GatewayEvent;
 }
 
+/** The Lambda handler of an API. It drops the body of GET and HEAD requests. */
 export function gatewayHandler(api: Api<FromGateway>) {
   // oxlint-disable-next-line typescript/no-deprecated -- as above
   const answer = handle(api);
@@ -40,25 +41,27 @@ export function gatewayHandler(api: Api<FromGateway>) {
   };
 }
 
-/** The path that API Gateway matched, without what stands before it. */
+/** The path that API Gateway matched, without the part before it. */
 const pathBelow = ({ resource, pathParameters }: GatewayEvent): string =>
   resource.replace(/\{(\w+)\+?\}/g, (_, name: string) => {
     const value = pathParameters?.[name] ?? "";
     return value.split("/").map(encodeURIComponent).join("/");
   });
 
-/** `/prod` of `/prod/runs`. */
+/** The part before the API's own path, such as `/prod` of `/prod/runs`. */
 export function baseOf({ event }: FromGateway): string {
   const { path } = event.requestContext;
   return path.endsWith(event.path) ? path.slice(0, path.length - event.path.length) : "";
 }
 
-/** One deployment has one tenant, as at the command line; who speaks in it is the identity. */
+/**
+ * The caller of a request. A deployment has one tenant, as at the command line; the actor is the identity that signed.
+ */
 export function callerOf({ event }: FromGateway): Caller | null {
   const { userArn } = event.requestContext.identity;
   return userArn ? { tenant: DEFAULT_TENANT, actor: actorOf(userArn) } : null;
 }
 
-/** Whoever shares a role differs at the end of its ARN, so what is too long loses its beginning. */
+/** An ARN that is too long loses its beginning, since callers with the same role differ at its end. */
 const actorOf = (arn: string): string =>
   arn.length <= SIZES.nameCharactersMax ? arn : `…${arn.slice(1 - SIZES.nameCharactersMax)}`.toWellFormed();

@@ -1,11 +1,11 @@
-/** The life of one invocation. */
+/** Runs one task within one Lambda invocation. */
 import { sentenceOf, stackOf } from "../src/codec/value.ts";
 import type { Invocation } from "../src/ports/tasks.ts";
 import { StoreUnreachable, type World } from "../src/ports/world.ts";
 import type { TaskResult } from "../src/protocol/chain.ts";
 import { alarm } from "../src/history/alarm.ts";
 
-/** What a function reads of the context that Lambda hands it. */
+/** The fields of Lambda's context that a function reads. */
 export interface LambdaContext {
   readonly getRemainingTimeInMillis: () => number;
 }
@@ -13,20 +13,19 @@ export interface LambdaContext {
 export interface Circumstances {
   readonly world: Pick<World, "limits" | "clock" | "telemetry" | "secrets">;
   readonly context: LambdaContext;
-  /** The one that the task is about, if it is about one. */
+  /** The run of the task, if it has one. */
   readonly run?: string;
 }
 
 /**
- * One task, from the moment that Lambda hands it over to its result. The deadline is Lambda's own; shortly before it the
- * task is asked to come to an end, while there is time to commit.
+ * Runs one task to its result. The deadline is Lambda's own; shortly before it the task is asked to drain, while there
+ * is time to commit. A task that fails because a store does not answer raises an alarm, which needs no store.
  *
- * Schedule 28: something of the task outlived its time. Lambda freezes a process between invocations, so it would go on
- * within a later one. The process ends before it answers: the retry of the entry finds the commit and goes on.
+ * Schedule 28: a call outlives its timeout. Lambda freezes a process between invocations, so the call would go on
+ * within a later one. The process ends before it answers; the retry of the entry finds the commit and goes on.
  *
- * A task that fails because a store does not answer raises an alarm, which needs no store.
- *
- * Schedule 78: the same holds where the task throws, for example since the table is away when the run is to be released.
+ * Schedule 78: the same holds if the task throws, for example because the table is away when the run should be
+ * released.
  */
 export async function invocation<Result extends TaskResult>(
   { world, context, run = "" }: Circumstances,
@@ -49,7 +48,7 @@ export async function invocation<Result extends TaskResult>(
     if (error instanceof StoreUnreachable) alarm(world, run, { what: "StoreUnavailable", why: error.message });
     if (isOver) throw error;
     process.stderr.write(
-      `this process ends, for something in it may still act: ${stackOf(error) ?? sentenceOf(error)}\n`,
+      `this process ends, because something in it may still act: ${stackOf(error) ?? sentenceOf(error)}\n`,
     );
     return process.exit(1);
   } finally {

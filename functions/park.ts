@@ -1,4 +1,4 @@
-/** Stores the token that an execution waits on, for the state Park of the machine. Only the token ends that state. */
+/** The function of the state Park: stores the token on which an execution waits. Only that token ends the state. */
 import { stepFunctionsChain } from "../src/adapters/aws/chain.ts";
 import { machineClient, tableClients } from "../src/adapters/aws/clients.ts";
 import { systemClock as clock } from "../src/adapters/aws/clock.ts";

@@ -8,6 +8,7 @@ import type { World } from "../src/ports/world.ts";
 import { readerIn } from "../src/history/secrets.ts";
 import type { LoadedAgent } from "../src/engine/context/runner.ts";
 
+/** Throws `AgentInvalid` if the agent does not fit the limits. */
 export function ready(defined: Agent, world: World): LoadedAgent {
   const agent = pricedBy(defined, prices);
   checkAgent(agent, world.limits);

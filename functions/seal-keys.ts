@@ -1,4 +1,7 @@
-/** The seal keys of a deployment: data keys of one KMS key, where `deploy.seal` names one. For functions that write runs. */
+/**
+ * The seal keys of a deployment: data keys of the KMS key that `deploy.seal` names, if any. For functions that write
+ * runs.
+ */
 import { kmsSealKeys } from "../src/adapters/aws/seal-keys.ts";
 import { NO_SEAL_KEYS, type SealKeys } from "../src/ports/seal-keys.ts";
 

@@ -1,6 +1,6 @@
 /**
- * The secrets that the agents of a deployment declare, for functions that write what comes from outside. In a file of its
- * own: the client that reads them is bundled with whoever imports this.
+ * The secrets that the agents of a deployment declare, for functions that write input from outside. This is a file of
+ * its own because each function that imports it also bundles the Parameter Store client.
  */
 import { deploymentOf } from "../src/adapters/aws/keys.ts";
 import { parameterSecrets } from "../src/adapters/aws/secrets.ts";

@@ -1,6 +1,6 @@
 /**
- * What a function is told by its environment, which is read here and nowhere else. Each setting is a function of its own,
- * so that what a bundle does not call is not in it: a deployment gives each function what it reads, and no more.
+ * The settings of a function. Only this file reads the environment. Each setting is its own function, so that a bundle
+ * contains only the settings that it uses: a deployment gives each function only those.
  */
 import { deploymentOf } from "../src/adapters/aws/keys.ts";
 import { lambdaTelemetry } from "../src/adapters/aws/telemetry.ts";
@@ -15,7 +15,7 @@ export interface Settings {
   readonly telemetry: Telemetry;
 }
 
-/** What a whole world needs. */
+/** The settings that a whole world needs. */
 export function settingsOf(service: string): Settings {
   return {
     table: tableName(),
@@ -32,12 +32,13 @@ export const bucketName = (): string => named("CAIRN_BUCKET");
 
 export const machineArn = (): string => named("CAIRN_MACHINE");
 
-/** Changes with each deployment of other code. */
+/** The ID of the deployment, which changes when its code changes. */
 export const deployment = (): string => named("CAIRN_DEPLOYMENT");
 
 export const telemetryOf = (service: string): Telemetry =>
   lambdaTelemetry({ deployment: deploymentOf(machineArn()), service });
 
+/** An environment variable that must be set. Throws if it is missing or empty. */
 export function named(name: string): string {
   const value = process.env[name];
   if (value) return value;

@@ -1,6 +1,7 @@
 /**
- * Fires the schedule of an agent: the target of EventBridge Scheduler, which may deliver a firing more than once, late, and
- * beside another one. What throws is tried twice more, and then a dead letter.
+ * The function that fires the schedule of an agent. EventBridge Scheduler invokes it, and may deliver a firing more
+ * than once, late, and beside another one. If it throws, the scheduler retries twice, and then the firing becomes a
+ * dead letter.
  */
 import { scheduledTime } from "../src/sdk/schedule/schedule.ts";
 import { awsWorld } from "../src/adapters/aws/world.ts";
@@ -14,11 +15,11 @@ import { settingsOf } from "./settings.ts";
 
 const world = awsWorld({ ...settingsOf("start"), secrets: secretsOf(), sealKeys: sealKeysOf() });
 
-/** What a schedule's target says; the input of the run is the agent's own. */
+/** The input that a schedule's target defines. The agent itself defines the input of the run. */
 interface Firing {
   readonly agent: string;
   readonly tenant: string;
-  /** `<aws.scheduler.scheduled-time>`, in whose place the scheduler puts the time. */
+  /** The time, which the scheduler puts in place of `<aws.scheduler.scheduled-time>`. */
   readonly scheduledTime: string;
 }
 

@@ -1,6 +1,6 @@
 /**
- * The sweeper: on schedules over all runs and over all objects, and for the states Renew and Rescue of the machine over
- * one run.
+ * The function of the sweeper. Schedules invoke it for all runs and for all objects. The states Renew and Rescue invoke
+ * it for one run.
  */
 import { awsWorld } from "../src/adapters/aws/world.ts";
 import type { Task } from "../src/protocol/chain.ts";
@@ -17,7 +17,7 @@ const options = { deployment: deployment() };
 
 type Sweep = Extract<Task, { readonly kind: "sweep" | "orphans" | "renew" }> | AskedRescue;
 
-/** What the machine goes on from after a rescue: `wait` while an owner holds the run, for so many seconds. */
+/** The input of the state after Rescue: `wait` for `seconds` while an owner holds the run, else `done`. */
 export interface Rescued {
   readonly route: "wait" | "done";
   readonly seconds: number;

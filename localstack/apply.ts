@@ -1,7 +1,7 @@
 /**
- * Applies the resources of a captured description to LocalStack, as the engine behind SST applies them to AWS: one after
- * the other, each with what the service said of those before it. Done again it brings functions and machine up to date and
- * finds everything else there.
+ * Applies the resources of a captured description to LocalStack, as the engine behind SST applies them to AWS. It
+ * applies them one after the other, each with what the service returned for those before it. A repeated run updates
+ * functions and machine, and finds everything else in place.
  */
 import { CreateBucketCommand } from "@aws-sdk/client-s3";
 import type { Capture, Resource } from "../infra/capture.ts";
@@ -16,7 +16,7 @@ import * as identity from "./resources/identity.ts";
 import * as table from "./resources/table.ts";
 import * as watching from "./resources/watching.ts";
 
-/** How each type is applied. */
+/** How each type of resource is applied. */
 export const KINDS: Readonly<Record<string, Kind>> = {
   "aws:apigateway/account:Account": api.account,
   "aws:apigateway/deployment:Deployment": api.deployment,
@@ -57,25 +57,25 @@ export const KINDS: Readonly<Record<string, Kind>> = {
   "aws:sqs/queuePolicy:QueuePolicy": around.queuePolicy,
 };
 
-/** What is not applied, and why nothing is missing without it. */
+/** The types that are not applied, and why nothing is missing without them. */
 export const LEFT_OUT: Readonly<Record<string, string>> = {
-  "random:index/randomBytes:RandomBytes": "is made by the engine itself, for links, and no function of ours has one",
+  "random:index/randomBytes:RandomBytes": "the engine itself makes it, for links, and no function of cairn has a link",
 };
 
 export interface ApplyOptions {
   readonly clients: Clients;
   readonly capture: Capture;
-  /** What the name of everything in the deployment begins with. */
+  /** The prefix of every name in the deployment. */
   readonly prefix: string;
 }
 
-/** What the description tells its operator, with what the services said. */
+/** Applies a capture. Returns the outputs of the description, with what the services returned. */
 export async function apply({ clients, capture, prefix }: ApplyOptions): Promise<Readonly<Record<string, string>>> {
   const known = new Map<string, Attributes>([["Bootstrap", await bootstrap(clients, prefix)]]);
   const begun: Promise<void>[] = [];
   const later = (work: () => Promise<void>): void => {
     const done = work();
-    // Whoever fails first is heard at the end; until then nobody listens.
+    // `Promise.all` below reports the first failure. Until then the rejection must not count as unhandled.
     done.catch(() => undefined);
     begun.push(done);
   };
@@ -86,19 +86,19 @@ export async function apply({ clients, capture, prefix }: ApplyOptions): Promise
     const told = await kind
       .apply(resolved(resource.inputs, known), { clients, name, prefix, later })
       .catch((cause: unknown) => refused(resource, cause));
-    if (known.has(name)) throw new Error(`two resources are named ${name}: nobody could tell which one is referred to`);
+    if (known.has(name)) throw new Error(`two resources are named ${name}, so a reference to it would be ambiguous`);
     known.set(name, told);
   }
   await Promise.all(begun);
   return resolved(capture.outputs, known) as Readonly<Record<string, string>>;
 }
 
-/** Null: it is left out. */
+/** How a resource is applied; null if its type is left out. Throws for an unknown type. */
 export function kindOf({ type, name }: Pick<Resource, "type" | "name">): Kind | null {
   if (type in LEFT_OUT) return null;
   const kind = KINDS[type];
   if (kind !== undefined) return kind;
-  throw new Error(`nobody knows how ${name} is applied, of the type ${type}: say it in localstack/apply.ts`);
+  throw new Error(`${name} has the type ${type}, which cannot be applied: add the type to localstack/apply.ts`);
 }
 
 function refused({ type, name }: Resource, cause: unknown): never {
@@ -106,7 +106,7 @@ function refused({ type, name }: Resource, cause: unknown): never {
   throw new Error(`${name} (${type}) cannot be applied: ${why}`, { cause });
 }
 
-/** SST keeps the code of functions in a bucket of its own, which it makes before the first deployment to an account. */
+/** SST keeps the code of functions in its own bucket, which it creates before the first deployment to an account. */
 async function bootstrap({ objects }: Clients, prefix: string): Promise<Attributes> {
   const assets = `${prefix}-assets`;
   await objects.send(new CreateBucketCommand({ Bucket: assets }));

@@ -1,6 +1,6 @@
 /**
- * A client for each service that a deployment needs. They get the address and made-up keys here, so that nothing of this can
- * ever reach a real account.
+ * A client for each service that a deployment needs. The address and the made-up keys are set here, so that none of
+ * this can ever reach a real account.
  */
 import { APIGatewayClient } from "@aws-sdk/client-api-gateway";
 import { CloudWatchClient } from "@aws-sdk/client-cloudwatch";

@@ -1,7 +1,7 @@
 /**
- * Puts a deployment of cairn on LocalStack: what `sst deploy` would ask of AWS is captured and applied here, all of it, so
- * nothing about a deployment is said a second time for the emulator. Done again, it brings functions and machine up to
- * date; runs stay, and go on with the new code.
+ * Puts a deployment of cairn on LocalStack. It captures everything that `sst deploy` would ask of AWS and applies it,
+ * so the emulator needs no second description of a deployment. A repeated run updates functions and machine; runs stay,
+ * and go on with the new code.
  */
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
@@ -19,22 +19,22 @@ import { apply } from "./apply.ts";
 import { clientsOf } from "./clients.ts";
 import { PLACE } from "./place.ts";
 
-/** As `sst.config.ts` names it. */
+/** The name of the app in `sst.config.ts`. */
 const APP = "cairn";
 
 export interface StageOptions {
   readonly url: string;
-  /** Of the deployment: everything in it is called `cairn-{stage}`, or begins with that. */
+  /** The stage of the deployment: every name in it is `cairn-{stage}` or begins with that. */
   readonly stage: string;
   readonly config: Pick<Config, "beatSeconds" | "deploy">;
-  /** Changes of single limits. */
+  /** Changed limits. */
   readonly limits?: Partial<Limits>;
-  /** What every function finds in its environment besides, on this machine. */
+  /** More environment variables for every function on this machine. */
   readonly env?: Readonly<Record<string, string>>;
 }
 
 export interface DeployOptions extends StageOptions {
-  /** With its paths made absolute. */
+  /** The config with absolute paths. */
   readonly config: Pick<Config, "agents" | "beatSeconds" | "deploy">;
 }
 
@@ -48,21 +48,21 @@ export interface Deployment {
 }
 
 export interface Deployed extends Deployment {
-  /** What was applied. */
+  /** The resources that were applied. */
   readonly resources: readonly Resource[];
 }
 
 export const deploy = (options: DeployOptions): Promise<Deployed> =>
   withParts({ agentFiles: options.config.agents }, (parts) => deployParts(parts, options));
 
-/** What is made of agents; more than one stage can be deployed from it. */
+/** What is built from agents. Several stages can be deployed from it. */
 export interface Parts {
   readonly bundles: readonly Bundle[];
   readonly schedules: readonly DeployedSchedule[];
   readonly secrets: readonly string[];
 }
 
-/** The bundles lie there until the work is done. */
+/** Builds the parts for `work`. The bundles exist until `work` is done. */
 export async function withParts<T>(
   of: { readonly agentFiles: readonly string[]; readonly instead?: Instead },
   work: (parts: Parts) => Promise<T>,
@@ -78,7 +78,7 @@ export async function withParts<T>(
   }
 }
 
-/** Nobody checks a signature here, so nobody would tell the API whose it is. */
+/** LocalStack checks no signature and names no caller, so this wrapper of the API does both. */
 const SIGNED: Instead = { api: join(import.meta.dirname, "signed-api.ts") };
 
 export async function deployParts({ bundles, schedules, secrets }: Parts, options: StageOptions): Promise<Deployed> {
@@ -106,7 +106,7 @@ function withEnv(resource: Resource, env: Readonly<Record<string, string>>): Res
   return { ...resource, inputs: { ...resource.inputs, environment: { variables: { ...variables, ...env } } } };
 }
 
-/** `https://{id}.execute-api.{region}.amazonaws.com/{stage}/`, where there is nothing but one address. */
+/** The local address of the API. `api` is `https://{id}.execute-api.{region}.amazonaws.com/{stage}/`. */
 function localUrl(url: string, api: string): string {
   const { hostname, pathname } = new URL(api);
   const [id = ""] = hostname.split(".");

@@ -1,19 +1,19 @@
 /**
- * LocalStack in a container, where there is a Docker engine: the image holds DynamoDB Local and Java, and functions run in
- * AWS's own Lambda images. The tag is pinned: later images ask for an account.
+ * LocalStack in a container, for machines with a Docker engine. The image contains DynamoDB Local and Java, and
+ * functions run in AWS's own Lambda images. The tag is pinned, since later images need an account.
  */
 import { spawnSync } from "node:child_process";
 import type { Instance } from "./server.ts";
 
 const IMAGE = "localstack/localstack:4.14.0";
 
-/** A client alone is not enough. */
+/** True if a Docker engine answers; a Docker client alone is not enough. */
 export function hasEngine(): boolean {
   const { status, stdout } = spawnSync("docker", ["info", "--format", "{{.ServerVersion}}"], { encoding: "utf8" });
   return status === 0 && stdout.trim() !== "";
 }
 
-/** `shared` is a folder that functions see under its own path. */
+/** Starts the container. `shared` is a folder that functions see under its own path. */
 export function startContainer(instance: Instance, shared: string): void {
   removeContainers(instance);
   const { port } = instance;
@@ -33,7 +33,7 @@ export function startContainer(instance: Instance, shared: string): void {
   ]);
 }
 
-/** Its own container and those of its functions, which outlive it. How many there were. */
+/** Removes the container and those of its functions, which outlive it. Returns how many there were. */
 export function removeContainers({ port }: Instance): number {
   const name = nameOf(port);
   const found = docker(["ps", "--all", "--format", "{{.Names}}", "--filter", `name=^${name}(-lambda-.*)?$`]);

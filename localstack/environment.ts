@@ -1,4 +1,4 @@
-/** What a shell or a process needs to speak to a deployment on LocalStack. */
+/** The environment variables with which a shell or a process reaches a deployment on LocalStack. */
 import { KEYS } from "./clients.ts";
 import type { Deployment } from "./deploy.ts";
 import { PLACE } from "./place.ts";

@@ -1,7 +1,7 @@
 /**
  * Installs LocalStack 4.14.0, the last open version, to run without Docker: Python packages from PyPI, DynamoDB Local
- * from Maven Central, and our own executor that runs Lambda functions as processes. Every version is pinned and every
- * download compared with a digest that lies beside this file. Only done when something changed since the last time.
+ * from Maven Central, and our own executor that runs Lambda functions as processes. Every version is pinned, and every
+ * download is compared with a digest beside this file. It installs only if something changed since the last time.
  */
 import { spawnSync } from "node:child_process";
 import { createHash } from "node:crypto";
@@ -11,11 +11,11 @@ import { homedir } from "node:os";
 import { join } from "node:path";
 import { javaHome, python312 } from "./tools.ts";
 
-/** Where everything lies, and how to run it. */
+/** The folders of the installation, and the Python that runs it. */
 export interface Installation {
   readonly dir: string;
   readonly python: string;
-  /** What LocalStack takes for the packages that it downloaded. */
+  /** The folder that LocalStack uses for downloaded packages. */
   readonly lib: string;
 }
 
@@ -26,10 +26,14 @@ const VERSION = "4.14.0";
 export const defaultDir = (env: Readonly<Record<string, string | undefined>>): string =>
   env["LS_DIR"] || join(env["XDG_CACHE_HOME"] || join(homedir(), ".cache"), "cairn", `localstack-${VERSION}`);
 
+/**
+ * Installs into `dir` and returns where everything is. `say` gets lines of progress. Throws if a download has a wrong
+ * digest.
+ */
 export function install(dir: string, say: (line: string) => void): Installation {
   if (process.platform !== "linux" || process.arch !== "x64") {
     throw new Error(
-      "without Docker, LocalStack runs on 64-bit Intel Linux only: DynamoDB Local brings no other library",
+      "without Docker, LocalStack runs on 64-bit Intel Linux only: DynamoDB Local contains no other library",
     );
   }
   mkdirSync(dir, { recursive: true });
@@ -45,7 +49,7 @@ export function install(dir: string, say: (line: string) => void): Installation 
   return installed;
 }
 
-/** Of everything that decides what is installed. */
+/** The digest of every file that decides what is installed. */
 function stampOf(files: readonly string[]): string {
   const deciding = files.filter((file) =>
     /^(install\.ts|requirements\.txt|pom\.xml|jars\.sha256)$|\.(py|mjs|toml)$/.test(file),
@@ -60,12 +64,12 @@ function installPython({ dir, python }: Installation, say: (line: string) => voi
   say(`installing LocalStack ${VERSION} from PyPI into ${dir} (about 110 MB) ...`);
   const pip = (...words: readonly string[]): void =>
     run(dir, [python, "-m", "pip", "install", "--disable-pip-version-check", "--no-deps", ...words]);
-  // Three packages come as source; what builds them is one of the pinned ones too, so it has to be there before.
+  // Three packages come as source, and one of the pinned packages builds them. So it is installed first.
   const builder = join(dir, "builder.txt");
   writeFileSync(builder, requirement("setuptools"));
   pip("--require-hashes", "-r", builder);
   pip("--require-hashes", "--no-build-isolation", "-r", join(HERE, "requirements.txt"));
-  // From a copy: building leaves folders behind.
+  // Built from a copy, since the build leaves folders behind.
   const copy = join(dir, "process_executor");
   rmSync(copy, { recursive: true, force: true });
   cpSync(join(HERE, "process_executor"), copy, { recursive: true });
@@ -81,7 +85,7 @@ function requirement(name: string): string {
   return `${found[0]}\n`;
 }
 
-/** DynamoDB Local where LocalStack would have put it, and the Java that runs it. */
+/** Puts DynamoDB Local where LocalStack would put it, and the Java that runs it. */
 function installJars({ dir, lib, python }: Installation, say: (line: string) => void): void {
   const java = join(lib, "java", "21");
   rmSync(java, { force: true });
@@ -95,11 +99,11 @@ function installJars({ dir, lib, python }: Installation, say: (line: string) => 
     run(dir, ["mvn", "-B", "-q", "-C", "-f", join(HERE, "pom.xml"), `-Dlib=${target}`, ...goals]);
   }
   const wrong = wrongJar(target);
-  if (wrong !== null) throw new Error(`${join(target, wrong)} is not what jars.sha256 says`);
+  if (wrong !== null) throw new Error(`${join(target, wrong)} does not have the digest in jars.sha256`);
   run(dir, [python, join(HERE, "wrap_jars.py"), target]);
 }
 
-/** The first file that is missing or is another one, or null. */
+/** The first file that is missing or has another digest, or null. */
 function wrongJar(target: string): string | null {
   for (const line of readFileSync(join(HERE, "jars.sha256"), "utf8").trim().split("\n")) {
     const [sha256, file = ""] = line.split(/ +/);
@@ -109,7 +113,7 @@ function wrongJar(target: string): string | null {
   return null;
 }
 
-/** What it says goes to a file, and is shown only if it fails. */
+/** Runs a command. Its output goes to a file, and is shown only if the command fails. */
 function run(dir: string, [command = "", ...words]: readonly string[]): void {
   const log = join(dir, "install.txt");
   const output = openSync(log, "a");

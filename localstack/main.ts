@@ -1,7 +1,8 @@
 /**
- * `npm run localstack`: AWS on this machine. Installs LocalStack and the platform of SST if they are not there, starts
- * LocalStack if it does not answer, deploys this checkout as `sst deploy` would, and prints what a shell has to export.
- * People are told on stderr, so that `eval "$(npm run --silent localstack)"` works. `npm run localstack:stop` ends it.
+ * `npm run localstack`: AWS on this machine. It installs LocalStack and the platform of SST if they are missing, starts
+ * LocalStack if it does not answer, and deploys this checkout as `sst deploy` would. It prints what a shell has to
+ * export. Progress goes to stderr, so that `eval "$(npm run --silent localstack)"` works. `npm run localstack:stop`
+ * ends it.
  */
 import { join } from "node:path";
 import { installPlatform } from "../infra/platform.ts";
@@ -22,7 +23,8 @@ async function main(command: string): Promise<void> {
   const [, { url, services, wasUp }] = await Promise.all([installPlatform(say), up(process.env, say)]);
   say(`LocalStack ${wasUp ? "was" : "is"} up at ${url} (${seconds()})`);
   const config = (await loadConfig(ROOT)) ?? { agents: [] };
-  // Where the travel agent finds the services that it books with: Lambda's own disk does not outlive a process.
+  // The folder in which the travel agent's services keep their files, since Lambda's own disk does not outlive a
+  // process.
   const env = { TRAVEL_SERVICES: services };
   const deployment = await deploy({ url, stage: STAGE, config, env });
   say(`deployed (${seconds()})`);

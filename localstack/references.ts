@@ -1,11 +1,12 @@
 /**
- * What the description refers to and only the service knows: `@{Api.id}` is the id that the service gave to the resource
- * `Api`. It is replaced wherever it stands, in the middle of a text and in JSON within a text as well.
+ * References in a description to values that only the service knows: `@{Api.id}` is the ID that the service gave to the
+ * resource `Api`. They are replaced everywhere, also inside longer texts and inside JSON in a text.
  */
 import type { Attributes } from "./kind.ts";
 
 const REFERENCE = /@\{([\w-]+)\.(\w+)\}/g;
 
+/** The value with every reference replaced. */
 export function resolved(given: unknown, known: ReadonlyMap<string, Attributes>): unknown {
   if (typeof given === "string")
     return given.replace(REFERENCE, (_, name: string, attribute: string) => valueOf({ name, attribute }, known));
@@ -20,5 +21,5 @@ function valueOf(
 ): string {
   const value = known.get(name)?.[attribute];
   if (value !== undefined) return value;
-  throw new Error(`the description refers to ${attribute} of ${name}, which nobody told: was that applied before?`);
+  throw new Error(`the description refers to ${attribute} of ${name}, which is not known: apply ${name} first`);
 }

@@ -1,11 +1,11 @@
 /**
- * One LocalStack on this machine, without Docker: started, found again, and ended with every process that belongs to it.
- * Each port is an instance of its own with a folder of its own. LocalStack keeps everything in memory, so nothing is gained
- * by asking it to end: it is killed.
+ * One LocalStack on this machine, without Docker: starts it, finds it again, and ends it with every process that
+ * belongs to it. Each port is a separate instance with its own folder. LocalStack keeps everything in memory, so a
+ * graceful end gains nothing: it is killed.
  *
- * A process belongs to an instance if it is one of the three kinds below and was started with that instance's folder in its
- * environment. So what a LocalStack that died left behind is found as well: its DynamoDB outlives it, and its functions
- * are frozen between invocations and cannot see that it is gone.
+ * A process belongs to an instance if it is of one of the three kinds below and was started with that instance's folder
+ * in its environment. This also finds what a dead LocalStack left behind: its DynamoDB outlives it, and its functions
+ * are frozen between invocations and cannot notice that it is gone.
  */
 import { spawn } from "node:child_process";
 import { closeSync, mkdirSync, openSync, readFileSync, readdirSync, rmSync, symlinkSync } from "node:fs";
@@ -16,7 +16,7 @@ import type { Installation } from "./install.ts";
 export interface Instance {
   readonly port: number;
   readonly url: string;
-  /** Everything that it writes. */
+  /** The folder for everything that it writes. */
   readonly folder: string;
 }
 
@@ -29,7 +29,7 @@ export const instanceOf = (dir: string, port: number): Instance => ({
 const START_MS = 90_000;
 const LOOK_EVERY_MS = 50;
 
-/** Ready on return. Whatever was left of an earlier one is gone before. */
+/** Starts an instance, after it has removed what an earlier one left. The instance is ready on return. */
 export async function startProcesses({ python, lib }: Installation, instance: Instance): Promise<void> {
   const { folder, url } = instance;
   await endProcesses(instance);
@@ -59,7 +59,7 @@ export async function startProcesses({ python, lib }: Installation, instance: In
   }
 }
 
-/** `localhost` would do for people, but S3 would make host names of it that nobody knows. */
+/** `LOCALSTACK_HOST` is an address: with `localhost`, S3 would use host names that no DNS server resolves. */
 function environmentOf({ port, folder }: Instance): Readonly<Record<string, string>> {
   const address = `127.0.0.1:${port}`;
   return {
@@ -68,16 +68,16 @@ function environmentOf({ port, folder }: Instance): Readonly<Record<string, stri
     TMPDIR: join(folder, "tmp"),
     GATEWAY_LISTEN: address,
     LOCALSTACK_HOST: address,
-    // Where there is a /.dockerenv it would take itself for its own image, and listen to the whole network.
+    // If there is a /.dockerenv, LocalStack would act as in its own image and listen to the whole network.
     OVERRIDE_IN_DOCKER: "0",
     LAMBDA_RUNTIME_EXECUTOR: "process",
     LAMBDA_PROCESS_NODE: process.execPath,
-    // Warm processes that nobody needs add up.
+    // Without a limit, warm processes that are no longer used would add up.
     LAMBDA_KEEPALIVE_MS: "120000",
     // Streams come from DynamoDB Local itself; the other provider would fetch a Kinesis from npm.
     PROVIDER_OVERRIDE_DYNAMODB: "v2",
     SQS_ENDPOINT_STRATEGY: "path",
-    // Nothing is asked of anybody outside.
+    // No request leaves this machine.
     SKIP_SSL_CERT_DOWNLOAD: "1",
     DISABLE_EVENTS: "1",
     DNS_ADDRESS: "0",
@@ -94,7 +94,7 @@ export async function isReady(url: string): Promise<boolean> {
   return answer?.ok === true;
 }
 
-/** Kills what belongs to it, until nothing is left. How many processes there were. */
+/** Kills every process of the instance until none is left. Returns how many there were. */
 export async function endProcesses(instance: Instance): Promise<number> {
   const ended = new Set<number>();
   for (let pids = belongingTo(instance); pids.length > 0; pids = belongingTo(instance)) {
@@ -103,7 +103,7 @@ export async function endProcesses(instance: Instance): Promise<number> {
       try {
         process.kill(pid, "SIGKILL");
       } catch {
-        // It went by itself.
+        // It has already ended.
       }
     }
     await elapse(LOOK_EVERY_MS);
@@ -117,7 +117,7 @@ const belongingTo = ({ folder }: Instance): readonly number[] =>
     .filter((pid) => KIND.test(read(pid, "cmdline")) && isMarked(read(pid, "environ"), folder))
     .map(Number);
 
-/** LocalStack, its DynamoDB, and a Lambda function. */
+/** Matches LocalStack, its DynamoDB, and a Lambda function. */
 const KIND = /localstack\.runtime\.main|DynamoDBLocal\.jar|localstack_process_executor\/client\.ts/;
 
 const isMarked = (environ: string, folder: string): boolean =>
@@ -127,7 +127,7 @@ const isMarked = (environ: string, folder: string): boolean =>
       (each) => each === `${MARK}=${folder}` || each.startsWith(`TMPDIR=${folder}/`) || each === `TMPDIR=${folder}`,
     );
 
-/** Empty where the process is gone, dead and not yet collected, or somebody else's. */
+/** A file of a process; empty if the process is gone, is not yet reaped, or belongs to another user. */
 function read(pid: string, file: string): string {
   try {
     return readFileSync(join("/proc", pid, file), "utf8");

@@ -1,7 +1,7 @@
 /**
- * The HTTP API as API Gateway calls it for a request that is signed. LocalStack checks no signature and passes none on, so
- * this reads whose a request says that it is, refuses one that says nothing where a signature is asked for, in the words of
- * API Gateway, and hands the rest to the function. It is part of no deployment to AWS.
+ * The HTTP API as API Gateway calls it for a signed request. LocalStack checks no signature and passes none on. So this
+ * reads the caller that a request claims. If a route needs a signature and the request has none, it refuses the request
+ * with API Gateway's message. It is part of no deployment to AWS.
  */
 import { handler as api } from "../functions/api.ts";
 import { PLACE } from "./place.ts";
@@ -19,7 +19,7 @@ export async function handler(event: Event): Promise<unknown> {
   return api({ ...event, requestContext: { ...requestContext, identity: { ...requestContext.identity, userArn } } });
 }
 
-/** The access key that the signature says it was made with. */
+/** The access key that the signature names, or null. */
 function keyOf({ headers }: Event): string | null {
   const [, said] = Object.entries(headers ?? {}).find(([name]) => name.toLowerCase() === "authorization") ?? [];
   return /^AWS4-HMAC-SHA256 Credential=(\w+)\//.exec(said ?? "")?.[1] ?? null;

@@ -1,4 +1,4 @@
-/** LocalStack on this machine, up and down: in a container where there is an engine, else as processes. */
+/** Starts and stops LocalStack on this machine: in a container if there is a Docker engine, else as processes. */
 import { setTimeout as elapse } from "node:timers/promises";
 import { mkdirSync } from "node:fs";
 import { join } from "node:path";
@@ -9,15 +9,15 @@ import { type Instance, endProcesses, instanceOf, isReady, startProcesses } from
 type Env = Readonly<Record<string, string | undefined>>;
 
 export interface Running extends Instance {
-  /** The travel agent's services keep their files here, where functions and everybody else see them. */
+  /** The folder in which the travel agent's services keep their files. Functions and all other processes see it. */
   readonly services: string;
-  /** It answered before anybody started it. */
+  /** It answered before this call. */
   readonly wasUp: boolean;
 }
 
 const CONTAINER_READY_MS = 180_000;
 
-/** Answers on return. */
+/** Starts LocalStack if it does not answer. It answers on return. */
 export async function up(env: Env, say: (line: string) => void): Promise<Running> {
   const { dir, instance } = placeOf(env);
   const services = join(dir, `services-${instance.port}`);
@@ -32,7 +32,7 @@ export async function up(env: Env, say: (line: string) => void): Promise<Running
   return { ...instance, services, wasUp: false };
 }
 
-/** How many processes or containers there were. */
+/** Stops LocalStack. Returns how many processes or containers there were. */
 export async function down(env: Env): Promise<number> {
   const { instance } = placeOf(env);
   const processes = await endProcesses(instance);

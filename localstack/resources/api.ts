@@ -1,6 +1,6 @@
 /**
- * The REST API. What of it is there is found by its name, its path and its method; a deployment by what it was made of, so
- * that one is only made where something changed.
+ * The REST API. Existing parts are found by name, path and method. A deployment is found by a digest of its content, so
+ * a new one is made only if something changed.
  */
 import { createHash } from "node:crypto";
 import {
@@ -24,7 +24,7 @@ import {
 import * as z from "zod";
 import { found, kind } from "../kind.ts";
 
-/** As many as one answer holds; nobody has more on one machine. */
+/** The largest page, which is more than one machine ever has. */
 const PAGE = { limit: 500 };
 
 export const account = kind(
@@ -117,7 +117,7 @@ export const integrationResponse = kind(
   },
 );
 
-/** How many requests a second a route takes, and how many at once. */
+/** How many requests per second a route takes, and how many at once. */
 export const methodSettings = kind(
   z.strictObject({
     ...{ restApi: z.string(), stageName: z.string(), methodPath: z.string() },
@@ -136,7 +136,7 @@ export const methodSettings = kind(
   },
 );
 
-/** The service gives none; the engine makes one up. */
+/** The service gives no ID, so the engine makes one. */
 const idOf = (of: { readonly restApiId: string; readonly resourceId: string; readonly httpMethod: string }): string =>
   `${of.restApiId}-${of.resourceId}-${of.httpMethod}`;
 

@@ -1,4 +1,4 @@
-/** The machine, logs, dead letters and schedules. Schedules are kept, and never fire here. */
+/** The state machine, log groups, dead-letter queues and schedules. LocalStack keeps schedules and never fires them. */
 import { CreateLogGroupCommand, PutRetentionPolicyCommand } from "@aws-sdk/client-cloudwatch-logs";
 import {
   type ActionAfterCompletion,

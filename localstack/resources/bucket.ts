@@ -1,4 +1,4 @@
-/** The bucket, what it refuses, and the objects that lie in it from the beginning. */
+/** The bucket, its settings, and the objects that a deployment puts into it. */
 import { readFileSync } from "node:fs";
 import {
   CreateBucketCommand,
@@ -17,7 +17,7 @@ import { found, kind, policy } from "../kind.ts";
 export const bucket = kind(
   z.strictObject({ bucket: z.string(), forceDestroy: z.literal(false) }),
   async ({ bucket: Bucket }, { clients: { objects } }) => {
-    // In this region one that is there, and one's own, is as good as a new one.
+    // In this region the request also succeeds for a bucket that the caller already owns.
     await objects.send(new CreateBucketCommand({ Bucket }));
     return { id: Bucket, bucket: Bucket };
   },
@@ -52,7 +52,7 @@ export const publicAccess = kind(
 
 const larger = z.strictObject({ prefix: z.string(), objectSizeGreaterThan: z.int() });
 
-/** S3 takes one condition as it is, and two of them as both. */
+/** A lifecycle rule. S3 takes one condition alone, and two of them under `and`. */
 const lasting = z.strictObject({
   id: z.string(),
   status: z.literal("Enabled"),
@@ -119,7 +119,7 @@ export const bucketObject = kind(
   z.union([z.strictObject({ ...place, content: z.string() }), z.strictObject({ ...place, source: archive })]),
   async (inputs, { clients: { objects } }) => {
     const at = { Bucket: inputs.bucket, Key: inputs.key };
-    // The key of an archive carries the digest of its bytes.
+    // The key of an archive contains the digest of its bytes.
     const known = "source" in inputs ? await found(objects.send(new HeadObjectCommand(at)), "NotFound") : null;
     const Body = "source" in inputs ? readFileSync(inputs.source.path) : inputs.content;
     if (known === null) await objects.send(new PutObjectCommand({ ...at, Body }));

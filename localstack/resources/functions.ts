@@ -1,6 +1,6 @@
 /**
- * The functions, and what calls them. One that is there gets new code and new settings where they differ, and is left alone
- * where they do not: its processes stay warm.
+ * The functions, and what calls them. An existing function gets new code and new settings only if they differ;
+ * otherwise it is not touched, and its processes stay warm.
  */
 import { createHash } from "node:crypto";
 import { isDeepStrictEqual } from "node:util";
@@ -81,7 +81,7 @@ export const fn = kind(inputs, async (of, { clients, later }) => {
   const told = { name: FunctionName, id: FunctionName };
   if (!of.publish) return told;
   await change();
-  // Where nothing has changed since it answers with the version that is there.
+  // If nothing has changed since, this returns the existing version.
   const { Version = "" } = await functions.send(new PublishVersionCommand({ FunctionName }));
   return { ...told, version: Version };
 });
@@ -114,7 +114,7 @@ const settingsOf = (of: Inputs) => ({
   LoggingConfig: { LogFormat: of.loggingConfig.logFormat, LogGroup: of.loggingConfig.logGroup },
 });
 
-/** One after the other: a function takes no second change while it is at a first one. */
+/** Updates code, then settings: a function takes no second change during a first one. */
 async function update(
   { functions, objects }: Clients,
   to: {
@@ -137,7 +137,7 @@ async function update(
   await waitUntilFunctionUpdatedV2({ client: functions, ...WAIT }, { FunctionName });
 }
 
-/** It says all that it is to say, and perhaps more. */
+/** True if the function has all these settings; it may have more. */
 const isLike = (known: FunctionConfiguration, settings: Settings): boolean =>
   Object.entries(settings).every(([name, value]) => {
     const there: unknown = known[name as keyof Settings];
@@ -154,7 +154,7 @@ export const eventSource = kind(
     filterCriteria: z.strictObject({ filters: z.array(z.strictObject({ pattern: z.string() })) }),
     functionResponseTypes: z.array(z.custom<FunctionResponseType>((given) => typeof given === "string")),
     batchSize: z.int(),
-    // Not asked for: tests wait for what the function does.
+    // Not applied, since tests wait for what the function does.
     maximumBatchingWindowInSeconds: z.int(),
     maximumRetryAttempts: z.int(),
     bisectBatchOnFunctionError: z.boolean(),

@@ -1,4 +1,4 @@
-/** Roles and what they may do. LocalStack keeps them and holds nobody to them. */
+/** Roles and their policies. LocalStack stores them and does not enforce them. */
 import {
   AttachRolePolicyCommand,
   CreateRoleCommand,

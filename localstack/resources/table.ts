@@ -1,4 +1,4 @@
-/** The table and its items. A table that is there is left as it is: a stop of LocalStack forgets it. */
+/** The table and its items. An existing table stays as it is, since it is lost anyway when LocalStack stops. */
 import {
   CreateTableCommand,
   type CreateTableCommandInput,
@@ -38,7 +38,7 @@ type Inputs = z.output<typeof inputs>;
 
 export const table = kind(inputs, create);
 
-/** For tests that need a table and nothing else: it has the layout of the described one under another name. */
+/** A table for tests that need nothing else: it has the layout of the described one under another name. */
 export const createTable = (described: unknown, of: Pick<Applying, "clients"> & { readonly name: string }) =>
   create({ ...inputs.parse(described), name: of.name }, of);
 

@@ -1,4 +1,4 @@
-/** Alarms, who is told of them, and the dashboard. LocalStack sends no mail. */
+/** Alarms, their topics and subscribers, and the dashboard. LocalStack sends no mail. */
 import {
   type ComparisonOperator,
   type MetricDataQuery,
@@ -50,7 +50,7 @@ const inputs = z.strictObject({
   namespace: z.string().optional(),
   metricName: z.string().optional(),
   dimensions: dimensions.optional(),
-  // Percentiles have an input of their own.
+  // Percentiles use `extendedStatistic`.
   statistic: z.custom<Statistic>((given) => typeof given === "string").optional(),
   extendedStatistic: z.string().optional(),
   period: z.int().optional(),

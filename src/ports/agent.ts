@@ -1,6 +1,6 @@
 /**
- * An agent as the engine knows it: plain types of what `defineAgent` (`src/sdk`) checks and returns. They lie below the
- * engine, so that the engine runs an agent without importing what users import.
+ * An agent as the engine knows it: the plain types of what `defineAgent` (`src/sdk`) checks and returns. They lie below
+ * the engine, so that the engine runs an agent without importing what users import.
  */
 import type { LanguageModelV4 } from "@ai-sdk/provider";
 import type * as z from "zod";
@@ -14,6 +14,7 @@ import type { Retention } from "../core/policy/retention.ts";
 import type { UpgradePolicy } from "../core/state.ts";
 import type { Topology } from "../core/topologies/react.ts";
 
+/** A checked agent. */
 export interface Agent<Task extends z.ZodType = z.ZodType> extends Priced, OutagePolicy {
   readonly name: string;
   readonly version: string;
@@ -21,141 +22,155 @@ export interface Agent<Task extends z.ZodType = z.ZodType> extends Priced, Outag
   readonly instructions: string;
   readonly task: Task;
   readonly tools: Readonly<Record<string, Tool>>;
-  /** The run may not complete before all of these hold. */
+  /** The definition of done: a run may not complete before all of these checks hold. */
   readonly done: readonly Check<z.output<Task>>[];
-  /** What the run results in. */
+  /** The result of the run. */
   result(view: RunView<z.output<Task>>): Json;
   readonly topology: Topology;
   readonly upgrade: UpgradePolicy;
   readonly budget: Budget;
-  /** Whether a run that goes in circles is stopped. */
+  /** Whether a run that repeats itself is stopped. */
   readonly loops: LoopPolicy;
   readonly dial: Dial;
-  /** How long its model may be waited for before the run is given up, milliseconds; null: as long as a call may take. */
+  /** How long the run waits for its model before it fails, in milliseconds; null: as long as a call may take. */
   readonly hardIdleMs: number | null;
-  /** Tokens of a question from 80 % of which on its context is made shorter; null: when the provider calls it too long. */
+  /**
+   * The context size in tokens. From 80 % of it on, the context is made shorter; null: only when the provider refuses
+   * it.
+   */
   readonly contextTokensMax: number | null;
-  /** When it is started by itself, or null. */
+  /** When cairn starts the agent; null: never. */
   readonly schedule: Schedule | null;
-  /** Null: the world's default, and no archive. */
+  /** Null: the world's default retention, and no archive. */
   readonly retention: Retention | null;
-  /** What follows when a run has failed and things that it did stand. */
+  /** What happens to the effects of a run that has failed. */
   readonly saga: Saga;
-  /** Names. */
+  /** The names of its secrets. */
   readonly secrets: readonly string[];
 }
 
+/** A checked tool. */
 export interface Tool<Schema extends z.ZodType = z.ZodType> extends ToolRules<z.output<Schema>> {
   readonly description: string;
   readonly input: Schema;
-  /** What it returns; a result is kept as this parses it. Null: any JSON. */
+  /** The schema of its result; the parsed value is kept. Null: any JSON. */
   readonly output: z.ZodType | null;
   readonly effect: Effect;
   readonly run: (context: ToolContext<z.output<Schema>>) => unknown;
-  /** Asks the other side what became of the call of that key. A `probed` tool has one, no other does. */
+  /**
+   * Asks the external service for the outcome of the call with that key. A `probed` tool has one, no other tool does.
+   */
   readonly probe: ((context: ProbeContext<z.output<Schema>>) => Probe | Promise<Probe>) | null;
-  /** Whether a person is asked before a call is started: a policy says why, or false. */
+  /** Whether a human approves a call before it starts. A function returns the reason for asking, or false. */
   readonly approval: "never" | "always" | ((input: z.output<Schema>) => string | false);
   /** Milliseconds; null takes the world's default. */
   readonly timeoutMs: number | null;
   /** How long after its caller's lease a request may still take effect; null takes the world's default. */
   readonly settleMs: number | null;
-  /** The other side's name for what was done, for the ledger. */
+  /** The external service's name for the effect, for the ledger of calls. */
   readonly externalId: ((result: Json) => string | null) | null;
 }
 
-/** Failed calls that are tried again, with the same key, before the model hears of them. Not for unsafe tools. */
+/** Retries of failed calls, with the same idempotency key, before the model gets the error. Not for unsafe tools. */
 export interface Retry {
-  /** Tries in all, the first one and those without an answer included: 1 to 3. */
+  /** All tries, with the first one and those with an unknown outcome: 1 to 3. */
   readonly attempts: number;
-  /** Whether another try may help; without it, after every error. It is never a promise. */
+  /** Whether another try may help; absent: after every error. It must not return a promise. */
   readonly when?: (error: unknown) => boolean;
-  /** Milliseconds before the second try, and twice as many before the third; 0 unless told, 10,000 at most. */
+  /** Milliseconds before the second try, and twice as many before the third; 0 by default, 10,000 at most. */
   readonly backoffMs?: number;
 }
 
+/** How a tool's calls are keyed, retried, recorded and compensated. */
 export interface ToolRules<Input> {
   /**
-   * A business key, such as `trip_42_charge_v1`, instead of the one that derives from the intent: 1 to 128 printable
-   * ASCII characters without spaces. It names what is to be done, so within a run it belongs to one tool and one set of
-   * arguments. `attempt` is raised by a restart from scratch.
+   * A business key, such as `trip_42_charge_v1`, in place of the derived idempotency key: 1 to 128 printable ASCII
+   * characters without spaces. It names the effect, so within a run it belongs to one tool and one set of arguments.
+   * `attempt` is the number of the restart.
    */
   readonly key: ((input: Input, of: { readonly attempt: number }) => string) | null;
   /**
-   * Reads an error of the other side: what the call came to, where it says that something exists already under our key;
-   * null for every other error, and never a promise. For keyed and probed tools.
+   * Reads an error of the external service. If the error says that something exists already under our key, it returns
+   * the result of the call; for every other error it returns null. It must not return a promise. For keyed and probed
+   * tools.
    */
   readonly onExists: ((error: unknown) => unknown) | null;
   /**
-   * Once nobody can still act and what left has landed, and nobody has answered: `ask` goes on waiting for a person,
-   * `tell` lets the model know, `fail` ends the run as `OutcomeUnknown`, `compensate` undoes whatever the run did, this
-   * call as well, and begins again where its agent has restarts left. Null: `ask`, for keyed and repeatable tools
-   * `tell`, at once after the last try.
+   * What happens to an unknown outcome, once no process can still act, earlier requests have settled and no human has
+   * reconciled it:
+   *
+   * - `ask` goes on waiting for a human.
+   * - `tell` lets the model know.
+   * - `fail` ends the run as `OutcomeUnknown`.
+   * - `compensate` compensates the whole run, this call included, and restarts it if its agent has restarts left.
+   *
+   * Null: `ask`; for keyed tools and tools without effect `tell`, at once after the last try.
    */
   readonly onUnknown: OnUnknown | null;
-  /** Whether it may run beside other calls of its reply. If not, it runs alone and in its place. */
+  /** Whether it may run in parallel with other calls of its reply. If not, it runs alone and in its place. */
   readonly parallel: boolean;
-  /** Null: the model is told of every failure at once. */
+  /** Null: the model gets every error at once. */
   readonly retry: Retry | null;
   /**
-   * Facts that a result claims, such as `{ "flight 42 is free": true }`. Where two calls claim other values for one name,
-   * and do so again, their tools contradict each other: the model is told, then the run is stopped.
+   * Facts that a result states, such as `{ "flight 42 is free": true }`. If two calls state different values for one
+   * name, and do so again, their tools contradict each other: the model is told, then the run is stopped.
    */
   readonly claims: ((result: Json) => Readonly<Record<string, Json>>) | null;
-  /** Compensation: called in reverse order when a run fails, or is cancelled and that is asked for. */
+  /** The compensation, called in reverse order when a run fails, or is cancelled with a request to compensate. */
   readonly undo: Undo<Input> | null;
   /**
-   * What is recorded of its arguments and of its result, and no promise of it. It is run with what is recorded of its
-   * arguments. Where this throws, all of the value is withheld. Secrets and credentials are taken out without it.
+   * Returns what is recorded of its arguments or result. It must not return a promise. The tool runs with the recorded
+   * arguments. If this throws, the whole value is withheld. Secrets and credentials are removed without it.
    */
   readonly redact: ((value: Json, of: "arguments" | "result") => Json) | null;
 }
 
-/** The call that is to be undone: what it went out under, and what it came to. */
+/** The call to compensate: its key and its result. */
 export interface OfCall {
-  /** `result` null: nobody knows whether it happened. An undo of what never happened does nothing, and succeeds. */
+  /** `result` null: the outcome is unknown. An undo of a call that never happened does nothing and succeeds. */
   readonly of: { readonly key: string; readonly result: Json | null };
 }
 
 export type UndoContext<Input> = ToolContext<Input> & OfCall;
 
+/** A tool's compensation. */
 export interface Undo<Input> {
-  /** How often the undo itself may be repeated: it is a call of its own, with a key of its own. */
+  /** The effect class of the undo itself: it is a call of its own, with its own idempotency key. */
   readonly effect: Effect;
   readonly run: (context: UndoContext<Input>) => unknown;
-  /** What became of the undo of that key; a `probed` undo has one, no other has. */
+  /** Asks for the outcome of the undo with that key. A `probed` undo has one, no other undo does. */
   readonly probe?: (context: ProbeContext<Input> & OfCall) => Probe | Promise<Probe>;
-  /** Milliseconds; that of the tool unless told. */
+  /** Milliseconds; absent: the timeout of the tool. */
   readonly timeoutMs?: number;
 }
 
 /** A model: `openai-compatible:http://HOST/v1#MODEL`, or any AI SDK language model, also a scripted one. */
 export type ModelChoice = string | LanguageModelV4;
 
-/** `stop`: equal calls with equal results, again and again, stop a run. `ignore`: they are what its agent is there for. */
+/** `stop`: repeated equal calls with equal results stop a run. `ignore`: the agent is made for such calls. */
 export type LoopPolicy = "stop" | "ignore";
 
 /** What a tool gets. */
 export interface ToolContext<Input> {
   readonly input: Input;
-  /** The same for every try of this call: hand it to the other side as its idempotency key. */
+  /** The idempotency key, the same for every try of this call. Pass it to the external service. */
   readonly key: string;
-  /** Rises with every invocation of the run: a fencing token for systems that compare it. */
+  /** The epoch, which rises with every invocation of the run: a fencing token for services that compare it. */
   readonly epoch: number;
-  /** Fires at the tool's timeout. What goes on after it ends the process. */
+  /** Fires at the tool's timeout. If the call goes on after the grace period, the process ends. */
   readonly signal: AbortSignal;
   /** When the signal fires, epoch milliseconds. */
   readonly deadline: number;
-  /** A line for the operator. */
+  /** Logs a line for the operator. */
   readonly log: (line: string) => void;
-  /** Those that the agent declares. */
+  /** The secrets that the agent declares. */
   readonly secrets: ToolSecrets;
 }
 
-/** What a probe gets: the key that the call went out with. */
+/** What a probe gets: the key under which the call was sent. */
 export type ProbeContext<Input> = Pick<ToolContext<Input>, "input" | "key" | "signal" | "secrets">;
 
-/** The truth about a call, as far as the other side can tell it. */
+/** The outcome of a call, as far as the external service knows it. */
 export type Probe =
   | { readonly kind: "happened"; readonly result: unknown }
   | { readonly kind: "absent" }
@@ -163,7 +178,7 @@ export type Probe =
 
 /** What a tool gets of the secrets that its agent declares. */
 export interface ToolSecrets {
-  /** The value that it has now. Rejects with what to do where it has none, or is not declared. */
+  /** The present value. Rejects, with what to type, if the secret has no value or is not declared. */
   get(name: string): Promise<string>;
 }
 
@@ -176,23 +191,27 @@ export interface SettledCall {
   readonly result: Json;
 }
 
-/** A run as a check sees it: nothing that a resumed run could see otherwise. */
+/** A run as a check sees it. It holds only what a resumed run sees in the same way. */
 export interface RunView<Task = Json> {
   readonly task: Task;
   /** In the order of the transcript. */
   readonly calls: readonly SettledCall[];
-  /** The model's last words. */
+  /** The text of the model's last reply. */
   readonly text: string;
   readonly spent: Spent;
 }
 
+/** One condition of the definition of done. */
 export interface Check<Task = never> {
   readonly name: string;
-  /** True when it holds; false or a sentence that says what is missing. May read outside, must not change it. */
+  /**
+   * Returns true if it holds; false, or a sentence that says what is missing. It may read outside, and must change
+   * nothing.
+   */
   holds(view: RunView<Task>): boolean | string | Promise<boolean | string>;
 }
 
-/** What follows when a run has failed and things that it did stand; see `SagaOptions`. */
+/** What happens to the effects of a run that has failed; see `SagaOptions`. */
 export interface Saga {
   readonly onFailure: "undo" | "leave";
   readonly onOutage: "undo" | "leave";
@@ -200,30 +219,31 @@ export interface Saga {
   readonly leaving: "nothing" | "effects";
 }
 
-/** What an agent declares, checked. */
+/** What an agent declares about outages of its model's provider. */
 export interface OutagePolicy {
-  /** How long a run waits, in milliseconds since the first call that failed. */
+  /** How long a run waits for the provider, in milliseconds since the first failed call. */
   readonly outageMaxMs: number;
   readonly fallbacks: readonly Fallback[];
 }
 
-/** A fallback as it is charged. */
+/** A fallback model and its price. */
 export interface Fallback extends Priced {
   readonly model: ModelChoice;
 }
 
-/** Who says what an agent is charged by. */
+/** Where the price of an agent's model comes from. */
 type PriceFrom =
   | { readonly kind: "agent" }
   | { readonly kind: "none" }
   | { readonly kind: "config" | "table"; readonly source: string | null; readonly lookedAt: string | null };
 
-/** What an agent is charged by; `cairn.config.ts` may still change it, unless the agent says it. */
+/** The price of a model. `cairn.config.ts` may change it, unless the agent declares it. */
 export interface Priced {
   readonly price: Price;
   readonly priceFrom: PriceFrom;
 }
 
+/** When cairn starts an agent, and with which input. */
 export interface Schedule {
   readonly every: string;
   readonly timezone: string;

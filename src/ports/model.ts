@@ -1,14 +1,15 @@
-/** Model: one question, one outcome, never an exception. `src/providers` implements it over the AI SDK. */
+/** Model: one request, one outcome, never an exception. `src/providers` implements it over the AI SDK. */
 import type { Failure } from "../core/event.ts";
 import type { Json } from "../core/json.ts";
 import type { Message } from "../core/message.ts";
 import type { Tool } from "./agent.ts";
 
+/** A request to a model. */
 export interface ModelRequest {
   readonly instructions: string;
   readonly messages: readonly Message[];
   readonly tools: Readonly<Record<string, Tool>>;
-  /** Absent: it may call them. Providers want to know the tools of earlier calls also where it may not. */
+  /** Whether the model may call tools; absent: yes. Providers need the tools of earlier calls even if it may not. */
   readonly mayCall?: boolean;
   readonly signal: AbortSignal;
 }
@@ -18,38 +19,41 @@ export type RepliedPart =
   | { readonly kind: "text"; readonly text: string }
   | { readonly kind: "reasoning"; readonly text: string; readonly provider: Json }
   | { readonly kind: "call"; readonly tool: string; readonly args: Json; readonly provider: Json }
-  /** No tool can perform it: its arguments are no JSON that is kept, or no tool can have that name. */
+  /** A call that no tool can perform: its arguments are not JSON within the limits, or no tool can have that name. */
   | { readonly kind: "badCall"; readonly tool: string; readonly raw: string };
 
+/** A reply of a model. */
 export interface ModelReply {
   readonly kind: "reply";
   /** Empty when the model said nothing. */
   readonly parts: readonly RepliedPart[];
-  /** Why it stopped, in the words of the AI SDK: `stop`, `length`, `tool-calls`, `content-filter`, ... */
+  /** Why the model stopped, as the AI SDK names it: `stop`, `length`, `tool-calls`, `content-filter`, ... */
   readonly finish: string;
   /** 0 where the provider reports none. */
   readonly tokensIn: number;
   readonly tokensOut: number;
 }
 
-/** Codes: `ModelRefused`, `ContextTooLong`, `ReplyTooLarge`, and `ModelFailed` for all else. */
+/**
+ * A model call that failed. Codes: `ModelRefused`, `ContextTooLong`, `ReplyTooLarge`, and `ModelFailed` for all else.
+ */
 export interface ModelFailed {
   readonly kind: "failed";
   readonly failure: Failure;
-  /** The same question may be answered later. */
+  /** The same request may succeed later. */
   readonly retryable: boolean;
-  /** How long the provider asks to be left alone, or null. */
+  /** How long the provider asks to wait before the next request, in milliseconds; null if it does not say. */
   readonly retryAfterMs: number | null;
-  /** What a reply cost that came and cannot be used. */
+  /** The tokens of a reply that came but cannot be used. */
   readonly spent?: { readonly tokensIn: number; readonly tokensOut: number };
 }
 
-/** `aborted`: the request's own signal fired, and no reply had come. */
+/** `aborted`: the request's own signal fired before a reply came. */
 export type ModelOutcome = ModelReply | ModelFailed | { readonly kind: "aborted" };
 
 export interface Model {
-  /** `provider:model`, for the transcript and the bill. */
+  /** `provider:model`, for the transcript and the accounts. */
   readonly name: string;
-  /** Never rejects. A provider that ignores the signal goes on: whoever asks must not wait for it. */
+  /** Never rejects. A provider may ignore the signal and go on, so the caller must not wait for it. */
   ask(request: ModelRequest): Promise<ModelOutcome>;
 }

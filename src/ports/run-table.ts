@@ -1,22 +1,25 @@
 /**
- * RunTable: where the run rows and inboxes live. The contract:
+ * RunTable: stores the run rows and the inboxes. The contract:
  *
  * - Every operation is one atomic conditional write, decided as `protocol/row.ts` decides it. Expected outcomes are
  *   values. After `granted`, `committed`, `parked`, `handed` and `delivered` the write is durable.
- * - `ambiguous` means that nobody knows whether the write happened (a timeout, a 5xx, throttling). Only
- *   `runner/certain.ts` handles it. A world whose writes cannot be ambiguous never returns it.
- * - Reads are consistent. A row past its expiry is absent for every operation, deleted or not.
- * - A row of a format above the one that this code knows is `newer` for every operation, and nothing touches it; of one
- *   below it is `unreadable`. A row of a level above that of a claim is `newer` for that claim. The other operations change
- *   only what every level of a format has, and keep every field that they do not know.
- * - A damaged row is one that cannot be decoded. Every operation on its run answers `unreadable`, whichever incarnation it
- *   names; `read` rejects with `RowDamaged` (`codec/row.ts`), or with `RowNewer` where a newer version wrote it; pages name it and go on. No operation takes it for
- *   expired; the store's own time to live may remove it where that still tells which incarnation it was.
- * - Whenever a row is removed, by expiry, by `purge` or by `create` over an expired one, the world tells that its
- *   incarnation is to be cleaned up (`cleanUp` of `protocol/chain.ts`): at least once, perhaps late, never before the
- *   row is gone. Its inbox, seen and audit items stay until then.
- * - A tombstone keeps the key of an ended run after its row is gone. It is no part of an incarnation's remains: neither
- *   the removal of the row nor `forget` touches it. A world removes it some time after its own expiry and tells nobody.
+ * - `ambiguous` means that the store gave no answer from which to tell whether the write happened (a timeout, a 5xx,
+ *   throttling). Only `history/resolve-ambiguous-write.ts` handles it. A world whose writes cannot be ambiguous never
+ *   returns it.
+ * - Reads are consistent. An expired row is absent for every operation, deleted or not.
+ * - A row whose format is above this code's is `newer` for every operation, and no operation changes it; below it, the
+ *   row is `unreadable`. A row whose level is above that of a claim is `newer` for that claim. The other operations
+ *   change only what every level of a format has, and keep every field that they do not know.
+ * - A damaged row is one that cannot be decoded. Every operation on its run returns `unreadable`, whichever incarnation
+ *   it names. `read` rejects with `RowDamaged` (`codec/row.ts`), or with `RowNewer` for a row of a newer version. Pages
+ *   list it and go on. No operation treats it as expired. The store's own time to live may remove it, if the item still
+ *   says which incarnation it was.
+ * - Whenever a row is removed, by expiry, by `purge` or by `create` over an expired one, the world requests the
+ *   clean-up of its incarnation (`cleanUp` of `protocol/chain.ts`): at least once, perhaps late, never before the row
+ *   is gone. Its inbox, seen and audit items stay until then.
+ * - A tombstone keeps the key of an ended run after its row is gone. It does not belong to what an incarnation leaves
+ *   behind: neither the removal of the row nor `forget` touches it. A world removes it some time after its expiry, and
+ *   requests no clean-up.
  * - Otherwise an operation rejects only with `StoreUnreachable`; `inbox` also as it says.
  */
 import type { MessageBody } from "../core/event.ts";
@@ -43,26 +46,32 @@ import type { Turn, TurnOutcome } from "../protocol/mutex-lease.ts";
 import type { Ended, PurgeOutcome } from "../protocol/row-removal.ts";
 import type { Tombstone } from "../protocol/tombstone.ts";
 
+/** The write may or may not have happened. */
 export interface Ambiguous {
   readonly kind: "ambiguous";
   readonly why: string;
-  /** The store has too much to do and asks for patience: sending the write again makes sense after a pause. */
+  /** The store is throttling: send the write again after a pause. */
   readonly isBusy?: true;
 }
 
+/** A message to a run. */
 export interface Message {
-  /** Put-once per incarnation: the first message of an id counts; see `Delivery.digest`. */
+  /** Unique per incarnation: the first message with an ID counts; see `Delivery.digest`. */
   readonly id: string;
-  /** Absorbed in this order, then by id. */
+  /** Messages are absorbed in this order, then by ID. Epoch milliseconds. */
   readonly sentAt: number;
   readonly body: MessageBody;
 }
 
+/** A request to deliver a message. */
 export interface Delivery extends Of {
   readonly message: Message;
-  /** The run's new deadline: a message is a sign of life. */
+  /** The run's new deadline: a message extends it. */
   readonly deadline: number;
-  /** Of the text as its sender gave it. Kept with the id for as long as the run exists; null or absent keeps none. */
+  /**
+   * The digest of the text as its sender gave it, kept with the ID for as long as the run exists; null or absent keeps
+   * none.
+   */
   readonly digest?: string | null;
 }
 
@@ -75,9 +84,9 @@ export type CreateOutcome =
   | Ambiguous;
 export type DeliverOutcome =
   | Changed<"delivered">
-  /** It was counted before. */
+  /** This message was delivered before. */
   | Changed<"duplicate">
-  /** Another message was counted under its id (`protocol/repetition.ts`). */
+  /** Another message was delivered under its ID (`protocol/repetition.ts`). */
   | Changed<"conflict">
   /** The run has ended. */
   | Changed<"late">
@@ -90,26 +99,26 @@ export interface Damaged {
   readonly why: string;
 }
 
-/** One page, newest first; `next` is the cursor of the following page or null. */
+/** One page, newest first. `next` is the cursor of the following page, or null. */
 export interface Page {
   readonly rows: readonly Row[];
-  /** For each of `rows` the cursor behind it, for a reader that stops in the middle. */
+  /** For each of `rows` the cursor after it, for a reader that stops in the middle. */
   readonly behind: readonly string[];
-  /** Rows that have their place on this page and cannot be decoded. */
+  /** Rows that belong on this page and cannot be decoded. */
   readonly damaged: readonly Damaged[];
   readonly next: string | null;
 }
 
 export interface RunTable {
   /**
-   * `exists`: same run, same input. `conflict`: same run, another input or agent. `ended`: no row that has not expired,
-   * and a tombstone that has not. Atomic over both. An expired row is deleted first.
+   * `exists`: the same run with the same input. `conflict`: the same run with another input or agent. `ended`: there is
+   * no unexpired row, but an unexpired tombstone. It judges both atomically, and deletes an expired row first.
    */
   create(creation: Creation): Promise<CreateOutcome>;
   claim(claim: Claim): Promise<ClaimOutcome | Ambiguous>;
   commit(commit: Commit): Promise<CommitOutcome | Ambiguous>;
   park(park: Park): Promise<ParkOutcome | Ambiguous>;
-  /** One transaction: `seen` item absent, row not terminal; then `seen` item, inbox item and `stirs + 1`. */
+  /** One transaction. Condition: no `seen` item, row not terminal. Writes: `seen` item, inbox item and `stirs + 1`. */
   deliver(delivery: Delivery): Promise<DeliverOutcome>;
   /** Cancel, pause or resume; the caller wakes the run. */
   request(request: Request): Promise<RequestOutcome | Ambiguous>;
@@ -117,25 +126,28 @@ export interface RunTable {
   tell(of: Tell): Promise<Changed<"told"> | Refused | Ambiguous>;
   /** A failed run goes on under the next epoch, in the next execution of its chain. */
   redrive(redrive: Redrive): Promise<RedriveOutcome | Ambiguous>;
-  /** Removes the row of a run that has ended and whose end is told; `missing` may be its own first copy's doing. */
+  /**
+   * Removes the row of a run that has ended and whose end has been delivered. `missing` may be the effect of this
+   * request's own first copy.
+   */
   purge(of: Of): Promise<PurgeOutcome | Ambiguous>;
   /**
-   * Stores the tombstone, unless one stands that is newer (`protocol/tombstone.ts`). Before the write that starts the
-   * row's time to live: the row may go at any moment after that.
+   * Stores the tombstone, unless a newer one is stored (`protocol/tombstone.ts`). Call it before the write that starts
+   * the row's retention, since the row may be removed at any moment after that.
    */
   keepKey(tombstone: Tombstone): Promise<{ readonly kind: "kept" } | Ambiguous>;
-  /** Removes the tombstone of that incarnation; one that is not there is removed. */
+  /** Removes the tombstone of that incarnation; succeeds if there is none. */
   forgetKey(of: Incarnation): Promise<{ readonly kind: "forgotten" } | Ambiguous>;
-  /** Null where there is none, or where its time is over at `now`, deleted or not. */
+  /** The tombstone of a run; null if there is none, or if it has expired at `now`, deleted or not. */
   readKey(run: string, now: number): Promise<Tombstone | null>;
-  /** The row as it was left, judged at `now`: at 0 nothing has expired, and whatever is not deleted is there. */
+  /** The row, if it has not expired at `now`. At 0 no row has expired, so every row that is not deleted is returned. */
   read(run: string, now: number): Promise<Row | null>;
   /**
-   * The first `limit` messages that are not removed, in order of absorption. Rejects with `MessageDamaged` where one of them
-   * cannot be decoded: nothing is committed over a message that was acknowledged and cannot be read.
+   * The first `limit` messages that are not removed, in the order of absorption. Rejects with `MessageDamaged` if one
+   * of them cannot be decoded: an acknowledged message must not be lost, so no commit may pass over it.
    */
   inbox(of: Of & { readonly limit: number }): Promise<readonly Message[]>;
-  /** Removes inbox items, not what was seen; resolves once that is durable. */
+  /** Removes inbox items but keeps their `seen` items. Resolves once that is durable. */
   clearInbox(of: Of & { readonly ids: readonly string[] }): Promise<void>;
   list(query: {
     readonly tenant: string;
@@ -144,14 +156,17 @@ export interface RunTable {
     readonly after: string | null;
     readonly now: number;
   }): Promise<Page>;
-  /** Free, lapsed or one's own: taken. Nothing is safe because of it; it keeps two from working against each other. */
+  /**
+   * Takes a mutex lease that is free, expired or the caller's own. It only keeps two processes from working against
+   * each other; safety does not depend on it.
+   */
   takeTurn(turn: Turn): Promise<TurnOutcome | Ambiguous>;
-  /** What was left in the turn of that name, whosever it is; null where nothing was. */
+  /** The cursor of the mutex lease of that name, of any owner; null without one. */
   cursorOf(name: string): Promise<string | null>;
-  /** Runs that have not ended or whose end is not told. */
+  /** Runs that have not ended, or whose end has not been delivered. */
   alive(query: { readonly limit: number; readonly after: string | null; readonly now: number }): Promise<Page>;
-  /** Removes the inbox, seen and audit items of that incarnation, never a row; resolves once that is durable. */
+  /** Removes the inbox, seen and audit items of that incarnation, never a row. Resolves once that is durable. */
   forget(of: Incarnation): Promise<void>;
-  /** Names this store, for ever: tables and objects that are used together carry the same one. */
+  /** The permanent ID of this store. A table and an object store that are used together have the same one. */
   storeId(): Promise<string>;
 }

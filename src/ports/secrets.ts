@@ -1,19 +1,20 @@
 /**
- * Secrets: values that tools and models need and that nobody writes down. The contract:
+ * Secrets: values that tools and models need and that cairn never writes down. The contract:
  *
- * - `get` reads the value that a name has now. A name without a value is `absent`, and says where it was looked for and
- *   what to type.
- * - `declare` makes names known to the whole world: agents declare them by name. `declared` tells all that were made known,
- *   by whichever process, or that the deployment knows. Whoever is about to write reads them all, since any text may hold
- *   any of them.
- * - `unread` says that the name may have a value that this process cannot read; `declared` answers so where this
- *   process may not list the names. An input that comes then is not kept.
- * - A name is upper-case letters, digits and `_`, and begins with a letter.
+ * - `get` reads the present value of a name. A name without a value is `absent`; the outcome says where cairn looked
+ *   and what to type.
+ * - `declare` makes names known to the whole world; agents declare their secrets. `declared` returns all names that any
+ *   process declared, or that the deployment knows. Every writer reads their values first, since any text may contain
+ *   them.
+ * - `unread` says that the name may have a value that this process cannot read. `declared` returns it if this process
+ *   may not list the names. An input that comes then is not kept.
+ * - A name consists of upper-case letters, digits and `_`, and begins with a letter.
  * - Rejects only with `StoreUnreachable`.
  */
+/** The outcome of reading a secret. */
 export type SecretLook = { readonly kind: "found"; readonly value: string } | AbsentSecret;
 
-/** `where` it was looked for; `mend` is what to type. */
+/** `where`: the place where cairn looked. `mend`: what to type. */
 export interface AbsentSecret {
   readonly kind: "absent" | "unread";
   readonly where: string;
@@ -26,23 +27,23 @@ export interface Secrets {
   declared(): Promise<readonly string[] | AbsentSecret>;
 }
 
-/** Of a world in which nobody has any. */
+/** The secrets of a world without secrets. */
 export const NO_SECRETS: Secrets = {
   get: async () => ({ kind: "absent", where: "this world, which has no secrets", mend: "give the world secrets" }),
   declare: async () => undefined,
   declared: async () => [],
 };
 
-/** The key of a model that is named by its address; a server may want none. */
+/** The API key of a model that is named by its address. Its server may need none. */
 export const MODEL_KEY = "OPENAI_COMPATIBLE_API_KEY";
 
-/** Every secret that its runs may come to know: those that it declares, and the key of its model. */
+/** Every secret that the agent's runs may get to know: the declared ones, and the API key of its model. */
 export const secretNamesOf = (agent: {
   readonly secrets?: readonly string[];
   readonly model: unknown;
   readonly fallbacks?: readonly { readonly model: unknown }[];
 }) => [
   ...(agent.secrets ?? []),
-  // A model object has its key from wherever its package looks for it.
+  // A model object gets its key from wherever its package looks for it.
   ...([agent, ...(agent.fallbacks ?? [])].some(({ model }) => typeof model === "string") ? [MODEL_KEY] : []),
 ];

@@ -1,6 +1,6 @@
 /**
- * A World is everything outside of the core: stores, chain, time, chance. Handlers and agents cannot tell which one
- * they are in. A third world is these ports and nothing else.
+ * World: everything outside of the core, such as stores, chain, time and randomness. Handlers and agents behave the
+ * same in every world. A new world implements these ports and nothing else.
  */
 import type { Hash } from "../core/ids.ts";
 import type { Limits } from "../protocol/limits.ts";
@@ -14,11 +14,11 @@ export interface Clock {
   /** Epoch milliseconds. */
   now(): number;
   /**
-   * A time that has come by every clock that this process can ask, `now()` at most. What cannot be taken back is decided by
-   * it: that a run has expired, that nothing waits for a gate any more, that something is removed (schedule 104).
+   * A time that has come by every clock that this process can ask, at most `now()`. It decides what cannot be taken
+   * back: that a run or a gate has expired, or that something is removed (schedule 104).
    */
   earliest(): number;
-  /** Calls back once, `delayMs` from now; the returned function takes it back. */
+  /** Calls `call` once, `delayMs` from now. The returned function cancels it. */
   after(delayMs: number, call: () => void): () => void;
 }
 
@@ -27,7 +27,7 @@ export interface Random {
   hex(): string;
 }
 
-/** One structured record per notable thing; never a secret, never a whole value. */
+/** One structured record of something notable. It never holds a secret or a whole value. */
 export interface TelemetryRecord {
   readonly at: number;
   readonly run: string;
@@ -40,6 +40,7 @@ export interface Telemetry {
   record(record: TelemetryRecord): void;
 }
 
+/** All ports of one world. */
 export interface World {
   readonly table: RunTable;
   readonly objects: ObjectStore;
@@ -53,11 +54,11 @@ export interface World {
   readonly hash: Hash;
 }
 
-/** The store does not answer, or answers that it cannot: full, read-only, gone. Nothing was decided. */
+/** The store does not answer, or cannot work: it is full, read-only or gone. No decision was made. */
 export class StoreUnreachable extends Error {
   override readonly name: string = "StoreUnreachable";
   readonly code: string = "StoreUnreachable";
-  /** Which one, in words: `the table runs`. */
+  /** The store in words: `the table runs`. */
   readonly store: string;
 
   constructor(

@@ -1,11 +1,11 @@
 /**
- * The chain: which state follows which, and what a failed attempt leads to. One definition; the embedded chain runs
- * it, and the Step Functions definition is generated from it.
+ * The chain as data: which state follows which, and where a failed attempt leads. It is defined once, so that all
+ * worlds agree: the embedded chain runs it, and the Step Functions definition is generated from it.
  */
 import type { FiringOutcome } from "./firing.ts";
 import type { Entry } from "./entry.ts";
 
-/** What a chain carries from state to state; never the state of the run. */
+/** What a chain carries from state to state. It never holds the state of the run. */
 export interface Payload {
   readonly run: string;
   readonly born: string;
@@ -14,29 +14,30 @@ export interface Payload {
   readonly epoch: number;
 }
 
-/** Where the chain goes after a beat. A closed set. */
+/** Where the chain goes after a beat. The set is closed. */
 export type Route = "beat" | "wait" | "park" | "renew" | "done" | "failed" | "superseded";
 
-/** What a beat answers: the next payload, the route, and how long to wait or park (whole seconds, at least 1). */
+/** What a beat returns: the next payload, the route, and how long to wait or park (whole seconds, at least 1). */
 export interface Reply extends Payload {
   readonly route: Route;
   readonly seconds: number;
-  /** This process is too old for the run: the next beat is for whichever version is deployed by then. */
+  /** This process is too old for the run. The next beat belongs to the version that is deployed by then. */
   readonly behind?: true;
 }
 
-/** One attempt of an entry, as the chain's context tells it; the retry number is read anew at each attempt. */
+/** One attempt of an entry, built from the chain's context. The retry number is read again at each attempt. */
 export interface Attempt extends Entry {
   /**
-   * The retry of this entry whose process is *known* to have died (an exit, a timeout, an error that no store caused), or
-   * null. A store that did not answer, a throttle and a lost connection are no evidence of a death. Absent in executions
-   * that began before it was told.
+   * The retry of this entry whose process is *known* to have died (an exit, a timeout, an error that no store caused),
+   * or null. A store that did not answer, a throttle and a lost connection are no evidence of a death. Absent in
+   * executions that began before chains reported deaths.
    */
   readonly died?: number | null;
-  /** How that process ended, for people; absent where the chain did not see it. */
+  /** How that process ended, as text for people; absent where the chain did not see it. */
   readonly cause?: string;
 }
 
+/** The states of a chain, the same in every world. */
 export type ChainState = "Beat" | "Wait" | "Park" | "Renew" | "Backoff" | "Rescue" | "End";
 
 /** Where each route leads. */
@@ -50,35 +51,40 @@ export const AFTER_BEAT: { readonly [R in Route]: ChainState } = {
   superseded: "End",
 };
 
-/** Attempts of a task after the first, for every task but a beat; then Rescue looks after the run. */
+/**
+ * Delays before the retries of every task but a beat, in milliseconds. After the last retry, Rescue hands the run over.
+ */
 export const RETRY_DELAYS_MS: readonly number[] = [0, 1_000, 2_000, 4_000];
 
-/** Before the attempt that follows so many failures of one entry: at once, then 1, 2, 4 seconds and so on. */
+/**
+ * Milliseconds to wait before the next attempt of an entry after `failures` failures: 0 first, then 1, 2, 4 seconds and
+ * so on.
+ */
 export const beatDelayMs = (failures: number, msMax: number): number =>
   failures <= 1 ? 0 : Math.min(msMax, 1_000 * 2 ** (failures - 2));
 
 /**
- * What a chain asks an invocation to do, and what it hears back. Each task runs in one process from start to end and is
- * killed at its deadline; a task without an answer is tried again.
+ * What a chain asks an invocation to do, and what it gets back. Each task runs in one process from start to end, and
+ * that process is killed at the task's deadline. The chain retries a task that returns nothing.
  */
 export type Task =
   | { readonly kind: "beat"; readonly payload: Payload; readonly attempt: Attempt }
-  /** Store the token that the execution now waits on, or wake it at once. */
+  /** Store the token on which the execution now waits, or wake it at once. */
   | { readonly kind: "park"; readonly payload: Payload; readonly attempt: Attempt; readonly token: string }
-  /** Start the execution that the run has moved to. */
+  /** Start the execution to which the run has moved. */
   | { readonly kind: "renew"; readonly payload: Payload }
   /**
-   * Hand over a run whose entry failed too often. `dead`: the attempt whose process is known to have died, or null; `cause`:
-   * how that process ended, for people.
+   * Hand over a run whose entry failed too often. `dead` is the attempt whose process is known to have died, or null.
+   * `cause` says how that process ended, as text for people.
    */
   | { readonly kind: "rescue"; readonly payload: Payload; readonly dead?: Entry | null; readonly cause?: string }
-  /** Look for runs that nobody drives. */
+  /** Find the runs that no execution drives, and recover them. */
   | { readonly kind: "sweep" }
-  /** The row of that incarnation was removed: delete what it leaves behind. */
+  /** The row of that incarnation was removed: delete what it left behind. */
   | { readonly kind: "cleanUp"; readonly run: string; readonly born: string }
-  /** Look for objects that no row ever named or names any more, from that key on; null is from the first. */
+  /** Find objects that no row names, from the key `after` on; null starts at the first key. */
   | { readonly kind: "orphans"; readonly after: string | null }
-  /** The schedule of that agent fires, for that time; `watched` as in `firing.ts`. */
+  /** The schedule of that agent fires for the time `at`; `watched` as in `firing.ts`. */
   | {
       readonly kind: "firing";
       readonly agent: string;
@@ -91,15 +97,16 @@ export type TaskResult =
   | { readonly kind: "beat"; readonly reply: Reply }
   | { readonly kind: "park" }
   | { readonly kind: "renew" }
-  /** `until`: the run is held by an owner whose lease ends then; null: it has a successor. */
+  /** `until`: an owner whose lease ends then holds the run; null: the run has a successor. */
   | { readonly kind: "rescue"; readonly until: number | null }
   | { readonly kind: "sweep" }
   | { readonly kind: "cleanUp" }
-  /** `next`: from where to go on, or null where everything was looked at. */
+  /** `next`: the key at which the next search goes on, or null after the last key. */
   | { readonly kind: "orphans"; readonly next: string | null }
   | { readonly kind: "firing"; readonly outcome: FiringOutcome }
   /**
-   * Something of this process outlived its time: it must end before it does anything else. Where a process can answer
-   * and end, the chain goes on from the reply; elsewhere the retry of the entry finds the commit and goes on.
+   * Something in this process outlived its timeout, so the process must end before it does anything else. A process
+   * that can return a reply before it ends lets the chain go on from `reply`. Otherwise the retry of the entry finds
+   * the commit and goes on.
    */
   | { readonly kind: "exit"; readonly reply: Reply };

@@ -1,10 +1,10 @@
 /**
- * One execution of a chain as a value, and how it moves from state to state. What Step Functions keeps in its service,
- * the other worlds keep in a row; which state follows which is `chain.ts` for all of them.
+ * One execution of a chain as a value, and its steps from state to state. Step Functions keeps this in its service; the
+ * other worlds keep it in a row. `chain.ts` says for all of them which state follows which.
  *
- * The retry number is in the value from before an attempt leaves until its answer is stored. After a power loss the
- * next supervisor therefore counts on from the attempt that was out. If it sent the same number again, the claim of
- * that attempt would be refused by its own dead predecessor, for ever.
+ * The value holds the retry number from before an attempt is sent until its answer is stored. After a power loss the
+ * next supervisor therefore counts on from the attempt that was out. If it sent the same number again, the dead
+ * attempt's claim would refuse the new one for ever.
  */
 import { AFTER_BEAT, type ChainState, type Payload, type Task, type TaskResult } from "./chain.ts";
 import { RETRY_DELAYS_MS, beatDelayMs } from "./chain.ts";
@@ -17,44 +17,52 @@ export interface Execution {
   readonly payload: Payload;
   readonly state: ChainState;
   /**
-   * `due`: the task of its state may be sent from `readyAt` on. `trying`: an attempt is out. `waiting`: at `readyAt` it
-   * goes on to the next state. `ended`: over.
+   * `due`: the task of its state may be sent from `readyAt` on. `trying`: an attempt is out. `waiting`: at `readyAt`
+   * the execution goes on to the next state. `ended`: the execution is over.
    */
   readonly stage: "due" | "trying" | "waiting" | "ended";
-  /** Which attempt of this entry of its state is out or next: 0 at every new entry; a beat's counts by `RETRY_GROUP`. */
+  /**
+   * The retry number of the attempt that is out or next: 0 at every new entry. A beat's retries count by `RETRY_GROUP`.
+   */
   readonly retry: number;
-  /** The attempt of this entry whose process is known to have died last; null when there is none. */
+  /** The retry number of the last attempt of this entry whose process is known to have died; null without one. */
   readonly died: number | null;
-  /** How the process of that attempt ended, for people, without secrets; null where that is not known. */
+  /** How the process of that attempt ended, as text for people and without secrets; null if unknown. */
   readonly cause: string | null;
-  /** Attempts ever sent. An answer to any but the last one comes too late and changes nothing. */
+  /** Attempts ever sent. An answer to any but the last one is late and changes nothing. */
   readonly attempt: number;
-  /** Epoch milliseconds; null when no time will move it. */
+  /** Epoch milliseconds; null while the execution waits for no time. */
   readonly readyAt: number | null;
-  /** How long it parks, from its beat's reply. */
+  /** How long the execution waits or parks, in seconds, from its beat's reply. */
   readonly seconds: number;
-  /** What wakes it: minted anew for every attempt of Park, and stored before that attempt is sent. */
+  /**
+   * The token that wakes the execution. Each attempt of Park gets a new one, which is stored before the attempt is
+   * sent.
+   */
   readonly token: string | null;
 }
 
-/** An answer that a chain can go on from. */
+/** A result from which a chain can go on. */
 export type Answer = Exclude<TaskResult, { readonly kind: "exit" }>;
 
-/** Keeps a Rescue that names a moment in the past from going round without a pause. */
+/**
+ * The shortest pause after a Rescue. Without it, a Rescue that names a moment in the past would repeat without a pause.
+ */
 const RESCUE_PAUSE_MS = 250;
 
+/** A new execution, due at once. */
 export function started(of: { readonly name: string; readonly payload: Payload; readonly now: number }): Execution {
   const { name, payload, now } = of;
   return { name, payload, state: "Beat", ...entry(now), attempt: 0, seconds: 1 };
 }
 
-/** The state whose task is sent once `readyAt` has come. */
+/** The state whose task is sent at `readyAt`. */
 function dueState({ state, stage }: Execution): ChainState {
   if (stage !== "waiting") return state;
   return state === "Backoff" ? "Rescue" : "Beat";
 }
 
-/** An attempt leaves. `token` is the one that it waits on if it is an attempt to park. */
+/** The execution with one more attempt out. `token` is the token of that attempt if it is an attempt to park. */
 export function begun(execution: Execution, token: string): Execution {
   const state = dueState(execution);
   return {
@@ -69,7 +77,7 @@ export function begun(execution: Execution, token: string): Execution {
   };
 }
 
-/** What a begun execution asks a worker to do. */
+/** The task that a begun execution sends to a worker. */
 export function taskOf({ name, payload, state, retry, died, token, ...execution }: Execution): Task {
   const entry = { execution: name, epoch: payload.epoch };
   const cause = execution.cause === null ? {} : { cause: execution.cause };
@@ -79,6 +87,7 @@ export function taskOf({ name, payload, state, retry, died, token, ...execution 
   return { kind: "rescue", payload, dead: died === null ? null : { ...entry, retry: died }, ...cause };
 }
 
+/** The execution after the answer to its last attempt. */
 export function answered(execution: Execution, of: { readonly answer: Answer; readonly now: number }): Execution {
   const { answer, now } = of;
   switch (answer.kind) {
@@ -91,7 +100,7 @@ export function answered(execution: Execution, of: { readonly answer: Answer; re
     case "rescue":
       if (answer.until === null) return ended(execution);
       return { ...execution, ...entry(Math.max(answer.until, now + RESCUE_PAUSE_MS)), ...deathOf(execution) };
-    // No task of an execution.
+    // These tasks belong to no execution.
     case "sweep":
     case "cleanUp":
     case "orphans":
@@ -113,14 +122,15 @@ function afterBeat(
   return state === "Wait" ? { ...moved, stage: "waiting", readyAt: of.now + seconds * 1_000 } : moved;
 }
 
+/** How an attempt ended without an answer. */
 export interface Failure {
   readonly now: number;
   readonly limits: Pick<Limits, "rescueMs" | "entryAttemptsMax" | "backoffMsMax">;
-  /** It died with its supervisor, so nothing is gained by a pause. */
+  /** The attempt died with its supervisor, so a pause gains nothing. */
   readonly atOnce: boolean;
-  /** Its process is known to have died. False where a store did not answer, or where no process could be started. */
+  /** Its process is known to have died. False if a store did not answer, or if no process could be started. */
   readonly isDeath: boolean;
-  /** How it ended, for people, without secrets; absent where that is not known. */
+  /** How it ended, as text for people and without secrets; absent if unknown. */
   readonly cause?: string | null;
 }
 
@@ -131,16 +141,18 @@ const NO_DEATH: Death = { died: null, cause: null };
 const deathOf = ({ died, cause }: Execution): Death => ({ died, cause });
 
 /**
- * An attempt is over without an answer. Schedule 24: after the last retry the chain does not enter Beat anew, where retry
- * 0 would be refused by the attempt that died last; Rescue hands the run over.
+ * The execution after an attempt without an answer.
+ *
+ * Schedule 24: all attempts of a beat die. A new entry of Beat begins at retry 0, and the last dead attempt's claim
+ * would refuse it. So the chain does not enter Beat again after the last retry: Rescue hands the run over.
  */
 export function failed(execution: Execution, of: Failure): Execution {
   const { now, limits, atOnce, isDeath, cause = null } = of;
   const { state } = execution;
-  // What a service retries by itself counts by one, and what the chain catches by a group.
+  // A beat's retries count by groups, since services add their own retries within a group; others count by one.
   const each = state === "Beat" ? RETRY_GROUP : 1;
   const failures = Math.floor(execution.retry / each) + 1;
-  // What is known of a beat's process is told to the Rescue of its run, and not overwritten by what becomes of that.
+  // A beat's death is kept for the Rescue of its run. The outcome of that Rescue does not overwrite it.
   const death = isDeath && state === "Beat" ? { died: execution.retry, cause } : deathOf(execution);
   const delayMs = state === "Beat" ? beatDelayMs(failures, limits.backoffMsMax) : RETRY_DELAYS_MS[failures - 1];
   if (delayMs === undefined || failures >= limits.entryAttemptsMax) {
@@ -156,8 +168,8 @@ export function failed(execution: Execution, of: Failure): Execution {
 }
 
 /**
- * Its token was woken. Also while the attempt to park is still out: the answer of that attempt then finds its stage
- * changed and is dropped, and the wake is not lost.
+ * The execution after a wake of its token. The wake may come while the attempt to park is still out. The answer of that
+ * attempt then finds another stage and is dropped, so the wake is not lost.
  */
 export function woken(execution: Execution, now: number): Execution {
   return { ...execution, state: "Beat", ...entry(now) };
@@ -167,7 +179,7 @@ function ended(execution: Execution): Execution {
   return { ...execution, state: "End", stage: "ended", readyAt: null, token: null };
 }
 
-/** What every entry of a state begins with. */
+/** The fields with which every entry of a state begins. */
 const entry = (readyAt: number): Pick<Execution, "stage" | "retry" | "died" | "cause" | "readyAt" | "token"> => ({
   stage: "due",
   retry: 0,

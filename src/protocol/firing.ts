@@ -1,73 +1,81 @@
 /**
- * Firings: an agent is started by itself at the times of its schedule. Whoever fires may fire twice, late, out of order
- * and two at once; what a firing comes to is decided here, from what its schedule remembers. That is the cursor of a
- * turn, so that one firing of a schedule is decided at a time.
+ * Firings: cairn starts an agent at the times of its schedule. A scheduler may fire twice, late, out of order or twice
+ * at once, so this file decides what a firing does, from what its schedule remembers. That memory is the cursor of a
+ * mutex lease, so that only one firing of a schedule is decided at a time.
  */
 import { TIMES } from "./limits.ts";
 
 /** The newest firing of a schedule that was decided. Times are epoch milliseconds. */
 export interface LastFiring {
-  /** The time that it was scheduled for. */
+  /** The time for which it was scheduled. */
   readonly at: number;
   readonly decidedAt: number;
-  /** The run that the schedule started last, by this firing or an earlier one, or is about to start; null before the first. */
+  /**
+   * The run that the schedule started last, or is about to start, by this firing or an earlier one; null before the
+   * first.
+   */
   readonly run: string | null;
-  /** `starting`: a run is to be started, and whoever decided that may have died before it did. `passed`: none is. */
+  /**
+   * `starting`: a run is due, and the process that decided so may have died before it started one. `passed`: none is
+   * due.
+   */
   readonly stage: "starting" | "started" | "passed";
-  /** The expression and zone that it was a firing of. */
+  /** The expression and time zone of the schedule at that firing. */
   readonly of: string;
 }
 
+/** One firing as the scheduler reports it. */
 export interface Firing {
-  /** The time that it is scheduled for. */
+  /** The time for which it is scheduled. */
   readonly at: number;
   readonly now: number;
   readonly of: string;
-  /** False: whoever fires was not there at that time, and does not know whether the schedule was. */
+  /** False: the scheduler was not running at that time, and does not know whether the schedule existed. */
   readonly watched: boolean;
   readonly overlap: "skip" | "allow";
   readonly missed: "latest" | "skip";
 }
 
-/** What a firing came to. */
+/** The outcome of a firing. */
 export type FiringOutcome =
   | { readonly kind: "started"; readonly run: string }
-  /** It was fired before: the same run. */
+  /** An earlier firing for the same time started this run. */
   | { readonly kind: "exists"; readonly run: string }
-  /** That run, which the schedule started last, has not ended. */
+  /** The run that the schedule started last has not ended. */
   | { readonly kind: "skipped"; readonly run: string }
-  /** It was decided before that it starts nothing, or a newer one was decided. */
+  /** An earlier decision says that this firing starts nothing, or a newer firing was decided. */
   | { readonly kind: "late" }
-  /** Nobody fired it in time, and the schedule does not make up for that. */
+  /** The scheduler did not fire in time, and the schedule does not make up for that. */
   | { readonly kind: "missed" }
-  /** The schedule was not known at that time: from now on it is. */
+  /** The schedule was not known at that time; it is from now on. */
   | { readonly kind: "unseen" }
   /** Another firing of the schedule is being decided, until then at most. */
   | { readonly kind: "held"; readonly until: number };
 
+/** What `judged` decides about a firing. */
 export type Verdict =
-  /** Start its run, unless the last one is alive and that matters. */
+  /** Start its run, unless overlap is refused and the last run has not ended. */
   | { readonly kind: "due" }
-  /** Start its run under its key, and remember nothing: a newer firing stands. */
+  /** Start its run under its key and remember nothing, since a newer firing was decided. */
   | { readonly kind: "aside" }
   | { readonly kind: "exists"; readonly run: string }
   | { readonly kind: "late" | "missed" | "unseen" };
 
-/** A firing that is later than this was missed. The retries of whoever fires it take less. */
+/** A firing that is later than this is missed. The scheduler's retries take less time. */
 export const LATE_MS = 5 * 60_000;
 
 /**
- * For so long at least the key of an ended run is kept: a key that is free now has named no run since. After that it
- * cannot be known, and a run must not be made twice.
+ * The key of an ended run is kept for at least this long, so a key that is free now has named no run in that time. An
+ * older firing may have had a run whose key is free again, and that run must not start twice.
  */
 export const CERTAIN_MS = TIMES.keyMsMin;
 
-/** A clock that is ahead by more than this binds no later firing. */
+/** A decision of a clock that is further ahead than this does not hold up later firings. */
 const AHEAD_MS = 3_600_000;
 
 /**
- * `last` is not `starting` any more: what was decided before is done first. Of two deliveries of a firing both come to the same; of two firings the older one
- * does not start over the newer one.
+ * Decides about one firing. The caller has first completed a `last` that was `starting`. Two deliveries of one firing
+ * get the same verdict. An older firing does not start over a newer one, except where runs may overlap.
  */
 export function judged(last: LastFiring | null, firing: Firing): Verdict {
   const { at, now, watched, overlap, missed } = firing;
@@ -79,5 +87,5 @@ export function judged(last: LastFiring | null, firing: Firing): Verdict {
   return overlap === "allow" && now - at < CERTAIN_MS ? { kind: "aside" } : { kind: "late" };
 }
 
-/** A clock that ran ahead decided it; it must not hold up all firings until that time has come. */
+/** A clock that ran ahead decided this firing. It must not hold up all firings until that time has come. */
 const isFromAhead = (last: LastFiring, now: number): boolean => last.at > now + AHEAD_MS;

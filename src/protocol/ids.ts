@@ -1,27 +1,28 @@
 /**
- * Names and keys that are made. Every one derives from what it names, so that whoever does a thing twice does it under one
- * name; randomness is left to incarnations, owners and commits, and comes in from outside.
+ * Names and keys that cairn derives. Each derives from what it names, so a repeated action gets the same name and is
+ * recognised. Only incarnations, owners and commits are random, and their randomness comes from the caller.
  */
 import type { Hash } from "../core/ids.ts";
 
 const ALPHABET = "abcdefghijklmnopqrstuvwxyz234567";
 
-/** `{tenant}-{26 base32}`: the same idempotency key of the same agent names the same run. */
+/** The run ID, `{tenant}-{26 base32}`. The same idempotency key of the same agent names the same run. */
 export function runId(hash: Hash, of: { tenant: string; agent: string; idempotencyKey: string }): string {
   return `${of.tenant}-${base32(hash(joined("run", of.tenant, of.agent, of.idempotencyKey)), 26)}`;
 }
 
-/** Ten characters of an incarnation from 64 random hex digits. */
+/** An incarnation ID of ten characters, from 64 random hex digits. */
 export const bornFrom = (randomHex: string): string => base32(randomHex, 10);
 
-/** Names an execution of a run's chain, at most 80 characters, spent for ever once used. */
+/** The name of an execution of a run's chain, at most 80 characters. A name is used once. */
 export function executionName(run: string, born: string, chain: number): string {
   return `${run}-${born}-${chain}`;
 }
 
 /**
- * The idempotency key of a call: from the intent, never from the attempt (seed 4). `attempt` is raised by a restart
- * from scratch, so that the other side does not answer with what was undone (schedule 21).
+ * The idempotency key of a call. It derives from the intent and never from a try (seed 4: stable keys). `attempt` is
+ * the number of the restart, so that the external service does not answer with a result that was compensated (schedule
+ * 21).
  */
 export function intentKey(
   hash: Hash,
@@ -32,9 +33,9 @@ export function intentKey(
 }
 
 /**
- * The gate of a call: what is approved is exactly this plan and these arguments. A call that changes has another gate,
- * so a late decision cannot meet it (schedule 29). One that is asked about again has another gate too: the message of the
- * first decision is spent.
+ * The name of a call's gate. An approval covers exactly this plan and these arguments: a changed call has another gate,
+ * so a late decision cannot approve it (schedule 29). `again` numbers a repeated question, since the message ID of the
+ * first decision is used up.
  */
 export function gateId(
   hash: Hash,
@@ -46,25 +47,25 @@ export function gateId(
   return `${of.call}-${base32(hash(asks), 26)}`;
 }
 
-/** The message id under which a decision about a gate counts: the first one does. */
+/** The message ID of a decision about a gate. The first decision counts. */
 export const decisionId = (gate: string): string => `gate#${gate}`;
 
-/** The one message in which a child run tells its end. */
+/** The ID of the one message in which a child run reports its end. */
 export const childEndId = (child: string): string => `child#${child}`;
 
-/** The message id under which an answer to the question `asked` about a call counts: the first one does. */
+/** The message ID of a reconciliation of a call, for the question number `asked`. The first one counts. */
 export const reconcileId = (call: string, asked: number): string => `reconcile#${call}#${asked}`;
 
-/** The message id under which a run is let go on under another version: the first answer to the question counts. */
+/** The message ID of an accepted upgrade, for the question number `asked`. The first one counts. */
 export const upgradeId = (asked: number): string => `upgrade#${asked}`;
 
-/** The message id of the how many-th assignment of a run: the first one that says so counts. */
+/** The message ID of assignment number `asked` of a run. The first message with this ID counts. */
 export const assignId = (asked: number): string => `assign#${asked}`;
 
-/** The message id under which somebody wants the effects of an attempt undone. */
+/** The message ID of a request to compensate the effects of restart number `attempt`. */
 export const compensateId = (next: "cancel" | "restart", attempt: number): string => `${next}#${attempt}`;
 
-/** One text of many that no choice of the parts can make equal to another. */
+/** Joins the parts into one text that no other parts can produce. */
 const joined = (...parts: readonly string[]): string => JSON.stringify(parts);
 
 function base32(hex: string, characters: number): string {

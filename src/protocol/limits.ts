@@ -1,75 +1,83 @@
 /**
- * The bounds of one world, and the relations between them that are asserted when it is composed. Bounds that hold
- * everywhere are the core's. Times are milliseconds.
+ * The limits of one world, and the relations between them that are checked when the world is composed. Limits that are
+ * the same in every world are in `src/core/limits.ts`. Times are milliseconds unless the name says otherwise.
  */
 import { ensure } from "../core/ensure.ts";
 import type { Retention } from "../core/policy/retention.ts";
 
-/** How long things may wait, live and be kept in any world. */
+/** How long things may wait, live and be kept in every world. */
 export const TIMES = {
-  /** A Step Functions Wait state cannot be woken, so it is short; longer waits park. */
+  /** The longest Wait. A Step Functions Wait state cannot be woken, so it is short; longer waits park. */
   waitSecondsMax: 60,
   parkSecondsMax: 30 * 24 * 3600,
-  /** A run that waits for code looks whether it was deployed: soon at first, then ever more rarely. */
+  /** The first and the longest pause between two polls of a run that waits for a deployment. The pauses grow. */
   lookMsMin: 30_000,
   lookMsMax: 3_600_000,
-  /** An object that no row names is left alone for so long: its row may be about to come. */
+  /** The age from which an object that no row names is an orphan. A younger one may still get its row. */
   orphanAgeMs: 24 * 3_600_000,
-  /** No invocation of any function lives longer: what Lambda allows. */
+  /** The longest life of an invocation of any function: what Lambda allows. */
   invocationMsMax: 15 * 60_000,
-  /** How long an agent may have its ended runs kept: longer than any invocation lives, shorter than objects last. */
+  /** How long an agent may keep its ended runs: longer than an invocation lives, shorter than objects are kept. */
   hotMsMin: 3_600_000,
   hotMsMax: 90 * 24 * 3_600_000,
-  /** How long the idempotency key of an ended run may be kept. Firings of schedules rely on the least. */
+  /** How long the idempotency key of an ended run may be kept. Firings of schedules rely on the minimum. */
   keyMsMin: 24 * 3_600_000,
   keyMsMax: 366 * 24 * 3_600_000,
 } as const;
 
-/** Bounds of one world: how long one invocation may take and how far clocks may differ. */
+/** The limits of one world: how long things may take in it, and how far clocks may differ. */
 export interface Limits {
-  /** One invocation, hard: it is killed then. */
+  /** The hard limit of one invocation, which is killed then. */
   readonly beatMs: number;
-  /** What an invocation keeps free before its deadline to commit and release. */
+  /** The time that an invocation keeps free before its deadline to commit and release. */
   readonly drainMs: number;
-  /** Largest difference of two clocks, plus what a kill may take: lease = deadline + this. */
+  /** The largest difference of two clocks, plus the time that a kill may take: lease = deadline + this. */
   readonly skewMs: number;
   /** A tool's timeout unless it declares its own. */
   readonly toolMs: number;
-  /** What a tool gets, after its signal has fired, to come to an end by itself. */
+  /** The time that a tool gets to end by itself after its signal has fired. */
   readonly abortGraceMs: number;
-  /** One model call. */
+  /** The timeout of one model call. */
   readonly modelMs: number;
-  /** How long after its caller's lease an outside request may still take effect. */
+  /** How long after its caller's lease a request to an external service may still take effect. */
   readonly settleMs: number;
-  /** A run that waits for nobody in particular is looked at again no later than this. */
+  /** How long a run may go without progress or a message. Then it ends as `Expired`. */
   readonly idleRunMs: number;
   /** How long an ended run is kept (seed 1: 24 hours). */
   readonly retentionMs: number;
-  /** How long the idempotency key of an ended run is kept, counted from the end; where its row stays longer, for as long as that. */
+  /**
+   * How long the idempotency key of an ended run is kept, counted from the end. A row that stays longer keeps it
+   * longer.
+   */
   readonly keyRetentionMs: number;
-  /** Model replies of one invocation: more of them cost fewer claims and snapshots, and lose no effect. */
+  /** Model replies of one invocation. More of them cost fewer claims and snapshots, and lose no effect. */
   readonly beatsPerInvocation: number;
   /** How long a chain waits before it hands over a run whose attempts keep failing. */
   readonly rescueMs: number;
   /**
-   * Attempts of one entry of Beat before the run is handed to its next execution, since the history of an execution has a
-   * bound. An entry that no process claimed is no death: the run goes on, and only its deadline ends it.
+   * Attempts of one entry of Beat before the run moves to its next execution, since the history of an execution is
+   * bounded. An entry that no process claimed counts no death: the run goes on, and only its deadline ends it.
    */
   readonly entryAttemptsMax: number;
-  /** The longest pause between two attempts of one entry, and of a run that waits for a store that does not answer. */
+  /**
+   * The longest pause between two attempts of one entry, and the longest pause of a run whose store does not answer.
+   */
   readonly backoffMsMax: number;
   /**
-   * Claims of one execution before its run moves to the next one: an execution's history has a bound. Not 1 in earnest:
-   * a run that waits would move on instead.
+   * Claims of one execution before its run moves to the next one, since the history of an execution is bounded. Do not
+   * deploy 1: a run that waits would move on instead.
    */
   readonly chainClaimsMax: number;
-  /** A run that nobody holds and that did not move for so long is looked at by the sweeper. */
+  /** The sweeper checks a run that has no owner and did not move for this long. */
   readonly overdueMs: number;
-  /** How long a person may take to decide about a gate (agents: 24 hours). */
+  /** How long a human may take to decide about a gate (agents: 24 hours). */
   readonly gateMs: number;
 }
 
-/** The limits of a world whose invocations may take `beatMs`; everything that must fit inside is derived from it. */
+/**
+ * The limits of a world whose invocations may take `beatMs`. Every limit that must fit inside derives from it. Throws
+ * if they contradict each other.
+ */
 export function limitsFor(beatMs: number, change: Partial<Limits> = {}): Limits {
   const drainMs = Math.min(5_000, Math.floor(beatMs / 6));
   const room = beatMs - 3 * drainMs;
@@ -97,7 +105,7 @@ export function limitsFor(beatMs: number, change: Partial<Limits> = {}): Limits 
   return limits;
 }
 
-/** Relations between bounds; a world whose limits break one does not start. */
+/** Checks the relations between the limits. A world whose limits break one does not start. */
 function assertLimits(limits: Limits): void {
   const { beatMs, drainMs, toolMs, abortGraceMs, modelMs, skewMs, settleMs, retentionMs, keyRetentionMs } = limits;
   for (const [name, value] of Object.entries(limits)) {
@@ -107,10 +115,10 @@ function assertLimits(limits: Limits): void {
   ensure(toolMs + drainMs < beatMs, "tool timeout + drain margin must be less than the beat limit");
   ensure(modelMs + drainMs < beatMs, "model timeout + drain margin must be less than the beat limit");
   ensure(abortGraceMs < drainMs, "the grace after an abort must fit in the drain margin");
-  ensure(limits.idleRunMs <= TIMES.parkSecondsMax * 1_000, "a run that waits must be looked at when its park is over");
+  ensure(limits.idleRunMs <= TIMES.parkSecondsMax * 1_000, "a waiting run must be checked when its park ends");
   ensure(limits.gateMs < limits.idleRunMs, "a gate must expire before its run does");
   ensure(skewMs < 60_000, "clocks that differ by a minute are broken");
-  ensure(TIMES.orphanAgeMs > beatMs + skewMs, "no invocation may live until what it put counts as an orphan");
+  ensure(TIMES.orphanAgeMs > beatMs + skewMs, "an invocation must end before its objects count as orphans");
   ensure(retentionMs >= 3_600_000, "an ended run must be kept for an hour at least");
   ensure(retentionMs > beatMs + skewMs + settleMs, "retention must outlast the longest lease plus settleMs");
   ensure(keyRetentionMs >= TIMES.keyMsMin, "the key of an ended run must be kept for a day at least");
@@ -118,7 +126,10 @@ function assertLimits(limits: Limits): void {
   ensure(beatMs <= TIMES.invocationMsMax, "a beat may not take longer than an invocation may live");
 }
 
-/** Never less than what an invocation may live, and what it sent may take: whoever tells must not outlive the row. */
+/**
+ * How long an ended run is kept, in milliseconds. It covers at least the life of an invocation plus the time in which
+ * its requests may still take effect. So the process that reports the end does not outlive the row.
+ */
 export function hotMsOf(limits: Limits, retention: Retention | undefined): number {
   const { beatMs, skewMs, settleMs, retentionMs } = limits;
   return Math.max(retention?.hotMs ?? retentionMs, beatMs + skewMs + settleMs + 1);

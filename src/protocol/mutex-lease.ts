@@ -1,30 +1,36 @@
 /**
- * Turns: what one process at a time does, such as the sweep. Two of them at once would hand over the same run to each
- * other and fence each other's end of it for ever (schedule 46). Only time keeps them apart: the epoch gives safety.
+ * Mutex leases: named, expiring mutual exclusion with a cursor, such as for the sweep. Two sweepers at once would hand
+ * over one run to each other, and each would fence the other's end of it for ever (schedule 46). The lease relies on
+ * clocks and only avoids wasted work; safety comes from the epoch of each run.
  */
-/** Whose turn it is at something that one process at a time does, and how far the last one got. */
+
+/** A mutex lease: its owner, its expiry, and how far the last owner got. */
 export interface Turn {
   readonly name: string;
   readonly owner: string;
-  /** Lapses by itself then; giving it up is taking it until now. */
+  /** The time at which it expires, epoch milliseconds. An owner gives it up by taking it until now. */
   readonly until: number;
-  /** Kept for whoever takes it next; absent leaves what is there. */
+  /** Where the next owner goes on; absent keeps the stored cursor. */
   readonly cursor?: string | null;
   /**
-   * It goes on: refused once anybody else took it, lapsed or not. What a process leaves that was overtaken must not stand
-   * over what came after it.
+   * This owner renews its own lease. The renewal is refused once another owner has taken the lease, expired or not. So
+   * a process that lost its lease cannot overwrite the cursor of its successor.
    */
   readonly again?: true;
   readonly now: number;
 }
 
+/** The outcome of taking a mutex lease. */
 export type TurnOutcome =
   /** `cursor`: what the last owner left. */
   | { readonly kind: "taken"; readonly cursor: string | null }
-  /** It is somebody else's, or was it meanwhile. */
+  /** Another owner holds it, or held it since this owner did. */
   | { readonly kind: "held"; readonly until: number };
 
-/** `before`: the last turn that was taken under this name, or null. The outcome `taken` makes `turnLeft` the last one. */
+/**
+ * Decides whether `turn` is granted. `before` is the last lease that was taken under this name, or null. After `taken`,
+ * the world stores what `turnLeft` returns.
+ */
 export function turnTaken(before: Turn | null, turn: Turn): TurnOutcome {
   const isAnothers = before !== null && before.owner !== turn.owner && turn.now < before.until;
   const isOver = turn.again === true && before?.owner !== turn.owner;
@@ -32,7 +38,7 @@ export function turnTaken(before: Turn | null, turn: Turn): TurnOutcome {
   return { kind: "taken", cursor: before?.cursor ?? null };
 }
 
-/** What is stored of a turn that is taken. */
+/** What is stored of a mutex lease that is taken. */
 export function turnLeft(before: Turn | null, { name, owner, until, cursor, now }: Turn): Turn {
   return { name, owner, until, cursor: cursor === undefined ? (before?.cursor ?? null) : cursor, now };
 }

@@ -1,24 +1,26 @@
-/**
- * Claiming a run: the one way in which an invocation gets hold of it, and the one place where a death is counted.
- */
+/** Claims: the only way in which an invocation becomes the owner of a run, and the only place that counts deaths. */
 import { type Entry, sameEntry, sameGroup } from "./entry.ts";
 import { newerLevel } from "./newer.ts";
 import { levelIn } from "../core/levels.ts";
 import { type Changed, type Of, type Refused, type Row, hasEnded } from "./row.ts";
 
+/** An invocation's request to own a run. */
 export interface Claim extends Of {
   readonly chain: number;
   readonly entry: Entry;
   /** The retry of this entry whose process is known to have died; null or absent without such evidence. */
   readonly died?: number | null;
-  /** A random name of this invocation. */
+  /** The random name of this invocation. */
   readonly owner: string;
   readonly leaseUntil: number;
-  /** What this process knows (`core/levels.ts`); absent: the lowest level. */
+  /** The level that this process knows (`core/levels.ts`); absent: the lowest level. */
   readonly level?: number;
 }
 
-/** `overtook`: the owner that had not released the run, or null. */
+/**
+ * `overtook`: the owner that had not released the run, or null. `terminal`: the run has ended. `superseded`: the run
+ * belongs to another execution, or to a later attempt of this one.
+ */
 export type ClaimOutcome =
   | (Changed<"granted"> & { readonly overtook: string | null })
   | Changed<"superseded">
@@ -26,11 +28,13 @@ export type ClaimOutcome =
   | Refused;
 
 /**
- * Schedule 1: attempt 0 of a beat is frozen before its claim; attempt 1 does the beat and releases; 0 thaws. It is
- * refused: the epoch in its payload is over, and its retry is not above the one that claimed its entry.
+ * Decides a claim.
  *
- * Schedule 102: a process that is behind neither goes on with a run that it may claim, nor takes it for superseded, nor
- * tells its end.
+ * Schedule 1: attempt 0 of a beat freezes before its claim, attempt 1 does the beat and releases, and attempt 0 thaws.
+ * Its claim is refused: the epoch in its payload is over, and its retry is not above the one that claimed its entry.
+ *
+ * Schedule 102: a process that is too old does not go on with a run that it could claim. The outcome is `newer`,
+ * neither `superseded` nor `terminal`, so the chain tries again until a newer process claims the run.
  */
 export function claimed(row: Row, claim: Claim): ClaimOutcome {
   const { entry } = claim;
@@ -55,7 +59,8 @@ export function claimed(row: Row, claim: Claim): ClaimOutcome {
       ...(row.status === "queued" ? { status: "running", statusSince: claim.now } : {}),
       chainClaims: row.chainClaims + 1,
       park: null,
-      // Schedules 3 to 5: the owner that lost the run may still act inside its lease, lapsed or not by our clock.
+      // Schedules 3 to 5: the owner that lost the run may still act within its lease, which may look expired by our
+      // clock.
       quietUntil: overtaken ? Math.max(row.quietUntil, row.leaseUntil ?? 0) : row.quietUntil,
       takeovers: row.takeovers + (overtaken ? 1 : 0),
       deaths: deathsAfter(row, deadOf(claim)),
@@ -63,13 +68,14 @@ export function claimed(row: Row, claim: Claim): ClaimOutcome {
   };
 }
 
-/** The attempt of the claim's own entry whose process is known to have died. */
+/** The attempt of the claim's own entry whose process is known to have died, or null. */
 export const deadOf = ({ entry, died = null }: Pick<Claim, "entry" | "died">): Entry | null =>
   died === null ? null : { ...entry, retry: died };
 
 /**
- * A death is counted once, and only with evidence: the run has an owner, and the attempt that claimed it is the one whose
- * process is known to have died. An owner that a store outage left behind, and an entry that no process claimed, are none.
+ * The deaths of a run after new evidence. A death counts once: the run must have an owner, and that owner's attempt
+ * must be the one whose process is known to have died. An owner that a store outage left behind is no death, and
+ * neither is an entry that no process claimed.
  */
 export function deathsAfter(row: Row, dead: Entry | null): number {
   const isDead = row.owner !== null && dead !== null && sameGroup(row.entry, dead);

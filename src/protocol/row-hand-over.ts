@@ -1,29 +1,42 @@
 /**
- * Handing a run to the next execution of its chain: by its own last beat, by Rescue, or by the sweeper. Rescue and sweeper
- * hold no lease, so the time until which a lost owner's effects may still land is kept here for the next claim.
+ * Hand-overs: a run moves to the next execution of its chain. Its own last beat, Rescue or the sweeper does this.
+ * Rescue and the sweeper hold no lease, so the row keeps until when a lost owner's effects may still land, for the next
+ * claim.
  */
 import type { Entry } from "./entry.ts";
 import { type Changed, type Of, type Refused, type Row, hasEnded } from "./row.ts";
 import { deathsAfter } from "./row-claim.ts";
 
+/** A request to move a run to its next execution. */
 export interface HandOver extends Of {
   /** The execution that is over. */
   readonly chain: number;
   /** The attempt of that execution whose process is known to have died; null or absent without such evidence. */
   readonly dead?: Entry | null;
-  /** Only while the run has that epoch, so that a run that was claimed meanwhile stays with its execution. */
+  /** Hand over only in this epoch, so that a run that was claimed meanwhile stays with its execution. */
   readonly epoch?: number;
-  /** How far the epoch is raised, 1 unless told: further where epochs may have been used that the row knows nothing of. */
+  /**
+   * How far to raise the epoch, 1 if absent. A restored store raises it further, past epochs that the row does not
+   * know.
+   */
   readonly epochs?: number;
 }
 
+/**
+ * `held`: the owner's lease lasts `until` then. `lost`: the run has ended, or belongs to another execution or epoch.
+ */
 export type HandOverOutcome =
   | Changed<"handed">
   | { readonly kind: "held"; readonly row: Row; readonly until: number }
   | Changed<"lost">
   | Refused;
 
-/** Schedule 33: over an owner, quiet is raised to its lease, or nobody would know when its request may still land. */
+/**
+ * Decides a hand-over.
+ *
+ * Schedule 33: a hand-over removes an owner that may still act. It raises `quietUntil` to that owner's lease, or the
+ * next claim would not know until when the owner's requests may still land.
+ */
 export function handedOver(row: Row, handOver: HandOver): HandOverOutcome {
   const isClaimed = handOver.epoch !== undefined && handOver.epoch !== row.epoch;
   if (hasEnded(row) || row.chain !== handOver.chain || isClaimed) return { kind: "lost", row };

@@ -1,25 +1,27 @@
 /**
- * Redriving a failed run: one decision on its row, which gives it the next epoch and the next execution of its chain and
- * takes its time to live away. Who wants it and why stands in the row until the next invocation has recorded it.
+ * Redrive: one decision on the row of a failed run. It gives the row the next epoch and the next execution of its
+ * chain, and clears its expiry. The row keeps who asked and why, until the next invocation has recorded it.
  */
 import type { Changed, Of, Refused, Row, RedriveNote } from "./row.ts";
 
+/** A request to let a failed run go on. */
 export interface Redrive extends Of {
   /** The failed row as it was judged. */
   readonly epoch: number;
   readonly version: number;
   readonly note: RedriveNote;
   readonly deadline: number;
-  /** Of the row that it makes: a redrive takes back when the run was to wake, and which store was away. */
+  /** The checksum of the resulting row. It changes, since a redrive clears the wake-up time and the store outage. */
   readonly checksum?: string;
 }
 
-/** `late`: it has not failed, or not any more, or not in the epoch that was judged. */
+/** `late`: the run has not failed, or no longer, or not in the epoch that the caller judged. */
 export type RedriveOutcome = Changed<"redriven"> | Changed<"late"> | Refused;
 
 /**
- * Schedule 87: of two redrives one wins, since the epoch that both judged is over then. Quiet, the snapshot and what was
- * spent stay: nobody acts before what an earlier invocation sent has landed.
+ * Decides a redrive. Schedule 87: two operators redrive a run at once. One wins, since its write ends the epoch that
+ * both judged. `quietUntil`, the snapshot and the spent budget stay, so the run waits until earlier requests have
+ * landed.
  */
 export function redriven(row: Row, redrive: Redrive): Exclude<RedriveOutcome, Refused> {
   const { epoch, version, note, deadline, now, checksum } = redrive;
@@ -32,7 +34,7 @@ export function redriven(row: Row, redrive: Redrive): Exclude<RedriveOutcome, Re
       ...(checksum === undefined ? {} : { checksum }),
       ...{ status: "running", statusSince: now, epoch: row.epoch + 1, chain: row.chain + 1, chainClaims: 0 },
       ...{ owner: null, leaseUntil: null, park: null, wakeAt: null, told: false, expiresAtSec: null, deadline },
-      // What recovery had cost is no reason to end it again.
+      // Earlier crashes and outages must not end the redriven run at once.
       ...{ deaths: 0, storeOutage: null, redrive: note },
     },
   };

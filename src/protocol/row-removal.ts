@@ -1,19 +1,19 @@
 /**
- * How a row makes room: by `purge`, and for a `create` that finds an expired one in its place. Both remove the row of
- * one incarnation only, so that whoever cleans up after it is told which one went.
+ * The removal of rows: by `purge`, and by a `create` that finds an expired row in its place. Both remove the row of one
+ * incarnation only, so that the clean-up knows which incarnation is gone.
  */
 import { type Changed, type Creation, type Refused, type Row, created, hasEnded, isExpired } from "./row.ts";
 import { type Tombstone, isKept } from "./tombstone.ts";
 
 export type PurgeOutcome = Changed<"purged"> | Changed<"kept"> | Refused;
 
-/** Schedule 41: a run whose end is not told stays, or its parent would wait for ever. */
+/** Decides a purge. Schedule 41: a run stays until its end has been delivered, or its parent would wait for ever. */
 export const purged = (row: Row): Exclude<PurgeOutcome, Refused> => ({
   kind: hasEnded(row) && row.told ? "purged" : "kept",
   row,
 });
 
-/** `over`: the expired row that has to go first, and to be told as removed. */
+/** The outcome of a `create`. `over`: the expired row that is removed first, and reported as removed. */
 export type Placed =
   | (Changed<"created"> & { readonly over: Row | null })
   /** The same run with the same input. */
@@ -22,18 +22,26 @@ export type Placed =
   | Changed<"conflict">
   | Ended;
 
-/** A run of that key has ended and its data is gone; the key is still kept. Whether the input was the same, the caller tells. */
+/** A run with this key has ended and its data is gone, but its key is still kept. The caller compares the inputs. */
 export interface Ended {
   readonly kind: "ended";
   readonly tombstone: Tombstone;
 }
 
-/** Schedule 104: by every clock, since a run that has made room is gone. */
+/**
+ * The time by which a row must have expired to make room. Schedule 104: it has come by every clock, since removal is
+ * final.
+ */
 export const madeRoomBy = ({ now, earliest = now }: Pick<Creation, "now" | "earliest">): number => earliest;
 
 /**
- * Schedule 32: an expired row is not overwritten. It is removed as itself, or its prefix would never be cleaned.
- * Schedules 81 and 82: row and tombstone are judged in one atomic step with the write, or a run could come and go between.
+ * Decides a `create`.
+ *
+ * Schedule 32: an expired row is removed as its own incarnation before the new row is written. If it were overwritten,
+ * the clean-up would never delete its objects.
+ *
+ * Schedules 81 and 82: row and tombstone are judged in one atomic step with the write. Otherwise a run could begin and
+ * end between the judgement and the write.
  */
 export function placed(found: Row | null, tombstone: Tombstone | null, creation: Creation): Placed {
   const at = madeRoomBy(creation);

@@ -1,15 +1,18 @@
-/** When the end of a run counts as told, and its time to live starts. */
+/** Records that the end of a run was delivered, which starts its retention. */
 import { type Of, type Row, hasEnded } from "./row.ts";
 
+/** A report that the end of a run was delivered to everyone that waits for it. */
 export interface Tell extends Of {
-  /** Of the end that is told; absent: of whichever the row has. */
+  /** The epoch of the end that was delivered; absent: the current end. */
   readonly epoch?: number;
   readonly expiresAtSec: number;
 }
 
 /**
- * Schedule 41: the time to live starts when everyone who waits for the end knows it. Schedule 89: a run that was redriven
- * and failed again has another end, of which a late teller of the first one says nothing.
+ * The row after the report.
+ *
+ * Schedule 41: retention starts only when everyone that waits for the end knows it. Schedule 89: a run that was
+ * redriven and failed again has another end, so a late report of the first end changes nothing.
  */
 export function told(row: Row, { epoch = row.epoch, expiresAtSec }: Pick<Tell, "epoch" | "expiresAtSec">): Row {
   return hasEnded(row) && !row.told && row.epoch === epoch ? { ...row, told: true, expiresAtSec } : row;

@@ -1,8 +1,8 @@
 /**
  * The run row: the one mutable object of a run. Every operation on it is a pure decision, `(row, request) → outcome`,
- * which a world applies in one atomic conditional write. The embedded and in-memory worlds run these functions inside
- * a transaction; DynamoDB has the same conditions as expressions, and the conformance suite holds all of them to one
- * behaviour. Claims are in `row-claim.ts`, hand-overs in `row-hand-over.ts`. Times are epoch milliseconds except `expiresAtSec`.
+ * which a world applies in one atomic conditional write: SQLite and memory run these functions inside a transaction,
+ * DynamoDB has their conditions as expressions. The conformance suite holds all worlds to one behaviour. Claims are in
+ * `row-claim.ts`, hand-overs in `row-hand-over.ts`. Times are epoch milliseconds except `expiresAtSec`.
  */
 import { type Spent, NOTHING_SPENT } from "../core/policy/budget.ts";
 import { LOWEST_LEVEL, levelIn } from "../core/levels.ts";
@@ -20,14 +20,14 @@ export interface SnapshotPointer {
   readonly digest: string;
 }
 
-/** One life of a run: the same idempotency key may make the same run again after its time, under another `born`. */
+/** One incarnation of a run. Once a key is free again, it makes the same run ID under another `born`. */
 export interface Incarnation {
   readonly run: string;
   readonly born: string;
 }
 
 export interface Row extends Incarnation {
-  /** Who started this run and waits for its end; null for a run of its own. */
+  /** The run that started this one and waits for its end; null without one. */
   readonly parent: Incarnation | null;
   readonly tenant: string;
   readonly agent: string;
@@ -35,11 +35,11 @@ export interface Row extends Incarnation {
   readonly createdAt: number;
   readonly inputDigest: string;
   readonly format: number;
-  /** Fencing token: +1 at every claim and hand-over, never down. */
+  /** The fencing token: rises at every claim and hand-over, and never falls. */
   readonly epoch: number;
   readonly owner: string | null;
   readonly leaseUntil: number | null;
-  /** Until when an invocation that lost the run may still be alive; nothing lowers it. */
+  /** Until when an invocation that lost the run may still be alive; never lowered. */
   readonly quietUntil: number;
   /** The one execution that may drive this run. */
   readonly chain: number;
@@ -48,26 +48,27 @@ export interface Row extends Incarnation {
   readonly version: number;
   readonly commitId: string;
   readonly snapshot: SnapshotPointer;
-  /** Commits since that snapshot, encoded; null when there are none. */
+  /** Commits since that snapshot, encoded; null without any. */
   readonly journal: Uint8Array | null;
-  /** Invocations that hold the run or died with it since it was last released: whose time at work no commit has debited. */
+  /** Invocations that own the run, or died with it, since its last release. No commit has debited their time. */
   readonly claims: number;
-  /** Claims and hand-overs that found an owner, ever. A statistic: a store that was away adds to it as a death does. */
+  /** Claims and hand-overs that ever found an owner. It is a statistic: store outages add to it as deaths do. */
   readonly takeovers: number;
   /** Processes that are known to have died with this run since its last commit that held progress. */
   readonly deaths: number;
   /**
-   * Model calls that may have left and are in no debit, and marks under which one may leave. A model call leaves only under
-   * a mark of its own epoch, and a commit lowers this only by what it debits itself or knows never left.
+   * Model calls that may have left and are in no debit, and marks under which a call may leave. A model call leaves
+   * only under a mark of its own epoch. A commit lowers this only by calls that it debits itself or knows never left.
    */
   readonly asks: number;
-  /** 1 if the invocation that claims the run next may call its model before it commits: its claim is its mark. */
+  /** 1 if the next invocation to claim the run may call its model before it commits. Its claim is then its mark. */
   readonly will: 0 | 1;
-  /** The store that did not answer when the run was last released, and since when; null once a commit followed. */
+  /** The store that did not answer when the run was last released, and since when; null after the next commit. */
   readonly storeOutage: StoreOutage | null;
+  /** The wake-up counter: every message and request raises it. `stirsSeen` is its value at the last commit. */
   readonly stirs: number;
   readonly stirsSeen: number;
-  /** Asked for, not necessarily done. */
+  /** Requested, not necessarily done. */
   readonly cancel: boolean;
   readonly pause: boolean;
   readonly status: Status;
@@ -76,33 +77,33 @@ export interface Row extends Incarnation {
   readonly lastCheckpointAt: number;
   readonly wakeAt: number | null;
   readonly park: { readonly token: string; readonly entry: Entry } | null;
-  /** The end of the run is known to everyone who waits for it. */
+  /** The end of the run has been delivered to parent, webhook and archive. */
   readonly told: boolean;
   readonly deadline: number;
   readonly spent: Spent;
   readonly expiresAtSec: number | null;
-  /** What a process must know to go on with the run (`core/levels.ts`); absent where every process does. */
+  /** The level that a process must know to go on with the run (`core/levels.ts`); absent: the lowest. */
   readonly level?: number;
-  /** Of what only commits write (`codec/checksum.ts`); absent where none was written. */
+  /** The checksum of the fields that only commits write (`codec/checksum.ts`); absent if none was written. */
   readonly checksum?: string;
-  /** Somebody redrove the run, and no invocation has recorded it yet; absent where nobody did. */
+  /** The redrive that no invocation has recorded yet; absent without one. */
   readonly redrive?: RedriveNote;
 }
 
 export interface StoreOutage {
-  /** Such as `the objects`. */
+  /** The store in words, such as `the objects`. */
   readonly store: string;
   /** Epoch milliseconds. */
   readonly since: number;
 }
 
-/** What the caller of any operation on an existing run names: this incarnation and the time by its own clock. */
+/** What every operation on an existing run names: the incarnation, and the time by the caller's clock. */
 export interface Of extends Incarnation {
   readonly now: number;
 }
 
 export type Changed<K extends string> = { readonly kind: K; readonly row: Row };
-/** `unreadable`: the row is damaged; `why` says how. */
+/** Why an operation cannot apply to a row. `unreadable`: the row is damaged, and `why` says how. */
 export type Refused = { readonly kind: "missing" } | { readonly kind: "unreadable"; readonly why: string } | Newer;
 
 export interface Creation extends Incarnation {
@@ -113,10 +114,10 @@ export interface Creation extends Incarnation {
   readonly inputDigest: string;
   readonly snapshot: SnapshotPointer;
   readonly now: number;
-  /** What is over by then makes room; `now` unless told. */
+  /** A row that expired before this time makes room; `now` if absent. */
   readonly earliest?: number;
   readonly deadline: number;
-  /** Of the row that it makes. */
+  /** The checksum of the resulting row. */
   readonly checksum?: string;
 }
 
@@ -158,20 +159,21 @@ export function created(creation: Creation): Row {
   };
 }
 
-/** A row whose time is over is gone for every reader: deletion is lazy. */
+/** True if the row's retention is over. Such a row is absent for every reader, though it is deleted later. */
 export const isExpired = (row: Row, now: number): boolean =>
   row.expiresAtSec !== null && row.expiresAtSec * 1_000 <= now;
 
 export const hasEnded = (row: Row): boolean =>
   row.status === "completed" || row.status === "failed" || row.status === "cancelled";
 
-/** What every condition says besides its own: the row exists, is mine, is not expired, and I know its format. */
+/** The condition of every operation: the row exists, has this incarnation, is not expired, and has a known format. */
 export function present(row: Row | null, of: Of): Row | Refused {
   if (row === null || row.born !== of.born || isExpired(row, of.now)) return { kind: "missing" };
   if (row.format > FORMAT) return newerFormat(row.format, FORMAT);
   return row.format === FORMAT ? row : { kind: "unreadable", why: `it has format ${row.format}` };
 }
 
+/** What an invocation makes durable: a checkpoint, and perhaps the release of the run. */
 export interface Commit extends Of {
   readonly epoch: number;
   /** The version that this commit follows. */
@@ -186,30 +188,31 @@ export interface Commit extends Of {
   readonly stirsSeen: number;
   readonly wakeAt: number | null;
   readonly deadline: number;
-  /** What is left of `Row.asks` after this commit: a mark of this epoch that is ahead, or a call that it could not debit. */
+  /** The next `Row.asks`: this epoch's mark for its next call, and calls that this commit could not debit. */
   readonly asks: number;
   readonly will: 0 | 1;
-  /** It holds a reply, a settled call or a compensation, and the run is not in a crash loop. */
+  /** True if the commit holds a reply, a settled call or a compensation, and the run is not in a crash loop. */
   readonly isProgress: boolean;
   readonly storeOutage: StoreOutage | null;
-  /** When the run last made something durable: now, or what the row says where this commit only gives the run back. */
+  /** When the run last made something durable. A commit that only releases the run keeps the row's value. */
   readonly lastCheckpointAt: number;
-  /** The invocation is over: the run has no owner from here on. */
+  /** The invocation is over, and the run has no owner afterwards. */
   readonly release: boolean;
-  /** A call outlived its timeout: nobody may conclude anything before this invocation's own lease is over. */
+  /** A call outlived its timeout: it may still take effect until this owner's lease is over. */
   readonly raiseQuiet: boolean;
-  /** Its execution is over as well: the run moves to the next one of its chain, under the next epoch. */
+  /** The execution is over too: the run moves to the next execution of its chain, under the next epoch. */
   readonly nextChain: boolean;
-  /** An end that nobody waits for is told by its own commit, and the run's time to live starts; else null. */
+  /** Set for an end that needs no delivery: this commit marks it delivered and starts the retention. Otherwise null. */
   readonly expiresAtSec: number | null;
-  /** What a process must know to read what this commit writes, and what the row says before it; absent: as the row says. */
+  /** The level needed to read what this commit writes, and what the row needed before; absent: the row's level. */
   readonly level?: number;
-  /** Of the row that it makes. */
+  /** The checksum of the resulting row. */
   readonly checksum?: string;
-  /** Only while nobody stirred the run since `stirsSeen` (schedules 12 and 13); every terminal commit. */
+  /** Commit only if the wake-up counter is still `stirsSeen` (schedules 12 and 13); set by every terminal commit. */
   readonly unlessStirred: boolean;
 }
 
+/** `stirred`: the wake-up counter has risen. `fenced`: the row has another epoch or version, so the writer is stale. */
 export type CommitOutcome = Changed<"committed"> | Changed<"stirred"> | Changed<"fenced"> | Refused;
 
 export function committed(row: Row, commit: Commit): CommitOutcome {
@@ -241,15 +244,19 @@ export function committed(row: Row, commit: Commit): CommitOutcome {
 
 export interface Park extends Of {
   readonly chain: number;
-  /** The epoch that the beat before it left. */
+  /** The epoch that the previous beat left. */
   readonly epoch: number;
   readonly entry: Entry;
   readonly token: string;
 }
 
+/** `stirred`: the wake-up counter has risen. `superseded`: another attempt or execution drives the run. */
 export type ParkOutcome = Changed<"parked"> | Changed<"stirred"> | Changed<"superseded"> | Refused;
 
-/** Schedule 15: attempt 1 stores token 2, a zombie attempt 0 comes with dead token 1: it is refused. */
+/**
+ * Schedule 15: attempt 1 stores its token, then a frozen attempt 0 thaws with a token that wakes no execution any more.
+ * It is refused, since its retry is not above the stored one.
+ */
 export function parked(row: Row, park: Park): ParkOutcome {
   const free = row.chain === park.chain && row.epoch === park.epoch && row.owner === null && !hasEnded(row);
   const newer = row.park === null || !sameEntry(row.park.entry, park.entry) || row.park.entry.retry < park.entry.retry;
@@ -258,7 +265,7 @@ export function parked(row: Row, park: Park): ParkOutcome {
   return { kind: "parked", row: { ...row, park: { token: park.token, entry: park.entry } } };
 }
 
-/** The row's part of a delivery; the caller stores the `seen` and `inbox` items in the same transaction. */
+/** The row after a delivery. The caller stores the `seen` and `inbox` items in the same transaction. */
 export function stirred(row: Row, deadline: number): Row {
   return { ...row, stirs: row.stirs + 1, deadline: Math.max(row.deadline, deadline) };
 }
@@ -269,7 +276,7 @@ export interface Request extends Of {
 
 export type RequestOutcome = Changed<"requested"> | Changed<"late"> | Refused;
 
-/** Schedule 14: resuming clears the pause and stirs, so that a parked run goes round and sees it. */
+/** Decides a request. Schedule 14: a resume clears the pause and wakes the run, so that a parked run goes on. */
 export function requested(row: Row, { want }: Request): RequestOutcome {
   if (hasEnded(row)) return { kind: "late", row };
   const cancel = row.cancel || want === "cancel";
@@ -277,7 +284,7 @@ export function requested(row: Row, { want }: Request): RequestOutcome {
   return { kind: "requested", row: { ...row, cancel, pause, stirs: row.stirs + 1 } };
 }
 
-/** Who wants a run redriven, under a name that tells this wish from another one. */
+/** Who redrove a run and why. `id` tells this redrive from any other. */
 export interface RedriveNote {
   readonly id: string;
   readonly by: string;
@@ -285,8 +292,8 @@ export interface RedriveNote {
 }
 
 /**
- * A commit that keeps the phase of an end although the run goes on is one that gave the run back in an outage, before the
- * redrive could be recorded: its note stays.
+ * True if a commit records the redrive in the row. A commit may keep a terminal phase while the run goes on: it only
+ * releases the run in an outage, and the note of the redrive stays.
  */
 export const recordsRedrive = ({ phase, status }: { readonly phase: Phase; readonly status: Status }): boolean =>
   !isTerminal(phase) || status === PHASES[phase].status;

@@ -1,27 +1,31 @@
 /**
- * Tombstones: a small record that keeps an idempotency key after the data of its run is gone. A run is found by its key,
- * so without one a retry that comes after the retention would start the work again (schedule 81).
+ * Tombstones: small records that keep an idempotency key after the data of its run is gone. A run is found by its key,
+ * so without a tombstone a retry after the retention would start the work again (schedule 81).
  *
- * The row governs while it is there: a tombstone counts only once its run's row is expired or removed. So it may be
- * written before the end that it tells of, and an end that is refused afterwards leaves a record that counts for nothing.
+ * While a row exists it governs, and its tombstone counts only once the row is expired or removed. So the tombstone may
+ * be written before the end of its run. If that end is then refused, the tombstone has no effect.
  */
 import { type Incarnation, type Row, hasEnded } from "./row.ts";
 
+/** The record that keeps the key of one ended incarnation. */
 export interface Tombstone extends Incarnation {
   readonly agent: string;
   readonly inputDigest: string;
   readonly status: "completed" | "failed" | "cancelled";
   /** Epoch milliseconds. */
   readonly endedAt: number;
-  /** The fencing token of its writer. */
+  /** The epoch (fencing token) of its writer. */
   readonly epoch: number;
-  /** The key is kept until then. */
+  /** The key is kept until this time, in seconds since the epoch. */
   readonly expiresAtSec: number;
 }
 
 /**
- * Schedule 83: an invocation writes the tombstone of its end, is frozen, and a later epoch ends the run otherwise. Of one
- * incarnation the record of the newest epoch stands, and of one epoch the newest record.
+ * The tombstone to keep of the stored one and the next one.
+ *
+ * Schedule 83: an invocation is about to write the tombstone of its end and freezes; a later epoch ends the run
+ * otherwise; the first one thaws. Within one incarnation the newest epoch counts, and within one epoch the newest
+ * record.
  */
 export function laid(found: Tombstone | null, next: Tombstone): Tombstone {
   if (found === null || found.born !== next.born) return next;
@@ -29,16 +33,16 @@ export function laid(found: Tombstone | null, next: Tombstone): Tombstone {
   return isNewer ? next : found;
 }
 
-/** The key is kept at that time, deleted or not. */
+/** True if the key is still kept at `now`, whether or not the record was deleted. */
 export const isKept = ({ expiresAtSec }: Tombstone, now: number): boolean => expiresAtSec * 1_000 > now;
 
-/** How a run ended and under which epoch; `at`, epoch milliseconds. */
+/** How a run ended, and when (`at`, epoch milliseconds). */
 export interface End {
   readonly status: Tombstone["status"];
   readonly at: number;
 }
 
-/** The tombstone of a run that ends so. Its key outlives its row, however long its agent keeps that. */
+/** The tombstone of a run that ends this way. It never expires before the row, however long the agent keeps the row. */
 export function tombstoneOf(row: Row, of: End & { readonly keptMs: number; readonly expiresAtSec: number }): Tombstone {
   const { run, born, agent, inputDigest, epoch } = row;
   const { status, at: endedAt, keptMs } = of;
@@ -46,6 +50,6 @@ export function tombstoneOf(row: Row, of: End & { readonly keptMs: number; reado
   return { run, born, agent, inputDigest, status, endedAt, epoch, expiresAtSec };
 }
 
-/** The end that a row tells of; null for a run that goes on. */
+/** The end that a row records; null for a run that goes on. */
 export const endIn = (row: Row): End | null =>
   hasEnded(row) ? { status: row.status as Tombstone["status"], at: row.statusSince } : null;

@@ -1,6 +1,6 @@
 import type { Row } from "./row.ts";
 
-/** What a row has that was made before these were counted. */
+/** Defaults for the counters of rows from before cairn kept these counters. */
 export const UNCOUNTED: Pick<Row, "deaths" | "asks" | "will" | "storeOutage"> = {
   deaths: 0,
   asks: 0,

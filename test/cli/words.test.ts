@@ -149,12 +149,12 @@ describe("errors", () => {
         "next: npx cairn list --store 'a b' --json",
     );
     const invalid = new StoreInvalid(
-      "/x/cairn.sqlite is no store of cairn: it is not a database; it was left as it is",
+      "/x/cairn.sqlite is not a cairn store: it is not a database; it was left as it is",
     );
     expect(errorDocument(asCliError(invalid, typed))).toEqual({
       error: {
         code: "StoreInvalid",
-        message: "/x/cairn.sqlite is no store of cairn",
+        message: "/x/cairn.sqlite is not a cairn store",
         why: "it is not a database; it was left as it is",
         next: "npx cairn list --json --store ANOTHER_DIRECTORY",
       },

@@ -56,7 +56,7 @@ describe("a reference", () => {
     expect(resolved(given, known)).toEqual({ one: "a1", all: ["x/a1/y", 1, null], json: '{"at":"a1"}' });
   });
 
-  test.each(["@{Api.url}", "@{Other.id}"])("to what nobody told is refused: %s", (given) => {
-    expect(() => resolved(given, known)).toThrow(/nobody told/);
+  test.each(["@{Api.url}", "@{Other.id}"])("to an unknown value is refused: %s", (given) => {
+    expect(() => resolved(given, known)).toThrow(/which is not known/);
   });
 });

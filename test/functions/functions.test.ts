@@ -130,7 +130,7 @@ describe("schedule 78: a process in which a tool may still act", () => {
   test("ends with an invocation that throws, before it answers", () => {
     const { status, stderr, lines } = printedBy(throwing(true));
     expect([status, lines]).toEqual([1, [""]]);
-    expect(stderr).toMatch(/^this process ends, for something in it may still act: Error: the table is away/);
+    expect(stderr).toMatch(/^this process ends, because something in it may still act: Error: the table is away/);
   });
 
   test("is the only one: what only throws is answered, and its process serves the next invocation", () => {

@@ -98,7 +98,7 @@ describe("messages that code of an agent sends over the channel of its worker", 
 describe("an attempt that dies", () => {
   it.each([
     ["killed-a", "SIGKILL", null],
-    ["confused-a", "it answered park", null],
+    ["confused-a", "it returned a result of another task: park", null],
     ["throws-a", "the task threw", { name: "StoreUnreachable", code: "StoreUnreachable", message: "the disk is full" }],
   ])("is followed at once by a retry of the same entry, in another process: %s", async (run, how, error) => {
     const of = await driven(run);

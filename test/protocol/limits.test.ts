@@ -54,7 +54,7 @@ describe("refused", () => {
     ["model timeout + drain margin must be less than the beat limit", { modelMs: 55_000 }],
     ["the grace after an abort must fit in the drain margin", { abortGraceMs: 5_000 }],
     ["clocks that differ by a minute are broken", { skewMs: MINUTE }],
-    ["until what it put counts as an orphan", { beatMs: 86_400_000 }],
+    ["before its objects count as orphans", { beatMs: 86_400_000 }],
     ["must be kept for an hour", { retentionMs: 3_599_999 }],
     ["the key of an ended run must be kept for a day", { keyRetentionMs: 86_399_999 }],
     ["the key of an ended run is kept for 366 days at most", { keyRetentionMs: 31_622_400_001 }],

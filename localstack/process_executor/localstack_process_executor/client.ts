@@ -1,7 +1,6 @@
 /**
- * What runs a Lambda function in a process of its own: imports its handler, then takes invocations from the Lambda
- * Runtime API (2018-06-01) one after the other. Errors have the shapes and names that Lambda gives them, since a state
- * machine retries by name.
+ * Runs a Lambda function in its own process: imports its handler, then takes invocations from the Lambda Runtime API
+ * (2018-06-01), one after the other. Errors have Lambda's own shapes and names, since a state machine retries by name.
  */
 import { existsSync } from "node:fs";
 import http from "node:http";
@@ -14,7 +13,7 @@ type Handler = (event: unknown, context: unknown) => unknown;
 const { env } = process;
 const [hostname, port] = (env["AWS_LAMBDA_RUNTIME_API"] ?? "").split(":");
 const agent = new http.Agent({ keepAlive: true, maxSockets: 1 });
-// A pipe is synchronous: what is written is written before the process can end.
+// A pipe is synchronous: everything is written before the process can end.
 const write = process.stdout.write.bind(process.stdout);
 let requestId = "";
 
@@ -92,7 +91,7 @@ function api(method: string, route: string, body?: string): Promise<Received> {
   return promise;
 }
 
-/** LocalStack went away. */
+/** Ends the process when LocalStack is gone. */
 function gone(): never {
   process.exit(0);
 }

@@ -1,13 +1,14 @@
 /**
- * The attributes of all items of the table, by what they mean, and the short names under which they are stored:
- * DynamoDB charges an item with its names at every write. What is null or false is absent.
+ * The attributes of all items of the table, by what they mean, and the short names under which they are stored.
+ * DynamoDB charges an item with its attribute names at every write, so they are short. A value of null or false is
+ * absent.
  */
 export const ATTRIBUTES = {
   run: "run",
   item: "item",
   born: "born",
   format: "f",
-  /** Absent where it is the lowest. */
+  /** Absent for the lowest level. */
   level: "lv",
   parentRun: "pr",
   parentBorn: "pb",
@@ -43,9 +44,9 @@ export const ATTRIBUTES = {
   cancel: "k",
   pause: "p",
   phase: "ph",
-  /** `{tenant}#{status}`: the status, and the partition of `byStatus`. */
+  /** `{tenant}#{status}`: the status, and the partition key of `byStatus`. */
   tenantStatus: "ts",
-  /** `{statusSince}{the run without its tenant}`: the order of `byStatus`, in which no two runs are equal. */
+  /** `{statusSince}{the run without its tenant}`: the sort key of `byStatus`. No two runs have the same. */
   since: "si",
   lastCheckpointAt: "cp",
   wakeAt: "w",
@@ -57,23 +58,23 @@ export const ATTRIBUTES = {
   deadline: "d",
   /** tokensIn, tokensOut, microUsd, beats, toolCalls. */
   spent: "sp",
-  /** A shard, while the run has not ended or its end is not told: the partition of `alive`. */
+  /** A shard: the partition key of `alive`, until the run has ended and its end has been delivered. */
   alive: "al",
   expiresAtSec: "expiresAtSec",
-  /** id, by, why: somebody redrove the run, and no invocation has recorded it yet. */
+  /** id, by, why: of the redrive that no invocation has recorded yet. */
   redrive: "rd",
-  /** Of a message. */
+  /** These three belong to a message. */
   id: "id",
   sentAt: "sa",
   body: "bo",
-  /** Of the text as its sender gave it, in the `seen` item. */
+  /** The digest of the text as its sender gave it, in the `seen` item. */
   digest: "dg",
-  /** Of a turn. */
+  /** The cursor of a mutex lease. */
   cursor: "cu",
-  /** Of a tombstone: how the run ended, and when. No status of a row, which is the key of an index. */
+  /** Of a tombstone: how the run ended, and when. `tenantStatus` would put the tombstone into an index. */
   endedAs: "es",
   endedAt: "ea",
-  /** Of the item that names the store. */
+  /** The permanent ID of the store, in an item of its own. */
   store: "store",
 } as const;
 

@@ -1,6 +1,7 @@
 /**
- * Chain on Step Functions Standard. A name starts one execution, ever; who asks for it again with the same payload while
- * it runs is answered as if for the first time, and otherwise has to look what became of it.
+ * Chain on Step Functions Standard. A name starts one execution, ever. While that execution runs, AWS answers a
+ * repeated start with the same payload like the first one. Every other repeated start must find out whether the
+ * execution runs.
  */
 import {
   DescribeExecutionCommand,
@@ -12,10 +13,11 @@ import type { Chain } from "../../ports/chain.ts";
 import { isNamed, reaching } from "./errors.ts";
 import { firstInput } from "./machine-input.ts";
 
+/** The chain on the state machine with the ARN `machine`. Both operations reject only with `StoreUnreachable`. */
 export function stepFunctionsChain(of: { readonly client: SFNClient; readonly machine: string }): Chain {
   const { client, machine } = of;
   const service = `the state machine ${machine}`;
-  /** What cannot be described a moment after it was found to exist has just begun. */
+  /** An execution that exists but cannot be described yet has just begun. */
   const isRunning = async (name: string): Promise<boolean> => {
     try {
       const { status } = await client.send(new DescribeExecutionCommand({ executionArn: executionArn(machine, name) }));
@@ -50,7 +52,7 @@ export function stepFunctionsChain(of: { readonly client: SFNClient; readonly ma
   };
 }
 
-/** `arn:…:stateMachine:NAME`, perhaps with a version or an alias behind it. */
+/** The ARN of an execution. `machine` is `arn:…:stateMachine:NAME`, perhaps with a version or an alias after it. */
 function executionArn(machine: string, name: string): string {
   const [arn, partition, service, region, account, , definition] = machine.split(":");
   return [arn, partition, service, region, account, "execution", definition, name].join(":");

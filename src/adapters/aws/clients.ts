@@ -1,16 +1,17 @@
 /**
- * The clients of AWS, from the standard environment alone: region, credentials and `AWS_ENDPOINT_URL` are what the SDK
- * itself reads, so the same code speaks to AWS and to an emulator.
+ * The AWS clients, configured by the standard environment alone. The SDK itself reads region, credentials and
+ * `AWS_ENDPOINT_URL`, so the same code talks to AWS and to an emulator.
  *
- * Two of each store. A conditional write is sent once: a retry inside of the SDK would be refused by its own first copy,
- * and nobody would know whose the row is (schedules 6, 7, 37). `runner/certain.ts` alone sends it again. Whatever may be
- * repeated without harm is retried by the SDK, which backs off.
+ * Each store has two clients. A conditional write is sent once. If the SDK retried it, the first copy could refuse the
+ * retry, and the caller could not tell who wrote the row (schedules 6, 7, 37). Only
+ * `history/resolve-ambiguous-write.ts` sends it again. The SDK retries, with backoff, every request that is safe to
+ * repeat.
  */
 import { DynamoDBClient } from "@aws-sdk/client-dynamodb";
 import { S3Client } from "@aws-sdk/client-s3";
 import { SFNClient } from "@aws-sdk/client-sfn";
 
-/** Clients of one store: `once` for conditional writes, `repeating` for everything that can be repeated. */
+/** The clients of one store: `once` for conditional writes, `repeating` for everything that is safe to repeat. */
 export interface Pair<Client> {
   readonly once: Client;
   readonly repeating: Client;
@@ -22,10 +23,12 @@ export interface AwsClients {
   readonly machine: SFNClient;
 }
 
-/** Tries of a call that can be repeated, the first included. */
+/** Tries of a request that is safe to repeat, the first included. */
 const TRIES_MAX = 4;
 const CONNECT_MS = 2_000;
-/** From sending a request to the head of its answer. Several of them fit into what a beat keeps free to commit. */
+/**
+ * From the request to the head of its response. Several such waits fit into the time that a beat keeps free to commit.
+ */
 const ROW_MS = 3_000;
 /** Objects are larger: up to 8 MiB. */
 const OBJECT_MS = 15_000;
@@ -43,7 +46,9 @@ export const awsClients = (of: ClientOptions = {}): AwsClients => ({
   machine: machineClient(of),
 });
 
-/** Each by itself for a function that needs no other: what it does not import it does not load. */
+/**
+ * The clients of the table alone. A function that imports only this loads no other client; so for the other two stores.
+ */
 export function tableClients(of: ClientOptions = {}): Pair<DynamoDBClient> {
   const repeating = new DynamoDBClient(configOf(of, ROW_MS));
   return { repeating, once: new DynamoDBClient({ ...configOf(of, ROW_MS), ...onceLike(repeating) }) };
@@ -57,7 +62,7 @@ export function bucketClients(of: ClientOptions = {}): Pair<S3Client> {
 
 export const machineClient = (of: ClientOptions = {}): SFNClient => new SFNClient(configOf(of, CHAIN_MS));
 
-/** How every client of ours connects, waits and repeats. */
+/** The timeouts and retries of every client of cairn. */
 export const configOf = ({ endpoint, requestMs }: ClientOptions, usualMs: number) => ({
   ...(endpoint === undefined ? {} : { endpoint }),
   maxAttempts: TRIES_MAX,
@@ -75,7 +80,7 @@ const CHECKSUMS = {
   responseChecksumValidation: "WHEN_SUPPORTED",
 } as const;
 
-/** One pool of connections and one look for credentials for both clients of a pair. */
+/** Both clients of a pair share one pool of connections and one credential provider. */
 const onceLike = ({ config }: DynamoDBClient | S3Client) => ({
   maxAttempts: 1,
   requestHandler: config.requestHandler,

@@ -1,6 +1,7 @@
 /**
- * The clock of the machine that runs an invocation, and AWS's own: each answer carries a date. Clocks of two machines differ
- * by less than the lease margin, or one of them is wrong; AWS's is the one that deletes rows whose time is over.
+ * The clock of the machine that runs an invocation, checked against AWS's own: each AWS response carries a date. Clocks
+ * of two machines differ by less than the lease margin, or one of them is wrong. AWS's clock decides which rows
+ * DynamoDB deletes, so it counts here.
  */
 import { CLOCK } from "../../protocol/steadiness.ts";
 import type { Clock } from "../../ports/world.ts";
@@ -15,14 +16,16 @@ export const systemClock: Clock = {
   },
 };
 
-/** What an answer told: AWS's time, with this machine's wall clock and its count of passed time at that moment. */
+/** What a response showed: AWS's time, with this machine's wall clock and its uptime count at that moment. */
 interface Told {
   readonly date: number;
   readonly wall: number;
   readonly counted: number;
 }
 
-/** What this machine shows: the wall clock, and a count of passed time that stands still while Lambda freezes the process. */
+/**
+ * The clocks of this machine: the wall clock, and a count of passed time that stops while Lambda freezes the process.
+ */
 export interface MachineClocks {
   readonly wall: () => number;
   readonly count: () => number;
@@ -31,10 +34,11 @@ export interface MachineClocks {
 const MACHINE: MachineClocks = { wall: () => Date.now(), count: () => performance.now() };
 
 /**
- * An operator's clock is days ahead: by it each key is free, and a start does the work of an ended run again. So a wall
- * clock that differs from AWS's is not believed. Where it moved since the last answer, it was set or the process was
- * frozen, and the next answer says which: until then the later time is the guess, so that what is written now is not
- * removed too early.
+ * A clock that does not believe a wall clock that differs from AWS's. If an operator's clock is days ahead, every key
+ * looks free, and a start would do the work of an ended run again.
+ *
+ * If the wall clock moved since the last response, it was set or the process was frozen; the next response says which.
+ * Until then the later time is the guess, so that what is written now is not removed too early.
  */
 export function clockBesideAws(clients: readonly DatedClient[], { wall, count }: MachineClocks = MACHINE): Clock {
   let told: Told | null = null;

@@ -1,14 +1,14 @@
-/** The dates of AWS's answers, and how far the clock of this machine is from them. */
+/** The dates of AWS's responses, and how far the clock of this machine is from them. */
 
-/** An answer, with the times of this machine before and after it, epoch milliseconds. */
+/** A response's date, with the times of this machine before and after it, epoch milliseconds. */
 export interface Dated {
-  /** The `Date` of the answer, in whole seconds. */
+  /** The `Date` of the response, in whole seconds. */
   readonly date: number;
   readonly before: number;
   readonly after: number;
 }
 
-/** The part of a client that is used here; each client has types of its own. */
+/** The part of a client that is used here. Each client has its own types. */
 export interface DatedClient {
   readonly middlewareStack: object;
 }
@@ -22,7 +22,9 @@ interface Stack {
 
 type Handler = (call: object) => Promise<{ readonly response: unknown }>;
 
-/** Tells the time of every answer of a client, refusals included: those of a wrong clock come with one too. */
+/**
+ * Calls `onDate` with the date of every response of a client. Refusals count too: those of a wrong clock carry a date.
+ */
 export function tellDates({ middlewareStack }: DatedClient, onDate: (dated: Dated) => void): void {
   (middlewareStack as Stack).add(
     (next) => async (args) => {
@@ -33,13 +35,16 @@ export function tellDates({ middlewareStack }: DatedClient, onDate: (dated: Date
       if (!Number.isNaN(date)) onDate({ date, before, after: Date.now() });
       return result;
     },
-    // Next to the wire: before anything is made of the answer. Without a name, since several worlds may share a client, and
-    // a client refuses a second middleware of the same name.
+    // Next to the wire, before the SDK parses the response. It has no name, since several worlds may share a client,
+    // and a client refuses a second middleware of the same name.
     { step: "deserialize", priority: "low" },
   );
 }
 
-/** How far the clocks certainly differ; positive: theirs is ahead. 0 where their whole seconds allow it. */
+/**
+ * The least difference of the clocks in milliseconds; positive: theirs is ahead. 0 if their whole seconds allow no
+ * difference.
+ */
 export function clockGapMs({ date, before, after }: Dated): number {
   const [least, most] = [date - after, date + 999 - before];
   if (least > 0) return least;

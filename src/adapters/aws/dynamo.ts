@@ -1,6 +1,6 @@
 /**
- * Calls to the one table. A conditional write is sent once and is `written`, `refused` with the item that is there, or
- * `ambiguous`; what can be repeated is repeated by the SDK, and by a bounded loop where DynamoDB answers with a part.
+ * Requests to the one table. A conditional write is sent once; it is `written`, `refused` with the present item, or
+ * `ambiguous`. The SDK repeats what is safe to repeat, and a bounded loop fetches the rest of a partial response.
  */
 import { randomInt } from "node:crypto";
 import {
@@ -29,23 +29,25 @@ import type { Write } from "./row-writes.ts";
 
 type Key = Record<string, AttributeValue>;
 
-/** `item`: what is there now, what was there before, or what refused; null is nothing. */
+/** `item`: the item now, the item before, or the item that refused, as each method says; null without one. */
 export type Written =
   | { readonly kind: "written"; readonly item: Item | null }
   | { readonly kind: "refused"; readonly item: Item | null }
   | Ambiguous;
 
-/** `items`: for each part of the transaction, what refused it; undefined where that part was fit. */
+/** `items`: for each part of the transaction, the item that refused it; undefined for a part that was not refused. */
 export type Transacted =
   | { readonly kind: "written" }
   | { readonly kind: "refused"; readonly items: readonly (Item | null | undefined)[] }
   | Ambiguous;
 
+/** One part of a transaction. */
 export type Part =
   | ({ readonly kind: "update"; readonly key: Key } & Write)
   | { readonly kind: "check"; readonly key: Key; readonly condition: Fragment }
   | { readonly kind: "put"; readonly item: Key; readonly condition: Fragment | null };
 
+/** A query of one partition; `index` null: of the table itself. */
 export interface QueryOf {
   readonly index: string | null;
   readonly where: Fragment;
@@ -53,14 +55,17 @@ export interface QueryOf {
   readonly newestFirst?: boolean;
 }
 
-/** How many keys one call takes. */
+/** How many keys one request takes. */
 const GET_MAX = 100;
 const WRITE_MAX = 25;
-/** Answers in parts, one after the other, before the table counts as throttling. */
+/** Partial responses in a row after which the table counts as throttling. */
 const PARTS_MAX = 8;
-/** Before an answer that asks for patience is passed on: its sender may send the same write again at once. */
+/** The pause before a throttled response is passed on, since its caller may send the same write again at once. */
 const PATIENCE_MS = { from: 20, to: 120 };
 
+/**
+ * The one table. Reads and removals reject only with `StoreUnreachable`; so do writes that certainly did not happen.
+ */
 export class Dynamo {
   readonly #clients: Pair<DynamoDBClient>;
   readonly #table: string;
@@ -78,7 +83,7 @@ export class Dynamo {
     this.#store = `the table ${of.table}`;
   }
 
-  /** Written: the item as it is now. */
+  /** `written` holds the item as it is now. */
   update(key: Key, { condition, changes }: Write): Promise<Written> {
     const input = { Key: key, ...updateInput(condition, changes) };
     return this.#attempt(() =>
@@ -86,7 +91,7 @@ export class Dynamo {
     );
   }
 
-  /** Written: the item that it replaced. */
+  /** `written` holds the item that was replaced. */
   put(item: Key, condition: Fragment): Promise<Written> {
     const input = { Item: item, ...conditionInput(condition) };
     return this.#attempt(() =>
@@ -94,7 +99,7 @@ export class Dynamo {
     );
   }
 
-  /** Written: the item that was removed. */
+  /** `written` holds the item that was removed. */
   remove(key: Key, condition: Fragment): Promise<Written> {
     const input = { Key: key, ...conditionInput(condition) };
     return this.#attempt(() =>
@@ -119,7 +124,7 @@ export class Dynamo {
     return (await reaching(this.#store, () => this.#clients.repeating.send(command))).Item ?? null;
   }
 
-  /** Those that are there, in any order; `only` those attributes, or all of them. */
+  /** The items that exist, in any order. `only`: these attributes, or all of them for null. */
   async getAll(keys: readonly Key[], only: readonly Attribute[] | null): Promise<readonly Item[]> {
     const projection = only === null ? {} : projectionInput(only);
     const found: Item[] = [];
@@ -134,7 +139,7 @@ export class Dynamo {
     return found;
   }
 
-  /** Deleting what is not there is deleting. */
+  /** Removes the items; succeeds for those that do not exist. */
   async removeAll(keys: readonly Key[]): Promise<void> {
     for (let from = 0; from < keys.length; from += WRITE_MAX) {
       await this.#untilDone(keys.slice(from, from + WRITE_MAX), async (rest) => {
@@ -146,7 +151,7 @@ export class Dynamo {
     }
   }
 
-  /** The first items in the order of their sort keys. An index may be a moment behind; the table itself is not. */
+  /** The first items in the order of their sort keys. An index may lag a moment behind; the table itself does not. */
   async query(query: QueryOf): Promise<readonly Item[]> {
     const found: Item[] = [];
     let from: Key | undefined;
@@ -184,7 +189,7 @@ export class Dynamo {
     return outcome;
   }
 
-  /** `send` returns what the table left undone. */
+  /** Repeats `send` until the table has processed all keys. `send` returns those that it did not process. */
   async #untilDone(keys: readonly Key[], send: (rest: readonly Key[]) => Promise<readonly Key[]>): Promise<void> {
     let rest = keys;
     for (let part = 0; part < PARTS_MAX; part += 1) {
@@ -192,7 +197,7 @@ export class Dynamo {
       rest = await reaching(this.#store, () => send(rest));
       if (rest.length === 0) return;
     }
-    const why = `it left a part undone ${PARTS_MAX} times`;
+    const why = `it left requests unprocessed ${PARTS_MAX} times`;
     throw new StoreUnreachable(`${this.#store} cannot be used: it is throttling (${why}); try again later`);
   }
 

@@ -1,24 +1,24 @@
 /**
- * Every error of the SDK, mapped in one place. What the operations expect (a refused condition, a missing object, a name
- * that is spent) is recognised by name. Of the rest, a write is either certainly not applied, and then the store is
- * unreachable in words that say what to do, or nobody knows, and then it is `ambiguous`: a lost answer that is taken for
- * a refusal would leave a run that says running for ever (schedule 6).
+ * Maps every error of the SDK. Expected ones (a refused condition, a missing object, a used name) are recognised by
+ * name. For any other error a write either certainly did not happen, or its outcome is unknown. In the first case the
+ * store is unreachable, with a message that says what to do. In the second case the write is `ambiguous`. If a lost
+ * response were taken for a refusal, a run would say *running* for ever (schedule 6).
  */
 import type { Ambiguous } from "../../ports/run-table.ts";
 import { StoreUnreachable } from "../../ports/world.ts";
 
-/** What was spoken to, in words: `the table runs`. */
+/** The store or service in words: `the table runs`. */
 export type Store = string;
 
 interface Cause {
   readonly names: RegExp;
   readonly why: string;
   readonly next: string;
-  /** What was asked for has nothing to do with it. */
+  /** Every request fails with this cause, whatever it asks for. */
   readonly isForAll?: true;
 }
 
-/** The request was refused, or never left: nothing was written. In order of precedence. */
+/** The request was refused or never sent, so nothing was written. In order of precedence. */
 const REFUSALS: readonly Cause[] = [
   {
     names: /^(CredentialsProviderError|TokenProviderError|NoCredentials|MissingAuthenticationToken(Exception)?)$/,
@@ -46,7 +46,7 @@ const REFUSALS: readonly Cause[] = [
   },
   {
     names: /^(RegionMissing|PermanentRedirect|AuthorizationHeaderMalformed|IllegalLocationConstraintException)$/,
-    why: "the region is not set or not the one where it lies",
+    why: "the region is not set, or it is not the region of the deployment",
     next: "set AWS_REGION to the region of the deployment",
   },
   {
@@ -57,7 +57,7 @@ const REFUSALS: readonly Cause[] = [
   {
     names: /^(AccessDenied(Exception)?|AllAccessDisabled|AccountProblem|UnauthorizedOperation|Forbidden)$/,
     why: "access is denied",
-    next: "give this identity the permissions that the deployment names for it; without s3:ListBucket a missing object is denied as well",
+    next: "give this identity the permissions that the deployment lists for it; without s3:ListBucket AWS also denies a missing object",
   },
   {
     names: /^KMS|^KMS\..+/,
@@ -72,15 +72,15 @@ const REFUSALS: readonly Cause[] = [
   },
 ];
 
-/** The service has too much to do, or too much for this key; it asks for patience. */
+/** The service throttles, in general or for this key. */
 const BUSY =
   /^(Throttling(Exception|Error)?|ThrottledException|RequestThrottled(Exception)?|TooManyRequestsException|ProvisionedThroughputExceeded(Exception)?|RequestLimitExceeded|LimitExceededException|SlowDown|BandwidthLimitExceeded|PriorRequestNotComplete|TransactionConflict(Exception)?|TransactionInProgressException|ConditionalRequestConflict|OperationAborted)$/;
 
-/** True if whoever sends it again should not do so at once. */
+/** True if the caller should pause before it sends the request again. */
 export const isBusy = (error: unknown): boolean =>
   namesOf(error).some((name) => BUSY.test(name)) || statusOf(error) === 429;
 
-/** The outcome of a write that failed: `ambiguous` unless it is certain that nothing was written; then it throws. */
+/** The outcome of a failed write: `ambiguous`. Throws `StoreUnreachable` if the write certainly did not happen. */
 export function undecided(error: unknown, store: Store): Ambiguous {
   const status = statusOf(error);
   const isRefused = status !== null && status >= 300 && status < 500 && !isLost(error);
@@ -88,26 +88,26 @@ export function undecided(error: unknown, store: Store): Ambiguous {
   return { kind: "ambiguous", why: `${store}: ${wordsOf(error)}`, ...(isBusy(error) ? { isBusy: true } : {}) };
 }
 
-/** Why a read, or a write that was certainly not applied, did not succeed, and what to do about it. */
+/** Why a read, or a write that certainly did not happen, failed, and what to do about it. */
 function unreachable(error: unknown, store: Store): StoreUnreachable {
   if (error instanceof StoreUnreachable) return error;
   const { why, words, next } = explained(error);
   return new StoreUnreachable(`${store} cannot be used: ${why} (${words}); ${next}`, { store, cause: error });
 }
 
-/** Why a request failed, in our words and in the service's, and what to do about it. */
+/** Why a request failed, in our words and in the service's, and what the operator should do. */
 export function explained(error: unknown): { readonly why: string; readonly words: string; readonly next: string } {
   const { why, next } = causeOf(error) ?? otherCause(error);
   return { why, next, words: wordsOf(error) };
 }
 
-/** No request of this identity, from this machine, to this address can succeed, whatever it asks for. */
+/** True if no request of this identity, from this machine, to this address can succeed, whatever it asks for. */
 export const isHopeless = (error: unknown): boolean =>
   REFUSALS.filter(({ isForAll }) => isForAll === true).some((cause) =>
     namesOf(error).some((name) => cause.names.test(name)),
   );
 
-/** Runs what may be repeated; what fails is the store's doing. */
+/** Runs a request that is safe to repeat. Every error becomes `StoreUnreachable`. */
 export async function reaching<T>(store: Store, call: () => Promise<T>): Promise<T> {
   try {
     return await call();
@@ -116,6 +116,7 @@ export async function reaching<T>(store: Store, call: () => Promise<T>): Promise
   }
 }
 
+/** True if the error, or an error inside it, has one of these names or codes. */
 export const isNamed = (error: unknown, ...names: readonly string[]): boolean =>
   namesOf(error).some((name) => names.includes(name));
 
@@ -127,18 +128,22 @@ function causeOf(error: unknown): Cause | null {
 function otherCause(error: unknown): Pick<Cause, "why" | "next"> {
   if (isBusy(error)) return { why: "it is throttling", next: "try again later, or raise its limits; nothing is lost" };
   const status = statusOf(error);
-  if (status === 301 || status === 307) return { why: "it lies in another region", next: "set AWS_REGION to that one" };
+  if (status === 301 || status === 307)
+    return { why: "it is in another region", next: "set AWS_REGION to that region" };
   if (status === 403) return { why: "access is denied", next: "check the permissions of this identity" };
   if (status !== null && status >= 400 && status < 500 && !isLost(error)) {
     return { why: "it refused the request", next: "check that it was deployed by this version of cairn" };
   }
-  return { why: "it did not answer", next: "try again; if it lasts, check the network and the state of the service" };
+  return {
+    why: "it did not answer",
+    next: "try again; if this persists, check the network and the state of the service",
+  };
 }
 
-/** The connection ended while the request was under way, in the words of Node, of the SDK and of S3. */
+/** The connection ended during the request, as Node, the SDK and S3 call it. */
 const isLost = (error: unknown): boolean => isNamed(error, "TimeoutError", "RequestTimeout", "RequestTimeoutException");
 
-/** The error's own name and code, and those of what it wraps: a refused connection comes as one error per address. */
+/** The error's own name and code, and those of the errors inside it: a refused connection is one error per address. */
 function namesOf(error: unknown): readonly string[] {
   if (!(error instanceof Error)) return [];
   const own = [error.name, "code" in error ? error.code : null, "Code" in error ? error.Code : null];
@@ -147,7 +152,7 @@ function namesOf(error: unknown): readonly string[] {
   return [...own.filter((name) => typeof name === "string"), ...regionless, ...inner, ...reasonsOf(error)];
 }
 
-/** A transaction is cancelled for the reasons of its parts. */
+/** A cancelled transaction has the reasons of its parts. */
 function reasonsOf(error: Error): readonly string[] {
   if (!("CancellationReasons" in error) || !Array.isArray(error.CancellationReasons)) return [];
   const reasons = error.CancellationReasons as readonly { readonly Code?: string }[];

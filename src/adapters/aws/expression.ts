@@ -1,7 +1,7 @@
 /**
- * Conditions and changes in DynamoDB's expression language, put together from named fragments. A fragment names
- * attributes by what they mean (`#epoch`); here the names become the short ones that are stored, and every value goes in
- * by a placeholder, so no text from outside is ever part of an expression.
+ * Conditions and changes in DynamoDB's expression language, composed of named fragments. A fragment names attributes by
+ * what they mean (`#epoch`), and this file maps them to the short stored names. Every value is a placeholder, so no
+ * text from outside is ever part of an expression.
  */
 import type { AttributeValue } from "@aws-sdk/client-dynamodb";
 import { ensure } from "../../core/ensure.ts";
@@ -9,6 +9,7 @@ import { ATTRIBUTES, type Attribute } from "./attributes.ts";
 
 type Values = Readonly<Record<string, AttributeValue>>;
 
+/** A part of an expression, with the values of its placeholders. */
 export interface Fragment {
   readonly text: string;
   readonly values: Values;
@@ -21,6 +22,7 @@ export const text = (value: string): AttributeValue => ({ S: value });
 export const number = (value: number): AttributeValue => ({ N: String(value) });
 export const flag: AttributeValue = { BOOL: true };
 
+/** A fragment of that text; `values` by their placeholder, such as `:born`. */
 export const fragment = (text: string, values: Values = {}): Fragment => ({ text, values });
 
 export const all = (...of: readonly Fragment[]): Fragment => joined(of, " AND ");
@@ -44,7 +46,7 @@ export const raise = (attribute: Attribute, by: number): Change => ({
   ...fragment(`#${attribute} = #${attribute} + :${attribute}By`, { [`:${attribute}By`]: number(by) }),
 });
 
-/** Adds another attribute to one; what is absent counts as 0. */
+/** Adds the attribute `other` to `attribute`; an absent one counts as 0. */
 export const plus = (attribute: Attribute, other: Attribute): Change => ({
   kind: "set",
   ...fragment(`#${attribute} = if_not_exists(#${attribute}, :zero) + if_not_exists(#${other}, :zero)`, {
@@ -60,7 +62,7 @@ export const copy = (attribute: Attribute, from: Attribute): Change => ({
 export const remove = (...attributes: readonly Attribute[]): readonly Change[] =>
   attributes.map((attribute) => ({ kind: "remove", attribute }));
 
-/** Null is kept as the absence of an attribute. */
+/** Sets an attribute, or removes it for null. */
 export const setOrRemove = (attribute: Attribute, value: AttributeValue | null): readonly Change[] =>
   value === null ? remove(attribute) : [set(attribute, value)];
 
@@ -108,13 +110,18 @@ function merged(of: readonly Fragment[]): Values {
   const values: Record<string, AttributeValue> = {};
   for (const [name, value] of of.flatMap((each) => Object.entries(each.values))) {
     const known = values[name];
-    ensure(known === undefined || JSON.stringify(known) === JSON.stringify(value), `${name} means two things`);
+    ensure(
+      known === undefined || JSON.stringify(known) === JSON.stringify(value),
+      `the placeholder ${name} has two different values`,
+    );
     values[name] = value;
   }
   return values;
 }
 
-/** DynamoDB refuses names and values that an expression does not use, and ones that it uses and nobody gave. */
+/**
+ * The names and values of an expression: exactly those that it uses, since DynamoDB refuses missing and unused ones.
+ */
 function named({ text, values }: Fragment): Named {
   const names = new Set([...text.matchAll(/#(\w+)/g)].map(([, name]) => name as Attribute));
   return {

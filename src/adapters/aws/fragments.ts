@@ -1,5 +1,5 @@
 /**
- * Every condition that a write of the run table makes, by name. `protocol/row.ts` decides the same things as values; the
+ * Every condition that a write of the run table makes, by name. `protocol/row.ts` decides the same as values, and the
  * conformance suite holds the two to one behaviour.
  */
 import type { Status } from "../../core/phases.ts";
@@ -9,7 +9,7 @@ import type { Attribute } from "./attributes.ts";
 import { type Fragment, all, either, fragment, number, text } from "./expression.ts";
 import { shortExecution, tenantOf, tenantStatus } from "./keys.ts";
 
-/** The item is there; where another fragment compares one of its attributes that says so as well. */
+/** The item exists. A fragment that compares one of its attributes implies this. */
 const exists = fragment("attribute_exists(#run)");
 export const absent = fragment("attribute_not_exists(#run)");
 
@@ -19,20 +19,20 @@ export const mine = ({ born }: Pick<Incarnation, "born">): Fragment =>
 export const notMine = ({ born }: Pick<Incarnation, "born">): Fragment =>
   fragment("#born <> :born", { ":born": text(born) });
 
-/** Deletion is lazy: a row whose time is over is not there. */
+/** An expired row counts as absent, since DynamoDB deletes it later. */
 const notExpired = ({ now }: Pick<Of, "now">): Fragment =>
   fragment("(attribute_not_exists(#expiresAtSec) OR #expiresAtSec > :nowSec)", {
     ":nowSec": number(Math.floor(now / 1_000)),
   });
 
-/** Schedule 31: a row of a newer format is left alone by an older beat. */
+/** Schedule 31: older code does not touch a row of a newer format. */
 const knownFormat = fragment("#format = :format", { ":format": number(FORMAT) });
 
-/** Schedule 102: a run that needs a newer process is left to one. */
+/** Schedule 102: an older process leaves a run that needs a newer one. */
 export const levelAtMost = (level: number): Fragment =>
   fragment("(attribute_not_exists(#level) OR #level <= :level)", { ":level": number(level) });
 
-/** What every condition says besides its own. */
+/** The condition of every operation. */
 export const present = (of: Of): Fragment => all(exists, mine(of), notExpired(of), knownFormat);
 
 const TERMINAL = ["completed", "failed", "cancelled"] as const satisfies readonly Status[];
@@ -67,7 +67,7 @@ export const stirsAre = numberIs("stirs");
 export const epochBelow = (epoch: number): Fragment => fragment("#epoch < :epoch", { ":epoch": number(epoch) });
 export const endedNotAfter = (moment: number): Fragment =>
   fragment("#endedAt <= :endedAt", { ":endedAt": number(moment) });
-/** No tombstone keeps the key at that time, deleted or not. */
+/** No tombstone keeps the key at `now`, deleted or not. */
 export const keyIsFree = (now: number): Fragment =>
   fragment("(attribute_not_exists(#run) OR #expiresAtSec <= :nowSec)", { ":nowSec": number(Math.floor(now / 1_000)) });
 
@@ -76,7 +76,7 @@ export const ownedBy = (owner: string): Fragment => fragment("#owner = :owner", 
 export const leaseLapsed = ({ now }: Pick<Of, "now">): Fragment =>
   fragment("#leaseUntil <= :now", { ":now": number(now) });
 
-/** The last claim was made for the same entry of the chain, by an earlier try. */
+/** The last claim was made by an earlier try of the same entry of the chain. */
 export const entryIsRetried = (of: Incarnation, entry: Entry): Fragment =>
   fragment("(#entryExecution = :execution AND #entryEpoch = :entryEpoch AND #entryRetry < :retry)", {
     ":execution": text(shortExecution(of, entry.execution)),
@@ -84,7 +84,7 @@ export const entryIsRetried = (of: Incarnation, entry: Entry): Fragment =>
     ":retry": number(entry.retry),
   });
 
-/** Schedule 15: a token gives way to one of another entry or of a later try, never to a zombie's. */
+/** Schedule 15: only a token of another entry or of a later try replaces the stored token; a zombie's does not. */
 export const tokenMayBeReplaced = (of: Incarnation, entry: Entry): Fragment =>
   either(
     fragment("attribute_not_exists(#parkExecution)"),
@@ -97,7 +97,7 @@ export const nobodyStirred = fragment("#stirs = #stirsSeen");
 export const told = fragment("attribute_exists(#told)");
 export const notTold = fragment("attribute_not_exists(#told)");
 
-/** Quiet ends no later than the lease, so that raising it is copying the lease. */
+/** `quietUntil` is below the lease, so raising it means copying the lease. */
 export const quietBelowLease = fragment("#quietUntil < #leaseUntil");
 export const quietBeyondLease = fragment("(attribute_not_exists(#leaseUntil) OR #quietUntil >= #leaseUntil)");
 

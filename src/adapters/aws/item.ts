@@ -1,6 +1,6 @@
 /**
- * A run row as an item of DynamoDB, and back. An item that lacks an attribute, or holds it in another shape, is a damaged
- * row: nothing may be decided from a guess (schedule 31).
+ * A run row as an item of DynamoDB, and back. An item that lacks an attribute, or holds it in another shape, is a
+ * damaged row: cairn must not decide anything from a guess (schedule 31).
  */
 import type { AttributeValue } from "@aws-sdk/client-dynamodb";
 import type { Spent } from "../../core/policy/budget.ts";
@@ -15,7 +15,7 @@ import * as keys from "./keys.ts";
 
 export type Item = Readonly<Record<string, AttributeValue>>;
 
-/** Attributes by their meaning, as an item; null is absent. */
+/** An item of these attributes, named by what they mean; null leaves an attribute out. */
 export function itemOf(
   values: Readonly<Partial<Record<Attribute, AttributeValue | null>>>,
 ): Record<string, AttributeValue> {
@@ -28,17 +28,17 @@ export function itemOf(
 export const keyOf = (run: string, item: string): Record<string, AttributeValue> =>
   itemOf({ run: text(run), item: text(item) });
 
-/** Time at work is there where it is limited. */
+/** The spent budget as a list. The working time is in it only for runs that limit it. */
 export const spentValue = ({ tokensIn, tokensOut, microUsd, beats, toolCalls, wallMs }: Spent): AttributeValue => ({
   L: [tokensIn, tokensOut, microUsd, beats, toolCalls, ...(wallMs === undefined ? [] : [wallMs])].map(number),
 });
 
-/** In the order in which they are read back. */
+/** The note of a redrive as a list, in the order in which `redrive` reads it. */
 export const redriveValue = ({ id, by, why }: RedriveNote): AttributeValue => ({
   L: [text(id), text(by), text(why)],
 });
 
-/** The item of a row that nobody has claimed. */
+/** The item of a new row, which no invocation has claimed. */
 export function newItem(row: Row): Record<string, AttributeValue> {
   return {
     ...keyOf(row.run, keys.ROW_ITEM),
@@ -78,6 +78,7 @@ export function newItem(row: Row): Record<string, AttributeValue> {
   };
 }
 
+/** The row in an item, or why it cannot be read. */
 export function rowOf(item: Item): Found {
   const read = new Reader(item);
   const of = { run: read.text("run"), born: read.text("born") };
@@ -127,7 +128,7 @@ export function rowOf(item: Item): Found {
     const fault = changeIn({ ...row, format });
     return fault === null ? { ...row, format } : new RowDamaged(of.run, fault);
   }
-  // An item of a newer version may have another shape.
+  // An item that a newer version wrote may have another shape.
   return newerBy(of.run, { ...row, format }) ?? new RowDamaged(of.run, faultOf(read.faulty));
 }
 
@@ -136,10 +137,10 @@ const faultOf = (attribute: Attribute): string =>
 
 const STATUSES: ReadonlySet<string> = new Set(["queued", ...PHASE_NAMES.map((phase) => PHASES[phase].status)]);
 
-/** Reads typed values; one that is not there as it should be is replaced by an empty one, and remembered. */
+/** Reads typed values. A missing or malformed value becomes an empty one, and `faulty` remembers its attribute. */
 class Reader {
   readonly #item: Item;
-  /** The first attribute that could not be read; null: all of them could. */
+  /** The first attribute that could not be read; null if all could. */
   faulty: Attribute | null = null;
 
   constructor(item: Item) {
@@ -178,7 +179,7 @@ class Reader {
     return { version: this.number("snapshotVersion"), key, digest: this.text("snapshotDigest") };
   }
 
-  /** A row that was made before these were counted has none of them. */
+  /** Rows from before cairn counted these have none of them. */
   accounts(): Pick<Row, "deaths" | "asks" | "will" | "storeOutage"> {
     return {
       ...UNCOUNTED,
@@ -204,7 +205,7 @@ class Reader {
     return this.#sound("since", stored === keys.sinceOf(run, since) ? since : undefined, 0);
   }
 
-  /** In another shard than its own the sweeper would look for it in vain. */
+  /** In a wrong shard the sweeper would not find the run. */
   checkAlive(run: string): void {
     if (this.has("alive") && this.number("alive") !== keys.aliveShard(run)) this.#sound("alive", undefined, 0);
   }

@@ -1,23 +1,27 @@
 /**
- * Looking at one thing of a deployment. Whatever can keep somebody from seeing it is a value: a permission that is
- * lacking is no fault of what could not be seen, and must not hide all that can be.
+ * Inspection of one part of a deployment. Every reason why the caller cannot see it is a value. A missing permission is
+ * no fault of the part that it hides, and must not hide all others.
  */
 import { StoreUnreachable } from "../../ports/world.ts";
 import { explained, isHopeless, isNamed } from "./errors.ts";
 
+/** The outcome of inspecting one part. */
 export type Look<Seen> =
   | { readonly kind: "seen"; readonly seen: Seen }
   | { readonly kind: "missing" }
-  /** The caller may not look; `action` is what it needs. */
+  /** The caller lacks the permission `action`. */
   | { readonly kind: "denied"; readonly action: string }
-  /** `isHopeless`: so will be every other look. */
+  /** `isHopeless`: every other inspection will fail too. */
   | { readonly kind: "failed"; readonly why: string; readonly next: string; readonly isHopeless: boolean }
-  /** Nobody looked, since `needs` was not there to be asked. */
+  /** Not tried, since it needs `needs`, which was not found. */
   | { readonly kind: "untried"; readonly needs: string };
 
 export const untried = (needs: string): Look<never> => ({ kind: "untried", needs });
 
-/** `action` is the permission that it needs: `dynamodb:DescribeTable`. Null, from the service or `see`: it is not there. */
+/**
+ * Inspects one part. `action` is the permission that this needs, such as `dynamodb:DescribeTable`. The part is missing
+ * if the service says so or `see` returns null.
+ */
 export async function look<Seen>(action: string, see: () => Promise<Seen | null>): Promise<Look<Seen>> {
   try {
     const seen = await see();
@@ -31,13 +35,13 @@ export async function look<Seen>(action: string, see: () => Promise<Seen | null>
   }
 }
 
-/** Looks at what another look found; without that there is nothing to look at. */
+/** Inspects what another inspection found; `untried` if that found nothing. */
 export const lookOn = <From, Seen>(
   from: Look<From>,
   of: { readonly needs: string; readonly see: (seen: From) => Promise<Look<Seen>> },
 ): Promise<Look<Seen>> => (from.kind === "seen" ? of.see(from.seen) : Promise.resolve(untried(of.needs)));
 
-/** 403 is all that a HEAD of S3 says. */
+/** A HEAD request to S3 gives no more than 403. */
 const DENIED = ["AccessDenied", "AccessDeniedException", "Forbidden", "403", "UnauthorizedOperation"];
 
 const MISSING = [

@@ -1,6 +1,7 @@
 /**
- * Messages of a run: an inbox item each until it was absorbed, and a `seen` item for as long as the run exists, so that a
- * sender's late retry stays a duplicate (schedule 27). The inbox is in the order of its keys: time of sending, then id.
+ * Messages of a run. Each has an inbox item until a commit absorbed it. Each also has a `seen` item for as long as the
+ * run exists, so that a sender's late retry stays a duplicate (schedule 27). Inbox keys sort by time of sending, then
+ * by ID.
  */
 import { isRunId } from "../../core/ids.ts";
 import { decodeBody, presentIn } from "../../codec/row.ts";
@@ -15,12 +16,13 @@ import { type Item, itemOf, keyOf, rowOf } from "./item.ts";
 import { ROW_ITEM, inboxItem, itemsOf, seenItem } from "./keys.ts";
 import { stirWrite } from "./row-writes.ts";
 
-/** A deadline that moves while it is guessed moves once or twice. */
+/** Guesses of a row that changes meanwhile. A deadline moves once or twice at most. */
 const GUESSES_MAX = 4;
 
 /**
- * Schedule 10: one transaction, or a dead sender's retry would count nothing. Sent again after a lost answer it finds its
- * own `seen` item, which is as good.
+ * Delivers a message. Schedule 10: a sender dies between the message and the wake-up, and its retry is only a
+ * duplicate; so both are one transaction. If the transaction is sent again after a lost response, it finds its own
+ * `seen` item.
  */
 export async function deliver(dynamo: Dynamo, delivery: Delivery): Promise<DeliverOutcome> {
   const { run } = delivery;
@@ -31,7 +33,7 @@ export async function deliver(dynamo: Dynamo, delivery: Delivery): Promise<Deliv
     if (outcome.kind === "ambiguous") return outcome;
     if (outcome.kind === "written") return withRow(dynamo, delivery, "delivered");
     const [seen, refused] = outcome.items;
-    // The row's part may be fit, and then nothing came back of it.
+    // The row may not have refused its part, and then no item came back for it.
     if (seen !== undefined) {
       const kept = seen?.[ATTRIBUTES.digest]?.S ?? null;
       return withRow(dynamo, delivery, repetition(kept, delivery.digest ?? null));
@@ -68,7 +70,7 @@ function partsOf(delivery: Delivery, assumed: Row | null): readonly Part[] {
   ];
 }
 
-/** A transaction returns no new row. */
+/** A transaction returns no row, so the row is read afterwards. */
 async function withRow(
   dynamo: Dynamo,
   delivery: Delivery,
@@ -79,7 +81,7 @@ async function withRow(
   return "kind" in row ? row : { kind, row };
 }
 
-/** Strongly consistent. Its keys carry `born`: nothing of another incarnation is among them. */
+/** Reads the inbox with strong consistency. Its keys contain `born`, so it holds nothing of another incarnation. */
 export async function inbox(dynamo: Dynamo, of: Of & { readonly limit: number }): Promise<readonly Message[]> {
   if (!isRunId(of.run) || of.limit < 1) return [];
   return (await dynamo.query({ index: null, where: below(of, "inbox"), limit: of.limit })).map(messageOf);
@@ -97,7 +99,7 @@ function messageOf(item: Item): Message {
   return { id, sentAt, body: decodeBody(item[ATTRIBUTES.body]?.S ?? "", id) };
 }
 
-/** The row is none of these items, and those of another incarnation have other keys (schedule 19). */
+/** Removes all items of an incarnation but its row. Other incarnations have other keys (schedule 19). */
 export async function forget(dynamo: Dynamo, of: Incarnation): Promise<void> {
   if (!isRunId(of.run)) return;
   for (const kind of ["inbox", "seen", "audit"] as const) {
@@ -111,7 +113,7 @@ export async function forget(dynamo: Dynamo, of: Incarnation): Promise<void> {
 
 const FORGOTTEN_AT_ONCE = 100;
 
-/** The key of an inbox item begins with its time, which the `seen` item of its id knows. */
+/** Removes inbox items. Their keys contain the time of sending, which the `seen` item of the ID holds. */
 export async function clearInbox(dynamo: Dynamo, of: Of & { readonly ids: readonly string[] }): Promise<void> {
   const ids = [...new Set(of.ids)];
   if (!isRunId(of.run) || ids.length === 0) return;

@@ -1,6 +1,6 @@
 /**
- * Counts what the clients really send, retries included, with the capacity that DynamoDB says it charged: what a run
- * costs is counted and not estimated.
+ * Counts the requests that the clients send, with retries, and the capacity that DynamoDB charged. So the cost of a run
+ * is measured, not estimated.
  */
 import type { AwsClients } from "./clients.ts";
 
@@ -8,13 +8,13 @@ export interface MeteredCall {
   readonly service: "table" | "bucket" | "machine";
   /** `UpdateItem`, `PutObject`, `StartExecution`. */
   readonly operation: string;
-  /** What was asked for, as the SDK takes it. */
+  /** The input of the request, as the SDK takes it. */
   readonly input: Readonly<Record<string, unknown>>;
-  /** Of DynamoDB: capacity units, null where it did not say, as after a refusal. */
+  /** Capacity units of DynamoDB; null if it gave none, as after a refusal. */
   readonly units: number | null;
 }
 
-/** From here on every request of these clients is told once it is answered, refused or lost. */
+/** Calls `onCall` for every request of these clients once it is answered, refused or lost. */
 export function meter(clients: AwsClients, onCall: (call: MeteredCall) => void): void {
   const { table, bucket, machine } = clients;
   for (const client of [table.once, table.repeating]) {
@@ -30,7 +30,7 @@ export function meter(clients: AwsClients, onCall: (call: MeteredCall) => void):
   tell(machine.middlewareStack as unknown as Stack, "machine", onCall);
 }
 
-/** The part of the clients' middleware stacks that is used here; each has types of its own. */
+/** The part of the clients' middleware stacks that is used here. Each client has its own types. */
 interface Stack {
   add(
     middleware: (next: Handler, context: { readonly commandName?: string }) => Handler,
@@ -48,7 +48,7 @@ interface Result {
 
 type Handler = (call: Call) => Promise<Result>;
 
-/** Behind the SDK's own retries, so that each request counts. */
+/** It sits after the SDK's own retries, so that each request counts. */
 function tell(stack: Stack, service: MeteredCall["service"], onCall: (call: MeteredCall) => void): void {
   stack.add(
     (next, { commandName = "" }) =>
@@ -71,7 +71,7 @@ interface Consumed {
   readonly CapacityUnits?: number;
 }
 
-/** One operation reports one table, or one of each table that it touched. */
+/** The capacity of one operation, which reports one table or a list of tables. */
 function unitsOf(output: object): number | null {
   const consumed = "ConsumedCapacity" in output ? (output.ConsumedCapacity as Consumed | readonly Consumed[]) : null;
   if (consumed == null) return null;

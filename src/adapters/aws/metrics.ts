@@ -1,66 +1,66 @@
 /**
- * The metrics of a deployment: which there are, and which records of telemetry count in which. The one table for whoever
- * writes them and whoever watches them, so that no alarm waits for a metric that nobody writes.
+ * The metrics of a deployment, and the telemetry records that count in each. The code that writes metrics and the code
+ * that defines alarms share this table, so no alarm waits for a metric that is never written.
  *
- * Each name in it costs money every month in which it counts anything, so there is one dimension, the deployment, and what
- * is not bounded (runs, agents, words of failures) is in the log alone.
+ * Each metric costs money in every month in which it counts anything. So there is one dimension, the deployment. Values
+ * without a bound (runs, agents, error texts) are only in the log.
  */
 import type { TelemetryRecord } from "../../ports/world.ts";
 
 export const NAMESPACE = "cairn";
 
-/** Powertools gives every metric this dimension; its value is the deployment, which may share its account with others. */
+/** Powertools gives every metric this dimension. Its value is the deployment, since several may share an account. */
 export const DIMENSION = "service";
 
-/** What goes on, and what each counts. */
+/** Counts of normal operation, with what each counts. */
 const FACTS = {
-  Beats: "claims of runs: each is an invocation that began to work on one",
+  Beats: "claims of runs: each is an invocation that began to work on a run",
   Takeovers: "claims of runs that another invocation never released",
-  RunsWaiting: "runs that began to wait for a person's approval",
-  RunsBlocked: "runs that began to wait for a person, since nobody knows what became of a call",
-  RunsCompleted: "runs that are done",
-  RunsFailed: "runs that failed, for whatever reason",
+  RunsWaiting: "runs that began to wait for a human's approval",
+  RunsBlocked: "runs that began to wait for a human, since the outcome of a call is unknown",
+  RunsCompleted: "runs that completed",
+  RunsFailed: "runs that failed, for any reason",
   RunsCancelled: "runs that were cancelled",
-  CrashLoop: "runs that failed since too many of their processes died, found by a beat",
-  Abandoned: "runs that failed since too many of their processes died, found by the sweeper",
-  Expired: "runs that failed since nobody came for as long as a run may wait",
-  Runaway: "runs that were stopped since they did the same again and again",
-  Oscillation: "runs that were stopped since two of their calls took turns",
-  NotDone: "runs that failed since their definition of done did not hold when their models were done",
-  Sweeps: "sweeps that came to their end",
+  CrashLoop: "runs that a beat failed, since too many of their processes died",
+  Abandoned: "runs that the sweeper failed, since too many of their processes died",
+  Expired: "runs that failed, since they waited longer than a run may wait",
+  Runaway: "runs that were stopped, since they repeated the same calls",
+  Oscillation: "runs that were stopped, since two of their calls alternated",
+  NotDone: "runs that failed, since their definition of done did not hold when their models were done",
+  Sweeps: "sweeps that finished",
 } as const;
 
-/** What an operator has to look at, by the name under which it is recorded. */
+/** Conditions that need an operator, by the name under which they are recorded. */
 export const ALARMS = {
-  Unreadable: "looks at a run that cannot be read or verified, and is left alone",
-  HistoryUnreadable: "histories that cannot be sealed, since a snapshot before the newest one is lost",
-  AgentAbsent: "beats that found no agent of the name that their run has",
-  ModelUnavailable: "runs that have waited for minutes, since their model's provider gives no answers",
-  ToolGone: "runs blocked because the tool of an open call is gone",
-  UpgradeAwaited: "pinned runs that met a version of their agent that nobody accepted for them",
-  FiringUncertain: "firings of which it cannot be known any more whether they started their run",
-  StoreUnavailable: "times that a store did not answer an invocation, so that its run waits or its task is tried again",
-  SweepFailed: "runs that a sweep could not judge",
-  ClockDoubted: "sweeps by a clock that differs from AWS's: what has expired by only one of them waits",
-  StoresDiffer: "looks for orphans that deleted nothing, since table and bucket belong to different stores",
-  CleanUpFailed: "clean-ups of removed runs that failed, and are tried again",
-  NotRemoved: "clean-ups of a run whose row is still there, which delete nothing",
-  OtherAlarm: "alarms that have no metric of their own",
+  Unreadable: "attempts to load a run that cannot be read or verified, and is left alone",
+  HistoryUnreadable: "histories that cannot be sealed, since an earlier snapshot is lost",
+  AgentAbsent: "beats that found no deployed agent with the name in their run",
+  ModelUnavailable: "runs that have waited for minutes, since their model's provider does not answer",
+  ToolGone: "runs that are blocked, since the tool of an open call is gone",
+  UpgradeAwaited: "pinned runs that met a version of their agent that no operator accepted for them",
+  FiringUncertain: "firings that are so old that cairn can no longer tell whether they started their run",
+  StoreUnavailable: "times that a store did not answer an invocation, so that its run waits or its task is retried",
+  SweepFailed: "runs that a sweep could not check",
+  ClockDoubted: "sweeps by a clock that differs from AWS's: what has expired by only one of the two clocks waits",
+  StoresDiffer: "searches for orphans that deleted nothing, since table and bucket belong to different stores",
+  CleanUpFailed: "clean-ups of removed runs that failed and are retried",
+  NotRemoved: "clean-ups of a run whose row still exists, which delete nothing",
+  OtherAlarm: "alarms without a metric of their own",
 } as const;
 
-/** What is measured, and not counted. */
+/** Values that are measured, not counted. */
 const MEASURES = {
-  OldestQueuedSeconds:
-    "how long the run has waited for its first beat that has waited longest, at each sweep that met one",
-  OldestGateSeconds: "how long the run has waited for an approval that has waited longest, at each sweep that met one",
-  SpentMicroUsd: "what models were paid, in millionths of a dollar, at each commit that says so",
+  OldestQueuedSeconds: "the longest time that a run has waited for its first beat, at each sweep that met such a run",
+  OldestGateSeconds: "the longest time that a run has waited for an approval, at each sweep that met such a run",
+  SpentMicroUsd: "money spent on models, in millionths of a dollar, at each commit that records it",
 } as const;
 
+/** All metrics by name, each with what it counts or measures. */
 export const METRICS = { ...FACTS, ...MEASURES, ...ALARMS };
 
 export type MetricName = keyof typeof METRICS;
 
-/** What a record adds one to. */
+/** The metrics to which a record adds one. */
 export function countsOf({ level, what, detail }: TelemetryRecord): readonly MetricName[] {
   if (level === "alarm") return [Object.hasOwn(ALARMS, what) ? (what as keyof typeof ALARMS) : "OtherAlarm"];
   switch (what) {
@@ -75,7 +75,7 @@ export function countsOf({ level, what, detail }: TelemetryRecord): readonly Met
   }
 }
 
-/** What a record measures; nothing where there is nothing to measure, since each value keeps its metric billed. */
+/** The values that a record measures. A value of 0 is left out, since each value keeps its metric billed. */
 export function measuresOf({
   level,
   what,
@@ -97,7 +97,7 @@ export function measuresOf({
   }
 }
 
-/** Failures that are counted by their code as well. */
+/** Failures that are also counted by their code. */
 const ENDS = ["CrashLoop", "Abandoned", "Expired", "Runaway", "Oscillation", "NotDone"] as const satisfies MetricName[];
 
 function changesOf(status: string, code: string): readonly MetricName[] {

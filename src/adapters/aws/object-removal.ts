@@ -1,4 +1,4 @@
-/** Removing objects, and going from key to key to find what may be removed, in the order of their UTF-8 bytes. */
+/** The removal of objects, and the walk from key to key that finds orphans, in the order of their UTF-8 bytes. */
 import {
   DeleteObjectsCommand,
   ListObjectsV2Command,
@@ -14,17 +14,20 @@ interface Bucket {
   readonly bucket: string;
 }
 
-/** As many as S3 lists, and deletes, at once. */
+/** The most keys that S3 lists, or deletes, at once. */
 const PAGE_MAX = 1_000;
 
-/** Not encoded: an emulator may compare keys as they are encoded, and find nothing behind one that is not ASCII. */
+/**
+ * The first key after `after`. The request uses no encoding: an emulator may compare encoded keys, and then finds
+ * nothing after a key that is not ASCII.
+ */
 export async function nextKey(of: Bucket, after: string): Promise<FoundKey | null> {
   return (await listed(of, { StartAfter: after, MaxKeys: 1 }))[0] ?? null;
 }
 
 /**
- * Page after page from the beginning: what was deleted is not listed again. Encoded, since XML cannot carry every
- * character that a key can, and a key that cannot be read would stay for ever.
+ * Deletes page after page, each time from the start, since deleted objects are not listed again. The keys are encoded,
+ * since XML cannot carry every character of a key. Otherwise an object with such a key would stay for ever.
  */
 export async function removeUnder(of: Bucket, prefix: string): Promise<void> {
   for (;;) {
@@ -50,7 +53,7 @@ async function listed(
   return Contents.map(({ Key = "", LastModified }) => ({ key: Key, putAt: LastModified?.getTime() ?? 0 }));
 }
 
-/** As a form is encoded: S3 writes a space as a plus. */
+/** Decodes a form-encoded key, in which S3 writes a space as a plus. */
 const decoded = (key: string): string => decodeURIComponent(key.replaceAll("+", " "));
 
 const nameOf = ({ bucket }: Bucket): string => `the bucket ${bucket}`;

@@ -1,6 +1,6 @@
 /**
- * ObjectStore on S3: put with `If-None-Match: *`. 412 says that an object lies there, whatever its bytes; 409 that
- * another write of the key was under way and nothing was decided. The SDK sends a checksum with each put and compares
+ * ObjectStore on S3: a put has `If-None-Match: *`. 412 says that the object exists, whatever its bytes. 409 says that
+ * another write of the key was under way, and nothing was decided. The SDK sends a checksum with each put, and compares
  * the one that a get returns.
  */
 import { GetObjectCommand, type GetObjectCommandOutput, PutObjectCommand, type S3Client } from "@aws-sdk/client-s3";
@@ -44,7 +44,10 @@ export function s3ObjectStore(of: { readonly clients: Pair<S3Client>; readonly b
 
 const READS_MAX = 3;
 
-/** The SDK repeats a get that got no head. A body that breaks off, or fails its checksum, is asked for again here. */
+/**
+ * Reads a whole object. The SDK repeats a get without a response head; this repeats one whose body breaks off or fails
+ * its checksum.
+ */
 async function whole(get: () => Promise<GetObjectCommandOutput>): Promise<Uint8Array> {
   for (let read = 1; ; read += 1) {
     const { Body } = await get();

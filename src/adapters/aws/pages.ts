@@ -1,8 +1,8 @@
 /**
- * Pages of runs. An index names the runs of a page and is a moment behind; what is shown is their rows, read
- * consistently. A run that has moved on meanwhile is left out, and found where it is now.
+ * Pages of runs. An index names the runs of a page and may lag a moment behind, so the page shows their rows, read
+ * consistently. A run that has moved on meanwhile is left out; its new place lists it.
  *
- * Cursors come back from outside: one that is none of ours is followed by nothing, and is no error.
+ * Cursors come from outside. An unknown cursor gives an empty page, not an error.
  */
 import { isTenant } from "../../core/ids.ts";
 import type { Status } from "../../core/phases.ts";
@@ -28,11 +28,11 @@ const STATUSES: { readonly [S in Status]: S } = {
 
 const NOTHING: Page = { rows: [], damaged: [], behind: [], next: null };
 
-/** Behind every `since`, and before every run. */
+/** `AFTER_ALL` sorts after every `since`, `BEFORE_ALL` before every run. */
 const AFTER_ALL = "~";
 const BEFORE_ALL = " ";
 
-/** Newest first. Runs of any status are those of each, merged: the order has no ties. */
+/** Lists runs, newest first. For any status it merges the lists of all statuses; the order has no ties. */
 export async function list(dynamo: Dynamo, query: Parameters<RunTable["list"]>[0]): Promise<Page> {
   const { tenant, status, limit, after, now } = query;
   const before = after === null ? AFTER_ALL : SINCE.exec(fromCursor(after))?.[0];
@@ -43,7 +43,7 @@ export async function list(dynamo: Dynamo, query: Parameters<RunTable["list"]>[0
         ":tenantStatus": text(tenantStatus(tenant, each)),
         ":since": text(before),
       });
-      // One more than asked for tells whether another page follows.
+      // One item more than the limit shows whether another page follows.
       return dynamo.query({ index: "byStatus", where, limit: limit + 1, newestFirst: true });
     }),
   );
@@ -53,7 +53,7 @@ export async function list(dynamo: Dynamo, query: Parameters<RunTable["list"]>[0
   return pageOf(dynamo, { found: inOrder, limit, only: LISTED, isMeant });
 }
 
-/** Shard after shard; whole rows, since the sweeper loads what it finds. */
+/** Lists runs that have not ended, shard after shard. It reads whole rows, since the sweeper loads what it finds. */
 export async function alive(dynamo: Dynamo, query: Parameters<RunTable["alive"]>[0]): Promise<Page> {
   const { limit, after, now } = query;
   const start = after === null ? { shard: 0, run: BEFORE_ALL } : shardOf(fromCursor(after));
@@ -70,7 +70,7 @@ export async function alive(dynamo: Dynamo, query: Parameters<RunTable["alive"]>
   return pageOf(dynamo, { found, limit, only: null, isMeant });
 }
 
-/** A run that an index names, and where it stands there. */
+/** A run that an index names, and its position in that index. */
 interface Found {
   readonly run: string;
   readonly position: string;
@@ -106,7 +106,7 @@ async function pageOf(
 
 const LISTED = (Object.keys(ATTRIBUTES) as readonly Attribute[]).filter((attribute) => attribute !== "journal");
 
-/** A row whose journal was not read must not be taken for one that has none: these bytes are no journal. */
+/** Gives a row without its journal bytes that are no journal. Otherwise a reader could believe that it has none. */
 const unloadable = (item: Item): Item => ({ ...item, [ATTRIBUTES.journal]: { B: new Uint8Array() } });
 
 const textOf = (item: Item, attribute: Attribute): string => item[ATTRIBUTES[attribute]]?.S ?? "";

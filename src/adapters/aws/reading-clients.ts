@@ -1,4 +1,4 @@
-/** Clients of the services that only an operator who looks at a deployment speaks to. No function imports this. */
+/** The clients of the services that only an operator's inspection needs. No function imports this. */
 import { CloudWatchClient } from "@aws-sdk/client-cloudwatch";
 import { LambdaClient } from "@aws-sdk/client-lambda";
 import { SchedulerClient } from "@aws-sdk/client-scheduler";

@@ -1,6 +1,6 @@
 /**
- * Which versions of the beat function new runs begin with: the alias `live` of that function, and its weights. An alias has
- * one version that gets all runs, or two of which the second gets a share.
+ * Which versions of the beat function new runs begin with: the alias `live` of that function, and its weights. An alias
+ * gives all runs to one version, or a share of them to a second one.
  */
 import { paginateDescribeAlarms } from "@aws-sdk/client-cloudwatch";
 import { GetAliasCommand, UpdateAliasCommand, paginateListVersionsByFunction } from "@aws-sdk/client-lambda";
@@ -11,10 +11,11 @@ import { LIVE } from "./machine-input.ts";
 import { callsIn } from "./machine-inspection.ts";
 import type { ReadingClients } from "./reading-clients.ts";
 
+/** The state of the alias `live`. */
 export interface Rollout {
   /** The name or ARN of the beat function. */
   readonly beat: string;
-  /** Gets every new run but the share of `next`. */
+  /** The version of every new run, except for the share of `next`. */
   readonly version: string;
   readonly next: { readonly version: string; readonly percent: number } | null;
   /** Every published version, the newest last. */
@@ -23,11 +24,12 @@ export interface Rollout {
   readonly revision: string;
 }
 
+/** `changedMeanwhile`: the alias has changed since it was read, and was left as it is. */
 export type Moved = "moved" | "changedMeanwhile";
 
 type Clients = Pick<ReadingClients, "functions" | "machine" | "alarms">;
 
-/** @throws StoreUnreachable where AWS does not answer or does not let this identity look. */
+/** Reads the alias. Throws `StoreUnreachable` if AWS does not answer or denies access. */
 export const readRollout = (clients: Clients, machine: string): Promise<Rollout> =>
   reaching("the alias live of the beat function", async () => {
     const { definition = "" } = await clients.machine.send(
@@ -50,7 +52,7 @@ export const readRollout = (clients: Clients, machine: string): Promise<Rollout>
     };
   });
 
-/** Only if the alias is still as it was read. */
+/** Changes the alias, only if it is still as it was read. */
 export const moveRollout = (
   { functions }: Clients,
   read: Rollout,
@@ -72,7 +74,7 @@ export const moveRollout = (
     }
   });
 
-/** Names of the alarms of that deployment that are in alarm now. */
+/** The names of the deployment's alarms that are in alarm now. */
 export const alarmsNow = ({ alarms }: Clients, machine: string): Promise<readonly string[]> =>
   reaching("the alarms of the deployment", async () => {
     const AlarmNamePrefix = `${machine.split(":").at(-1) ?? ""}.`;

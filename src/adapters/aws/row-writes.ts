@@ -1,9 +1,9 @@
 /**
  * The writes of the run table: for each operation its condition and its change.
  *
- * An update of DynamoDB knows neither `if` nor `max`. Where what is written depends on the row, a write is made for a
- * row as it is assumed to be, and its condition says what it assumed: a wrong guess is refused, and the row that the
- * refusal returns makes the next one. No guess can make a write land that the operation itself would refuse.
+ * An update of DynamoDB knows neither `if` nor `max`. If what it writes depends on the row, the write is made for an
+ * assumed row, and its condition states the assumption. A wrong guess is refused, and the row that the refusal returns
+ * is the next guess. No guess can make a write land that the operation itself would refuse.
  */
 import { LOWEST_LEVEL, levelIn } from "../../core/levels.ts";
 import { type Commit, type Of, type Park, type Request, type Row, recordsRedrive } from "../../protocol/row.ts";
@@ -42,8 +42,9 @@ const LEASE = ["owner", "leaseUntil"] as const satisfies readonly Attribute[];
 const PARK = ["parkToken", "parkExecution", "parkEpoch", "parkRetry"] as const satisfies readonly Attribute[];
 
 /**
- * Without an owner quiet and takeovers stay as they are. Over an owner the condition names it and its epoch, so that its
- * lease is the one that quiet is raised to (schedules 3 to 5). A first entry is taken for that of a queued run.
+ * The write of a claim. Without an owner, `quietUntil` and `takeovers` stay. Over an owner, the condition names that
+ * owner and its epoch, so that `quietUntil` is raised to that owner's lease (schedules 3 to 5). Without a known row,
+ * epoch 0 is assumed to be that of a queued run.
  */
 export function claimWrite(claim: Claim, assumed: Row | null): Write {
   const { run, entry, now } = claim;
@@ -68,7 +69,7 @@ export function claimWrite(claim: Claim, assumed: Row | null): Write {
   };
 }
 
-/** A row without an owner, or the very owner of the assumed one. */
+/** The row has no owner, or the same owner as the assumed row. */
 function held(assumed: Row | null): Fragment {
   if (assumed === null || assumed.owner === null) return is.unowned;
   const { owner, epoch } = assumed;
@@ -80,7 +81,7 @@ const ownersEpoch = (epoch: number): Fragment => ({
   values: { ":ownersEpoch": number(epoch) },
 });
 
-/** What a claim and a hand-over leave of the owner that they find. Nothing lowers `quietUntil`. */
+/** What a claim and a hand-over record about the owner that they find. Nothing lowers `quietUntil`. */
 function overOwner(assumed: Row | null, dead: Entry | null): readonly Change[] {
   if (assumed === null || assumed.owner === null) return [];
   const deaths = deathsAfter(assumed, dead);
@@ -110,7 +111,7 @@ export function commitWrite(commit: Commit, assumed: Row | null): Write {
     changes: [
       ...content(commit),
       ...(isSame ? [] : statusSet(run, { status, now })),
-      // An expression reads the attributes as they were before it: the lease that is copied may be removed by it.
+      // An expression reads the attributes before its changes, so it may copy a lease that it also removes.
       ...(raises ? [copy("quietUntil", "leaseUntil")] : []),
       ...(commit.release ? remove(...LEASE) : []),
       ...(commit.nextChain ? [plusOne("chain"), plusOne("epoch"), set("chainClaims", number(0))] : []),
@@ -119,7 +120,7 @@ export function commitWrite(commit: Commit, assumed: Row | null): Write {
   };
 }
 
-/** What a commit writes whatever the row was. */
+/** What a commit writes, independent of the row. */
 const content = (commit: Commit): readonly Change[] => [
   ...[plusOne("version"), set("commitId", text(commit.commitId)), set("claims", number(commit.release ? 0 : 1))],
   ...[set("asks", number(commit.asks)), set("will", number(commit.will))],
@@ -175,7 +176,10 @@ export function requestWrite(request: Request): Write {
   };
 }
 
-/** Schedule 33: over an owner, quiet is raised to its lease, or nobody would know when its request may still land. */
+/**
+ * The write of a hand-over. Schedule 33: over an owner, it raises `quietUntil` to the owner's lease, or the next claim
+ * would not know until when the owner's requests may still land.
+ */
 export function handOverWrite(handOver: HandOver, assumed: Row | null): Write {
   const isHeld = assumed !== null && assumed.owner !== null;
   return {
@@ -212,7 +216,7 @@ export function redriveWrite(redrive: Redrive): Write {
   };
 }
 
-/** The row's part of a delivery. A deadline that is further off already stays. */
+/** The row's part of a delivery. A later deadline stays. */
 export function stirWrite(of: Of & { readonly deadline: number }, assumed: Row | null): Write {
   const isLater = assumed === null || assumed.deadline < of.deadline;
   return {

@@ -1,7 +1,7 @@
 /**
- * RunTable on DynamoDB. Each operation is one conditional write of one item, or one transaction. Whether it was refused is DynamoDB's to
- * say; what a refusal means is said by the same pure decision as in every world, made on the row that the refusal
- * returns. So of fifty claims at once one wins (schedule 1), and no reader's view of a moment ago decides anything.
+ * RunTable on DynamoDB. Each operation is one conditional write of one item, or one transaction. DynamoDB says whether
+ * the write was refused. The same pure decision as in every world says what a refusal means, on the row that it
+ * returns. So of fifty concurrent claims one wins (schedule 1), and no stale read decides anything.
  */
 import type { DynamoDBClient } from "@aws-sdk/client-dynamodb";
 import { isRunId } from "../../core/ids.ts";
@@ -38,6 +38,7 @@ import { tableStoreId } from "./store-id.ts";
 import { forgetKey, keepKey, readKey, tombstoneIn, tombstoneKey } from "./tombstones.ts";
 import { cursorOf, takeTurn } from "./turns.ts";
 
+/** The run table `table`, with the contract of `ports/run-table.ts`. */
 export function dynamoRunTable(of: {
   readonly clients: Pair<DynamoDBClient>;
   readonly table: string;
@@ -109,21 +110,21 @@ export function dynamoRunTable(of: {
   };
 }
 
-/** A row changed between every guess and its write: whoever sends the write again will meet it at rest. */
+/** If the row changed between every guess and its write, the caller sends the write again later. */
 const GUESSES_MAX = 4;
 const KNOWN_MAX = 64;
 
 interface Operation<O> {
-  /** The write for a row as it is assumed to be; null is nothing known. */
+  /** The write for an assumed row; null: no row is known. */
   readonly write: (assumed: Row | null) => writes.Write;
-  /** What the operation is on that row, as a value. A decision that changes nothing returns the very row it was given. */
+  /** The decision on that row. A decision that changes nothing returns the same row object. */
   readonly decide: (row: Row) => O;
   readonly done: (row: Row, assumed: Row | null) => O;
 }
 
 class Rows {
   readonly #dynamo: Dynamo;
-  /** The last row of each run as this process saw it: guesses, so that a beat's commits need one write each. */
+  /** The last row of each run that this process saw: guesses, so that a beat's commits need one write each. */
   readonly #known = new Map<string, Row>();
 
   constructor(dynamo: Dynamo) {
@@ -141,7 +142,8 @@ class Rows {
       const outcome = await this.#dynamo.update(keyOf(of.run, ROW_ITEM), write(assumed));
       if (outcome.kind === "ambiguous") return outcome;
       const found = outcome.item === null ? null : rowOf(outcome.item);
-      // Its condition may have named nothing that is damaged: then it was written, and changes nothing of what follows.
+      // The write may have succeeded, if its condition named no damaged attribute. The outcome is `unreadable` in any
+      // case.
       if (found instanceof RowUnreadable) return found.refused;
       const row = found === null ? null : this.#noted(found);
       if (outcome.kind === "written") {
@@ -172,11 +174,13 @@ async function readRow(dynamo: Dynamo, run: string): Promise<Row | null> {
 }
 
 /**
- * Schedule 32: an expired row is not overwritten. It is deleted first, as the row of its own `born`, so that the stream
- * tells whoever cleans up which incarnation went.
+ * Creates a row.
  *
- * Schedule 82: the tombstone is checked in the transaction that puts the row. A check of its own before it would be out of
- * date for a process that freezes between the two.
+ * Schedule 32: an expired row is not overwritten. It is deleted first, as the row of its own `born`, so that the stream
+ * names the incarnation to clean up.
+ *
+ * Schedule 82: the tombstone is checked in the transaction that puts the row. A separate check before it would be out
+ * of date for a process that freezes between the two.
  */
 async function create(dynamo: Dynamo, creation: Creation): Promise<CreateOutcome> {
   const { run, tenant } = creation;
@@ -190,7 +194,7 @@ async function create(dynamo: Dynamo, creation: Creation): Promise<CreateOutcome
     if (put.kind === "ambiguous") return put;
     if (put.kind === "written") return { kind: "created", row: undamaged(rowOf(item)) };
     const [refused, tombstone] = put.items;
-    // A row that is there governs, and a refusal need not tell of each part.
+    // An existing row governs, and a refusal need not contain the item of each part.
     const found = refused == null ? await readRow(dynamo, run) : rowOf(refused);
     if (found instanceof RowUnreadable) return found.refused;
     const outcome = placed(found, tombstone == null ? null : tombstoneIn(tombstone), creation);

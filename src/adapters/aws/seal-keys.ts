@@ -1,9 +1,10 @@
 /**
- * Seal keys of the key service of AWS (KMS). A process asks once for a data key, in plain and encrypted; it seals with the plain
- * one for as long as it lives, and each seal carries the encrypted one. A reader asks the service to decrypt the key of each
- * process that wrote, once. So nothing is asked per checkpoint.
+ * Seal keys from AWS KMS. A process requests one data key, in plain and encrypted form. It seals with the plain key for
+ * as long as it lives, and each seal carries the encrypted key. A reader asks KMS once to decrypt the key of each
+ * process that wrote. So no checkpoint needs a request to KMS.
  *
- * A key counts only if the one KMS key of the deployment encrypted it: a forger may bring a data key of another one.
+ * A key counts only if the deployment's own KMS key encrypted it, since a forger may bring a data key of another KMS
+ * key.
  */
 import type { KMSClient } from "@aws-sdk/client-kms";
 import { keyIdOf } from "../../codec/voucher.ts";
@@ -14,9 +15,9 @@ import { type ClientOptions, configOf } from "./clients.ts";
 import { isNamed, reaching } from "./errors.ts";
 
 export interface KmsOf {
-  /** The id, ARN or alias of the KMS key. */
+  /** The ID, ARN or alias of the KMS key. */
   readonly kmsKey: string;
-  /** Nothing without a seal is read. */
+  /** Reads refuse everything without a seal. */
   readonly isRequired: boolean;
   readonly client?: ClientOptions;
 }
@@ -24,14 +25,15 @@ export interface KmsOf {
 const KMS_MS = 3_000;
 /** KMS decrypts only for a request that names the same purpose. */
 const PURPOSE = { cairn: "seal" };
-/** Of other processes, for a reader of many runs. */
+/** How many keys of other processes a reader of many runs caches. */
 const KEYS_MAX = 1_000;
 
+/** The seal keys of a deployment with that KMS key. The KMS client is loaded on first use. */
 export function kmsSealKeys({ kmsKey, isRequired, client: options = {} }: KmsOf): SealKeys {
   let client: Promise<KMSClient> | null = null;
   let own: Promise<SealKey> | null = null;
   const known = new Map<string, SealKey>();
-  // Loaded on use: a deployment without seals never does.
+  // Loaded on first use, so that a deployment without seals never loads it.
   const clientOf = (): Promise<KMSClient> => (client ??= clientWith(options));
   const remember = (key: SealKey): SealKey => {
     known.set(key.key, key);
@@ -67,7 +69,7 @@ export function kmsSealKeys({ kmsKey, isRequired, client: options = {} }: KmsOf)
   };
 }
 
-/** Null where the key of this deployment did not encrypt it. */
+/** The decrypted key; null if another KMS key encrypted it. */
 async function unwrapped(
   client: KMSClient,
   { kmsKey, wrapped }: { readonly kmsKey: string; readonly wrapped: string },

@@ -1,10 +1,10 @@
 /**
- * Secrets of the world of AWS: parameters of the Parameter Store, one for each name, below the path of the deployment.
- * They are encrypted by the key of AWS that is there for it, which decrypts for whoever may read the parameter.
+ * Secrets on AWS: parameters of the Parameter Store, one for each name, below the path of the deployment. They are
+ * encrypted with AWS's own key for parameters, which decrypts for every identity that may read the parameter.
  *
- * A function knows the names that its agents declared when it was deployed, and may read those and no others. A person at
- * the command line looks below the path, with an identity of their own; what that may not read it cannot keep out of what
- * it writes, and the next beat does.
+ * A function knows the names that its agents declared when it was deployed, and may read only those. An operator at the
+ * command line reads below the path with their own identity. A value that this identity may not read cannot be removed
+ * from what the command writes; the next beat removes it.
  */
 import type { SSMClient } from "@aws-sdk/client-ssm";
 import type { AbsentSecret, SecretLook, Secrets } from "../../ports/secrets.ts";
@@ -13,18 +13,19 @@ import { isNamed, reaching } from "./errors.ts";
 import { parameterOf, parameterPath } from "./keys.ts";
 
 export interface ParametersOf {
-  /** The name of its table, by which a deployment is known. */
+  /** The name of the deployment. */
   readonly deployment: string;
-  /** What its agents declare; null: whatever lies below its path, as far as this identity may look. */
+  /** The names that its agents declare; null: every name below its path that this identity may list. */
   readonly names: readonly string[] | null;
   readonly client?: ClientOptions;
 }
 
 const PARAMETER_MS = 3_000;
 
+/** The secrets of a deployment. Operations reject only with `StoreUnreachable`. */
 export function parameterSecrets({ deployment, names, client: options = {} }: ParametersOf): Secrets {
   let client: Promise<SSMClient> | null = null;
-  // Loaded on use: most functions of most deployments never ask for a secret.
+  // Loaded on first use, since most functions never read a secret.
   const clientOf = (): Promise<SSMClient> => (client ??= clientWith(options));
   const path = parameterPath(deployment);
   return {
@@ -44,7 +45,7 @@ export function parameterSecrets({ deployment, names, client: options = {} }: Pa
       };
       return reaching(`the parameter ${parameter}`, sent);
     },
-    // The deployment has told them.
+    // The deployment has declared them.
     declare: async () => undefined,
     declared: async () =>
       names ?? reaching(`the parameters below ${path}`, async () => namesBelow(await clientOf(), path)),

@@ -1,6 +1,6 @@
 /**
- * The name that a table and the bucket that belongs to it carry. Whoever deploys them names them, both at once: with a
- * table of another deployment, which knows none of its runs, every object would look like an orphan.
+ * The permanent ID that a table and its bucket share. The deployment names both at once. Beside a table of another
+ * deployment, which knows none of its runs, every object of a bucket would look like an orphan and be deleted.
  */
 import { randomBytes } from "node:crypto";
 import { StoreUnreachable } from "../../ports/world.ts";
@@ -16,12 +16,15 @@ import { s3ObjectStore } from "./object-store.ts";
 
 const KEY = keyOf(STORE.item, STORE.item);
 
-/** Null where nobody named it. */
+/** The ID of the table; null before it is named. */
 export async function tableStoreId(dynamo: Dynamo): Promise<string | null> {
   return (await dynamo.get(KEY))?.[ATTRIBUTES.store]?.S ?? null;
 }
 
-/** Names what has no name yet; can be repeated. False: they carry names of different stores, and are left alone. */
+/**
+ * Names a table and a bucket that have no ID yet; safe to repeat. False: they have different IDs, and both stay as they
+ * are.
+ */
 export async function nameStores(of: {
   readonly table: string;
   readonly bucket: string;

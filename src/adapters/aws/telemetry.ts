@@ -1,15 +1,15 @@
 /**
- * Telemetry on Lambda: each record is a structured line in the function's log, and those that count anything are a second
- * one in embedded metric format, from which CloudWatch makes metrics: no call is made, and nothing has to be sent before an
- * invocation ends. One line holds all that a record counts, and it is written at once: what is kept until the end of an
- * invocation is lost with a process that dies, and those are the ones that have to be counted.
+ * Telemetry on Lambda. Each record is a structured line in the function's log. A record that counts anything also
+ * writes a line in embedded metric format, from which CloudWatch makes metrics without a request. One line holds all
+ * that a record counts, and it is written at once. Lines kept until the end of an invocation would be lost with a
+ * process that dies, and such deaths must be counted.
  */
 import { Logger } from "@aws-lambda-powertools/logger";
 import { MetricUnit, Metrics } from "@aws-lambda-powertools/metrics";
 import type { Telemetry } from "../../ports/world.ts";
 import { NAMESPACE, countsOf, measuresOf } from "./metrics.ts";
 
-/** `service` tells the functions of a deployment apart in the log. */
+/** `service` distinguishes the functions of a deployment in the log. */
 export function lambdaTelemetry(of: { readonly deployment: string; readonly service: string }): Telemetry {
   const logger = new Logger({ serviceName: of.service, logLevel: "INFO" });
   const metrics = new Metrics({ namespace: NAMESPACE, serviceName: of.deployment });
@@ -24,7 +24,7 @@ export function lambdaTelemetry(of: { readonly deployment: string; readonly serv
       for (const [name, value] of measures) {
         metrics.addMetric(name, name.endsWith("Seconds") ? MetricUnit.Seconds : MetricUnit.NoUnit, value);
       }
-      // Powertools warns where there is nothing to write.
+      // Powertools warns if there is nothing to write.
       if (counts.length + measures.length > 0) metrics.publishStoredMetrics();
     },
   };

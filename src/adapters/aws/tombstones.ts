@@ -1,6 +1,6 @@
 /**
- * Tombstones on DynamoDB: an item beside the row, in the partition of its run, with a time to live of its own. It is in no
- * index, and its removal is no event for the clean-up, whose filter asks for rows.
+ * Tombstones on DynamoDB: an item beside the row, in the partition of its run, with its own time to live. It is in no
+ * index, and its removal triggers no clean-up, whose filter selects rows.
  */
 import type { AttributeValue } from "@aws-sdk/client-dynamodb";
 import { isRunId } from "../../core/ids.ts";
@@ -18,11 +18,11 @@ export const tombstoneKey = (run: string): Record<string, AttributeValue> => key
 
 export async function keepKey(dynamo: Dynamo, next: Tombstone): Promise<{ readonly kind: "kept" } | Ambiguous> {
   const outcome = await dynamo.put(tombstoneItem(next), mayReplace(next));
-  // Refused: a newer one stands (schedule 83).
+  // Refused: a newer tombstone is stored (schedule 83).
   return outcome.kind === "ambiguous" ? outcome : { kind: "kept" };
 }
 
-/** As `laid` of `protocol/tombstone.ts` says it. */
+/** The condition of `laid` in `protocol/tombstone.ts`. */
 const mayReplace = (next: Tombstone) =>
   either(
     ...[is.absent, is.notMine(next), is.epochBelow(next.epoch)],
@@ -40,7 +40,10 @@ function tombstoneItem(of: Tombstone): Record<string, AttributeValue> {
   };
 }
 
-/** Only this code writes the item; what a later version leaves out reads as empty, and the key stays kept. */
+/**
+ * The tombstone in an item. Only this code writes such items. A field that a later version leaves out reads as empty,
+ * and the key stays kept.
+ */
 export function tombstoneIn(item: Item): Tombstone {
   const texts = (name: keyof typeof ATTRIBUTES): string => item[ATTRIBUTES[name]]?.S ?? "";
   const numbers = (name: keyof typeof ATTRIBUTES): number => Number(item[ATTRIBUTES[name]]?.N ?? 0);

@@ -1,4 +1,4 @@
-/** Turns: each an item of its own partition, whose name no run can have. */
+/** Mutex leases on DynamoDB: each is an item in its own partition, whose name no run can have. */
 import type { AttributeValue } from "@aws-sdk/client-dynamodb";
 import { type Turn, type TurnOutcome } from "../../protocol/mutex-lease.ts";
 import type { Ambiguous } from "../../ports/run-table.ts";
@@ -10,7 +10,9 @@ import { itemOf, keyOf } from "./item.ts";
 
 export const turnKey = (name: string): Record<string, AttributeValue> => keyOf(`turn#${name}`, "turn");
 
-/** The turn that it replaces is returned by the write itself, and what that left stays in it where nothing new is left. */
+/**
+ * Takes a mutex lease. The write itself returns the lease that it replaces; without a new cursor, the stored one stays.
+ */
 export async function takeTurn(dynamo: Dynamo, turn: Turn): Promise<TurnOutcome | Ambiguous> {
   const { name, owner, until, cursor } = turn;
   const key = turnKey(name);

@@ -1,13 +1,13 @@
 /**
- * Which file the agent of a name lies in. A run knows its agent by name only; whoever drives the store later, from
- * another directory and with another config, has to find the code again.
+ * Remembers in which file each agent is defined. A run knows only the name of its agent. A later process may drive the
+ * store from another directory and with another config, and must find the code again.
  */
 import { existsSync } from "node:fs";
 import { type Store, atomically, reaching } from "./database.ts";
 
 const itemOf = (agent: string): string => `agent-file ${agent}`;
 
-/** The absolute path under which that agent was started last in this store, or null. */
+/** The absolute path of the file from which that agent was last started in this store, or null. */
 export function agentFileOf(store: Store, agent: string): string | null {
   const select = "SELECT value FROM meta WHERE name = ?";
   const found = reaching(store, () => store.rows.prepare(select).get(itemOf(agent)));
@@ -15,8 +15,8 @@ export function agentFileOf(store: Store, agent: string): string | null {
 }
 
 /**
- * Remembers it. With `keepOther`, a file that is there and is another one stays, and is returned: runs of the one must
- * not go on with the code of the other.
+ * Remembers the file of an agent. With `keepOther`, an existing other file stays and is returned: the runs of one agent
+ * must not go on with the code of another.
  */
 export function rememberAgentFile(
   store: Store,

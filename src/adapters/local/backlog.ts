@@ -1,26 +1,27 @@
 /**
- * Writes that must reach the store, in order, and the pauses while it does not take them. A full disk may be emptied:
- * an answer that cannot be stored now is kept and stored then, instead of being lost or taking the supervisor down.
+ * Writes that must reach the store, in order, with pauses while the store does not take them. A full disk may get space
+ * again. So an answer that cannot be stored now is kept and stored later; it is not lost, and the supervisor goes on.
  */
 import { type Clock, StoreUnreachable } from "../../ports/world.ts";
 import { WorkerUnavailable } from "./workers.ts";
 
 export interface Backlog {
-  /** Keeps a write for the next `goOn`. It is called again after it threw, so it must be all or nothing. */
+  /** Keeps a write for the next `goOn`, which repeats a write that threw. So the write must be all or nothing. */
   readonly keep: (write: () => void) => void;
-  /** Writes what is kept, then calls `next`; nothing at all while a pause lasts. Throws mistakes of ours only. */
+  /** Writes what is kept, then calls `next`. Does nothing during a pause. Throws only errors that are bugs. */
   readonly goOn: (next: () => void) => void;
-  /** Writes what is kept, pause or not, as far as the store takes it. */
+  /** Writes what is kept, also during a pause, as far as the store takes it. */
   readonly flush: () => void;
 }
 
 const PAUSE_MIN_MS = 250;
 const PAUSE_MAX_MS = 5_000;
 
+/** An empty backlog. Pauses grow from 250 ms to 5 s. */
 export function createBacklog(of: {
   readonly clock: Clock;
   readonly onPause: (pause: { readonly why: string; readonly ms: number }) => void;
-  /** Everything was written, for the first time after a pause. */
+  /** Called when everything is written for the first time after a pause. */
   readonly onBack: () => void;
 }): Backlog {
   const { clock, onPause, onBack } = of;

@@ -1,6 +1,6 @@
 /**
- * Chain on SQLite: what the runner and the commands see of it. They write what shall happen; the supervisor of the
- * store, if and when there is one, sees it and drives.
+ * Chain on SQLite, as the engine and the commands use it. They only write what shall happen. The supervisor of the
+ * store, once there is one, reads that and drives the executions.
  */
 import type { Chain } from "../../ports/chain.ts";
 import type { Clock } from "../../ports/world.ts";

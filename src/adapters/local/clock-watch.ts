@@ -1,8 +1,11 @@
-/** What a supervisor does for the clocks of its store: it remembers what they show, and tells when one is not believed. */
+/**
+ * The supervisor's watch over the clocks of its store: it stores what they show, and reports when one is not believed.
+ */
 import type { ClockDoubt } from "../../protocol/steadiness.ts";
 import type { StoreClock } from "./clock.ts";
 import type { SupervisorEvent } from "./supervisor-events.ts";
 
+/** Returns a function to call at each poll. It reports only changes of the judgement. */
 export function clockWatch(clock: StoreClock, onEvent: (event: SupervisorEvent) => void): () => void {
   let told: ClockDoubt["kind"] | null = null;
   return () => {

@@ -1,8 +1,8 @@
 /**
- * The machine's own clocks. Their timers keep the process alive: a caller waits for its timer or takes it back.
+ * The machine's own clocks. Their timers keep the process alive, so a caller waits for its timer or cancels it.
  *
- * All processes of a store share what is known of the clocks: it is in the store. A worker that begins after a jump would
- * see nothing wrong by itself. Only the supervisor writes it.
+ * All processes of a store share one record of the clocks, which is in the store and which only the supervisor writes.
+ * A worker that starts after a jump would notice nothing wrong by itself.
  */
 import { readFileSync } from "node:fs";
 import { uptime } from "node:os";
@@ -17,7 +17,7 @@ import {
 import type { Clock } from "../../ports/world.ts";
 import { type Store, reaching } from "./database.ts";
 
-/** As it is set: for timers, and where there is no store. */
+/** The clock as the machine shows it: for timers, and for code without a store. */
 export const systemClock: Clock = {
   now: () => Date.now(),
   earliest: () => Date.now(),
@@ -28,16 +28,16 @@ export const systemClock: Clock = {
 };
 
 export interface StoreClock extends Clock {
-  /** Remembers what the clocks show, for every process of the store. For the supervisor alone. */
+  /** Stores what the clocks show, for every process of the store. Only the supervisor calls it. */
   follow(): void;
   /** Why the wall clock is not believed, or null. */
   doubt(): ClockDoubt | null;
 }
 
-/** How long a process goes by what it read in the store. */
+/** How long a process uses what it read in the store. */
 const READ_EVERY_MS = 1_000;
 
-/** `read`: what the clocks of this machine show. */
+/** The clock of a store. `read` returns what the clocks of this machine show. */
 export function storeClock(store: Store, read: () => ClockReading = readClocks): StoreClock {
   const select = store.rows.prepare("SELECT value FROM meta WHERE name = 'clock'");
   const insert = store.rows.prepare("INSERT OR REPLACE INTO meta (name, value) VALUES ('clock', ?)");
@@ -49,7 +49,7 @@ export function storeClock(store: Store, read: () => ClockReading = readClocks):
       const found = reaching(store, () => select.get());
       known = { record: found === undefined ? null : recordIn(String(found["value"])), at: uptimeMs };
     } catch {
-      // What time it is must be known also without the store; the next use of the store says what is wrong with it.
+      // The time must be known without the store too. The next use of the store reports what is wrong with it.
       known = { record: known?.record ?? null, at: uptimeMs };
     }
     return known.record;
@@ -75,14 +75,14 @@ export function storeClock(store: Store, read: () => ClockReading = readClocks):
   };
 }
 
-/** Null for what is no record: the wall clock is believed then. */
+/** The stored record; null for malformed text, and then the wall clock is believed. */
 function recordIn(json: string): ClockRecord | null {
   const { trusted, doubted } = JSON.parse(json) as ClockRecord;
   const isReading = ({ wall, uptime }: ClockReading): boolean => Number.isFinite(wall) && Number.isFinite(uptime);
   return isReading(trusted) && (doubted === null || isReading(doubted)) ? { trusted, doubted } : null;
 }
 
-/** Both clocks at one moment: a process that is put aside between them looks again. */
+/** Reads both clocks at one moment. If the system suspends the process between the two reads, it reads again. */
 function readClocks(): ClockReading {
   for (;;) {
     const before = uptime();

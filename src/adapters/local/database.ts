@@ -1,11 +1,11 @@
 /**
- * The store of the embedded world: one SQLite file in one directory, shared by every process of this machine that
- * works on its runs.
+ * The store of the embedded world: one SQLite file in one directory. Every process of this machine that works on its
+ * runs shares it.
  *
- * Payload first, pointer last: objects are put by a connection at `synchronous=NORMAL`, which does not wait for the
- * disk; rows are written by one at `FULL`, which does. Both append to the same write-ahead log, and a log is durable
- * as a prefix: the sync that makes a row durable makes every object put before it durable too. No power loss can leave
- * a row that points to an object that is gone, and a beat waits for the disk once instead of twice.
+ * Payload first, pointer last. Objects are put through a connection at `synchronous=NORMAL`, which does not wait for
+ * the disk. Rows are written through one at `FULL`, which does. Both append to the same write-ahead log, and a log is
+ * durable as a prefix. So the sync that makes a row durable also makes every earlier object durable. After a power loss
+ * no row points to a lost object, and a beat waits for the disk once, not twice.
  */
 import { randomBytes } from "node:crypto";
 import { closeSync, linkSync, mkdirSync, openSync, rmSync, statSync, writeFileSync } from "node:fs";
@@ -17,9 +17,10 @@ import { APPLICATION_ID, SCHEMA, STORE_FORMAT, addMissing } from "./schema.ts";
 import { type InPlace, inPlace } from "./in-place.ts";
 import { StoreInvalid, StoreRolledBack, StoreTooNew, asStoreError, fileCode, isGarbage } from "./store-errors.ts";
 
+/** An open store. */
 export interface Store {
   readonly dir: string;
-  /** Random, given at creation: two stores are never taken for each other. */
+  /** A random ID from its creation, so that no two stores are confused. */
   readonly id: string;
   readonly rows: DatabaseSync;
   readonly objects: DatabaseSync;
@@ -27,18 +28,21 @@ export interface Store {
   close(): void;
 }
 
-/** How long a writer waits for another one before the store counts as unreachable. */
+/** How long a writer waits for another writer before the store counts as unreachable. */
 const BUSY_MS = 5_000;
 
 export interface OpenOptions {
   readonly dir: string;
   readonly create: boolean;
-  /** How much is checked (`integrity.ts`). `none`: for a reader of what can still be read, also of a store that lost commits. */
+  /**
+   * How much of the file is checked (`integrity.ts`). `none` lets a reader see what is still readable, also in a store
+   * that lost commits.
+   */
   readonly check?: keyof typeof CHECKED_BYTES;
 }
 
 /**
- * Opens the store in `dir`; with `create`, makes it if it is not there.
+ * Opens the store in `dir`; with `create`, creates a missing one.
  *
  * @throws StoreInvalid, StoreTooNew, StoreDamaged, StoreRolledBack (nothing was written), StoreUnreachable
  */
@@ -72,25 +76,27 @@ export function openStore({ dir, create, check = "bounded" }: OpenOptions): Stor
   }
 }
 
-/** Runs `access` as one transaction that nobody else writes into: what it reads is still true when it commits. */
+/**
+ * Runs `access` as one transaction. No other process writes meanwhile, so what it reads is still true when it commits.
+ */
 export function atomically<T>(store: Store, access: () => T): T {
   const { rows, place } = store;
   try {
     place.assert();
-    // IMMEDIATE: a transaction that first reads and then wants to write could find that it read the past.
+    // IMMEDIATE: a transaction that reads first and then writes could find that its read is out of date.
     rows.exec("BEGIN IMMEDIATE");
     const result = place.count(access);
     rows.exec("COMMIT");
     place.committed();
     return result;
   } catch (error) {
-    // A full disk rolls back by itself.
+    // SQLite itself rolls back on a full disk.
     if (rows.isTransaction) rows.exec("ROLLBACK");
     throw asStoreError(error, store.dir);
   }
 }
 
-/** Runs a single statement, which is a transaction of its own. */
+/** Runs a single statement, which is its own transaction. */
 export function reaching<T>(store: Store, access: () => T): T {
   try {
     store.place.assert();
@@ -103,21 +109,22 @@ export function reaching<T>(store: Store, access: () => T): T {
 function isThere(dir: string, file: string): boolean {
   const folder = statSync(dir, { throwIfNoEntry: false });
   if (folder === undefined) return false;
-  if (!folder.isDirectory()) throw new StoreInvalid(`${dir} is not a directory, so it holds no store; name another`);
+  if (!folder.isDirectory())
+    throw new StoreInvalid(`${dir} is not a directory, so it holds no store; name another directory`);
   const found = statSync(file, { throwIfNoEntry: false });
   if (found !== undefined && !found.isFile()) throw notOurs(file, "it is not a file");
   return found !== undefined;
 }
 
 /**
- * Makes the whole file under another name and then links it into place, which fails if it exists. Two processes that
- * open a fresh store at once get the same one, and a process that dies half-way leaves no half store.
+ * Creates the whole file under another name and then links it into place, which fails if the store exists. Two
+ * processes that open a fresh store at once get the same one, and a process that dies half-way leaves no partial store.
  */
 function createFile(dir: string, file: string): void {
   makeDir(dir);
   const fresh = `${file}.${randomBytes(8).toString("hex")}.new`;
   try {
-    // SQLite gives the files beside it the same mode: only their owner may read them.
+    // Only its owner may read it. SQLite gives the files beside it the same mode.
     closeSync(openSync(fresh, "wx", 0o600));
     const db = new DatabaseSync(fresh);
     try {
@@ -134,31 +141,31 @@ function createFile(dir: string, file: string): void {
   }
 }
 
-/** Makes the directory so that only its owner may read it, and so that git ignores what is in it. */
+/** Creates the directory so that only its owner may read it and git ignores its content. */
 function makeDir(dir: string): void {
   try {
     mkdirSync(dirname(resolve(dir)), { recursive: true });
   } catch (error) {
     if (fileCode(error) !== "ENOTDIR" && fileCode(error) !== "EEXIST") throw error;
-    throw new StoreInvalid(`${dir} lies below something that is not a directory; name another`);
+    throw new StoreInvalid(`${dir} is below a path that is not a directory; name another directory`);
   }
   try {
     mkdirSync(dir, { mode: 0o700 });
     writeFileSync(join(dir, ".gitignore"), "*\n");
   } catch (error) {
-    // It was there, or another process has just made it.
+    // It existed before, or another process has just created it.
     if (fileCode(error) !== "EEXIST") throw error;
   }
 }
 
-/** Looks, read-only, whether the file is a store that this code knows, before any connection could write into it. */
+/** Checks, read-only, that the file is a store that this code knows, before any connection could write to it. */
 function inspect(file: string): void {
   const { application, version } = identify(file);
   if (application !== APPLICATION_ID) throw notOurs(file, "it was not written by cairn");
   if (version < STORE_FORMAT) throw notOurs(file, `its format ${version} is older than any release`);
   if (version > STORE_FORMAT) {
     throw new StoreTooNew(
-      `${file} has store format ${version} and this cairn knows format ${STORE_FORMAT} at most; it was left as it ` +
+      `${file} has store format ${version}, and this cairn knows formats up to ${STORE_FORMAT}; it was left as it ` +
         "is: use the newer cairn that wrote it, or another directory",
     );
   }
@@ -179,7 +186,7 @@ function identify(file: string): { readonly application: number; readonly versio
 
 function configure(db: DatabaseSync, of: { readonly file: string; readonly synchronous: "FULL" | "NORMAL" }): void {
   const { journal_mode: mode } = db.prepare("PRAGMA journal_mode = WAL").get() as { journal_mode: string };
-  // Without a write-ahead log the order of payload and pointer would not hold.
+  // Payload and pointer keep their order only in a write-ahead log.
   if (mode !== "wal") {
     throw new StoreUnreachable(`${of.file} cannot keep a write-ahead log here; use a directory on a local disk`);
   }
@@ -187,7 +194,7 @@ function configure(db: DatabaseSync, of: { readonly file: string; readonly synch
 }
 
 function notOurs(file: string, why: string): StoreInvalid {
-  return new StoreInvalid(`${file} is no store of cairn: ${why}; it was left as it is, use another directory`);
+  return new StoreInvalid(`${file} is not a cairn store: ${why}; it was left as it is, use another directory`);
 }
 
 function closeAll(connections: readonly DatabaseSync[], place: InPlace | null): void {
@@ -195,11 +202,11 @@ function closeAll(connections: readonly DatabaseSync[], place: InPlace | null): 
   place?.close();
 }
 
-/** How many free pages of 4 KB a store keeps for what is written next; the rest is given back. */
+/** Free pages of 4 KB that a store keeps for the next writes. The rest is returned to the file system. */
 const FREE_PAGES_KEPT = 256;
 const PAGES_AT_ONCE = 1_024;
 
-/** Makes the file smaller by what was deleted, a few megabytes at a time, so that no writer waits for long. */
+/** Shrinks the file by what was deleted, a few megabytes at a time, so that no writer waits for long. */
 export function giveBackRoom({ dir, rows }: Store): void {
   const countFree = rows.prepare("PRAGMA freelist_count");
   const free = (): number => (countFree.get() as { freelist_count: number }).freelist_count;
@@ -209,7 +216,7 @@ export function giveBackRoom({ dir, rows }: Store): void {
       before = left;
       rows.exec(`PRAGMA incremental_vacuum(${Math.min(PAGES_AT_ONCE, left - FREE_PAGES_KEPT)})`);
     }
-    // The file itself is cut when the log is written back to it. This waits for nobody.
+    // The file itself shrinks when the log is written back to it. This never waits for other processes.
     rows.exec("PRAGMA wal_checkpoint(PASSIVE)");
   } catch (error) {
     throw asStoreError(error, dir);

@@ -1,12 +1,12 @@
 /**
- * Drives the executions of a store: whatever is ready goes to a worker, whatever became of it is stored.
+ * Drives the executions of a store: it sends every ready task to a worker and stores the outcome.
  *
- * Nothing that matters is kept in memory alone. What happens next is read from the store, and an attempt is in the
- * store before it is sent. Killed at any moment, a driver is followed by another one, which first ends the children
- * left behind, then counts the attempts that were out as dead, and goes on.
+ * The store holds everything that matters. The driver reads from it what happens next, and an attempt is stored before
+ * it is sent. A driver may be killed at any moment. The next one first kills the child processes left behind, then
+ * counts the attempts that were out as dead, and goes on.
  *
- * It looks for what is ready instead of keeping timers and watching for changes: a wake, a start and the end of a wait
- * are found by the same read, whichever process wrote them, and none can be missed.
+ * It polls for ready executions; it keeps no timers and watches no changes. One read finds a wake-up, a start and the
+ * end of a wait, whichever process wrote them, so none is missed.
  */
 import { bounded } from "../../codec/value.ts";
 import type { Limits } from "../../protocol/limits.ts";
@@ -31,16 +31,16 @@ export interface DriverOptions {
   readonly schedules: () => readonly ScheduledAgent[];
   readonly clock: Clock;
   readonly onEvent: (event: SupervisorEvent) => void;
-  /** Remembers what the clocks of this machine show. */
+  /** Stores what the clocks of this machine show. */
   readonly followClock: () => void;
-  /** Something ended: it is a good moment to call `work`. */
+  /** Called when a task ended, so that the caller calls `work` soon. */
   readonly onProgress: () => void;
 }
 
 export interface Driver {
-  /** Does what there is to do now, without waiting for any of it. Throws mistakes of ours, and `WorkersUnbootable`. */
+  /** Starts what is due now, without waiting for any of it. Throws bugs, and `WorkersUnbootable`. */
   readonly work: () => void;
-  /** Sends nothing more; resolves when no child is left. */
+  /** Sends no more tasks; resolves when no child process is left. */
   readonly drain: (graceMs: number) => Promise<void>;
 }
 
@@ -90,7 +90,7 @@ export function createDriver(options: DriverOptions): Driver {
       }
       const name = executions.firstReady(clock.now());
       if (name === null) return;
-      // The child comes first: if there is none to be had, no attempt is counted.
+      // The worker comes first: without a worker no attempt is counted.
       const worker = pool.take(executions.agentOf(name));
       const execution = executions.begin(name, clock.now());
       if (execution !== null) attempts.start(worker, execution);
@@ -101,13 +101,13 @@ export function createDriver(options: DriverOptions): Driver {
     drain: async (graceMs) => {
       isDraining = true;
       await pool.drain(graceMs);
-      // What cannot be stored now is an attempt that the next supervisor finds out, and counts as dead.
+      // If an outcome cannot be stored now, the next supervisor finds its attempt and counts it as dead.
       backlog.flush();
     },
   };
 }
 
-/** Attempts of executions, from the moment that the store knows of them to the moment that it knows their end. */
+/** Sends the attempts of executions, and stores their outcomes. */
 function attemptsOf(
   { clock, limits, onEvent, onProgress }: DriverOptions,
   of: { readonly executions: Executions; readonly pool: Pool; readonly backlog: Backlog },
@@ -142,7 +142,7 @@ function attemptsOf(
 const isDeath = ({ error, hasDied }: Extract<TaskEnd, { readonly kind: "failed" }>): boolean =>
   hasDied && error?.name !== "StoreUnreachable" && error?.name !== "Undecided";
 
-/** For people: what ended the process, or what its task threw; its worker has taken the secrets out of that. */
+/** Text for people: what ended the process, or what its task threw. The worker has removed the secrets from it. */
 const causeOf = ({ how, error }: Extract<TaskEnd, { readonly kind: "failed" }>): string =>
   bounded(error === null ? how : `${error.name}: ${error.message}`, CAUSE_CHARACTERS_MAX);
 
@@ -169,7 +169,7 @@ function poolOf(options: DriverOptions, of: { readonly children: Children; reado
       of.backlog.keep(() => of.children.remove(child));
       onEvent({ kind: "workerGone", pid: child.pid, how });
     },
-    // Thrown by the next `work`, behind what is to be stored first: it stops the supervisor.
+    // The next `work` throws it, after the writes that are kept, and that stops the supervisor.
     onUnbootable: (error) =>
       of.backlog.keep(() => {
         throw error;
@@ -178,8 +178,8 @@ function poolOf(options: DriverOptions, of: { readonly children: Children; reado
 }
 
 /**
- * A worker may be the first to meet a store that is damaged, or another one. Nothing more is written to it then, not even what
- * became of that task: the next `work` throws, which stops the supervisor.
+ * Stops the supervisor when a worker finds that the store is damaged or replaced. Nothing more is written to that
+ * store, not even the outcome of the task: the next `work` throws.
  */
 function stoppedByStore(pool: Pool, backlog: Backlog): Pool {
   const heard = (end: TaskEnd): void => {
@@ -202,7 +202,7 @@ function stoppedByStore(pool: Pool, backlog: Backlog): Pool {
   };
 }
 
-/** One sweep at a time, the first one before anything else. */
+/** Runs one sweep at a time, and the first one before anything else. */
 function sweeper({ clock, onEvent, onProgress }: DriverOptions, pool: Pool) {
   let dueAt = 0;
   let isOut = false;
@@ -221,11 +221,11 @@ function sweeper({ clock, onEvent, onProgress }: DriverOptions, pool: Pool) {
   };
 }
 
-/** The children that are in the store when its supervisor begins: those of a dead one. */
+/** The child processes that a dead supervisor left in the store. */
 function leftBehind({ onEvent }: DriverOptions, children: Children) {
   const killed = new Set<number>();
   return {
-    /** Kills those that are alive; true once none is. */
+    /** Kills those that are alive; true once all are gone. */
     areGone: (): boolean => {
       const alive = children.all().filter((child) => {
         if (isAlive(child)) return true;

@@ -1,6 +1,6 @@
 /**
  * The executions of the embedded chain in the store. Each change is one transaction around a pure step of
- * `execution.ts`, durable before it returns: an attempt is only sent once the store knows its number.
+ * `protocol/execution.ts`, and is durable before it returns. So an attempt is sent only after its number is stored.
  */
 import { randomBytes } from "node:crypto";
 import type { DatabaseSync, StatementSync } from "node:sqlite";
@@ -11,22 +11,26 @@ import { sumOf } from "./integrity.ts";
 import { type Execution, type Failure, begun, failed, started, woken } from "../../protocol/execution.ts";
 
 export interface Executions {
-  /** The one that was started under that name before, or null if this call started it. */
+  /** The execution that was started under that name before, or null if this call started it. */
   start(of: { readonly name: string; readonly payload: Payload; readonly now: number }): Execution | null;
   /** False: no execution waits on that token any more. */
   wake(token: string, now: number): boolean;
-  /** The name of the one that has been ready for longest, or null. */
+  /** The name of the execution that has been ready for longest, or null. */
   firstReady(now: number): string | null;
-  /** The agent of the run of that execution; null where no row tells it. */
+  /** The agent of that execution's run; null if no row names it. */
   agentOf(name: string): string | null;
-  /** Stores that its next attempt leaves; null if it is not ready after all. */
+  /** Stores that its next attempt is out; null if the execution is not ready after all. */
   begin(name: string, now: number): Execution | null;
-  /** Moves it by what became of its attempt; null if that attempt is not the one that is out. */
+  /** Applies the outcome of its attempt; null if that attempt is no longer the one that is out. */
   settle(attempted: Execution, step: (execution: Execution) => Execution): Execution | null;
-  /** The attempts that were out when the last supervisor died are dead. Their successors, and all that paused, may leave at once. */
+  /**
+   * Counts the attempts that were out when the last supervisor died as dead. Their retries, and all that paused, are
+   * due at once.
+   */
   recover(of: Pick<Failure, "now" | "limits">): void;
 }
 
+/** The executions in that store. All operations throw an error of `store-errors.ts` if the store fails. */
 export function executionsOf(store: Store): Executions {
   const table = tableOf(store.rows);
   return {
@@ -61,7 +65,7 @@ export function executionsOf(store: Store): Executions {
       atomically(store, () => {
         const death = { ...of, atOnce: true, isDeath: true, cause: "it ended with its supervisor" };
         for (const execution of table.trying()) table.update(failed(execution, death));
-        // What kept attempts from succeeding may be mended: a new supervisor does not wait for the rest of a pause.
+        // The cause of the failures may be fixed, so a new supervisor does not wait for the rest of a pause.
         for (const execution of table.backingOff()) table.update({ ...execution, readyAt: of.now });
       }),
   };
@@ -96,7 +100,10 @@ function tableOf(db: DatabaseSync) {
   const endDamaged = db.prepare(
     `UPDATE executions SET state = 'End', stage = 'ended', readyAt = NULL, token = NULL, sum = NULL WHERE name = ?`,
   );
-  /** One that is damaged is over: the sweeper hands its run to the next execution, and no other one waits for it. */
+  /**
+   * A damaged execution counts as ended: the sweeper hands its run to the next execution, and no other run waits for
+   * it.
+   */
   const executionOf = ({ sum = null, ...found }: Found): Execution => {
     const payload = decodePayload(found.payload);
     if (payload !== null && (sum === null || sum === sumOf(found))) return { ...found, payload };

@@ -1,10 +1,10 @@
 /**
- * Fires schedules, as EventBridge Scheduler does on AWS. What a firing comes to is decided where runs are started
- * (`runner/firing.ts`), and remembered in the store; here is only when.
+ * Fires schedules, as EventBridge Scheduler does on AWS. This file only decides when. `maintenance/firing.ts` decides
+ * what a firing does, and the store remembers that.
  *
- * It fires the latest time that has come, never all that were missed: after a pause of the machine there is one firing. So
- * there is when a supervisor begins: it cannot know what the one before it did, and the store does. A firing that fails is
- * repeated until a newer one takes its place.
+ * It fires only the latest time that has come, so after a pause of the machine there is one firing. There is also one
+ * when a supervisor begins: it does not know what its predecessor fired, and the store does. A firing that fails is
+ * repeated until a newer one replaces it.
  */
 import type { FiringOutcome } from "../../protocol/firing.ts";
 import type { Clock } from "../../ports/world.ts";
@@ -22,7 +22,7 @@ export interface ScheduledAgent {
 }
 
 export interface Firings {
-  /** A schedule that is to fire now, or null. */
+  /** A firing that is due now, or null. */
   readonly next: () => Due | null;
   readonly start: (worker: Worker, due: Due) => void;
 }
@@ -31,18 +31,18 @@ interface Due extends Fired {
   readonly plan: Plan;
 }
 
-/** Of one schedule, in memory: the store knows what was decided. */
+/** The plan of one schedule, in memory. The store holds what was decided. */
 interface Plan {
   readonly schedule: ScheduledAgent;
-  /** What is to be fired, from `dueAt` on; null: whatever is the latest time by then. */
+  /** The time to fire for, from `dueAt` on; null: the latest time by then. */
   at: number | null;
   dueAt: number;
-  /** False until it has fired once: the times before this supervisor were somebody else's. */
+  /** False until it has fired once: an earlier supervisor may have fired the times before. */
   isWatched: boolean;
   isOut: boolean;
 }
 
-/** Before a firing that failed is repeated. */
+/** The pause before a failed firing is repeated. */
 const RETRY_MS = 60_000;
 
 export function firingsOf(
@@ -63,14 +63,14 @@ export function firingsOf(
     const outcome = outcomeOf(end);
     plan.isOut = false;
     if (outcome !== null && outcome.kind !== "held") return follow(plan, now, at);
-    // A newer time may have come by then, and is fired in its place.
+    // A newer time that comes by then is fired in its place.
     plan.at = at;
     plan.dueAt = Math.min(outcome?.until ?? Infinity, now + RETRY_MS);
   };
   return {
     next: () => {
       const now = clock.now();
-      // What was computed before a clock was put back is not to be waited for.
+      // After a clock was put back, times that were computed before are computed again.
       if (now < lookedAt) for (const plan of plans.values()) lookAgain(plan, now);
       lookedAt = now;
       for (const schedule of options.schedules()) {
@@ -97,7 +97,7 @@ export function firingsOf(
   };
 }
 
-/** The times after `at` are its own now; one that has come already is due at once. */
+/** Plans the first time after `at`; a time that has already come is due at once. */
 function follow(plan: Plan, now: number, at: number): void {
   plan.at = null;
   plan.isWatched = true;

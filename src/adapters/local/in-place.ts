@@ -1,36 +1,38 @@
 /**
- * Is the store that was opened still the one in the directory, with all that was committed to it? Looked at before each
- * transaction, because a process that goes on with another file, or with an older one, does effects again that are done.
+ * Checks, before each transaction, that the open store is still the one in the directory, with all its commits. A
+ * process that went on with another file, or with an older one, would repeat effects that have happened. It finds:
  *
- * - Another file, or none, under its name; another write-ahead log, or none. SQLite would go on writing into files that have
- *   no name any more, and processes that begin later would not see it.
- * - A write-ahead log that became shorter. SQLite takes the zeros in its place for pages.
- * - Fewer commits than this process has seen, or than `cairn.mark` tells of. The file `cairn.mark` lies beside the store and
- *   holds the number of the last commit. It is written after each commit and not synced: it tells of no commit that
- *   is not durable, and a power loss can only make it older.
+ * - Another file, or none, under the store's name, and another write-ahead log, or none. SQLite would go on writing to
+ *   files without a name, and processes that start later would not see those writes.
+ * - A write-ahead log that became shorter. SQLite reads the zeros in its place as pages.
+ * - Fewer commits than this process has seen, or than `cairn.mark` counts. The file `cairn.mark` beside the store holds
+ *   the number of the last commit. It is written after each commit and not synced: it counts no commit that is not
+ *   durable, and a power loss can only make it older.
  *
- * Bytes that are copied over the file while processes use it are not found before the next open: what SQLite holds in memory
- * and in the log hides them.
+ * Bytes that are copied over the file in use are found only at the next open. Until then the memory and the log of
+ * SQLite hide them.
  */
 import { closeSync, constants, openSync, readSync, statSync, writeSync } from "node:fs";
 import { join } from "node:path";
 import { DatabaseSync } from "node:sqlite";
 import { StoreReplaced, StoreRolledBack } from "./store-errors.ts";
 
+/** The watch over an open store. */
 export interface InPlace {
-  /** Random, given to the store at its creation. */
+  /** The store's random ID from its creation. */
   readonly id: string;
-  /** How many commits `cairn.mark` counts that the file lacks. */
+  /** The commits that `cairn.mark` counts and the file lacks. */
   readonly lacks: number;
   /** Throws `StoreReplaced` or `StoreRolledBack`. */
   readonly assert: () => void;
-  /** Performs `access` inside of the transaction that has begun, and counts it if it changes anything. */
+  /** Performs `access` inside the transaction that has begun, and counts a commit if it changes anything. */
   readonly count: <T>(access: () => T) => T;
-  /** The transaction is durable. */
+  /** Call it when the transaction is durable. */
   readonly committed: () => void;
   readonly close: () => void;
 }
 
+/** Starts the watch over a store that was just opened. */
 export function inPlace(of: { readonly dir: string; readonly file: string; readonly rows: DatabaseSync }): InPlace {
   const { dir, file, rows } = of;
   const selectId = rows.prepare("SELECT value FROM meta WHERE name = 'store'");
@@ -50,7 +52,7 @@ export function inPlace(of: { readonly dir: string; readonly file: string; reado
   // Twice: a read may meet half of a write, and 109 that becomes 110 would look like 119.
   const marked = Math.min(mark.read(), mark.read());
   let seen = countNow();
-  /** With the transaction that is under way, which may still be refused. */
+  /** The number of commits with the current transaction, which may still be refused. */
   let next = seen;
   const lacks = Math.max(0, marked - seen);
 
@@ -58,7 +60,7 @@ export function inPlace(of: { readonly dir: string; readonly file: string; reado
     const log = placeOf(logOf(file));
     if (log?.is !== opened.log?.is) throw withoutLog({ dir, rows, isGone: log === null });
     const bytes = log?.bytes ?? 0;
-    // The log of a store in use never becomes shorter, unless a tool has written all of it back to the file.
+    // The log of a store in use becomes shorter only if a tool has written all of it back to the file.
     if (bytes < logBytes && !holds(file, seen)) throw new StoreRolledBack(dir, "its write-ahead log was cut");
     logBytes = bytes;
   };
@@ -91,7 +93,7 @@ export function inPlace(of: { readonly dir: string; readonly file: string; reado
 
 const logOf = (file: string): string => `${file}-wal`;
 
-/** Which file has that name, and how long it is; null for none. */
+/** The identity and length of the file of that name; null for none. */
 function placeOf(file: string): { readonly is: string; readonly bytes: number } | null {
   const found = statSync(file, { bigint: true, throwIfNoEntry: false });
   return found === undefined ? null : { is: `${found.dev} ${found.ino}`, bytes: Number(found.size) };
@@ -104,12 +106,12 @@ function withoutLog(of: {
 }): StoreReplaced {
   const { dir, rows, isGone } = of;
   if (!isGone) return new StoreReplaced(dir, "got another write-ahead log");
-  // This process still has the log open: what was committed can be written back to the file, which lies where it lay.
+  // This process still has the log open, so the commits can be written back to the file, which is still in place.
   rows.exec("PRAGMA wal_checkpoint(PASSIVE)");
   return new StoreReplaced(dir, "lost its write-ahead log");
 }
 
-/** A process that reads the files anew finds that many commits: this one has pages in memory. */
+/** True if a new connection finds that many commits in the file; this process has pages in memory. */
 function holds(file: string, commits: number): boolean {
   const db = new DatabaseSync(file, { readOnly: true });
   try {
@@ -123,7 +125,7 @@ function holds(file: string, commits: number): boolean {
 
 const MARK_BYTES = 64;
 
-/** The number of the last commit, beside the store: `STORE-ID COMMITS`. The mark of another store counts for nothing. */
+/** The file with the number of the last commit: `STORE-ID COMMITS`. The mark of another store is ignored. */
 function markIn(dir: string, id: string) {
   const { O_RDWR, O_CREAT } = constants;
   let fd: number | null = openSync(join(dir, "cairn.mark"), O_RDWR | O_CREAT, 0o600);
@@ -138,10 +140,10 @@ function markIn(dir: string, id: string) {
       try {
         if (fd !== null) writeSync(fd, `${id} ${count}`.padEnd(MARK_BYTES - 1) + "\n", 0);
       } catch {
-        // It stays older than the store is: a loss of the commits in between is not found.
+        // The mark stays older than the store, so a loss of the commits in between is not found.
       }
     },
-    /** Once: its number is another file's after that. */
+    /** Closes it only once, since another file may get its descriptor afterwards. */
     close: () => {
       if (fd !== null) closeSync(fd);
       fd = null;

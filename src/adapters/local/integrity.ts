@@ -1,10 +1,11 @@
 /**
- * Is the file of a store whole? SQLite follows pointers within a damaged file without a word where they still lead somewhere:
- * a run is missing in one list and there in another, or a message is nowhere. So a store is checked when it is opened.
+ * Checks that the file of a store is undamaged, when the store is opened. SQLite follows a damaged pointer without an
+ * error if it still leads somewhere. Then a run may be missing in one list and present in another, or a message may be
+ * lost.
  *
- * The check reads every page but those of large values, whose digests are compared whenever they are read: 122 MB take 75 ms
- * from memory, and as long as the disk needs where they are not in memory. A command waits for that only up to 32 MB (20 ms); the
- * supervisor of a store, which is opened once, up to 1 GB (0.6 s). What is larger is checked by `cairn doctor`.
+ * The check reads every page except those of large values, whose digests are compared at every read. For 122 MB it
+ * takes 75 ms from memory, or as long as the disk needs. A command checks up to 32 MB (20 ms). A supervisor, which
+ * opens the store once, checks up to 1 GB (0.6 s). `cairn doctor` checks larger stores.
  */
 import type { DatabaseSync } from "node:sqlite";
 import { canonical, sha256 } from "../../codec/canonical.ts";
@@ -13,10 +14,10 @@ import { StoreDamaged } from "./store-errors.ts";
 
 const MB = 1024 * 1024;
 
-/** How large a file is checked at open. A worker relies on its supervisor. */
+/** The largest file in bytes that is checked at open. A worker relies on its supervisor. */
 export const CHECKED_BYTES = { none: -1, worker: -1, bounded: 32 * MB, supervisor: 1024 * MB } as const;
 
-/** Throws `StoreDamaged`. */
+/** Throws `StoreDamaged` if the file is damaged. Skips files above `bytesMax`. */
 export function assertSound(
   db: DatabaseSync,
   { dir, bytesMax }: { readonly dir: string; readonly bytesMax: number },
@@ -26,13 +27,13 @@ export function assertSound(
   if (fault !== undefined) throw new StoreDamaged(dir, fault);
 }
 
-/** What SQLite finds wrong in the file, the first of it; none: it is whole. */
+/** What SQLite finds wrong in the file, `max` faults at most; empty for an undamaged file. */
 export function faultsIn(db: DatabaseSync, max: number): readonly string[] {
   const found = db.prepare(`PRAGMA integrity_check(${max})`).all();
   return found.map((row) => String(Object.values(row)[0]).replace(/^\*\*\*.*\n/, "")).filter((line) => line !== "ok");
 }
 
-/** With what is still in the write-ahead log. */
+/** The size in bytes, with what is still in the write-ahead log. */
 function sizeOf(db: DatabaseSync): number {
   const numberOf = (pragma: string): number => Number(Object.values(db.prepare(`PRAGMA ${pragma}`).get() ?? {})[0]);
   return numberOf("page_count") * numberOf("page_size");

@@ -6,7 +6,10 @@ import type { Delivery, Message } from "../../ports/run-table.ts";
 import type { Incarnation } from "../../protocol/row.ts";
 import { sumOf } from "./integrity.ts";
 
-/** `inbox` holds what was not yet removed; `seen` keeps the ids for as long as the run exists (schedule 27). */
+/**
+ * `inbox` holds the messages that are not yet removed. `seen` keeps their IDs for as long as the run exists (schedule
+ * 27).
+ */
 export function messagesOf(db: DatabaseSync) {
   const find = db.prepare("SELECT digest FROM seen WHERE run = ? AND born = ? AND id = ?");
   const see = db.prepare("INSERT INTO seen (run, born, id, digest) VALUES (?, ?, ?, ?)");

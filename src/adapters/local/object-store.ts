@@ -1,6 +1,6 @@
 /**
- * ObjectStore on SQLite: one table, insert or leave. An object never changes once it is there, so that a row which was
- * written by a fenced invocation cannot come to mean something else later.
+ * ObjectStore on SQLite: one table, into which objects are only inserted. An object never changes, so the row of a
+ * fenced invocation never points to other content later.
  */
 import type { FoundKey, ObjectStore } from "../../ports/object-store.ts";
 import type { Clock } from "../../ports/world.ts";
@@ -35,17 +35,20 @@ export function sqliteObjectStore(store: Store, clock: Pick<Clock, "now"> = syst
   };
 }
 
-/** Between two transactions others may write. */
+/** Objects per transaction; other processes may write between two of them. */
 const REMOVED_AT_ONCE = 100;
 
-/** Deletes a bounded number of objects below a prefix, and says how many. On the connection that waits for the disk. */
+/**
+ * Deletes a bounded number of objects below a prefix and returns how many, through the connection that waits for the
+ * disk.
+ */
 function removerOf(store: Store): (prefix: string) => number {
   const from = store.rows.prepare("SELECT key FROM objects WHERE key >= ? ORDER BY key LIMIT ?");
   const remove = store.rows.prepare("DELETE FROM objects WHERE key = ?");
   return (prefix) =>
     atomically(store, () => {
       const found = from.all(prefix, REMOVED_AT_ONCE) as unknown as readonly { readonly key: string }[];
-      // Whatever begins with a text lies together, right behind it.
+      // Keys with one prefix are adjacent, right after the prefix itself.
       const below = found.filter(({ key }) => key.startsWith(prefix));
       for (const { key } of below) remove.run(key);
       return below.length;

@@ -1,9 +1,10 @@
 /**
- * Which process a pid means. Pids are used again: a supervisor that kills what a dead one left behind must not kill a
- * stranger that got the number since, and must not take a stranger for a supervisor that is still alive. A pid and the
- * time at which its process started name one process for good.
+ * Identifies processes. The system reuses pids. A supervisor that kills what a dead one left behind must not kill an
+ * unrelated process with a reused pid, nor take one for a live supervisor. A pid and the start time of its process
+ * identify the process for good.
  *
- * Known by pid, so all processes of a store must run on one machine and see each other's pids (one container).
+ * Since processes are known by pid, all processes of a store must run on one machine and see each other's pids (one
+ * container).
  */
 import { execFileSync } from "node:child_process";
 import { readFileSync } from "node:fs";
@@ -11,13 +12,13 @@ import { fileCode } from "./store-errors.ts";
 
 export interface ProcessIdentity {
   readonly pid: number;
-  /** Opaque; equal for one process, different for any other that has or had its pid. */
+  /** Opaque; the same for one process, and different for any other process with its pid. */
   readonly startedAt: string;
 }
 
 interface Seen {
   readonly startedAt: string;
-  /** Dead, and not yet collected by its parent: in a container without an init it may stay like this for ever. */
+  /** Dead, but not yet reaped by its parent. In a container without an init process it may stay so for ever. */
   readonly isZombie: boolean;
 }
 
@@ -27,12 +28,15 @@ export function identityOf(pid: number): ProcessIdentity | null {
   return seen === null ? null : { pid, startedAt: seen.startedAt };
 }
 
+/** True if exactly that process is alive; a zombie is not. */
 export function isAlive(identity: ProcessIdentity): boolean {
   const seen = look(identity.pid);
   return seen !== null && seen.startedAt === identity.startedAt && !seen.isZombie;
 }
 
-/** Ends this process with all that it started, and no other process that got its pid. It leads a group of its own. */
+/**
+ * Kills this process and everything that it started, and no other process with its pid. It leads its own process group.
+ */
 export function killIfAlive(identity: ProcessIdentity): void {
   if (!isAlive(identity)) return;
   try {
@@ -42,12 +46,12 @@ export function killIfAlive(identity: ProcessIdentity): void {
   }
 }
 
-/** Ends what is left of the group that a child of this process leads, or led until a moment ago. */
+/** Kills what is left of the process group that a child of this process leads, or led until a moment ago. */
 export function killGroup(pid: number): void {
   try {
     process.kill(-pid, "SIGKILL");
   } catch {
-    // Nothing is left of it.
+    // The group is gone.
   }
 }
 
@@ -59,7 +63,7 @@ function lookInProc(pid: number): Seen | null {
   if (stat === null) return null;
   const fields = stat.slice(stat.lastIndexOf(")") + 2).split(" ");
   const [state, ticks] = [fields[0], fields[19]];
-  // Ticks begin anew at every boot, and a store outlives it.
+  // Ticks restart at every boot, and a store outlives a boot.
   const boot = readOrNull("/proc/sys/kernel/random/boot_id")?.trim() ?? "";
   return { startedAt: `${boot}:${ticks}`, isZombie: state === "Z" || state === "X" };
 }
@@ -68,13 +72,13 @@ function readOrNull(file: string): string | null {
   try {
     return readFileSync(file, "utf8");
   } catch (error) {
-    // Anything else, such as too many open files, says nothing about that process.
+    // Any other error, such as too many open files, says nothing about that process.
     if (["ENOENT", "ESRCH"].includes(fileCode(error) ?? "")) return null;
     throw error;
   }
 }
 
-/** macOS and the BSDs. Language and time zone are fixed, or the same time would read differently elsewhere. */
+/** For macOS and the BSDs. Language and time zone are fixed, or the same time would read differently elsewhere. */
 function lookWithPs(pid: number): Seen | null {
   try {
     const out = execFileSync("ps", ["-o", "stat=,lstart=", "-p", String(pid)], {

@@ -1,17 +1,18 @@
 /**
- * Which processes work on a store: its one supervisor, and the children that it started. Both are in the store before
- * they do anything, so that whoever comes after a SIGKILL knows what may still be alive and ends it first. A child that
- * is stuck in a loop does not see that its supervisor is gone; unrecorded, it would go on acting for a run that others
- * drive by now.
+ * The processes that work on a store: its one supervisor and the child processes that it started. Each is stored before
+ * it does anything, so that after a SIGKILL the next supervisor knows what may still be alive, and kills it first. A
+ * child that is stuck in a loop does not notice that its supervisor is gone. Unrecorded, it would go on acting for a
+ * run that other processes drive by now.
  */
 import { type Store, atomically, reaching } from "./database.ts";
 import { type ProcessIdentity, isAlive } from "./process-identity.ts";
 
+/** Another live process supervises the store. */
 export class StoreSupervised extends Error {
   override readonly name = "StoreSupervised";
   readonly code = "StoreSupervised";
   readonly pid: number;
-  /** When it took the store, epoch milliseconds; null where the store does not tell. */
+  /** When it took the store, epoch milliseconds; null if unknown. */
   readonly since: number | null;
 
   constructor(of: { readonly dir: string; readonly pid: number; readonly since: number | null }) {
@@ -33,10 +34,12 @@ export function supervisorOf(store: Store): ProcessIdentity | null {
   return supervisor !== undefined && isAlive(supervisor) ? { ...supervisor } : null;
 }
 
-/** Beside the row and not in it: a store that was made before this was told is read and written as it is. */
+/** Kept beside the row, since stores from before cairn recorded it have no such column. */
 const SINCE = "supervised since";
 
-/** @throws StoreSupervised if a live process, this one included, has it. */
+/**
+ * Makes this process the supervisor. Throws `StoreSupervised` if a live process, this one included, is the supervisor.
+ */
 export function takeSupervision(store: Store, of: { readonly self: ProcessIdentity; readonly now: number }): void {
   const { self, now } = of;
   const { rows, dir } = store;
@@ -60,6 +63,7 @@ export function releaseSupervision(store: Store, self: ProcessIdentity): void {
   reaching(store, () => store.rows.prepare(remove).run(self.pid, self.startedAt));
 }
 
+/** The stored worker processes of a store. */
 export interface Children {
   readonly all: () => readonly ProcessIdentity[];
   readonly add: (child: ProcessIdentity) => void;

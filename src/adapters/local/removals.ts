@@ -1,6 +1,6 @@
 /**
- * Removed rows, told as a stream tells them: the entry of an incarnation is written in the transaction that deletes its
- * row, and stays until everything that the incarnation leaves behind is gone. Killed at any moment, nobody forgets one.
+ * Removed rows, reported as a stream reports them. The transaction that deletes a row writes an entry for its
+ * incarnation. The entry stays until everything that the incarnation left behind is gone, so a crash loses no clean-up.
  */
 import type { DatabaseSync } from "node:sqlite";
 import { ARCHIVES } from "../../core/policy/retention.ts";
@@ -8,7 +8,7 @@ import type { Incarnation } from "../../protocol/row.ts";
 import { type Store, atomically, reaching } from "./database.ts";
 import { tombstoneRemover } from "./tombstones.ts";
 
-/** Deletes a row inside of the caller's transaction, which has found that it is the row of that incarnation. */
+/** Deletes a row inside the caller's transaction, which has checked that it is the row of that incarnation. */
 export function rowRemover(db: DatabaseSync): (of: Incarnation, now: number) => void {
   const remove = db.prepare("DELETE FROM runs WHERE run = ?");
   const tell = db.prepare("INSERT OR REPLACE INTO removed (run, born, removedAt, dueAt) VALUES (?, ?, ?, 0)");
@@ -18,18 +18,19 @@ export function rowRemover(db: DatabaseSync): (of: Incarnation, now: number) => 
   };
 }
 
+/** Expired rows and tombstones, and the clean-ups of removed incarnations. Times are epoch milliseconds. */
 export interface Removals {
-  /** Removes rows and tombstones whose time is over, `limit` of each at most; true if there may be more. */
+  /** Removes expired rows and tombstones, at most `limit` of each; true if there may be more. */
   expire(now: number, limit: number): boolean;
-  /** Removes archives whose days are over: what the lifecycle of a bucket does. Nothing is told of it. */
+  /** Removes expired archives, as the lifecycle rule of a bucket does. It reports nothing. */
   expireArchives(now: number): void;
   /** The incarnation that has been due for longest, or null. */
   firstDue(now: number): Incarnation | null;
-  /** It could not be cleaned up: not again before that. */
+  /** Delays a clean-up that failed until that time. */
   postpone(of: Incarnation, until: number): void;
   /**
-   * Everything else of it is gone: deletes the entry and its executions. One that is not over has no run to drive any
-   * more, and an answer of its attempt finds nothing to move.
+   * Deletes the entry and the executions of an incarnation, once all else is gone. Its run is gone too, so a live
+   * execution has nothing to drive, and the answer of its attempt changes nothing.
    */
   finish(of: Incarnation): void;
 }
@@ -41,7 +42,7 @@ export function removalsOf(store: Store): Removals {
   const { rows: db } = store;
   const remove = rowRemover(db);
   const removeTombstones = tombstoneRemover(db);
-  // A row that does not say which incarnation it is stays: the clean-up after it could not be told what to remove.
+  // A row that does not name its incarnation stays, since the clean-up would not know what to remove.
   const expired = db.prepare(
     `SELECT run, born FROM (
        SELECT run, expiresAtSec, CASE WHEN json_valid(row) THEN row ->> '$.born' END AS born FROM runs
@@ -58,7 +59,8 @@ export function removalsOf(store: Store): Removals {
   return {
     expireArchives: (now) => {
       for (const { prefix, days } of Object.values(ARCHIVES)) {
-        // `~` follows every character that a key of ours has. A few at a time: others want to write as well.
+        // `~` sorts after every character of cairn's keys. A few at a time, so that other processes can write in
+        // between.
         const remove = () => expireSome.run(prefix, `${prefix}~`, now - days * DAY_MS, ARCHIVES_AT_ONCE);
         while (reaching(store, remove).changes === ARCHIVES_AT_ONCE);
       }
@@ -81,7 +83,7 @@ export function removalsOf(store: Store): Removals {
     postpone: ({ run, born }, until) => void reaching(store, () => postpone.run(until, run, born)),
     finish: ({ run, born }) =>
       atomically(store, () => {
-        // `.` follows `-`: everything that begins with the name of the incarnation lies between.
+        // `.` sorts right after `-`, so all names with the incarnation's prefix are in between.
         endExecutions.run(`${run}-${born}-`, `${run}-${born}.`);
         finish.run(run, born);
       }),

@@ -1,7 +1,7 @@
 /**
- * What a supervisor does for runs whose time is over. It removes expired rows, as a store with a time to live of its own
- * does by itself; it has cleaned up what removed incarnations leave behind; and once a day it has objects looked for
- * that no row names, and archives go whose days are over. One of these tasks at a time, between beats, so that no number of old runs holds up a live one.
+ * The supervisor's upkeep of expired runs. It removes expired rows, which other stores do by themselves, and starts the
+ * clean-up of removed incarnations. Once a day it starts a search for objects that no row names, and removes expired
+ * archives. It runs one of these tasks at a time, between beats, so that old runs never hold up a live one.
  */
 import type { Task } from "../../protocol/chain.ts";
 import type { Clock } from "../../ports/world.ts";
@@ -13,25 +13,25 @@ import type { Pool, TaskEnd, Worker } from "./workers.ts";
 
 interface Upkeep {
   readonly task: Extract<Task, { readonly kind: "cleanUp" | "orphans" }>;
-  /** Stores what became of it; all or nothing, since it may be called again. */
+  /** Stores the outcome; all or nothing, since it may be called again. */
   readonly settle: (end: TaskEnd) => void;
 }
 
 export interface Retention {
-  /** Removes expired rows, a bounded number at a look. */
+  /** Removes a bounded number of expired rows. */
   readonly expire: () => void;
-  /** What is to be done next, or null. */
+  /** The next task, or null. */
   readonly next: () => Upkeep | null;
   readonly start: (worker: Worker, upkeep: Upkeep) => void;
 }
 
 const EXPIRE_EVERY_MS = 60_000;
 const EXPIRED_AT_ONCE = 100;
-/** Between two tasks: beats have their turn. */
+/** The pause between two tasks, in which beats run. */
 const BREATH_MS = 100;
-/** How often it looks for removed rows, where there were none. */
+/** How often it polls for removed rows when there were none. */
 const LOOK_EVERY_MS = 1_000;
-/** Before something that failed is tried again. */
+/** The pause before a failed task is retried. */
 const RETRY_MS = 60_000;
 const ORPHANS_EVERY_MS = 24 * 3_600_000;
 
@@ -107,13 +107,13 @@ function eventOf(task: Upkeep["task"], end: TaskEnd): SupervisorEvent {
   return { kind: "upkeepFailed", task: task.kind, run, how: end.how, error: end.error };
 }
 
-/** When objects without a row are looked for next, and from which key on. */
+/** When the next search for orphans is due, and from which key on. */
 interface OrphanPlan {
   readonly dueAt: number;
   readonly after: string | null;
 }
 
-/** Kept in the store: the next supervisor goes on where a dead one was, and not before its time. */
+/** The plan is in the store: the next supervisor goes on where a dead one stopped, and not before it is due. */
 function orphanPlanOf(store: Store, clock: Clock) {
   const select = store.rows.prepare("SELECT value FROM meta WHERE name = 'orphans'");
   const insert = store.rows.prepare("INSERT OR REPLACE INTO meta (name, value) VALUES ('orphans', ?)");
@@ -123,7 +123,7 @@ function orphanPlanOf(store: Store, clock: Clock) {
   };
   return {
     write,
-    /** In a store that nobody has looked at yet nothing is old enough. */
+    /** In a store without a plan no object is old enough yet. */
     read: (): OrphanPlan => {
       const found = reaching(store, () => select.get());
       if (found === undefined) return write({ dueAt: clock.now() + ORPHANS_EVERY_MS, after: null });

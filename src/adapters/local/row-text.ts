@@ -1,12 +1,13 @@
 /**
- * A run row as text of the embedded store. Each write reads the row before it in the same transaction, so a sum covers the
- * whole row with its journal, also what claims and deliveries change: no changed bit of it is taken for what was written.
+ * A run row as text in the embedded store. Each write reads the previous row in the same transaction. So a checksum
+ * covers the whole row with its journal, also what claims and deliveries change, and detects every changed bit.
  */
 import { createHash } from "node:crypto";
 import { type Found, RowDamaged, decodeRow } from "../../codec/row.ts";
 import type { Row } from "../../protocol/row.ts";
 import { UNCOUNTED } from "../../protocol/uncounted.ts";
 
+/** The columns in which a row is stored. */
 export interface Stored {
   readonly row: string;
   readonly journal: Uint8Array | null;
@@ -17,7 +18,7 @@ export function storedRow({ journal, ...row }: Row): Stored {
   return { row: `${text.slice(0, -1)},"sum":"${sumOf({ row: text, journal })}"}`, journal };
 }
 
-/** `run`: the key that it was found under. A row without a sum was written before there were any. */
+/** The row in a stored text, or its damage. `run` is its key. A row without a checksum is older than checksums. */
 export function rowOf({ row, journal }: Stored, run: string): Found {
   const [, text, sum] = SUMMED.exec(row) ?? [];
   if (text !== undefined && sum !== sumOf({ row: `${text}}`, journal })) return new RowDamaged(run, CHANGED);

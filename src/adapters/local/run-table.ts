@@ -1,7 +1,7 @@
 /**
- * RunTable on SQLite. Every operation is one IMMEDIATE transaction around a pure decision of `protocol/row.ts`: nobody
- * else writes between the read that it decides on and its write, so of fifty claims at once one wins (schedule 1),
- * and a message cannot slip in between a test of `stirs` and the end of the run (schedules 12 and 13).
+ * RunTable on SQLite. Every operation is one IMMEDIATE transaction around a pure decision of `protocol/row.ts`. No
+ * other process writes between its read and its write. So of fifty concurrent claims one wins (schedule 1). And no
+ * message arrives between a test of `stirs` and the end of the run (schedules 12 and 13).
  */
 import type { DatabaseSync, StatementSync } from "node:sqlite";
 import {
@@ -38,7 +38,7 @@ export function sqliteRunTable(store: Store): RunTable {
   const turns = turnsOf(store.rows);
   const tombstones = tombstonesOf(store);
 
-  /** A decision that changes nothing returns the very row it was given. */
+  /** A decision that changes nothing returns the same row object. */
   const decide = <O extends { readonly kind: string; readonly row?: Row }>(
     of: Of,
     decision: (row: Row) => O,
@@ -115,7 +115,10 @@ function purge(of: Of, rows: Rows): PurgeOutcome {
 
 type Delivered = Extract<DeliverOutcome, { readonly kind: "delivered" | "duplicate" | "conflict" | "late" }>;
 
-/** Schedule 10: the items and the stir are one transaction, or a dead sender's retry would count nothing. */
+/**
+ * Delivers a message. Schedule 10: a sender dies between the message and the wake-up, and its retry is only a
+ * duplicate; so both are one transaction.
+ */
 function deliver(row: Row, of: { readonly delivery: Delivery; readonly messages: Messages }): Delivered {
   const { delivery, messages } = of;
   const seen = messages.seen(delivery, delivery.message.id);
@@ -153,13 +156,13 @@ function rowsOf(db: DatabaseSync) {
     insert: (row: Row): void => {
       insert.run({ ...written(row), ...indexed(row), tenant: row.tenant });
     },
-    /** Most commits leave the indexes alone, and a page that is not touched is not logged. */
+    /** Writes the index columns only if they change, since SQLite does not log a page that is not touched. */
     update: (before: Row, row: Row): void => {
       update.run(written(row));
       const moved = row.status !== before.status || row.statusSince !== before.statusSince || row.told !== before.told;
       if (moved) index.run({ ...indexed(row), run: row.run });
     },
-    /** And tells it, in the same transaction. */
+    /** Removes a row, and reports it in the same transaction. */
     remove: rowRemover(db),
   };
 }
@@ -183,10 +186,10 @@ interface Position {
   readonly run: string;
 }
 
-/** A row on a page, with its place: also a row that cannot be decoded has one. */
+/** A row on a page, with its position. A row that cannot be decoded has one too. */
 type Placed = Stored & Position;
 
-/** Before everything: pages go from the newest to the oldest. */
+/** The position before all rows. Pages go from the newest to the oldest. */
 const START: Position = { since: Number.MAX_SAFE_INTEGER, run: "" };
 
 function pagesOf(db: DatabaseSync) {
@@ -203,7 +206,7 @@ function pagesOf(db: DatabaseSync) {
   type Query = { readonly limit: number; readonly after: string | null; readonly now: number };
   const turn = ({ limit, after, now }: Query, select: StatementSync, which: Record<string, string>): Page => {
     const { since, run: from } = after === null ? START : positionOf(after);
-    // One more than asked for tells whether another page follows.
+    // One row more than the limit shows whether another page follows.
     const found = select.all({ ...which, since, from, now, limit: limit + 1 }) as unknown as readonly Placed[];
     const page = found.slice(0, limit);
     const last = page.at(-1);
@@ -225,7 +228,7 @@ function pagesOf(db: DatabaseSync) {
 const cursorOf = ({ since, run }: Position): string =>
   Buffer.from(JSON.stringify([since, run] satisfies [number, string])).toString("base64url");
 
-/** Nothing follows a cursor that is none of ours: it comes from outside, so it is an empty page and no error. */
+/** The position of a cursor. Cursors come from outside, so an unknown one gives an empty page, not an error. */
 function positionOf(cursor: string): Position {
   const nowhere: Position = { since: Number.MIN_SAFE_INTEGER, run: "" };
   try {

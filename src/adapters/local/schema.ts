@@ -1,16 +1,17 @@
 /**
- * The tables of the embedded store, and what a store that an earlier cairn made lacks of them.
+ * The tables of the embedded store, and what a store of an earlier cairn lacks of them.
  *
- * Each small table carries an index over what no other index holds. SQLite keeps no checksum of a page; a flipped bit in a
- * table that has such an index makes the two disagree, and the check at open (`integrity.ts`) says so.
+ * Each small table has an index over the columns that no other index holds. SQLite keeps no checksum of a page. With
+ * such an index, a flipped bit makes table and index disagree, and the check at open (`integrity.ts`) reports it.
  */
 import type { DatabaseSync } from "node:sqlite";
 
 /** "cair" in ASCII, in the header of the file. */
 export const APPLICATION_ID = 0x63616972;
+/** The version of the store's layout, in the header of the file. */
 export const STORE_FORMAT = 2;
 
-/** Adds what is missing; two processes may open such a store at once. Where nothing is missing, this writes nothing. */
+/** Adds missing tables, columns and indexes; two processes may do so at once. Writes nothing to a complete store. */
 export function addMissing(db: DatabaseSync): void {
   const names = db.prepare(
     `SELECT name FROM sqlite_schema
@@ -29,8 +30,8 @@ export function addMissing(db: DatabaseSync): void {
 }
 
 /**
- * Made where they are missing, whenever a store is opened. Nothing that an older cairn does with a store that has them goes
- * wrong. `sum`: the checksum of the other columns; null in an entry that an older cairn wrote.
+ * Added to every opened store that lacks them. An older cairn works with a store that has them. `sum` is the checksum
+ * of the other columns; null in an entry that an older cairn wrote.
  */
 const ADDED: { readonly [name: string]: string } = {
   tombstones: `CREATE TABLE tombstones (
@@ -56,10 +57,13 @@ const ADDED: { readonly [name: string]: string } = {
 };
 
 /**
- * `runs`: the row as JSON, its journal apart, and beside them only what queries ask for. `executions`: the chain.
- * `removed`: the incarnations whose row is gone, until what they leave behind is gone as well.
- * Among what is added: `tombstones`, the keys of ended runs, and `commits`, how many there ever were.
- * `supervisor`, `children`: which processes work on this store, so that the next supervisor can end what is left.
+ * The tables.
+ *
+ * - `runs`: the row as JSON, its journal, and the columns that queries need.
+ * - `executions`: the chain.
+ * - `removed`: the incarnations whose row is gone, until what they left behind is gone too.
+ * - `tombstones` (added): the keys of ended runs. `commits` (added): how many there ever were.
+ * - `supervisor`, `children`: the processes that work on this store, so that the next supervisor can kill what is left.
  */
 export const SCHEMA = `
 PRAGMA auto_vacuum = INCREMENTAL;

@@ -1,9 +1,10 @@
 /**
  * Seal keys from the environment of the process, the file `.env` of its working directory, or a file of their own:
  *
- * - `CAIRN_SEAL_KEY`: what this process seals with, at least 32 bytes in hex or base64; or `CAIRN_SEAL_KEY_FILE`, a file with it.
- * - `CAIRN_SEAL_KEYS_OLD`: keys of before, with commas between them: what they sealed stays readable.
- * - `CAIRN_SEAL=required`: nothing without a seal is read.
+ * - `CAIRN_SEAL_KEY`: the key with which this process seals, at least 32 bytes in hex or base64. Or
+ *   `CAIRN_SEAL_KEY_FILE`, a file that contains it.
+ * - `CAIRN_SEAL_KEYS_OLD`: earlier keys, separated by commas. What they sealed stays readable.
+ * - `CAIRN_SEAL=required`: reads refuse everything without a seal.
  */
 import { readFileSync } from "node:fs";
 import { resolve } from "node:path";
@@ -13,10 +14,10 @@ import type { SealKey } from "../../protocol/voucher.ts";
 import { lookFor } from "./secrets.ts";
 import { fileCode } from "./store-errors.ts";
 
-/** The variables that hold keys. */
+/** The environment variables that hold keys. */
 export const SEAL_VARIABLES = ["CAIRN_SEAL_KEY", "CAIRN_SEAL_KEYS_OLD"] as const;
 
-/** What is said about seal keys is no key. */
+/** The settings of seal keys are invalid; the message names the setting. */
 export class SealKeyInvalid extends Error {
   override readonly name = "SealKeyInvalid";
   readonly code = "SealKeyInvalid";
@@ -27,16 +28,16 @@ interface Places {
   readonly cwd: string;
 }
 
-/** @throws SealKeyInvalid */
+/** The seal keys of this process. Throws `SealKeyInvalid`. */
 export function environmentSealKeys(places: Places): SealKeys {
   const current = keyOf("CAIRN_SEAL_KEY", said(places, "CAIRN_SEAL_KEY") ?? fromFile(places));
   const old = (said(places, "CAIRN_SEAL_KEYS_OLD") ?? "").split(",").filter((text) => text.trim() !== "");
   const keys = [current, ...old.map((text) => keyOf("CAIRN_SEAL_KEYS_OLD", text))].filter((key) => key !== null);
   const mode = said(places, "CAIRN_SEAL") ?? "";
   if (mode !== "" && mode !== "required")
-    throw new SealKeyInvalid(`CAIRN_SEAL is "${mode}"; it is "required", or not set`);
+    throw new SealKeyInvalid(`CAIRN_SEAL is "${mode}"; set it to "required", or unset it`);
   if (keys.length === 0 && mode === "") return NO_SEAL_KEYS;
-  if (current === null) throw new SealKeyInvalid("CAIRN_SEAL_KEY is not set, and other settings of seals are");
+  if (current === null) throw new SealKeyInvalid("CAIRN_SEAL_KEY is not set, but other seal settings are; set it too");
   return {
     mode: mode === "required" ? "required" : "on",
     current: async () => current,

@@ -1,6 +1,6 @@
 /**
- * Secrets of the embedded world: the environment of the process, then the file `.env` of its working directory. Which
- * names agents declare is kept in the store, and when a process last had a value for each; values are not.
+ * Secrets of the embedded world: the environment of the process, then the file `.env` of its working directory. The
+ * store keeps the names that agents declare, and when a process last had a value for each. It never keeps the values.
  */
 import { readFileSync } from "node:fs";
 import { parseEnv } from "node:util";
@@ -10,7 +10,7 @@ import { fileCode } from "./store-errors.ts";
 
 interface Places {
   readonly env: Readonly<Record<string, string | undefined>>;
-  /** Absolute; it need not be there. */
+  /** An absolute path; the file may be missing. */
   readonly file: string;
 }
 
@@ -44,14 +44,14 @@ export function localSecrets({ store, ...places }: Places & { readonly store: St
 
 const ITEM = "secret ";
 
-/** For so long after a process had its value, a secret that another process does not find is there, and not known. */
+/** For this long after a process had a secret's value, another process that lacks it reports `unread`, not `absent`. */
 const ELSEWHERE_SECONDS = 86_400;
-/** How often that is written down at most. */
+/** The shortest time between two such records. */
 const NOTED_SECONDS = 3_600;
 
-/** Also for whoever has no store yet. */
+/** Looks up one secret. It needs no store. */
 export function lookFor(name: string, { env, file }: Places): SecretLook {
-  // An empty variable says no more than a missing one.
+  // An empty variable counts as missing.
   const value = env[name] || valuesIn(file)[name];
   if (value) return { kind: "found", value };
   return { kind: "absent", where: `the environment and ${file}`, mend: `echo '${name}=...' >> ${file}` };

@@ -1,10 +1,10 @@
 /**
- * The child's side of the embedded chain: one task at a time, and no life of its own. It ends as soon as its channel
- * closes, so that a supervisor that is killed takes its children along, and at its task's deadline even if the
- * supervisor is frozen and cannot kill it: nothing may act for a run after its lease.
+ * The worker process of the embedded chain: it runs one task at a time. It ends as soon as its channel closes, so that
+ * it does not outlive a killed supervisor. It also ends at its task's deadline, in case a frozen supervisor cannot kill
+ * it: no process may act for a run after its lease.
  *
- * A process in which a task threw is not used again. Something of that task may still be running in it, and would go
- * on inside a later invocation (schedule 28). Neither is one in which an error turned up that nobody caught.
+ * A process in which a task threw is not used again. A part of that task may still be running, and would go on inside a
+ * later invocation (schedule 28). The same holds after an uncaught error.
  */
 import type { TaskResult } from "../../protocol/chain.ts";
 import type { RunTask } from "../../ports/tasks.ts";
@@ -16,13 +16,13 @@ import { fileCode } from "./store-errors.ts";
 import type { FromChild, TaskError, ToChild } from "./wire.ts";
 
 export interface ServeOptions {
-  /** Takes secrets out of what is told of errors. */
+  /** Removes secrets from the text of errors. */
   readonly clean?: (text: string) => string;
-  /** The supervisor's: deadlines are times of it. */
+  /** The supervisor's clock, in which deadlines are given. */
   readonly clock?: Clock;
 }
 
-/** Serves the supervisor that forked this process. An uncaught error ends it, as Node does by itself. */
+/** Serves the supervisor that forked this process. An uncaught error between tasks ends the process. */
 export function serveTasks(run: RunTask, options: ServeOptions = {}): void {
   const { clean = (text) => text, clock = systemClock } = options;
   if (process.send === undefined) throw new Error("serveTasks serves a supervisor: fork this module, do not run it");
@@ -31,12 +31,12 @@ export function serveTasks(run: RunTask, options: ServeOptions = {}): void {
     if (message.kind === "drain") drain.abort();
     else void serve(run, { ...message, drain: drain.signal, clean, channel, clock });
   });
-  // A tool may close a stream for the whole process. What is printed after that is lost, and the process goes on.
+  // A tool may close a stream for the whole process. Later output is lost, and the process goes on.
   for (const stream of [process.stdout, process.stderr]) stream.on("error", () => {});
   process.on("disconnect", end);
-  // Whoever sends these to all processes means the supervisor, and that decides what they mean for a child.
+  // A signal to all processes is meant for the supervisor, which decides what it means for its workers.
   for (const signal of ["SIGINT", "SIGTERM", "SIGHUP"]) process.on(signal, () => {});
-  // Left behind by a task that is over, perhaps of another run: the task in hand is not to blame, and goes on.
+  // The error may come from an earlier task, perhaps of another run. So the current task goes on.
   process.on("uncaughtException", (error: unknown) => {
     complain(`uncaught error in worker ${process.pid}: ${clean(stackOf(error) ?? sentenceOf(error))}`);
     if (inHand === 0) exit();
@@ -49,13 +49,14 @@ export function serveTasks(run: RunTask, options: ServeOptions = {}): void {
 type Channel = (message: FromChild, then?: () => void) => void;
 
 /**
- * Keeps the IPC channel to the supervisor for this module, and hides it from agents and tools, which run in the same process.
- * Some libraries call `process.send("ready")` if they can, for process managers such as pm2; the supervisor must not get that.
+ * Keeps the IPC channel to the supervisor for this module, and hides it from agents and tools, which run in the same
+ * process. Some libraries call `process.send("ready")` if they can, for process managers such as pm2. The supervisor
+ * must not get such messages.
  */
 function takeChannel(onMessage: (message: ToChild) => void): Channel {
   const send: unknown = Reflect.get(process, "send");
   const emit = process.emit.bind(process) as (name: string, ...of: unknown[]) => boolean;
-  // Node holds messages back until a listener is there.
+  // Node holds messages back until there is a listener.
   process.on("message", () => {});
   process.emit = ((name: string, ...of: unknown[]): boolean => {
     if (name !== "message") return emit(name, ...of);
@@ -75,7 +76,7 @@ function complain(line: string): void {
   }
 }
 
-/** Tasks that are not answered yet, and whether something of an earlier one came to light. */
+/** Tasks that are not answered yet, and whether an uncaught error came from an earlier task. */
 let inHand = 0;
 let isSpent = false;
 
@@ -105,19 +106,19 @@ async function serve(
 
 const exit = (): never => process.exit(1);
 
-/** At once, with all that its tools started. */
+/** Ends this process at once, with everything that its tools started. */
 function end(): never {
   killGroup(process.pid);
   return exit();
 }
 
-/** Of anything that can be thrown, also where reading it throws. */
+/** Describes any thrown value, also one whose properties throw. */
 function taskError(error: unknown): TaskError {
   const message = sentenceOf(error);
   try {
     if (error instanceof Error) return { name: String(error.name), code: fileCode(error), message };
   } catch {
-    // It says nothing of itself but that sentence.
+    // Only its sentence is known.
   }
   return { name: "Error", code: null, message };
 }

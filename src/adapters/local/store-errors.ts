@@ -1,24 +1,25 @@
 /**
- * What can be wrong with a store, in words for the person who meets it: what happened, why, what to do next. Callers
- * tell three cases apart. `StoreInvalid` and `StoreTooNew` are the user's to mend and nothing was touched;
- * `StoreUnreachable` may pass by itself (a disk that is emptied), so the supervisor waits and tries again;
- * `StoreReplaced` does not, so the supervisor and its workers end.
+ * The errors of a store. Each message says what happened, why, and what to do next. Callers distinguish three cases:
+ *
+ * - `StoreInvalid` and `StoreTooNew`: the user must fix it, and nothing was touched.
+ * - `StoreUnreachable`: it may pass by itself, such as a full disk, so the supervisor waits and retries.
+ * - `StoreUnusable`: it does not pass, so the supervisor and its workers end.
  */
 import { StoreUnreachable } from "../../ports/world.ts";
 
-/** There is no store there, or what is there is none of ours. */
+/** There is no store at that place, or the file there is not a cairn store. */
 export class StoreInvalid extends Error {
   override readonly name = "StoreInvalid";
   readonly code = "StoreInvalid";
 }
 
-/** Written by a later cairn: this one would misread it, so it does not touch it. */
+/** A later cairn wrote the store. This one would misread it, so it does not touch it. */
 export class StoreTooNew extends Error {
   override readonly name = "StoreTooNew";
   readonly code = "StoreTooNew";
 }
 
-/** The store is not what it was, and does not become so by itself: a supervisor that meets it ends, with its workers. */
+/** The store is damaged, replaced or rolled back, and stays so. A supervisor that finds this ends, with its workers. */
 export class StoreUnusable extends Error {
   readonly code: keyof typeof UNUSABLE;
 
@@ -31,7 +32,7 @@ export class StoreUnusable extends Error {
 
 const UNUSABLE = { StoreDamaged: true, StoreReplaced: true, StoreRolledBack: true } as const;
 
-/** What a worker tells of such an error, as that error. */
+/** The `StoreUnusable` that a worker reported; null for any other error. */
 export const unusableIn = (error: { readonly code: string | null; readonly message: string } | null) =>
   error?.code !== undefined && error.code !== null && error.code in UNUSABLE
     ? new StoreUnusable(error.code as keyof typeof UNUSABLE, error.message)
@@ -41,8 +42,8 @@ export const unusableIn = (error: { readonly code: string | null; readonly messa
 export class StoreDamaged extends StoreUnusable {
   constructor(dir: string, what: string, options?: ErrorOptions) {
     const message =
-      `the store at ${dir} is damaged: ${what}; stop what works on it, keep a copy of the directory, save with ` +
-      "`cairn export RUN` the runs that can be read, and restore cairn.sqlite from a backup";
+      `the store at ${dir} is damaged: ${what}; stop every process that uses it, copy the directory, export the ` +
+      "readable runs with `cairn export RUN`, and restore cairn.sqlite from a backup";
     super("StoreDamaged", message, options);
   }
 }
@@ -55,13 +56,13 @@ export class StoreReplaced extends StoreUnusable {
   constructor(dir: string, what: string) {
     super(
       "StoreReplaced",
-      `the store at ${dir} ${what} while it was in use, and nothing was written since; what is at work there stops: put it ` +
-        "back, or start again with the store that is there now",
+      `the store at ${dir} ${what} while it was in use, and nothing was written since; every process that used it ` +
+        "stops: put it back, or start again with the store that is there now",
     );
   }
 }
 
-/** Commits that were acknowledged are not in the store: what is done in runs would be done again. */
+/** Acknowledged commits are missing in the store, so runs would repeat effects that have happened. */
 export class StoreRolledBack extends StoreUnusable {
   constructor(dir: string, what: string) {
     super(
@@ -72,19 +73,19 @@ export class StoreRolledBack extends StoreUnusable {
   }
 }
 
-/** SQLite's primary result codes that are about the store and not about our statements. */
+/** SQLite's primary result codes for problems of the store, not of our statements. */
 const CAUSES: { readonly [code: number]: { readonly why: string; readonly next: string } } = {
-  5: { why: "another process kept it busy", next: "try again; if it lasts, look for a stuck process" },
-  6: { why: "another process kept it busy", next: "try again; if it lasts, look for a stuck process" },
+  5: { why: "another process kept it busy", next: "try again; if this persists, look for a stuck process" },
+  6: { why: "another process kept it busy", next: "try again; if this persists, look for a stuck process" },
   7: { why: "there is no memory left", next: "free some memory, then try again" },
   8: { why: "it is read-only", next: "make the directory and its files writable for this user, then try again" },
   10: { why: "the disk reports an error", next: "check the disk, then try again" },
   13: { why: "the disk is full", next: "free some space, then try again; nothing is lost" },
   14: { why: "it cannot be opened", next: "check that this user may read and write the directory, then try again" },
-  15: { why: "another process kept it busy", next: "try again; if it lasts, look for a stuck process" },
+  15: { why: "another process kept it busy", next: "try again; if this persists, look for a stuck process" },
 };
 
-/** What the file system says while a store is opened or made. */
+/** Errors of the file system while a store is opened or created. */
 const FILE_CAUSES: { readonly [code: string]: number } = {
   EACCES: 14,
   EPERM: 14,
@@ -96,7 +97,9 @@ const FILE_CAUSES: { readonly [code: string]: number } = {
   EIO: 10,
 };
 
-/** The error as `StoreUnreachable` or `StoreDamaged` if it is the store's doing; any other, such as a mistake of ours, as it is. */
+/**
+ * The error as `StoreUnreachable` or `StoreDamaged` if the store caused it; any other error, such as a bug, unchanged.
+ */
 export function asStoreError(error: unknown, dir: string): unknown {
   if (!(error instanceof Error) || error instanceof StoreUnreachable) return error;
   if (isDamage(error)) return new StoreDamaged(dir, error.message, { cause: error });
@@ -108,25 +111,26 @@ export function asStoreError(error: unknown, dir: string): unknown {
 }
 
 /**
- * SQLite cannot make sense of the file (11, 26), or no statement of ours can have led to what it says: a constraint that is
- * broken (19, 20) although the same transaction has looked, or a table or column that is gone.
+ * True if SQLite cannot read the file (11, 26), or reports an error that no statement of cairn can cause. Such errors
+ * are a broken constraint (19, 20) that the same transaction has checked, and a missing table or column.
  */
 function isDamage(error: Error): boolean {
   const code = sqliteCode(error);
-  // It ends in the middle of a page.
+  // The file ends in the middle of a page.
   if ("errcode" in error && error.errcode === 522) return true;
   if (code === 1) return /^no such (?:table|column|index)|has no column named|^malformed JSON/.test(error.message);
   return code !== null && [11, 19, 20, 26].includes(code);
 }
 
-/** The file is no database at all. */
+/** True if the file is not a database. */
 export const isGarbage = (error: unknown): boolean => error instanceof Error && sqliteCode(error) === 26;
 
+/** The `code` of a system error, such as `ENOENT`, or null. */
 export function fileCode(error: unknown): string | null {
   return error instanceof Error && "code" in error && typeof error.code === "string" ? error.code : null;
 }
 
-/** Extended codes carry the primary one in their low byte. */
+/** The primary result code: the low byte of an extended code. */
 function sqliteCode(error: Error): number | null {
   return "errcode" in error && typeof error.errcode === "number" ? error.errcode & 0xff : null;
 }

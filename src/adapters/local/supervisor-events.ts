@@ -1,19 +1,20 @@
-/** What a supervisor tells whoever runs it. */
+/** The events that a supervisor reports to the code that started it. */
 import type { Route, ChainState } from "../../protocol/chain.ts";
 import type { FiringOutcome } from "../../protocol/firing.ts";
 import type { ClockDoubt } from "../../protocol/steadiness.ts";
 import type { TaskError } from "./wire.ts";
 
+/** One event. Texts in it are for people and hold no secrets. */
 export type SupervisorEvent =
   | { readonly kind: "workerSpawned"; readonly pid: number }
   | { readonly kind: "workerGone"; readonly pid: number; readonly how: string }
-  /** A child of a dead supervisor is still alive, and is killed before anything is driven. */
+  /** A child process of a dead supervisor was still alive; it is killed before anything is driven. */
   | { readonly kind: "orphanKilled"; readonly pid: number }
   | ({ readonly kind: "attemptStarted" } & Attempted)
-  /** `route`: where a beat leads; null for other tasks. */
+  /** `route`: where the beat leads; null for other tasks. */
   | ({ readonly kind: "attemptAnswered"; readonly route: Route | null } & Attempted)
   | ({ readonly kind: "attemptFailed" } & Attempted & Failed)
-  /** Where the chain of a run is now, and when it goes on: epoch milliseconds, null once it has ended. */
+  /** The state of a run's chain now, and when it goes on: epoch milliseconds, null once the chain has ended. */
   | {
       readonly kind: "moved";
       readonly execution: string;
@@ -22,19 +23,19 @@ export type SupervisorEvent =
       readonly readyAt: number | null;
     }
   | ({ readonly kind: "sweepFailed" } & Failed)
-  /** What a removed run left behind is gone, or a part of the objects was looked through; `run` is null then. */
+  /** What a removed run left behind is gone. Or a part of the objects was searched for orphans; then `run` is null. */
   | ({ readonly kind: "upkeepDone" } & Kept)
   | ({ readonly kind: "upkeepFailed" } & Kept & Failed)
   | ({ readonly kind: "fired"; readonly outcome: FiringOutcome } & Fired)
   | ({ readonly kind: "firingFailed" } & Fired & Failed)
-  /** The store, or the system that starts processes, takes no more for now. It is tried again. */
+  /** The store takes no writes, or the system starts no processes, for now. The supervisor retries. */
   | { readonly kind: "waitingForStore"; readonly why: string; readonly retryInMs: number }
   | { readonly kind: "storeIsBack" }
   /** The wall clock jumped, or this machine was off for long. */
   | { readonly kind: "clockDoubted"; readonly doubt: ClockDoubt }
   | { readonly kind: "clockBelieved" };
 
-/** One attempt, for people. */
+/** One attempt, described for people. */
 export interface Attempted {
   readonly execution: string;
   readonly run: string;
@@ -44,9 +45,9 @@ export interface Attempted {
 }
 
 interface Failed {
-  /** What ended the process, or why it was ended. */
+  /** What ended the process, or why the supervisor ended it. */
   readonly how: string;
-  /** What the task threw, if it could say. */
+  /** What the task threw, if the process could report it. */
   readonly error: TaskError | null;
 }
 
@@ -55,9 +56,9 @@ interface Kept {
   readonly run: string | null;
 }
 
-/** A firing, for people. */
+/** A firing, described for people. */
 export interface Fired {
   readonly agent: string;
-  /** The time that it was scheduled for. */
+  /** The time for which it was scheduled, epoch milliseconds. */
   readonly at: number;
 }

@@ -1,8 +1,8 @@
 /**
- * The supervisor: the one process of a store that drives its executions, by handing tasks to child processes. This file
- * is its life, from taking the store to giving it free; `driver.ts` is its work.
+ * The supervisor: the one process of a store that drives its executions, by sending tasks to worker processes. This
+ * file is its life, from taking the store to releasing it; `driver.ts` is its work.
  *
- * One at a time: of two, each would end the attempts of the other, and no run would get anywhere.
+ * A store has one supervisor at a time. Two would end each other's attempts, and no run would make progress.
  */
 import { ensure } from "../../core/ensure.ts";
 import type { Limits } from "../../protocol/limits.ts";
@@ -21,30 +21,32 @@ export interface SupervisorOptions {
   readonly store: Store;
   readonly limits: Pick<Limits, "beatMs" | "rescueMs" | "entryAttemptsMax" | "backoffMsMax">;
   readonly worker: WorkerOptions;
-  /** Children at once, 4 unless told. */
+  /** Worker processes at once; 4 by default. */
   readonly workers?: number;
-  /** What it fires, as far as it is known; the same schedule is the same object. Nothing unless told. */
+  /**
+   * The schedules that it fires, as far as they are known; none by default. The same schedule must be the same object.
+   */
   readonly schedules?: () => readonly ScheduledAgent[];
-  /** What it goes by: the clock of the store, unless told. */
+  /** The clock to use; by default the clock of the store. */
   readonly clock?: Clock;
   readonly onEvent: (event: SupervisorEvent) => void;
 }
 
 export interface Supervisor {
-  /** Resolves after a drain. Rejects if a mistake of ours stopped it; its children are dead then. */
+  /** Resolves after a drain. Rejects if an error stopped the supervisor; its workers are dead then. */
   readonly stopped: Promise<void>;
-  /** Lets busy children come to an end, kills what is left, gives the store free; in less than 10 s. */
+  /** Lets busy workers finish, kills the rest and releases the store, in less than 10 s. */
   drain(): Promise<void>;
 }
 
-/** How often it looks for what is ready. A look is an indexed read of some microseconds. */
+/** How often it polls for ready executions. A poll is an indexed read of some microseconds. */
 const LOOK_EVERY_MS = 25;
 const DRAIN_MS = 8_000;
 
 /**
- * Takes the store, and drives it until it is drained.
+ * Takes the store, and drives it until it is drained. Later problems of the store are reported as events.
  *
- * @throws StoreSupervised, StoreUnreachable; what goes wrong with the store later is told by events
+ * @throws StoreSupervised, StoreUnreachable
  */
 export function startSupervisor(options: SupervisorOptions): Supervisor {
   const { store, onEvent } = options;
@@ -52,16 +54,16 @@ export function startSupervisor(options: SupervisorOptions): Supervisor {
   const { clock = ofStore, workers = 4, schedules = () => [] } = options;
   ensure(Number.isSafeInteger(workers) && workers > 0, `workers must be a positive whole number, not ${workers}`);
   const self = identityOf(process.pid);
-  ensure(self !== null, "this system does not tell when a process was started, so no pid can be trusted");
+  ensure(self !== null, "this system does not report when a process started, so no pid can be trusted");
   takeSupervision(store, { self, now: clock.now() });
 
   const stopped = Promise.withResolvers<void>();
-  // It may be that nobody awaits it, and that is no reason to end the process.
+  // The caller may not await it; a rejection must not end the process then.
   stopped.promise.catch(() => {});
   let takeBack = (): void => {};
   let finished: Promise<void> | null = null;
 
-  /** `mistake` is what stopped it, in an array of one; a mistake that shows only now counts as well. */
+  /** `mistake` holds the error that stopped the supervisor, or nothing. An error during the drain counts too. */
   const end = async (graceMs: number, mistake: readonly unknown[]): Promise<void> => {
     const late = await driver.drain(graceMs).then(
       () => [],
@@ -70,7 +72,7 @@ export function startSupervisor(options: SupervisorOptions): Supervisor {
     try {
       releaseSupervision(store, self);
     } catch {
-      // A store out of reach keeps our name. It stops nobody once this process is gone.
+      // An unreachable store keeps this process as its supervisor. It blocks no other once this process is gone.
     }
     const all = [...mistake, ...late];
     if (all.length === 0) stopped.resolve();

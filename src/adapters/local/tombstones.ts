@@ -1,11 +1,11 @@
-/** Tombstones in the embedded store: the keys of runs that ended, one for each run. */
+/** Tombstones in the embedded store: the keys of ended runs, one for each run. */
 import type { DatabaseSync } from "node:sqlite";
 import type { RunTable } from "../../ports/run-table.ts";
 import { type Tombstone, isKept, laid } from "../../protocol/tombstone.ts";
 import { type Store, atomically, reaching } from "./database.ts";
 
 export interface Tombstones {
-  /** Deleted or not: whether its time is over is the caller's to judge. */
+  /** The stored tombstone, expired or not; the caller judges that. */
   readonly find: (run: string) => Tombstone | null;
   readonly operations: Pick<RunTable, "keepKey" | "forgetKey" | "readKey">;
 }
@@ -44,7 +44,7 @@ export function tombstonesOf(store: Store): Tombstones {
   };
 }
 
-/** Removes tombstones whose time is over, `limit` at most. */
+/** Removes expired tombstones, at most `limit`, and returns how many. */
 export function tombstoneRemover(db: DatabaseSync): (nowSec: number, limit: number) => number {
   const remove = db.prepare(
     "DELETE FROM tombstones WHERE run IN (SELECT run FROM tombstones WHERE expiresAtSec <= ? ORDER BY expiresAtSec LIMIT ?)",

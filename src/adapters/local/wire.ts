@@ -1,29 +1,35 @@
 /**
- * Messages between a supervisor and its worker processes over their IPC channel, as JSON. Tools run in the worker's process and
- * may find the channel. So each answer repeats a secret that only the message of the task holds, and the supervisor ignores
- * every other message.
+ * The messages between a supervisor and its worker processes, as JSON over their IPC channel. Tools run in the worker's
+ * process and may find the channel. So each answer repeats a secret that only the task message holds, and the
+ * supervisor ignores every other message.
  */
 import type { Task, TaskResult } from "../../protocol/chain.ts";
 
 export type ToChild =
   | { readonly kind: "task"; readonly secret: string; readonly task: Task; readonly deadline: number }
-  /** Come to an end with what you have: the process will be killed soon. */
+  /** The process will be killed soon: commit and end. */
   | { readonly kind: "drain" };
 
 export type FromChild =
-  /** Its module is loaded; the time of a task does not begin before. */
+  /** Its module is loaded. The time of a task does not begin before this message. */
   | { readonly kind: "ready" }
   | { readonly kind: "answered"; readonly secret: string; readonly result: TaskResult }
   | { readonly kind: "failed"; readonly secret: string; readonly error: TaskError };
 
-/** What a task threw. `code` is stable where the error has one: `StoreUnreachable` is the store's doing. */
+/**
+ * What a task threw. `code` is the stable code of an error that has one: `StoreUnreachable` means that the store
+ * failed.
+ */
 export interface TaskError {
   readonly name: string;
   readonly code: string | null;
   readonly message: string;
 }
 
-/** Null for a message that `serveTasks` does not send. The secret vouches for the rest, so only the shape is checked. */
+/**
+ * The message, or null if `serveTasks` sends no such message. The secret vouches for the rest, so only the shape is
+ * checked.
+ */
 export function heardFrom(message: unknown): FromChild | null {
   if (typeof message !== "object" || message === null || !("kind" in message)) return null;
   const { kind } = message;

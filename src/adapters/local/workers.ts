@@ -1,9 +1,9 @@
 /**
- * The workers of a supervisor: warm child processes, one task at a time each. A worker is in the store before it gets
- * anything to do, and is killed at its task's deadline: leases rest on nothing outliving that.
+ * The workers of a supervisor: warm child processes, each with one task at a time. A worker is stored before it gets a
+ * task, and is killed at its task's deadline, since leases rely on no process living longer.
  *
- * A task that failed is reported when its process is gone, not before. Its retry may leave at once, and must not run
- * beside what is left of it.
+ * A failed task is reported only when its process is gone. Its retry may be sent at once, and must not run beside what
+ * is left of it.
  */
 import { type ChildProcess, fork } from "node:child_process";
 import { randomBytes } from "node:crypto";
@@ -13,7 +13,7 @@ import type { Answer } from "../../protocol/execution.ts";
 import { type ProcessIdentity, identityOf, killGroup } from "./process-identity.ts";
 import { type FromChild, type TaskError, type ToChild, heardFrom } from "./wire.ts";
 
-/** How a child is started: a module that calls `serveTasks`. */
+/** How a worker is started: a module that calls `serveTasks`. */
 export interface WorkerOptions {
   readonly module: string | URL;
   readonly args: readonly string[];
@@ -21,10 +21,15 @@ export interface WorkerOptions {
   readonly env: Readonly<Record<string, string | undefined>>;
 }
 
-/** What became of a task. `how` says what ended its process; `error` is what the task threw, if it could say. */
+/**
+ * The outcome of a task. `how` says what ended its process; `error` is what the task threw, if the process reported it.
+ */
 export type TaskEnd =
   | { readonly kind: "answered"; readonly answer: Answer }
-  /** `hasDied`: not where the supervisor ended the process to come to an end itself, or where it never got the task. */
+  /**
+   * `hasDied` is false if the supervisor stopped the process in order to stop itself, or if the process never got the
+   * task.
+   */
   | { readonly kind: "failed"; readonly how: string; readonly error: TaskError | null; readonly hasDied: boolean };
 
 export interface PoolOptions {
@@ -32,23 +37,23 @@ export interface PoolOptions {
   readonly workers: number;
   readonly beatMs: number;
   readonly clock: Clock;
-  /** Makes a child known to the store. A child that it throws for gets nothing to do. */
+  /** Stores a new worker. If this throws, the worker is killed and gets no task. */
   readonly onSpawned: (child: ProcessIdentity) => void;
   readonly onGone: (child: ProcessIdentity, how: string) => void;
-  /** Called once for each worker from the fifth in a row on that ended before it was ready. */
+  /** Called from the fifth worker in a row that ended before it was ready, once for each. */
   readonly onUnbootable: (error: WorkersUnbootable) => void;
 }
 
-/** Why a worker is about to be gone, and what its task threw. */
+/** Why a worker is ending, and what its task threw. */
 interface Leaving {
   readonly how: string;
   readonly error: TaskError | null;
-  /** What it answered before; the chain hears it once nothing of the process is left. */
+  /** Its earlier answer, which the chain gets once the process is gone. */
   readonly answer?: Answer;
 }
 
-const DRAINED: Leaving = { how: "killed: the supervisor comes to an end", error: null };
-const REPLACED: Leaving = { how: "killed: another agent needs a process of its own", error: null };
+const DRAINED: Leaving = { how: "killed: the supervisor is stopping", error: null };
+const REPLACED: Leaving = { how: "killed: another agent needs its own process", error: null };
 
 interface Work {
   readonly task: Task;
@@ -60,31 +65,34 @@ interface Sent extends Work {
   readonly secret: string;
 }
 
+/** A worker process of the pool. */
 export interface Worker {
   readonly child: ChildProcess;
   readonly identity: ProcessIdentity;
-  /** The agent whose code it runs; null: code of no agent was ever in it. */
+  /** The agent whose code it runs; null if no agent's code was ever loaded in it. */
   agent: string | null;
   isReady: boolean;
   work: Sent | null;
-  /** It gets no other task. */
+  /** Set once the worker is ending; it gets no other task. */
   leaving: Leaving | null;
-  /** Takes back the kill at its deadline, or at the end of its boot. */
+  /** Cancels the kill at its deadline, or at the end of its boot. */
   spare: () => void;
 }
 
-/** A child that could not be started at all. */
+/** A worker process could not be started. */
 export class WorkerUnavailable extends Error {
   override readonly name = "WorkerUnavailable";
   readonly code = "WorkerUnavailable";
 }
 
-/** Worker after worker ends before it is ready: its module cannot be loaded, and trying again does not mend that. */
+/**
+ * Several workers in a row ended before they were ready. Their module cannot be loaded, and a retry does not fix that.
+ */
 export class WorkersUnbootable extends Error {
   override readonly name = "WorkersUnbootable";
   readonly code = "WorkersUnbootable";
   readonly why =
-    "what they printed is above. No run has failed: mend the cause (a missing file, a missing flag of Node, a package " +
+    "their output is above. No run has failed: fix the cause (a missing file, a missing flag of Node, a package " +
     "that is not installed), then start the supervisor again";
 }
 
@@ -92,19 +100,19 @@ export class WorkersUnbootable extends Error {
 const BOOT_FAILURES_MAX = 5;
 /** How long a child may take to load its module. */
 const BOOT_MS = 30_000;
-/** How long a killed one may take to be gone: on a machine with more to do than cores, longer than one thinks. */
+/** How long a killed worker may take to be gone, which is long on an overloaded machine. */
 const KILL_MS = 1_900;
 
 export interface Pool {
-  /** How many tasks could leave now. */
+  /** How many tasks could be sent now. */
   readonly free: () => number;
   /**
-   * A worker without a task, started if need be; `free` says whether there is one. It runs code of no other agent than
-   * that one, or null for a task that runs none. So what a tool does to its process meets runs of its own agent only.
+   * A worker without a task, started if need be; `free` says whether there is one. It has run no other agent's code
+   * than `agent`'s, or none at all for null. So what a tool does to its process affects only runs of its own agent.
    */
   readonly take: (agent: string | null) => Worker;
   readonly run: (worker: Worker, work: Work) => void;
-  /** Lets busy workers come to an end, for `graceMs` at most; resolves when no worker is left. */
+  /** Lets busy workers finish, for `graceMs` at most; resolves when no worker is left. */
   readonly drain: (graceMs: number) => Promise<void>;
 }
 
@@ -126,11 +134,11 @@ export function createPool(options: PoolOptions): Pool {
       hear(worker, { message, options });
       if (draining && worker.work === null) leave(worker, DRAINED);
     });
-    // `close` and not `exit`: what it said last is heard before.
+    // `close` comes after the last message of a worker, `exit` may come before.
     worker.child.on("close", (code, signal) => {
       pool.delete(worker);
       const how = signal === null ? `exit code ${code}` : signal;
-      // One that somebody else killed says nothing of its module.
+      // A worker killed from outside says nothing about its module.
       if (!worker.isReady && (signal === null || worker.leaving !== null)) bootFailures += 1;
       bury(worker, { how, options });
       if (bootFailures >= BOOT_FAILURES_MAX && !draining) options.onUnbootable(unbootable(worker, how));
@@ -167,7 +175,7 @@ export function createPool(options: PoolOptions): Pool {
         clock.after(graceMs, () => {
           for (const worker of pool) leave(worker, DRAINED);
         }),
-        // A process that hangs in the kernel does not even die; it is in the store, for the next supervisor to wait for.
+        // A process that hangs in the kernel cannot die. It stays in the store, and the next supervisor waits for it.
         clock.after(graceMs + KILL_MS, empty.resolve),
       ];
       await empty.promise;
@@ -176,7 +184,9 @@ export function createPool(options: PoolOptions): Pool {
   };
 }
 
-/** An idle worker that was replaced holds no place; one that is killed at its task holds its place until it is gone. */
+/**
+ * A replaced idle worker occupies no place. A worker that is killed at its task occupies its place until it is gone.
+ */
 const isBusyLeaving = (leaving: Leaving | null): boolean => leaving !== null && leaving !== REPLACED;
 
 function unbootable({ leaving }: Worker, how: string): WorkersUnbootable {
@@ -190,16 +200,16 @@ function spawnWorker(options: PoolOptions): Worker {
   const child = fork(module, [...args], {
     execArgv: [...execArgv],
     env: { ...env },
-    // What a tool prints must not mix with the one document that a command prints on stdout.
+    // The output of tools must not mix with the one document that a command prints on stdout.
     stdio: ["ignore", 2, 2, "ipc"],
-    // It leads a group of its own: what a tool started ends with it, and a Ctrl-C does not reach past the supervisor.
+    // It leads its own process group: what a tool started ends with it, and Ctrl-C reaches only the supervisor.
     detached: true,
   });
-  // Told by `exit` as well, except for a child that was never there.
+  // `exit` reports this too, except for a process that never started.
   child.on("error", () => {});
   const identity = child.pid === undefined ? null : identityOf(child.pid);
-  if (identity === null) throw new WorkerUnavailable("the system starts no more processes for this user");
-  // Without its channel nothing of it can be heard any more; and what it started must not outlive it.
+  if (identity === null) throw new WorkerUnavailable("the system refuses to start more processes for this user");
+  // A worker without its channel cannot report anything, and what it started must not outlive it.
   for (const end of ["disconnect", "exit"]) child.on(end, () => killGroup(identity.pid));
   try {
     options.onSpawned(identity);
@@ -208,11 +218,11 @@ function spawnWorker(options: PoolOptions): Worker {
     throw error;
   }
   const worker: Worker = { child, identity, agent: null, isReady: false, work: null, leaving: null, spare: () => {} };
-  killAfter(worker, { ms: BOOT_MS, how: "killed: it did not get ready", options });
+  killAfter(worker, { ms: BOOT_MS, how: "killed: it was not ready in time", options });
   return worker;
 }
 
-/** Hands over the task. Its time begins now. */
+/** Sends the task. Its time begins now. */
 function send(worker: Worker, of: { readonly work: Sent; readonly options: PoolOptions }): void {
   const { work, options } = of;
   const { clock, beatMs } = options;
@@ -233,7 +243,7 @@ function hear(worker: Worker, of: { readonly message: FromChild; readonly option
   const { message, options } = of;
   const { work } = worker;
   if (message.kind === "ready") {
-    // Only the first one comes from `serveTasks`; a later one comes from code of an agent.
+    // Only the first such message comes from `serveTasks`; later ones come from an agent's code.
     if (worker.isReady) return;
     worker.isReady = true;
     worker.spare();
@@ -253,13 +263,14 @@ function conclude(worker: Worker, of: { readonly work: Work; readonly result: Ta
     const answer = { kind: "beat", reply: result.reply } as const;
     return leave(worker, { how: "its process had to end", error: null, answer });
   }
-  if (result.kind !== work.task.kind) return leave(worker, { how: `it answered ${result.kind}`, error: null });
+  if (result.kind !== work.task.kind)
+    return leave(worker, { how: `it returned a result of another task: ${result.kind}`, error: null });
   worker.spare();
   worker.work = null;
   work.onEnd({ kind: "answered", answer: result });
 }
 
-/** Some would end by themselves; nothing depends on that. */
+/** Kills the worker. It may also end by itself, but nothing depends on that. */
 function leave(worker: Worker, why: Leaving): void {
   worker.leaving ??= why;
   killGroup(worker.identity.pid);
@@ -278,7 +289,7 @@ function bury(worker: Worker, of: { readonly how: string; readonly options: Pool
   );
 }
 
-/** A message that cannot be sent is no news: that worker's exit is on its way. */
+/** Sends a message. If that fails, the worker's exit is about to be reported. */
 function tell(worker: Worker, message: ToChild): void {
   worker.child.send(message, () => {});
 }

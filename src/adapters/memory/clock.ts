@@ -1,11 +1,11 @@
-/** A clock that moves only when it is told to, and chance that comes from a seed: a run that can be repeated exactly. */
+/** A virtual clock that moves only on request, and randomness from a seed. With both, a run can be repeated exactly. */
 import { createHash } from "node:crypto";
 import type { Clock, Random } from "../../ports/world.ts";
 
 export interface VirtualClock extends Clock {
-  /** When the next timer fires, or null. */
+  /** When the next timer fires, epoch milliseconds, or null. */
   next(): number | null;
-  /** Moves on to that moment and calls back whatever is due by then, in order. */
+  /** Moves to that moment and fires every timer that is due by then, in order. */
   moveTo(moment: number): void;
 }
 
@@ -15,6 +15,7 @@ interface Timer {
   readonly call: () => void;
 }
 
+/** A virtual clock that shows `startAt`, epoch milliseconds. */
 export function virtualClock(startAt: number): VirtualClock {
   let now = startAt;
   let order = 0;
@@ -44,7 +45,7 @@ export function virtualClock(startAt: number): VirtualClock {
   };
 }
 
-/** The same seed gives the same digits in the same order. */
+/** Randomness from a seed: the same seed gives the same digits in the same order. */
 export function seededRandom(seed: string): Random {
   let count = 0;
   return {

@@ -1,6 +1,6 @@
 /**
- * RunTable and ObjectStore in memory: the same pure decisions of `protocol/row.ts` as every world, with nothing around
- * them. Values are copied at the border, as a store would: nobody can change what is stored by holding on to it.
+ * RunTable and ObjectStore in memory: the pure decisions of `protocol/row.ts`, as in every world, with nothing around
+ * them. Values are copied on the way in and out, as in a real store, so no caller can change what is stored.
  */
 import {
   type Incarnation,
@@ -28,22 +28,21 @@ import type { Clock } from "../../ports/world.ts";
 import type { ObjectStore } from "../../ports/object-store.ts";
 import type { Message, Page, RunTable } from "../../ports/run-table.ts";
 
-/** What a store of this world holds, for tests to look at. */
+/** The content of an in-memory store, which tests may read and change. */
 export interface MemoryStore {
   readonly id: string;
   readonly rows: Map<string, Row>;
-  /** By run, incarnation and message id; what was removed from the inbox stays seen. */
-  /** Null instead of a message that was removed: that its id was seen, and for which text, stays. */
+  /** By run, incarnation and message ID. A message that is removed from the inbox keeps its ID and digest. */
   readonly messages: Map<string, KeptMessage>;
   readonly objects: Map<string, Uint8Array>;
   readonly turns: Map<string, Turn>;
-  /** By run: the keys of runs that ended. */
+  /** The keys of ended runs, by run. */
   readonly tombstones: Map<string, Tombstone>;
-  /** When each object was put; one that a test stored past the port has no time and counts as ancient. */
+  /** When each object was put. An object that a test stored past the port has no time, and counts as very old. */
   readonly putAt: Map<string, number>;
-  /** The stream: incarnations whose row was removed, in order. Whoever drives the world makes each a `cleanUp`. */
+  /** The stream: incarnations whose row was removed, in order. The driver of the world turns each into a `cleanUp`. */
   readonly removed: Incarnation[];
-  /** Removes every row and tombstone whose time is over, as a store does by itself some time after. */
+  /** Removes every expired row and tombstone, as other stores do by themselves some time later. */
   expire(now: number): void;
 }
 
@@ -53,6 +52,7 @@ interface KeptMessage {
   readonly digest: string | null;
 }
 
+/** An empty store. Stores that are used together need the same `id`. */
 export function memoryStore(id = "in memory"): MemoryStore {
   const rows = new Map<string, Row>();
   const tombstones = new Map<string, Tombstone>();
@@ -79,12 +79,13 @@ const isListed = (found: Found, { tenant, status }: { readonly tenant: string; r
     ? found.run.startsWith(`${tenant}-`)
     : found.tenant === tenant && (status === null || found.status === status);
 
-/** A test may have stored what is no row. */
+/** A test may have stored something that is not a row. */
 function findIn(rows: ReadonlyMap<string, Row>, run: string): Found | null {
   const stored = rows.get(run);
   return stored === undefined ? null : decodeRow(stored, run);
 }
 
+/** The run table of an in-memory store. Its writes are never `ambiguous`. */
 export function memoryRunTable(store: MemoryStore): RunTable {
   const { rows, messages } = store;
   const find = (run: string): Found | null => findIn(rows, run);
@@ -231,12 +232,12 @@ export function memoryObjectStore({ id, objects, putAt }: MemoryStore, clock: Pi
   };
 }
 
-/** As stores order texts: JavaScript compares UTF-16 units, which puts some characters elsewhere. */
+/** The order of texts in stores. JavaScript compares UTF-16 units, which orders some characters differently. */
 const byBytes = (one: string, other: string): number => Buffer.compare(Buffer.from(one), Buffer.from(other));
 
 /**
- * Newest first; the cursor is where the page before ended, whatever became of the run that was there. Damaged rows come
- * last, and are on the pages of every status: neither their time nor their status is known.
+ * A page, newest first. The cursor is the position at which the previous page ended, whatever became of the run there.
+ * Damaged rows come last and are on the pages of every status, since neither their time nor their status is known.
  */
 function pageOf(
   rows: ReadonlyMap<string, Row>,
