@@ -12,7 +12,7 @@ const ROOT = join(import.meta.dirname, "..", "..");
 const TRAVEL = join(ROOT, "agents", "travel", "agent.ts");
 
 const folder = mkdtempSync(join(tmpdir(), "cairn-bundle-"));
-const bundles = new Map<FunctionName, Bundle>();
+const bundles = new Map<string, Bundle>();
 
 beforeAll(async () => {
   const prices = { "model-of-contract-7": { inUsd: 0.125, outUsd: 2 } };

@@ -110,7 +110,7 @@ test("what models are paid is measured once, at the commit that says so", async 
   const agent = { ...actor({ reply: callsThenOver(2) }), price: { inUsd: 1, outUsd: 1 } };
   const { run } = await begin(world, agent, {});
   const { born, chain, epoch } = rowOf(on, run);
-  await drive(runnerOf(world, agent), { run, born, chain, epoch });
+  await drive(runnerOf(world, agent), { run, born, chain, epoch, agent: agent.name });
   const sum = (values["SpentMicroUsd"] ?? []).reduce((all, each) => all + each, 0);
   expect(sum).toBeGreaterThan(0);
   expect(sum).toBe(rowOf(on, run).spent.microUsd);
