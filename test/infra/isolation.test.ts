@@ -1,10 +1,12 @@
 /** The beats of each agent in a function of their own: what it is called, what it may know, and what happens without it. */
 import { describe, expect, test } from "vitest";
 import { readBeat } from "../../functions/machine.ts";
+import { dashboardOf } from "../../infra/dashboard.ts";
 import { environmentOf } from "../../infra/environment.ts";
 import { statementsOf } from "../../infra/grants.ts";
 import { agentFunction, checkAgentFunctions, namesOf, prefixOf } from "../../infra/names.ts";
 import { agentFunctionsOf, functionsOf, planOf, secondsOf, secretsOf } from "../../infra/plan.ts";
+import { watchesOf } from "../../infra/watches.ts";
 import type { DeployOptions } from "../../src/agent/config.ts";
 import { DEFINITIONS, PAYLOAD, attemptOf, begin, outcomeOf, reply, went } from "../support/machine-begun.ts";
 import { dies, entered, toTheEnd } from "../support/machine-runs.ts";
@@ -73,6 +75,50 @@ describe("the function of an agent", () => {
     const [shared, own] = (["beat", "beat_teller"] as const).map((fn) => statementsOf(fn, names, { secrets: [] }));
     expect(own?.slice(0, -1)).toEqual(shared?.slice(0, -1));
     expect(own?.at(-1)?.resources).toEqual([`${names.logGroupArn("beat_teller")}:*`]);
+  });
+});
+
+describe("what is watched of isolated agents", () => {
+  const plan = planned();
+  const watches = watchesOf(names, plan);
+  const named = (end: string) => watches.filter(({ name }) => name.endsWith(end)).map(({ name }) => name);
+
+  test("is that each function is throttled or near its timeout; one that throws routes has no alarm on errors", () => {
+    for (const fn of functionsOf(plan)) {
+      expect(named("-throttled")).toContain(`${fn}-throttled`);
+      expect(named("-near-timeout")).toContain(`${fn}-near-timeout`);
+    }
+    expect(named("-errors").filter((name) => name.startsWith("beat"))).toEqual([]);
+  });
+
+  test("leads to the log of the agent's function, and says which one that is", () => {
+    const todoOf = (name: string): string => watches.find((each) => each.name === name)?.todo ?? "";
+    for (const { name, todo } of watches) {
+      expect(todo.length, name).toBeLessThan(900);
+      // Only what one function does is in the log of that one.
+      if (name !== "beat-near-timeout") expect(todo, name).not.toContain("/aws/lambda/cairn-dev-beat ");
+      expect(todo.includes("AGENT is the agent of the run"), name).toBe(todo.includes("cairn-dev-beat_AGENT"));
+    }
+    expect(todoOf("takeovers")).toContain("aws logs tail /aws/lambda/cairn-dev-beat_AGENT --since");
+    expect(todoOf("takeovers")).toContain("if that has no function, look into the log of cairn-dev-beat");
+    expect(todoOf("beat_clerk-near-timeout")).toContain("aws logs tail /aws/lambda/cairn-dev-beat_clerk --since");
+    expect(todoOf("runs-queued-long")).toContain("beat_AGENT-throttled");
+  });
+
+  test("is on the dashboard, in widgets of as many alarms as CloudWatch takes", () => {
+    const many = planned({}, [...Array.from({ length: 40 }, (_, at) => ({ agent: `agent-${at}`, secrets: [] }))]);
+    const all = watchesOf(names, many);
+    const { widgets } = dashboardOf(names, { watches: all, plan: many });
+    const shown = widgets.flatMap((each) => (each.type === "alarm" ? [each.properties.alarms] : []));
+    expect(shown.flat()).toEqual(all.map(({ name }) => names.alarmArn(name)));
+    expect(Math.max(...shown.map(({ length }) => length))).toBe(100);
+    const rows = widgets.filter(({ x }) => x === 0).map(({ y, height }) => [y, y + height]);
+    expect(rows.slice(1).map(([top]) => top)).toEqual(rows.slice(0, -1).map(([, bottom]) => bottom));
+    const curves = widgets.flatMap((each) => (each.type === "metric" ? each.properties.metrics : [])).map(String);
+    for (const metric of ["Throttles", "Duration"])
+      expect(
+        curves.some((curve) => curve.startsWith(`AWS/Lambda,${metric},FunctionName,cairn-dev-beat_agent-7,`)),
+      ).toBe(true);
   });
 });
 
