@@ -12,7 +12,7 @@ import {
   type LettersOf,
   kindOf,
 } from "./names.ts";
-import { type Options, agentFunctionsOf, secondsOf, secretsOf } from "./plan.ts";
+import { type Options, type Plan, agentFunctionsOf, secondsOf, secretsOf } from "./plan.ts";
 import type { Site } from "./site.ts";
 import type { Storage } from "./storage.ts";
 import { trustOf } from "./trust.ts";
@@ -84,13 +84,11 @@ const reservedFor = (fn: DeployedFunction, { concurrencyMax, concurrencyReserved
 
 /**
  * Executions that begin now belong to the version that was published last; with `rollout: "by-hand"` to those that
- * `cairn rollout` says, and only the first deployment says it for them.
+ * `cairn rollout` says, and only the first deployment says it for them. Where agents are isolated no new run begins in the
+ * function that they share, which only stands in for functions that are not there: it has its newest version at once.
  */
-export function publish(
-  fn: DeployedFunction,
-  made: sst.aws.Function,
-  { rollout }: Pick<Options, "rollout">,
-): aws.lambda.Alias {
+export function publish(fn: DeployedFunction, made: sst.aws.Function, { options, isolated }: Plan): aws.lambda.Alias {
+  const isByHand = options.rollout === "by-hand" && (isolated.length === 0 || kindOf(fn) !== fn);
   const { name, version } = made.nodes.function;
   return new aws.lambda.Alias(
     `${componentOf(fn)}Live`,
@@ -100,7 +98,7 @@ export function publish(
       functionName: name,
       functionVersion: version,
     },
-    rollout === "by-hand" ? { ignoreChanges: ["functionVersion", "routingConfig"] } : {},
+    isByHand ? { ignoreChanges: ["functionVersion", "routingConfig"] } : {},
   );
 }
 

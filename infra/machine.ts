@@ -12,7 +12,7 @@ export function createMachine(
   { functions, agents }: { readonly functions: Functions; readonly agents: readonly AgentBeat[] },
 ): aws.sfn.StateMachine {
   const { beat, park, sweep, start, api } = functions;
-  const live = [publish("beat", beat, plan.options), ...agents.map(({ fn, made }) => publish(fn, made, plan.options))];
+  const live = [publish("beat", beat, plan), ...agents.map(({ fn, made }) => publish(fn, made, plan))];
   const role = new aws.iam.Role("MachineRole", {
     name: `${names.prefix}-machine`,
     assumeRolePolicy: trustOf(names, "states"),

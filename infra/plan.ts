@@ -4,7 +4,7 @@
  * (`scripts/plan.ts`), since whoever describes resources cannot load agents.
  */
 import { createHash } from "node:crypto";
-import { type Config, type DeployOptions, limitsIn } from "../src/agent/config.ts";
+import { type Config, type DeployOptions, isolatedOf, limitsIn } from "../src/agent/config.ts";
 import { RETRY_GROUP } from "../src/protocol/entry.ts";
 import { type Limits, limitsFor } from "../src/protocol/limits.ts";
 import type { MachineTimes } from "./asl.ts";
@@ -46,12 +46,6 @@ export const secondsOf = (fn: DeployedFunction, { beatSeconds }: Pick<Plan, "bea
   const kind = kindOf(fn);
   return kind === "beat" ? beatSeconds : SECONDS[kind];
 };
-
-/** The agents that get a function of their own; none where all share one. */
-export const isolatedOf = (
-  { isolation = "agent" }: Pick<DeployOptions, "isolation">,
-  agents: readonly AgentSecrets[],
-): readonly AgentSecrets[] => (isolation === "none" || agents.length < 2 ? [] : agents);
 
 /** Every function of a deployment: those that each one has, and those of its isolated agents. */
 export const functionsOf = ({ isolated }: Pick<Plan, "isolated">): readonly DeployedFunction[] => [

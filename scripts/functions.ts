@@ -11,9 +11,9 @@ import { pathToFileURL } from "node:url";
 import { bundleFunctions } from "../infra/bundle.ts";
 import { environmentOf } from "../infra/environment.ts";
 import { namesOf } from "../infra/names.ts";
-import { isolatedOf, planOf } from "../infra/plan.ts";
+import { planOf } from "../infra/plan.ts";
 import { agentSecretsOf } from "../infra/secrets.ts";
-import { loadConfig } from "../src/agent/config.ts";
+import { isolatedOf, loadConfig } from "../src/agent/config.ts";
 
 const ROOT = join(import.meta.dirname, "..");
 const TIMES = 7;

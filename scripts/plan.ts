@@ -4,10 +4,10 @@
  */
 import { join, resolve } from "node:path";
 import { bundleFunctions } from "../infra/bundle.ts";
-import { isolatedOf, planOf } from "../infra/plan.ts";
+import { planOf } from "../infra/plan.ts";
 import { schedulesOf } from "../infra/schedules.ts";
 import { agentSecretsOf } from "../infra/secrets.ts";
-import { loadConfig } from "../src/agent/config.ts";
+import { isolatedOf, loadConfig } from "../src/agent/config.ts";
 import { registerResolution } from "../src/agent/resolution.ts";
 import { DEFAULT_TENANT } from "../src/core/ids.ts";
 

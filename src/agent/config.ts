@@ -151,6 +151,12 @@ const schema: z.ZodType<Config> = z.strictObject({
     .exactOptional(),
 });
 
+/** The agents that get a function of their own; none where all share one. */
+export const isolatedOf = <Agent>(
+  { isolation = "agent" }: Pick<DeployOptions, "isolation">,
+  agents: readonly Agent[],
+): readonly Agent[] => (isolation === "none" || agents.length < 2 ? [] : agents);
+
 /** The limits that a config changes, for every world alike. */
 export const limitsIn = ({ keyDays }: Pick<Config, "keyDays">): Pick<Partial<Limits>, "keyRetentionMs"> =>
   keyDays === undefined ? {} : { keyRetentionMs: Math.round(keyDays * DAY_MS) };
