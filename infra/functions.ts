@@ -87,7 +87,12 @@ const reservedFor = (fn: DeployedFunction, { concurrencyMax, concurrencyReserved
  * `cairn rollout` says, and only the first deployment says it for them. Where agents are isolated no new run begins in the
  * function that they share, which only stands in for functions that are not there: it has its newest version at once.
  */
-export function publish(fn: DeployedFunction, made: sst.aws.Function, { options, isolated }: Plan): aws.lambda.Alias {
+export function publish(
+  fn: DeployedFunction,
+  made: sst.aws.Function,
+  { plan, after = [] }: { readonly plan: Plan; readonly after?: readonly aws.lambda.Alias[] },
+): aws.lambda.Alias {
+  const { options, isolated } = plan;
   const isByHand = options.rollout === "by-hand" && (isolated.length === 0 || kindOf(fn) !== fn);
   const { name, version } = made.nodes.function;
   return new aws.lambda.Alias(
@@ -98,7 +103,7 @@ export function publish(fn: DeployedFunction, made: sst.aws.Function, { options,
       functionName: name,
       functionVersion: version,
     },
-    isByHand ? { ignoreChanges: ["functionVersion", "routingConfig"] } : {},
+    { dependsOn: [...after], ...(isByHand ? { ignoreChanges: ["functionVersion", "routingConfig"] } : {}) },
   );
 }
 
