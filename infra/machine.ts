@@ -12,7 +12,9 @@ export function createMachine(
   { functions, agents }: { readonly functions: Functions; readonly agents: readonly AgentBeat[] },
 ): aws.sfn.StateMachine {
   const { beat, park, sweep, start, api } = functions;
-  const live = [publish("beat", beat, plan), ...agents.map(({ fn, made }) => publish(fn, made, plan))];
+  const ofEach = agents.map(({ fn, made }) => publish(fn, made, { plan }));
+  // A run that waits for a new agent must not find it in the shared function before the agent has its own.
+  const live = [...ofEach, publish("beat", beat, { plan, after: ofEach })];
   const role = new aws.iam.Role("MachineRole", {
     name: `${names.prefix}-machine`,
     assumeRolePolicy: trustOf(names, "states"),

@@ -105,6 +105,12 @@ describe.each(STAGES)("in %s", (stage) => {
     }
   });
 
+  test("the shared function goes live after those of agents: a run that waits for a new agent goes on in its own", () => {
+    const lives = on.resources.filter(({ type }) => type === "aws:lambda/alias:Alias").map(({ name }) => name);
+    expect(lives).toHaveLength(1 + on.plan.isolated.length);
+    expect(lives.at(-1)).toBe("BeatLive");
+  });
+
   test("none has an address of its own", () => {
     expect(on.all("lambda/functionUrl:FunctionUrl")).toEqual([]);
     const callers = on
