@@ -26,7 +26,7 @@ export const alarms = (names: Names, fn: DeployedFunction, what: MetricName): st
   tail(names, fn, `{ $.message = "${what}" }`);
 
 /** Stands for the name of a run's agent in the texts of a deployment whose agents are isolated. */
-export const ANY_AGENT = agentFunction("AGENT");
+const ANY_AGENT = agentFunction("AGENT");
 
 /** The same names, but for logs of beats: those of isolated agents are in the log of the function of the agent. */
 export const namesOfLogs = (names: Names, { isolated }: Pick<Plan, "isolated">): Names =>

@@ -40,7 +40,7 @@ interface Optional {
 }
 
 /** How long Lambda lets each function live; a beat is as long as its agents need. */
-export const SECONDS = { park: 30, start: 60, sweep: 120, cleanup: 60, api: 29 } as const;
+const SECONDS = { park: 30, start: 60, sweep: 120, cleanup: 60, api: 29 } as const;
 
 export const secondsOf = (fn: DeployedFunction, { beatSeconds }: Pick<Plan, "beatSeconds">): number => {
   const kind = kindOf(fn);
