@@ -81,7 +81,7 @@ async function measure(): Promise<void> {
     if (started.kind !== "started") throw new Error(`cannot start: ${started.kind}`);
     const { run, born } = started.row;
     const execution = executionName(run, born, 1);
-    let payload = { run, born, chain: 1, epoch: 0 };
+    let payload = { run, born, chain: 1, epoch: 0, agent: agent.name };
     const rows: Record<string, string | number>[] = [];
     let tenth = { from: 0, ms: 0 };
     for (let done = 0; ;) {

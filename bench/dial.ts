@@ -89,7 +89,7 @@ async function durable(mode: Mode): Promise<{ readonly ms: number; readonly writ
     if (started.kind !== "started") throw new Error(`cannot start: ${started.kind}`);
     const { run, born } = started.row;
     const execution = executionName(run, born, 1);
-    let payload = { run, born, chain: 1, epoch: 0 };
+    let payload = { run, born, chain: 1, epoch: 0, agent: agent.name };
     const begun = performance.now();
     for (let route = "beat"; route === "beat";) {
       const task = { payload, attempt: { execution, epoch: payload.epoch, retry: 0 } };

@@ -1,14 +1,14 @@
 /** The function of the state Beat: performs one beat of a run. */
 import type { MachineInput } from "../src/adapters/aws/machine-input.ts";
 import { awsWorld } from "../src/adapters/aws/world.ts";
-import type { Reply, Task } from "../src/protocol/chain.ts";
+import type { Reply } from "../src/protocol/chain.ts";
 import { beat } from "../src/engine/loop/beat.ts";
 import { CommitCache } from "../src/history/commits.ts";
 import { SegmentCache } from "../src/history/load.ts";
 import type { Runner } from "../src/engine/context/runner.ts";
 import { agentOf } from "./agents.ts";
 import { type LambdaContext, invocation } from "./invocation.ts";
-import { answerBeat } from "./machine.ts";
+import { type AskedBeat, answerBeat, readBeat } from "./machine.ts";
 import { sealKeysOf } from "./seal-keys.ts";
 import { secretsOf } from "./secrets.ts";
 import { settingsOf } from "./settings.ts";
@@ -22,11 +22,10 @@ interface BeatContext extends LambdaContext {
   readonly functionVersion: string;
 }
 
-type Beat = Extract<Task, { readonly kind: "beat" }>;
-
-/** Returns the input of the next beat. Throws every other route (`machine-input.ts`). */
-export async function handler(task: Beat, context: BeatContext): Promise<MachineInput | Reply> {
+/** Throws every route that does not lead to the next beat. */
+export async function handler(asked: AskedBeat, context: BeatContext): Promise<MachineInput | Reply> {
+  const task = readBeat(asked);
   const { run } = task.payload;
   const { reply } = await invocation({ world, context, run }, (own) => beat(runner, task, own));
-  return answerBeat(task, { reply, code: context.functionVersion });
+  return answerBeat(asked, { reply, code: context.functionVersion });
 }

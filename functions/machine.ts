@@ -1,21 +1,36 @@
-/** The requests and answers of the state machine where they differ from the chain's own tasks and results. */
-import { type MachineInput, nextInput } from "../src/adapters/aws/machine-input.ts";
+/** What the machine asks for and what it is answered, where that is not the chain's own task or result. */
+import { LIVE, type MachineInput, nextInput } from "../src/adapters/aws/machine-input.ts";
 import type { Reply, Task } from "../src/protocol/chain.ts";
 import type { Entry } from "../src/protocol/entry.ts";
 
 type Beat = Extract<Task, { readonly kind: "beat" }>;
 type Rescue = Extract<Task, { readonly kind: "rescue" }>;
 
+/** A beat as the machine asks for it. */
+export interface AskedBeat extends Beat {
+  /** This is the function of all agents, in the place of the one of the run's agent, which is not there. */
+  readonly shared?: boolean;
+}
+
+/** Executions that began before a payload named the agent carry none. */
+export const readBeat = ({ kind, payload, attempt }: AskedBeat): Beat => ({
+  ...{ kind, attempt },
+  payload: { ...payload, agent: payload.agent ?? "" },
+});
+
 /**
  * The input of the next beat; `code` is the version of this one. Any other route is thrown. An execution keeps the
  * definition with which it began. One that began before routes were errors reads the route in the reply; its attempts
  * do not name `died`.
+ *
+ * The version of the shared function says nothing of the function of the agent, which the next beat calls: its alias is
+ * called again, whichever version it is by then.
  */
 export function answerBeat(
-  { attempt }: Pick<Beat, "attempt">,
+  { attempt, shared = false }: Pick<AskedBeat, "attempt" | "shared">,
   { reply, code }: { readonly reply: Reply; readonly code: string },
 ): MachineInput | Reply {
-  return "died" in attempt ? nextInput(reply, code) : reply;
+  return "died" in attempt ? nextInput(reply, shared ? LIVE : code) : reply;
 }
 
 /** A Rescue as the state machine requests it, since a template of its language cannot leave out what is unknown. */

@@ -25,7 +25,7 @@ export function createAlarms(site: Site): void {
   }
   new aws.cloudwatch.Dashboard("Dashboard", {
     dashboardName: names.prefix,
-    dashboardBody: JSON.stringify(dashboardOf(names, watches)),
+    dashboardBody: JSON.stringify(dashboardOf(names, { watches, plan })),
   });
 }
 

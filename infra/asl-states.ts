@@ -19,7 +19,11 @@ export interface Catcher {
 export interface TaskState {
   readonly Type: "Task";
   readonly Resource: string;
-  readonly Parameters: { readonly FunctionName: string; readonly "Qualifier.$"?: string; readonly Payload: Template };
+  readonly Parameters: Called & {
+    readonly Qualifier?: string;
+    readonly "Qualifier.$"?: string;
+    readonly Payload: Template;
+  };
   readonly TimeoutSeconds?: number;
   readonly TimeoutSecondsPath?: string;
   readonly ResultSelector?: Template;
@@ -29,6 +33,9 @@ export interface TaskState {
   readonly Catch: readonly Catcher[];
   readonly Next: StateName;
 }
+
+/** One function, or the one whose name the input says. */
+export type Called = { readonly FunctionName: string } | { readonly "FunctionName.$": string };
 
 export type PassState = { readonly Type: "Pass"; readonly Next: StateName } & (
   | { readonly Parameters: Template; readonly OutputPath?: string }
@@ -67,16 +74,17 @@ export type Informed = "Wait" | "Park" | "Renew";
 /**
  * Besides those of the chain. `Read…` reads the input of a route. `Unanswered` and `Died` count a failed try of a beat,
  * `Again` decides what follows, `Cap` bounds the pause. `Rescued` decides after a rescue, `Hold` waits for an owner's lease.
+ * `Shared` is a beat in the function of all agents; only a machine that calls a function of each agent has it.
  */
-export type StateName = ChainState | `Read${Informed}` | Failing;
+export type StateName = ChainState | `Read${Informed}` | Failing | "Shared";
 
 export interface Definition {
   readonly Comment: string;
   readonly QueryLanguage: "JSONPath";
   readonly StartAt: StateName;
-  readonly States: { readonly [S in StateName]: MachineState };
+  readonly States: { readonly [S in Exclude<StateName, "Shared">]: MachineState } & { readonly Shared?: MachineState };
 }
 
-export type Template = { readonly [field: string]: string | null | Template };
+export type Template = { readonly [field: string]: string | boolean | null | Template };
 
 export type Failing = "Unanswered" | "Died" | "Again" | "Cap" | "Pause" | "Backoff" | "Rescue" | "Rescued" | "Hold";

@@ -12,8 +12,12 @@
  *
  * An execution calls one published version of the function of beats; its first beat, and the first one after it was
  * parked, call the alias `live`. So a deployment changes no run between two beats.
+ *
+ * Where agents are isolated, Beat calls the function of the run's agent. If that function, or the version of it, is not
+ * there, no process was started: Shared does the beat, in the function that has all agents of the deployment. So a run whose
+ * agent was removed waits for it, and one whose agent has no function yet goes on. Every beat after it tries Beat first.
  */
-import { INPUT_MARK, routeErrorName } from "../src/adapters/aws/machine-input.ts";
+import { INPUT_MARK, LIVE, routeErrorName } from "../src/adapters/aws/machine-input.ts";
 import { TIMES } from "../src/protocol/limits.ts";
 import { AFTER_BEAT, type ChainState, RETRY_DELAYS_MS } from "../src/protocol/chain.ts";
 import { RETRY_GROUP } from "../src/protocol/entry.ts";
@@ -33,7 +37,13 @@ import type {
 
 export interface MachineOptions extends MachineTimes {
   /** Names or ARNs of the functions. */
-  readonly functions: { readonly beat: string; readonly park: string; readonly sweep: string };
+  readonly functions: {
+    readonly beat: string;
+    readonly park: string;
+    readonly sweep: string;
+    /** That of each agent where agents are isolated, with `{}` in the place of the agent's name. */
+    readonly agents?: string;
+  };
 }
 
 export interface MachineTimes {
@@ -60,22 +70,39 @@ export function definitionOf(options: MachineOptions): Definition {
   };
 }
 
+/** A beat of the run's own agent, where agents are isolated; otherwise of whichever agent it is. */
+function beatsOf(options: MachineOptions): Pick<Definition["States"], "Beat" | "Shared"> {
+  const { functions, beatSeconds } = options;
+  const payload = payloadOf(options);
+  const task = {
+    ...{ Type: "Task" as const, Resource: INVOKE, TimeoutSeconds: beatSeconds + TASK_MARGIN_SECONDS },
+    ...{ OutputPath: "$.Payload", Retry: [TURNED_AWAY], Catch: BEAT_CATCH, Next: "Beat" as const },
+  };
+  const beat = { kind: "beat", payload, attempt: ATTEMPT };
+  const byVersion = { "Qualifier.$": "$.code", Payload: beat };
+  if (functions.agents === undefined)
+    return { Beat: { ...task, Parameters: { FunctionName: functions.beat, ...byVersion } } };
+  const called = `States.Format('${functions.agents}', $.agent)`;
+  return {
+    Beat: { ...task, Parameters: { "FunctionName.$": called, ...byVersion }, Catch: [NOT_THERE, ...BEAT_CATCH] },
+    Shared: {
+      ...task,
+      Parameters: {
+        ...{ FunctionName: functions.beat, Qualifier: LIVE },
+        Payload: { ...beat, attempt: SHARED_ATTEMPT, shared: true },
+      },
+    },
+  };
+}
+
 type States<Names extends StateName> = { readonly [S in Names]: MachineState };
 
 /** A beat, and where its routes lead. */
-function routesOf(options: MachineOptions): States<Exclude<StateName, Failing>> {
-  const { functions, beatSeconds } = options;
+function routesOf(options: MachineOptions): States<Exclude<StateName, Failing | "Shared">> {
+  const { functions } = options;
+  const payload = payloadOf(options);
   return {
-    Beat: {
-      Type: "Task",
-      Resource: INVOKE,
-      Parameters: { FunctionName: functions.beat, "Qualifier.$": "$.code", Payload: BEAT },
-      TimeoutSeconds: beatSeconds + TASK_MARGIN_SECONDS,
-      OutputPath: "$.Payload",
-      Retry: [TURNED_AWAY],
-      Catch: BEAT_CATCH,
-      Next: "Beat",
-    },
+    ...beatsOf(options),
     ReadWait: reading("Wait"),
     Wait: { Type: "Wait", SecondsPath: "$.seconds", Next: "Beat" },
     ReadPark: reading("Park"),
@@ -84,7 +111,7 @@ function routesOf(options: MachineOptions): States<Exclude<StateName, Failing>> 
       Resource: `${INVOKE}.waitForTaskToken`,
       Parameters: {
         FunctionName: functions.park,
-        Payload: { kind: "park", payload: PAYLOAD, attempt: PARK_ATTEMPT, "token.$": "$$.Task.Token" },
+        Payload: { kind: "park", payload, attempt: PARK_ATTEMPT, "token.$": "$$.Task.Token" },
       },
       TimeoutSecondsPath: "$.seconds",
       ResultPath: null,
@@ -94,7 +121,7 @@ function routesOf(options: MachineOptions): States<Exclude<StateName, Failing>> 
       Next: "Beat",
     },
     ReadRenew: reading("Renew"),
-    Renew: { ...sweepTask(options, { kind: "renew", payload: PAYLOAD }), ResultPath: null, Next: "End" },
+    Renew: { ...sweepTask(options, { kind: "renew", payload }), ResultPath: null, Next: "End" },
     End: { Type: "Succeed" },
   };
 }
@@ -102,9 +129,10 @@ function routesOf(options: MachineOptions): States<Exclude<StateName, Failing>> 
 /** What follows a beat that failed, and a task that failed as often as it may. */
 function failuresOf(options: MachineOptions): States<Failing> {
   const { rescueSeconds, triesMax, backoffSeconds } = options;
+  const payload = payloadOf(options);
   return {
-    Unanswered: counting("$.died"),
-    Died: counting("$.tries"),
+    Unanswered: counting(payload, "$.died"),
+    Died: counting(payload, "$.tries"),
     Again: {
       Type: "Choice",
       Choices: [
@@ -117,7 +145,7 @@ function failuresOf(options: MachineOptions): States<Failing> {
     Pause: { Type: "Wait", SecondsPath: "$.seconds", Next: "Beat" },
     Backoff: { Type: "Wait", Seconds: rescueSeconds, Next: "Rescue" },
     Rescue: {
-      ...sweepTask(options, { kind: "rescue", payload: PAYLOAD, dead: DEAD }),
+      ...sweepTask(options, { kind: "rescue", payload, dead: DEAD }),
       ResultSelector: { "route.$": "$.Payload.route", "seconds.$": "$.Payload.seconds" },
       ResultPath: "$.rescue",
       Next: "Rescued",
@@ -147,6 +175,10 @@ const where = (comparison: Comparison, Next: StateName): Rule => ({
 
 const INVOKE = "arn:aws:states:::lambda:invoke";
 
+/** Only a machine that calls functions by agents reads the agent: an execution that began without one goes on elsewhere. */
+const payloadOf = ({ functions }: Pick<MachineOptions, "functions">): Template =>
+  functions.agents === undefined ? PAYLOAD : { ...PAYLOAD, "agent.$": "$.agent" };
+
 const PAYLOAD: Template = { "run.$": "$.run", "born.$": "$.born", "chain.$": "$.chain", "epoch.$": "$.epoch" };
 
 const ENTRY: Template = { "execution.$": "$$.Execution.Name", "epoch.$": "$.epoch" };
@@ -154,7 +186,14 @@ const ENTRY: Template = { "execution.$": "$$.Execution.Name", "epoch.$": "$.epoc
 /** Within a group of tries the retries count that Step Functions makes by itself. */
 const ATTEMPT: Template = { ...ENTRY, "retry.$": "States.MathAdd($.tries, $$.State.RetryCount)", "died.$": "$.died" };
 
-const BEAT: Template = { kind: "beat", payload: PAYLOAD, attempt: ATTEMPT };
+/**
+ * Schedule 24: an attempt of Beat claims the run and its answer is lost; then the function is removed, and the next attempt
+ * finds none. Shared counts its retries from half a group on, above those of Beat, or its claim would be refused.
+ */
+const SHARED_ATTEMPT: Template = {
+  ...ATTEMPT,
+  "retry.$": `States.MathAdd(States.MathAdd($.tries, ${RETRY_GROUP / 2}), $$.State.RetryCount)`,
+};
 
 const PARK_ATTEMPT: Template = { ...ENTRY, "retry.$": "$$.State.RetryCount", died: null };
 
@@ -175,10 +214,10 @@ const reading = (Next: Informed): PassState => ({
 });
 
 /** A failed try is counted. The pause after it is drawn between the backoff and twice the backoff, which is the next one. */
-const counting = (died: string): PassState => ({
+const counting = (payload: Template, died: string): PassState => ({
   Type: "Pass",
   Parameters: {
-    ...PAYLOAD,
+    ...payload,
     "code.$": "$.code",
     "tries.$": `States.MathAdd($.tries, ${RETRY_GROUP})`,
     "died.$": died,
@@ -236,6 +275,9 @@ const routeCatcher = (state: ChainState): Catcher => {
   if (state === "End") return { ErrorEquals, ResultPath: null, Next: "End" };
   return { ErrorEquals, ResultPath: "$.caught", Next: `Read${state as Informed}` };
 };
+
+/** The function of the agent, or that version of it. No process was started, so it is no death. */
+const NOT_THERE: Catcher = { ErrorEquals: ["Lambda.ResourceNotFoundException"], ResultPath: null, Next: "Shared" };
 
 const THROWN_STATES = [...new Set(Object.values(AFTER_BEAT))].filter((state) => state !== "Beat");
 

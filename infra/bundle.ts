@@ -9,12 +9,12 @@ import { type Metafile, type Plugin, build } from "esbuild";
 import { checkMoney } from "../src/sdk/check.ts";
 import { loadAgentFile } from "../src/sdk/load.ts";
 import { type Prices, pricedBy } from "../src/sdk/prices.ts";
-import { FUNCTIONS, type FunctionName } from "./names.ts";
+import { type DeployedFunction, FUNCTIONS, type FunctionName, agentFunction } from "./names.ts";
 
 export { FUNCTIONS, type FunctionName };
 
 export interface Bundle {
-  readonly name: FunctionName;
+  readonly name: DeployedFunction;
   /** Holds `index.mjs`, whose `handler` is called, and the files that it loads on use. */
   readonly folder: string;
   /** What is read when Lambda starts the process. */
@@ -35,14 +35,24 @@ export async function bundleFunctions(of: {
   readonly agentFiles: readonly string[];
   /** Those of cairn.config.ts. */
   readonly prices?: Prices;
+  /** The names of agents that get a function of beats of their own, which holds no other agent. */
+  readonly isolated?: readonly string[];
   /** Other files in the place of functions, for tests: absolute paths. */
   readonly instead?: Instead;
 }): Promise<readonly Bundle[]> {
   rmSync(of.folder, { recursive: true, force: true });
-  const agents = await agentsModule(of.agentFiles, of.prices ?? {});
+  const { isolated = [], prices = {} } = of;
+  const agents = await agentLines(of.agentFiles, prices);
+  const all = agentsModule([...agents.values()], prices);
   const entryOf = (name: FunctionName): string => of.instead?.[name] ?? join(ROOT, "functions", `${name}.ts`);
   return Promise.all(
-    FUNCTIONS.map((name) => bundle(name, { entry: entryOf(name), folder: join(of.folder, name), agents })),
+    [
+      ...FUNCTIONS.map((name) => ({ name, entry: entryOf(name), agents: all })),
+      ...isolated.map((agent) => ({
+        ...{ name: agentFunction(agent), entry: entryOf("beat") },
+        agents: agentsModule([agents.get(agent) ?? ""], prices),
+      })),
+    ].map(({ name, ...wanted }) => bundle(name, { ...wanted, folder: join(of.folder, name) })),
   );
 }
 
@@ -54,7 +64,7 @@ interface Wanted {
 }
 
 async function bundle(
-  name: FunctionName,
+  name: DeployedFunction,
   { folder, entry, agents }: Wanted & { readonly agents: string },
 ): Promise<Bundle> {
   const slim = await built({ folder, entry, plugins: [agentsPlugin(agents), pureSources, zodWithoutLanguages] });
@@ -112,23 +122,25 @@ function startOf(outputs: Metafile["outputs"]): readonly string[] {
 }
 
 /** Named here, so that a function that looks for one agent does not load the others. */
-async function agentsModule(files: readonly string[], prices: Prices): Promise<string> {
-  const lines: string[] = [];
-  const names = new Set<string>();
+async function agentLines(files: readonly string[], prices: Prices): Promise<ReadonlyMap<string, string>> {
+  const lines = new Map<string, string>();
   for (const file of files) {
     for (const agent of await loadAgentFile(file)) {
       const { name } = agent;
       checkMoney(pricedBy(agent, prices));
-      if (names.has(name)) throw new Error(`two agents are named ${name}; the second one is in ${file}`);
-      names.add(name);
+      if (lines.has(name)) throw new Error(`two agents are named ${name}; the second one is in ${file}`);
       const [module, quoted] = [JSON.stringify(file), JSON.stringify(name)];
-      lines.push(
+      lines.set(
+        name,
         `${quoted}: () => import(${module}).then((all) => Object.values(all).find((each) => each?.name === ${quoted})),`,
       );
     }
   }
-  return `export const prices = ${JSON.stringify(prices)};\nexport const agents = {\n${lines.join("\n")}\n};\n`;
+  return lines;
 }
+
+const agentsModule = (lines: readonly string[], prices: Prices): string =>
+  `export const prices = ${JSON.stringify(prices)};\nexport const agents = {\n${lines.join("\n")}\n};\n`;
 
 const agentsPlugin = (contents: string): Plugin => ({
   name: "agents",

@@ -1,10 +1,11 @@
 /** What an operator sees of a deployment at one look: its alarms, and the curves that explain them. */
 import { ALARMS } from "../src/adapters/aws/metrics.ts";
 import { TABLE } from "../src/adapters/aws/schema.ts";
-import { FUNCTIONS, type Names } from "./names.ts";
+import type { DeployedFunction, Names } from "./names.ts";
+import { type Plan, functionsOf } from "./plan.ts";
 import { type Series, ofCairn, ofFunction, ofIndex, ofLetters, ofMachine, ofTable } from "./series.ts";
 import type { Watch } from "./watch.ts";
-import { MAY_FAIL } from "./watches.ts";
+import { mayFail } from "./watches.ts";
 
 /** As CloudWatch takes it. */
 export interface Dashboard {
@@ -41,21 +42,30 @@ interface CurvesWidget {
 const COLUMNS = 24;
 const [WIDTH, HEIGHT] = [8, 6];
 const ALARMS_HEIGHT = 5;
+/** CloudWatch takes so many in one widget. */
+const ALARMS_MAX = 100;
 const PERIOD_SECONDS = 300;
 
 type Curves = readonly [title: string, curves: readonly (readonly [label: string, series: Series])[]];
 
-export function dashboardOf(names: Names, watches: readonly Watch[]): Dashboard {
+export function dashboardOf(
+  names: Names,
+  { watches, plan }: { readonly watches: readonly Watch[]; readonly plan: Pick<Plan, "isolated"> },
+): Dashboard {
+  const functions = functionsOf(plan);
   const alarms = watches.map(({ name }) => names.alarmArn(name));
+  const parts = Array.from({ length: Math.ceil(alarms.length / ALARMS_MAX) }, (_, part) =>
+    alarms.slice(part * ALARMS_MAX, (part + 1) * ALARMS_MAX),
+  );
   return {
     widgets: [
-      ...[{ x: 0, y: 0, width: COLUMNS, height: ALARMS_HEIGHT }].map((place) => ({
-        ...place,
-        ...{ type: "alarm" as const, properties: { title: names.prefix, alarms } },
+      ...parts.map((part, index) => ({
+        ...{ x: 0, y: index * ALARMS_HEIGHT, width: COLUMNS, height: ALARMS_HEIGHT },
+        ...{ type: "alarm" as const, properties: { title: names.prefix, alarms: part } },
       })),
-      ...curvesOf(names).map((curves, index) => ({
+      ...curvesOf(names, functions).map((curves, index) => ({
         x: (index * WIDTH) % COLUMNS,
-        y: ALARMS_HEIGHT + Math.floor((index * WIDTH) / COLUMNS) * HEIGHT,
+        y: parts.length * ALARMS_HEIGHT + Math.floor((index * WIDTH) / COLUMNS) * HEIGHT,
         ...{ width: WIDTH, height: HEIGHT },
         ...widgetOf(names, curves),
       })),
@@ -63,13 +73,18 @@ export function dashboardOf(names: Names, watches: readonly Watch[]): Dashboard 
   };
 }
 
-function curvesOf(names: Names): readonly Curves[] {
+function curvesOf(names: Names, functions: readonly DeployedFunction[]): readonly Curves[] {
   const cairn = (metric: Parameters<typeof ofCairn>[1]) => [metric, ofCairn(names, metric)] as const;
-  const beat = (stat: "p50" | "p99") => [stat, ofFunction(names, "beat", ["Duration", stat])] as const;
-  const throttles = FUNCTIONS.map((fn) => [fn, ofFunction(names, fn, ["Throttles", "Sum"])] as const);
-  const errors = FUNCTIONS.filter((fn) => !MAY_FAIL.has(fn)).map(
-    (fn) => [fn, ofFunction(names, fn, ["Errors", "Sum"])] as const,
+  const beats = functions.filter(mayFail).flatMap((fn) =>
+    (["p50", "p99"] as const).map((stat) => {
+      const label = fn === "beat" ? stat : `${stat} of ${fn}`;
+      return [label, ofFunction(names, fn, ["Duration", stat])] as const;
+    }),
   );
+  const throttles = functions.map((fn) => [fn, ofFunction(names, fn, ["Throttles", "Sum"])] as const);
+  const errors = functions
+    .filter((fn) => !mayFail(fn))
+    .map((fn) => [fn, ofFunction(names, fn, ["Errors", "Sum"])] as const);
   const indexes = TABLE.indexes.map(
     ({ name }) => [`writes of ${name}`, ofIndex(names, name, "WriteThrottleEvents")] as const,
   );
@@ -80,7 +95,7 @@ function curvesOf(names: Names): readonly Curves[] {
     ["Runs that were given up", [cairn("CrashLoop"), cairn("Abandoned"), cairn("Expired")]],
     ["What the runner raised", (Object.keys(ALARMS) as (keyof typeof ALARMS)[]).map(cairn)],
     ["Sweeps", [cairn("Sweeps")]],
-    ["Milliseconds of a beat", [beat("p50"), beat("p99")]],
+    ["Milliseconds of a beat", beats],
     ["Functions turned away", throttles],
     ["Functions that failed", errors],
     [

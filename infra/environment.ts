@@ -2,8 +2,8 @@
  * What each function finds in its environment: what it reads, and nothing else. `functions/` reads these names one by one,
  * and a test compares them with what is left in the bundles.
  */
-import type { FunctionName, Names } from "./names.ts";
-import type { Plan } from "./plan.ts";
+import { type DeployedFunction, type FunctionName, type Names, kindOf } from "./names.ts";
+import { type Plan, secretsOf } from "./plan.ts";
 
 type Variable = (typeof OUTSIDE)[number] | "CAIRN_DEPLOYMENT";
 
@@ -27,23 +27,24 @@ export const READ: Readonly<Record<FunctionName, readonly Variable[]>> = {
 const LOADS_AGENTS: ReadonlySet<FunctionName> = new Set(["beat", "start", "api"]);
 
 export function environmentOf(
-  fn: FunctionName,
+  fn: DeployedFunction,
   { names, plan }: { readonly names: Names; readonly plan: Plan },
 ): Readonly<Record<string, string>> {
   const { seal } = plan.options;
+  const kind = kindOf(fn);
   const values: Readonly<Record<Variable, string>> = {
     CAIRN_TABLE: names.table,
     CAIRN_BUCKET: names.bucket,
     CAIRN_MACHINE: names.machineArn,
     CAIRN_BEAT_SECONDS: String(plan.beatSeconds),
     CAIRN_LIMITS: JSON.stringify(plan.limits),
-    CAIRN_PARAMETERS: JSON.stringify(plan.secrets),
+    CAIRN_PARAMETERS: JSON.stringify(secretsOf(fn, plan)),
     CAIRN_DEPLOYMENT: plan.deployment,
     CAIRN_SEAL_KMS_KEY: seal?.kmsKey ?? "",
     CAIRN_SEAL: seal?.required === true ? "required" : "",
   };
   return {
-    ...Object.fromEntries(READ[fn].map((name) => [name, values[name]]).filter(([, value]) => value !== "")),
-    ...(LOADS_AGENTS.has(fn) ? plan.options.env : {}),
+    ...Object.fromEntries(READ[kind].map((name) => [name, values[name]]).filter(([, value]) => value !== "")),
+    ...(LOADS_AGENTS.has(kind) ? plan.options.env : {}),
   };
 }

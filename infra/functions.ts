@@ -1,10 +1,18 @@
 /** The functions: bundles that were made before, each with its own role, and the stream that calls the clean-up. */
+import { createHash } from "node:crypto";
 import { LIVE } from "../src/adapters/aws/machine-input.ts";
 import { TABLE } from "../src/adapters/aws/schema.ts";
 import { environmentOf } from "./environment.ts";
 import { statementsOf, tlsOnly } from "./grants.ts";
-import { FUNCTIONS, type FunctionName, type LettersOf } from "./names.ts";
-import { type Options, secondsOf } from "./plan.ts";
+import {
+  type AgentFunction,
+  type DeployedFunction,
+  FUNCTIONS,
+  type FunctionName,
+  type LettersOf,
+  kindOf,
+} from "./names.ts";
+import { type Options, type Plan, agentFunctionsOf, secondsOf, secretsOf } from "./plan.ts";
 import type { Site } from "./site.ts";
 import type { Storage } from "./storage.ts";
 import { trustOf } from "./trust.ts";
@@ -26,12 +34,21 @@ export function createFunctions(site: Site): Functions {
   return Object.fromEntries(made) as Record<FunctionName, sst.aws.Function>;
 }
 
-function createFunction(site: Site, fn: FunctionName): sst.aws.Function {
+/** Of the agents whose beats run in a function of their own. */
+export const createAgentFunctions = (site: Site): readonly AgentBeat[] =>
+  agentFunctionsOf(site.plan).map((fn) => ({ fn, made: createFunction(site, fn) }));
+
+export interface AgentBeat {
+  readonly fn: AgentFunction;
+  readonly made: sst.aws.Function;
+}
+
+function createFunction(site: Site, fn: DeployedFunction): sst.aws.Function {
   const { names, plan } = site;
   const { options } = plan;
-  const isBeat = fn === "beat";
+  const isBeat = kindOf(fn) === "beat";
   const reserved = reservedFor(fn, options);
-  return new sst.aws.Function(capitalized(fn), {
+  return new sst.aws.Function(componentOf(fn), {
     name: names.functionName(fn),
     description: `cairn: ${fn}`,
     bundle: plan.folders[fn] ?? "",
@@ -44,7 +61,7 @@ function createFunction(site: Site, fn: FunctionName): sst.aws.Function {
     dev: false,
     // Executions call one version as long as they last. Those of deployments before this one stay.
     ...(isBeat ? { versioning: true } : {}),
-    permissions: statementsOf(fn, names, { secrets: plan.secrets, sealKey: options.seal?.kmsKey ?? null }),
+    permissions: statementsOf(fn, names, { secrets: secretsOf(fn, plan), sealKey: options.seal?.kmsKey ?? null }),
     ...(reserved === undefined ? {} : { concurrency: { reserved } }),
     transform: {
       // SST lets every identity of the account take this role, and the managed policy lets it write any log.
@@ -60,25 +77,41 @@ function createFunction(site: Site, fn: FunctionName): sst.aws.Function {
 }
 
 /** A reservation keeps that much for a function, and is as much as it may take. */
-const reservedFor = (fn: FunctionName, { concurrencyMax, concurrencyReserved }: Options): number | undefined =>
-  fn === "beat" ? (concurrencyMax ?? undefined) : concurrencyReserved[fn as keyof Options["concurrencyReserved"]];
+const reservedFor = (fn: DeployedFunction, { concurrencyMax, concurrencyReserved }: Options): number | undefined =>
+  kindOf(fn) === "beat"
+    ? (concurrencyMax ?? undefined)
+    : concurrencyReserved[fn as keyof Options["concurrencyReserved"]];
 
 /**
  * Executions that begin now belong to the version that was published last; with `rollout: "by-hand"` to those that
- * `cairn rollout` says, and only the first deployment says it for them.
+ * `cairn rollout` says, and only the first deployment says it for them. Where agents are isolated no new run begins in the
+ * function that they share, which only stands in for functions that are not there: it has its newest version at once.
  */
-export function publishBeat({ beat }: Functions, { rollout }: Pick<Options, "rollout">): aws.lambda.Alias {
-  const { name, version } = beat.nodes.function;
+export function publish(
+  fn: DeployedFunction,
+  made: sst.aws.Function,
+  { plan, after = [] }: { readonly plan: Plan; readonly after?: readonly aws.lambda.Alias[] },
+): aws.lambda.Alias {
+  const { options, isolated } = plan;
+  const isByHand = options.rollout === "by-hand" && (isolated.length === 0 || kindOf(fn) !== fn);
+  const { name, version } = made.nodes.function;
   return new aws.lambda.Alias(
-    "BeatLive",
+    `${componentOf(fn)}Live`,
     {
       name: LIVE,
       description: "cairn: the version of new executions",
       functionName: name,
       functionVersion: version,
     },
-    rollout === "by-hand" ? { ignoreChanges: ["functionVersion", "routingConfig"] } : {},
+    { dependsOn: [...after], ...(isByHand ? { ignoreChanges: ["functionVersion", "routingConfig"] } : {}) },
   );
+}
+
+/** Components have names of letters and digits: those of agents would not differ in these alone. */
+function componentOf(fn: DeployedFunction): string {
+  if (kindOf(fn) === fn) return capitalized(fn);
+  const digest = createHash("sha256").update(fn).digest("hex").slice(0, 8);
+  return `BeatOf${capitalized(fn.replace(/^beat_/, "").replaceAll(/[^a-zA-Z0-9]/g, ""))}${digest}`;
 }
 
 /** Components have names of their own: `beat` is `Beat`. */

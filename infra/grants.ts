@@ -3,8 +3,7 @@
  * `*`, and no resource is.
  */
 import { STORE } from "../src/adapters/aws/keys.ts";
-import type { FunctionName } from "./bundle.ts";
-import type { LettersOf, Names } from "./names.ts";
+import { type DeployedFunction, type FunctionName, type LettersOf, type Names, kindOf } from "./names.ts";
 
 export interface Statement {
   readonly actions: string[];
@@ -65,21 +64,22 @@ const GRANTS: Readonly<Record<FunctionName, Grant>> = {
 };
 
 /**
- * `secrets`: the names that agents declare. The key that encrypts them is AWS's, and needs no other grant. `sealKey`: the
+ * `secrets`: the names of those that the function may read. The key that encrypts them is AWS's, and needs no other grant. `sealKey`: the
  * ARN of the KMS key that the deployment seals with.
  */
 export function statementsOf(
-  fn: FunctionName,
+  fn: DeployedFunction,
   names: Names,
   { secrets, sealKey = null }: { readonly secrets: readonly string[]; readonly sealKey?: string | null },
 ): Statement[] {
-  const { rows, index, archives, store, starts, wakes, follows, letters } = GRANTS[fn];
-  const parameters = GRANTS[fn].secrets === true ? secrets.map(names.parameterArn) : [];
+  const grant = GRANTS[kindOf(fn)];
+  const { rows, index, archives, store, starts, wakes, follows, letters } = grant;
+  const parameters = grant.secrets === true ? secrets.map(names.parameterArn) : [];
   const { tableArn, bucketArn, machineArn } = names;
   return [
     { actions: actionsOf("dynamodb", rows), resources: [tableArn] },
     ...(index === undefined ? [] : [{ actions: ["dynamodb:Query"], resources: [`${tableArn}/index/${index}`] }]),
-    ...objectStatements(GRANTS[fn], bucketArn),
+    ...objectStatements(grant, bucketArn),
     ...(archives === undefined ? [] : [{ actions: ["s3:PutObject"], resources: [`${bucketArn}/archive/*`] }]),
     ...(store === undefined ? [] : [{ actions: ["s3:GetObject"], resources: [`${bucketArn}/${STORE.key}`] }]),
     ...(starts === undefined
@@ -94,7 +94,7 @@ export function statementsOf(
     ...(wakes === undefined ? [] : [{ actions: ["states:SendTaskSuccess"], resources: [machineArn] }]),
     ...(follows === undefined ? [] : [{ actions: FOLLOW, resources: [`${tableArn}/stream/*`] }]),
     ...(parameters.length === 0 ? [] : [{ actions: ["ssm:GetParameter"], resources: parameters }]),
-    ...(sealKey === null || GRANTS[fn].seals === undefined ? [] : [{ actions: SEAL, resources: [sealKey] }]),
+    ...(sealKey === null || grant.seals === undefined ? [] : [{ actions: SEAL, resources: [sealKey] }]),
     ...(letters === undefined ? [] : [{ actions: ["sqs:SendMessage"], resources: [names.lettersArn(letters)] }]),
     {
       actions: ["logs:CreateLogStream", "logs:PutLogEvents"],

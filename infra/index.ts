@@ -1,7 +1,7 @@
 /** All of one deployment, and what its operator needs to know of it. */
 import { createAlarms } from "./alarms.ts";
 import { createApi } from "./api.ts";
-import { createFunctions, followStream } from "./functions.ts";
+import { createAgentFunctions, createFunctions, followStream } from "./functions.ts";
 import { createMachine } from "./machine.ts";
 import type { Plan } from "./plan.ts";
 import { createSchedules } from "./schedule.ts";
@@ -12,7 +12,7 @@ export async function describe(plan: Plan) {
   const site = await siteOf(plan);
   const storage = createStorage(site);
   const functions = createFunctions(site);
-  const machine = createMachine(site, functions);
+  const machine = createMachine(site, { functions, agents: createAgentFunctions(site) });
   followStream(site, { storage, cleanup: functions.cleanup });
   createSchedules(site, functions);
   const api = createApi(site, functions.api);

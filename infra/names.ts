@@ -11,6 +11,19 @@ export const FUNCTIONS = ["beat", "park", "start", "sweep", "cleanup", "api"] as
 
 export type FunctionName = (typeof FUNCTIONS)[number];
 
+/** A function that runs the beats of one agent. No prefix has an underscore, so no stage has a function of this name. */
+export type AgentFunction = `beat_${string}`;
+
+/** Every function of a deployment. */
+export type DeployedFunction = FunctionName | AgentFunction;
+
+export const agentFunction = (agent: string): AgentFunction => `beat_${agent}`;
+
+/** Whose code it runs, and with it what it reads and may do: those of agents are functions of beats. */
+export const kindOf = (fn: DeployedFunction): FunctionName => (isOfAgent(fn) ? "beat" : fn);
+
+const isOfAgent = (fn: DeployedFunction): fn is AgentFunction => fn.startsWith("beat_");
+
 /** Where a deployment lies, as ARNs say it. */
 export interface Place {
   /** `aws`; there are others, to which nothing is deployed. */
@@ -52,6 +65,7 @@ export interface Names {
 export type LettersOf = "stream" | "schedule";
 
 /** AWS takes 64 characters for a function and a role; the longest ending is that of a role. */
+const NAME_CHARACTERS_MAX = 64;
 const PREFIX_CHARACTERS_MAX = 40;
 /** AWS takes 63 for a bucket, and account and region take their part. */
 const BUCKET_CHARACTERS_MAX = 63;
@@ -72,6 +86,27 @@ export function prefixOf(app: string, stage: string): string {
     );
   }
   return prefix;
+}
+
+/** Refuses agents whose functions AWS would refuse. Names of roles are compared without regard to case. */
+export function checkAgentFunctions({ functionName }: Pick<Names, "functionName">, agents: readonly string[]): void {
+  const others = new Map<string, string>();
+  for (const agent of agents) {
+    const name = functionName(agentFunction(agent));
+    const other = others.get(agent.toLowerCase());
+    others.set(agent.toLowerCase(), agent);
+    if (name.length > NAME_CHARACTERS_MAX) {
+      const surplus = name.length - NAME_CHARACTERS_MAX;
+      throw new Error(
+        `${name} cannot name the function of agent ${agent}: AWS takes ${NAME_CHARACTERS_MAX} characters; make the stage or the agent's name ${surplus} shorter, or set deploy.isolation to "none" in cairn.config.ts`,
+      );
+    }
+    if (other !== undefined) {
+      throw new Error(
+        `agents ${other} and ${agent} cannot both have a function of their own: AWS compares the names of roles without regard to case; rename one, or set deploy.isolation to "none" in cairn.config.ts`,
+      );
+    }
+  }
 }
 
 export function namesOf(prefix: string, { partition, region, account }: Place, restored: string | null = null): Names {

@@ -4,12 +4,14 @@
  * (`scripts/plan.ts`), since whoever describes resources cannot load agents.
  */
 import { createHash } from "node:crypto";
-import { type Config, type DeployOptions, limitsIn } from "../src/sdk/config.ts";
+import { type Config, type DeployOptions, isolatedOf, limitsIn } from "../src/sdk/config.ts";
 import { RETRY_GROUP } from "../src/protocol/entry.ts";
 import { type Limits, limitsFor } from "../src/protocol/limits.ts";
 import type { MachineTimes } from "./asl.ts";
 import type { Bundle } from "./bundle.ts";
+import { type AgentFunction, type DeployedFunction, FUNCTIONS, agentFunction, kindOf } from "./names.ts";
 import type { DeployedSchedule } from "./schedules.ts";
+import type { AgentSecrets } from "./secrets.ts";
 
 export interface Plan {
   /** Where each function's files lie, by its name; absolute. */
@@ -19,6 +21,8 @@ export interface Plan {
   readonly schedules: readonly DeployedSchedule[];
   /** Names of all secrets that the agents may come to know. */
   readonly secrets: readonly string[];
+  /** The agents whose beats run in a function of their own, and the secrets that each of them declares. */
+  readonly isolated: readonly AgentSecrets[];
   readonly beatSeconds: number;
   /** Changes of single limits. */
   readonly limits: Partial<Limits>;
@@ -36,10 +40,27 @@ interface Optional {
 }
 
 /** How long Lambda lets each function live; a beat is as long as its agents need. */
-export const SECONDS = { park: 30, start: 60, sweep: 120, cleanup: 60, api: 29 } as const;
+const SECONDS = { park: 30, start: 60, sweep: 120, cleanup: 60, api: 29 } as const;
 
-export const secondsOf = (fn: keyof typeof SECONDS | "beat", { beatSeconds }: Pick<Plan, "beatSeconds">): number =>
-  fn === "beat" ? beatSeconds : SECONDS[fn];
+export const secondsOf = (fn: DeployedFunction, { beatSeconds }: Pick<Plan, "beatSeconds">): number => {
+  const kind = kindOf(fn);
+  return kind === "beat" ? beatSeconds : SECONDS[kind];
+};
+
+/** Every function of a deployment: those that each one has, and those of its isolated agents. */
+export const functionsOf = ({ isolated }: Pick<Plan, "isolated">): readonly DeployedFunction[] => [
+  ...FUNCTIONS,
+  ...agentFunctionsOf({ isolated }),
+];
+
+export const agentFunctionsOf = ({ isolated }: Pick<Plan, "isolated">): readonly AgentFunction[] =>
+  isolated.map(({ agent }) => agentFunction(agent));
+
+/** The secrets that a function may come to know: that of one agent only those of its agent. */
+export const secretsOf = (
+  fn: DeployedFunction,
+  { secrets, isolated }: Pick<Plan, "secrets" | "isolated">,
+): readonly string[] => isolated.find(({ agent }) => agentFunction(agent) === fn)?.secrets ?? secrets;
 
 /** What the definition of the machine says about time, from the limits of its world. */
 export function machineTimesOf({ beatSeconds, limits }: Pick<Plan, "beatSeconds" | "limits">): MachineTimes {
@@ -59,18 +80,31 @@ const BEAT_SECONDS = 60;
 export function planOf(
   { beatSeconds = BEAT_SECONDS, deploy = {}, ...config }: Pick<Config, "beatSeconds" | "deploy" | "keyDays">,
   bundles: readonly Pick<Bundle, "name" | "folder" | "digest">[],
-  of: { readonly schedules?: readonly DeployedSchedule[]; readonly secrets?: readonly string[] } = {},
+  of: { readonly schedules?: readonly DeployedSchedule[]; readonly agents?: readonly AgentSecrets[] } = {},
 ): Plan {
   if (!Number.isInteger(beatSeconds)) throw new Error(`beatSeconds is ${beatSeconds}: Lambda takes whole seconds`);
   const { memoryMb = 512, logRetention = "1 month", sweepMinutes = 5, env = {}, rollout = "at-once" } = deploy;
+  const { isolation = "agent" } = deploy;
+  const { schedules = [], agents = [] } = of;
+  const secrets = [...new Set(agents.flatMap((each) => each.secrets))].toSorted();
   const { beatsPerInvocation, concurrencyReserved = {}, apiRate = 50, spendPerDayUsd = 100 } = deploy;
   return {
     folders: Object.fromEntries(bundles.map(({ name, folder }) => [name, folder])),
     deployment: deploymentOf(bundles),
-    ...{ schedules: of.schedules ?? [], secrets: of.secrets ?? [], beatSeconds },
+    ...{ schedules, secrets, isolated: isolatedOf(deploy, agents), beatSeconds },
     limits: { ...(beatsPerInvocation === undefined ? {} : { beatsPerInvocation }), ...limitsIn(config) },
     options: {
-      ...{ memoryMb, logRetention, sweepMinutes, env, rollout, concurrencyReserved, apiRate, spendPerDayUsd },
+      ...{
+        memoryMb,
+        logRetention,
+        sweepMinutes,
+        env,
+        rollout,
+        isolation,
+        concurrencyReserved,
+        apiRate,
+        spendPerDayUsd,
+      },
       concurrencyMax: deploy.concurrencyMax ?? null,
       alarmEmail: deploy.alarmEmail ?? null,
       seal: deploy.seal ?? null,

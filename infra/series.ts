@@ -4,7 +4,7 @@
  */
 import type { TABLE } from "../src/adapters/aws/schema.ts";
 import { DIMENSION, type MetricName, NAMESPACE } from "../src/adapters/aws/metrics.ts";
-import type { FunctionName, LettersOf, Names } from "./names.ts";
+import type { DeployedFunction, LettersOf, Names } from "./names.ts";
 
 export interface Series {
   readonly namespace: string;
@@ -24,7 +24,7 @@ export const ofCairn = ({ prefix }: Named, metric: MetricName, stat: "Sum" | "Ma
 
 export const ofFunction = (
   names: Named,
-  fn: FunctionName,
+  fn: DeployedFunction,
   [metric, stat]:
     | readonly ["Throttles" | "Errors", "Sum"]
     | readonly ["Duration", Stat]

@@ -1,5 +1,5 @@
 /** What every part of the description knows: how things are called here, what is to be deployed, and how carefully. */
-import { type Names, namesOf, prefixOf } from "./names.ts";
+import { type Names, checkAgentFunctions, namesOf, prefixOf } from "./names.ts";
 import type { Plan } from "./plan.ts";
 
 export interface Site {
@@ -22,6 +22,10 @@ export async function siteOf(plan: Plan): Promise<Site> {
     prefixOf($app.name, $app.stage),
     { partition, region, account: accountId },
     plan.options.tableName,
+  );
+  checkAgentFunctions(
+    names,
+    plan.isolated.map(({ agent }) => agent),
   );
   return { names, plan, isProduction: $app.stage === PRODUCTION };
 }

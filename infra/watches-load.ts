@@ -1,7 +1,7 @@
 /** What is watched of how much there is to do, how long it takes and what it costs; the rest is in `watches.ts`. */
 import { ERRORS, OF_BEAT, tail, typed } from "./log-queries.ts";
-import { FUNCTIONS, type Names } from "./names.ts";
-import { type Plan, secondsOf } from "./plan.ts";
+import { type Names, agentFunction, kindOf } from "./names.ts";
+import { type Plan, functionsOf, secondsOf } from "./plan.ts";
 import { OPEN_EXECUTIONS, STARTS_THROTTLED, ofApi, ofCairn, ofFunction } from "./series.ts";
 import { LASTING, MINUTES, ONCE, REPEATED, type Watch, watch } from "./watch.ts";
 
@@ -16,10 +16,11 @@ const LATENCY_MS = 5_000;
 const SLOW_PERCENT = 90;
 
 export function loadWatchesOf(names: Names, plan: Plan): readonly Watch[] {
-  return [...ofWork(names), ...ofApiOf(names), ...ofTimes(names, plan), ofSpending(names, plan)];
+  return [...ofWork(names, plan), ...ofApiOf(names), ...ofTimes(names, plan), ofSpending(names, plan)];
 }
 
-function ofWork(names: Names): readonly Watch[] {
+function ofWork(names: Names, { isolated }: Plan): readonly Watch[] {
+  const beat = isolated.length === 0 ? "beat" : agentFunction("AGENT");
   const list = (status: string): string => typed(`npx cairn list --world aws --status ${status}`);
   return [
     watch("runs-failed", ofCairn(names, "RunsFailed"), {
@@ -35,7 +36,7 @@ function ofWork(names: Names): readonly Watch[] {
     watch("runs-queued-long", ofCairn(names, "OldestQueuedSeconds", "Maximum"), {
       ...{ ...REPEATED, threshold: QUEUED_MINUTES * MINUTES },
       means: `A run has waited for its first beat for more than ${QUEUED_MINUTES} minutes: its execution was not started, or its function is turned away`,
-      todo: `${list("queued")}; the alarms ${typed("start-throttled")}, ${typed("beat-throttled")} and ${typed("starts-throttled")} say what is short; the sweeper starts it again by itself`,
+      todo: `${list("queued")}; the alarms ${typed("start-throttled")}, ${typed(`${beat}-throttled`)} and ${typed("starts-throttled")} say what is short; the sweeper starts it again by itself`,
     }),
     watch("executions-open", OPEN_EXECUTIONS, {
       ...{ ...LASTING, threshold: OPEN_MAX },
@@ -68,11 +69,11 @@ function ofApiOf(names: Names): readonly Watch[] {
 }
 
 function ofTimes(names: Names, plan: Plan): readonly Watch[] {
-  return FUNCTIONS.map((fn) =>
+  return functionsOf(plan).map((fn) =>
     watch(`${fn}-near-timeout`, ofFunction(names, fn, ["Duration", "Maximum"]), {
       ...{ ...REPEATED, threshold: (secondsOf(fn, plan) * 1_000 * SLOW_PERCENT) / 100 },
       means: `Invocations of this function took more than ${SLOW_PERCENT} % of the time that Lambda lets it live, in two of three periods of 5 minutes; what does not end in time is done again`,
-      todo: `${tail(names, fn, fn === "beat" ? OF_BEAT : ERRORS)} says what failed meanwhile; a beat gets more time from beatSeconds in cairn.config.ts, or shorter timeouts of tools and models; a sweep goes on where it stopped`,
+      todo: `${tail(names, fn, kindOf(fn) === "beat" ? OF_BEAT : ERRORS)} says what failed meanwhile; a beat gets more time from beatSeconds in cairn.config.ts, or shorter timeouts of tools and models; a sweep goes on where it stopped`,
     }),
   );
 }

@@ -7,9 +7,9 @@
 import { ALARMS } from "../src/adapters/aws/metrics.ts";
 import { TABLE } from "../src/adapters/aws/schema.ts";
 import { CRACKS } from "../src/core/topologies/cracks.ts";
-import { FUNCTIONS, type FunctionName, type Names } from "./names.ts";
-import { DIED, ERRORS, OF_BEAT, alarms, log, tail, typed } from "./log-queries.ts";
-import type { Plan } from "./plan.ts";
+import { type DeployedFunction, type Names, kindOf } from "./names.ts";
+import { DIED, ERRORS, OF_BEAT, alarms, explained, log, namesOfLogs, tail, typed } from "./log-queries.ts";
+import { type Plan, functionsOf } from "./plan.ts";
 import { ofCairn, ofFunction, ofIndex, ofLetters, ofMachine, ofTable } from "./series.ts";
 import { LASTING, MINUTES, ONCE, PERIOD_SECONDS, REPEATED, type Watch, type Why, kebab, watch } from "./watch.ts";
 import { loadWatchesOf } from "./watches-load.ts";
@@ -23,16 +23,17 @@ const SWEEPS_MISSED = 3;
 const SILENCE_MINUTES_MIN = 30;
 
 export function watchesOf(names: Names, plan: Plan): readonly Watch[] {
+  const logs = namesOfLogs(names, plan);
   return [
-    ...ofRuns(names),
-    ...RECORDED.map((what) => watch(kebab(what), ofCairn(names, what), { ...ONCE, ...WHY[what](names) })),
+    ...ofRuns(logs),
+    ...RECORDED.map((what) => watch(kebab(what), ofCairn(names, what), { ...ONCE, ...WHY[what](logs) })),
     silentSweeper(names, plan),
-    ...ofFunctions(names),
+    ...ofFunctions(names, plan),
     ...ofStores(names),
     ...ofExecutions(names),
     ...ofEvents(names),
     ...loadWatchesOf(names, plan),
-  ];
+  ].map((each) => ({ ...each, todo: explained(each.todo, names) }));
 }
 
 function ofRuns(names: Names): readonly Watch[] {
@@ -157,30 +158,33 @@ function silentSweeper(names: Names, { options }: Plan): Watch {
 }
 
 /** A beat that fails is taken over, and that is watched by its share. Lambda also counts each route that it throws. */
-export const MAY_FAIL: ReadonlySet<FunctionName> = new Set(["beat"]);
+export const mayFail = (fn: DeployedFunction): boolean => kindOf(fn) === "beat";
 
-function ofFunctions(names: Names): readonly Watch[] {
+function ofFunctions(names: Names, plan: Plan): readonly Watch[] {
+  const functions = functionsOf(plan);
   const throttled: Why = {
     means:
       "Lambda turned invocations of this function away for 15 minutes: runs wait, none is lost; the firing of a schedule that waits for six hours is",
     todo: `${typed("aws lambda get-account-settings")} shows the concurrency of the account (10 in new ones): ask for more, or change deploy.concurrencyMax in cairn.config.ts`,
   };
-  const failing = (fn: FunctionName): Why => ({
+  const failing = (fn: DeployedFunction): Why => ({
     means:
       "Invocations of this function ended with an error, in two of three periods of 5 minutes or, where an agent is started, once; whoever calls it tries again, some times",
     todo: `${tail(names, fn, ERRORS)}; ${tail(names, fn, DIED)}`,
   });
   return [
-    ...FUNCTIONS.map((fn) =>
+    ...functions.map((fn) =>
       watch(`${fn}-throttled`, ofFunction(names, fn, ["Throttles", "Sum"]), { ...LASTING, ...throttled }),
     ),
-    ...FUNCTIONS.filter((fn) => !MAY_FAIL.has(fn)).map((fn) =>
-      watch(`${fn}-errors`, ofFunction(names, fn, ["Errors", "Sum"]), {
-        // Whoever calls it tries no longer than some minutes.
-        ...(fn === "start" ? ONCE : REPEATED),
-        ...failing(fn),
-      }),
-    ),
+    ...functions
+      .filter((fn) => !mayFail(fn))
+      .map((fn) =>
+        watch(`${fn}-errors`, ofFunction(names, fn, ["Errors", "Sum"]), {
+          // Whoever calls it tries no longer than some minutes.
+          ...(fn === "start" ? ONCE : REPEATED),
+          ...failing(fn),
+        }),
+      ),
   ];
 }
 

@@ -11,8 +11,8 @@ import { type Resource, capture } from "../infra/capture.ts";
 import { prefixOf } from "../infra/names.ts";
 import { planOf } from "../infra/plan.ts";
 import { type DeployedSchedule, schedulesOf } from "../infra/schedules.ts";
-import { secretsOf } from "../infra/secrets.ts";
-import type { Config } from "../src/sdk/config.ts";
+import { type AgentSecrets, agentSecretsOf } from "../infra/secrets.ts";
+import { type Config, isolatedOf } from "../src/sdk/config.ts";
 import { DEFAULT_TENANT } from "../src/core/ids.ts";
 import type { Limits } from "../src/protocol/limits.ts";
 import { apply } from "./apply.ts";
@@ -53,26 +53,37 @@ export interface Deployed extends Deployment {
 }
 
 export const deploy = (options: DeployOptions): Promise<Deployed> =>
-  withParts({ agentFiles: options.config.agents }, (parts) => deployParts(parts, options));
+  withParts({ agentFiles: options.config.agents, isolation: options.config.deploy?.isolation }, (parts) =>
+    deployParts(parts, options),
+  );
+
+type Isolation = NonNullable<Config["deploy"]>["isolation"];
 
 /** What is built from agents. Several stages can be deployed from it. */
 export interface Parts {
   readonly bundles: readonly Bundle[];
   readonly schedules: readonly DeployedSchedule[];
-  readonly secrets: readonly string[];
+  readonly agents: readonly AgentSecrets[];
 }
 
 /** Builds the parts for `work`. The bundles exist until `work` is done. */
 export async function withParts<T>(
-  of: { readonly agentFiles: readonly string[]; readonly instead?: Instead },
+  of: {
+    readonly agentFiles: readonly string[];
+    readonly instead?: Instead;
+    /** That of the stages; `agent` unless told. */
+    readonly isolation?: Isolation | undefined;
+  },
   work: (parts: Parts) => Promise<T>,
 ): Promise<T> {
-  const { agentFiles } = of;
+  const { agentFiles, isolation = "agent" } = of;
   const folder = mkdtempSync(join(tmpdir(), "cairn-bundles-"));
   try {
-    const bundles = await bundleFunctions({ folder, agentFiles, instead: { ...SIGNED, ...of.instead } });
+    const agents = await agentSecretsOf(agentFiles);
+    const isolated = isolatedOf({ isolation }, agents).map(({ agent }) => agent);
+    const bundles = await bundleFunctions({ folder, agentFiles, isolated, instead: { ...SIGNED, ...of.instead } });
     const schedules = await schedulesOf({ agentFiles, tenant: DEFAULT_TENANT });
-    return await work({ bundles, schedules, secrets: await secretsOf(agentFiles) });
+    return await work({ bundles, schedules, agents });
   } finally {
     rmSync(folder, { recursive: true, force: true });
   }
@@ -81,11 +92,11 @@ export async function withParts<T>(
 /** LocalStack checks no signature and names no caller, so this wrapper of the API does both. */
 const SIGNED: Instead = { api: join(import.meta.dirname, "signed-api.ts") };
 
-export async function deployParts({ bundles, schedules, secrets }: Parts, options: StageOptions): Promise<Deployed> {
+export async function deployParts({ bundles, schedules, agents }: Parts, options: StageOptions): Promise<Deployed> {
   const { url, stage, config, limits, env = {} } = options;
   const archives = mkdtempSync(join(tmpdir(), "cairn-archives-"));
   try {
-    const plan = planOf(config, bundles, { schedules, secrets });
+    const plan = planOf(config, bundles, { schedules, agents });
     const found = await capture({
       ...{ app: APP, stage, place: PLACE, archives },
       plan: { ...plan, limits: { ...plan.limits, ...limits } },

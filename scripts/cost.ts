@@ -41,9 +41,9 @@ function transitionsOf(route: Route): number {
   let next = catchers.find(({ ErrorEquals }) => ErrorEquals.includes(routeErrorName(AFTER_BEAT[route])))?.Next;
   let entered = 1;
   while (next !== undefined && next !== "Beat") {
-    const state: MachineState = States[next];
+    const state: MachineState | undefined = States[next];
     entered += 1;
-    next = "Next" in state ? state.Next : undefined;
+    next = state !== undefined && "Next" in state ? state.Next : undefined;
   }
   return entered;
 }
@@ -137,7 +137,7 @@ async function drive(
   if (started.kind !== "started") throw new Error(`cannot start: ${started.kind}`);
   const { run, born } = started.row;
   const execution = executionName(run, born, 1);
-  let payload = { run, born, chain: 1, epoch: 0 };
+  let payload = { run, born, chain: 1, epoch: 0, agent: agent.name };
   for (let route: Route = "beat"; route === "beat"; counts.invocations += 1) {
     const invocation = { deadline: Date.now() + world.limits.beatMs, drain: new AbortController().signal };
     const { kind, reply } = await beat(

@@ -12,7 +12,8 @@ import { bundleFunctions } from "../infra/bundle.ts";
 import { environmentOf } from "../infra/environment.ts";
 import { namesOf } from "../infra/names.ts";
 import { planOf } from "../infra/plan.ts";
-import { loadConfig } from "../src/sdk/config.ts";
+import { agentSecretsOf } from "../infra/secrets.ts";
+import { isolatedOf, loadConfig } from "../src/sdk/config.ts";
 
 const ROOT = join(import.meta.dirname, "..");
 const TIMES = 7;
@@ -36,8 +37,11 @@ function importMs(file: string, env: Readonly<Record<string, string>>): number {
 const folder = mkdtempSync(join(tmpdir(), "cairn-functions-"));
 try {
   const config = await loadConfig(ROOT);
-  const bundles = await bundleFunctions({ folder, agentFiles: config?.agents ?? [], prices: config?.prices ?? {} });
-  const [names, plan] = [namesOf("measured", PLACE), planOf(config ?? {}, bundles)];
+  const { agents: agentFiles = [], prices = {}, deploy = {} } = config ?? {};
+  const agents = await agentSecretsOf(agentFiles);
+  const isolated = isolatedOf(deploy, agents).map(({ agent }) => agent);
+  const bundles = await bundleFunctions({ folder, agentFiles, prices, isolated });
+  const [names, plan] = [namesOf("measured", PLACE), planOf(config ?? {}, bundles, { agents })];
   const measured = bundles.map(({ name, startBytes, files, folder: own }) => {
     const env = environmentOf(name, { names, plan });
     const times = Array.from({ length: TIMES }, () => importMs(join(own, "index.mjs"), env));

@@ -31,8 +31,8 @@ export const MACHINE: readonly Mutant[] = [
     killedBy: "test/infra/machine.test.ts",
   }),
   elsewhere("every execution is answered by errors", "functions/machine.ts", {
-    from: '"died" in attempt ? nextInput(reply, code) : reply',
-    to: "nextInput(reply, code)",
+    from: '"died" in attempt ? nextInput(reply, shared ? LIVE : code) : reply',
+    to: "nextInput(reply, shared ? LIVE : code)",
     killedBy: "test/infra/machine.test.ts",
   }),
   elsewhere("a task that met a store that does not answer tells no operator", "functions/invocation.ts", {
@@ -41,8 +41,8 @@ export const MACHINE: readonly Mutant[] = [
     killedBy: "test/functions/functions.test.ts",
   }),
   elsewhere("routes are shown as failures", "infra/dashboard.ts", {
-    from: "FUNCTIONS.filter((fn) => !MAY_FAIL.has(fn)).map(",
-    to: "FUNCTIONS.map(",
+    from: "functions.filter((fn) => !mayFail(fn)).map(",
+    to: "functions.map(",
     killedBy: "test/infra/watches.test.ts",
   }),
   elsewhere("an operator is shown routes as deaths", "infra/log-queries.ts", {

@@ -16,6 +16,7 @@ import type { Mutant } from "./mutant.ts";
 import { KEYS } from "./keys.ts";
 import { LEAKING } from "./leaking.ts";
 import { LEVELLING } from "./levelling.ts";
+import { ISOLATING } from "./isolating.ts";
 import { MACHINE } from "./machine.ts";
 import { NAMED } from "./named.ts";
 import { OUTAGES } from "./outages.ts";
@@ -35,6 +36,7 @@ export const MUTANTS: readonly Mutant[] = [
   ...CONCLUDING,
   ...FIRING,
   ...DEPLOYING,
+  ...ISOLATING,
   ...MACHINE,
   ...KEYS,
   ...SPENDING,

@@ -30,6 +30,7 @@ export function addChecking(program: Command, { shell, ends }: Into): void {
   program
     .command("rollout [version]")
     .description("on AWS: which version of the beat function new runs begin with; shows it, or moves it to the newest")
+    .option("--agent <name>", "the one whose function is meant, where each agent has a function of its own")
     .option("--to <percent>", "give that version so many percent of the new runs now", wholeNumber(0, 100))
     .option("--steps <percents>", "step by step, such as 10,50,100; taken back when an alarm goes off", percents)
     .option("--every-minutes <minutes>", "how long each step is watched", wholeNumber(1, 1_440), 10)

@@ -34,6 +34,8 @@ export interface Settings {
   readonly cwd: string;
   /** Of models, as the config says. */
   readonly prices: Prices;
+  /** Whether agents are deployed to functions of their own, as the config says. */
+  readonly isolation: "agent" | "none";
   /** How many workers the config asks for, or null. */
   readonly workers: number | null;
   /** A command to type that means the same store. */
@@ -57,6 +59,7 @@ export async function settingsOf(shell: Shell, flags: BeatFlags, beatSeconds = B
     hasConfig: config !== null,
     limits: limitsOf(shell, { flags, config, beatSeconds }),
     ...{ env, cwd, prices: config?.prices ?? {}, workers: config?.workers ?? null },
+    isolation: config?.deploy?.isolation ?? "agent",
     command: (...words) => commandLine([...words, ...typed("--store", flags.store), ...typed("--world", flags.world)]),
   };
 }

@@ -76,7 +76,11 @@ const time = z.number();
 const count = z.int().nonnegative();
 const text = z.string();
 
-const payloadSchema: z.ZodType<Payload> = z.looseObject({ run: text, born: text, chain: count, epoch: count });
+const payloadSchema: z.ZodType<Payload> = z.looseObject({
+  ...{ run: text, born: text, chain: count, epoch: count },
+  // Absent in executions that began before a payload named it.
+  agent: text.default(""),
+});
 const incarnation: z.ZodType<Incarnation> = z.looseObject({ run: text, born: text });
 const entry: z.ZodType<Entry> = z.looseObject({ execution: text, epoch: count, retry: count });
 const STATUSES: ReadonlySet<unknown> = new Set(["queued", ...PHASE_NAMES.map((name) => PHASES[name].status)]);

@@ -7,6 +7,8 @@ import { judgeLook, judgeSeen } from "./looked.ts";
 export interface AwsCase {
   readonly aws: AwsSeen;
   readonly limits: Limits;
+  /** Agents of cairn.config.ts that are to have a function of their own. */
+  readonly isolated: readonly string[];
 }
 
 /** `arn:aws:states:REGION:ACCOUNT:stateMachine:NAME` */

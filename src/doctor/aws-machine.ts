@@ -6,11 +6,11 @@ import type { FunctionRole, FunctionSeen, MachineSeen } from "../adapters/aws/ma
 import { limitsFor } from "../protocol/limits.ts";
 import type { AwsCase } from "./aws-account.ts";
 import { type Check, type Verdict, fail, ok, warn } from "./check.ts";
+import { AGENTS_CHECK, judgeFunction } from "./aws-functions.ts";
 import { judgeLook, judgeSeen } from "./looked.ts";
 
 const AGAIN = "deploy again";
 const ROLES: readonly FunctionRole[] = ["beat", "park", "sweep", "cleanup"];
-const RUNTIME = "nodejs24.x";
 
 export const MACHINE_CHECKS: readonly Check<AwsCase>[] = [
   {
@@ -34,6 +34,7 @@ export const MACHINE_CHECKS: readonly Check<AwsCase>[] = [
     judge: ({ aws }) => judgeSeen(aws.machine, judgeDefinition),
   },
   ...ROLES.map(functionCheck),
+  AGENTS_CHECK,
   {
     id: "times",
     says: "each task outlasts its function, and each function its work",
@@ -51,7 +52,12 @@ export const MACHINE_CHECKS: readonly Check<AwsCase>[] = [
     says: "no function has a secret in its environment",
     needs: ROLES.map((role) => `function-${role}`),
     judge: ({ aws }) => {
-      const named = [...seenIn(aws).flatMap(([role, { secrets }]) => secrets.map((name) => `${name} of ${role}`))];
+      const ofAgents = Object.entries(aws.agents).flatMap(([agent, look]) =>
+        look.kind === "seen" ? [[`the function of ${agent}`, look.seen] as const] : [],
+      );
+      const named = [...seenIn(aws), ...ofAgents].flatMap(([whose, { secrets }]) =>
+        secrets.map((name) => `${name} of ${whose}`),
+      );
       const mend =
         "declare it in the agent's secrets and keep it in the Parameter Store (docs/secrets.md), then deploy again";
       return named.length === 0
@@ -81,13 +87,15 @@ interface Stored {
 /** Names and times are the deployment's own; all else is what this code makes. */
 function judgeDefinition({ definition, calls }: MachineSeen): Verdict {
   const stored = storedIn(definition);
-  const { beat, park, sweep } = calls;
+  const { beat, park, sweep, agents } = calls;
   if (stored === null || beat === null || park === null || sweep === null) {
     return fail("its definition is none of cairn's", "check CAIRN_MACHINE, or deploy again");
   }
   const seconds = secondsIn(stored);
   const ours = JSON.parse(
-    JSON.stringify(definitionOf({ functions: { beat, park, sweep }, ...seconds })),
+    JSON.stringify(
+      definitionOf({ functions: { beat, park, sweep, ...(agents === null ? {} : { agents }) }, ...seconds }),
+    ),
   ) as Required<Stored>;
   if (isDeepStrictEqual(stored, ours)) return ok("its definition is what this version makes");
   const names = [...new Set([...Object.keys(ours.States), ...Object.keys(stored.States ?? {})])];
@@ -123,15 +131,7 @@ function functionCheck(role: FunctionRole): Check<AwsCase> {
     judge: ({ aws }) =>
       judgeLook(aws.functions[role], {
         missing: fail("it is not there", AGAIN),
-        seen: ({ arn, state, runtime, architecture, reserved }) => {
-          const why = `${arn.split(":")[6] ?? arn}: ${runtime}, ${architecture}, ${state}`;
-          const unreserve = `aws lambda delete-function-concurrency --function-name ${arn}`;
-          if (reserved === 0) return fail(`${why}, and may never run: 0 concurrency is reserved for it`, unreserve);
-          if (runtime !== RUNTIME) return fail(`${why}; it needs ${RUNTIME}`, AGAIN);
-          // Idle ones wake when they are called.
-          if (!["Active", "Inactive"].includes(state)) return fail(why, AGAIN);
-          return architecture === "arm64" ? ok(why) : warn(`${why}; arm64 costs a fifth less`, AGAIN);
-        },
+        seen: judgeFunction,
       }),
   };
 }

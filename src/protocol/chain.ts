@@ -12,6 +12,8 @@ export interface Payload {
   readonly chain: number;
   /** The epoch that the previous beat left. */
   readonly epoch: number;
+  /** Whose code runs the beats; empty in executions that began before a payload named it. */
+  readonly agent: string;
 }
 
 /** Where the chain goes after a beat. The set is closed. */

@@ -115,9 +115,10 @@ function afterBeat(
   execution: Execution,
   of: { readonly reply: Extract<Answer, { readonly kind: "beat" }>["reply"]; readonly now: number },
 ): Execution {
-  const { route, seconds, run, born, chain, epoch } = of.reply;
+  const { route, seconds, run, born, chain, epoch, agent } = of.reply;
   const state = AFTER_BEAT[route];
-  const moved: Execution = { ...execution, payload: { run, born, chain, epoch }, state, seconds, ...entry(of.now) };
+  const payload = { run, born, chain, epoch, agent };
+  const moved: Execution = { ...execution, payload, state, seconds, ...entry(of.now) };
   if (state === "End") return ended(moved);
   return state === "Wait" ? { ...moved, stage: "waiting", readyAt: of.now + seconds * 1_000 } : moved;
 }

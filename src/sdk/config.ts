@@ -39,7 +39,16 @@ export interface DeployOptions {
   readonly logRetention?: (typeof LOG_RETENTIONS)[number];
   /** How often the sweeper looks, 5 unless told. */
   readonly sweepMinutes?: number;
-  /** How many beats run at once at most; without it that is left to the account. New accounts refuse it. */
+  /**
+   * `agent`, unless told: with two agents or more, the beats of each agent run in a Lambda function of its own
+   * (`PREFIX-beat_AGENT`), whose environment and role name the secrets of this agent only. `none`: one function runs the
+   * beats of all agents, which share its processes, its environment and its role.
+   */
+  readonly isolation?: "agent" | "none";
+  /**
+   * How many beats run at once at most, in each function that runs beats; without it that is left to the account. New
+   * accounts refuse it.
+   */
   readonly concurrencyMax?: number;
   /**
    * What of the account's concurrency is kept for these functions, so that beats cannot starve them; it is also as much as
@@ -110,6 +119,7 @@ const schema: z.ZodType<Config> = z.strictObject({
       memoryMb: z.int().min(256).max(10_240).exactOptional(),
       logRetention: z.enum(LOG_RETENTIONS).exactOptional(),
       sweepMinutes: z.int().min(1).max(60).exactOptional(),
+      isolation: z.enum(["agent", "none"]).exactOptional(),
       concurrencyMax: z.int().min(1).max(1_000).exactOptional(),
       concurrencyReserved: z
         .strictObject({
@@ -140,6 +150,12 @@ const schema: z.ZodType<Config> = z.strictObject({
     })
     .exactOptional(),
 });
+
+/** The agents that get a function of their own; none where all share one. */
+export const isolatedOf = <Agent>(
+  { isolation = "agent" }: Pick<DeployOptions, "isolation">,
+  agents: readonly Agent[],
+): readonly Agent[] => (isolation === "none" || agents.length < 2 ? [] : agents);
 
 /** The limits that a config changes, for every world alike. */
 export const limitsIn = ({ keyDays }: Pick<Config, "keyDays">): Pick<Partial<Limits>, "keyRetentionMs"> =>

@@ -67,7 +67,7 @@ async function walked(): Promise<Walk> {
   };
   const [run, ended] = [await begin("kept"), await begin("ended")];
   const { born } = rowOf(on, ended);
-  await drive(runnerOf(on.world, on.agent), { run: ended, born, chain: 1, epoch: 0 });
+  await drive(runnerOf(on.world, on.agent), { run: ended, born, chain: 1, epoch: 0, agent: on.agent.name });
   const { body } = await on.ask({ path: "/runs", json: { agent: "actor" } });
   const headers = { "Idempotency-Key": "kept" };
   await on.ask({ path: "/runs", json: { agent: "omnivore", input: 1 }, headers });

@@ -57,7 +57,7 @@ describe("an event of API Gateway", () => {
     expect((await on.ask({ ...said, body: base64(JSON.stringify({ text, id: "w1" })) })).status).toBe(202);
     expect((await on.ask({ ...said, body: base64('"\u0000') })).status).toBe(400);
     const { born } = rowOf(on, run);
-    await drive(runnerOf(on.world, on.agent), { run, born, chain: 1, epoch: 0 });
+    await drive(runnerOf(on.world, on.agent), { run, born, chain: 1, epoch: 0, agent: on.agent.name });
     const heard = ((await transcript(on.world, run)) ?? []).find(({ source }) => source.startsWith("user:"));
     expect(heard).toMatchObject({ source: "user:arn:aws:iam::123456789012:user/ann", parts: [{ text }] });
   });

@@ -13,8 +13,8 @@ async function begun(on: Desk): Promise<{ readonly run: string; readonly token: 
 }
 
 const payloadOf = (on: Desk, run: string) => {
-  const { born, chain, epoch } = rowOf(on, run);
-  return { run, born, chain, epoch };
+  const { born, chain, epoch, agent } = rowOf(on, run);
+  return { run, born, chain, epoch, agent };
 };
 
 const say = (on: Desk, run: string, json: object, headers: Readonly<Record<string, string>> = {}) =>

@@ -23,8 +23,8 @@ async function started(on: Desk): Promise<string> {
 }
 
 const payloadOf = (on: Desk, run: string) => {
-  const { born, chain, epoch } = rowOf(on, run);
-  return { run, born, chain, epoch };
+  const { born, chain, epoch, agent } = rowOf(on, run);
+  return { run, born, chain, epoch, agent };
 };
 
 describe("a start", () => {

@@ -6,18 +6,22 @@ import { type RolloutPort, rollOut } from "../../src/cli/commands/rollout.ts";
 import { shellAt } from "../support/typed.ts";
 
 let now: Rollout;
+/** Functions of other agents. */
+let others: readonly Rollout[];
 let moves: string[];
 /** What each look at the alarms finds; the last one again and again. */
 let alarms: (readonly string[])[];
 
 beforeEach(() => {
-  now = { beat: "cairn-dev-beat", version: "7", next: null, published: ["6", "7", "8"], revision: "r0" };
+  now = { agent: null, beat: "cairn-dev-beat", version: "7", next: null, published: ["6", "7", "8"], revision: "r0" };
+  others = [];
   moves = [];
   alarms = [[]];
 });
 
 const port: RolloutPort = {
-  read: async () => now,
+  functions: async () => [now, ...others],
+  read: async ({ beat }) => [now, ...others].find((each) => each.beat === beat) ?? now,
   move: async (read, { version, next }) => {
     if (read.revision !== now.revision) return "changedMeanwhile";
     moves.push(next === null ? `all ${version}` : `${next.percent} ${next.version}`);
@@ -104,9 +108,54 @@ test.each([
   expect(moves).toEqual([]);
 });
 
+describe("where each agent has a function of its own", () => {
+  beforeEach(() => {
+    now = { ...now, agent: "clerk", beat: "cairn-dev-beat_clerk" };
+    others = [{ ...now, agent: "teller", beat: "cairn-dev-beat_teller", version: "3", published: ["3"] }];
+  });
+
+  test("shows all of them, and the one that is named", async () => {
+    const clerk = { agent: "clerk", shares: { 7: 100 }, newest: "8" };
+    const teller = { agent: "teller", shares: { 3: 100 }, newest: "3" };
+    expect(await play({})).toEqual({ exit: 0, said: { agents: [clerk, teller] } });
+    expect(await play({ agent: "teller" })).toEqual({ exit: 0, said: teller });
+  });
+
+  test("moves the one that is named, and no other", async () => {
+    expect(await play({ agent: "clerk", to: 10 })).toMatchObject({
+      said: { agent: "clerk", shares: { 7: 90, 8: 10 } },
+    });
+    expect(moves).toEqual(["10 8"]);
+    expect(await play({ agent: "clerk", back: true })).toMatchObject({ said: { shares: { 7: 100 } } });
+  });
+
+  test.each([{ to: 10 }, { back: true }, { steps: [10] }])("moves none without a name: %j", async (flags) => {
+    expect(await troubleOf(play(flags))).toMatchObject({
+      ...{ code: "AgentNeeded", exit: 2, facts: { agents: ["clerk", "teller"] } },
+      next: "npx cairn rollout --agent clerk --to 10",
+    });
+    expect(moves).toEqual([]);
+  });
+
+  test("needs no name where there is one", async () => {
+    others = [];
+    expect(await play({ to: 10 })).toMatchObject({ said: { agent: "clerk", shares: { 7: 90, 8: 10 } } });
+  });
+
+  test("refuses an agent that has none, and says which have", async () => {
+    expect(await troubleOf(play({ agent: "nurse", to: 10 }))).toMatchObject({
+      ...{ code: "AgentUnknown", exit: 4, why: "there are functions of: clerk, teller" },
+    });
+  });
+});
+
+test("refuses the name of an agent where all share one function", async () => {
+  expect(await troubleOf(play({ agent: "clerk", to: 10 }))).toMatchObject({ code: "AgentsShareFunction", exit: 4 });
+  expect(moves).toEqual([]);
+});
+
 test("changes nothing where another process changed the rollout meanwhile", async () => {
-  const { read } = port;
-  const late = { ...port, read: async () => ({ ...(await read()), revision: "old" }) };
+  const late = { ...port, read: async () => ({ ...now, revision: "old" }) };
   const { shell } = shellAt(DESK, ["rollout"]);
   const settings = { command: () => "npx cairn rollout" };
   const played = rollOut(

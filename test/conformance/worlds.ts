@@ -127,4 +127,7 @@ function patch(store: Store, run: string, format: number): void {
 }
 
 const replyOf = (route: "park" | "done") =>
-  ({ kind: "beat", reply: { run: RUN, born: "aaaaaaaaaa", chain: 1, epoch: 1, route, seconds: 60 } }) as const;
+  ({
+    kind: "beat",
+    reply: { run: RUN, born: "aaaaaaaaaa", chain: 1, epoch: 1, agent: "clerk", route, seconds: 60 },
+  }) as const;

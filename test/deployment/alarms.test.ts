@@ -2,7 +2,7 @@
 import { describe, expect, test } from "vitest";
 import { DIMENSION, METRICS, NAMESPACE } from "../../src/adapters/aws/metrics.ts";
 import type { Dashboard } from "../../infra/dashboard.ts";
-import { FUNCTIONS } from "../../infra/names.ts";
+import { functionsOf } from "../../infra/plan.ts";
 import { watchesOf } from "../../infra/watches.ts";
 import { type Deployed, type Inputs, STAGES, deployed } from "./deployed.ts";
 
@@ -196,7 +196,7 @@ describe.each(STAGES)("in %s", (stage) => {
   test("each is of the form that CloudWatch takes, and says what to do", () => {
     for (const alarm of alarms) {
       const { name, alarmDescription, evaluationPeriods, datapointsToAlarm } = alarm;
-      expect(name).toMatch(/^cairn-(dev|production)\.[a-z-]+$/);
+      expect(name).toMatch(/^cairn-(dev|production)\.[a-z_-]+$/);
       expect(alarmDescription).toContain(". To do: ");
       expect(alarmDescription.length).toBeLessThanOrEqual(1_024);
       expect(datapointsToAlarm).toBeLessThanOrEqual(evaluationPeriods);
@@ -208,10 +208,13 @@ describe.each(STAGES)("in %s", (stage) => {
   });
 
   test("functions are watched as they fail: a beat that does is taken over", () => {
-    const names = (end: string) => FUNCTIONS.map((fn) => on.names.alarmName(`${fn}-${end}`));
+    const names = (end: string) => functionsOf(on.plan).map((fn) => on.names.alarmName(`${fn}-${end}`));
     const own = alarms.map(({ name }) => name);
     expect(own).toEqual(expect.arrayContaining(names("throttled")));
-    expect(names("errors").filter((name) => !own.includes(name))).toEqual([on.names.alarmName("beat-errors")]);
+    const beats = functionsOf(on.plan).filter((fn) => fn.startsWith("beat"));
+    expect(names("errors").filter((name) => !own.includes(name))).toEqual(
+      beats.map((fn) => on.names.alarmName(`${fn}-errors`)),
+    );
   });
 
   test("the dashboard shows all alarms, and its widgets lie side by side", () => {

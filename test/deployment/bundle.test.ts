@@ -12,7 +12,7 @@ const ROOT = join(import.meta.dirname, "..", "..");
 const TRAVEL = join(ROOT, "agents", "travel", "agent.ts");
 
 const folder = mkdtempSync(join(tmpdir(), "cairn-bundle-"));
-const bundles = new Map<FunctionName, Bundle>();
+const bundles = new Map<string, Bundle>();
 
 beforeAll(async () => {
   const prices = { "model-of-contract-7": { inUsd: 0.125, outUsd: 2 } };
@@ -176,6 +176,26 @@ describe("an agent", () => {
       return files.some((each) => readFileSync(join(own, each), "utf8").includes("model-of-contract-7"));
     });
     expect(holding).toEqual(["beat"]);
+  });
+
+  test("that is isolated is alone in its function, and in every other function with all", async () => {
+    const agentFiles = [file("left", agent("left", "globalThis.fromLeft = 1;")), file("right", agent("right"))];
+    const isolated = ["left", "right"];
+    const made = await bundleFunctions({ folder: join(folder, "isolated"), agentFiles, isolated });
+    const agentsIn = ({ sources }: Bundle) =>
+      sources.flatMap((path) => /(left|right)\.ts$/.exec(path)?.[1] ?? []).toSorted();
+    const found = Object.fromEntries(made.map((each) => [each.name, agentsIn(each)]));
+    const [left, right, none] = [["left"], ["right"], []];
+    expect(found).toEqual({
+      ...{ beat: isolated, start: isolated, api: isolated, beat_left: left, beat_right: right },
+      ...{ park: none, sweep: none, cleanup: none },
+    });
+    const holding = made.filter(({ folder: own, files }) =>
+      files.some((each) => readFileSync(join(own, each), "utf8").includes("fromLeft")),
+    );
+    expect(holding.map(({ name }) => name).toSorted()).toEqual(["api", "beat", "beat_left", "start"]);
+    const digests = new Map(made.map(({ name, digest }) => [name, digest]));
+    expect(digests.get("beat_left")).not.toBe(digests.get("beat_right"));
   });
 
   test("gets the languages of zod if it takes any", async () => {

@@ -1,7 +1,7 @@
 /** The functions: each is given what it reads, keeps its logs for a time, and lives as long as the machine believes. */
 import { describe, expect, inject, test } from "vitest";
-import { FUNCTIONS, type FunctionName } from "../../infra/names.ts";
-import { secondsOf } from "../../infra/plan.ts";
+import { type DeployedFunction, FUNCTIONS, agentFunction } from "../../infra/names.ts";
+import { functionsOf, secondsOf } from "../../infra/plan.ts";
 import { readsIn, readsOf } from "../support/environment.ts";
 import { type Inputs, type Stage, STAGES, deployed } from "./deployed.ts";
 
@@ -10,23 +10,24 @@ interface Fn extends Inputs {
   readonly loggingConfig: { readonly logGroup: string };
 }
 
-const bundleOf = (fn: FunctionName) => {
+const bundleOf = (fn: DeployedFunction) => {
   const found = inject("deployed").bundles.find(({ name }) => name === fn);
   if (found === undefined) throw new Error(`${fn} was not bundled`);
   return found;
 };
 
-const functionOf = (stage: Stage, fn: FunctionName): Fn => {
+const functionOf = (stage: Stage, fn: DeployedFunction): Fn => {
   const { one, names } = deployed(stage);
   return one("lambda/function:Function", { name: names.functionName(fn) }) as Fn;
 };
 
 describe("the environment of a function", () => {
-  test.each(FUNCTIONS)("%s is what it reads, and nothing else", (fn) => {
+  test.each([...FUNCTIONS, agentFunction("teller")])("%s is what it reads, and nothing else", (fn) => {
     const reads = [...readsOf(bundleOf(fn))];
     expect(reads).toContain("CAIRN_TABLE");
     const { TRAVEL_PACE: _, ...given } = functionOf("production", fn).environment.variables;
     expect(Object.keys(given).toSorted()).toEqual(reads.toSorted());
+    if (fn === "beat_teller") return;
     // A deployment that seals nothing is told nothing of seals.
     const without = reads.filter((name) => !name.startsWith("CAIRN_SEAL"));
     expect(Object.keys(functionOf("dev", fn).environment.variables).toSorted()).toEqual(without.toSorted());
@@ -47,6 +48,12 @@ describe("the environment of a function", () => {
     });
   });
 
+  test("of an agent names the secrets of this agent only", () => {
+    const { CAIRN_PARAMETERS, ...own } = functionOf("production", "beat_teller").environment.variables;
+    const { CAIRN_PARAMETERS: _, ...shared } = functionOf("production", "beat").environment.variables;
+    expect([CAIRN_PARAMETERS, own]).toEqual(['["CARD_KEY"]', shared]);
+  });
+
   test("is told from names that are only mentioned", () => {
     const text = 'const a = process.env["ONE"]; named("TWO"); say("THREE"); // and FOUR\nrenamed("FIVE")';
     expect(readsIn(text)).toEqual(["ONE", "TWO"]);
@@ -56,7 +63,7 @@ describe("the environment of a function", () => {
 describe.each(STAGES)("in %s", (stage) => {
   const on = deployed(stage);
 
-  test.each(FUNCTIONS)("%s is what Lambda runs", (fn) => {
+  test.each(functionsOf(on.plan))("%s is what Lambda runs", (fn) => {
     const { names, plan } = on;
     expect(functionOf(stage, fn)).toMatchObject({
       ...{ architectures: ["arm64"], runtime: "nodejs24.x", handler: "index.handler", packageType: "Zip" },
@@ -76,6 +83,8 @@ describe.each(STAGES)("in %s", (stage) => {
     const asked = [
       ["api", 10],
       ["beat", 20],
+      ["beat_teller", 20],
+      ["beat_travel", 20],
       ["park", 5],
       ["sweep", 2],
     ] as const;
@@ -83,9 +92,23 @@ describe.each(STAGES)("in %s", (stage) => {
   });
 
   test("a deployment gives all new runs to its version, unless a person does that by hand", () => {
-    const [alias] = on.all("lambda/alias:Alias");
-    expect(alias?.inputs).toMatchObject({ name: "live", functionName: on.names.functionName("beat") });
-    expect(alias?.ignored).toEqual(stage === "production" ? ["functionVersion", "routingConfig"] : []);
+    const aliases = on.all("lambda/alias:Alias");
+    const beats = functionsOf(on.plan).filter((fn) => fn.startsWith("beat"));
+    expect(aliases.map(({ inputs }) => String(inputs["functionName"])).toSorted()).toEqual(
+      beats.map(on.names.functionName).toSorted(),
+    );
+    for (const { inputs, ignored } of aliases) {
+      expect(inputs).toMatchObject({ name: "live", functionVersion: expect.stringMatching(/^@\{Beat\w*\.version\}$/) });
+      // No new run begins in the function that isolated agents share.
+      const isByHand = stage === "production" && inputs["functionName"] !== on.names.functionName("beat");
+      expect(ignored).toEqual(isByHand ? ["functionVersion", "routingConfig"] : []);
+    }
+  });
+
+  test("the shared function goes live after those of agents: a run that waits for a new agent goes on in its own", () => {
+    const lives = on.resources.filter(({ type }) => type === "aws:lambda/alias:Alias").map(({ name }) => name);
+    expect(lives).toHaveLength(1 + on.plan.isolated.length);
+    expect(lives.at(-1)).toBe("BeatLive");
   });
 
   test("none has an address of its own", () => {

@@ -1,7 +1,7 @@
 /** Who may do what: no role can do more than its function's operations of the ports come down to. */
 import { describe, expect, test } from "vitest";
 import { statementsOf } from "../../infra/grants.ts";
-import { FUNCTIONS } from "../../infra/names.ts";
+import { functionsOf, secretsOf } from "../../infra/plan.ts";
 import { type Policy, type PolicyStatement, listOf, policyOf, tooWide, trusted } from "../support/policies.ts";
 import { type Deployed, type Inputs, STAGES, deployed } from "./deployed.ts";
 
@@ -28,15 +28,17 @@ function policiesOf({ all }: Deployed, role: Role): readonly Policy[] {
 
 describe.each(STAGES)("in %s", (stage) => {
   const on = deployed(stage);
+  const functions = functionsOf(on.plan);
   const roleOf = (fn: string): Role => on.one("iam/role:Role", { name: on.names.functionName(fn) }) as Role;
 
   test("no role may do everything, or anything to everything", () => {
     const roles = rolesOf(on);
     const policies = roles.flatMap((role) => policiesOf(on, role));
-    expect(roles).toHaveLength(FUNCTIONS.length + 3);
+    expect(roles).toHaveLength(functions.length + 3);
     // A policy for each function, the machine's and the scheduler's.
-    expect(policies).toHaveLength(FUNCTIONS.length + 2);
-    expect(policies.flatMap(tooWide)).toEqual([]);
+    expect(policies).toHaveLength(functions.length + 2);
+    // The machine may call what would be named as the function of an agent of this deployment.
+    expect(policies.flatMap(tooWide)).toEqual([on.names.functionArn("beat_*")]);
   });
 
   test("each role is taken by one service, on behalf of this account alone", () => {
@@ -48,14 +50,15 @@ describe.each(STAGES)("in %s", (stage) => {
   });
 
   test("each role is taken by one service", () => {
-    expect(
-      Object.fromEntries(rolesOf(on).map((role) => [role.resource, trusted(policyOf(role.assumeRolePolicy))])),
-    ).toEqual({
-      ...Object.fromEntries(
-        FUNCTIONS.map((fn) => [`${fn.charAt(0).toUpperCase()}${fn.slice(1)}Role`, "lambda.amazonaws.com"]),
-      ),
-      MachineRole: "states.amazonaws.com",
-      SchedulerRole: "scheduler.amazonaws.com",
+    const services = rolesOf(on).map((role) => [
+      role.resource === OF_SST ? OF_SST : role.name,
+      trusted(policyOf(role.assumeRolePolicy)),
+    ]);
+    const { prefix, functionName } = on.names;
+    expect(Object.fromEntries(services)).toEqual({
+      ...Object.fromEntries(functions.map((fn) => [functionName(fn), "lambda.amazonaws.com"])),
+      [`${prefix}-machine`]: "states.amazonaws.com",
+      [`${prefix}-scheduler`]: "scheduler.amazonaws.com",
       [OF_SST]: "apigateway.amazonaws.com",
     });
   });
@@ -67,9 +70,10 @@ describe.each(STAGES)("in %s", (stage) => {
     expect(others).toEqual([]);
   });
 
-  test.each(FUNCTIONS)("%s may do what it is granted, and nothing else", (fn) => {
+  test.each(functions)("%s may do what it is granted, and nothing else", (fn) => {
     const [own, ...more] = policiesOf(on, roleOf(fn));
-    const { secrets, options } = on.plan;
+    const { options } = on.plan;
+    const secrets = secretsOf(fn, on.plan);
     expect(own?.Statement).toEqual(
       statementsOf(fn, on.names, { secrets, sealKey: options.seal?.kmsKey ?? null }).map(writtenAs),
     );
@@ -85,8 +89,9 @@ describe.each(STAGES)("in %s", (stage) => {
         .filter(({ Action }) => listOf(Action).includes("s3:ListBucket"))
         .map(({ Condition, Resource }) => ({ reads, Condition, Resource }));
     });
-    expect(listing.filter(({ reads }) => reads)).toHaveLength(4);
-    expect(listing).toHaveLength(5);
+    const agents = on.plan.isolated.length;
+    expect(listing.filter(({ reads }) => reads)).toHaveLength(4 + agents);
+    expect(listing).toHaveLength(5 + agents);
     for (const { reads, Condition, Resource } of listing) {
       // To be told that an object is missing one has to be allowed to list, and that request has no prefix.
       expect(Condition).toEqual(reads ? undefined : { StringLike: { "s3:prefix": "runs/*" } });
@@ -94,7 +99,7 @@ describe.each(STAGES)("in %s", (stage) => {
     }
   });
 
-  test("the machine calls its three functions, and the scheduler the two that have schedules", () => {
+  test("the machine calls its functions and whatever is named as one of an agent, and the scheduler the two that have schedules", () => {
     const { names } = on;
     const arns = (...functions: readonly string[]) => functions.map(names.functionArn);
     const statements = (name: string) =>
@@ -103,7 +108,11 @@ describe.each(STAGES)("in %s", (stage) => {
       );
     expect(statements("machine")).toEqual([
       // Whole and by version: executions that began before versions were published call the function as it is.
-      { Effect: "Allow", Action: ["lambda:InvokeFunction"], Resource: arns("beat", "beat:*", "park", "sweep") },
+      // AWS says that a function is not there only to a caller that may invoke it.
+      {
+        ...{ Effect: "Allow", Action: ["lambda:InvokeFunction"] },
+        Resource: arns("beat", "beat:*", "park", "sweep", "beat_*"),
+      },
     ]);
     expect(statements("scheduler")).toEqual([
       { Effect: "Allow", Action: ["lambda:InvokeFunction"], Resource: arns("sweep", "start") },

@@ -1,6 +1,6 @@
 /**
  * Before the tests: SST's platform is there, the functions are bundled, and each stage is captured once, for all of them.
- * The one has only what it must have, the other one all that can be asked for.
+ * The one has only what it must have, the other one all that can be asked for, and two agents that are isolated.
  */
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
@@ -13,6 +13,7 @@ import { installPlatform } from "../../infra/platform.ts";
 import { PLACE, type Stages } from "./deployed.ts";
 
 const TRAVEL = join(import.meta.dirname, "..", "..", "agents", "travel", "agent.ts");
+const TELLER = join(import.meta.dirname, "..", "localstack", "fixtures", "teller.ts");
 
 const RESERVED = { concurrencyReserved: { sweep: 2, park: 5, api: 10 }, apiRate: 20, spendPerDayUsd: 5 };
 
@@ -20,7 +21,7 @@ const folder = mkdtempSync(join(tmpdir(), "cairn-deployment-"));
 
 export async function setup(project: TestProject): Promise<void> {
   await installPlatform((line) => console.log(line));
-  const bundles = await bundleFunctions({ folder, agentFiles: [TRAVEL] });
+  const bundles = await bundleFunctions({ folder, agentFiles: [TRAVEL, TELLER], isolated: ["travel", "teller"] });
   const seal = { kmsKey: "arn:aws:kms:eu-west-1:111122223333:key/1234-abcd", required: true };
   const deploy = {
     alarmEmail: "ops@example.org",
@@ -38,7 +39,10 @@ export async function setup(project: TestProject): Promise<void> {
     dev: planOf({}, bundles),
     production: planOf({ beatSeconds: 120, deploy }, bundles, {
       schedules,
-      secrets: ["AIRLINE_TOKEN", "CARD_KEY"],
+      agents: [
+        { agent: "travel", secrets: ["AIRLINE_TOKEN", "CARD_KEY"] },
+        { agent: "teller", secrets: ["CARD_KEY"] },
+      ],
     }),
   };
   const captured = (stage: keyof typeof plans) => capture({ plan: plans[stage], app: "cairn", stage, place: PLACE });

@@ -38,7 +38,10 @@ describe.each(STAGES)("in %s", (stage) => {
     const { functionArn } = names;
     expect(JSON.parse(machine.definition)).toEqual(
       definitionOf({
-        functions: { beat: functionArn("beat"), park: functionArn("park"), sweep: functionArn("sweep") },
+        functions: {
+          ...{ beat: functionArn("beat"), park: functionArn("park"), sweep: functionArn("sweep") },
+          ...(plan.isolated.length === 0 ? {} : { agents: functionArn("beat_{}") }),
+        },
         ...machineTimesOf(plan),
       }),
     );

@@ -186,7 +186,8 @@ describe("a check", () => {
   });
 
   test("has a sample for what it finds wrong, and for what it cannot see", () => {
-    for (const { id } of CHECKS) {
+    // The samples of functions of agents are in `doctor-functions.test.ts`: they need agents that are isolated.
+    for (const { id } of CHECKS.filter((check) => check.id !== "function-agents")) {
       const statuses = new Set(SAMPLES.filter(([of]) => of === id).map(([, status]) => status));
       expect([id, statuses.has("fail") || statuses.has("warn")]).toEqual([id, true]);
       if (id !== "region") expect([id, statuses.has("unknown")]).toEqual([id, true]);

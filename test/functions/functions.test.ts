@@ -23,7 +23,7 @@ const at = (leftMs: number) => ({
     telemetry: { record: (record: TelemetryRecord) => void records.push(record) },
   },
 });
-const reply = { run: "lane-x", born: "b", chain: 1, epoch: 2, route: "beat", seconds: 1 } as const;
+const reply = { run: "lane-x", born: "b", chain: 1, epoch: 2, agent: "clerk", route: "beat", seconds: 1 } as const;
 
 describe("an invocation", () => {
   beforeEach(() => void vi.useFakeTimers({ now: NOW }));

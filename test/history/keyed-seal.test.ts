@@ -135,7 +135,7 @@ test("a run that is put back to an older sealed snapshot passes: no seal tells w
   const { on, run } = await twoBeats(ring([A]));
   const row = rowOf(on, run);
   const kept = structuredClone(row);
-  await drive(runnerOf(on.world, agent), { run, born: row.born, chain: row.chain, epoch: row.epoch });
+  await drive(runnerOf(on.world, agent), { run, born: row.born, chain: row.chain, epoch: row.epoch, agent: row.agent });
   expect(rowOf(on, run).version).toBeGreaterThan(kept.version);
   on.world.store.rows.set(run, kept);
   expect(await verdict(on, run, ring([A]))).toMatchObject({ seal: { is: "sealed" }, findings: [] });

@@ -26,10 +26,10 @@ const KMS_KEY = "arn:aws:kms:eu-west-1:111122223333:key/1234-abcd";
 test("without options a deployment is the smallest one", () => {
   expect(planOf({}, [])).toEqual({
     deployment: expect.any(String),
-    ...{ folders: {}, schedules: [], secrets: [], beatSeconds: 60, limits: {} },
+    ...{ folders: {}, schedules: [], secrets: [], isolated: [], beatSeconds: 60, limits: {} },
     options: {
       ...{ memoryMb: 512, logRetention: "1 month", sweepMinutes: 5, env: {} },
-      ...{ concurrencyReserved: {}, apiRate: 50, spendPerDayUsd: 100, rollout: "at-once" },
+      ...{ concurrencyReserved: {}, apiRate: 50, spendPerDayUsd: 100, rollout: "at-once", isolation: "agent" },
       ...{ concurrencyMax: null, alarmEmail: null, seal: null, tableName: null },
     },
   });
@@ -45,13 +45,13 @@ test("options of the config are those of the plan", async () => {
       tableName: "cairn-dev.restored",
     },
     ...{ alarmEmail: "ops@example.org", env: { SERVICES: "https://example.org" }, beatsPerInvocation: 25 },
-    ...{ seal: { kmsKey: KMS_KEY, required: true }, rollout: "by-hand" },
+    ...{ seal: { kmsKey: KMS_KEY, required: true }, rollout: "by-hand", isolation: "none" },
   };
   const config = await loaded({ beatSeconds: 300, keyDays: 60, deploy });
   const { beatsPerInvocation, ...options } = deploy;
   expect(planOf(config ?? {}, [{ name: "beat", folder: "/tmp/beat", digest: "0" }])).toEqual({
     deployment: expect.any(String),
-    ...{ folders: { beat: "/tmp/beat" }, schedules: [], secrets: [] },
+    ...{ folders: { beat: "/tmp/beat" }, schedules: [], secrets: [], isolated: [] },
     ...{ beatSeconds: 300, limits: { beatsPerInvocation, keyRetentionMs: 60 * 24 * 3_600_000 }, options },
   });
 });
@@ -67,6 +67,7 @@ describe("an option is refused with its path", () => {
     ["concurrencyMax", 0],
     ["concurrencyReserved.api", { api: 0 }],
     ["apiRate", 0],
+    ["isolation", "process"],
     ["tableName", "a table"],
     ["spendPerDayUsd", 0],
     ["alarmEmail", "ops at example.org"],
@@ -150,7 +151,7 @@ test("functions that write runs are told the key that they seal with, and may us
 });
 
 test("a function that has no agents has none of what they read, and knows of no secret of theirs", () => {
-  const plan = planOf({ deploy: { env: { SERVICES: "x" } } }, [], { secrets: ["TOKEN"] });
+  const plan = planOf({ deploy: { env: { SERVICES: "x" } } }, [], { agents: [{ agent: "one", secrets: ["TOKEN"] }] });
   const names = namesOf("cairn-dev", { partition: "aws", region: "eu-west-1", account: "1" });
   const given = FUNCTIONS.filter((fn) => "SERVICES" in environmentOf(fn, { names, plan }));
   expect(given).toEqual(["beat", "start", "api"]);

@@ -13,7 +13,8 @@ const ROOT = join(import.meta.dirname, "..", "..");
 const NAMES = namesOf("cairn-dev", { partition: "aws", region: "eu-west-1", account: "123456789012" });
 
 const page = readFileSync(join(ROOT, "docs/operations.md"), "utf8");
-const watches = watchesOf(NAMES, planOf({}, []));
+const plan = planOf({}, []);
+const watches = watchesOf(NAMES, plan);
 
 describe("the page for operators", () => {
   test("lists what is watched; mend it with npm run operations", () => {
@@ -31,7 +32,7 @@ describe("the page for operators", () => {
   test("adds up what being watched costs", () => {
     const alarmed = watches.reduce((sum, { of }) => sum + (of.kind === "percent" ? 2 : 1), 0);
     const metrics = Object.keys(METRICS).length;
-    const curves = dashboardOf(NAMES, watches).widgets.reduce(
+    const curves = dashboardOf(NAMES, { watches, plan }).widgets.reduce(
       (sum, widget) => sum + (widget.type === "metric" ? widget.properties.metrics.length : 0),
       0,
     );
@@ -70,7 +71,7 @@ describe("a route that a beat throws", () => {
     const series = watches.flatMap(({ of }) => (of.kind === "series" ? [of.series] : [of.part, of.whole]));
     const isRead = series.some((each) => each.metric === "Errors" && each.dimensions["FunctionName"] === beat);
     expect(isRead).toBe(false);
-    const curves = dashboardOf(NAMES, watches).widgets.flatMap((widget) =>
+    const curves = dashboardOf(NAMES, { watches, plan }).widgets.flatMap((widget) =>
       widget.type === "metric" ? widget.properties.metrics.map((curve) => curve.slice(0, 4).join(" ")) : [],
     );
     expect(curves).toContain(`AWS/Lambda Errors FunctionName ${NAMES.functionName("park")}`);

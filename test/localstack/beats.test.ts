@@ -152,7 +152,7 @@ describe.concurrent("a beat", () => {
     });
     const { run, born } = row;
     const duplicate = `${nameOf(row, 1)}-twin`;
-    const input = JSON.stringify(firstInput({ run, born, chain: 1, epoch: 0 }));
+    const input = JSON.stringify(firstInput({ run, born, chain: 1, epoch: 0, agent: row.agent }));
     await lane.clients.machine.send(
       new StartExecutionCommand({ stateMachineArn: lane.stack.machine, name: duplicate, input }),
     );

@@ -20,7 +20,7 @@ import { afterAll, describe, expect, inject, test } from "vitest";
 import { FUNCTIONS, type FunctionName } from "../../infra/bundle.ts";
 import { clientsOf } from "../../localstack/clients.ts";
 import { readingClients } from "../../src/adapters/aws/reading-clients.ts";
-import { alarmsNow, moveRollout, readRollout } from "../../src/adapters/aws/rollout.ts";
+import { alarmsNow, moveRollout, readBeatFunctions, readRollout } from "../../src/adapters/aws/rollout.ts";
 import { decide } from "../../src/operations/decide.ts";
 import type { Row } from "../../src/protocol/row.ts";
 import { timeline } from "../../src/operations/views.ts";
@@ -110,7 +110,10 @@ describe("a rollout", () => {
     await again(["clerk-later.ts"]);
     await again(AGENTS);
     const reading = readingClients();
-    const before = await readRollout(reading, machine);
+    const functions = await readBeatFunctions(reading, machine);
+    expect(functions).toMatchObject([{ agent: null }]);
+    const [beat = { agent: null, beat: "" }] = functions;
+    const before = await readRollout(reading, beat);
     expect(before).toMatchObject({ version: before.published.at(-1), next: null });
     const older = before.published.at(-2) ?? "";
     const back = { version: older, next: null };
@@ -120,15 +123,15 @@ describe("a rollout", () => {
     expect(await ended(lane, row.run)).toMatchObject({ status: "completed" });
     expect((await versionsOf(lane, nameOf(row, 1))).slice(0, 2)).toEqual(["live", older]);
     const half = { version: older, next: { version: before.version, percent: 50 } };
-    expect(await moveRollout(reading, await readRollout(reading, machine), half)).toBe("moved");
-    expect(await readRollout(reading, machine)).toMatchObject(half);
+    expect(await moveRollout(reading, await readRollout(reading, beat), half)).toBe("moved");
+    expect(await readRollout(reading, beat)).toMatchObject(half);
     const rows = await Promise.all(
       Array.from({ length: 12 }, () => started(lane, { agent: clerk, input: { steps: [{ do: "order", wrong: 0 }] } })),
     );
     for (const { run } of rows) expect(await ended(lane, run)).toMatchObject({ status: "completed" });
     const took = await Promise.all(rows.map(async (each) => (await versionsOf(lane, nameOf(each, 1)))[1]));
     expect(new Set(took)).toEqual(new Set([older, before.version]));
-    expect(await moveRollout(reading, await readRollout(reading, machine), before)).toBe("moved");
+    expect(await moveRollout(reading, await readRollout(reading, beat), before)).toBe("moved");
     const AlarmName = `${table}.takeovers`;
     for (const StateValue of ["ALARM", "OK"] as const) {
       await reading.alarms.send(new SetAlarmStateCommand({ AlarmName, StateValue, StateReason: "a test" }));

@@ -14,7 +14,10 @@ import { laneOf, sweep } from "./lane.ts";
 
 async function examined(names: Names): Promise<readonly Judged[]> {
   const aws = await inspectAws({ names, probe: true, onLook: () => {} });
-  return judgeAll(awsChecks({ production: true }), { seen: { aws, limits: limitsFor(60_000) }, production: false });
+  return judgeAll(awsChecks({ production: true }), {
+    seen: { aws, limits: limitsFor(60_000), isolated: [] },
+    production: false,
+  });
 }
 
 const withStatus = (judged: readonly Judged[], status: string): readonly string[] =>

@@ -64,7 +64,7 @@ test("a run whose row is older than its objects is refused until it is fenced; t
 
   await request(world, { run, want: "resume" });
   const { born, chain, epoch } = fenced ?? payload;
-  expect(await driven(runner(), { run, born, chain, epoch })).toBe("done");
+  expect(await driven(runner(), { run, born, chain, epoch, agent: agent.name })).toBe("done");
   expect(await world.table.read(run, Date.now())).toMatchObject({ status: "completed" });
   expect(await verify(world, { run })).toMatchObject({ findings: [], readable: true });
   expect(new Set(keys)).toEqual(done);

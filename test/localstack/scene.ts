@@ -39,7 +39,7 @@ export async function started(
   const outcome = await again(() => startRun(world, { agent, input: {}, tenant, idempotencyKey }));
   if (!("row" in outcome)) throw new Error(`it was not started: ${outcome.kind}`);
   const { run, born, chain, epoch } = outcome.row;
-  return { run, born, chain, epoch };
+  return { run, born, chain, epoch, agent: agent.name };
 }
 
 const rowOf = (world: World, run: string) => world.table.read(run, world.clock.now());

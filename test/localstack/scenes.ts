@@ -62,7 +62,7 @@ async function started(world: World, { agent, key: idempotencyKey, ...rest }: Wa
   return begun.row;
 }
 
-const payloadOf = ({ run, born, chain, epoch }: Row): Payload => ({ run, born, chain, epoch });
+const payloadOf = ({ run, born, chain, epoch, agent }: Row): Payload => ({ run, born, chain, epoch, agent });
 
 const nameOf = ({ run, born }: Row): string => executionName(run, born, 1);
 

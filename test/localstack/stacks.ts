@@ -16,6 +16,8 @@ const STAGES = {
   impatient: { ...LIMITS, chainClaimsMax: 3, idleRunMs: 5_000, gateMs: 4_000 },
   /** Its stores go away, and it is as patient with them as a deployment is. */
   away: SHORT,
+  /** Each of its agents has a function of its own; in the other stages they share one, which is deployed sooner. */
+  isolated: LIMITS,
 } as const;
 
 type StackName = keyof typeof STAGES;
@@ -53,9 +55,10 @@ export function deployStacks<Name extends StackName>(
   },
 ): Promise<Readonly<Record<Name, Stack>>> {
   const env = { TRAVEL_SERVICES: services, TRAVEL_PACE: "0", LANE_FILES: files, ...of.env };
-  const shared = { url, env, config: { beatSeconds: BEAT_SECONDS } };
+  const isolation = of.names.some((stage) => stage === "isolated") ? "agent" : "none";
+  const shared = { url, env, config: { beatSeconds: BEAT_SECONDS, deploy: { isolation } } } as const;
   const agentFiles = [TRAVEL, ...of.agents.map((file) => join(FIXTURES, file))];
-  return withParts({ agentFiles, instead: { ...INSTEAD, ...of.instead } }, async (parts) => {
+  return withParts({ agentFiles, isolation, instead: { ...INSTEAD, ...of.instead } }, async (parts) => {
     const made = of.names.map(async (stage) => {
       const limits = STAGES[stage];
       return [stage, { ...(await deployParts(parts, { ...shared, stage, limits })), limits }] as const;

@@ -57,7 +57,10 @@ describe.each(["paused", "blocked"] as const)("a %s run", (kind) => {
     };
     const slow = { ...on.world, objects: { ...on.world.objects, put } };
     if (kind === "blocked") {
-      await dieInTool(on, { payload: { run, born: rowOf(on, run).born, chain: 1, epoch: 0 }, agent });
+      await dieInTool(on, {
+        payload: { run, born: rowOf(on, run).born, chain: 1, epoch: 0, agent: agent.name },
+        agent,
+      });
       const name = [...on.world.chain.executions.keys()][0] ?? "";
       on.world.chain.end(name, on.world.chain.begin(name).attempt, null);
     }

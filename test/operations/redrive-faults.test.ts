@@ -46,7 +46,11 @@ test("a zombie of an epoch before a redrive is fenced, and its execution starts 
   const claim = { run, born, chain: 1, entry, owner: "zombie", leaseUntil: now + 1_000, now };
   expect(await world.table.claim(claim)).toMatchObject({ kind: "superseded" });
   // An old attempt finds its successor, and starts it at most once.
-  const stray = { kind: "beat", payload: { run, born, chain: 1, epoch: before.epoch }, attempt: entry } as const;
+  const stray = {
+    kind: "beat",
+    payload: { run, born, chain: 1, epoch: before.epoch, agent: before.agent },
+    attempt: entry,
+  } as const;
   expect(await perform(stray, { world, agent: it.agent })).toMatchObject({ reply: { route: "renew", chain: 2 } });
   await playFor(on, it.agent, HOUR);
   expect([it.row().status, it.called]).toEqual(["completed", [it.key]]);
@@ -117,8 +121,8 @@ test("a redrive whose answer is lost is known for its own, although the run has 
     if (copies > 1) return call(asked);
     await call(asked);
     // Whoever drives it has found it already.
-    const { born, chain, epoch } = it.row();
-    await on.world.chain.start(executionName(run, born, chain), { run, born, chain, epoch });
+    const { born, chain, epoch, agent } = it.row();
+    await on.world.chain.start(executionName(run, born, chain), { run, born, chain, epoch, agent });
     await playFor(on, it.agent, 1_000);
     return { kind: "ambiguous", why: "no answer" };
   });

@@ -47,8 +47,8 @@ describe("the starter of a run", () => {
     const on = desk({ reply: () => OVER });
     const { body } = await on.ask({ path: "/runs", json: { agent: "actor" } });
     const run = String(body["run"]);
-    const { born, chain, epoch } = rowOf(on, run);
-    await drive(runnerOf(on.world, on.agent), { run, born, chain, epoch });
+    const { born, chain, epoch, agent } = rowOf(on, run);
+    await drive(runnerOf(on.world, on.agent), { run, born, chain, epoch, agent });
     expect((await on.ask({ path: `/runs/${run}` })).body).toMatchObject({ status: "completed", startedBy: "ann" });
     expect(factsOf(rowOf(on, run), await stateOf(on.world, run))).toMatchObject({ startedBy: "ann" });
   });

@@ -72,7 +72,7 @@ describe("driving", () => {
     of.supervise();
     const other = sqliteChain(open(of.dir), systemClock);
     for (const run of ["held-a", "held-b", "held-c"]) {
-      await other.start(run, { run, born: "born", chain: 1, epoch: 0 });
+      await other.start(run, { run, born: "born", chain: 1, epoch: 0, agent: "clerk" });
     }
     await until("two are held", () => of.noted("held-a").length + of.noted("held-b").length === 2);
     expect(of.noted("held-c")).toEqual([]);

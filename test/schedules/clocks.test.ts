@@ -23,7 +23,9 @@ async function ended(world: World): Promise<string> {
   const started = await startUnder(world, "k");
   if (started.kind !== "started") throw new Error(`not started: ${started.kind}`);
   const { run, born } = started.row;
-  expect(await drive(runnerOf(world, talker), { run, born, chain: 1, epoch: 0 })).toMatchObject({ route: "done" });
+  expect(await drive(runnerOf(world, talker), { run, born, chain: 1, epoch: 0, agent: talker.name })).toMatchObject({
+    route: "done",
+  });
   return run;
 }
 

@@ -36,9 +36,9 @@ function paying() {
 /** As a chain drives it to its end, from wherever it is. */
 async function driven(on: Stage, of: { readonly agent: Agent; readonly run: string }): Promise<string> {
   for (let count = 0; count < 20; count += 1) {
-    const { run, born, chain, epoch, wakeAt } = rowOf(on, of.run);
+    const { run, born, chain, epoch, agent, wakeAt } = rowOf(on, of.run);
     on.clock.moveTo(Math.max(on.clock.now(), wakeAt ?? 0));
-    const { route } = await passing(on, drive(runnerOf(on.world, of.agent), { run, born, chain, epoch }));
+    const { route } = await passing(on, drive(runnerOf(on.world, of.agent), { run, born, chain, epoch, agent }));
     if (route !== "wait") return route;
   }
   throw new Error("it waits for ever");

@@ -38,12 +38,13 @@ const lambda = (role: FunctionRole, timeoutSeconds: number): Look<FunctionSeen> 
     env: Object.fromEntries(READ[role].map((name) => [name, ENV[name]])),
   });
 
-export const DEFINITION = JSON.stringify(
-  definitionOf({
-    functions: { beat: fn("beat"), park: fn("park"), sweep: fn("sweep") },
-    ...{ beatSeconds: 60, sweepSeconds: 120, rescueSeconds: 60, triesMax: 100_000, backoffSeconds: 150 },
-  }),
-);
+const FUNCTIONS = { beat: fn("beat"), park: fn("park"), sweep: fn("sweep") };
+const TIMES = { beatSeconds: 60, sweepSeconds: 120, rescueSeconds: 60, triesMax: 100_000, backoffSeconds: 150 };
+
+export const DEFINITION = JSON.stringify(definitionOf({ functions: FUNCTIONS, ...TIMES }));
+/** The functions of isolated agents, and the machine that calls them. */
+export const AGENTS = `${fn("beat")}_{}`;
+export const ISOLATED = JSON.stringify(definitionOf({ functions: { ...FUNCTIONS, agents: AGENTS }, ...TIMES }));
 
 export const denialOf = (prefix: string) => ({
   ...{ Effect: "Deny", Principal: "*", Action: "s3:PutObject", Resource: `arn:aws:s3:::${NAMES.bucket}/${prefix}*` },
@@ -91,8 +92,9 @@ export const HEALTHY: AwsSeen = {
   putOnce: saw("refused"),
   machine: saw({
     ...{ status: "ACTIVE", type: "STANDARD", definition: DEFINITION },
-    calls: { beat: fn("beat"), park: fn("park"), sweep: fn("sweep") },
+    calls: { beat: fn("beat"), park: fn("park"), sweep: fn("sweep"), agents: null },
   }),
+  agents: {},
   functions: {
     ...{ beat: lambda("beat", 60), park: lambda("park", 30) },
     ...{ sweep: lambda("sweep", 120), cleanup: lambda("cleanup", 60) },
@@ -111,7 +113,10 @@ export const HEALTHY: AwsSeen = {
   account: saw({ concurrency: 1_000, unreserved: 1_000 }),
 };
 
-export const caseOf = (aws: AwsSeen): AwsCase => ({ aws, limits: limitsFor(60_000) });
+export const caseOf = (aws: AwsSeen, isolated: readonly string[] = []): AwsCase => ({
+  ...{ aws, isolated },
+  limits: limitsFor(60_000),
+});
 
 /** With other things in what was seen of one part. */
 export function bent<Part extends keyof AwsSeen>(

@@ -55,7 +55,7 @@ export async function begin(world: World, agent: Agent, input: Json): Promise<Pa
   const started = await startRun(world, { agent, input, tenant: "local", idempotencyKey: null });
   if (started.kind !== "started") throw new Error(`not started: ${JSON.stringify(started)}`);
   const { run, born } = started.row;
-  return { run, born, chain: 1, epoch: 0 };
+  return { run, born, chain: 1, epoch: 0, agent: agent.name };
 }
 
 /** One attempt of a beat; `tries` of the same entry came before it, and the process of each is known to have died. */

@@ -21,7 +21,8 @@ export async function born(
   const asked = { agent, input: {}, tenant: "local", idempotencyKey: key };
   const started = await startRun(silent, { ...asked, ...(parent === undefined ? {} : { parent }) });
   if (started.kind !== "started") throw new Error(`not started: ${started.kind}`);
-  return { run: started.row.run, born: started.row.born, chain: 1, epoch: 0 };
+  const { run, born: begun, agent: name } = started.row;
+  return { run, born: begun, chain: 1, epoch: 0, agent: name };
 }
 
 /** The run commits that it starts these; returns what its next beat gets. */

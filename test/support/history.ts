@@ -41,9 +41,9 @@ export function longActor(part: Part): Agent {
 export async function beats(runner: Runner, from: Payload, count: number): Promise<Payload> {
   let payload = from;
   for (let done = 0; done < count; done += 1) {
-    const { run, born, chain, epoch, route } = await replyOf(attempt(runner, payload));
+    const { run, born, chain, epoch, agent, route } = await replyOf(attempt(runner, payload));
     if (route !== "beat") throw new Error(`beat ${done + 1} of ${count} leads to ${route}`);
-    payload = { run, born, chain, epoch };
+    payload = { run, born, chain, epoch, agent };
   }
   return payload;
 }

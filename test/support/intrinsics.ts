@@ -17,6 +17,12 @@ const FUNCTIONS: Readonly<Record<string, (args: readonly Argument[], calls: Call
     if (least >= most) throw new Error(`there is nothing between ${least} and ${most}`);
     return least + Math.floor(draw() * (most - least));
   },
+  // Nothing in our template is escaped.
+  "States.Format": ([template, ...values]) => {
+    const parts = string(template).split("{}");
+    if (parts.length !== values.length + 1) throw new Error(`${values.length} values for ${parts.length - 1} places`);
+    return parts.map((part, index) => (index === 0 ? part : `${string(values[index - 1])}${part}`)).join("");
+  },
   "States.StringToJson": ([text]) => JSON.parse(string(text)) as unknown,
   "States.Base64Decode": ([text]) => Buffer.from(string(text), "base64").toString(),
   // Each of the characters splits, and what is empty is left out.

@@ -8,9 +8,15 @@ import { type Outcome, type Running, execution } from "./machine.ts";
 
 export const TIMES = { beatSeconds: 60, sweepSeconds: 120, rescueSeconds: 60, triesMax: 100_000, backoffSeconds: 150 };
 export const FUNCTIONS = { beat: "cairn-beat", park: "cairn-park", sweep: "cairn-sweep" };
-export const definition = definitionOf({ functions: FUNCTIONS, ...TIMES });
+export const ISOLATED = { ...FUNCTIONS, agents: "cairn-beat_{}" };
+/** Of a deployment whose agents have functions of their own, and of one in which they share one. */
+export const DEFINITIONS = {
+  isolated: definitionOf({ functions: ISOLATED, ...TIMES }),
+  shared: definitionOf({ functions: FUNCTIONS, ...TIMES }),
+};
+export const definition = DEFINITIONS.isolated;
 export const ROUTES = Object.keys(AFTER_BEAT) as readonly Route[];
-export const PAYLOAD = { run: "local-abc", born: "b1", chain: 1, epoch: 0 };
+export const PAYLOAD = { run: "local-abc", born: "b1", chain: 1, epoch: 0, agent: "clerk" };
 
 export const reply = (of: {
   route: Route;
@@ -27,10 +33,13 @@ export const begin = (of: { readonly from?: Definition; readonly draw?: () => nu
   execution(of.from ?? definition, { name: "local-abc-b1-1", input: firstInput(PAYLOAD), draw: of.draw ?? (() => 0) });
 
 /** What the function of a beat returns or throws, as the machine sees it. */
-export function outcomeOf(answer: Reply): Outcome {
+export function outcomeOf(answer: Reply, { shared = false }: { readonly shared?: boolean } = {}): Outcome {
   try {
     return {
-      answer: answerBeat({ attempt: { execution: "", epoch: 0, retry: 0, died: null } }, { reply: answer, code: "7" }),
+      answer: answerBeat(
+        { attempt: { execution: "", epoch: 0, retry: 0, died: null }, shared },
+        { reply: answer, code: "7" },
+      ),
     };
   } catch (error) {
     const { name, message } = error as Error;

@@ -1,5 +1,5 @@
 /** Runs that the machine of AWS drives, over the world in memory: its tasks are done by the real runner. */
-import { type AskedRescue, readRescue } from "../../functions/machine.ts";
+import { type AskedBeat, type AskedRescue, readBeat, readRescue } from "../../functions/machine.ts";
 import { firstInput } from "../../src/adapters/aws/machine-input.ts";
 import type { Agent } from "../../src/ports/agent.ts";
 import type { Task } from "../../src/protocol/chain.ts";
@@ -20,15 +20,21 @@ export async function entered(on: Stage, agent: Agent): Promise<{ readonly run: 
 }
 
 function taskOf({ task }: Running): Task {
-  const event = task?.event as Task;
-  return event.kind === "rescue" ? readRescue(event as AskedRescue) : event;
+  const event = task?.event as Exclude<Task, { readonly kind: "beat" | "rescue" }> | AskedBeat | AskedRescue;
+  if (event.kind === "rescue") return readRescue(event);
+  return event.kind === "beat" ? readBeat(event) : event;
 }
+
+const isShared = ({ task }: Running): boolean => (task?.event as Partial<AskedBeat> | undefined)?.shared === true;
 
 /** Its task is done, and the machine sees what Lambda says of that. */
 export async function done(machine: Running, of: { readonly world: World; readonly agent: Agent }): Promise<Running> {
   try {
     const result = await perform(taskOf(machine), of);
-    return machine.end(result.kind === "beat" ? outcomeOf(result.reply) : { answer: { route: "done", seconds: 1 } });
+    const shared = isShared(machine);
+    return machine.end(
+      result.kind === "beat" ? outcomeOf(result.reply, { shared }) : { answer: { route: "done", seconds: 1 } },
+    );
   } catch (error) {
     return machine.end({ error: (error as Error).name });
   }

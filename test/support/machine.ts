@@ -17,6 +17,8 @@ export interface Task {
   readonly state: StateName;
   /** What its function is invoked with. */
   readonly event: unknown;
+  /** The name or ARN of that function. */
+  readonly called: unknown;
   /** Which of its versions; null: whichever is there. */
   readonly code: unknown;
 }
@@ -72,17 +74,23 @@ function running(place: Place): Running {
   }
   return {
     state: place.state,
-    task: { state: place.state, event: filled(state.Parameters.Payload, place), code: qualifierOf(place, state) },
+    task: { state: place.state, event: filled(state.Parameters.Payload, place), ...calledBy(place, state) },
     waited: place.waited,
     end: (outcome) => running("error" in outcome ? failed(place, state, outcome) : done(place, state, outcome.answer)),
   };
 }
 
-function qualifierOf(place: Place, { Parameters: { "Qualifier.$": path } }: TaskState): unknown {
-  return path === undefined ? null : at(place.input, path);
+function calledBy(place: Place, { Parameters }: TaskState): Pick<Task, "called" | "code"> {
+  const { Payload: _, ...call } = Parameters;
+  const { FunctionName: called, Qualifier: code = null } = filled(call, place) as Record<string, unknown>;
+  return { called, code };
 }
 
-const stateOf = ({ definition, state }: Place): MachineState => definition.States[state];
+function stateOf({ definition, state }: Place): MachineState {
+  const found = definition.States[state];
+  if (found === undefined) throw new Error(`there is no state ${state}`);
+  return found;
+}
 
 const entered = (place: Place, state: StateName, waited: number): Place => ({ ...place, ...FRESH, state, waited });
 

@@ -25,7 +25,7 @@ export async function startKeyed({ world }: Stage, key: string): Promise<Row> {
 }
 
 export async function finish(on: Stage, { run, born }: Incarnation): Promise<Row> {
-  const reply = await drive(runnerOf(on.world, verbose), { run, born, chain: 1, epoch: 0 });
+  const reply = await drive(runnerOf(on.world, verbose), { run, born, chain: 1, epoch: 0, agent: verbose.name });
   if (reply.route !== "done") throw new Error(`the run goes on: ${reply.route}`);
   return rowOf(on, run);
 }

@@ -60,7 +60,7 @@ export async function makeScene(): Promise<Scene> {
   await drive(runnerOf(world, gatedAgent), gated);
   const dead = await begin(world, clerk(), {});
   const reply = await replyOf(attempt(runnerOf(world, clerk()), dead));
-  const next = { run: reply.run, born: reply.born, chain: reply.chain, epoch: reply.epoch };
+  const next = { run: reply.run, born: reply.born, chain: reply.chain, epoch: reply.epoch, agent: reply.agent };
   await dieInTool({ world }, { payload: next, agent: clerk() });
   const queued = await begin(world, clerk(), {});
   await send(world, { run: queued.run, ...WORDS });

@@ -162,8 +162,8 @@ export function beforeCommit(
 
 /** What the chain does with a beat that routes to park. */
 export async function park({ world }: Stage, of: { readonly reply: Reply; readonly token: string }): Promise<void> {
-  const { run, born, chain, epoch } = of.reply;
-  const payload = { run, born, chain, epoch };
+  const { run, born, chain, epoch, agent } = of.reply;
+  const payload = { run, born, chain, epoch, agent };
   const told = { execution: executionName(run, born, chain), epoch, retry: 0 };
   const runner = runnerOf(world, actor({}));
   const invocation = { deadline: world.clock.now() + BEAT_MS, drain: new AbortController().signal };

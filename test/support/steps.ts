@@ -33,9 +33,9 @@ export function leave({ world: { chain }, clock }: Stage): Out {
 
 /** Somebody stops an execution, as operators do: its name is spent, and nobody drives its run any more. */
 export function stop(on: Stage, of: Incarnation): void {
-  const { run, born, chain, epoch } = rowOf(on, of.run);
+  const { run, born, chain, epoch, agent } = rowOf(on, of.run);
   const name = executionName(run, born, chain);
-  const reply = { run, born, chain, epoch, route: "superseded", seconds: 1 } as const;
+  const reply = { run, born, chain, epoch, agent, route: "superseded", seconds: 1 } as const;
   on.world.chain.end(name, on.world.chain.begin(name).attempt, { kind: "beat", reply });
 }
 

@@ -55,7 +55,8 @@ export const nameOf = ({ run, born, chain }: Pick<Row, "run" | "born" | "chain">
 export function close({ world: { chain } }: Stage, of: Pick<Row, "run" | "born" | "chain">): void {
   const name = nameOf(of);
   const { attempt } = chain.begin(name);
-  const reply = { run: of.run, born: of.born, chain: of.chain, epoch: 0, route: "superseded", seconds: 1 } as const;
+  const payload = { run: of.run, born: of.born, chain: of.chain, epoch: 0, agent: "" };
+  const reply = { ...payload, route: "superseded", seconds: 1 } as const;
   chain.end(name, attempt, { kind: "beat", reply });
 }
 

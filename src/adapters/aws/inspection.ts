@@ -26,9 +26,11 @@ export async function inspectAws(of: {
   /** Also sends the put that the bucket has to refuse. */
   readonly probe: boolean;
   readonly onLook: (what: string) => void;
+  /** Those that are to have a function of their own. */
+  readonly agents?: readonly string[];
   readonly clients?: ReadingClients;
 }): Promise<AwsSeen> {
-  const { names, probe, onLook, clients = readingClients() } = of;
+  const { names, probe, onLook, agents = [], clients = readingClients() } = of;
   let dated: Dated | null = null;
   tellDates(clients.caller, (each) => (dated = each));
   onLook("asking AWS who is asking");
@@ -50,7 +52,7 @@ export async function inspectAws(of: {
     inspectTable({ clients: clients.table, name: names.table }),
     inspectBucket({ clients: clients.bucket, name: names.bucket, probe }),
   ]);
-  return { ...known, ...table, ...bucket, ...(await inspectMachine({ clients, names, table: table.table })) };
+  return { ...known, ...table, ...bucket, ...(await inspectMachine({ clients, names, agents, table: table.table })) };
 }
 
 const unasked = untried("credentials");
@@ -69,6 +71,7 @@ const NOTHING: TableLooks & BucketLooks & MachineLooks = {
   ...{
     machine: unasked,
     functions: { beat: unasked, park: unasked, sweep: unasked, cleanup: unasked },
+    agents: {},
     cleanUp: unasked,
   },
   ...{ sweeper: unasked, alarms: unasked, account: unasked },

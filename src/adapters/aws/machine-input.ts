@@ -25,9 +25,9 @@ export interface MachineInput extends Payload {
 /** The alias of the version that new executions call. */
 export const LIVE = "live";
 
-/** The input of an entry of Beat before its first attempt. The definition reads every field of it. */
-export const firstInput = ({ run, born, chain, epoch }: Payload, code = LIVE): MachineInput => ({
-  ...{ run, born, chain, epoch },
+/** The input of an entry of Beat that no attempt was made of. The definition reads every field of it. */
+export const firstInput = ({ run, born, chain, epoch, agent }: Payload, code = LIVE): MachineInput => ({
+  ...{ run, born, chain, epoch, agent },
   ...{ tries: 0, died: null, backoff: 1, code },
 });
 

@@ -25,7 +25,12 @@ export interface MachineSeen {
   readonly type: string;
   /** As it is stored: JSON. */
   readonly definition: string;
-  readonly calls: { readonly [C in Called]: string | null };
+  readonly calls: MachineCalls;
+}
+
+export interface MachineCalls extends Readonly<Record<Called, string | null>> {
+  /** The function of each agent, with `{}` in the place of the agent's name; null where agents share `beat`. */
+  readonly agents: string | null;
 }
 
 export interface FunctionSeen {
@@ -63,6 +68,8 @@ export interface AlarmSeen {
 export interface MachineLooks {
   readonly machine: Look<MachineSeen>;
   readonly functions: { readonly [F in FunctionRole]: Look<FunctionSeen> };
+  /** The function of each agent that was asked about, by the agent's name; none where the machine calls no such functions. */
+  readonly agents: Readonly<Record<string, Look<FunctionSeen>>>;
   /** What follows the table's stream. */
   readonly cleanUp: Look<{ readonly mappings: readonly MappingSeen[] }>;
   /** Schedules that invoke the sweeper. */
@@ -75,6 +82,8 @@ export async function inspectMachine(of: {
   readonly clients: ReadingClients;
   readonly names: Names;
   readonly table: Look<TableSeen>;
+  /** Those that are to have a function of their own. */
+  readonly agents: readonly string[];
 }): Promise<MachineLooks> {
   const { clients, names } = of;
   const client = clients.functions;
@@ -103,22 +112,33 @@ export async function inspectMachine(of: {
       first === undefined ? untried("stream-followed") : lookAtFunction(client, first.function),
   });
   const functions = { beat, park, sweep, cleanup };
+  const pattern = machine.kind === "seen" ? machine.seen.calls.agents : null;
+  const looks = (pattern === null ? [] : of.agents).map(
+    async (agent) => [agent, await lookAtFunction(client, ofAgent(pattern ?? "", agent))] as const,
+  );
+  const agents = Object.fromEntries(await Promise.all(looks));
   const [sweeper, alarms] = await Promise.all([
     lookOn(sweep, { needs: "function-sweep", see: ({ arn }) => lookAtSchedules(clients, arn) }),
-    lookAtAlarms(clients, { names, functions: Object.values(functions) }),
+    lookAtAlarms(clients, { names, functions: [...Object.values(functions), ...Object.values(agents)] }),
   ]);
-  return { machine, functions, cleanUp, sweeper, alarms, account };
+  return { machine, functions, agents, cleanUp, sweeper, alarms, account };
 }
 
 /** Which functions the states of a definition invoke: none where the text is no definition. */
 export function callsIn(definition: string): MachineSeen["calls"] {
   const states = statesOf(definition);
   const calledBy = (state: string): string | null => states[state]?.Parameters?.FunctionName ?? null;
-  return { beat: calledBy("Beat"), park: calledBy("Park"), sweep: calledBy("Rescue") };
+  const { "FunctionName.$": format = "" } = states["Beat"]?.Parameters ?? {};
+  const agents = /^States\.Format\('([^']+)', \$\.agent\)$/.exec(format)?.[1] ?? null;
+  const beat = calledBy(agents === null ? "Beat" : "Shared");
+  return { beat, park: calledBy("Park"), sweep: calledBy("Rescue"), agents };
 }
 
+/** `pattern`: as `MachineCalls` says it. */
+export const ofAgent = (pattern: string, agent: string): string => pattern.replace("{}", agent);
+
 interface Task {
-  readonly Parameters?: { readonly FunctionName?: string };
+  readonly Parameters?: { readonly FunctionName?: string; readonly "FunctionName.$"?: string };
 }
 
 function statesOf(definition: string): Readonly<Record<string, Task>> {

@@ -1,21 +1,32 @@
 /**
- * Which versions of the beat function new runs begin with: the alias `live` of that function, and its weights. An alias
- * gives all runs to one version, or a share of them to a second one.
+ * Which versions of a function of beats new runs begin with: the alias `live` of that function, and its weights. An alias has
+ * one version that gets all runs, or two of which the second gets a share. Isolated agents have a function each, and an alias
+ * each.
  */
 import { paginateDescribeAlarms } from "@aws-sdk/client-cloudwatch";
-import { GetAliasCommand, UpdateAliasCommand, paginateListVersionsByFunction } from "@aws-sdk/client-lambda";
+import {
+  GetAliasCommand,
+  UpdateAliasCommand,
+  paginateListFunctions,
+  paginateListVersionsByFunction,
+} from "@aws-sdk/client-lambda";
 import { DescribeStateMachineCommand } from "@aws-sdk/client-sfn";
 import { StoreUnreachable } from "../../ports/world.ts";
 import { isNamed, reaching } from "./errors.ts";
 import { LIVE } from "./machine-input.ts";
-import { callsIn } from "./machine-inspection.ts";
+import { callsIn, ofAgent } from "./machine-inspection.ts";
 import type { ReadingClients } from "./reading-clients.ts";
 
-/** The state of the alias `live`. */
-export interface Rollout {
-  /** The name or ARN of the beat function. */
+/** A function with which new runs begin. */
+export interface BeatFunction {
+  /** Whose beats it runs; null: those of all agents. */
+  readonly agent: string | null;
+  /** Its name or ARN. */
   readonly beat: string;
-  /** The version of every new run, except for the share of `next`. */
+}
+
+export interface Rollout extends BeatFunction {
+  /** Gets every new run but the share of `next`. */
   readonly version: string;
   readonly next: { readonly version: string; readonly percent: number } | null;
   /** Every published version, the newest last. */
@@ -29,14 +40,31 @@ export type Moved = "moved" | "changedMeanwhile";
 
 type Clients = Pick<ReadingClients, "functions" | "machine" | "alarms">;
 
-/** Reads the alias. Throws `StoreUnreachable` if AWS does not answer or denies access. */
-export const readRollout = (clients: Clients, machine: string): Promise<Rollout> =>
-  reaching("the alias live of the beat function", async () => {
+/**
+ * Those that the machine calls for new runs: the one of all agents, or those of isolated agents, by their names.
+ *
+ * @throws StoreUnreachable where AWS does not answer or does not let this identity look.
+ */
+export const readBeatFunctions = (clients: Clients, machine: string): Promise<readonly BeatFunction[]> =>
+  reaching("the functions of beats", async () => {
     const { definition = "" } = await clients.machine.send(
       new DescribeStateMachineCommand({ stateMachineArn: machine }),
     );
-    const { beat } = callsIn(definition);
+    const { beat, agents } = callsIn(definition);
     if (beat === null) throw new StoreUnreachable(`the machine ${machine} calls no beat function; deploy cairn again`);
+    if (agents === null) return [{ agent: null, beat }];
+    const prefix = ofAgent(agents, "");
+    const found: BeatFunction[] = [];
+    for await (const { Functions = [] } of paginateListFunctions({ client: clients.functions }, {})) {
+      for (const { FunctionArn = "" } of Functions)
+        if (FunctionArn.startsWith(prefix)) found.push({ agent: FunctionArn.slice(prefix.length), beat: FunctionArn });
+    }
+    return found.toSorted((one, other) => one.beat.localeCompare(other.beat));
+  });
+
+/** @throws StoreUnreachable where AWS does not answer or does not let this identity look. */
+export const readRollout = (clients: Pick<Clients, "functions">, { agent, beat }: BeatFunction): Promise<Rollout> =>
+  reaching(`the alias live of ${beat}`, async () => {
     const alias = await clients.functions.send(new GetAliasCommand({ FunctionName: beat, Name: LIVE }));
     const published: string[] = [];
     for await (const page of paginateListVersionsByFunction({ client: clients.functions }, { FunctionName: beat })) {
@@ -44,7 +72,7 @@ export const readRollout = (clients: Clients, machine: string): Promise<Rollout>
     }
     const [weight] = Object.entries(alias.RoutingConfig?.AdditionalVersionWeights ?? {});
     return {
-      beat,
+      ...{ agent, beat },
       version: alias.FunctionVersion ?? "",
       next: weight === undefined ? null : { version: weight[0], percent: Math.round(weight[1] * 100) },
       published: published.toSorted((one, other) => Number(one) - Number(other)),
@@ -54,11 +82,11 @@ export const readRollout = (clients: Clients, machine: string): Promise<Rollout>
 
 /** Changes the alias, only if it is still as it was read. */
 export const moveRollout = (
-  { functions }: Clients,
+  { functions }: Pick<Clients, "functions">,
   read: Rollout,
   to: Pick<Rollout, "version" | "next">,
 ): Promise<Moved> =>
-  reaching("the alias live of the beat function", async () => {
+  reaching(`the alias live of ${read.beat}`, async () => {
     const weights = to.next === null ? {} : { [to.next.version]: to.next.percent / 100 };
     try {
       await functions.send(

@@ -75,7 +75,7 @@ type Found = Omit<Execution, "payload"> & { readonly payload: string; readonly s
 
 const OVER = { state: "End", stage: "ended", readyAt: null, token: null } as const;
 const isOver = ({ stage }: Execution): boolean => stage === OVER.stage;
-const UNKNOWN: Payload = { run: "", born: "", chain: 0, epoch: 0 };
+const UNKNOWN: Payload = { run: "", born: "", chain: 0, epoch: 0, agent: "" };
 
 function tableOf(db: DatabaseSync) {
   const columns = "name, payload, state, stage, retry, died, cause, attempt, readyAt, seconds, token, sum";

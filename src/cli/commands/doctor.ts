@@ -8,6 +8,7 @@ import { inspectStore } from "../../adapters/local/inspection.ts";
 import { lookFor } from "../../adapters/local/secrets.ts";
 import { StoreDamaged, StoreInvalid, StoreTooNew } from "../../adapters/local/store-errors.ts";
 import { checkAgent } from "../../sdk/check.ts";
+import { isolatedOf } from "../../sdk/config.ts";
 import { AgentInvalid } from "../../ports/agent-invalid.ts";
 import { registerResolution } from "../../sdk/resolution.ts";
 import { SECRET_CHARACTERS_MIN } from "../../codec/redaction/redaction.ts";
@@ -41,13 +42,13 @@ export async function doctor(
   const production = flags.production === true;
   terminal.waitFor("loading the agents");
   registerResolution();
-  const agents = judgeAll(production ? [...AGENT_CHECKS, ...AGENT_RULES] : AGENT_CHECKS, {
-    ...{ seen: await lookAtAgents(settings), production },
-  });
+  const seen = await lookAtAgents(settings);
+  const agents = judgeAll(production ? [...AGENT_CHECKS, ...AGENT_RULES] : AGENT_CHECKS, { seen, production });
+  const known = settings.hasConfig ? seen.agents.map(({ name }) => name) : [];
   const world =
     settings.aws === null
       ? examineLocal(shell, settings)
-      : await examineAws(shell, { settings, names: settings.aws, production });
+      : await examineAws(shell, { settings, names: settings.aws, agents: known, production });
   terminal.waitFor(null);
   const checks = [...agents, ...world.checks];
   const examined: Examined = {
@@ -143,13 +144,20 @@ function lookAtStore(settings: Settings, now: number): StoreLook {
 /** What speaks to AWS is loaded here, and by nobody who does not need it. */
 async function examineAws(
   { terminal }: Shell,
-  of: { readonly settings: Settings; readonly names: AwsNames; readonly production: boolean },
+  of: {
+    readonly settings: Settings;
+    readonly names: AwsNames;
+    readonly agents: readonly string[];
+    readonly production: boolean;
+  },
 ): Promise<Part> {
   const { settings, names, production } = of;
   const { inspectAws } = await import("../../adapters/aws/inspection.ts");
   const { awsChecks } = await import("../../doctor/aws.ts");
   const { AWS_HINTS } = await import("../../doctor/aws-account.ts");
-  const aws = await inspectAws({ names, probe: production, onLook: (what) => terminal.waitFor(what) });
-  const seen = { aws, limits: settings.limits };
+  const isolated = isolatedOf(settings, of.agents);
+  const onLook = (what: string): void => terminal.waitFor(what);
+  const aws = await inspectAws({ names, probe: production, onLook, agents: isolated });
+  const seen = { aws, limits: settings.limits, isolated };
   return { checks: judgeAll(awsChecks({ production }), { seen, production }), hints: AWS_HINTS };
 }

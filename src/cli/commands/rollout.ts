@@ -1,12 +1,14 @@
 /**
- * `cairn rollout`: which published version of the beat function new runs begin with. A run keeps the version that it began
+ * `cairn rollout [--agent NAME]`: which published version of the beat function new runs begin with. Isolated agents have a
+ * function each: without the name of one all of them are shown, and none is moved. A run keeps the version that it began
  * with until it waits or moves to its next execution (docs/upgrades.md).
  *
  * With `--steps` this process watches the alarms of the deployment, and gives all new runs back to the version before when
  * one goes off. If it is killed, the share stays as it was last set, and `cairn rollout --back` ends the rollout.
  */
 import { setTimeout as elapse } from "node:timers/promises";
-import type { Rollout } from "../../adapters/aws/rollout.ts";
+import type { BeatFunction, Rollout } from "../../adapters/aws/rollout.ts";
+import type { Json } from "../../core/json.ts";
 import { CliError, EXIT } from "../errors.ts";
 import { SIGNAL_EXITS } from "../terminal/follow.ts";
 import { type Settings, settingsOf } from "../settings.ts";
@@ -18,13 +20,16 @@ export interface RolloutFlags extends StoreFlags {
   readonly steps?: readonly number[];
   readonly everyMinutes: number;
   readonly back?: boolean;
+  readonly agent?: string;
 }
 
 type Shares = Pick<Rollout, "version" | "next">;
 
 /** What a rollout asks AWS for. */
 export interface RolloutPort {
-  readonly read: () => Promise<Rollout>;
+  /** With one where agents share it. */
+  readonly functions: () => Promise<readonly BeatFunction[]>;
+  readonly read: (fn: BeatFunction) => Promise<Rollout>;
   readonly move: (read: Rollout, to: Shares) => Promise<"moved" | "changedMeanwhile">;
   /** Names of the alarms that are in alarm now. */
   readonly alarms: () => Promise<readonly string[]>;
@@ -52,15 +57,54 @@ export async function rollOut(
   rolling: Rolling,
   { version, flags }: { readonly version: string | null; readonly flags: RolloutFlags },
 ): Promise<number> {
-  const read = await rolling.port.read();
+  const functions = await rolling.port.functions();
   const asked = [flags.to !== undefined, flags.steps !== undefined, flags.back === true].filter(Boolean).length;
   if (asked > 1) throw usage(rolling, "--to, --steps and --back exclude each other");
+  const [fn, ...others] = meant(rolling, { functions, agent: flags.agent });
+  if (asked === 0 && others.length > 0) return tellAll(rolling, functions);
+  if (fn === undefined || others.length > 0) throw agentNeeded(rolling, functions);
+  const read = await rolling.port.read(fn);
   if (asked === 0) return tell(rolling, read);
   if (flags.back === true || flags.to === 0) return tell(rolling, await move(rolling, { read, to: backOf(read) }));
   const target = targetOf(rolling, { read, version });
   if (flags.steps !== undefined) return stepwise(rolling, { read, target, flags, steps: flags.steps });
   return tell(rolling, await move(rolling, { read, to: shareOf(read, { target, percent: flags.to ?? 100 }) }));
 }
+
+/** The functions that a command is about. */
+function meant(
+  rolling: Rolling,
+  { functions, agent }: { readonly functions: readonly BeatFunction[]; readonly agent: string | undefined },
+): readonly BeatFunction[] {
+  if (agent === undefined) return functions;
+  const found = functions.filter((each) => each.agent === agent);
+  if (found.length > 0) return found;
+  if (functions.some((each) => each.agent === null)) {
+    throw refused(rolling, {
+      code: "AgentsShareFunction",
+      what: `agent ${agent} has no function of its own`,
+      why: "one function runs the beats of all agents here (deploy.isolation in cairn.config.ts), so a rollout moves all of them; leave out --agent",
+    });
+  }
+  throw refused(rolling, {
+    code: "AgentUnknown",
+    what: `agent ${agent} has no function in this deployment`,
+    why: `there are functions of: ${namesOf(functions)}`,
+  });
+}
+
+const namesOf = (functions: readonly BeatFunction[]): string =>
+  functions.map(({ agent }) => agent ?? "all agents").join(", ") || "no agent";
+
+const agentNeeded = ({ settings }: Rolling, functions: readonly BeatFunction[]): CliError =>
+  new CliError({
+    code: "AgentNeeded",
+    exit: EXIT.usage,
+    what: "a rollout moves the function of one agent",
+    why: `each of these has a function of its own: ${namesOf(functions)}`,
+    next: settings.command("rollout", "--agent", functions[0]?.agent ?? "NAME", "--to", "10"),
+    facts: { agents: functions.flatMap(({ agent }) => agent ?? []) },
+  });
 
 const backOf = ({ version }: Rollout): Shares => ({ version, next: null });
 
@@ -156,12 +200,14 @@ function interrupted(
   { read, stop }: { readonly read: Rollout; readonly stop: AbortSignal },
 ): number {
   shell.terminal.waitFor(null);
-  shell.terminal.err(`stopped; ${sentenceOf(read)}; to take that back: ${settings.command("rollout", "--back")}`);
+  shell.terminal.err(
+    `stopped; ${sentenceOf(read)}; to take that back: ${settings.command("rollout", ...about(read), "--back")}`,
+  );
   return SIGNAL_EXITS[String(stop.reason)] ?? EXIT.failed;
 }
 
 async function move(rolling: Rolling, { read, to }: { readonly read: Rollout; readonly to: Shares }): Promise<Rollout> {
-  if ((await rolling.port.move(read, to)) === "moved") return rolling.port.read();
+  if ((await rolling.port.move(read, to)) === "moved") return rolling.port.read(read);
   throw refused(rolling, {
     code: "RolloutChanged",
     what: "another process changed the rollout meanwhile",
@@ -170,17 +216,35 @@ async function move(rolling: Rolling, { read, to }: { readonly read: Rollout; re
 }
 
 function tell({ shell }: Rolling, read: Rollout): number {
-  const { version, next, published } = read;
-  const shares = next === null ? { [version]: 100 } : { [version]: 100 - next.percent, [next.version]: next.percent };
-  if (shell.json) printDocument(shell, { shares, newest: published.at(-1) ?? null });
-  else shell.terminal.out(`${sentenceOf(read)}; the newest is version ${published.at(-1) ?? "none"}`);
+  if (shell.json) printDocument(shell, documentOf(read));
+  else shell.terminal.out(lineOf(read));
   return EXIT.done;
 }
 
-const sentenceOf = ({ version, next }: Shares): string =>
-  next === null
-    ? `all new runs begin with version ${version}`
-    : `${100 - next.percent} % of new runs begin with version ${version}, ${next.percent} % with version ${next.version}`;
+async function tellAll({ shell, port }: Rolling, functions: readonly BeatFunction[]): Promise<number> {
+  const all = await Promise.all(functions.map(port.read));
+  if (shell.json) printDocument(shell, { agents: all.map(documentOf) });
+  else for (const read of all) shell.terminal.out(lineOf(read));
+  return EXIT.done;
+}
+
+function documentOf({ agent, version, next, published }: Rollout): Json {
+  const shares = next === null ? { [version]: 100 } : { [version]: 100 - next.percent, [next.version]: next.percent };
+  return { ...(agent === null ? {} : { agent }), shares, newest: published.at(-1) ?? null };
+}
+
+const lineOf = (read: Rollout): string =>
+  `${sentenceOf(read)}; the newest is version ${read.published.at(-1) ?? "none"}`;
+
+function sentenceOf({ agent, version, next }: Rollout): string {
+  const runs = agent === null ? "new runs" : `new runs of ${agent}`;
+  return next === null
+    ? `all ${runs} begin with version ${version}`
+    : `${100 - next.percent} % of ${runs} begin with version ${version}, ${next.percent} % with version ${next.version}`;
+}
+
+/** The words of a command that mean the same function. */
+const about = ({ agent }: BeatFunction): readonly string[] => (agent === null ? [] : ["--agent", agent]);
 
 const refused = (
   { settings }: Rolling,
@@ -210,10 +274,11 @@ async function portOf(shell: Shell, { aws }: Settings): Promise<RolloutPort> {
     });
   }
   const { readingClients } = await import("../../adapters/aws/reading-clients.ts");
-  const { alarmsNow, moveRollout, readRollout } = await import("../../adapters/aws/rollout.ts");
+  const { alarmsNow, moveRollout, readBeatFunctions, readRollout } = await import("../../adapters/aws/rollout.ts");
   const clients = readingClients();
   return {
-    read: () => readRollout(clients, aws.machine),
+    functions: () => readBeatFunctions(clients, aws.machine),
+    read: (fn) => readRollout(clients, fn),
     move: (read, to) => moveRollout(clients, read, to),
     alarms: () => alarmsNow(clients, aws.machine),
   };

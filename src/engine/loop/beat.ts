@@ -95,7 +95,7 @@ async function lostTo(
 ): Promise<Answered> {
   const { world, payload, row, run } = of;
   if (error instanceof Fenced) return answer(payload, "superseded");
-  if (error instanceof RowNewer) return waitsForNewer(world, payload, error.refused);
+  if (error instanceof RowNewer) return waitsForNewer(world, { ...payload, agent: row.agent }, error.refused);
   if (error instanceof Unreadable) return unreadable(world, payload, `${error.code}: ${error.message}`);
   // An end that is committed is only told again.
   if (!(error instanceof StoreUnreachable) || hasEnded(run?.row ?? row)) throw error;
@@ -250,11 +250,11 @@ function recordTakeover(run: ActiveRun, from: string): void {
   run.record({ kind: "RecoveryDecided", at: run.now, rule: "takeover", why, action });
 }
 
-const payloadOf = ({ run, born, chain, epoch }: Row): Payload => ({ run, born, chain, epoch });
+const payloadOf = ({ run, born, chain, epoch, agent }: Row): Payload => ({ run, born, chain, epoch, agent });
 
 function answer(payload: Payload, route: Route, seconds = 1): Answered {
-  const { run, born, chain, epoch } = payload;
-  const reply: Reply = { run, born, chain, epoch, route, seconds };
+  const { run, born, chain, epoch, agent } = payload;
+  const reply: Reply = { run, born, chain, epoch, agent, route, seconds };
   return { kind: "beat", reply };
 }
 

@@ -18,15 +18,17 @@ import { noteBehind } from "../context/telemetry-events.ts";
  */
 export function waitsForNewer(
   world: World,
-  { run, born, chain, epoch }: Payload,
+  payload: Payload,
   { why, at }: Newer,
 ): Extract<TaskResult, { readonly kind: "beat" }> {
+  const { run, born, chain, epoch, agent } = payload;
   const waitedMs = at === null ? null : Math.max(0, world.clock.now() - at.since);
   noteBehind(world, { run, why, waitedMs });
   if (waitedMs !== null && waitedMs >= TIMES.lookMsMax) alarm(world, run, { what: "Unreadable", why });
   const seconds = waitedMs === null ? TIMES.waitSecondsMax : Math.ceil(waitedMs / 1_000);
   const bounded = Math.min(TIMES.waitSecondsMax, Math.max(WAIT_SECONDS_MIN, seconds));
-  const reply = { run, born, chain, epoch: at?.epoch ?? epoch, route: "wait", seconds: bounded, behind: true } as const;
+  const from = { run, born, chain, epoch: at?.epoch ?? epoch, agent };
+  const reply = { ...from, route: "wait", seconds: bounded, behind: true } as const;
   return { kind: "beat", reply };
 }
 

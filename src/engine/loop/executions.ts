@@ -12,8 +12,8 @@ import { certainly } from "../../history/resolve-ambiguous-write.ts";
  * has not ended.
  */
 export async function startExecution(world: World, row: Row): Promise<"going" | "begun"> {
-  const { run, born, chain, epoch } = row;
-  const started = await start(world, { run, born, chain, epoch });
+  const { run, born, chain, epoch, agent } = row;
+  const started = await start(world, { run, born, chain, epoch, agent });
   if (started.kind === "exists" && started.running) return "going";
   if (started.kind === "exists") await moveOn(world, { run, born, chain });
   return "begun";
@@ -25,7 +25,7 @@ export async function moveOn(world: World, of: Omit<HandOver, "now">): Promise<v
   const outcome = await handOver(world, of);
   if (outcome.kind !== "handed") return;
   const { row } = outcome;
-  await start(world, { run, born, chain: row.chain, epoch: row.epoch });
+  await start(world, { run, born, chain: row.chain, epoch: row.epoch, agent: row.agent });
 }
 
 const start = (world: World, payload: Payload): ReturnType<World["chain"]["start"]> =>

@@ -19,7 +19,7 @@ export interface ChainWorld {
 
 const BORN = "aaaaaaaaaa";
 
-const payloadOf = ({ run }: ChainWorld): Payload => ({ run, born: BORN, chain: 1, epoch: 0 });
+const payloadOf = ({ run }: ChainWorld): Payload => ({ run, born: BORN, chain: 1, epoch: 0, agent: "clerk" });
 
 /** Whoever starts it again while it goes on may be told so either way. */
 const goesOn = (outcome: StartOutcome): boolean => outcome.kind === "started" || outcome.running;

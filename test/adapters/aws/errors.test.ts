@@ -24,7 +24,7 @@ const BORN = "aaaaaaaaaa";
 const NOW = 1_700_000_000_000;
 const MACHINE = "arn:aws:states:eu-west-1:111122223333:stateMachine:cairn";
 const OF = { run: RUN, born: BORN, now: NOW };
-const PAYLOAD = { run: RUN, born: BORN, chain: 1, epoch: 0 };
+const PAYLOAD = { run: RUN, born: BORN, chain: 1, epoch: 0, agent: "clerk" };
 const MESSAGE = { id: "m", sentAt: NOW, body: { kind: "user", text: "hello", by: "anna" } } as const;
 
 let server: AwsServer;

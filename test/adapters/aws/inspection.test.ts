@@ -7,7 +7,7 @@ import { type ReadingClients, readingClients } from "../../../src/adapters/aws/r
 import { awsChecks } from "../../../src/doctor/aws.ts";
 import { judgeAll } from "../../../src/doctor/check.ts";
 import { type AwsServer, ok, refusal, startAwsServer } from "../../support/aws-server.ts";
-import { DEFINITION, NAMES, caseOf } from "../../support/deployment-seen.ts";
+import { AGENTS, DEFINITION, ISOLATED, NAMES, caseOf } from "../../support/deployment-seen.ts";
 
 /** An answer of a service, or what its client throws. */
 type Answers = Readonly<Record<string, object | Error | ((input: Input) => object)>>;
@@ -112,6 +112,29 @@ describe("a deployment", () => {
     expect(Object.entries(seen.functions).map(([role, found]) => [role, found.kind])).toEqual(
       ["beat", "park", "sweep", "cleanup"].map((role) => [role, "seen"]),
     );
+  });
+
+  test("has the functions of isolated agents where its machine calls them", async () => {
+    const definition = { definition: ISOLATED, status: "ACTIVE", type: "STANDARD" };
+    const answers = {
+      ...ANSWERS,
+      DescribeStateMachine: definition,
+      GetFunctionConfiguration: ({ FunctionName = "" }: Input) => {
+        if (FunctionName.endsWith("_gone")) throw named("ResourceNotFoundException");
+        return { FunctionArn: FunctionName, Runtime: "nodejs24.x", Timeout: 60 };
+      },
+    };
+    const agents = ["clerk", "gone"];
+    const seen = await inspectAws({
+      names: NAMES,
+      probe: false,
+      agents,
+      onLook: () => {},
+      clients: clientsOf(answers),
+    });
+    expect(seen.machine).toMatchObject({ seen: { calls: { beat: `${FN}beat`, agents: AGENTS } } });
+    expect(seen.agents).toMatchObject({ clerk: { seen: { arn: `${FN}beat_clerk` } }, gone: { kind: "missing" } });
+    expect((await inspect(ANSWERS)).agents).toEqual({});
   });
 
   test("shows no secret, only which names look like one", async () => {

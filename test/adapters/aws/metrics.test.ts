@@ -110,7 +110,7 @@ test("what models are paid is measured once, at the commit that says so", async 
   const agent = { ...actor({ reply: callsThenOver(2) }), price: { inUsd: 1, outUsd: 1 } };
   const { run } = await begin(world, agent, {});
   const { born, chain, epoch } = rowOf(on, run);
-  await drive(runnerOf(world, agent), { run, born, chain, epoch });
+  await drive(runnerOf(world, agent), { run, born, chain, epoch, agent: agent.name });
   const sum = (values["SpentMicroUsd"] ?? []).reduce((all, each) => all + each, 0);
   expect(sum).toBeGreaterThan(0);
   expect(sum).toBe(rowOf(on, run).spent.microUsd);
@@ -148,7 +148,9 @@ test("an alarm that nobody knows is counted as another one", () => {
 });
 
 test("each alarm that is raised has a metric of its name, and each of those is raised", () => {
-  const sources = filesBelow(ROOT).filter((path) => /^(src\/(history|engine|operations|maintenance)|functions)\/.*\.ts$/.test(path));
+  const sources = filesBelow(ROOT).filter((path) =>
+    /^(src\/(history|engine|operations|maintenance)|functions)\/.*\.ts$/.test(path),
+  );
   const raised = sources.flatMap((path): string[] => {
     const text = readFileSync(join(ROOT, path), "utf8").replaceAll(/level: "trace", what: "\w+"/g, "");
     const isTold = path === "src/engine/context/telemetry-events.ts";

@@ -10,7 +10,7 @@ import { change, invocation, nameOf, room } from "../../support/supervise.ts";
 import { actor, dieInTool, rowOf } from "../../support/stage.ts";
 import { NOW, open, temporaryStore } from "../../process/fixtures/store.ts";
 
-const PAYLOAD: Payload = { run: "local-run", born: "born", chain: 1, epoch: 4 };
+const PAYLOAD: Payload = { run: "local-run", born: "born", chain: 1, epoch: 4, agent: "clerk" };
 const NAME = "local-run-born-1";
 const ENTRY = { execution: NAME, epoch: PAYLOAD.epoch };
 const LIMITS = { rescueMs: 60_000, entryAttemptsMax: 5, backoffMsMax: 300_000 };

@@ -9,7 +9,7 @@ import { RETRY_GROUP } from "../../../src/protocol/entry.ts";
 import type { Clock } from "../../../src/ports/world.ts";
 import { NOW, open, temporaryDir, temporaryStore } from "../../process/fixtures/store.ts";
 
-const PAYLOAD: Payload = { run: "local-run", born: "born", chain: 1, epoch: 4 };
+const PAYLOAD: Payload = { run: "local-run", born: "born", chain: 1, epoch: 4, agent: "clerk" };
 const NAME = "local-run-born-1";
 const RESCUE_MS = 60_000;
 const LIMITS = { rescueMs: RESCUE_MS, entryAttemptsMax: 100, backoffMsMax: 300_000 };

@@ -68,7 +68,7 @@ test("an entry of the chain whose checksum does not fit counts as over", () => {
   const dir = temporaryDir();
   const store = openStore({ dir, create: true });
   const executions = executionsOf(store);
-  const payload = { run: "local-run", born: "born", chain: 1, epoch: 4 };
+  const payload = { run: "local-run", born: "born", chain: 1, epoch: 4, agent: "clerk" };
   executions.start({ name: "one", payload, now: 5 });
   executions.start({ name: "two", payload, now: 6 });
   store.rows.exec("UPDATE executions SET retry = 7 WHERE name = 'one'");

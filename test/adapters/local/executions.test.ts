@@ -11,7 +11,7 @@ import { actor } from "../../support/stage.ts";
 import { NOW, open, temporaryStore } from "../../process/fixtures/store.ts";
 
 const LIMITS = { rescueMs: 60_000, entryAttemptsMax: 5, backoffMsMax: 300_000 };
-const payloadOf = (letter: string) => ({ run: `local-${letter}`, born: "born", chain: 1, epoch: 0 });
+const payloadOf = (letter: string) => ({ run: `local-${letter}`, born: "born", chain: 1, epoch: 0, agent: "clerk" });
 
 function damage(store: Store, name: string, payload: string): void {
   store.rows.prepare("UPDATE executions SET payload = ? WHERE name = ?").run(payload, name);
@@ -101,7 +101,9 @@ test("the sweeper hands its run to the next execution", async () => {
     .toBe(2);
   expect(executionsOf(store).firstReady(Date.now())).toBe(executionName(run, born, 2));
   const row = await world.table.read(run, Date.now());
-  expect(await attempt(runnerOf(world, agent), { run, born, chain: 2, epoch: row?.epoch ?? 0 })).toMatchObject({
+  expect(
+    await attempt(runnerOf(world, agent), { run, born, chain: 2, epoch: row?.epoch ?? 0, agent: agent.name }),
+  ).toMatchObject({
     reply: { route: "beat" },
   });
 });

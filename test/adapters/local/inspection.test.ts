@@ -26,7 +26,11 @@ test("an empty store is whole, takes a write, and nobody works on it", () => {
 test("live runs are counted, and those that should have gone on", async () => {
   const store = temporaryStore();
   await sqliteRunTable(store).create(creation());
-  executionsOf(store).start({ name: "one", payload: { run: RUN, born: BORN, chain: 1, epoch: 0 }, now: NOW });
+  executionsOf(store).start({
+    name: "one",
+    payload: { run: RUN, born: BORN, chain: 1, epoch: 0, agent: "clerk" },
+    now: NOW,
+  });
   expect(inspectStore(store, { overdueBefore: NOW }).runs).toEqual({ live: 1, overdue: 0 });
   expect(inspectStore(store, { overdueBefore: NOW + 1 })).toMatchObject({
     runs: { live: 1, overdue: 1 },

@@ -93,7 +93,7 @@ describe("expiry", () => {
       [BORN, 12],
       [next, 1],
     ] as const) {
-      await chain.start(executionName(RUN, born, number), { run: RUN, born, chain: number, epoch: 0 });
+      await chain.start(executionName(RUN, born, number), { run: RUN, born, chain: number, epoch: 0, agent: "clerk" });
     }
     for (const letter of ["a", "b"]) await ended(store, letter, 1_000);
     removals.expire(NOW + 1_000, 9);

@@ -75,7 +75,7 @@ describe("a decision that comes to a gate which was closed meanwhile", () => {
     frozen.thaw();
     const outcome = await told;
     const { born, chain, epoch } = rowOf(on, run);
-    await drive(runnerOf(on.world, agent), { run, born, chain, epoch });
+    await drive(runnerOf(on.world, agent), { run, born, chain, epoch, agent: agent.name });
     return { ...at, outcome };
   }
 
@@ -171,7 +171,7 @@ test("a death at any call of the beat that begins again: the decision is ignored
     const isAlive = await dying(on.world, crash).survives((world) => attempt(runnerOf(world, agent), payload));
     if (!isAlive) await attempt(runnerOf(on.world, agent), payload, 1);
     const { chain, epoch, born } = rowOf(on, run);
-    await drive(runnerOf(on.world, agent), { run, born, chain, epoch });
+    await drive(runnerOf(on.world, agent), { run, born, chain, epoch, agent: agent.name });
     expect(await ignoredIn(on, run)).toMatchObject([{ gate, by: "ann" }]);
     const open = (await gatesOf(on.world, run)).map((each) => each.gate);
     expect(await decide(on.world, approval(run, gate))).toMatchObject({ kind: "noEffect", gates: open });

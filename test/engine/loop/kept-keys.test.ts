@@ -12,7 +12,7 @@ import { sweep } from "../../support/steps.ts";
 /** A run that ends in a process which dies there; the retry or the sweeper goes on. */
 async function endsDespite(on: Stage, agent: Agent, of: { readonly crash: Crash; readonly started: Incarnation }) {
   const { run, born } = of.started;
-  const payload = { run, born, chain: 1, epoch: 0 };
+  const payload = { run, born, chain: 1, epoch: 0, agent: agent.name };
   const isAlive = await dying(on.world, of.crash).survives((world) => drive(runnerOf(world, agent), payload));
   on.clock.moveTo(Math.max(on.clock.now(), rowOf(on, run).leaseUntil ?? 0) + on.world.limits.overdueMs);
   for (let round = 0; round < 3 && !rowOf(on, run).told; round += 1) {
@@ -57,7 +57,7 @@ test("a key whose run ended under an older cairn is kept from a purge on", async
   const on = stage();
   const agent = actor({});
   const { run, born } = await first(on.world, agent);
-  await drive(runnerOf(on.world, agent), { run, born, chain: 1, epoch: 0 });
+  await drive(runnerOf(on.world, agent), { run, born, chain: 1, epoch: 0, agent: agent.name });
   on.world.store.tombstones.clear();
   expect(await purge(on.world, run)).toMatchObject({ kind: "purged" });
   expect(await retry(on.world, agent)).toMatchObject({ kind: "ended", tombstone: { born } });

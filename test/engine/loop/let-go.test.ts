@@ -19,7 +19,7 @@ async function taken(on: Stage): Promise<ActiveRun> {
   const { run } = await begin(on.world, agent, {});
   await step(on, agent);
   const { born, chain, epoch } = rowOf(on, run);
-  return takeUp(on, { payload: { run, born, chain, epoch }, retry: 0, attempt: 1 });
+  return takeUp(on, { payload: { run, born, chain, epoch, agent: agent.name }, retry: 0, attempt: 1 });
 }
 
 describe("a model call", () => {

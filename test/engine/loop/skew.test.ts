@@ -130,7 +130,7 @@ describe.each(PLACES)("$where", ({ place }) => {
       const { route, seconds, ...same } = await oneBeat(on, reply);
       expect([route, same]).toEqual([
         "wait",
-        { behind: true, run, born: reply.born, chain: reply.chain, epoch: reply.epoch },
+        { behind: true, run, born: reply.born, chain: reply.chain, epoch: reply.epoch, agent: reply.agent },
       ]);
       waits.push(seconds);
     }

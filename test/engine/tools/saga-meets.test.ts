@@ -32,8 +32,8 @@ function desk() {
 }
 
 const payloadOf = (on: Stage, run: string) => {
-  const { born, chain, epoch } = rowOf(on, run);
-  return { run, born, chain, epoch };
+  const { born, chain, epoch, agent } = rowOf(on, run);
+  return { run, born, chain, epoch, agent };
 };
 
 /** As a chain drives it, until it ends or waits for somebody. */

@@ -19,8 +19,8 @@ const NEVER = [check("never", () => "it never is")];
 const ONE = asks([["pay", "ada", 5]]);
 
 const payloadOf = (on: Stage, run: string) => {
-  const { born, chain, epoch } = rowOf(on, run);
-  return { run, born, chain, epoch };
+  const { born, chain, epoch, agent } = rowOf(on, run);
+  return { run, born, chain, epoch, agent };
 };
 
 /** As a chain drives it to its end or to a person, from wherever it is. */

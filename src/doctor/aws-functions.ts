@@ -1,0 +1,75 @@
+/** The functions of a deployment: what each of them has to be, and those that isolated agents have for themselves. */
+import type { FunctionSeen } from "../adapters/aws/machine-inspection.ts";
+import type { AwsCase } from "./aws-account.ts";
+import { type Check, type Verdict, fail, ok, warn, worstOf } from "./check.ts";
+import { judgeLook, judgeSeen } from "./looked.ts";
+
+const AGAIN = "deploy again";
+const RUNTIME = "nodejs24.x";
+
+export function judgeFunction({ arn, state, runtime, architecture, reserved }: FunctionSeen): Verdict {
+  const why = `${nameIn(arn)}: ${runtime}, ${architecture}, ${state}`;
+  const unreserve = `aws lambda delete-function-concurrency --function-name ${arn}`;
+  if (reserved === 0) return fail(`${why}, and may never run: 0 concurrency is reserved for it`, unreserve);
+  if (runtime !== RUNTIME) return fail(`${why}; it needs ${RUNTIME}`, AGAIN);
+  // Idle ones wake when they are called.
+  if (!["Active", "Inactive"].includes(state)) return fail(why, AGAIN);
+  return architecture === "arm64" ? ok(why) : warn(`${why}; arm64 costs a fifth less`, AGAIN);
+}
+
+const nameIn = (arn: string): string => arn.split(":")[6] ?? arn;
+
+/** Without its function the beats of an agent run in the one that all agents share, so this fails nothing. */
+export const AGENTS_CHECK: Check<AwsCase> = {
+  id: "function-agents",
+  says: "each isolated agent of cairn.config.ts has a function of its own, which is as the shared one",
+  needs: ["machine-definition", "function-beat"],
+  judge: ({ aws, isolated }) =>
+    judgeSeen(aws.machine, ({ calls }) =>
+      judgeSeen(aws.functions.beat, (beat) => {
+        if (isolated.length === 0) return ok("cairn.config.ts isolates no agent");
+        if (calls.agents === null) {
+          return warn(`${isolated.join(", ")} share the function beat, and cairn.config.ts isolates them`, "deploy");
+        }
+        return worst(isolated.map((agent) => judgeAgent(agent, { aws, beat })));
+      }),
+    ),
+};
+
+function judgeAgent(
+  agent: string,
+  { aws, beat }: { readonly aws: AwsCase["aws"]; readonly beat: FunctionSeen },
+): Verdict {
+  const look = aws.agents[agent];
+  const missing = warn(
+    `agent ${agent} has no function: its runs wait, or go on in the function that agents share`,
+    "deploy",
+  );
+  if (look === undefined) return missing;
+  return judgeLook(look, {
+    missing,
+    seen: (seen) => {
+      const verdict = judgeFunction(seen);
+      if (verdict.status === "fail") return verdict;
+      const why = nameIn(seen.arn);
+      if (seen.timeoutSeconds !== beat.timeoutSeconds)
+        return fail(`${why} may live ${seen.timeoutSeconds} s, and beat ${beat.timeoutSeconds} s`, AGAIN);
+      const others = Object.keys({ ...beat.env, ...seen.env }).filter(
+        (name) => name !== OWN && beat.env[name] !== seen.env[name],
+      );
+      return others.length === 0
+        ? verdict
+        : fail(`${why} and beat are told different things: ${others.join(", ")}`, AGAIN);
+    },
+  });
+}
+
+/** Names the secrets of one agent in the function of that agent. */
+const OWN = "CAIRN_PARAMETERS";
+
+/** All of them in one, with what to do about the worst. */
+function worst(verdicts: readonly Verdict[]): Verdict {
+  const status = worstOf(verdicts.map((each) => each.status));
+  const those = verdicts.filter((each) => each.status === status);
+  return { status, why: those.map(({ why }) => why).join("; "), mend: those[0]?.mend ?? null };
+}
