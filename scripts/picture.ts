@@ -1,8 +1,8 @@
 /**
- * `npm run picture [-- PART …]`: makes the recovery picture of the README with real processes and real SIGKILLs, and puts
- * its parts between their marks: `chaos`, `audit`, `killed` (a trip whose process dies in the middle of a booking) and
- * `declined` (a trip whose card declines). `--print` shows them instead. `--check` makes them once more and exits 1 where
- * the README tells something else about anything but time and machine.
+ * `npm run picture [-- PART …]`: makes the pictures of recovery with real processes and real SIGKILLs, and puts each
+ * between its marks in the README or in docs/recovery.md: `chaos`, `audit`, `killed` (a trip whose process dies in the
+ * middle of a booking) and `declined` (a trip whose card declines). `--print` shows them instead. `--check` makes them
+ * once more and exits 1 where the page differs in anything but time and machine.
  */
 import { type ChildProcess, spawn } from "node:child_process";
 import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
@@ -23,7 +23,7 @@ interface Part {
 }
 
 const ROOT = join(import.meta.dirname, "..");
-const README = join(ROOT, "README.md");
+const PAGES: readonly string[] = ["README.md", "docs/recovery.md"];
 const CLI = join(ROOT, "src", "cli", "main.ts");
 const DEADLINE_MS = 120_000;
 
@@ -47,27 +47,39 @@ async function main(): Promise<void> {
     const part = PARTS[name];
     if (part === undefined) throw new Error(`there is no part ${name}; there are: ${Object.keys(PARTS).join(", ")}`);
     const made = await part.make();
-    const page = readFileSync(README, "utf8");
-    if (values.check === true) compare({ name, told: part.facts(partOf(page, name)), seen: part.facts(made) });
+    const { file, page } = pageWith(name);
+    if (values.check === true) compare({ name, file, told: part.facts(partOf(page, name)), seen: part.facts(made) });
     else if (values.print === true) console.log(made);
-    else writeFileSync(README, withPart(page, { name, part: `${made}\n\n(\`${part.says}\`: ${machine()}.)` }));
+    else
+      writeFileSync(join(ROOT, file), withPart(page, { name, part: `${made}\n\n(\`${part.says}\`: ${machine()}.)` }));
   }
+}
+
+/** The page that has the marks of this part. */
+function pageWith(name: string): { readonly file: string; readonly page: string } {
+  const pages = PAGES.map((file) => ({ file, page: readFileSync(join(ROOT, file), "utf8") }));
+  const found = pages.find(({ page }) => page.includes(`<!-- ${name}:begin -->`));
+  if (found === undefined) throw new Error(`no page has the marks of ${name}; pages are ${PAGES.join(" and ")}`);
+  return found;
 }
 
 function compare(of: {
   readonly name: string;
+  readonly file: string;
   readonly told: readonly string[];
   readonly seen: readonly string[];
 }): void {
-  const { name, told, seen } = of;
+  const { name, file, told, seen } = of;
   const differs = Array.from({ length: Math.max(told.length, seen.length) }, (_, at) => at).find(
     (at) => told[at] !== seen[at],
   );
   if (differs === undefined && seen.length > 0) return;
   process.exitCode = 1;
   const at = differs ?? 0;
-  console.error(`README.md tells another ${name}: it says ${told[at] ?? "nothing"}, seen was ${seen[at] ?? "nothing"}`);
-  console.error(`If that is meant: npm run picture -- ${name}`);
+  console.error(
+    `${file} shows another ${name}: it has ${told[at] ?? "nothing"}, this run had ${seen[at] ?? "nothing"}`,
+  );
+  console.error(`To replace the picture: npm run picture -- ${name}`);
 }
 
 /** What a command of cairn says. */

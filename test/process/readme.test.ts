@@ -6,7 +6,7 @@ import { join } from "node:path";
 import { expect, onTestFinished, test } from "vitest";
 
 const ROOT = join(import.meta.dirname, "..", "..");
-const LINES_MAX = 350;
+const LINES_MAX = 200;
 const readme = readFileSync(join(ROOT, "README.md"), "utf8");
 
 test("the agent of the README has at most 30 lines and does what it says", () => {
@@ -41,12 +41,48 @@ test("it is a front door: it fits on a few pages, and every command in it is one
   expect(scripted.filter((name) => scripts[name] === undefined)).toEqual([]);
 });
 
-test("every file that README and docs point to is there", () => {
-  const docs = readdirSync(join(ROOT, "docs"), { recursive: true, encoding: "utf8" });
-  for (const file of ["README.md", ...docs.filter((name) => name.endsWith(".md")).map((name) => `docs/${name}`)]) {
-    const text = readFileSync(join(ROOT, file), "utf8");
-    const links = [...text.matchAll(/\]\(([^)#:]+)\)/g)].map(([, link = ""]) => join(ROOT, file, "..", link));
-    expect([file, ...links.filter((link) => !existsSync(link))]).toEqual([file]);
+const read = (file: string): string => readFileSync(join(ROOT, file), "utf8");
+
+/** The pages that a page links to, as paths in the checkout. */
+const linksIn = (file: string): readonly string[] =>
+  [...read(file).matchAll(/\]\(([^)#:]+)(?:#[^)]*)?\)/g)].map(([, link = ""]) => join(file, "..", link));
+
+const docs = readdirSync(join(ROOT, "docs"), { recursive: true, encoding: "utf8" })
+  .filter((name) => name.endsWith(".md"))
+  .map((name) => join("docs", name));
+const PAGES = ["README.md", "ARCHITECTURE.md", "CONTRIBUTING.md", "localstack/README.md", ...docs];
+
+test("every file that a page points to is there", () => {
+  for (const file of PAGES) {
+    expect([file, ...linksIn(file).filter((link) => !existsSync(join(ROOT, link)))]).toEqual([file]);
   }
   expect(readme).toContain("](docs/failure-modes.md)");
 });
+
+test("every heading that a page points to is there", () => {
+  for (const file of PAGES) {
+    const missing = [...read(file).matchAll(/\]\(([^)#:]*)#([^)]+)\)/g)].filter(([, page = "", heading = ""]) => {
+      const target = page === "" ? file : join(file, "..", page);
+      return target.endsWith(".md") && !headingsIn(target).includes(heading);
+    });
+    expect([file, ...missing.map(([link]) => link)]).toEqual([file]);
+  }
+});
+
+test("the README leads to every page, directly or through other pages", () => {
+  const reached = new Set(["README.md"]);
+  for (const file of reached) {
+    for (const link of linksIn(file)) if (link.endsWith(".md") && existsSync(join(ROOT, link))) reached.add(link);
+  }
+  expect(PAGES.filter((file) => !reached.has(file))).toEqual([]);
+});
+
+/** The anchors that GitHub makes of the headings of a page. */
+function headingsIn(file: string): readonly string[] {
+  return [...read(file).matchAll(/^#+ (.*)$/gm)].map(([, heading = ""]) =>
+    heading
+      .toLowerCase()
+      .replace(/[^\p{L}\p{N} _-]/gu, "")
+      .replaceAll(" ", "-"),
+  );
+}
