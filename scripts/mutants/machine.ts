@@ -17,8 +17,16 @@ const elsewhere = (name: string, file: string, of: Omit<Change, "file"> & { read
 });
 
 export const MACHINE: readonly Mutant[] = [
-  off(101, "an outage is taken for the death", { file: ASL, from: 'counting("$.died")', to: 'counting("$.tries")' }),
-  off(101, "a death leaves no trace", { file: ASL, from: 'Died: counting("$.tries")', to: 'Died: counting("$.died")' }),
+  off(101, "an outage is taken for the death", {
+    file: ASL,
+    from: 'counting(payload, "$.died")',
+    to: 'counting(payload, "$.tries")',
+  }),
+  off(101, "a death leaves no trace", {
+    file: ASL,
+    from: 'Died: counting(payload, "$.tries")',
+    to: 'Died: counting(payload, "$.died")',
+  }),
   by("tries of an entry are not counted", "States.MathAdd($.tries, ${RETRY_GROUP})", "States.MathAdd($.tries, 0)"),
   elsewhere("a run that was parked goes on with the code that it waited under", "src/adapters/aws/machine-input.ts", {
     from: '=== "Park" ? LIVE : code',
@@ -41,8 +49,8 @@ export const MACHINE: readonly Mutant[] = [
     killedBy: "test/functions/functions.test.ts",
   }),
   elsewhere("routes are shown as failures", "infra/dashboard.ts", {
-    from: "functions.filter((fn) => !mayFail(fn)).map(",
-    to: "functions.map(",
+    from: "const errors = functions\n    .filter((fn) => !mayFail(fn))",
+    to: "const errors = functions",
     killedBy: "test/infra/watches.test.ts",
   }),
   elsewhere("an operator is shown routes as deaths", "infra/log-queries.ts", {

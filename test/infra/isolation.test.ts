@@ -40,9 +40,12 @@ describe("a deployment", () => {
     );
   });
 
-  test("refuses two agents whose roles AWS would take for one, with what to do", () => {
-    expect(() => checkAgentFunctions(names, ["Clerk", "teller", "clerk"])).toThrow(
-      /^agents Clerk and clerk cannot both .* rename one, or set deploy.isolation to "none"/,
+  test.each([
+    ["Clerk", "clerk"],
+    ["clerk", "Clerk"],
+  ])("refuses %s and %s, whose roles AWS would take for one, with what to do", (one, other) => {
+    expect(() => checkAgentFunctions(names, [one, "teller", other])).toThrow(
+      new RegExp(`^agents ${one} and ${other} cannot both .* rename one, or set deploy.isolation to "none"`),
     );
   });
 
