@@ -6,13 +6,12 @@
  * is told; its time runs out, and what its agent wanted to keep for years is gone.
  *
  * It is made of what is committed and nothing else, so that it can be made again by anybody. The history is read back and
- * each stretch of it packed as it comes, so that an archive takes no more memory than loading the run does.
+ * each piece of it packed as it comes, so that an archive takes no more memory than loading the run does.
  */
 import { type ArchivedRun, type ArchiveCounts } from "../codec/archive.ts";
-import { blobLine, callLine, commitLine, endLine, headLine, messageLine } from "../codec/archive.ts";
+import { blobLine, callLine, endLine, headLine, messageLine } from "../codec/archive.ts";
 import { packed } from "../codec/archive-bytes.ts";
-import { blobText, blobsIn } from "../codec/value.ts";
-import type { Event } from "../core/event.ts";
+import { blobText } from "../codec/value.ts";
 import { PHASES } from "../core/phases.ts";
 import { ensure } from "../core/ensure.ts";
 import { SIZES } from "../codec/limits.ts";
@@ -20,11 +19,11 @@ import type { ArchiveTier } from "../core/policy/retention.ts";
 import type { State } from "../core/state.ts";
 import { type Incarnation, type Row, hasEnded } from "../protocol/row.ts";
 import type { World } from "../ports/world.ts";
-import { CallLedger, entryOf } from "./call-ledger.ts";
 import { certainlyPut } from "./resolve-ambiguous-write.ts";
-import { stretchesBack } from "./commits.ts";
 import { archiveKey } from "./object-keys.ts";
 import { type Loaded, type Source, readBlob } from "./load.ts";
+import { PackedHistory } from "./packed-history.ts";
+import { commitsOf, readHistory } from "./reader.ts";
 
 type OfRun = Pick<Loaded, "row" | "state">;
 
@@ -48,21 +47,24 @@ export async function putArchive({ objects }: Pick<World, "objects">, of: OfRun)
 
 async function archived(from: Source, state: State): Promise<Uint8Array> {
   const { row } = from;
-  const history = await packedHistory(from);
-  const ledger = new CallLedger();
-  for (const event of history.ofLedger) ledger.add(event);
-  const wanted = new Set([state.task, state.result, state.messages].flatMap(blobsIn).concat(history.blobs));
-  const blobs = await packedBlobs(from, [...wanted]);
+  const history = new PackedHistory();
+  for await (const piece of readHistory(from, { through: "commits", after: 0 })) {
+    if (piece.kind === "damaged") throw piece.error;
+    history.add(commitsOf(piece));
+  }
+  const { calls, commits } = history;
+  const wanted = [...history.blobs(state)];
+  const blobs = await packedBlobs(from, wanted);
   const counts: ArchiveCounts = {
     messages: state.messages.length,
-    commits: history.commits,
-    calls: ledger.entries.length,
-    blobs: wanted.size - blobs.leftOut.length,
+    commits,
+    calls: calls.length,
+    blobs: wanted.length - blobs.leftOut.length,
   };
   return Buffer.concat([
     ...packed(linesBefore(row, state)),
     ...history.members,
-    ...packed(ledger.entries.map(callLine)),
+    ...packed(calls.map(callLine)),
     ...blobs.members,
     ...packed([endLine(counts, { blobs: blobs.leftOut })]),
   ]);
@@ -91,31 +93,6 @@ export function factsOf(row: Row, state: State): ArchivedRun {
     ...{ result, failure, attempt, takeovers, version, epoch, spent, retention },
     ...(state.startedBy === undefined ? {} : { startedBy: state.startedBy }),
   };
-}
-
-interface History {
-  /** From the first commit to the last one. */
-  readonly members: readonly Uint8Array[];
-  readonly commits: number;
-  readonly ofLedger: readonly Event[];
-  /** The large values that they name. */
-  readonly blobs: readonly string[];
-}
-
-/** Read from the newest back, a stretch at a time. */
-async function packedHistory(from: Source): Promise<History> {
-  const stretches: (readonly Uint8Array[])[] = [];
-  const ofLedger: (readonly Event[])[] = [];
-  const blobs: (readonly string[])[] = [];
-  let count = 0;
-  for await (const stretch of stretchesBack(from, 0)) {
-    stretches.push(packed(stretch.map(commitLine)));
-    ofLedger.push(stretch.flatMap(({ events }) => events.map(entryOf).filter((event) => event !== null)));
-    blobs.push(blobsIn(stretch));
-    count += stretch.length;
-  }
-  const members = stretches.toReversed().flat();
-  return { members, commits: count, ofLedger: ofLedger.toReversed().flat(), blobs: blobs.toReversed().flat() };
 }
 
 /** As many as are read at once. */

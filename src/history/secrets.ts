@@ -1,6 +1,6 @@
 /**
  * The secrets that a process knows, and the redaction that they make. Whatever cairn writes passes through here before it
- * becomes bytes: events (`active-run.ts`), values (`put.ts`), messages (`inbox.ts`), lines for people (`alarm.ts`), and
+ * becomes bytes: events (`active-run.ts`), values (`write-objects.ts`), messages (`inbox.ts`), lines for people (`alarm.ts`), and
  * inputs, which are refused (`start.ts`).
  *
  * Values live in the memory of the process alone, and are read again after a few minutes. The old value of one that was

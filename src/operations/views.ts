@@ -1,6 +1,5 @@
 /** What surfaces show of a run. Everything here is read from the store; nothing is kept beside it. */
 import type { LedgerEntry } from "../codec/archive.ts";
-import { Unreadable } from "../codec/canonical.ts";
 import { newerBy } from "../codec/row.ts";
 import { usd } from "../core/policy/spending.ts";
 import type { Grant, Spent } from "../core/policy/budget.ts";
@@ -23,9 +22,10 @@ import { aboutToBe } from "../history/after-redrive.ts";
 import { type ModelOutage, labelOf, labelOfRow, outageIn } from "./labels.ts";
 import { archiveOf } from "../history/archive.ts";
 import { assignedIn } from "./assign.ts";
-import { CallLedger } from "../history/call-ledger.ts";
-import { commitsAfter, commitsReadable } from "../history/commits.ts";
+import { ledgerOf } from "../history/call-ledger.ts";
+import { unlessGone } from "../history/damage.ts";
 import { type Loaded, SegmentCache, jsonOf } from "../history/load.ts";
+import { commitsAfter, commitsReadable } from "../history/reader.ts";
 import { loadVouched } from "../history/vouch.ts";
 
 export type { LedgerEntry };
@@ -158,13 +158,9 @@ export async function show(world: World, run: string): Promise<Shown | null> {
 /** The same of a row that was just read. Null when somebody purged its run since: its objects are gone then. */
 export async function showRow(world: World, row: Row): Promise<Shown | null> {
   try {
-    return await shownOf(world, await loadVouched(world, row, new SegmentCache()));
+    return await unlessGone(world, row, async () => shownOf(world, await loadVouched(world, row, new SegmentCache())));
   } catch (error) {
-    if (error instanceof StoreUnreachable) throw unshown(row, error);
-    if (!(error instanceof Unreadable)) throw error;
-    const left = await world.table.read(row.run, world.clock.now());
-    if (left?.born === row.born) throw error;
-    return null;
+    throw error instanceof StoreUnreachable ? unshown(row, error) : error;
   }
 }
 
@@ -282,10 +278,7 @@ const entriesOf = (commits: readonly CommitRecord[]): readonly TimelineEntry[] =
 /** One entry per call that a model ever asked for, folded from the events. */
 export async function ledger(world: World, run: string): Promise<readonly LedgerEntry[] | null> {
   const events = await timeline(world, { run, after: 0 });
-  if (events === null) return null;
-  const calls = new CallLedger();
-  for (const event of events) calls.add(event);
-  return calls.entries;
+  return events === null ? null : ledgerOf(events);
 }
 
 async function loadRun(world: World, run: string): Promise<Loaded | null> {
