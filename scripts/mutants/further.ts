@@ -54,7 +54,9 @@ export const FURTHER: readonly Mutant[] = [
   },
   {
     name: "tools replace functions of the language",
-    changes: [{ file: "src/cli/worker.ts", from: "protectIntrinsics();\n", to: "void protectIntrinsics;\n" }],
+    changes: [
+      { file: "src/cli/workers/start-worker.ts", from: "protectIntrinsics();\n", to: "void protectIntrinsics;\n" },
+    ],
     killedBy: real("process/hostile"),
   },
   {
