@@ -6,8 +6,9 @@
  * from memory, and as long as the disk needs where they are not in memory. A command waits for that only up to 32 MB (20 ms); the
  * supervisor of a store, which is opened once, up to 1 GB (0.6 s). What is larger is checked by `cairn doctor`.
  */
+import { createHash } from "node:crypto";
 import type { DatabaseSync } from "node:sqlite";
-import { canonical, sha256 } from "../../codec/canonical.ts";
+import { canonical } from "../../codec/canonical.ts";
 import type { Json } from "../../core/json.ts";
 import { StoreDamaged } from "./store-errors.ts";
 
@@ -38,5 +39,12 @@ function sizeOf(db: DatabaseSync): number {
   return numberOf("page_count") * numberOf("page_size");
 }
 
+/** Finds changed bits, and no forgery: that is why it is short. */
+export function checksum(...parts: readonly (string | Uint8Array)[]): string {
+  const hash = createHash("sha256");
+  for (const part of parts) hash.update(part);
+  return hash.digest("hex").slice(0, 16);
+}
+
 /** The checksum of an entry's columns, for a table that no other check covers. */
-export const sumOf = (columns: Json): string => sha256(canonical(columns)).slice(0, 16);
+export const sumOf = (columns: Json): string => checksum(canonical(columns));
