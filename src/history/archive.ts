@@ -1,17 +1,16 @@
 /**
- * The archive of an ended run, for agents that ask for one. It is put after everybody has heard of the end and before the
- * end counts as told: telling starts the run's time to live, and nothing of it is left when that is over.
+ * The archive of an ended run, for agents that ask for one. It is stored after parent and webhook were notified of the
+ * end, and before the row says so: that starts the retention of the run, and nothing of it is left when that expires.
  *
- * Schedule 50: a run is told, and whoever told it dies before it has put the archive. Nobody looks at a run again whose end
- * is told; its time runs out, and what its agent wanted to keep for years is gone.
+ * Schedule 50: the row says that the end was delivered, and the process dies before it has stored the archive. No process
+ * reads the run again; its retention expires, and what its agent wanted to keep for years is gone.
  *
- * It is made of what is committed and nothing else, so that it can be made again by anybody. The history is read back and
+ * It is made of what is committed and nothing else, so that any process can make it again. The history is read back and
  * each piece of it packed as it comes, so that an archive takes no more memory than loading the run does.
  */
 import { type ArchivedRun, type ArchiveCounts } from "../codec/archive.ts";
-import { blobLine, callLine, endLine, headLine, messageLine } from "../codec/archive.ts";
+import { callLine, endLine, headLine, messageLine } from "../codec/archive.ts";
 import { packed } from "../codec/archive-bytes.ts";
-import { blobText } from "../codec/value.ts";
 import { PHASES } from "../core/phases.ts";
 import { ensure } from "../core/ensure.ts";
 import { SIZES } from "../codec/limits.ts";
@@ -21,8 +20,8 @@ import { type Incarnation, type Row, hasEnded } from "../protocol/row.ts";
 import type { World } from "../ports/world.ts";
 import { certainlyPut } from "./resolve-ambiguous-write.ts";
 import { archiveKey } from "./object-keys.ts";
-import { type Loaded, type Source, readBlob } from "./load.ts";
-import { PackedHistory } from "./packed-history.ts";
+import type { Loaded, Source } from "./load.ts";
+import { PackedHistory, blobLines } from "./packed-history.ts";
 import { commitsOf, readHistory } from "./reader.ts";
 
 type OfRun = Pick<Loaded, "row" | "state">;
@@ -53,20 +52,26 @@ async function archived(from: Source, state: State): Promise<Uint8Array> {
     history.add(commitsOf(piece));
   }
   const { calls, commits } = history;
-  const wanted = [...history.blobs(state)];
-  const blobs = await packedBlobs(from, wanted);
+  const wanted = history.blobs(state);
+  const leftOut = wanted.slice(SIZES.archiveBlobsMax);
+  const blobs: Uint8Array[] = [];
+  const fitting = { wanted: wanted.slice(0, SIZES.archiveBlobsMax), bytesMax: SIZES.archiveBlobBytesMax };
+  for await (const { sha256, line } of blobLines(from, fitting)) {
+    if (line === null) leftOut.push(sha256);
+    else blobs.push(...packed([line]));
+  }
   const counts: ArchiveCounts = {
     messages: state.messages.length,
     commits,
     calls: calls.length,
-    blobs: wanted.length - blobs.leftOut.length,
+    blobs: wanted.length - leftOut.length,
   };
   return Buffer.concat([
     ...packed(linesBefore(row, state)),
     ...history.members,
     ...packed(calls.map(callLine)),
-    ...blobs.members,
-    ...packed([endLine(counts, { blobs: blobs.leftOut })]),
+    ...blobs,
+    ...packed([endLine(counts, { blobs: leftOut.toSorted() })]),
   ]);
 }
 
@@ -94,28 +99,3 @@ export function factsOf(row: Row, state: State): ArchivedRun {
     ...(state.startedBy === undefined ? {} : { startedBy: state.startedBy }),
   };
 }
-
-/** As many as are read at once. */
-const AT_ONCE = 4;
-
-/** The first ones that fit; what is left out is said. */
-async function packedBlobs(from: Source, wanted: readonly string[]) {
-  const members: Uint8Array[] = [];
-  const leftOut = wanted.slice(SIZES.archiveBlobsMax);
-  const candidates = wanted.slice(0, SIZES.archiveBlobsMax);
-  let bytesLeft = SIZES.archiveBlobBytesMax;
-  for (let at = 0; at < candidates.length; at += AT_ONCE) {
-    const some = candidates.slice(at, at + AT_ONCE);
-    const found = bytesLeft <= 0 ? [] : await Promise.all(some.map((sha256) => textOf(from, sha256)));
-    for (const [index, sha256] of some.entries()) {
-      const text = found[index] ?? "";
-      bytesLeft -= found.length === 0 ? 0 : Buffer.byteLength(text, "utf8");
-      if (bytesLeft < 0 || found.length === 0) leftOut.push(sha256);
-      else members.push(...packed([blobLine(sha256, text)]));
-    }
-  }
-  return { members, leftOut: leftOut.toSorted() };
-}
-
-const textOf = async ({ objects, row }: Source, sha256: string): Promise<string> =>
-  blobText(sha256, await readBlob(objects, row, sha256));

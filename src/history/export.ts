@@ -4,18 +4,17 @@
  *
  * The history is held packed until all of it was read (`packed-history.ts`). Everything else is written as it comes.
  */
-import { type ArchiveCounts, type ArchivedRun, begunLine, blobLine, callLine } from "../codec/archive.ts";
+import { type ArchiveCounts, type ArchivedRun, begunLine, callLine } from "../codec/archive.ts";
 import { endLine, headLine, messageLine } from "../codec/archive.ts";
 import { RunningDigest, chunked, unpacked } from "../codec/archive-bytes.ts";
 import { Unreadable } from "../codec/canonical.ts";
-import { blobText } from "../codec/value.ts";
 import type { State } from "../core/state.ts";
 import type { Row } from "../protocol/row.ts";
 import type { World } from "../ports/world.ts";
 import { factsOf } from "./archive.ts";
 import { unlessGone } from "./damage.ts";
-import { SegmentCache, type Source, readBlob } from "./load.ts";
-import { PackedHistory } from "./packed-history.ts";
+import { SegmentCache, type Source } from "./load.ts";
+import { PackedHistory, blobLines } from "./packed-history.ts";
 import type { OnStep } from "./reader.ts";
 import { recordedBack } from "./recording.ts";
 import { loadVouched, signIn } from "./vouch.ts";
@@ -51,8 +50,7 @@ export async function exportRun(world: World, of: ExportOptions): Promise<Export
 }
 
 async function write(world: World, row: Row, of: ExportOptions): Promise<Exported> {
-  const { objects } = world;
-  const from: Source = { objects, row };
+  const from: Source = { objects: world.objects, row };
   const { state } = await loadVouched(world, row, new SegmentCache());
   const history = new PackedHistory();
   let begun: State | null = null;
@@ -78,16 +76,14 @@ async function write(world: World, row: Row, of: ExportOptions): Promise<Exporte
   await tell(chunked(calls.map(callLine)));
   const wanted = history.blobs(state);
   const leftOut: string[] = [];
-  let bytesLeft = of.blobBytesMax ?? BLOB_BYTES_MAX;
-  for (const sha256 of wanted) {
-    const text = bytesLeft < 0 ? "" : blobText(sha256, await readBlob(objects, row, sha256));
-    bytesLeft -= Buffer.byteLength(text, "utf8");
-    if (bytesLeft < 0) leftOut.push(sha256);
-    else await tell([`${blobLine(sha256, text)}\n`]);
+  const bytesMax = of.blobBytesMax ?? BLOB_BYTES_MAX;
+  for await (const { sha256, line } of blobLines(from, { wanted, bytesMax })) {
+    if (line === null) leftOut.push(sha256);
+    else await tell([`${line}\n`]);
   }
   const counts = {
     ...{ messages: state.messages.length, commits: history.commits, calls: calls.length },
-    ...{ blobs: wanted.size - leftOut.length, marks },
+    ...{ blobs: wanted.length - leftOut.length, marks },
   };
   const digest = lines.end();
   const sign = await signIn(world);

@@ -250,7 +250,8 @@ function waitsFor(state: State, isSent: (id: string) => boolean): WaitsFor | nul
 
 /** The whole transcript, each message with its own time and source. Null when there is no such run. */
 export async function transcript(world: World, run: string): Promise<readonly Message[] | null> {
-  return (await loadRun(world, run))?.state.messages ?? null;
+  const row = await world.table.read(run, world.clock.now());
+  return row === null ? null : (await loadVouched(world, row, new SegmentCache())).state.messages;
 }
 
 /** Every committed event after `after`, in order; the history is read back no further than that. */
@@ -279,9 +280,4 @@ const entriesOf = (commits: readonly CommitRecord[]): readonly TimelineEntry[] =
 export async function ledger(world: World, run: string): Promise<readonly LedgerEntry[] | null> {
   const events = await timeline(world, { run, after: 0 });
   return events === null ? null : ledgerOf(events);
-}
-
-async function loadRun(world: World, run: string): Promise<Loaded | null> {
-  const row = await world.table.read(run, world.clock.now());
-  return row === null ? null : loadVouched(world, row, new SegmentCache());
 }
