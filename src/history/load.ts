@@ -1,6 +1,6 @@
 /**
  * A run as it is committed: its row, the snapshot that the row points to, and the journal folded over it. Whatever
- * cannot be read or verified throws `Unreadable`; nobody may commit over it.
+ * cannot be read or verified throws `Unreadable`; no process may commit over it.
  */
 import { Unreadable } from "../codec/canonical.ts";
 import { assertKnown } from "../codec/row.ts";
@@ -121,7 +121,7 @@ export async function readSegment(
 
 /** The JSON of a value, from its blob where it is large. */
 export async function jsonOf(objects: ObjectStore, of: Incarnation, value: Value): Promise<Json> {
-  // A copy: whoever gets it is user code, and what is committed must not change in its hands.
+  // A copy: user code gets it, and what is committed must not change in its hands.
   if (value.kind === "inline") return structuredClone(value.json);
   return fromBlob(value.sha256, await readBlob(objects, of, value.sha256));
 }

@@ -1,5 +1,5 @@
 /**
- * Somebody wants what a run did to be undone: before it is cancelled, or so that it begins again. It is a message, so it is
+ * An operator wants what a run did to be undone: before it is cancelled, or so that it begins again. It is a message, so it is
  * told once, kept with who said it, and lost in no crash; the request to end comes after it, so a run that ends has heard
  * it (schedule 75).
  */
@@ -43,7 +43,7 @@ export async function askToUndo(
   if (row === null) return "missing";
   const state = await loadAboutToBe(world, row);
   if (next === "restart" && state.phase === "Preparing") return "notStarted";
-  // Somebody cancels it, and it does not begin again over that.
+  // An operator cancels it, and it does not begin again over that.
   if (next === "restart" && state.compensate?.next === "cancel") return "late";
   const body = { kind: "compensate", next, by: senderOf(of.by) } as const;
   const message = { id: compensateId(next, state.attempt), sentAt: world.clock.now(), body };

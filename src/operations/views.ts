@@ -38,7 +38,7 @@ export interface Summary {
   readonly phase: Phase;
   /** Not ended. Derived at every look, so it is right in both directions (seed 0). */
   readonly inProgress: boolean;
-  /** Not ended, and nobody holds a live lease: anyone may go on with it (seed 3). */
+  /** Not ended, and no invocation holds a live lease: the next one may go on with it (seed 3). */
   readonly resumable: boolean;
   readonly version: number;
   readonly epoch: number;
@@ -65,11 +65,11 @@ export interface UnknownCall {
   readonly args: Json;
   /** From when `retry` and `failed` can be answered, epoch milliseconds. */
   readonly askFrom: number;
-  /** Also by a message that no beat has taken in yet: nobody is to be asked twice. */
+  /** Also by a message that no beat has taken in yet: no operator is to be asked twice. */
   readonly answered: boolean;
   /** It goes on by itself once the agent has a tool again that can go on with it. */
   readonly toolGone: boolean;
-  /** What follows at `askFrom` if nobody has answered: `ask` goes on waiting. */
+  /** What follows at `askFrom` without an answer: `ask` goes on waiting. */
   readonly otherwise: OnUnknown;
   /** Whatever the run did can be undone, this call as well. */
   readonly undo: boolean;
@@ -77,7 +77,7 @@ export interface UnknownCall {
 
 /** Code that a run waits for. */
 export type WaitsFor =
-  /** Somebody has to accept that version for it; `accepted`: they did, and the next beat sees it. */
+  /** An operator has to accept that version for it; `accepted`: one did, and the next beat sees it. */
   | { readonly kind: "upgrade"; readonly from: string; readonly to: string; readonly accepted: boolean }
   /** Its agent cannot be loaded. */
   | { readonly kind: "agent"; readonly why: string }
@@ -116,9 +116,9 @@ export interface Shown extends Summary {
   readonly gates: readonly OpenGate[];
   /** The newest decision that had no effect, since its gate was closed before; null as long as each had one. */
   readonly ignoredDecision: (NonNullable<State["ignoredDecision"]> & { readonly call: string }) | null;
-  /** What somebody gave it beyond the budget of its agent; null as long as nobody did. */
+  /** What operators gave it beyond the budget of its agent; null while none did. */
   readonly granted: Grant | null;
-  /** Who is to look at it, also by a message that no beat has taken in yet; null as long as nobody said so. */
+  /** Who is to look at it, also by a message that no beat has taken in yet; null while no operator said so. */
   readonly assigned: { readonly to: string; readonly by: string } | null;
   readonly result: Json;
   readonly failure: { readonly code: string; readonly message: string } | null;
@@ -155,7 +155,7 @@ export async function show(world: World, run: string): Promise<Shown | null> {
   return row === null ? null : showRow(world, row);
 }
 
-/** The same of a row that was just read. Null when somebody purged its run since: its objects are gone then. */
+/** The same of a row that was just read. Null when its run was purged since: its objects are gone then. */
 export async function showRow(world: World, row: Row): Promise<Shown | null> {
   try {
     return await unlessGone(world, row, async () => shownOf(world, await loadVouched(world, row, new SegmentCache())));

@@ -1,8 +1,13 @@
 /** The one reader of history: what it reads on each way, and that damage is a piece like any other. */
+import { readFileSync } from "node:fs";
+import { join } from "node:path";
 import { beforeAll, describe, expect, test } from "vitest";
 import { type Piece, type Reading, commitsOf, inOrder, readHistory } from "../../src/history/reader.ts";
 import { BEATS, Copy, type Left, longRun } from "../support/damage.ts";
 import { recorded } from "../support/history.ts";
+import { filesBelow } from "../support/source.ts";
+
+const ROOT = join(import.meta.dirname, "../..");
 
 let left: Left;
 
@@ -94,4 +99,13 @@ describe("damage", () => {
     strange.change({ format: 0 } as never);
     expect(await piecesOf(strange, { through: "everything" })).toMatchObject([{ kind: "damaged", part: "row" }]);
   });
+});
+
+/** `load` defines the reads, `seal` reads what its cache lacks, `vouch` compares the seals of the newest two snapshots. */
+test("no other file reads one snapshot or sealed object after the other", () => {
+  const reads = filesBelow(ROOT)
+    .filter((path) => /^src\/.*\.ts$/.test(path))
+    .filter((path) => /\bread(Snapshot|Sealed)\(/.test(readFileSync(join(ROOT, path), "utf8")));
+  const names = ["load", "reader", "seal", "vouch"].map((name) => `src/history/${name}.ts`);
+  expect(reads.toSorted()).toEqual(names);
 });

@@ -7,7 +7,7 @@ export const createCases: readonly Case<RunTableWorld>[] = [
   {
     name: "create makes a queued row that is read back as it was returned",
     run: onRun(async ({ mine }) => {
-      mustEqual(await mine.stored(), null, "a run that nobody created");
+      mustEqual(await mine.stored(), null, "a run that was not created");
       const row = await mine.created();
       mustEqual([row.status, row.version, row.epoch, row.chain], ["queued", 0, 0, 1], "the new row");
       mustEqual(await mine.stored(), row, "the row that is read back");
@@ -228,7 +228,7 @@ export const claimCases: readonly Case<RunTableWorld>[] = [
         await mustBe(() => table.request(mine.request("cancel", wrong)), "missing");
         await mustBe(() => table.handOver(mine.handOver({ ...wrong, now: NOW + LEASE_MS })), "missing");
         await mustBe(() => table.tell({ ...mine.of, ...wrong, expiresAtSec: 1 }), "missing");
-        mustEqual(await table.inbox({ ...mine.of, ...wrong }), [], "the inbox of nobody");
+        mustEqual(await table.inbox({ ...mine.of, ...wrong }), [], "the inbox of no run");
       }
       mustEqual(await mine.stored(), row, "the stored row");
     }),

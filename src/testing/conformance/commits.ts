@@ -144,8 +144,11 @@ export const endCases: readonly Case<RunTableWorld>[] = [
         const row = (await mine.stored()) as Row;
         const unread = await world.table.inbox(mine.of);
         mustEqual(unread.length, row.stirs, "messages that were counted");
-        must(!(row.status === "completed" && row.stirs > row.stirsSeen), "an ended run has a message nobody read");
-        must(committed.kind !== "stirred" || row.stirs === 1, "an end was refused though nobody stirred");
+        must(
+          !(row.status === "completed" && row.stirs > row.stirsSeen),
+          "an ended run has a message that no beat read",
+        );
+        must(committed.kind !== "stirred" || row.stirs === 1, "an end was refused though no message came");
       }
     },
   },
@@ -168,7 +171,7 @@ export const endCases: readonly Case<RunTableWorld>[] = [
       await insist(() => table.tell({ ...mine.of, expiresAtSec: NOW / 1_000 }));
       mustEqual(await mine.stored(), live, "a run that goes on");
       const ended = await rowOf(() => table.commit(mine.commit(live, { ...ENDED, release: true })), "committed");
-      mustEqual([ended.told, ended.expiresAtSec], [false, null], "an end that nobody knows of");
+      mustEqual([ended.told, ended.expiresAtSec], [false, null], "an end that was not delivered");
       const told = await rowOf(() => table.tell({ ...mine.of, expiresAtSec: NOW / 1_000 + 60 }), "told");
       mustEqual([told.told, told.expiresAtSec], [true, NOW / 1_000 + 60], "the told row");
       await mustBe(() => table.tell({ ...mine.of, expiresAtSec: NOW / 1_000 + 90 }), "told");

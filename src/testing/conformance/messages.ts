@@ -1,4 +1,4 @@
-/** Messages and wishes from outside: each counted once, whoever else writes at the same time, and none forgotten. */
+/** Messages and wishes from outside: each counted once, whatever else is written at the same time, and none forgotten. */
 import type { Row } from "../../protocol/row.ts";
 import { type Case, insist, must, mustBe, mustEqual, rowOf } from "./case.ts";
 import { HOSTILE } from "./commits.ts";
@@ -195,7 +195,7 @@ export const requestCases: readonly Case<RunTableWorld>[] = [
             : insist(() => table.deliver(mine.delivery(words(`m${index}`)))),
         ),
       );
-      // A request that is sent again after an ambiguous answer may stir twice, which wakes and harms nobody.
+      // A request that is sent again after an ambiguous answer may stir twice, which does no harm.
       must(((await mine.stored())?.stirs ?? 0) >= STORM, "a request or a message was not counted");
       mustEqual((await table.inbox(mine.of)).length, STORM / 2, "messages in the inbox");
     }),

@@ -1,4 +1,4 @@
-/** How rows go: by expiry, by purge, or to make room; and that whoever cleans up is told which incarnation went. */
+/** How rows go: by expiry, by purge, or to make room; and that the clean-up is told which incarnation went. */
 import type { Row } from "../../protocol/row.ts";
 import { type Case, insist, must, mustBe, mustEqual, rowOf } from "./case.ts";
 import { HOSTILE } from "./commits.ts";

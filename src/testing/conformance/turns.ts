@@ -13,14 +13,14 @@ export const turnCases: readonly Case<RunTableWorld>[] = [
   {
     name: "a turn is taken by one until it lapses, to the millisecond (schedule 46)",
     run: onRun(async ({ world, table }) => {
-      mustEqual(await insist(() => table.takeTurn(turnOf(world))), { kind: "taken", cursor: null }, "a turn of nobody");
+      mustEqual(await insist(() => table.takeTurn(turnOf(world))), { kind: "taken", cursor: null }, "a free turn");
       const second = { owner: "second", until: NOW + 2 * LEASE_MS };
       for (const now of [NOW, NOW + LEASE_MS - 1]) {
         const refused = await insist(() => table.takeTurn(turnOf(world, { ...second, now })));
-        mustEqual(refused, { kind: "held", until: NOW + LEASE_MS }, "a turn that somebody has");
+        mustEqual(refused, { kind: "held", until: NOW + LEASE_MS }, "a held turn");
       }
       await mustBe(() => table.takeTurn(turnOf(world, { ...second, now: NOW + LEASE_MS })), "taken");
-      // Whoever had it before finds it held now, until then.
+      // The process that had it before finds it held now, until then.
       const late = await insist(() =>
         table.takeTurn(turnOf(world, { until: NOW + 9 * LEASE_MS, now: NOW + LEASE_MS })),
       );
@@ -61,15 +61,15 @@ export const turnCases: readonly Case<RunTableWorld>[] = [
     name: "what is left in a turn stays there until something else is left, and can be read by anybody",
     run: onRun(async ({ world, table }) => {
       const { cursor: _, ...silent } = turnOf(world);
-      mustEqual(await table.cursorOf(silent.name), null, "what was left where nobody had a turn");
-      mustEqual(await insist(() => table.takeTurn(silent)), { kind: "taken", cursor: null }, "a turn of nobody");
+      mustEqual(await table.cursorOf(silent.name), null, "what was left where no process had a turn");
+      mustEqual(await insist(() => table.takeTurn(silent)), { kind: "taken", cursor: null }, "a free turn");
       await mustBe(() => table.takeTurn(turnOf(world, { cursor: "kept" })), "taken");
       for (const owner of ["first", "second"]) {
         const lapsed = { ...silent, owner, now: NOW + LEASE_MS };
         mustEqual(await insist(() => table.takeTurn(lapsed)), { kind: "taken", cursor: "kept" }, "what was left");
       }
       await mustBe(() => table.takeTurn(turnOf(world, { owner: "rival", cursor: "of the rival" })), "held");
-      mustEqual(await table.cursorOf(silent.name), "kept", "what is left in a turn that somebody has");
+      mustEqual(await table.cursorOf(silent.name), "kept", "what is left in a held turn");
       await mustBe(() => table.takeTurn(turnOf(world, { owner: "second", cursor: null })), "taken");
       mustEqual(await table.cursorOf(silent.name), null, "what is left after nothing was");
     }),
@@ -80,7 +80,7 @@ export const turnCases: readonly Case<RunTableWorld>[] = [
       const again = { again: true, cursor: "of the first" } as const;
       await mustBe(() => table.takeTurn(turnOf(world, again)), "held");
       await mustBe(() => table.takeTurn(turnOf(world)), "taken");
-      // Nobody else wanted it, so it is still the one turn.
+      // No other process wanted it, so it is still the one turn.
       await mustBe(() => table.takeTurn(turnOf(world, { ...again, now: NOW + 2 * LEASE_MS })), "taken");
       const second = { owner: "second", until: NOW + 3 * LEASE_MS, now: NOW + 2 * LEASE_MS, cursor: "of the second" };
       await mustBe(() => table.takeTurn(turnOf(world, second)), "taken");

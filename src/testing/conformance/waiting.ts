@@ -146,7 +146,11 @@ export const handOverCases: readonly Case<RunTableWorld>[] = [
       const last = mine.commit(held, { release: true, nextChain: true });
       const row = await rowOf(() => table.commit(last), "committed");
       mustEqual([row.chain, row.epoch, row.chainClaims, row.version], [2, 2, 0, 1], "chain, epoch, claims and version");
-      mustEqual([row.owner, row.leaseUntil, row.takeovers, row.quietUntil], [null, null, 0, 0], "the row of nobody");
+      mustEqual(
+        [row.owner, row.leaseUntil, row.takeovers, row.quietUntil],
+        [null, null, 0, 0],
+        "the row without an owner",
+      );
       mustEqual(await rowOf(() => table.commit(last), "fenced"), row, "the row that its own copy finds");
       const retry = await rowOf(() => table.claim(mine.claim({ retry: 1 })), "superseded");
       mustEqual(retry, row, "the row that shows the successor to a retry");
