@@ -16,7 +16,7 @@ export const FILES: readonly Mutant[] = [
     from: 'if (lacks > 0 && check !== "none")',
     to: "if (lacks < 0)",
   }),
-  without("a store counts as rolled back when another process commits", "test/adapters/local/store.test.ts", {
+  without("a store counts as rolled back when another process commits", "test/adapters/local/in-place.test.ts", {
     file: IN_PLACE,
     from: "Math.max(0, marked - seen)",
     to: "Math.max(0, mark.read() - seen)",

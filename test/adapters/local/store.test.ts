@@ -8,7 +8,6 @@ import { fileURLToPath } from "node:url";
 import { promisify } from "node:util";
 import { describe, expect, it } from "vitest";
 import { type Store, atomically, openStore, reaching } from "../../../src/adapters/local/database.ts";
-import { inPlace } from "../../../src/adapters/local/in-place.ts";
 import { sqliteObjectStore } from "../../../src/adapters/local/object-store.ts";
 import { identityOf, isAlive, killIfAlive } from "../../../src/adapters/local/process-identity.ts";
 import { StoreInvalid, StoreReplaced, StoreTooNew } from "../../../src/adapters/local/store-errors.ts";
@@ -55,27 +54,6 @@ describe("a store that is in use", () => {
     store.rows.exec = exec;
     insert();
     expect(store.rows.prepare("SELECT count FROM commits").get()).toEqual({ count: 1 });
-  });
-
-  it("lost nothing where another process commits while it is opened", () => {
-    const other = temporaryStore();
-    const db = new DatabaseSync(fileOf(other.dir));
-    const prepare = db.prepare.bind(db);
-    db.prepare = (sql) => {
-      const statement = prepare(sql);
-      if (sql !== "SELECT count FROM commits") return statement;
-      const get = statement.get.bind(statement);
-      statement.get = () => {
-        const found = get();
-        atomically(other, () => other.rows.exec("INSERT OR REPLACE INTO meta (name, value) VALUES ('x', 'y')"));
-        return found;
-      };
-      return statement;
-    };
-    const { lacks, close } = inPlace({ dir: other.dir, file: fileOf(other.dir), rows: db });
-    close();
-    db.close();
-    expect(lacks).toBe(0);
   });
 
   it("is for its owner alone, and not for git", () => {
