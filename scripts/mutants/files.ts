@@ -16,11 +16,6 @@ export const FILES: readonly Mutant[] = [
     from: 'if (lacks > 0 && check !== "none")',
     to: "if (lacks < 0)",
   }),
-  without("a store counts as rolled back when another process commits", "test/adapters/local/in-place.test.ts", {
-    file: IN_PLACE,
-    from: "Math.max(0, marked - seen)",
-    to: "Math.max(0, mark.read() - seen)",
-  }),
   without("commits are not counted", ROLLBACK, {
     file: IN_PLACE,
     from: 'if (changes.get()?.["changes"] !== before)',

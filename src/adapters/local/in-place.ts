@@ -44,14 +44,11 @@ export function inPlace(of: { readonly dir: string; readonly file: string; reado
   const id = idNow();
   const opened = { file: placeOf(file), log: placeOf(logOf(file)) };
   let logBytes = opened.log?.bytes ?? 0;
-  const mark = markIn(dir, id);
-  // Before the commits are counted: another process may commit in between, and its mark would tell of a commit that the
-  // older count lacks. The store would be refused as rolled back, although nothing is lost.
-  const marked = mark.read();
   let seen = countNow();
   /** With the transaction that is under way, which may still be refused. */
   let next = seen;
-  const lacks = Math.max(0, marked - seen);
+  const mark = markIn(dir, id);
+  const lacks = Math.max(0, mark.read() - seen);
 
   const assertLog = (): void => {
     const log = placeOf(logOf(file));
