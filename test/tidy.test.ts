@@ -61,7 +61,7 @@ const RULES: readonly Rule[] = [
   },
   {
     says: "the environment is read by composition roots",
-    where: /^src\/(?!cli\/(main|worker|loop-worker)\.ts$)/,
+    where: /^src\/(?!cli\/(main|workers\/(worker|held-worker|chaos-worker|loop-worker))\.ts$)/,
     check: rules.readingEnvironment,
     bites: [
       ["src/sdk/x.ts", "const key = process.env.KEY;"],
@@ -219,6 +219,25 @@ describe.each(RULES)("$says", ({ where, check, bites, spares }) => {
 
   test.each(spares)("spares in %s: %s", (path, text) => {
     expect(check(sourceOf(path, text))).toEqual([]);
+  });
+});
+
+describe("production loads no code that holds, kills or watches a process", () => {
+  const CHAOS = /^src\/(chaos|testing)\/|pause-at-fault-point/;
+  const chaosIn = (entry: string): readonly string[] =>
+    [...rules.loadedBy(sources, entry)].filter((path) => CHAOS.test(path));
+  const functions = files.filter((path) => /^functions\/[^/]+\.ts$/.test(path));
+
+  test.each([...functions, "src/cli/workers/worker.ts"])("in %s", (entry) => {
+    expect(chaosIn(entry)).toEqual([]);
+  });
+
+  test("bites", () => {
+    expect(functions.length).toBeGreaterThan(4);
+    expect(rules.loadedBy(sources, "functions/beat.ts")).toContain("src/engine/loop/beat.ts");
+    expect(rules.loadedBy(sources, "src/cli/workers/worker.ts")).toContain("src/engine/loop/beat.ts");
+    expect(chaosIn("src/cli/workers/chaos-worker.ts")).toContain("src/chaos/rig.ts");
+    expect(chaosIn("src/cli/workers/held-worker.ts")).toContain("src/testing/fault-points.ts");
   });
 });
 

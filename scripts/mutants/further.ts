@@ -54,7 +54,9 @@ export const FURTHER: readonly Mutant[] = [
   },
   {
     name: "tools replace functions of the language",
-    changes: [{ file: "src/cli/worker.ts", from: "protectIntrinsics();\n", to: "void protectIntrinsics;\n" }],
+    changes: [
+      { file: "src/cli/workers/start-worker.ts", from: "protectIntrinsics();\n", to: "void protectIntrinsics;\n" },
+    ],
     killedBy: real("process/hostile"),
   },
   {
@@ -127,9 +129,9 @@ export const FURTHER: readonly Mutant[] = [
     name: "archive with its history backwards",
     changes: [
       {
-        file: "src/history/archive.ts",
-        from: "const members = stretches.toReversed().flat()",
-        to: "const members = stretches.flat()",
+        file: "src/history/packed-history.ts",
+        from: "return inOrder(this.#members)",
+        to: "return this.#members.flat()",
       },
     ],
     killedBy: { kind: "tests", file: "test/slow/crash/crash.test.ts", test: "the scene meets" },

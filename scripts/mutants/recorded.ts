@@ -4,6 +4,7 @@ import type { Mutant, Suite } from "./mutant.ts";
 const VERIFY = "src/history/verify.ts";
 const REPLAY = "src/history/replay.ts";
 const RECORDING = "src/history/recording.ts";
+const READER = "src/history/reader.ts";
 
 const by = (file: string, test: string): Suite => ({ kind: "tests", file: `test/${file}.test.ts`, test });
 
@@ -12,6 +13,16 @@ export const RECORDED: readonly Mutant[] = [
     name: "verify compares no state with its commits",
     changes: [{ file: VERIFY, from: "if (!isSame) inspection.found(", to: "if (Number.isNaN(0)) inspection.found(" }],
     killedBy: by("history/verify", "whose state is not the fold of its commits"),
+  },
+  {
+    name: "a damaged snapshot hides the sealed events",
+    changes: [{ file: READER, from: "yield link;\n      break;", to: "yield link;\n      return;" }],
+    killedBy: by("history/reader", "of the journal or a snapshot is a piece"),
+  },
+  {
+    name: "every snapshot is read for its commits",
+    changes: [{ file: READER, from: "Math.max(after, newest?.to ?? 0)", to: "after" }],
+    killedBy: by("history/reader", "comes to the same commits on each way"),
   },
   {
     name: "verify adds up no debits",
@@ -32,14 +43,12 @@ export const RECORDED: readonly Mutant[] = [
   },
   {
     name: "replay believes what the row says",
-    changes: [
-      { file: REPLAY, from: "isWhole ? wrongAtEnd(run, going)", to: "Number.isNaN(0) ? wrongAtEnd(run, going)" },
-    ],
+    changes: [{ file: REPLAY, from: "isWhole ? wrongAtEnd(", to: "Number.isNaN(0) ? wrongAtEnd(" }],
     killedBy: by("history/replay", "where the row has another phase"),
   },
   {
     name: "replay takes commits of fenced epochs",
-    changes: [{ file: REPLAY, from: "if (epoch < this.#epoch)", to: "if (epoch < 0)" }],
+    changes: [{ file: "src/history/agreement.ts", from: "if (epoch < before.epoch)", to: "if (epoch < 0)" }],
     killedBy: by("history/replay", "where a commit was changed"),
   },
   {

@@ -65,6 +65,16 @@ export const SAGAS: readonly Mutant[] = [
     from: "(run.state.ending === null || undoOwed(run.state) !== null)",
     to: "run.state.ending === null",
   }),
+  by("core/standing", "unless its call never happened", "what failed counts as an effect that stands", {
+    file: "src/core/calls/standing.ts",
+    from: 'part.outcome !== "failed"',
+    to: "part.outcome.length > 0",
+  }),
+  by("core/standing", "unless it can still be undone", "what can be undone counts as an effect that stands", {
+    file: "src/core/calls/standing.ts",
+    from: "!canBeUndone.has(of.call) && ",
+    to: "",
+  }),
   by("engine/tools/undo", "undoes what it did", "a restart keeps what can be undone", {
     file: SAGA,
     from: 'undo.length > 0 ? "undo"',

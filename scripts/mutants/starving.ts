@@ -108,9 +108,9 @@ export const STARVING: readonly Mutant[] = [
     to: "if (!found.success) return jsonIn(text) as MessageBody;\n  if (id === null) throw new Unreadable(`message",
   }),
   by("damaged history that ends a wait", "slow/process/cli-verify", {
-    file: "src/history/commits.ts",
-    from: "lost = error;",
-    to: "throw error;",
+    file: "src/history/reader.ts",
+    from: "lost = piece.error;",
+    to: "throw piece.error;",
   }),
   by("a run named by any beginning", "cli/runs", {
     file: RUNS,

@@ -1,5 +1,5 @@
 /**
- * What happened outside, counted the same way whoever caused it. The other side's own word is best. Without it the log
+ * What happened in external services, counted the same way for each strategy. The word of the external service is best. Without it the log
  * of calls is read, which sees that a tool was run and under which key, and believes that keys are honoured.
  */
 import type { OutsideEffect } from "../sdk/chaos.ts";

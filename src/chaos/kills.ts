@@ -2,13 +2,11 @@
  * When to kill. Moments are counted the same way in every strategy, so "after the fourth tool" is one moment for all of
  * them. What is chosen follows from the seed and from the uninterrupted tasks alone: a failure can be repeated.
  */
+import type { FaultPoint } from "../ports/fault-point.ts";
 
 /** The agent's own moments are those of its model and its tools; the others belong to a strategy. */
-type MomentName = "model" | "effect" | "undo" | "save" | "claim" | "intent" | "put" | "release";
-
-export interface Moment {
-  readonly when: "before" | "after";
-  readonly name: MomentName;
+export interface Moment extends Pick<FaultPoint, "when"> {
+  readonly name: FaultPoint["name"] | "model" | "save";
   /** For people: the tool, the version, the epoch. */
   readonly at: string;
 }

@@ -1,6 +1,6 @@
 /**
  * Stands for the person whom a run may need: approves its gates, and says of a call whose outcome is unknown what the
- * log of calls says, as an operator would who looks at the other side. Where nobody can tell, nobody answers.
+ * log of calls says, as an operator would who looks at the external service. Where the log cannot tell, no answer is given.
  */
 import { BUDGET } from "../core/policy/extension.ts";
 import type { World } from "../ports/world.ts";
@@ -22,7 +22,7 @@ export async function answer(
   const shown = await show(world, run);
   const answered: Answered[] = [];
   for (const { gate, call, decided } of shown?.gates ?? []) {
-    // Nobody gives a run more than its agent's budget just because it is killed.
+    // A run does not get more than its agent's budget just because it is killed.
     if (decided || call === BUDGET) continue;
     const outcome = await decide(world, { run, gate, as: "approve", args: null, by: BY, note: null });
     if (outcome.kind === "accepted") answered.push("approved");

@@ -1,7 +1,7 @@
 /**
  * What chaos puts around an agent inside of the processes that are to be killed: it notes the moments and the calls, and
  * holds the process at the moment that was chosen for its task, so that it can be killed exactly there. Each task is
- * held once; whoever finds the mark passes.
+ * held once; a process that finds the mark passes.
  */
 import { existsSync, linkSync, readFileSync, readdirSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
@@ -9,7 +9,7 @@ import type { Agent, Tool, ToolContext } from "../ports/agent.ts";
 import type { Model } from "../ports/model.ts";
 import { asJson, isErrorNamed } from "../codec/value.ts";
 import type { Json } from "../core/json.ts";
-import { agentWithEdges } from "../engine/fault-points.ts";
+import { agentWithFaultPoints } from "../testing/fault-points.ts";
 import type { Kill, Moment } from "./kills.ts";
 import { type CallLine, MomentCount, append } from "./trace.ts";
 
@@ -53,7 +53,7 @@ export function rigFor(of: { readonly dir: string; readonly plan: Plan; taskInHa
   };
   return {
     onMoment,
-    agent: (agent) => agentWithEdges(agentNoted(agent, note), onMoment),
+    agent: (agent) => agentWithFaultPoints(agentNoted(agent, note), onMoment),
     model: (model) => ({
       name: model.name,
       ask: async (request) => {
@@ -114,7 +114,7 @@ function jsonOf(value: unknown): Json {
   return parsed.ok ? parsed.json : null;
 }
 
-/** False: somebody was held here before. The mark is there with all of its content or not at all. */
+/** False: another process was held here before. The mark is there with all of its content or not at all. */
 function leaveMark(dir: string, task: number): boolean {
   const mark = join(dir, `held.${task}`);
   if (existsSync(mark)) return false;

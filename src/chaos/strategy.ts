@@ -56,7 +56,7 @@ export interface LoopTask {
 
 export interface Outcome {
   readonly task: number;
-  /** Null: it was killed and nobody knows of it any more, or it did not come to an end. */
+  /** Null: it was killed and no process knows of it any more, or it did not come to an end. */
   readonly end: { readonly status: string; readonly result: Json } | null;
   /** Why there is no end. */
   readonly why: string | null;
@@ -80,5 +80,5 @@ export const NO_ANSWERS: Answers = { approved: 0, confirmed: 0, repeated: 0 };
 
 /** Beats, or processes of loops, at the same time. */
 export const AT_ONCE = 2;
-/** How often somebody looks for processes that are held. */
+/** How often the command looks for processes that are held. */
 export const LOOK_MS = 5;

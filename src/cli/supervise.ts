@@ -6,7 +6,7 @@ import type { SupervisorEvent } from "../adapters/local/supervisor-events.ts";
 import type { Prices } from "../sdk/prices.ts";
 import type { Limits } from "../protocol/limits.ts";
 import { CliError, EXIT } from "./errors.ts";
-import { holdsIn } from "./pause-at-fault-point.ts";
+import { holdsIn } from "./workers/pause-at-fault-point.ts";
 import type { OpenedStore } from "./open.ts";
 import type { Shell } from "./shell.ts";
 
@@ -15,8 +15,6 @@ export interface WorkerSettings {
   readonly dir: string;
   readonly limits: Limits;
   readonly agentFiles: readonly string[];
-  /** Where `cairn chaos` wants to hear of everything; absent in earnest. */
-  readonly chaos?: string;
   readonly prices: Prices;
 }
 
@@ -34,12 +32,12 @@ export function supervise({ shell, opened, workers, schedules = () => [], onEven
   const { store, settings } = opened;
   const { dir, limits, agentFiles, prices } = settings;
   const told: WorkerSettings = { dir, limits, agentFiles, prices };
-  refuseBadEdge(shell);
+  const entry = isHeld(shell) ? "held-worker" : "worker";
   return startSupervisor({
     store,
     limits,
     worker: {
-      module: new URL("./worker.ts", import.meta.url),
+      module: new URL(`./workers/${entry}.ts`, import.meta.url),
       args: [JSON.stringify(told)],
       execArgv: [],
       // The sooner a child is there, the sooner a run goes on whose process died.
@@ -53,10 +51,10 @@ export function supervise({ shell, opened, workers, schedules = () => [], onEven
 
 const DEFAULT_WORKERS = 4;
 
-/** Every worker would refuse it, over and over. */
-function refuseBadEdge({ env }: Shell): void {
+/** Whether `CAIRN_HOLD` asks for it. What is no fault point is refused here: every worker would refuse it, over and over. */
+function isHeld({ env }: Shell): boolean {
   try {
-    holdsIn(env["CAIRN_HOLD"]);
+    return holdsIn(env["CAIRN_HOLD"]).length > 0;
   } catch (error) {
     const what = error instanceof Error ? error.message : String(error);
     const why = "it names the edge of the protocol at which a process is held";

@@ -13,7 +13,7 @@ export async function loadAboutToBe(world: World, row: Row): Promise<State> {
 }
 
 /**
- * The state as it is about to stand: nobody is to be asked about a call that the next invocation takes up again. An answer
+ * The state as it is about to stand: no operator is to be asked about a call that the next invocation takes up again. An answer
  * about one would be acknowledged and have no effect.
  */
 export function aboutToBe({ redrive: note }: Row, state: State, at: number): State {

@@ -1,18 +1,16 @@
 /**
- * The archive of an ended run, for agents that ask for one. It is put after everybody has heard of the end and before the
- * end counts as told: telling starts the run's time to live, and nothing of it is left when that is over.
+ * The archive of an ended run, for agents that ask for one. It is stored after parent and webhook were notified of the
+ * end, and before the row says so: that starts the retention of the run, and nothing of it is left when that expires.
  *
- * Schedule 50: a run is told, and whoever told it dies before it has put the archive. Nobody looks at a run again whose end
- * is told; its time runs out, and what its agent wanted to keep for years is gone.
+ * Schedule 50: the row says that the end was delivered, and the process dies before it has stored the archive. No process
+ * reads the run again; its retention expires, and what its agent wanted to keep for years is gone.
  *
- * It is made of what is committed and nothing else, so that it can be made again by anybody. The history is read back and
- * each stretch of it packed as it comes, so that an archive takes no more memory than loading the run does.
+ * It is made of what is committed and nothing else, so that any process can make it again. The history is read back and
+ * each piece of it packed as it comes, so that an archive takes no more memory than loading the run does.
  */
 import { type ArchivedRun, type ArchiveCounts } from "../codec/archive.ts";
-import { blobLine, callLine, commitLine, endLine, headLine, messageLine } from "../codec/archive.ts";
+import { callLine, endLine, headLine, messageLine } from "../codec/archive.ts";
 import { packed } from "../codec/archive-bytes.ts";
-import { blobText, blobsIn } from "../codec/value.ts";
-import type { Event } from "../core/event.ts";
 import { PHASES } from "../core/phases.ts";
 import { ensure } from "../core/ensure.ts";
 import { SIZES } from "../codec/limits.ts";
@@ -20,11 +18,11 @@ import type { ArchiveTier } from "../core/policy/retention.ts";
 import type { State } from "../core/state.ts";
 import { type Incarnation, type Row, hasEnded } from "../protocol/row.ts";
 import type { World } from "../ports/world.ts";
-import { CallLedger, entryOf } from "./call-ledger.ts";
 import { certainlyPut } from "./resolve-ambiguous-write.ts";
-import { stretchesBack } from "./commits.ts";
 import { archiveKey } from "./object-keys.ts";
-import { type Loaded, type Source, readBlob } from "./load.ts";
+import type { Loaded, Source } from "./load.ts";
+import { PackedHistory, blobLines } from "./packed-history.ts";
+import { commitsOf, readHistory } from "./reader.ts";
 
 type OfRun = Pick<Loaded, "row" | "state">;
 
@@ -48,23 +46,32 @@ export async function putArchive({ objects }: Pick<World, "objects">, of: OfRun)
 
 async function archived(from: Source, state: State): Promise<Uint8Array> {
   const { row } = from;
-  const history = await packedHistory(from);
-  const ledger = new CallLedger();
-  for (const event of history.ofLedger) ledger.add(event);
-  const wanted = new Set([state.task, state.result, state.messages].flatMap(blobsIn).concat(history.blobs));
-  const blobs = await packedBlobs(from, [...wanted]);
+  const history = new PackedHistory();
+  for await (const piece of readHistory(from, { through: "commits", after: 0 })) {
+    if (piece.kind === "damaged") throw piece.error;
+    history.add(commitsOf(piece));
+  }
+  const { calls, commits } = history;
+  const wanted = history.blobs(state);
+  const leftOut = wanted.slice(SIZES.archiveBlobsMax);
+  const blobs: Uint8Array[] = [];
+  const fitting = { wanted: wanted.slice(0, SIZES.archiveBlobsMax), bytesMax: SIZES.archiveBlobBytesMax };
+  for await (const { sha256, line } of blobLines(from, fitting)) {
+    if (line === null) leftOut.push(sha256);
+    else blobs.push(...packed([line]));
+  }
   const counts: ArchiveCounts = {
     messages: state.messages.length,
-    commits: history.commits,
-    calls: ledger.entries.length,
-    blobs: wanted.size - blobs.leftOut.length,
+    commits,
+    calls: calls.length,
+    blobs: wanted.length - leftOut.length,
   };
   return Buffer.concat([
     ...packed(linesBefore(row, state)),
     ...history.members,
-    ...packed(ledger.entries.map(callLine)),
-    ...blobs.members,
-    ...packed([endLine(counts, { blobs: blobs.leftOut })]),
+    ...packed(calls.map(callLine)),
+    ...blobs,
+    ...packed([endLine(counts, { blobs: leftOut.toSorted() })]),
   ]);
 }
 
@@ -92,53 +99,3 @@ export function factsOf(row: Row, state: State): ArchivedRun {
     ...(state.startedBy === undefined ? {} : { startedBy: state.startedBy }),
   };
 }
-
-interface History {
-  /** From the first commit to the last one. */
-  readonly members: readonly Uint8Array[];
-  readonly commits: number;
-  readonly ofLedger: readonly Event[];
-  /** The large values that they name. */
-  readonly blobs: readonly string[];
-}
-
-/** Read from the newest back, a stretch at a time. */
-async function packedHistory(from: Source): Promise<History> {
-  const stretches: (readonly Uint8Array[])[] = [];
-  const ofLedger: (readonly Event[])[] = [];
-  const blobs: (readonly string[])[] = [];
-  let count = 0;
-  for await (const stretch of stretchesBack(from, 0)) {
-    stretches.push(packed(stretch.map(commitLine)));
-    ofLedger.push(stretch.flatMap(({ events }) => events.map(entryOf).filter((event) => event !== null)));
-    blobs.push(blobsIn(stretch));
-    count += stretch.length;
-  }
-  const members = stretches.toReversed().flat();
-  return { members, commits: count, ofLedger: ofLedger.toReversed().flat(), blobs: blobs.toReversed().flat() };
-}
-
-/** As many as are read at once. */
-const AT_ONCE = 4;
-
-/** The first ones that fit; what is left out is said. */
-async function packedBlobs(from: Source, wanted: readonly string[]) {
-  const members: Uint8Array[] = [];
-  const leftOut = wanted.slice(SIZES.archiveBlobsMax);
-  const candidates = wanted.slice(0, SIZES.archiveBlobsMax);
-  let bytesLeft = SIZES.archiveBlobBytesMax;
-  for (let at = 0; at < candidates.length; at += AT_ONCE) {
-    const some = candidates.slice(at, at + AT_ONCE);
-    const found = bytesLeft <= 0 ? [] : await Promise.all(some.map((sha256) => textOf(from, sha256)));
-    for (const [index, sha256] of some.entries()) {
-      const text = found[index] ?? "";
-      bytesLeft -= found.length === 0 ? 0 : Buffer.byteLength(text, "utf8");
-      if (bytesLeft < 0 || found.length === 0) leftOut.push(sha256);
-      else members.push(...packed([blobLine(sha256, text)]));
-    }
-  }
-  return { members, leftOut: leftOut.toSorted() };
-}
-
-const textOf = async ({ objects, row }: Source, sha256: string): Promise<string> =>
-  blobText(sha256, await readBlob(objects, row, sha256));

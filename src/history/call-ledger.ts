@@ -3,7 +3,14 @@ import type { LedgerEntry } from "../codec/archive.ts";
 import type { Event } from "../core/event.ts";
 import { inline } from "../core/message.ts";
 
-export class CallLedger {
+/** Of all events of a run, in their order. */
+export function ledgerOf(events: Iterable<Event>): readonly LedgerEntry[] {
+  const ledger = new CallLedger();
+  for (const event of events) ledger.add(event);
+  return ledger.entries;
+}
+
+class CallLedger {
   readonly #calls = new Map<string, LedgerEntry>();
   /** Calls that models asked for. */
   #asked = 0;
@@ -46,7 +53,7 @@ export class CallLedger {
 const isUndone = (event: Event): boolean =>
   event.kind === "ToolCompensated" || (event.kind === "ToolResultReconciled" && event.answer.as === "succeeded");
 
-/** What the ledger takes of an event, without the values that it carries, for whoever cannot hold all of them; or null. */
+/** What the ledger takes of an event, without the values that it carries, for a caller that cannot hold all of them; or null. */
 export function entryOf(event: Event): Event | null {
   switch (event.kind) {
     case "ModelCallCompleted": {

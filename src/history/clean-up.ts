@@ -11,7 +11,7 @@ import type { World } from "../ports/world.ts";
 import { findRow } from "./damage.ts";
 import { prefixUnder } from "./object-keys.ts";
 
-/** Nobody is started or woken by it. */
+/** It starts and wakes no process. */
 type Cleaned = Pick<World, "table" | "objects" | "clock" | "telemetry">;
 
 /** Can be repeated, also after a crash in the middle. A row that is there is never left without its objects. */

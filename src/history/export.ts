@@ -2,23 +2,22 @@
  * A run as one file that needs no store: its facts, its transcript, every commit with a mark of each snapshot, its ledger
  * and its large values. An archive with more in it (`codec/archive.ts`), of a live run too: of its last commit then.
  *
- * History is read from the newest snapshot back and told from the first one on, so it is held in between, packed. Everything
- * else is told as it comes.
+ * The history is held packed until all of it was read (`packed-history.ts`). Everything else is written as it comes.
  */
-import { type ArchiveCounts, type ArchivedRun, begunLine, blobLine, callLine } from "../codec/archive.ts";
-import { commitLine, endLine, headLine, markLine, messageLine } from "../codec/archive.ts";
-import { RunningDigest, chunked, packed, unpacked } from "../codec/archive-bytes.ts";
+import { type ArchiveCounts, type ArchivedRun, begunLine, callLine } from "../codec/archive.ts";
+import { endLine, headLine, messageLine } from "../codec/archive.ts";
+import { RunningDigest, chunked, unpacked } from "../codec/archive-bytes.ts";
 import { Unreadable } from "../codec/canonical.ts";
-import { blobText, blobsIn } from "../codec/value.ts";
-import type { CommitRecord, Event } from "../core/event.ts";
 import type { State } from "../core/state.ts";
 import type { Row } from "../protocol/row.ts";
 import type { World } from "../ports/world.ts";
 import { factsOf } from "./archive.ts";
-import { CallLedger, entryOf } from "./call-ledger.ts";
-import { SegmentCache, type Source, readBlob } from "./load.ts";
+import { unlessGone } from "./damage.ts";
+import { SegmentCache, type Source } from "./load.ts";
+import { PackedHistory, blobLines } from "./packed-history.ts";
+import type { OnStep } from "./reader.ts";
+import { recordedBack } from "./recording.ts";
 import { loadVouched, signIn } from "./vouch.ts";
-import { type OnStep, stopsBack } from "./recording.ts";
 
 export interface Exported {
   readonly run: ArchivedRun;
@@ -47,22 +46,22 @@ const BLOB_BYTES_MAX = 1024 ** 3;
 export async function exportRun(world: World, of: ExportOptions): Promise<Exported | null> {
   const row = await world.table.read(of.run, world.clock.now());
   if (row === null) return null;
-  try {
-    return await write(world, row, of);
-  } catch (error) {
-    // A run whose time came meanwhile is cleaned up, not damaged.
-    const isGone =
-      error instanceof Unreadable && (await world.table.read(row.run, world.clock.now()))?.born !== row.born;
-    if (isGone) return null;
-    throw error;
-  }
+  return unlessGone(world, row, () => write(world, row, of));
 }
 
 async function write(world: World, row: Row, of: ExportOptions): Promise<Exported> {
-  const { objects } = world;
-  const from: Source = { objects, row };
-  const { state, journal } = await loadVouched(world, row, new SegmentCache());
-  const history = await readHistory(from, { journal, onStep: of.onStep });
+  const from: Source = { objects: world.objects, row };
+  const { state } = await loadVouched(world, row, new SegmentCache());
+  const history = new PackedHistory();
+  let begun: State | null = null;
+  let marks = 0;
+  for await (const { commits, stop } of recordedBack(from, of.onStep)) {
+    history.add(commits, stop?.mark);
+    if (stop === null) continue;
+    begun = stop.state;
+    marks += 1;
+  }
+  if (begun === null) throw new Unreadable(`run ${row.run} has no snapshot`);
   const run: ArchivedRun = { ...factsOf(row, state), phase: row.phase };
   const lines = new RunningDigest();
   const tell = async (chunks: Iterable<string>): Promise<void> => {
@@ -71,21 +70,20 @@ async function write(world: World, row: Row, of: ExportOptions): Promise<Exporte
       await of.write(chunk);
     }
   };
-  await tell(chunked(opening(run, state, history.begun)));
-  for (const stretch of history.stretches) await tell(stretch.map(unpacked));
-  await tell(chunked(history.calls.map(callLine)));
-  const wanted = new Set([state.task, state.result, state.messages].flatMap(blobsIn).concat(history.blobs));
+  await tell(chunked(opening(run, state, begun)));
+  for (const member of history.members) await tell([unpacked(member)]);
+  const { calls } = history;
+  await tell(chunked(calls.map(callLine)));
+  const wanted = history.blobs(state);
   const leftOut: string[] = [];
-  let bytesLeft = of.blobBytesMax ?? BLOB_BYTES_MAX;
-  for (const sha256 of wanted) {
-    const text = bytesLeft < 0 ? "" : blobText(sha256, await readBlob(objects, row, sha256));
-    bytesLeft -= Buffer.byteLength(text, "utf8");
-    if (bytesLeft < 0) leftOut.push(sha256);
-    else await tell([`${blobLine(sha256, text)}\n`]);
+  const bytesMax = of.blobBytesMax ?? BLOB_BYTES_MAX;
+  for await (const { sha256, line } of blobLines(from, { wanted, bytesMax })) {
+    if (line === null) leftOut.push(sha256);
+    else await tell([`${line}\n`]);
   }
   const counts = {
-    ...{ messages: state.messages.length, commits: history.commits, calls: history.calls.length },
-    ...{ blobs: wanted.size - leftOut.length, marks: history.marks },
+    ...{ messages: state.messages.length, commits: history.commits, calls: calls.length },
+    ...{ blobs: wanted.length - leftOut.length, marks },
   };
   const digest = lines.end();
   const sign = await signIn(world);
@@ -99,41 +97,3 @@ function* opening(run: ArchivedRun, state: State, begun: State): Generator<strin
   for (const message of state.messages) yield messageLine(message);
   yield begunLine(begun);
 }
-
-interface History {
-  readonly begun: State;
-  /** From the first commit to the last one, each packed. */
-  readonly stretches: readonly (readonly Uint8Array[])[];
-  readonly calls: CallLedger["entries"];
-  readonly blobs: readonly string[];
-  readonly commits: number;
-  readonly marks: number;
-}
-
-async function readHistory(
-  from: Source,
-  of: { readonly journal: readonly CommitRecord[]; readonly onStep: OnStep | undefined },
-): Promise<History> {
-  const { journal, onStep } = of;
-  const stretches = [packed(journal.map(commitLine))];
-  const ofLedger: (readonly Event[])[] = [entriesOf(journal)];
-  const blobs = [blobsIn(journal)];
-  let begun: State | null = null;
-  let [commits, marks] = [journal.length, 0];
-  for await (const stop of stopsBack(from, onStep)) {
-    stretches.push(packed([...stop.commits.map(commitLine), markLine(stop.mark)]));
-    ofLedger.push(entriesOf(stop.commits));
-    blobs.push(blobsIn(stop.commits));
-    commits += stop.commits.length;
-    marks += 1;
-    begun = stop.state;
-  }
-  if (begun === null) throw new Unreadable(`run ${from.row.run} has no snapshot`);
-  const calls = new CallLedger();
-  for (const event of ofLedger.toReversed().flat()) calls.add(event);
-  const inOrder = { stretches: stretches.toReversed(), blobs: blobs.toReversed().flat() };
-  return { begun, ...inOrder, calls: calls.entries, commits, marks };
-}
-
-const entriesOf = (commits: readonly CommitRecord[]): readonly Event[] =>
-  commits.flatMap(({ events }) => events.map(entryOf).filter((event) => event !== null));

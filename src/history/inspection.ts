@@ -4,18 +4,17 @@
  */
 import { Unreadable } from "../codec/canonical.ts";
 import type { SegmentRef, StoredState } from "../codec/schema/schema.ts";
-import type { SealedRef } from "../codec/schema/sealed.ts";
-import type { SealedEvents } from "../codec/sealed.ts";
-import { type Snapshot, wholeState } from "../codec/snapshot.ts";
+import { wholeState } from "../codec/snapshot.ts";
 import type { Segment } from "../codec/transcript.ts";
 import { blobsIn } from "../codec/value.ts";
 import { InvariantViolated } from "../core/ensure.ts";
 import type { Json } from "../core/json.ts";
 import type { Value } from "../core/message.ts";
 import type { State } from "../core/state.ts";
-import type { Row, SnapshotPointer } from "../protocol/row.ts";
+import type { Row } from "../protocol/row.ts";
 import type { ObjectStore } from "../ports/object-store.ts";
-import { SegmentCache, type Source, jsonOf, readSealed, readSegment, readSnapshot } from "./load.ts";
+import { SegmentCache, type Source, jsonOf, readSegment } from "./load.ts";
+import type { Damage } from "./reader.ts";
 
 /** Something that is not as it was written, in words. */
 export interface Finding {
@@ -31,7 +30,7 @@ export class Inspection {
   readonly row: Row;
   readonly findings: Finding[] = [];
   readonly counted = { snapshots: 0, commits: 0, sealed: 0 };
-  readonly #from: Source & { readonly cache: SegmentCache };
+  readonly from: Source & { readonly cache: SegmentCache };
   /** By digest; those that cannot be read are remembered, and told once. */
   readonly #segments = new Map<string, boolean>();
   readonly #blobs = new Set<string>();
@@ -39,7 +38,7 @@ export class Inspection {
 
   constructor(objects: ObjectStore, row: Row) {
     this.row = row;
-    this.#from = { objects, row, cache: new SegmentCache() };
+    this.from = { objects, row, cache: new SegmentCache() };
   }
 
   get counts(): Counts {
@@ -61,14 +60,14 @@ export class Inspection {
     }
   }
 
-  snapshot(pointer: SnapshotPointer): Promise<Snapshot | null> {
-    this.counted.snapshots += 1;
-    return this.attempt(`snapshot ${pointer.version}`, () => readSnapshot(this.#from, pointer));
-  }
-
-  sealed(ref: SealedRef): Promise<SealedEvents | null> {
-    this.counted.sealed += 1;
-    return this.attempt(sealedName(ref), () => readSealed(this.#from, ref));
+  /** A part of the history that could not be read. */
+  damaged({ part, where, hidesOlder, error }: Damage): void {
+    this.found(where, error.message);
+    const isSnapshot = part === "snapshot";
+    if (isSnapshot) this.counted.snapshots += 1;
+    if (part === "sealed") this.counted.sealed += 1;
+    const older = isSnapshot ? "what comes before it in the chain" : "the sealed events before them";
+    if (hidesOlder) this.found(where, `${older} could not be looked at`);
   }
 
   /** The state that a snapshot holds, with its transcript; null where a part of that is not there. */
@@ -85,13 +84,13 @@ export class Inspection {
   /** In an object of its own, since null is JSON; null where its blob cannot be read, which is told already. */
   async json(where: string, value: Value): Promise<{ readonly json: Json } | null> {
     if (value.kind === "blob" && this.#lost.has(value.sha256)) return null;
-    return this.attempt(where, async () => ({ json: await jsonOf(this.#from.objects, this.row, value) }));
+    return this.attempt(where, async () => ({ json: await jsonOf(this.from.objects, this.row, value) }));
   }
 
   async #segment(where: string, ref: SegmentRef): Promise<Segment | null> {
     const isKnown = this.#segments.get(ref.sha256);
     if (isKnown === false) return null;
-    const segment = await this.attempt(where, () => readSegment(this.#from, ref));
+    const segment = await this.attempt(where, () => readSegment(this.from, ref));
     this.#segments.set(ref.sha256, segment !== null);
     if (segment !== null && isKnown === undefined) await this.blobs(`segment ${ref.sha256}`, segment.members);
     return segment;
@@ -108,5 +107,3 @@ export class Inspection {
     }
   }
 }
-
-export const sealedName = ({ from, to }: SealedRef): string => `sealed events ${from} to ${to}`;

@@ -1,6 +1,6 @@
 /**
  * A run as it is committed: its row, the snapshot that the row points to, and the journal folded over it. Whatever
- * cannot be read or verified throws `Unreadable`; nobody may commit over it.
+ * cannot be read or verified throws `Unreadable`; no process may commit over it.
  */
 import { Unreadable } from "../codec/canonical.ts";
 import { assertKnown } from "../codec/row.ts";
@@ -59,10 +59,10 @@ export async function load(objects: ObjectStore, row: Row, cache: SegmentCache, 
   assertKnown(row, level);
   assertFormat(row.format, `run ${row.run}`);
   const snapshot = await readSnapshot({ objects, row }, row.snapshot);
-  const segments = await readSegments({ objects, row, cache }, snapshot.state.manifest);
-  const base = wholeState(snapshot.state, (ref) => segments.get(ref.sha256) as Segment);
+  const base = await readState({ objects, row, cache }, snapshot);
   const journal = decodeJournal(row.journal);
-  return { row, state: replayed(base, journal), snapshot, journal, stored: new Set(segments.keys()) };
+  const stored = new Set(snapshot.state.manifest.map(({ sha256 }) => sha256));
+  return { row, state: replayed(base, journal), snapshot, journal, stored };
 }
 
 /** Events that do not follow from the snapshot are as unreadable as bytes that are no events. */
@@ -96,12 +96,14 @@ export async function readSealed({ objects }: Source, ref: SealedRef): Promise<S
   return decodeSealed(ref, bytes);
 }
 
-async function readSegments(
+/** The state that a snapshot holds, with its transcript. */
+export async function readState(
   from: Source & { readonly cache: SegmentCache },
-  manifest: readonly SegmentRef[],
-): Promise<Map<string, Segment>> {
-  const segments = await Promise.all(manifest.map((ref) => readSegment(from, ref)));
-  return new Map(segments.map((segment) => [segment.ref.sha256, segment]));
+  { state }: Pick<Snapshot, "state">,
+): Promise<State> {
+  const segments = await Promise.all(state.manifest.map((ref) => readSegment(from, ref)));
+  const byDigest = new Map(segments.map((segment) => [segment.ref.sha256, segment]));
+  return wholeState(state, ({ sha256 }) => byDigest.get(sha256) as Segment);
 }
 
 export async function readSegment(
@@ -119,7 +121,7 @@ export async function readSegment(
 
 /** The JSON of a value, from its blob where it is large. */
 export async function jsonOf(objects: ObjectStore, of: Incarnation, value: Value): Promise<Json> {
-  // A copy: whoever gets it is user code, and what is committed must not change in its hands.
+  // A copy: user code gets it, and what is committed must not change in its hands.
   if (value.kind === "inline") return structuredClone(value.json);
   return fromBlob(value.sha256, await readBlob(objects, of, value.sha256));
 }

@@ -27,7 +27,7 @@ export function snapshotKey(of: Incarnation, at: { version: number; epoch: numbe
   return `${prefixOf(of)}/snapshots/${version}-${String(at.epoch).padStart(6, "0")}-${at.put}.json.br`;
 }
 
-/** Content-addressed: whoever seals the same history writes the same bytes under the same key. */
+/** Content-addressed: every process that seals the same history writes the same bytes under the same key. */
 export const sealedKey = (of: Incarnation, at: { from: number; to: number; digest: string }): string =>
   `${prefixOf(of)}/events/${at.from}-${at.to}-${at.digest.slice(0, 16)}`;
 

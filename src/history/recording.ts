@@ -5,18 +5,18 @@
 import type { ArchivedRun, Archive, Begun } from "../codec/archive.ts";
 import { Unreadable, canonical, digestOf } from "../codec/canonical.ts";
 import { type StateMark, markOf } from "../codec/mark.ts";
-import { wholeState } from "../codec/snapshot.ts";
-import type { Segment } from "../codec/transcript.ts";
 import { blobsIn } from "../codec/value.ts";
 import type { CommitRecord } from "../core/event.ts";
 import type { Json } from "../core/json.ts";
 import type { Value } from "../core/message.ts";
-import type { SnapshotPointer } from "../protocol/row.ts";
 import type { State } from "../core/state.ts";
 import type { World } from "../ports/world.ts";
+import { wrongPredecessor } from "./agreement.ts";
 import { factsOf } from "./archive.ts";
-import { CallLedger } from "./call-ledger.ts";
-import { SegmentCache, type Source, jsonOf, readSegment, readSnapshot } from "./load.ts";
+import { ledgerOf } from "./call-ledger.ts";
+import { unlessGone } from "./damage.ts";
+import { SegmentCache, type Source, jsonOf, readState } from "./load.ts";
+import { type OnStep, commitsOf, inOrder, readHistory } from "./reader.ts";
 import { loadVouched } from "./vouch.ts";
 
 export interface Recording {
@@ -37,9 +37,6 @@ export class RecordingDamaged extends Unreadable {
   }
 }
 
-/** After each snapshot: how many versions are still to be read, and how many there are. */
-export type OnStep = (left: number, all: number) => void | Promise<void>;
-
 /** Null when there is no such run. Throws `RecordingDamaged`. */
 export async function recordingIn(
   world: World,
@@ -48,29 +45,24 @@ export async function recordingIn(
   const row = await world.table.read(of.run, world.clock.now());
   if (row === null) return null;
   const from = { objects: world.objects, row };
-  try {
-    const { state, journal } = await ofVersion(row.version, () => loadVouched(world, row, new SegmentCache()));
-    const stretches = [journal];
+  return unlessGone(world, row, async () => {
+    const { state } = await ofVersion(row.version, () => loadVouched(world, row, new SegmentCache()));
+    const pieces: (readonly CommitRecord[])[] = [];
     const marks: StateMark[] = [];
     let begun = state;
-    for await (const stop of stopsBack(from, of.onStep)) {
-      stretches.push(stop.commits);
+    for await (const { commits, stop } of recordedBack(from, of.onStep)) {
+      pieces.push(commits);
+      if (stop === null) continue;
       marks.push(stop.mark);
       begun = stop.state;
     }
     return {
       run: { ...factsOf(row, state), phase: row.phase },
       begun: { state: begun, marks: marks.toReversed() },
-      commits: stretches.toReversed().flat(),
+      commits: inOrder(pieces),
       json: (value) => jsonOf(world.objects, row, value),
     };
-  } catch (error) {
-    // A run whose time came meanwhile is cleaned up, not damaged.
-    const isGone =
-      error instanceof Unreadable && (await world.table.read(row.run, world.clock.now()))?.born !== row.born;
-    if (isGone) return null;
-    throw error;
-  }
+  });
 }
 
 /** Throws `Unreadable` for an archive that was put at the end of its run: it does not say what that began with. */
@@ -97,9 +89,8 @@ export function wrongWithFile(archive: Archive, state: State): string | null {
     const at = strange < 0 ? state.messages.length : strange;
     return `message ${at + 1} of its transcript is not what its events make of it`;
   }
-  const ledger = new CallLedger();
-  for (const { events } of commits) for (const event of events) ledger.add(event);
-  if (!isSame(calls, ledger.entries)) return "its ledger is not what its events make of it";
+  if (!isSame(calls, ledgerOf(commits.flatMap(({ events }) => events))))
+    return "its ledger is not what its events make of it";
   const forged = [...blobs].find(([digest, json]) => digestOf(json) !== digest);
   if (forged !== undefined) return `blob ${forged[0]} has other content than its name says`;
   const missing = blobsIn([commits, state]).find((digest) => !blobs.has(digest) && !leftOut.blobs.includes(digest));
@@ -108,45 +99,29 @@ export function wrongWithFile(archive: Archive, state: State): string | null {
 
 const isSame = (one: unknown, other: unknown): boolean => other !== undefined && canonical(one) === canonical(other);
 
-/** What one snapshot adds to the history, and the state that it holds. */
-export interface Stop {
+/** What one piece adds to the history; a snapshot stops at a state, the journal does not. */
+interface Recorded {
   readonly commits: readonly CommitRecord[];
-  readonly state: State;
-  readonly mark: StateMark;
+  readonly stop: { readonly state: State; readonly mark: StateMark } | null;
 }
 
-/** From the newest snapshot back to the one that the run began with, one at a time. Throws `RecordingDamaged`. */
-export async function* stopsBack(from: Source, onStep: OnStep = () => undefined): AsyncGenerator<Stop> {
-  const cache = new SegmentCache();
-  let pointer: SnapshotPointer | null = from.row.snapshot;
-  while (pointer !== null) {
-    const read: Read = await readStop({ ...from, cache }, pointer);
-    yield read.stop;
-    await onStep(pointer.version, from.row.version);
-    pointer = read.previous;
+/** The journal, then from the newest snapshot back to the one that the run began with. Throws `RecordingDamaged`. */
+export async function* recordedBack(from: Source, onStep?: OnStep): AsyncGenerator<Recorded> {
+  const cached = { ...from, cache: new SegmentCache() };
+  for await (const piece of readHistory(from, { through: "states", onStep })) {
+    if (piece.kind === "damaged") throw new RecordingDamaged(piece.version, piece.error);
+    const commits = commitsOf(piece);
+    if (piece.kind !== "snapshot") {
+      yield { commits, stop: null };
+      continue;
+    }
+    const { pointer, snapshot } = piece;
+    const { version } = pointer;
+    const wrong = wrongPredecessor(snapshot);
+    if (wrong !== null) throw new RecordingDamaged(version, new Unreadable(`snapshot ${version}: ${wrong}`));
+    const state = await ofVersion(version, () => readState(cached, snapshot));
+    yield { commits, stop: { state, mark: markOf(snapshot.version, state) } };
   }
-}
-
-interface Read {
-  readonly stop: Stop;
-  readonly previous: SnapshotPointer | null;
-}
-
-type From = Source & { readonly cache: SegmentCache };
-
-const readStop = (from: From, pointer: SnapshotPointer): Promise<Read> =>
-  ofVersion(pointer.version, () => stopAt(from, pointer));
-
-async function stopAt(from: From, pointer: SnapshotPointer): Promise<Read> {
-  const { previous, commits, state: stored, version } = await readSnapshot(from, pointer);
-  if (previous === null && version !== 0) throw new Unreadable(`snapshot ${version} names no snapshot before it`);
-  if (previous !== null && previous.version >= version) {
-    throw new Unreadable(`snapshot ${version} names snapshot ${previous.version} as the one before it`);
-  }
-  const segments = new Map<string, Segment>();
-  for (const ref of stored.manifest) segments.set(ref.sha256, await readSegment(from, ref));
-  const state = wholeState(stored, ({ sha256 }) => segments.get(sha256) as Segment);
-  return { stop: { commits, state, mark: markOf(version, state) }, previous };
 }
 
 /** Says of which version it was that could not be read. */

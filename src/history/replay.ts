@@ -4,14 +4,13 @@
  * itself. It stops at the first version that differs, since everything after that follows from it.
  */
 import type { ArchivedRun } from "../codec/archive.ts";
-import { canonical } from "../codec/canonical.ts";
 import { type StateMark, differences, markOf } from "../codec/mark.ts";
-import { metersOf } from "../core/policy/budget.ts";
 import type { CommitRecord, Event } from "../core/event.ts";
 import { InvariantViolated } from "../core/ensure.ts";
 import { PHASES } from "../core/phases.ts";
 import type { State } from "../core/state.ts";
 import { fold } from "../core/transition.ts";
+import { wrongDebits, wrongEnd, wrongFields, wrongOrder } from "./agreement.ts";
 import type { Recording } from "./recording.ts";
 
 /** The first version that is not what was stored, and how. */
@@ -49,7 +48,7 @@ export function replay(
   }
   going.compareBelow(until + 1);
   const isWhole = until >= run.version && going.differs === null;
-  const wrong = isWhole ? wrongAtEnd(run, going) : null;
+  const wrong = isWhole ? wrongAtEnd(run, { ...going.result, folded: commits.slice(0, going.result.commits) }) : null;
   if (wrong !== null) going.differ(run.version, wrong);
   return going.result;
 }
@@ -62,17 +61,11 @@ class Replay {
   #commits = 0;
   #events = 0;
   #snapshots = 0;
-  /** The sum of all debits, added up here and not by the fold. */
-  readonly debits = new Map<string, number>();
   differs: Difference | null = null;
 
   constructor(state: State, marks: readonly StateMark[]) {
     this.#state = state;
     this.#marks = marks;
-  }
-
-  get state(): State {
-    return this.#state;
   }
 
   get result(): Replayed {
@@ -86,8 +79,8 @@ class Replay {
 
   take({ version, epoch, events }: CommitRecord, witness: Witness): void {
     this.compareBelow(version);
-    if (version <= this.#version) this.differ(version, `it comes after version ${this.#version}`);
-    if (epoch < this.#epoch) this.differ(version, `epoch ${epoch} committed it, after epoch ${this.#epoch}`);
+    const before = { version: this.#version, epoch: this.#epoch };
+    for (const wrong of wrongOrder(before, { version, epoch })) this.differ(version, wrong);
     for (const event of events) {
       if (this.differs !== null) return;
       this.#foldOne(event, { version, witness });
@@ -107,10 +100,6 @@ class Replay {
       return;
     }
     this.#events += 1;
-    if (event.kind !== "BudgetDebited") return;
-    for (const [meter, amount] of Object.entries(event.debit)) {
-      this.debits.set(meter, (this.debits.get(meter) ?? 0) + amount);
-    }
   }
 
   /** With the snapshots before that version: nothing more happened up to them. */
@@ -127,21 +116,21 @@ class Replay {
   }
 }
 
-/** The run says of itself what its events come to. */
-function wrongAtEnd(run: ArchivedRun, { state, result, debits }: Replay): string | null {
+/** The run says of itself what its events come to. Null: it does. */
+function wrongAtEnd(
+  run: ArchivedRun,
+  { state, version, epoch, folded }: Replayed & { readonly folded: readonly CommitRecord[] },
+): string | null {
   const isQueued = run.version === 0 && run.status === "queued";
   const { run: id, born, agent, agentVersion, task, result: outcome, failure, attempt, startedAt, spent } = state;
   const come = { run: id, born, agent, agentVersion, task, result: outcome, failure, attempt, startedAt, spent };
   const status = isQueued ? "queued" : PHASES[state.phase].status;
   const phase = run.phase === undefined ? {} : { phase: state.phase };
-  for (const [name, is] of Object.entries({ status, ...phase, ...come })) {
-    const said = run[name as keyof ArchivedRun];
-    if (canonical(said) !== canonical(is))
-      return `its ${name} is ${canonical(said)}, and its events come to ${canonical(is)}`;
-  }
-  const [meter, amount] = metersOf(spent).find(([name, all]) => all !== (debits.get(name) ?? 0)) ?? [];
-  if (meter !== undefined) return `it spent ${amount} ${meter}, and its debits come to ${debits.get(meter) ?? 0}`;
-  if (run.version < result.version) return `its version is ${run.version}, and ${result.version} is committed`;
-  if (run.epoch < result.epoch) return `its epoch is ${run.epoch}, and epoch ${result.epoch} has committed`;
-  return null;
+  const fields = Object.entries({ status, ...phase, ...come }).map(
+    ([name, is]) => [name, { said: run[name as keyof ArchivedRun], come: is }] as const,
+  );
+  const debits = wrongDebits(spent, folded).map(
+    ({ meter, spent: amount, sum }) => `it spent ${amount} ${meter}, and its debits come to ${sum}`,
+  );
+  return [...wrongFields(Object.fromEntries(fields)), ...debits, ...wrongEnd(run, { version, epoch })][0] ?? null;
 }

@@ -7,7 +7,6 @@
  * snapshots in its last seconds is killed, and so is each retry), or where a snapshot behind the newest one cannot be
  * read, the history stays as it is, and the next 64 snapshots are sealed together with these.
  */
-import { Unreadable } from "../codec/canonical.ts";
 import { encodeSealed } from "../codec/sealed.ts";
 import type { Seal } from "../codec/snapshot.ts";
 import type { CommitRecord } from "../core/event.ts";
@@ -15,8 +14,10 @@ import { SIZES } from "../codec/limits.ts";
 import type { Row } from "../protocol/row.ts";
 import type { World } from "../ports/world.ts";
 import { alarm } from "./alarm.ts";
-import { type CommitCache, inOrder, linksBack } from "./commits.ts";
+import type { CommitCache } from "./commits.ts";
+import { readSnapshot } from "./load.ts";
 import { sealedKey } from "./object-keys.ts";
+import { chainBack, inOrder } from "./reader.ts";
 
 export interface Sealing {
   /** What the next snapshot says. */
@@ -47,24 +48,23 @@ export async function nextSeal(of: SealOptions): Promise<Sealing> {
 }
 
 /** Every commit since the last seal up to the committed snapshot, or null where they are not to be had now. */
-async function unsealedCommits({
-  world,
-  row,
-  seal,
-  cache,
-  leftMs,
-}: SealOptions): Promise<readonly CommitRecord[] | null> {
-  const stretches: (readonly CommitRecord[])[] = [];
-  const stretch = { pointer: row.snapshot, floor: seal.sealed?.to ?? 0 };
-  try {
-    for await (const { commits } of linksBack({ objects: world.objects, row, cache }, stretch)) {
-      if (leftMs() <= 0) return null;
-      stretches.push(commits);
+async function unsealedCommits(of: SealOptions): Promise<readonly CommitRecord[] | null> {
+  const { world, row, seal, cache, leftMs } = of;
+  const pieces: (readonly CommitRecord[])[] = [];
+  const floor = seal.sealed?.to ?? 0;
+  const back = chainBack(row.snapshot, {
+    isWanted: ({ version }) => version > floor,
+    read: async (pointer) => cache.get(pointer.digest) ?? readSnapshot({ objects: world.objects, row }, pointer),
+  });
+  for await (const piece of back) {
+    if (piece.kind === "damaged") {
+      const { code, message } = piece.error;
+      alarm(world, row.run, { what: "HistoryUnreadable", why: `${code}: ${message}` });
+      return null;
     }
-    return inOrder(stretches);
-  } catch (error) {
-    if (!(error instanceof Unreadable)) throw error;
-    alarm(world, row.run, { what: "HistoryUnreadable", why: `${error.code}: ${error.message}` });
-    return null;
+    cache.add(piece.pointer.digest, piece.link);
+    if (leftMs() <= 0) return null;
+    pieces.push(piece.link.commits);
   }
+  return inOrder(pieces);
 }

@@ -1,6 +1,6 @@
 /**
  * The secrets that a process knows, and the redaction that they make. Whatever cairn writes passes through here before it
- * becomes bytes: events (`active-run.ts`), values (`put.ts`), messages (`inbox.ts`), lines for people (`alarm.ts`), and
+ * becomes bytes: events (`active-run.ts`), values (`write-objects.ts`), messages (`inbox.ts`), lines for people (`alarm.ts`), and
  * inputs, which are refused (`start.ts`).
  *
  * Values live in the memory of the process alone, and are read again after a few minutes. The old value of one that was
@@ -30,7 +30,7 @@ interface Known {
 
 /** How long a value is used before it is read again. */
 const FRESH_MS = 5 * 60_000;
-/** How long nobody looks again for one that was not there. */
+/** How long a secret that was not there is not read again. */
 const ABSENT_MS = 30_000;
 /** How long it is used where it cannot be read again. */
 const STALE_MS = 3_600_000;
@@ -55,7 +55,7 @@ export const redactionIn = ({ secrets }: { readonly secrets?: Secrets }): Redact
   secrets === undefined ? SHAPES_ONLY : knownOf(secrets).redaction;
 
 /**
- * Reads every secret that anybody declared, and those of `own`, unless that was done a moment ago: before anything is
+ * Reads every secret that any agent declared, and those of `own`, unless that was done a moment ago: before anything is
  * written that may hold one. Rejects with `StoreUnreachable` where one was never read and cannot be.
  */
 export async function knowSecrets(world: Knowing, own: readonly string[] = []): Promise<void> {
@@ -128,7 +128,7 @@ function remember(all: Known, { name, value }: KnownSecret): void {
   all.redaction = redactionOf(all.values);
 }
 
-/** The value of a secret that may be missing, for whoever speaks to a model. */
+/** The value of a secret that may be missing, for a caller that speaks to a model. */
 export const readerIn =
   (world: Knowing) =>
   async (name: string): Promise<string | null> => {
@@ -136,7 +136,7 @@ export const readerIn =
     return look.kind === "found" ? look.value : null;
   };
 
-/** A tool asks for what its agent does not declare, or what nobody has set. */
+/** A tool asks for what its agent does not declare, or what is not set. */
 class SecretAbsent extends Error {
   override readonly name = "SecretAbsent";
 }
@@ -151,7 +151,7 @@ export const secretsFor = (world: Knowing, { name: agent, secrets = [] }: Declar
       const write = `secrets: [${[...secrets, name].map((each) => JSON.stringify(each)).join(", ")}]`;
       throw new SecretAbsent(`agent ${agent} does not declare the secret ${name}: write ${write} in defineAgent`);
     }
-    // Somebody may have set it since: whoever needs it looks each time.
+    // An operator may have set it since, so it is read each time.
     const look = await lookUp(world, name, 0);
     if (look.kind === "found") return look.value;
     throw new SecretAbsent(

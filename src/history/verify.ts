@@ -6,7 +6,7 @@
  */
 import { canonical, digestOf } from "../codec/canonical.ts";
 import { RowNewer, RowUnreadable, assertKnown } from "../codec/row.ts";
-import { type Seal, type Snapshot, assertFormat, decodeJournal, storedForm } from "../codec/snapshot.ts";
+import { type Snapshot, storedForm } from "../codec/snapshot.ts";
 import { metersOf } from "../core/policy/budget.ts";
 import type { CommitRecord } from "../core/event.ts";
 import { PHASES } from "../core/phases.ts";
@@ -14,8 +14,10 @@ import type { State } from "../core/state.ts";
 import { foldAll } from "../core/transition.ts";
 import type { SnapshotPointer } from "../protocol/row.ts";
 import type { World } from "../ports/world.ts";
+import { wrongDebits, wrongEnd, wrongFields, wrongOrder, wrongPredecessor } from "./agreement.ts";
 import { findRow } from "./damage.ts";
-import { type Counts, type Finding, Inspection, sealedName } from "./inspection.ts";
+import { type Counts, type Finding, Inspection } from "./inspection.ts";
+import { type OnStep, type PieceOf, inOrder, readHistory } from "./reader.ts";
 import { SealInspection, type SealVerdict } from "./verify-seals.ts";
 
 export interface Verified extends Counts {
@@ -34,8 +36,7 @@ export interface Verified extends Counts {
 
 export interface VerifyOptions {
   readonly run: string;
-  /** After each snapshot: how many versions are still to be looked at, and how many there are. */
-  readonly onStep?: (left: number, all: number) => void | Promise<void>;
+  readonly onStep?: OnStep;
 }
 
 /** Null when there is no such run. Rejects where the store cannot be reached, and with `RowNewer`. */
@@ -46,12 +47,8 @@ export async function verify(world: World, of: VerifyOptions): Promise<Verified 
   if (row instanceof RowUnreadable) return withoutRow(row);
   assertKnown(row);
   const inspection = new Inspection(world.objects, row);
-  const isKnown = await inspection.attempt("the row", () => {
-    assertFormat(row.format, `run ${row.run}`);
-    return true;
-  });
   const seals = new SealInspection(world, inspection);
-  const state = isKnown === null ? null : await inspect(inspection, seals, of);
+  const state = await inspect(inspection, seals, of);
   const { findings, counts } = inspection;
   // A run whose time came meanwhile is cleaned up, not damaged.
   const left = findings.length === 0 ? row : await findRow(world, of.run, world.clock.now());
@@ -102,14 +99,12 @@ function adviceOn({
 /** The state that the row comes to, or null. */
 async function inspect(inspection: Inspection, seals: SealInspection, of: VerifyOptions): Promise<State | null> {
   const chain = await walk(inspection, seals, of);
-  const journal = await inspection.attempt("the journal", () => decodeJournal(inspection.row.journal));
+  const { newest, journal } = chain;
   if (journal !== null) await seals.journal();
-  const commits = [...chain.commits, ...(journal ?? [])];
+  const commits = [...inOrder(chain.stretches), ...(journal ?? [])];
   inspection.counted.commits = commits.length;
   checkOrder(inspection, commits);
-  await checkSealed(inspection, chain);
   await inspection.blobs("the journal", journal);
-  const { newest } = chain;
   if (newest === null || journal === null) return null;
   const state = await inspection.attempt("the journal", () => folded(newest, journal));
   if (state === null) return null;
@@ -124,14 +119,8 @@ function checkDebits(
   inspection: Inspection,
   { commits, state }: { readonly commits: readonly CommitRecord[]; readonly state: State },
 ): void {
-  const sums = new Map<string, number>();
-  for (const event of commits.flatMap(({ events }) => events)) {
-    if (event.kind !== "BudgetDebited") continue;
-    for (const [meter, amount] of metersOf(event.debit)) sums.set(meter, (sums.get(meter) ?? 0) + amount);
-  }
-  for (const [meter, spent] of metersOf(state.spent)) {
-    const sum = sums.get(meter) ?? 0;
-    if (spent !== sum) inspection.found("the debits", `they come to ${sum} ${meter}, and it spent ${spent}`);
+  for (const { meter, spent, sum } of wrongDebits(state.spent, commits)) {
+    inspection.found("the debits", `they come to ${sum} ${meter}, and it spent ${spent}`);
   }
 }
 
@@ -145,17 +134,18 @@ async function checkTask(inspection: Inspection, { task }: State): Promise<void>
 const folded = (state: State, commits: readonly CommitRecord[]): State =>
   commits.reduce((before, { events }) => foldAll(before, events), state);
 
+/** What was read of the history. */
 interface Chain {
-  /** Of the newest snapshot; null where that cannot be put together. */
-  readonly newest: State | null;
-  /** What the newest snapshot names. */
-  readonly sealed: Seal["sealed"];
-  /** Of all snapshots that could be read, in order. */
-  readonly commits: readonly CommitRecord[];
-  /** The chain ends here: nothing is known of the versions before; 0 where it is whole. */
-  readonly lost: number;
+  /** Null where it cannot be read. */
+  journal: readonly CommitRecord[] | null;
+  /** State of the newest snapshot; null where that cannot be put together. */
+  newest: State | null;
+  /** The commits of all snapshots that could be read, newest first. */
+  readonly stretches: (readonly CommitRecord[])[];
+  /** The oldest snapshot that is named: nothing is known of the versions before. */
+  oldest: number;
   /** It was read back to snapshot 0. */
-  readonly isWhole: boolean;
+  isWhole: boolean;
 }
 
 /** A snapshot, and the state in it where that can be put together. */
@@ -164,38 +154,40 @@ interface Held {
   readonly state: State | null;
 }
 
-/** From the row's snapshot back to snapshot 0. Only two of them are held at a time. */
+/** From the journal back to snapshot 0, then the sealed events. Only two snapshots are held at a time. */
 async function walk(inspection: Inspection, seals: SealInspection, { onStep }: VerifyOptions): Promise<Chain> {
-  const { row } = inspection;
-  const stretches: (readonly CommitRecord[])[] = [];
-  let pointer: SnapshotPointer | null = row.snapshot;
-  let newest: Held | null = null;
+  const chain: Chain = { journal: null, newest: null, stretches: [], oldest: 0, isWhole: false };
   let after: Held | null = null;
-  while (pointer !== null) {
-    const held = await hold(inspection, pointer);
-    if (held === null) break;
-    await seals.snapshot(held.snapshot);
-    if (after !== null) await checkStep(inspection, held, after);
-    stretches.push(held.snapshot.commits);
-    newest ??= held;
-    after = held;
-    pointer = held.snapshot.previous;
-    await onStep?.(held.snapshot.version, row.version);
+  for await (const piece of readHistory(inspection.from, { through: "everything", onStep })) {
+    switch (piece.kind) {
+      case "journal":
+        chain.journal = piece.commits;
+        break;
+      case "snapshot": {
+        const held = await hold(inspection, piece);
+        await seals.snapshot(held.snapshot);
+        if (after === null) chain.newest = held.state;
+        else await checkStep(inspection, held, after);
+        chain.stretches.push(held.snapshot.commits);
+        chain.oldest = piece.pointer.version;
+        chain.isWhole = held.snapshot.version === 0;
+        after = held;
+        break;
+      }
+      case "sealed":
+        checkSealed(inspection, chain, piece);
+        break;
+      case "damaged":
+        if (piece.part === "snapshot") chain.oldest = piece.version;
+        inspection.damaged(piece);
+    }
   }
-  const { state = null, snapshot } = newest ?? {};
-  const sealed = snapshot?.sealed ?? null;
-  const lost = pointer?.version ?? after?.snapshot.version ?? 0;
-  const isWhole = pointer === null && after?.snapshot.version === 0;
-  return { newest: state, sealed, commits: stretches.toReversed().flat(), lost, isWhole };
+  return chain;
 }
 
-async function hold(inspection: Inspection, pointer: SnapshotPointer): Promise<Held | null> {
+async function hold(inspection: Inspection, { pointer, snapshot }: PieceOf<"snapshot">): Promise<Held> {
   const where = `snapshot ${pointer.version}`;
-  const snapshot = await inspection.snapshot(pointer);
-  if (snapshot === null) {
-    if (pointer.version > 0) inspection.found(where, "what comes before it in the chain could not be looked at");
-    return null;
-  }
+  inspection.counted.snapshots += 1;
   checkPlace(inspection, pointer, snapshot);
   await inspection.blobs(where, [snapshot.commits, snapshot.state]);
   return { snapshot, state: await inspection.whole(where, snapshot.state) };
@@ -206,9 +198,9 @@ function checkPlace(inspection: Inspection, pointer: SnapshotPointer, snapshot: 
   const where = `snapshot ${pointer.version}`;
   const { version, previous, commits } = snapshot;
   if (version !== pointer.version) inspection.found(where, `it says that it is snapshot ${version}`);
+  const wrong = wrongPredecessor(snapshot);
+  if (wrong !== null) inspection.found(where, wrong);
   const since = previous?.version ?? 0;
-  if (previous === null && version !== 0) inspection.found(where, "it names no snapshot before it");
-  if (previous !== null && since >= version) inspection.found(where, `it names snapshot ${since} as the one before it`);
   const stray = commits.find((commit) => commit.version <= since || commit.version > version);
   if (stray !== undefined) inspection.found(where, `it holds version ${stray.version}, which is not its own`);
 }
@@ -235,39 +227,28 @@ function sealFollows(before: Snapshot, { sealed, unsealed }: Snapshot): boolean 
   return sealed !== null && sealed.from === from && sealed.to === before.version && unsealed === 1;
 }
 
-/** Versions rise and epochs never fall. A commit without events has a version and leaves no record. */
 function checkOrder(inspection: Inspection, commits: readonly CommitRecord[]): void {
-  for (const [index, { version, epoch }] of commits.entries()) {
+  for (const [index, commit] of commits.entries()) {
     const before = commits[index - 1];
     if (before === undefined) continue;
-    const where = `version ${version}`;
-    if (version <= before.version) inspection.found(where, `it comes after version ${before.version}`);
-    if (epoch < before.epoch) inspection.found(where, `epoch ${epoch} committed it, after epoch ${before.epoch}`);
+    for (const wrong of wrongOrder(before, commit)) inspection.found(`version ${commit.version}`, wrong);
   }
   const { row } = inspection;
   const { version, epoch } = commits.at(-1) ?? { version: 0, epoch: 0 };
-  const last = Math.max(version, row.snapshot.version);
-  if (row.version < last) inspection.found("the row", `its version is ${row.version}, and ${last} is committed`);
-  if (row.epoch < epoch) inspection.found("the row", `its epoch is ${row.epoch}, and epoch ${epoch} has committed`);
+  const last = { version: Math.max(version, row.snapshot.version), epoch };
+  for (const wrong of wrongEnd(row, last)) inspection.found("the row", wrong);
 }
 
-/** The sealed events, newest first, hold exactly what the snapshots hold that they stand for. */
-async function checkSealed(inspection: Inspection, chain: Chain): Promise<void> {
-  for (let ref = chain.sealed; ref !== null;) {
-    const sealed = await inspection.sealed(ref);
-    if (sealed === null) {
-      if (ref.from > 1) inspection.found(sealedName(ref), "the sealed events before them could not be looked at");
-      return;
-    }
-    const { from, to, previous, commits } = sealed;
-    const known = commits.filter(({ version }) => version > chain.lost);
-    const stood = chain.commits.filter(({ version }) => version >= from && version <= to);
-    if (canonical(known) !== canonical(stood)) {
-      inspection.found(sealedName(ref), "they are not the commits of the snapshots that they stand for");
-    }
-    if ((previous?.to ?? 0) + 1 !== from) inspection.found(sealedName(ref), "they do not follow on those before them");
-    ref = previous;
+/** Sealed events hold exactly what the snapshots hold that they stand for. They come after the snapshots, newest first. */
+function checkSealed(inspection: Inspection, chain: Chain, { where, sealed }: PieceOf<"sealed">): void {
+  const { from, to, previous, commits } = sealed;
+  inspection.counted.sealed += 1;
+  const known = commits.filter(({ version }) => version > chain.oldest);
+  const stood = inOrder(chain.stretches).filter(({ version }) => version >= from && version <= to);
+  if (canonical(known) !== canonical(stood)) {
+    inspection.found(where, "they are not the commits of the snapshots that they stand for");
   }
+  if ((previous?.to ?? 0) + 1 !== from) inspection.found(where, "they do not follow on those before them");
 }
 
 /** The row says of the run what its events come to. */
@@ -276,15 +257,13 @@ function checkRow(inspection: Inspection, state: State): void {
   const isQueued = row.version === 0 && row.status === "queued";
   // No invocation has recorded it yet.
   const isRedriven = row.redrive !== undefined;
-  const pairs: readonly (readonly [string, unknown, unknown])[] = [
-    ["agent", row.agent, state.agent],
-    ["agent version", row.agentVersion, state.agentVersion],
-    ["phase", row.phase, state.phase],
-    ["status", row.status, isQueued ? "queued" : isRedriven ? "running" : PHASES[state.phase].status],
-    ["spent", Object.fromEntries(metersOf(row.spent)), Object.fromEntries(metersOf(state.spent))],
-  ];
-  for (const [name, said, come] of pairs) {
-    if (canonical(said) === canonical(come)) continue;
-    inspection.found("the row", `its ${name} is ${canonical(said)}, and its events come to ${canonical(come)}`);
-  }
+  const status = isQueued ? "queued" : isRedriven ? "running" : PHASES[state.phase].status;
+  const wrong = wrongFields({
+    agent: { said: row.agent, come: state.agent },
+    "agent version": { said: row.agentVersion, come: state.agentVersion },
+    phase: { said: row.phase, come: state.phase },
+    status: { said: row.status, come: status },
+    spent: { said: Object.fromEntries(metersOf(row.spent)), come: Object.fromEntries(metersOf(state.spent)) },
+  });
+  for (const what of wrong) inspection.found("the row", what);
 }

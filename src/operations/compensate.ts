@@ -1,10 +1,11 @@
 /**
- * Somebody wants what a run did to be undone: before it is cancelled, or so that it begins again. It is a message, so it is
+ * An operator wants what a run did to be undone: before it is cancelled, or so that it begins again. It is a message, so it is
  * told once, kept with who said it, and lost in no crash; the request to end comes after it, so a run that ends has heard
  * it (schedule 75).
  */
 import { compensateId } from "../protocol/ids.ts";
 import type { World } from "../ports/world.ts";
+import { type Effects as StandingEffects, effectsIn } from "../core/calls/standing.ts";
 import type { Spent } from "../core/policy/budget.ts";
 import { loadAboutToBe } from "../history/after-redrive.ts";
 import { deliver, senderOf } from "../engine/context/inbox.ts";
@@ -15,12 +16,9 @@ import { request } from "../engine/loop/request.ts";
 
 export type Compensated = "accepted" | "duplicate" | "late" | "missing" | "unreadable" | "notStarted";
 
-/** What an attempt cost, and what stands of it: `tool (call)`, in the order in which it was done. */
-export interface Effects {
+/** What the current attempt cost, and what its calls left behind. */
+export interface Effects extends StandingEffects {
   readonly spent: Spent;
-  readonly undoable: readonly string[];
-  /** Nobody can undo these. */
-  readonly standing: readonly string[];
 }
 
 /** Null: there is no such run. */
@@ -28,28 +26,13 @@ export async function effectsOf(world: World, run: string): Promise<Effects | nu
   const row = await world.table.read(run, world.clock.now());
   if (row === null) return null;
   const { state } = await loadVouched(world, row, new SegmentCache());
-  const open = state.open.filter(({ intent, status }) => intent?.undo === true && status !== "proposed");
-  const undoable = [...(state.undo ?? []), ...open].map(({ call }) => call);
-  const first = state.messages.slice(0, state.attemptFrom ?? 0).flatMap(({ parts }) => parts);
-  const before = new Set(first.flatMap((part) => (part.kind === "call" ? [part.call] : [])));
-  const calls = (await ledger(world, run)) ?? [];
-  const named = new Map(calls.map(({ call, tool }) => [call, `${tool} (${call})`]));
-  const standing = calls.filter(
-    ({ call, effect, status, undoes }) =>
-      undoes === undefined &&
-      effect !== "none" &&
-      HAPPENED.has(status) &&
-      !undoable.includes(call) &&
-      !before.has(call),
-  );
-  return {
-    spent: state.spent,
-    undoable: undoable.map((call) => named.get(call) ?? call),
-    standing: standing.map(({ call, tool }) => `${tool} (${call})`),
-  };
+  const entries = new Map((await ledger(world, run))?.map((entry) => [entry.call, entry]));
+  const effects = effectsIn(state, ({ call }) => {
+    const { effect = null, status } = entries.get(call) ?? {};
+    return { effect, isUndone: status === "compensated" };
+  });
+  return { spent: state.spent, ...effects };
 }
-
-const HAPPENED: ReadonlySet<string> = new Set(["started", "succeeded", "unknown", "reconciled"]);
 
 export async function askToUndo(
   world: World,
@@ -60,7 +43,7 @@ export async function askToUndo(
   if (row === null) return "missing";
   const state = await loadAboutToBe(world, row);
   if (next === "restart" && state.phase === "Preparing") return "notStarted";
-  // Somebody cancels it, and it does not begin again over that.
+  // An operator cancels it, and it does not begin again over that.
   if (next === "restart" && state.compensate?.next === "cancel") return "late";
   const body = { kind: "compensate", next, by: senderOf(of.by) } as const;
   const message = { id: compensateId(next, state.attempt), sentAt: world.clock.now(), body };

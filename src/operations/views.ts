@@ -1,6 +1,5 @@
 /** What surfaces show of a run. Everything here is read from the store; nothing is kept beside it. */
 import type { LedgerEntry } from "../codec/archive.ts";
-import { Unreadable } from "../codec/canonical.ts";
 import { newerBy } from "../codec/row.ts";
 import { usd } from "../core/policy/spending.ts";
 import type { Grant, Spent } from "../core/policy/budget.ts";
@@ -23,9 +22,10 @@ import { aboutToBe } from "../history/after-redrive.ts";
 import { type ModelOutage, labelOf, labelOfRow, outageIn } from "./labels.ts";
 import { archiveOf } from "../history/archive.ts";
 import { assignedIn } from "./assign.ts";
-import { CallLedger } from "../history/call-ledger.ts";
-import { commitsAfter, commitsReadable } from "../history/commits.ts";
+import { ledgerOf } from "../history/call-ledger.ts";
+import { unlessGone } from "../history/damage.ts";
 import { type Loaded, SegmentCache, jsonOf } from "../history/load.ts";
+import { commitsAfter, commitsReadable } from "../history/reader.ts";
 import { loadVouched } from "../history/vouch.ts";
 
 export type { LedgerEntry };
@@ -38,7 +38,7 @@ export interface Summary {
   readonly phase: Phase;
   /** Not ended. Derived at every look, so it is right in both directions (seed 0). */
   readonly inProgress: boolean;
-  /** Not ended, and nobody holds a live lease: anyone may go on with it (seed 3). */
+  /** Not ended, and no invocation holds a live lease: the next one may go on with it (seed 3). */
   readonly resumable: boolean;
   readonly version: number;
   readonly epoch: number;
@@ -65,11 +65,11 @@ export interface UnknownCall {
   readonly args: Json;
   /** From when `retry` and `failed` can be answered, epoch milliseconds. */
   readonly askFrom: number;
-  /** Also by a message that no beat has taken in yet: nobody is to be asked twice. */
+  /** Also by a message that no beat has taken in yet: no operator is to be asked twice. */
   readonly answered: boolean;
   /** It goes on by itself once the agent has a tool again that can go on with it. */
   readonly toolGone: boolean;
-  /** What follows at `askFrom` if nobody has answered: `ask` goes on waiting. */
+  /** What follows at `askFrom` without an answer: `ask` goes on waiting. */
   readonly otherwise: OnUnknown;
   /** Whatever the run did can be undone, this call as well. */
   readonly undo: boolean;
@@ -77,7 +77,7 @@ export interface UnknownCall {
 
 /** Code that a run waits for. */
 export type WaitsFor =
-  /** Somebody has to accept that version for it; `accepted`: they did, and the next beat sees it. */
+  /** An operator has to accept that version for it; `accepted`: one did, and the next beat sees it. */
   | { readonly kind: "upgrade"; readonly from: string; readonly to: string; readonly accepted: boolean }
   /** Its agent cannot be loaded. */
   | { readonly kind: "agent"; readonly why: string }
@@ -116,9 +116,9 @@ export interface Shown extends Summary {
   readonly gates: readonly OpenGate[];
   /** The newest decision that had no effect, since its gate was closed before; null as long as each had one. */
   readonly ignoredDecision: (NonNullable<State["ignoredDecision"]> & { readonly call: string }) | null;
-  /** What somebody gave it beyond the budget of its agent; null as long as nobody did. */
+  /** What operators gave it beyond the budget of its agent; null while none did. */
   readonly granted: Grant | null;
-  /** Who is to look at it, also by a message that no beat has taken in yet; null as long as nobody said so. */
+  /** Who is to look at it, also by a message that no beat has taken in yet; null while no operator said so. */
   readonly assigned: { readonly to: string; readonly by: string } | null;
   readonly result: Json;
   readonly failure: { readonly code: string; readonly message: string } | null;
@@ -155,16 +155,12 @@ export async function show(world: World, run: string): Promise<Shown | null> {
   return row === null ? null : showRow(world, row);
 }
 
-/** The same of a row that was just read. Null when somebody purged its run since: its objects are gone then. */
+/** The same of a row that was just read. Null when its run was purged since: its objects are gone then. */
 export async function showRow(world: World, row: Row): Promise<Shown | null> {
   try {
-    return await shownOf(world, await loadVouched(world, row, new SegmentCache()));
+    return await unlessGone(world, row, async () => shownOf(world, await loadVouched(world, row, new SegmentCache())));
   } catch (error) {
-    if (error instanceof StoreUnreachable) throw unshown(row, error);
-    if (!(error instanceof Unreadable)) throw error;
-    const left = await world.table.read(row.run, world.clock.now());
-    if (left?.born === row.born) throw error;
-    return null;
+    throw error instanceof StoreUnreachable ? unshown(row, error) : error;
   }
 }
 
@@ -254,7 +250,8 @@ function waitsFor(state: State, isSent: (id: string) => boolean): WaitsFor | nul
 
 /** The whole transcript, each message with its own time and source. Null when there is no such run. */
 export async function transcript(world: World, run: string): Promise<readonly Message[] | null> {
-  return (await loadRun(world, run))?.state.messages ?? null;
+  const row = await world.table.read(run, world.clock.now());
+  return row === null ? null : (await loadVouched(world, row, new SegmentCache())).state.messages;
 }
 
 /** Every committed event after `after`, in order; the history is read back no further than that. */
@@ -282,13 +279,5 @@ const entriesOf = (commits: readonly CommitRecord[]): readonly TimelineEntry[] =
 /** One entry per call that a model ever asked for, folded from the events. */
 export async function ledger(world: World, run: string): Promise<readonly LedgerEntry[] | null> {
   const events = await timeline(world, { run, after: 0 });
-  if (events === null) return null;
-  const calls = new CallLedger();
-  for (const event of events) calls.add(event);
-  return calls.entries;
-}
-
-async function loadRun(world: World, run: string): Promise<Loaded | null> {
-  const row = await world.table.read(run, world.clock.now());
-  return row === null ? null : loadVouched(world, row, new SegmentCache());
+  return events === null ? null : ledgerOf(events);
 }

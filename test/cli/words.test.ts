@@ -6,7 +6,7 @@ import { StoreInvalid } from "../../src/adapters/local/store-errors.ts";
 import { memoryWorld } from "../../src/adapters/memory/world.ts";
 import { agentNamed, isFileName, nearest } from "../../src/cli/commands/agents.ts";
 import { CliError, asCliError, errorDocument, renderError } from "../../src/cli/errors.ts";
-import { holdsIn } from "../../src/cli/pause-at-fault-point.ts";
+import { holdsIn } from "../../src/cli/workers/pause-at-fault-point.ts";
 import { retyped, wrongJson } from "../../src/cli/input.ts";
 import { plain } from "../../src/cli/terminal/paint.ts";
 import { resolveRun } from "../../src/cli/commands/runs.ts";

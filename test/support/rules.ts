@@ -56,7 +56,7 @@ const ROOMS: Readonly<Record<string, { readonly ours: RegExp; readonly packages:
     packages: /^(zod|node:util)$/,
   },
   "src/chaos": {
-    ours: /^src\/(core|codec|protocol|ports|history|engine|operations|maintenance|sdk|providers|adapters\/local)\//,
+    ours: /^src\/(core|codec|protocol|ports|history|engine|operations|maintenance|sdk|providers|adapters\/local|testing)\//,
     packages: /^node:.+$/,
   },
   "src/cli": { ours: /^src\//, packages: /^(commander|zod|node:.+)$/ },
@@ -247,4 +247,14 @@ export function cycles(sources: readonly Source[]): readonly string[] {
   };
   for (const { path } of sources) visit(path, []);
   return found;
+}
+
+/** Every file that a process loads which starts with that one. Imports of types load nothing. */
+export function loadedBy(sources: readonly Source[], entry: string): ReadonlySet<string> {
+  const imports = new Map(sources.map((source) => [source.path, source.imports]));
+  const loaded = new Set([entry]);
+  for (const path of loaded) {
+    for (const { from, ours, erased } of imports.get(path) ?? []) if (ours && !erased) loaded.add(from);
+  }
+  return loaded;
 }

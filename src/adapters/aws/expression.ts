@@ -36,12 +36,7 @@ export const set = (attribute: Attribute, value: AttributeValue): Change => ({
   ...fragment(`#${attribute} = :new_${attribute}`, { [`:new_${attribute}`]: value }),
 });
 
-export const plusOne = (attribute: Attribute): Change => ({
-  kind: "set",
-  ...fragment(`#${attribute} = #${attribute} + :one`, { ":one": number(1) }),
-});
-
-export const raise = (attribute: Attribute, by: number): Change => ({
+export const raise = (attribute: Attribute, by = 1): Change => ({
   kind: "set",
   ...fragment(`#${attribute} = #${attribute} + :${attribute}By`, { [`:${attribute}By`]: number(by) }),
 });

@@ -1,5 +1,5 @@
 /** The machine as it is, the functions that it calls, and what stands around them: stream, schedule, alarms, quotas. */
-import { DescribeAlarmsCommand, type MetricAlarm } from "@aws-sdk/client-cloudwatch";
+import { type MetricAlarm, paginateDescribeAlarms } from "@aws-sdk/client-cloudwatch";
 import {
   type EventSourceMappingConfiguration,
   GetAccountSettingsCommand,
@@ -8,7 +8,7 @@ import {
   type LambdaClient,
   ListEventSourceMappingsCommand,
 } from "@aws-sdk/client-lambda";
-import { ListSchedulesCommand, type ScheduleSummary } from "@aws-sdk/client-scheduler";
+import { type ScheduleSummary, paginateListSchedules } from "@aws-sdk/client-scheduler";
 import { DescribeStateMachineCommand } from "@aws-sdk/client-sfn";
 import { type Look, look, lookOn, untried } from "./looks.ts";
 import type { ReadingClients } from "./reading-clients.ts";
@@ -197,12 +197,8 @@ const mappingOf = (of: EventSourceMappingConfiguration): MappingSeen => ({
 const lookAtSchedules = ({ schedules: client }: ReadingClients, arn: string): Promise<MachineLooks["sweeper"]> =>
   look("scheduler:ListSchedules", async () => {
     const found: ScheduleSummary[] = [];
-    let NextToken: string | undefined;
-    do {
-      const page = await client.send(new ListSchedulesCommand({ NextToken, MaxResults: 100 }));
-      found.push(...(page.Schedules ?? []));
-      ({ NextToken } = page);
-    } while (NextToken !== undefined);
+    for await (const { Schedules = [] } of paginateListSchedules({ client, pageSize: 100 }, {}))
+      found.push(...Schedules);
     const schedules = found
       .filter(({ Target }) => Target?.Arn === arn)
       .map(({ Name: name = "", State }) => ({ name, isEnabled: State === "ENABLED" }));
@@ -216,12 +212,9 @@ const lookAtAlarms = (
 ): Promise<MachineLooks["alarms"]> =>
   look("cloudwatch:DescribeAlarms", async () => {
     const found: MetricAlarm[] = [];
-    let NextToken: string | undefined;
-    do {
-      const page = await client.send(new DescribeAlarmsCommand({ NextToken, AlarmTypes: ["MetricAlarm"] }));
-      found.push(...(page.MetricAlarms ?? []));
-      ({ NextToken } = page);
-    } while (NextToken !== undefined);
+    for await (const { MetricAlarms = [] } of paginateDescribeAlarms({ client }, { AlarmTypes: ["MetricAlarm"] })) {
+      found.push(...MetricAlarms);
+    }
     const { names } = of;
     const functions = of.functions.flatMap((each) => (each.kind === "seen" ? [each.seen.arn.split(":")[6] ?? ""] : []));
     const ours = new Set([names.table, names.bucket, names.machine, ...functions]);

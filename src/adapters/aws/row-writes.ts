@@ -22,7 +22,6 @@ import {
   flag,
   number,
   plus,
-  plusOne,
   raise,
   remove,
   set,
@@ -57,7 +56,7 @@ export function claimWrite(claim: Claim, assumed: Row | null): Write {
       held(assumed),
     ),
     changes: [
-      ...[plusOne("epoch"), plusOne("claims"), plusOne("chainClaims")],
+      ...[raise("epoch"), raise("claims"), raise("chainClaims")],
       ...[set("owner", text(claim.owner)), set("leaseUntil", number(claim.leaseUntil))],
       set("entryExecution", text(shortExecution(claim, entry.execution))),
       ...[set("entryEpoch", number(entry.epoch)), set("entryRetry", number(entry.retry))],
@@ -87,7 +86,7 @@ function overOwner(assumed: Row | null, dead: Entry | null): readonly Change[] {
   const deaths = deathsAfter(assumed, dead);
   return [
     set("quietUntil", number(Math.max(assumed.quietUntil, assumed.leaseUntil ?? 0))),
-    plusOne("takeovers"),
+    raise("takeovers"),
     ...(deaths === assumed.deaths ? [] : [set("deaths", number(deaths))]),
   ];
 }
@@ -114,7 +113,7 @@ export function commitWrite(commit: Commit, assumed: Row | null): Write {
       // An expression reads the attributes before its changes, so it may copy a lease that it also removes.
       ...(raises ? [copy("quietUntil", "leaseUntil")] : []),
       ...(commit.release ? remove(...LEASE) : []),
-      ...(commit.nextChain ? [plusOne("chain"), plusOne("epoch"), set("chainClaims", number(0))] : []),
+      ...(commit.nextChain ? [raise("chain"), raise("epoch"), set("chainClaims", number(0))] : []),
       ...(commit.expiresAtSec === null ? [] : toldSet(commit.expiresAtSec)),
     ],
   };
@@ -122,7 +121,7 @@ export function commitWrite(commit: Commit, assumed: Row | null): Write {
 
 /** What a commit writes, independent of the row. */
 const content = (commit: Commit): readonly Change[] => [
-  ...[plusOne("version"), set("commitId", text(commit.commitId)), set("claims", number(commit.release ? 0 : 1))],
+  ...[raise("version"), set("commitId", text(commit.commitId)), set("claims", number(commit.release ? 0 : 1))],
   ...[set("asks", number(commit.asks)), set("will", number(commit.will))],
   ...(commit.isProgress ? remove("deaths") : []),
   ...setOrRemove("outageStore", commit.storeOutage === null ? null : text(commit.storeOutage.store)),
@@ -172,7 +171,7 @@ export function requestWrite(request: Request): Write {
   };
   return {
     condition: all(is.present(request), is.notTerminal(request)),
-    changes: [plusOne("stirs"), ...wanted[request.want]],
+    changes: [raise("stirs"), ...wanted[request.want]],
   };
 }
 
@@ -189,7 +188,7 @@ export function handOverWrite(handOver: HandOver, assumed: Row | null): Write {
       ...(handOver.epoch === undefined ? [] : [is.epochIs(handOver.epoch)]),
     ),
     changes: [
-      ...[plusOne("chain"), raise("epoch", handOver.epochs ?? 1), set("chainClaims", number(0))],
+      ...[raise("chain"), raise("epoch", handOver.epochs ?? 1), set("chainClaims", number(0))],
       ...remove(...LEASE, ...PARK),
       ...overOwner(assumed, handOver.dead ?? null),
     ],
@@ -206,7 +205,7 @@ export function redriveWrite(redrive: Redrive): Write {
   return {
     condition: all(is.present(redrive), is.statusIs(run, "failed"), is.epochIs(epoch), is.versionIs(version)),
     changes: [
-      ...[plusOne("chain"), plusOne("epoch"), set("chainClaims", number(0)), set("deadline", number(deadline))],
+      ...[raise("chain"), raise("epoch"), set("chainClaims", number(0)), set("deadline", number(deadline))],
       ...statusSet(run, { status: "running", now }),
       set("alive", number(aliveShard(run))),
       set("redrive", redriveValue(note)),
@@ -224,6 +223,6 @@ export function stirWrite(of: Of & { readonly deadline: number }, assumed: Row |
       ...[is.present(of), is.notTerminal(of)],
       isLater ? is.deadlineBefore(of.deadline) : is.deadlineNotBefore(of.deadline),
     ),
-    changes: [plusOne("stirs"), ...(isLater ? [set("deadline", number(of.deadline))] : [])],
+    changes: [raise("stirs"), ...(isLater ? [set("deadline", number(of.deadline))] : [])],
   };
 }

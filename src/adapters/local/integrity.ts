@@ -7,8 +7,9 @@
  * takes 75 ms from memory, or as long as the disk needs. A command checks up to 32 MB (20 ms). A supervisor, which
  * opens the store once, checks up to 1 GB (0.6 s). `cairn doctor` checks larger stores.
  */
+import { createHash } from "node:crypto";
 import type { DatabaseSync } from "node:sqlite";
-import { canonical, sha256 } from "../../codec/canonical.ts";
+import { canonical } from "../../codec/canonical.ts";
 import type { Json } from "../../core/json.ts";
 import { StoreDamaged } from "./store-errors.ts";
 
@@ -39,5 +40,12 @@ function sizeOf(db: DatabaseSync): number {
   return numberOf("page_count") * numberOf("page_size");
 }
 
+/** Finds changed bits, and no forgery: that is why it is short. */
+export function checksum(...parts: readonly (string | Uint8Array)[]): string {
+  const hash = createHash("sha256");
+  for (const part of parts) hash.update(part);
+  return hash.digest("hex").slice(0, 16);
+}
+
 /** The checksum of an entry's columns, for a table that no other check covers. */
-export const sumOf = (columns: Json): string => sha256(canonical(columns)).slice(0, 16);
+export const sumOf = (columns: Json): string => checksum(canonical(columns));

@@ -2,10 +2,10 @@
  * A run row as text in the embedded store. Each write reads the previous row in the same transaction. So a checksum
  * covers the whole row with its journal, also what claims and deliveries change, and detects every changed bit.
  */
-import { createHash } from "node:crypto";
 import { type Found, RowDamaged, decodeRow } from "../../codec/row.ts";
 import type { Row } from "../../protocol/row.ts";
 import { UNCOUNTED } from "../../protocol/uncounted.ts";
+import { checksum } from "./integrity.ts";
 
 /** The columns in which a row is stored. */
 export interface Stored {
@@ -31,12 +31,7 @@ export function rowOf({ row, journal }: Stored, run: string): Found {
 const SUMMED = /^(.*),"sum":"([0-9a-f]{16})"\}$/s;
 const CHANGED = "its bytes are not those that were written";
 
-const sumOf = ({ row, journal }: Stored): string =>
-  createHash("sha256")
-    .update(row)
-    .update(journal ?? "")
-    .digest("hex")
-    .slice(0, 16);
+const sumOf = ({ row, journal }: Stored): string => checksum(row, journal ?? "");
 
 function fieldsIn(text: string): unknown {
   try {

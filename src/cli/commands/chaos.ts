@@ -22,7 +22,7 @@ import { locateTyped } from "../locate.ts";
 import { renderChaos, renderMarkdown } from "../render/chaos.ts";
 import { type Settings, settingsOf } from "../settings.ts";
 import { type BeatFlags, type Shell, printDocument } from "../shell.ts";
-import type { WorkerSettings } from "../supervise.ts";
+import type { ChaosWorkerSettings } from "../workers/chaos-worker.ts";
 import { commandLine } from "../render/words.ts";
 
 export interface ChaosFlags extends BeatFlags {
@@ -110,7 +110,7 @@ const chaosLimits = ({ settleMs, skewMs, ...limits }: Limits): Limits => ({
 });
 
 function startingOf({ env }: Shell, prices: Settings["prices"]): Starting {
-  const start = (module: string, settings: WorkerSettings | LoopSettings) => ({
+  const start = (module: string, settings: ChaosWorkerSettings | LoopSettings) => ({
     module: new URL(module, import.meta.url),
     args: [JSON.stringify(settings)],
     execArgv: [],
@@ -118,8 +118,8 @@ function startingOf({ env }: Shell, prices: Settings["prices"]): Starting {
     env: { ...env, CAIRN_HOLD: undefined, NODE_COMPILE_CACHE: getCompileCacheDir() },
   });
   return {
-    worker: (settings) => start("../worker.ts", { ...settings, prices }),
-    loop: (settings) => start("../loop-worker.ts", settings),
+    worker: (settings) => start("../workers/chaos-worker.ts", { ...settings, prices }),
+    loop: (settings) => start("../workers/loop-worker.ts", settings),
   };
 }
 

@@ -1,7 +1,7 @@
 /** What a command that reads a long history says meanwhile. */
 import { setImmediate as breathe } from "node:timers/promises";
 import type { Clock } from "../../ports/world.ts";
-import type { OnStep } from "../../history/recording.ts";
+import type { OnStep } from "../../history/reader.ts";
 import type { Shell } from "../shell.ts";
 import { grouped } from "./words.ts";
 

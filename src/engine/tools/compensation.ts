@@ -10,8 +10,8 @@ import { extensionOf } from "../../core/policy/extension.ts";
 import { isOfInfrastructure } from "../../core/policy/infrastructure.ts";
 import { ensure } from "../../core/ensure.ts";
 import { wantsRestart } from "../../core/calls/saga.ts";
+import { type CallFacts, effectsIn } from "../../core/calls/standing.ts";
 import type { State } from "../../core/state.ts";
-import { ofAttempt } from "../../core/policy/window.ts";
 import type { ActiveRun } from "../context/active-run.ts";
 import { ignoreUnapplied } from "../context/ignored-decisions.ts";
 import { toolFor } from "./tools.ts";
@@ -72,7 +72,7 @@ export function conclude(run: ActiveRun, agent: Agent): Next {
   ensure(ending?.kind === "failed", "only a failed run begins again");
   const at = run.now;
   const { failure } = ending;
-  const standing = standingIn(run.state, agent.tools);
+  const { standing } = effectsIn(run.state, factsOf(run.state, agent.tools));
   const against = wantsRestart(run.state) ? null : reasonToEnd(run.state, { agent, standing });
   const came = standing.length === 0 ? "what it did was undone" : `these were not undone: ${standing.join(", ")}`;
   if (against === null) {
@@ -105,13 +105,11 @@ function reasonToEnd(
   return null;
 }
 
-/** Effects of this attempt that happened, or may have, and were not undone: `tool (call)`. */
-function standingIn(state: State, tools: Readonly<Record<string, Tool>>): readonly string[] {
-  const left = state.saga?.left ?? [];
-  const results = ofAttempt(state).flatMap(({ parts }) => parts.filter((part) => part.kind === "result"));
-  return results.flatMap(({ call, tool, outcome }) => {
+/** As the tools of today say it: an effect that can be undone was undone, unless the run left it. */
+function factsOf({ saga }: State, tools: Readonly<Record<string, Tool>>) {
+  return ({ call, tool }: { readonly call: string; readonly tool: string }): CallFacts => {
     const declared = Object.hasOwn(tools, tool) ? tools[tool] : undefined;
-    const isUndone = declared?.undo && !left.includes(call);
-    return outcome === "failed" || declared?.effect === "none" || isUndone ? [] : [`${tool} (${call})`];
-  });
+    const isLeft = saga?.left.includes(call) === true;
+    return { effect: declared?.effect ?? null, isUndone: (declared?.undo ?? null) !== null && !isLeft };
+  };
 }

@@ -1,6 +1,6 @@
 /**
  * A conformance case: one sentence of a port's contract, and the steps that show whether a world keeps it. Cases know
- * no test framework: whoever runs one gives it a fresh world, and a violation is an error that says what was expected.
+ * no test framework: the caller gives each a fresh world, and a violation is an error that says what was expected.
  */
 import assert from "node:assert/strict";
 import type { Row } from "../../protocol/row.ts";

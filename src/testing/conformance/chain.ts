@@ -21,7 +21,7 @@ const BORN = "aaaaaaaaaa";
 
 const payloadOf = ({ run }: ChainWorld): Payload => ({ run, born: BORN, chain: 1, epoch: 0, agent: "clerk" });
 
-/** Whoever starts it again while it goes on may be told so either way. */
+/** A caller that starts it again while it goes on may be told so either way. */
 const goesOn = (outcome: StartOutcome): boolean => outcome.kind === "started" || outcome.running;
 
 export const chainCases: readonly Case<ChainWorld>[] = [
@@ -62,7 +62,7 @@ export const chainCases: readonly Case<ChainWorld>[] = [
     run: async (world) => {
       const name = `${world.run}-${BORN}-1`;
       await world.chain.start(name, payloadOf(world));
-      mustEqual(await world.chain.wake("no token of anybody"), { kind: "awake" }, "an unknown token");
+      mustEqual(await world.chain.wake("a token of no run"), { kind: "awake" }, "an unknown token");
       const token = await world.park(name);
       must(token.length > 0, "a token is not empty");
       mustEqual(await world.chain.wake(token), { kind: "woken" }, "the first wake");

@@ -1,23 +1,21 @@
 /** Creating a run, and who may drive it: of any number of invocations one, and no clock decides which. */
 import type { Row } from "../../protocol/row.ts";
 import { type Case, insist, must, mustBe, mustEqual, rowOf } from "./case.ts";
-import { BORN, ENDED, HOUR_MS, LEASE_MS, NOW, type RunTableWorld, subject, times } from "./run.ts";
+import { BORN, ENDED, HOUR_MS, LEASE_MS, NOW, onRun, type RunTableWorld, subject, times } from "./run.ts";
 
 export const createCases: readonly Case<RunTableWorld>[] = [
   {
     name: "create makes a queued row that is read back as it was returned",
-    run: async (world) => {
-      const mine = subject(world);
-      mustEqual(await mine.stored(), null, "a run that nobody created");
+    run: onRun(async ({ mine }) => {
+      mustEqual(await mine.stored(), null, "a run that was not created");
       const row = await mine.created();
       mustEqual([row.status, row.version, row.epoch, row.chain], ["queued", 0, 0, 1], "the new row");
       mustEqual(await mine.stored(), row, "the row that is read back");
-    },
+    }),
   },
   {
     name: "create keeps whose run it is, and nothing that happens to the run changes that",
-    run: async (world) => {
-      const { table } = world;
+    run: onRun(async ({ world, table }) => {
       const parent = { run: subject(world, "p").run, born: "pppppppppp" };
       const [child, alone] = [subject(world, "a"), subject(world, "b")];
       const row = await rowOf(() => table.create(child.creation({ parent })), "created");
@@ -32,51 +30,46 @@ export const createCases: readonly Case<RunTableWorld>[] = [
         [parent],
         "the parent in a list",
       );
-    },
+    }),
   },
   {
     name: "create finds the same run again and changes nothing",
-    run: async (world) => {
-      const mine = subject(world);
+    run: onRun(async ({ mine, table }) => {
       const row = await mine.created();
-      const again = await rowOf(() => world.table.create(mine.creation({ born: "bbbbbbbbbb" })), "exists");
+      const again = await rowOf(() => table.create(mine.creation({ born: "bbbbbbbbbb" })), "exists");
       mustEqual(again, row, "the row of the first creation");
-      await mustBe(() => world.table.create(mine.creation({ inputDigest: "another" })), "conflict");
-      await mustBe(() => world.table.create(mine.creation({ agent: "another" })), "conflict");
+      await mustBe(() => table.create(mine.creation({ inputDigest: "another" })), "conflict");
+      await mustBe(() => table.create(mine.creation({ agent: "another" })), "conflict");
       mustEqual(await mine.stored(), row, "the stored row");
-    },
+    }),
   },
   {
     name: "of 50 creations at once one makes the run",
-    run: async (world) => {
-      const mine = subject(world);
+    run: onRun(async ({ mine, table }) => {
       const borns = times(50, (index) => `b${String(index).padStart(9, "0")}`);
-      const outcomes = await Promise.all(
-        borns.map((born) => insist(() => world.table.create(mine.creation({ born })))),
-      );
+      const outcomes = await Promise.all(borns.map((born) => insist(() => table.create(mine.creation({ born })))));
       const rows = outcomes.map((each) => ("row" in each ? each.row.born : each.kind));
       mustEqual(new Set(rows).size, 1, "incarnations that were seen");
       must(outcomes.filter(({ kind }) => kind === "created").length <= 1, "two creations made one run");
-    },
+    }),
   },
   {
     name: "create replaces an expired row, whose messages stay behind (schedules 19 and 32)",
-    run: async (world) => {
-      const mine = subject(world);
+    run: onRun(async ({ mine, table }) => {
       await mine.created();
-      await mustBe(() => world.table.deliver(mine.delivery({ ...MESSAGE })), "delivered");
-      const held = await rowOf(() => world.table.claim(mine.claim()), "granted");
+      await mustBe(() => table.deliver(mine.delivery({ ...MESSAGE })), "delivered");
+      const held = await rowOf(() => table.claim(mine.claim()), "granted");
       const end = mine.commit(held, { status: "completed", phase: "Completed", release: true });
-      await rowOf(() => world.table.commit(end), "committed");
-      await rowOf(() => world.table.tell({ ...mine.of, expiresAtSec: (NOW + HOUR_MS) / 1_000 }), "told");
+      await rowOf(() => table.commit(end), "committed");
+      await rowOf(() => table.tell({ ...mine.of, expiresAtSec: (NOW + HOUR_MS) / 1_000 }), "told");
       const now = NOW + HOUR_MS;
-      await mustBe(() => world.table.create(mine.creation({ now: now - 1, inputDigest: "another" })), "conflict");
+      await mustBe(() => table.create(mine.creation({ now: now - 1, inputDigest: "another" })), "conflict");
       const next = { born: "bbbbbbbbbb", now };
-      await mustBe(() => world.table.create(mine.creation({ ...next, inputDigest: "another" })), "created");
-      await mustBe(() => world.table.claim(mine.claim({ now })), "missing");
-      mustEqual(await world.table.inbox({ ...mine.of, ...next }), [], "the inbox of the new incarnation");
-      await mustBe(() => world.table.deliver(mine.delivery({ ...MESSAGE }, next)), "delivered");
-    },
+      await mustBe(() => table.create(mine.creation({ ...next, inputDigest: "another" })), "created");
+      await mustBe(() => table.claim(mine.claim({ now })), "missing");
+      mustEqual(await table.inbox({ ...mine.of, ...next }), [], "the inbox of the new incarnation");
+      await mustBe(() => table.deliver(mine.delivery({ ...MESSAGE }, next)), "delivered");
+    }),
   },
 ];
 
@@ -85,65 +78,59 @@ const MESSAGE = { id: "m", sentAt: NOW, body: { kind: "user", text: "hello", by:
 export const claimCases: readonly Case<RunTableWorld>[] = [
   {
     name: "claim grants to the epoch of the payload, once",
-    run: async (world) => {
-      const mine = subject(world);
+    run: onRun(async ({ mine, table }) => {
       const row = await mine.granted();
       mustEqual([row.epoch, row.owner, row.claims, row.takeovers], [1, "owner", 1, 0], "the granted row");
       mustEqual(row.leaseUntil, NOW + LEASE_MS, "the lease");
-      const second = await rowOf(() => world.table.claim(mine.claim({ owner: "other" })), "superseded");
+      const second = await rowOf(() => table.claim(mine.claim({ owner: "other" })), "superseded");
       mustEqual(second, row, "the row that a refusal returns");
       mustEqual(await mine.stored(), row, "the stored row");
-    },
+    }),
   },
   {
     name: "of 50 claims at once one is granted",
-    run: async (world) => {
-      const mine = subject(world);
+    run: onRun(async ({ mine, table }) => {
       await mine.created();
       const owners = times(50, (index) => `owner ${index}`);
-      const outcomes = await Promise.all(owners.map((owner) => insist(() => world.table.claim(mine.claim({ owner })))));
+      const outcomes = await Promise.all(owners.map((owner) => insist(() => table.claim(mine.claim({ owner })))));
       const row = (await mine.stored()) as Row;
       mustEqual([row.epoch, row.claims, row.takeovers], [1, 1, 0], "the row after fifty claims");
       const winners = outcomes.flatMap((each) => (each.kind === "granted" ? [each.row.owner] : []));
       must(winners.length <= 1 && winners.every((owner) => owner === row.owner), "two claims were granted");
-    },
+    }),
   },
   {
     name: "an attempt that was frozen before its claim is refused (schedule 1)",
-    run: async (world) => {
-      const mine = subject(world);
+    run: onRun(async ({ mine, table }) => {
       await mine.created();
-      const held = await rowOf(() => world.table.claim(mine.claim({ retry: 1 })), "granted");
-      const row = await rowOf(() => world.table.commit(mine.commit(held, { release: true })), "committed");
-      await mustBe(() => world.table.claim(mine.claim({ owner: "frozen" })), "superseded");
-      await mustBe(() => world.table.claim(mine.claim({ owner: "frozen", retry: 1 })), "superseded");
+      const held = await rowOf(() => table.claim(mine.claim({ retry: 1 })), "granted");
+      const row = await rowOf(() => table.commit(mine.commit(held, { release: true })), "committed");
+      await mustBe(() => table.claim(mine.claim({ owner: "frozen" })), "superseded");
+      await mustBe(() => table.claim(mine.claim({ owner: "frozen", retry: 1 })), "superseded");
       mustEqual(await mine.stored(), row, "the stored row");
-    },
+    }),
   },
   {
     name: "a retry of the same entry takes over at once and keeps quiet for the lease it took (schedules 3 to 5)",
-    run: async (world) => {
-      const mine = subject(world);
+    run: onRun(async ({ mine, table }) => {
       await mine.granted();
       const retry = { retry: 1, owner: "second", leaseUntil: NOW + 2 * LEASE_MS };
-      const outcome = await insist(() => world.table.claim(mine.claim(retry)));
+      const outcome = await insist(() => table.claim(mine.claim(retry)));
       must(outcome.kind === "granted", "a retry of the entry that holds the run is granted");
       const { row } = outcome;
       mustEqual(outcome.overtook, "owner", "whom it overtook");
       mustEqual([row.epoch, row.owner, row.quietUntil], [2, "second", NOW + LEASE_MS], "the row of the second owner");
       mustEqual([row.takeovers, row.claims], [1, 2], "takeovers and claims");
       const third = { retry: 2, owner: "third", leaseUntil: NOW + 1, now: NOW + 9 * LEASE_MS };
-      const last = await rowOf(() => world.table.claim(mine.claim(third)), "granted");
+      const last = await rowOf(() => table.claim(mine.claim(third)), "granted");
       mustEqual(last.quietUntil, NOW + 2 * LEASE_MS, "quiet for a lease that has lapsed");
-      const fourth = await rowOf(() => world.table.claim(mine.claim({ retry: 3, owner: "fourth" })), "granted");
+      const fourth = await rowOf(() => table.claim(mine.claim({ retry: 3, owner: "fourth" })), "granted");
       mustEqual(fourth.quietUntil, NOW + 2 * LEASE_MS, "quiet, which nothing lowers");
-    },
+    }),
   },
   {
     name: "a claim is a mark where the last commit said that the model may be called, and a commit says what is left of it",
-    run: async (world) => {
-      const mine = subject(world);
-      const { table } = world;
+    run: onRun(async ({ mine, table }) => {
       const first = await mine.granted();
       mustEqual([first.asks, first.will], [1, 1], "the mark of a first claim");
       const second = await rowOf(() => table.claim(mine.claim({ retry: 1_000, owner: "second" })), "granted");
@@ -155,13 +142,11 @@ export const claimCases: readonly Case<RunTableWorld>[] = [
       mustEqual(third.asks, 1, "a claim without a mark");
       const released = await rowOf(() => table.commit(mine.commit(third, { release: true, will: 1 })), "committed");
       mustEqual([released.asks, released.claims], [0, 0], "a release that accounts for everything");
-    },
+    }),
   },
   {
     name: "a claim over an owner counts a death only with evidence about the attempt that claimed it",
-    run: async (world) => {
-      const mine = subject(world);
-      const { table } = world;
+    run: onRun(async ({ mine, table }) => {
       await mine.created();
       await rowOf(() => table.claim(mine.claim({ retry: 3 })), "granted");
       const blind = await rowOf(() => table.claim(mine.claim({ retry: 1_000, owner: "second" })), "granted");
@@ -179,13 +164,11 @@ export const claimCases: readonly Case<RunTableWorld>[] = [
       mustEqual(idle.deaths, 2, "a commit without progress");
       const done = await rowOf(() => table.commit(mine.commit(idle, { isProgress: true })), "committed");
       mustEqual(done.deaths, 0, "a commit that holds progress");
-    },
+    }),
   },
   {
     name: "a release in an outage names the store, keeps the last checkpoint, and a commit clears it",
-    run: async (world) => {
-      const mine = subject(world);
-      const { table } = world;
+    run: onRun(async ({ mine, table }) => {
       const held = await mine.granted();
       const storeOutage = { store: "the objects", since: NOW };
       const away = mine.commit(held, {
@@ -200,48 +183,43 @@ export const claimCases: readonly Case<RunTableWorld>[] = [
       mustEqual(again.storeOutage, storeOutage, "what a claim leaves of it");
       const back = await rowOf(() => table.commit(mine.commit(again)), "committed");
       mustEqual(back.storeOutage, null, "after a commit");
-    },
+    }),
   },
   {
     name: "a duplicate execution is refused (schedule 2)",
-    run: async (world) => {
-      const mine = subject(world);
+    run: onRun(async ({ mine, table }) => {
       const row = await mine.granted();
       const entry = { execution: "another execution", epoch: 0, retry: 9 };
-      await mustBe(() => world.table.claim({ ...mine.claim(), entry }), "superseded");
-      await mustBe(() => world.table.claim(mine.claim({ chain: 2, epoch: row.epoch })), "superseded");
+      await mustBe(() => table.claim({ ...mine.claim(), entry }), "superseded");
+      await mustBe(() => table.claim(mine.claim({ chain: 2, epoch: row.epoch })), "superseded");
       mustEqual(await mine.stored(), row, "the stored row");
-    },
+    }),
   },
   {
     name: "skewed clocks decide nothing: a claim a day behind or ahead is granted or refused by its epoch",
-    run: async (world) => {
-      const mine = subject(world);
+    run: onRun(async ({ mine, table }) => {
       const day = 24 * HOUR_MS;
       await mine.created();
       const behind = { now: NOW - day, leaseUntil: NOW - day + LEASE_MS };
-      const held = await rowOf(() => world.table.claim(mine.claim(behind)), "granted");
-      await mustBe(() => world.table.claim(mine.claim({ owner: "ahead", now: NOW + day })), "superseded");
+      const held = await rowOf(() => table.claim(mine.claim(behind)), "granted");
+      await mustBe(() => table.claim(mine.claim({ owner: "ahead", now: NOW + day })), "superseded");
       const late = mine.commit(held, { release: true, now: NOW + day });
-      const row = await rowOf(() => world.table.commit(late), "committed");
-      await mustBe(() => world.table.claim(mine.claim({ epoch: row.epoch, now: NOW - day })), "granted");
-    },
+      const row = await rowOf(() => table.commit(late), "committed");
+      await mustBe(() => table.claim(mine.claim({ epoch: row.epoch, now: NOW - day })), "granted");
+    }),
   },
   {
     name: "an ended run is not claimed",
-    run: async (world) => {
-      const mine = subject(world);
+    run: onRun(async ({ mine, table }) => {
       const row = await mine.ended();
-      const refused = await rowOf(() => world.table.claim(mine.claim({ epoch: row.epoch })), "terminal");
+      const refused = await rowOf(() => table.claim(mine.claim({ epoch: row.epoch })), "terminal");
       mustEqual(refused, row, "the row that a refusal returns");
-    },
+    }),
   },
   {
     name: "a wrong born or an unknown run is missing for every operation (schedule 19)",
-    run: async (world) => {
-      const mine = subject(world);
+    run: onRun(async ({ world, mine, table }) => {
       const row = await mine.granted();
-      const { table } = world;
       for (const wrong of [{ born: "zzzzzzzzzz" }, { run: subject(world, "z").run, born: BORN }]) {
         await mustBe(() => table.claim(mine.claim({ ...wrong, retry: 1 })), "missing");
         await mustBe(() => table.commit(mine.commit(row, wrong)), "missing");
@@ -250,17 +228,15 @@ export const claimCases: readonly Case<RunTableWorld>[] = [
         await mustBe(() => table.request(mine.request("cancel", wrong)), "missing");
         await mustBe(() => table.handOver(mine.handOver({ ...wrong, now: NOW + LEASE_MS })), "missing");
         await mustBe(() => table.tell({ ...mine.of, ...wrong, expiresAtSec: 1 }), "missing");
-        mustEqual(await table.inbox({ ...mine.of, ...wrong }), [], "the inbox of nobody");
+        mustEqual(await table.inbox({ ...mine.of, ...wrong }), [], "the inbox of no run");
       }
       mustEqual(await mine.stored(), row, "the stored row");
-    },
+    }),
   },
   {
     name: "a newer format is newer for every operation, and nothing touches it (schedule 31)",
-    run: async (world) => {
-      const mine = subject(world);
+    run: onRun(async ({ world, mine, table }) => {
       const row = await mine.granted();
-      const { table } = world;
       await world.setFormat(mine.run, row.format + 1);
       const newer = await mine.stored();
       await mustBe(() => table.claim(mine.claim({ retry: 1 })), "newer");
@@ -271,14 +247,13 @@ export const claimCases: readonly Case<RunTableWorld>[] = [
       await mustBe(() => table.handOver(mine.handOver({ now: NOW + LEASE_MS })), "newer");
       await mustBe(() => table.tell({ ...mine.of, expiresAtSec: 1 }), "newer");
       mustEqual(await mine.stored(), newer, "the stored row");
-    },
+    }),
   },
   {
     name: "an expired row is gone for every operation, deleted or not",
-    run: async (world) => {
-      const mine = subject(world);
+    run: onRun(async ({ world, mine, table }) => {
       const row = await mine.ended();
-      const { table, tenant } = world;
+      const { tenant } = world;
       await rowOf(() => table.tell({ ...mine.of, expiresAtSec: NOW / 1_000 + 60 }), "told");
       const [before, now] = [NOW + 59_999, NOW + 60_000];
       must((await mine.stored(before)) !== null, "a row is there until its expiry");
@@ -288,6 +263,6 @@ export const claimCases: readonly Case<RunTableWorld>[] = [
       await mustBe(() => table.request(mine.request("cancel", { now })), "missing");
       const page = await table.list({ tenant, status: null, limit: 10, after: null, now });
       mustEqual([page.rows, page.damaged, page.next], [[], [], null], "the list");
-    },
+    }),
   },
 ];

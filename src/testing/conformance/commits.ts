@@ -2,28 +2,27 @@
 import type { Row } from "../../protocol/row.ts";
 import type { Page } from "../../ports/run-table.ts";
 import { type Case, insist, must, mustBe, mustEqual, rowOf } from "./case.ts";
-import { ENDED, LEASE_MS, NOW, type RunTableWorld, subject, times, words } from "./run.ts";
+import { ENDED, LEASE_MS, NOW, onRun, type RunTableWorld, subject, times, words } from "./run.ts";
 
 const SPENT = { tokensIn: 9, tokensOut: 5, microUsd: 7, beats: 1, toolCalls: 2 };
 
 export const commitCases: readonly Case<RunTableWorld>[] = [
   {
     name: "commit stores what it says, adds one version, and is read back as it was returned",
-    run: async (world) => {
-      const mine = subject(world);
+    run: onRun(async ({ mine, table }) => {
       const held = await mine.granted();
       const spent = { ...held.spent, ...SPENT };
       const snapshot = { version: 1, key: "snapshots/1", digest: "digest of snapshot 1" };
       const stored = { snapshot, spent, agentVersion: "2", status: "blocked" } as const;
       const change = { ...stored, wakeAt: NOW + 7, now: NOW + 5, lastCheckpointAt: NOW + 5, deadline: NOW + 9_000_000 };
-      const row = await rowOf(() => world.table.commit(mine.commit(held, change)), "committed");
+      const row = await rowOf(() => table.commit(mine.commit(held, change)), "committed");
       mustEqual([row.version, row.epoch, row.claims], [1, 1, 1], "version, epoch, claims");
       mustEqual([row.owner, row.leaseUntil], [held.owner, held.leaseUntil], "the owner that goes on");
       mustEqual([row.snapshot, row.spent, row.agentVersion], [snapshot, spent, "2"], "what it stored");
       mustEqual([row.wakeAt, row.deadline, row.lastCheckpointAt], [NOW + 7, NOW + 9_000_000, NOW + 5], "its times");
       mustEqual([row.status, row.statusSince, row.journal], ["blocked", NOW + 5, Uint8Array.of(1, 2, 3)], "the rest");
       mustEqual(await mine.stored(), row, "the row that is read back");
-    },
+    }),
   },
   {
     name: "a commit that releases leaves no owner and no lease",
@@ -34,80 +33,74 @@ export const commitCases: readonly Case<RunTableWorld>[] = [
   },
   {
     name: "a commit of an outlived call raises quiet to its own lease (schedule 34)",
-    run: async (world) => {
-      const mine = subject(world);
+    run: onRun(async ({ mine, table }) => {
       const held = await mine.granted();
       const change = { release: true, raiseQuiet: true };
-      const row = await rowOf(() => world.table.commit(mine.commit(held, change)), "committed");
+      const row = await rowOf(() => table.commit(mine.commit(held, change)), "committed");
       mustEqual([row.owner, row.quietUntil], [null, NOW + LEASE_MS], "owner and quiet");
-    },
+    }),
   },
   {
     name: "the same commit twice is one commit, and the refusal shows its id (schedules 6 and 8)",
-    run: async (world) => {
-      const mine = subject(world);
+    run: onRun(async ({ mine, table }) => {
       const commit = mine.commit(await mine.granted());
-      const row = await rowOf(() => world.table.commit(commit), "committed");
-      const again = await rowOf(() => world.table.commit(commit), "fenced");
+      const row = await rowOf(() => table.commit(commit), "committed");
+      const again = await rowOf(() => table.commit(commit), "fenced");
       mustEqual(again, row, "the row that the refusal returns");
       mustEqual(await mine.stored(), row, "the stored row");
-    },
+    }),
   },
   {
     name: "a stale epoch leaves no trace",
-    run: async (world) => {
-      const mine = subject(world);
+    run: onRun(async ({ mine, table }) => {
       const stale = await mine.granted();
-      const row = await rowOf(() => world.table.claim(mine.claim({ retry: 1, owner: "second" })), "granted");
+      const row = await rowOf(() => table.claim(mine.claim({ retry: 1, owner: "second" })), "granted");
       const zombie = { ...ENDED, release: true, journal: null, raiseQuiet: true, agentVersion: "zombie" };
-      const refused = await rowOf(() => world.table.commit(mine.commit(stale, zombie)), "fenced");
+      const refused = await rowOf(() => table.commit(mine.commit(stale, zombie)), "fenced");
       mustEqual(refused, row, "the row that the refusal returns");
-      await mustBe(() => world.table.commit(mine.commit({ ...row, epoch: row.epoch + 1 }, zombie)), "fenced");
+      await mustBe(() => table.commit(mine.commit({ ...row, epoch: row.epoch + 1 }, zombie)), "fenced");
       mustEqual(await mine.stored(), row, "the stored row");
-    },
+    }),
   },
   {
     name: "of 50 commits at once for one version one lands",
-    run: async (world) => {
-      const mine = subject(world);
+    run: onRun(async ({ mine, table }) => {
       const held = await mine.granted();
       const ids = times(50, (index) => `commit of writer ${index}`);
       const outcomes = await Promise.all(
-        ids.map((commitId) => insist(() => world.table.commit(mine.commit(held, { commitId })))),
+        ids.map((commitId) => insist(() => table.commit(mine.commit(held, { commitId })))),
       );
       const row = (await mine.stored()) as Row;
       mustEqual(row.version, 1, "the version after fifty commits");
       const winners = outcomes.flatMap((each) => (each.kind === "committed" ? [each.row.commitId] : []));
       must(winners.length <= 1 && winners.every((id) => id === row.commitId), "two commits landed for one version");
-    },
+    }),
   },
   {
     name: "a large journal and a long text come back as they were",
-    run: async (world) => {
-      const mine = subject(world);
+    run: onRun(async ({ mine, table }) => {
       const held = await mine.granted();
       const journal = Uint8Array.from(times(3_072, (index) => (index * 31) % 256));
       const key = `snapshots/${"k".repeat(400)}`;
       const change = { journal, snapshot: { version: 1, key, digest: "d".repeat(64) } };
-      const row = await rowOf(() => world.table.commit(mine.commit(held, change)), "committed");
+      const row = await rowOf(() => table.commit(mine.commit(held, change)), "committed");
       mustEqual([row.journal, row.snapshot.key], [journal, key], "the journal and the key");
       mustEqual(await mine.stored(), row, "the row that is read back");
-    },
+    }),
   },
   {
     name: "hostile names are kept letter by letter",
-    run: async (world) => {
-      const mine = subject(world);
+    run: onRun(async ({ mine, table }) => {
       await mine.created();
       for (const [index, name] of HOSTILE.entries()) {
-        const held = await rowOf(() => world.table.claim(mine.claim({ owner: name, retry: index })), "granted");
+        const held = await rowOf(() => table.claim(mine.claim({ owner: name, retry: index })), "granted");
         mustEqual(held.owner, name, "the owner");
         const commit = mine.commit(held, { commitId: name, agentVersion: name });
-        await rowOf(() => world.table.commit(commit), "committed");
+        await rowOf(() => table.commit(commit), "committed");
         const row = await mine.stored();
         mustEqual([row?.owner, row?.commitId, row?.agentVersion], [name, name, name], "the stored names");
       }
-    },
+    }),
   },
 ];
 
@@ -127,16 +120,15 @@ export const HOSTILE: readonly string[] = [
 export const endCases: readonly Case<RunTableWorld>[] = [
   {
     name: "an end is refused while a message is unread, and lands when it is counted (schedules 12 and 13)",
-    run: async (world) => {
-      const mine = subject(world);
+    run: onRun(async ({ mine, table }) => {
       const held = await mine.granted();
-      await mustBe(() => world.table.deliver(mine.delivery(words("m"))), "delivered");
+      await mustBe(() => table.deliver(mine.delivery(words("m"))), "delivered");
       const end = mine.commit(held, { ...ENDED, release: true, unlessStirred: true, stirsSeen: 0 });
-      const row = await rowOf(() => world.table.commit(end), "stirred");
+      const row = await rowOf(() => table.commit(end), "stirred");
       mustEqual([row.status, row.version, row.stirs, row.owner], ["running", 0, 1, "owner"], "the untouched row");
-      const last = await rowOf(() => world.table.commit({ ...end, commitId: "again", stirsSeen: 1 }), "committed");
+      const last = await rowOf(() => table.commit({ ...end, commitId: "again", stirsSeen: 1 }), "committed");
       mustEqual([last.status, last.stirsSeen], ["completed", 1], "the ended row");
-    },
+    }),
   },
   {
     name: "a message and an end at once: one of them wins",
@@ -152,46 +144,43 @@ export const endCases: readonly Case<RunTableWorld>[] = [
         const row = (await mine.stored()) as Row;
         const unread = await world.table.inbox(mine.of);
         mustEqual(unread.length, row.stirs, "messages that were counted");
-        must(!(row.status === "completed" && row.stirs > row.stirsSeen), "an ended run has a message nobody read");
-        must(committed.kind !== "stirred" || row.stirs === 1, "an end was refused though nobody stirred");
+        must(
+          !(row.status === "completed" && row.stirs > row.stirsSeen),
+          "an ended run has a message that no beat read",
+        );
+        must(committed.kind !== "stirred" || row.stirs === 1, "an end was refused though no message came");
       }
     },
   },
   {
     name: "an ended run takes nothing more",
-    run: async (world) => {
-      const mine = subject(world);
+    run: onRun(async ({ mine, table }) => {
       const row = await mine.ended();
-      const { table } = world;
       await mustBe(() => table.deliver(mine.delivery(words("m"))), "late");
       await mustBe(() => table.request(mine.request("pause")), "late");
       await mustBe(() => table.handOver(mine.handOver()), "lost");
       await mustBe(() => table.park(mine.park(row)), "superseded");
       mustEqual(await table.inbox(mine.of), [], "the inbox");
       mustEqual(await mine.stored(), row, "the stored row");
-    },
+    }),
   },
   {
     name: "telling an end starts its time to live, once, and only of an ended run (schedule 41)",
-    run: async (world) => {
-      const mine = subject(world);
+    run: onRun(async ({ mine, table }) => {
       const live = await mine.granted();
-      const { table } = world;
       await insist(() => table.tell({ ...mine.of, expiresAtSec: NOW / 1_000 }));
       mustEqual(await mine.stored(), live, "a run that goes on");
       const ended = await rowOf(() => table.commit(mine.commit(live, { ...ENDED, release: true })), "committed");
-      mustEqual([ended.told, ended.expiresAtSec], [false, null], "an end that nobody knows of");
+      mustEqual([ended.told, ended.expiresAtSec], [false, null], "an end that was not delivered");
       const told = await rowOf(() => table.tell({ ...mine.of, expiresAtSec: NOW / 1_000 + 60 }), "told");
       mustEqual([told.told, told.expiresAtSec], [true, NOW / 1_000 + 60], "the told row");
       await mustBe(() => table.tell({ ...mine.of, expiresAtSec: NOW / 1_000 + 90 }), "told");
       mustEqual(await mine.stored(), told, "the stored row");
-    },
+    }),
   },
   {
     name: "an end that nobody waits for is told by its own commit: it leaves `alive`, and is gone when its time is over",
-    run: async (world) => {
-      const mine = subject(world);
-      const { table } = world;
+    run: onRun(async ({ mine, table }) => {
       const isAlive = async (now: number): Promise<boolean> => {
         // A store may hold runs of others: as many pages as there are.
         for (let after: string | null = null; ;) {
@@ -217,6 +206,6 @@ export const endCases: readonly Case<RunTableWorld>[] = [
       await mustBe(() => table.claim(mine.claim({ epoch: row.epoch, now })), "missing");
       mustEqual([await mine.stored(now), await isAlive(now)], [null, false], "the run past its time");
       await mustBe(() => table.create(mine.creation({ now, born: "bbbbbbbbbb" })), "created");
-    },
+    }),
   },
 ];

@@ -1,15 +1,13 @@
 /** A row that cannot be decoded: its run is left alone, and no other run is any worse off for it. */
 import type { Page } from "../../ports/run-table.ts";
 import { type Case, must, mustBe, mustEqual, rowOf } from "./case.ts";
-import { LEASE_MS, NOW, type RunTableWorld, allOf, subject, words } from "./run.ts";
+import { allOf, LEASE_MS, NOW, onRun, type RunTableWorld, subject, words } from "./run.ts";
 
 export const damageCases: readonly Case<RunTableWorld>[] = [
   {
     name: "a damaged row is unreadable for every operation, and reading it is refused by name",
-    run: async (world) => {
-      const mine = subject(world);
+    run: onRun(async ({ world, mine, table }) => {
       const row = await mine.granted();
-      const { table } = world;
       await world.damage(mine.run);
       await mustBe(() => table.create(mine.creation()), "unreadable");
       await mustBe(() => table.claim(mine.claim({ retry: 1 })), "unreadable");
@@ -22,7 +20,7 @@ export const damageCases: readonly Case<RunTableWorld>[] = [
       await mustBe(() => table.purge(mine.of), "unreadable");
       const refusal: unknown = await mine.stored().catch((error: unknown) => error);
       mustEqual(codeOf(refusal), "RowDamaged", "what a read rejects with");
-    },
+    }),
   },
   {
     name: "pages name a damaged row, and hold all others",

@@ -1,5 +1,5 @@
 /**
- * `cairn/conformance`: what a world has to keep, for whoever writes one. Run each case with a fresh world of your
+ * `cairn/conformance`: what a world has to keep, for authors of one. Run each case with a fresh world of your
  * ports; a case that throws names the sentence of the contract that is broken.
  */
 import { claimCases, createCases } from "./claims.ts";

@@ -1,7 +1,7 @@
 /** The keys of ended runs: kept beyond the data, judged by `create` with the row in one step, and removed by their own time. */
 import type { Tombstone } from "../../protocol/tombstone.ts";
 import { type Case, insist, mustBe, mustEqual, rowOf } from "./case.ts";
-import { BORN, ENDED, HOUR_MS, NOW, type RunTableWorld, subject } from "./run.ts";
+import { BORN, ENDED, HOUR_MS, NOW, onRun, type RunTableWorld, subject } from "./run.ts";
 
 /** When the time of the row is over, and when that of its key is. */
 const LATER = NOW + HOUR_MS;
@@ -56,26 +56,24 @@ export const keyCases: readonly Case<RunTableWorld>[] = [
   },
   {
     name: "a tombstone says nothing while its row is there: the run goes on, and is found under its key",
-    run: async (world) => {
-      const mine = subject(world);
+    run: onRun(async ({ mine, table }) => {
       const held = await mine.granted();
-      await mustBe(() => world.table.keepKey(tombstone(mine.run)), "kept");
-      mustEqual(await rowOf(() => world.table.create(mine.creation(NEXT)), "exists"), held, "the row that is there");
-      await mustBe(() => world.table.create(mine.creation({ ...NEXT, inputDigest: "another" })), "conflict");
-      await mustBe(() => world.table.commit(mine.commit(held)), "committed");
-    },
+      await mustBe(() => table.keepKey(tombstone(mine.run)), "kept");
+      mustEqual(await rowOf(() => table.create(mine.creation(NEXT)), "exists"), held, "the row that is there");
+      await mustBe(() => table.create(mine.creation({ ...NEXT, inputDigest: "another" })), "conflict");
+      await mustBe(() => table.commit(mine.commit(held)), "committed");
+    }),
   },
   {
     name: "a key is free once its time is over, deleted or not, and not a moment before",
-    run: async (world) => {
+    run: onRun(async ({ world, mine, table }) => {
       const { run, stone } = await kept(world);
       await world.expire(LATER);
       await mustBeEnded(world, { create: { ...NEXT, now: LAST - 1 }, stone });
-      mustEqual(await world.table.readKey(run, LAST - 1), stone, "the tombstone in its time");
-      mustEqual(await world.table.readKey(run, LAST), null, "the tombstone past its time");
-      const mine = subject(world);
-      await mustBe(() => world.table.create(mine.creation({ ...NEXT, now: LAST })), "created");
-    },
+      mustEqual(await table.readKey(run, LAST - 1), stone, "the tombstone in its time");
+      mustEqual(await table.readKey(run, LAST), null, "the tombstone past its time");
+      await mustBe(() => table.create(mine.creation({ ...NEXT, now: LAST })), "created");
+    }),
   },
   {
     name: "an expired tombstone is removed by the world, a kept one is not, and no removal of either is told",

@@ -1,16 +1,14 @@
 /** Two versions of cairn on one store: what the newer one wrote stays, and what only it can go on with waits for it. */
 import { LEVEL } from "../../core/levels.ts";
 import { type Case, must, mustBe, mustEqual, rowOf } from "./case.ts";
-import { LEASE_MS, NOW, type RunTableWorld, subject, words } from "./run.ts";
+import { LEASE_MS, NOW, onRun, type RunTableWorld, subject, words } from "./run.ts";
 
 const NEWER = LEVEL + 1;
 
 export const levelCases: readonly Case<RunTableWorld>[] = [
   {
     name: "a commit raises the level of its run, and nothing lowers it",
-    run: async (world) => {
-      const mine = subject(world);
-      const { table } = world;
+    run: onRun(async ({ mine, table }) => {
       const held = await mine.granted();
       must(!("level" in held), "the lowest level is not written");
       const raised = await rowOf(() => table.commit(mine.commit(held, { level: NEWER })), "committed");
@@ -18,7 +16,7 @@ export const levelCases: readonly Case<RunTableWorld>[] = [
       const row = await rowOf(() => table.commit(mine.commit(raised, { release: true })), "committed");
       mustEqual(row.level, NEWER, "the level after a commit that names none");
       mustEqual(await mine.stored(), row, "the stored row");
-    },
+    }),
   },
   {
     name: "a claim below the level of the row is told so and changes nothing (schedule 102)",
@@ -34,20 +32,18 @@ export const levelCases: readonly Case<RunTableWorld>[] = [
   },
   {
     name: "a claim below the level of an ended row is told so, and not that the run has ended",
-    run: async (world) => {
-      const mine = subject(world);
+    run: onRun(async ({ mine, table }) => {
       const held = await mine.granted();
       const end = { status: "completed", phase: "Completed", release: true, level: NEWER } as const;
-      const row = await rowOf(() => world.table.commit(mine.commit(held, end)), "committed");
-      await mustBe(() => world.table.claim(mine.claim({ epoch: row.epoch })), "newer");
-      await mustBe(() => world.table.claim(mine.claim({ epoch: row.epoch, level: NEWER })), "terminal");
-    },
+      const row = await rowOf(() => table.commit(mine.commit(held, end)), "committed");
+      await mustBe(() => table.claim(mine.claim({ epoch: row.epoch })), "newer");
+      await mustBe(() => table.claim(mine.claim({ epoch: row.epoch, level: NEWER })), "terminal");
+    }),
   },
   {
     name: "messages, wishes, parks and hand-overs reach a run of any level, and keep what they do not know",
-    run: async (world) => {
+    run: onRun(async ({ world, table }) => {
       const { mine, row } = await above(world);
-      const { table } = world;
       await world.addField(mine.run);
       await rowOf(() => table.park(mine.park(row)), "parked");
       await rowOf(() => table.deliver(mine.delivery(words("m"))), "delivered");
@@ -55,19 +51,18 @@ export const levelCases: readonly Case<RunTableWorld>[] = [
       const handed = await rowOf(() => table.handOver(mine.handOver({ now: NOW + LEASE_MS })), "handed");
       mustEqual([handed.level, handed.stirs, handed.cancel], [NEWER, 2, true], "the row");
       must(await world.hasField(mine.run), "a field that this code does not know is kept");
-    },
+    }),
   },
   {
     name: "claims and commits keep a field of the row that they do not know",
-    run: async (world) => {
-      const mine = subject(world);
+    run: onRun(async ({ world, mine, table }) => {
       await mine.created();
       await world.addField(mine.run);
-      const held = await rowOf(() => world.table.claim(mine.claim()), "granted");
+      const held = await rowOf(() => table.claim(mine.claim()), "granted");
       must(await world.hasField(mine.run), "the claim keeps it");
-      await rowOf(() => world.table.commit(mine.commit(held, { release: true })), "committed");
+      await rowOf(() => table.commit(mine.commit(held, { release: true })), "committed");
       must(await world.hasField(mine.run), "the commit keeps it");
-    },
+    }),
   },
 ];
 

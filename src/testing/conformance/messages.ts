@@ -1,18 +1,16 @@
-/** Messages and wishes from outside: each counted once, whoever else writes at the same time, and none forgotten. */
+/** Messages and wishes from outside: each counted once, whatever else is written at the same time, and none forgotten. */
 import type { Row } from "../../protocol/row.ts";
 import { type Case, insist, must, mustBe, mustEqual, rowOf } from "./case.ts";
 import { HOSTILE } from "./commits.ts";
-import { HOUR_MS, NOW, type RunTableWorld, subject, times, words } from "./run.ts";
+import { HOUR_MS, NOW, onRun, type RunTableWorld, times, words } from "./run.ts";
 
 const STORM = 50;
 
 export const messageCases: readonly Case<RunTableWorld>[] = [
   {
     name: "deliver counts a message once, and a retry after its removal is still a duplicate (schedules 10 and 27)",
-    run: async (world) => {
-      const mine = subject(world);
+    run: onRun(async ({ mine, table }) => {
       await mine.created();
-      const { table } = world;
       const row = await rowOf(() => table.deliver(mine.delivery(words("m"))), "delivered");
       mustEqual([row.stirs, row.stirsSeen, row.version, row.epoch], [1, 0, 0, 0], "the stirred row");
       await mustBe(() => table.deliver(mine.delivery(words("m", NOW, "other words"))), "duplicate");
@@ -22,14 +20,12 @@ export const messageCases: readonly Case<RunTableWorld>[] = [
       mustEqual(await table.inbox(mine.of), [], "the inbox after the removal");
       await mustBe(() => table.deliver(mine.delivery(words("m"))), "duplicate");
       mustEqual([await table.inbox(mine.of), await mine.stored()], [[], row], "the inbox and the row");
-    },
+    }),
   },
   {
     name: "deliver refuses another message under an id that was used, for as long as the run exists",
-    run: async (world) => {
-      const mine = subject(world);
+    run: onRun(async ({ mine, table }) => {
       const held = await mine.granted();
-      const { table } = world;
       const first = mine.delivery(words("m"), { digest: "first" });
       const other = mine.delivery(words("m", NOW, "other words"), { digest: "other" });
       const row = await rowOf(() => table.deliver(first), "delivered");
@@ -46,88 +42,78 @@ export const messageCases: readonly Case<RunTableWorld>[] = [
       await rowOf(() => table.commit(end), "committed");
       await mustBe(() => table.deliver(other), "conflict");
       await mustBe(() => table.deliver(first), "duplicate");
-    },
+    }),
   },
   {
     name: "a duplicate is a duplicate also after the end: it was counted",
-    run: async (world) => {
-      const mine = subject(world);
+    run: onRun(async ({ mine, table }) => {
       const held = await mine.granted();
-      const { table } = world;
       await mustBe(() => table.deliver(mine.delivery(words("m"))), "delivered");
       const end = mine.commit(held, { status: "cancelled", phase: "Cancelled", release: true, stirsSeen: 1 });
       await rowOf(() => table.commit(end), "committed");
       await mustBe(() => table.deliver(mine.delivery(words("m"))), "duplicate");
       await mustBe(() => table.deliver(mine.delivery(words("other"))), "late");
-    },
+    }),
   },
   {
     name: "the inbox is read in order of sending, then of ids, and keeps what was not removed",
-    run: async (world) => {
-      const mine = subject(world);
+    run: onRun(async ({ mine, table }) => {
       await mine.created();
       const sent = [words("b", NOW + 2), words("z", NOW + 1), words("a", NOW + 2), words("B", NOW + 2), words("y", 0)];
-      for (const message of sent) await mustBe(() => world.table.deliver(mine.delivery(message)), "delivered");
-      const ids = async () => (await world.table.inbox(mine.of)).map(({ id }) => id);
+      for (const message of sent) await mustBe(() => table.deliver(mine.delivery(message)), "delivered");
+      const ids = async () => (await table.inbox(mine.of)).map(({ id }) => id);
       mustEqual(await ids(), ["y", "z", "B", "a", "b"], "the order");
-      await world.table.clearInbox({ ...mine.of, ids: ["z", "b"] });
+      await table.clearInbox({ ...mine.of, ids: ["z", "b"] });
       mustEqual(await ids(), ["y", "B", "a"], "what was not removed");
-    },
+    }),
   },
   {
     name: "the inbox gives the first ones of as many as are asked for, and the next ones when those are removed",
-    run: async (world) => {
-      const mine = subject(world);
+    run: onRun(async ({ mine, table }) => {
       await mine.created();
       const sent = times(7, (index) => words(`m${index}`, NOW + index));
       // The last ones first: the order is that of sending, not of arrival.
-      for (const message of sent.toReversed())
-        await mustBe(() => world.table.deliver(mine.delivery(message)), "delivered");
-      const ids = async (limit: number) => (await world.table.inbox({ ...mine.of, limit })).map(({ id }) => id);
+      for (const message of sent.toReversed()) await mustBe(() => table.deliver(mine.delivery(message)), "delivered");
+      const ids = async (limit: number) => (await table.inbox({ ...mine.of, limit })).map(({ id }) => id);
       mustEqual(await ids(1), ["m0"], "the first one");
       mustEqual(await ids(3), ["m0", "m1", "m2"], "the first three");
       mustEqual((await ids(7)).length, 7, "as many as there are");
       mustEqual((await ids(8)).length, 7, "more than there are");
-      await world.table.clearInbox({ ...mine.of, ids: ["m0", "m2"] });
+      await table.clearInbox({ ...mine.of, ids: ["m0", "m2"] });
       mustEqual(await ids(3), ["m1", "m3", "m4"], "the first three of what is left");
-    },
+    }),
   },
   {
     name: "a message is a sign of life: the deadline moves on, and never back",
-    run: async (world) => {
-      const mine = subject(world);
+    run: onRun(async ({ mine, table }) => {
       const { deadline } = await mine.created();
-      const { table } = world;
       const later = deadline + HOUR_MS;
       const row = await rowOf(() => table.deliver(mine.delivery(words("m"), { deadline: later })), "delivered");
       mustEqual(row.deadline, later, "the deadline after a message");
       const next = await rowOf(() => table.deliver(mine.delivery(words("n"), { deadline: NOW })), "delivered");
       mustEqual(next.deadline, later, "the deadline after an older message");
-    },
+    }),
   },
   {
     name: "hostile ids and large texts come back letter by letter",
-    run: async (world) => {
-      const mine = subject(world);
+    run: onRun(async ({ mine, table }) => {
       await mine.created();
       const large = "é🧭'\"".repeat(6_000);
       for (const [index, id] of HOSTILE.entries()) {
         const message = words(id, NOW + index, `${large}${id}`);
-        await mustBe(() => world.table.deliver(mine.delivery(message)), "delivered");
-        await mustBe(() => world.table.deliver(mine.delivery(message)), "duplicate");
-        mustEqual(await world.table.inbox(mine.of), [message], "the inbox");
-        await world.table.clearInbox({ ...mine.of, ids: [id] });
-        mustEqual(await world.table.inbox(mine.of), [], "the inbox after the removal");
+        await mustBe(() => table.deliver(mine.delivery(message)), "delivered");
+        await mustBe(() => table.deliver(mine.delivery(message)), "duplicate");
+        mustEqual(await table.inbox(mine.of), [message], "the inbox");
+        await table.clearInbox({ ...mine.of, ids: [id] });
+        mustEqual(await table.inbox(mine.of), [], "the inbox after the removal");
       }
       mustEqual((await mine.stored())?.stirs, HOSTILE.length, "stirs");
-    },
+    }),
   },
   {
     name: "50 deliveries in a storm of commits are each counted once, and no commit is lost",
-    run: async (world) => {
-      const mine = subject(world);
+    run: onRun(async ({ mine, table }) => {
       const held = await mine.granted();
-      const { table } = world;
       const storm = times(STORM, (index) => words(`m${String(index).padStart(2, "0")}`, NOW + index));
       const deliveries = storm.map((message) => insist(() => table.deliver(mine.delivery(message))));
       const rows: Row[] = [];
@@ -145,71 +131,63 @@ export const messageCases: readonly Case<RunTableWorld>[] = [
         stirs.toSorted((one, other) => one - other),
         "stirs as the commits saw them",
       );
-    },
+    }),
   },
   {
     name: "50 senders of one message are one message",
-    run: async (world) => {
-      const mine = subject(world);
+    run: onRun(async ({ mine, table }) => {
       await mine.created();
       const outcomes = await Promise.all(
-        times(STORM, (index) => insist(() => world.table.deliver(mine.delivery(words("m", NOW, `try ${index}`))))),
+        times(STORM, (index) => insist(() => table.deliver(mine.delivery(words("m", NOW, `try ${index}`))))),
       );
       must(outcomes.filter(({ kind }) => kind === "delivered").length <= 1, "two senders were told `delivered`");
       mustEqual((await mine.stored())?.stirs, 1, "stirs");
-      mustEqual((await world.table.inbox(mine.of)).length, 1, "messages in the inbox");
-    },
+      mustEqual((await table.inbox(mine.of)).length, 1, "messages in the inbox");
+    }),
   },
   {
     name: "what a caller changes after a call, or in an answer, is not stored",
-    run: async (world) => {
-      const mine = subject(world);
+    run: onRun(async ({ mine, table }) => {
       const held = await mine.granted();
       const journal = Uint8Array.of(1, 2, 3);
-      const row = await rowOf(() => world.table.commit(mine.commit(held, { journal })), "committed");
+      const row = await rowOf(() => table.commit(mine.commit(held, { journal })), "committed");
       const before = await mine.stored();
       journal.fill(9);
       row.journal?.fill(9);
       mustEqual((await mine.stored())?.journal, before?.journal, "the stored journal");
       mustEqual(before?.journal, Uint8Array.of(1, 2, 3), "the journal that was committed");
-    },
+    }),
   },
 ];
 
 export const requestCases: readonly Case<RunTableWorld>[] = [
   {
     name: "request stirs, and a commit brings it back without undoing it (schedules 11 and 14)",
-    run: async (world) => {
-      const mine = subject(world);
+    run: onRun(async ({ mine, table }) => {
       const held = await mine.granted();
-      const { table } = world;
       const asked = await rowOf(() => table.request(mine.request("pause")), "requested");
       mustEqual([asked.pause, asked.cancel, asked.stirs, asked.version], [true, false, 1, 0], "the paused row");
       const row = await rowOf(() => table.commit(mine.commit(held)), "committed");
       mustEqual([row.pause, row.stirs, row.stirsSeen], [true, 1, 0], "what the commit brought back");
       const resumed = await rowOf(() => table.request(mine.request("resume")), "requested");
       mustEqual([resumed.pause, resumed.stirs], [false, 2], "the resumed row");
-    },
+    }),
   },
   {
     name: "nothing takes a cancel back",
-    run: async (world) => {
-      const mine = subject(world);
+    run: onRun(async ({ mine, table }) => {
       await mine.created();
-      const { table } = world;
       await rowOf(() => table.request(mine.request("pause")), "requested");
       const row = await rowOf(() => table.request(mine.request("cancel")), "requested");
       mustEqual([row.cancel, row.pause], [true, true], "the cancelled row");
       const later = await rowOf(() => table.request(mine.request("resume")), "requested");
       mustEqual([later.cancel, later.pause, later.stirs], [true, false, 3], "the row after a resume");
-    },
+    }),
   },
   {
     name: "50 requests among deliveries are each counted",
-    run: async (world) => {
-      const mine = subject(world);
+    run: onRun(async ({ mine, table }) => {
       await mine.created();
-      const { table } = world;
       await Promise.all(
         times(STORM, (index) =>
           index % 2 === 0
@@ -217,9 +195,9 @@ export const requestCases: readonly Case<RunTableWorld>[] = [
             : insist(() => table.deliver(mine.delivery(words(`m${index}`)))),
         ),
       );
-      // A request that is sent again after an ambiguous answer may stir twice, which wakes and harms nobody.
+      // A request that is sent again after an ambiguous answer may stir twice, which does no harm.
       must(((await mine.stored())?.stirs ?? 0) >= STORM, "a request or a message was not counted");
       mustEqual((await table.inbox(mine.of)).length, STORM / 2, "messages in the inbox");
-    },
+    }),
   },
 ];

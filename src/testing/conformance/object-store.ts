@@ -20,7 +20,7 @@ export const objectStoreCases: readonly Case<ObjectStoreWorld>[] = [
   {
     name: "get returns what was put, and null where nothing was",
     run: async ({ objects, prefix }) => {
-      mustEqual(await objects.get(`${prefix}/a`), null, "an object that nobody put");
+      mustEqual(await objects.get(`${prefix}/a`), null, "an object that was not put");
       await mustBe(() => objects.put(`${prefix}/a`, Uint8Array.of(0, 255, 10, 13)), "stored");
       mustEqual(await objects.get(`${prefix}/a`), Uint8Array.of(0, 255, 10, 13), "the object");
       mustEqual(await objects.get(`${prefix}/`), null, "a prefix of its key");

@@ -2,7 +2,7 @@
 import type { Commit, Row } from "../../protocol/row.ts";
 import type { Redrive } from "../../protocol/row-redrive.ts";
 import { type Case, insist, must, mustBe, mustEqual, rowOf } from "./case.ts";
-import { HOUR_MS, LEASE_MS, NOW, type RunTableWorld, allOf, subject, times, words } from "./run.ts";
+import { allOf, HOUR_MS, LEASE_MS, NOW, onRun, type RunTableWorld, subject, times, words } from "./run.ts";
 
 const FAILED = { status: "failed", phase: "Failed" } as const;
 const EXPIRES = (NOW + HOUR_MS) / 1_000;
@@ -66,9 +66,8 @@ export const redriveCases: readonly Case<RunTableWorld>[] = [
   },
   {
     name: "an outage at the first beat of a redriven run keeps the note of its redrive",
-    run: async (world) => {
+    run: onRun(async ({ world, table }) => {
       const mine = await failed(world);
-      const { table } = world;
       const { epoch, chain } = await rowOf(() => table.redrive(mine.redrive()), "redriven");
       const held = await rowOf(() => table.claim(mine.claim({ epoch, chain })), "granted");
       const storeOutage = { store: "the objects", since: NOW };
@@ -76,15 +75,14 @@ export const redriveCases: readonly Case<RunTableWorld>[] = [
       const row = await rowOf(() => table.commit(back), "committed");
       mustEqual([row.redrive?.by, row.owner, row.storeOutage], ["ada", null, storeOutage], "the row given back");
       mustEqual(await mine.stored(), row, "the stored row");
-    },
+    }),
   },
   {
     name: "redrive refuses a run that has not failed, or that moved since it was judged (schedule 87)",
-    run: async (world) => {
+    run: onRun(async ({ world, table }) => {
       const mine = await failed(world);
       const done = subject(world, "b");
       const completed = await done.ended();
-      const { table } = world;
       const of = { ...done.of, epoch: completed.epoch, version: completed.version };
       mustEqual(await rowOf(() => table.redrive(mine.redrive(of)), "late"), completed, "a run that is done");
       await mustBe(() => table.redrive(mine.redrive({ epoch: mine.row.epoch - 1 })), "late");
@@ -93,7 +91,7 @@ export const redriveCases: readonly Case<RunTableWorld>[] = [
       const row = await rowOf(() => table.redrive(mine.redrive()), "redriven");
       const note = { id: "wish 2", by: "bob", why: "" };
       mustEqual(await rowOf(() => table.redrive(mine.redrive({ note })), "late"), row, "a second redrive");
-    },
+    }),
   },
   {
     name: "of 50 redrives at once one is granted",
@@ -111,37 +109,34 @@ export const redriveCases: readonly Case<RunTableWorld>[] = [
   },
   {
     name: "redrive finds no run whose time is over, of another incarnation, or of another format",
-    run: async (world) => {
+    run: onRun(async ({ world, table }) => {
       const mine = await failed(world, { expiresAtSec: EXPIRES });
-      const { table } = world;
       await mustBe(() => table.redrive(mine.redrive({ now: EXPIRES * 1_000 })), "missing");
       await mustBe(() => table.redrive(mine.redrive({ born: "zzzzzzzzzz" })), "missing");
       await world.setFormat(mine.run, mine.row.format + 1);
       await mustBe(() => table.redrive(mine.redrive()), "newer");
-    },
+    }),
   },
   {
     name: "redrive keeps quiet, what was counted and what was asked for",
-    run: async (world) => {
-      const mine = subject(world);
+    run: onRun(async ({ mine, table }) => {
       await mine.granted();
       const retry = { retry: 1, owner: "second", leaseUntil: NOW + 2 * LEASE_MS };
-      const held = await rowOf(() => world.table.claim(mine.claim(retry)), "granted");
-      await mustBe(() => world.table.request(mine.request("pause")), "requested");
+      const held = await rowOf(() => table.claim(mine.claim(retry)), "granted");
+      await mustBe(() => table.request(mine.request("pause")), "requested");
       const end = mine.commit(held, { ...FAILED, release: true, raiseQuiet: true, stirsSeen: 1 });
-      const row = await rowOf(() => world.table.commit(end), "committed");
+      const row = await rowOf(() => table.commit(end), "committed");
       const note = { id: "wish 1", by: "ada", why: "" };
       const of = { epoch: row.epoch, version: row.version, deadline: NOW, note };
-      const again = await rowOf(() => world.table.redrive({ ...mine.of, ...of }), "redriven");
+      const again = await rowOf(() => table.redrive({ ...mine.of, ...of }), "redriven");
       mustEqual([again.quietUntil, again.takeovers, again.pause], [NOW + 2 * LEASE_MS, 1, true], "the redriven row");
       mustEqual(again.deaths, 0, "the deaths that count");
-    },
+    }),
   },
   {
     name: "a late telling of the first end says nothing of the second one (schedule 89)",
-    run: async (world) => {
+    run: onRun(async ({ world, table }) => {
       const mine = await failed(world);
-      const { table } = world;
       const late = { ...mine.of, epoch: mine.row.epoch, expiresAtSec: EXPIRES };
       const { epoch, chain } = await rowOf(() => table.redrive(mine.redrive()), "redriven");
       must(!(await rowOf(() => table.tell(late), "told")).told, "a run that goes on is not told");
@@ -151,6 +146,6 @@ export const redriveCases: readonly Case<RunTableWorld>[] = [
       mustEqual(await rowOf(() => table.tell(late), "told"), second, "what the late telling leaves");
       const own = await rowOf(() => table.tell({ ...late, epoch: second.epoch }), "told");
       mustEqual([own.told, own.expiresAtSec], [true, EXPIRES], "the second end, told");
-    },
+    }),
   },
 ];

@@ -1,8 +1,8 @@
-/** How rows go: by expiry, by purge, or to make room; and that whoever cleans up is told which incarnation went. */
+/** How rows go: by expiry, by purge, or to make room; and that the clean-up is told which incarnation went. */
 import type { Row } from "../../protocol/row.ts";
 import { type Case, insist, must, mustBe, mustEqual, rowOf } from "./case.ts";
 import { HOSTILE } from "./commits.ts";
-import { BORN, HOUR_MS, NOW, type RunTableWorld, subject, times, words } from "./run.ts";
+import { BORN, HOUR_MS, NOW, onRun, type RunTableWorld, subject, times, words } from "./run.ts";
 
 const LATER = NOW + HOUR_MS;
 const NEXT = { born: "bbbbbbbbbb", now: LATER } as const;
@@ -103,8 +103,7 @@ export const removalCases: readonly Case<RunTableWorld>[] = [
 export const forgetCases: readonly Case<RunTableWorld>[] = [
   {
     name: "forget removes the items of one incarnation, whatever their ids, and never a row",
-    run: async (world) => {
-      const { table } = world;
+    run: onRun(async ({ world, table }) => {
       const [mine, other] = [subject(world, "a"), subject(world, "b")];
       await mine.created();
       const kept = await other.created();
@@ -119,13 +118,11 @@ export const forgetCases: readonly Case<RunTableWorld>[] = [
       mustEqual((await table.inbox(other.of)).length, 1, "messages in the inbox of another run");
       await mustBe(() => table.deliver(other.delivery(words("m"))), "duplicate");
       mustEqual((await other.stored())?.born, kept.born, "the other run");
-    },
+    }),
   },
   {
     name: "forget touches nothing of the next incarnation of the same run (schedule 19)",
-    run: async (world) => {
-      const { table } = world;
-      const mine = subject(world);
+    run: onRun(async ({ mine, table }) => {
       await mine.created();
       await mustBe(() => table.deliver(mine.delivery(words("m"))), "delivered");
       const held = await rowOf(() => table.claim(mine.claim()), "granted");
@@ -144,7 +141,7 @@ export const forgetCases: readonly Case<RunTableWorld>[] = [
         "the inbox of the new incarnation",
       );
       await mustBe(() => table.deliver(mine.delivery(words("m"), NEXT)), "duplicate");
-    },
+    }),
   },
   {
     name: "the table says which store it is, always the same",

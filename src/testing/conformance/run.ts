@@ -101,6 +101,14 @@ export function subject({ table, tenant }: Pick<RunTableWorld, "table" | "tenant
   };
 }
 
+type Subject = ReturnType<typeof subject>;
+
+/** The steps of a case about one run of its world. */
+export const onRun =
+  (steps: (on: { readonly world: RunTableWorld; readonly table: RunTable; readonly mine: Subject }) => Promise<void>) =>
+  (world: RunTableWorld): Promise<void> =>
+    steps({ world, table: world.table, mine: subject(world) });
+
 export const ENDED = { status: "completed", phase: "Completed" } as const;
 
 export const words = (id: string, sentAt = NOW, text = `words of ${id}`): Message => ({

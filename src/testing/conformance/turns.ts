@@ -2,7 +2,7 @@
 import type { Turn } from "../../protocol/mutex-lease.ts";
 import { type Case, insist, must, mustBe, mustEqual } from "./case.ts";
 import { HOSTILE } from "./commits.ts";
-import { LEASE_MS, NOW, type RunTableWorld, times } from "./run.ts";
+import { LEASE_MS, NOW, onRun, type RunTableWorld, times } from "./run.ts";
 
 const turnOf = ({ tenant }: RunTableWorld, change: Partial<Turn> = {}): Turn => ({
   ...{ name: `turn of ${tenant}`, owner: "first", until: NOW + LEASE_MS, cursor: null, now: NOW },
@@ -12,26 +12,24 @@ const turnOf = ({ tenant }: RunTableWorld, change: Partial<Turn> = {}): Turn => 
 export const turnCases: readonly Case<RunTableWorld>[] = [
   {
     name: "a turn is taken by one until it lapses, to the millisecond (schedule 46)",
-    run: async (world) => {
-      const { table } = world;
-      mustEqual(await insist(() => table.takeTurn(turnOf(world))), { kind: "taken", cursor: null }, "a turn of nobody");
+    run: onRun(async ({ world, table }) => {
+      mustEqual(await insist(() => table.takeTurn(turnOf(world))), { kind: "taken", cursor: null }, "a free turn");
       const second = { owner: "second", until: NOW + 2 * LEASE_MS };
       for (const now of [NOW, NOW + LEASE_MS - 1]) {
         const refused = await insist(() => table.takeTurn(turnOf(world, { ...second, now })));
-        mustEqual(refused, { kind: "held", until: NOW + LEASE_MS }, "a turn that somebody has");
+        mustEqual(refused, { kind: "held", until: NOW + LEASE_MS }, "a held turn");
       }
       await mustBe(() => table.takeTurn(turnOf(world, { ...second, now: NOW + LEASE_MS })), "taken");
-      // Whoever had it before finds it held now, until then.
+      // The process that had it before finds it held now, until then.
       const late = await insist(() =>
         table.takeTurn(turnOf(world, { until: NOW + 9 * LEASE_MS, now: NOW + LEASE_MS })),
       );
       mustEqual(late, { kind: "held", until: NOW + 2 * LEASE_MS }, "a turn that lapsed and was taken");
-    },
+    }),
   },
   {
     name: "its owner takes its turn again, for longer, or gives it up by taking it until now",
-    run: async (world) => {
-      const { table } = world;
+    run: onRun(async ({ world, table }) => {
       await mustBe(() => table.takeTurn(turnOf(world)), "taken");
       const longer = NOW + 3 * LEASE_MS;
       await mustBe(() => table.takeTurn(turnOf(world, { until: longer, now: NOW + 1 })), "taken");
@@ -40,12 +38,11 @@ export const turnCases: readonly Case<RunTableWorld>[] = [
       mustEqual(refused, { kind: "held", until: longer }, "a turn that was taken for longer");
       await mustBe(() => table.takeTurn(turnOf(world, { until: NOW + 2, now: NOW + 2 })), "taken");
       await mustBe(() => table.takeTurn(turnOf(world, { ...other, now: NOW + 2 })), "taken");
-    },
+    }),
   },
   {
     name: "what the last owner left is handed to the next one, and a refusal leaves nothing",
-    run: async (world) => {
-      const { table } = world;
+    run: onRun(async ({ world, table }) => {
       await mustBe(() => table.takeTurn(turnOf(world)), "taken");
       await mustBe(() => table.takeTurn(turnOf(world, { owner: "rival", cursor: "of the rival" })), "held");
       await mustBe(() => table.takeTurn(turnOf(world, { until: NOW, cursor: "as far as here" })), "taken");
@@ -58,34 +55,32 @@ export const turnCases: readonly Case<RunTableWorld>[] = [
         { kind: "taken", cursor: null },
         "nothing left",
       );
-    },
+    }),
   },
   {
     name: "what is left in a turn stays there until something else is left, and can be read by anybody",
-    run: async (world) => {
-      const { table } = world;
+    run: onRun(async ({ world, table }) => {
       const { cursor: _, ...silent } = turnOf(world);
-      mustEqual(await table.cursorOf(silent.name), null, "what was left where nobody had a turn");
-      mustEqual(await insist(() => table.takeTurn(silent)), { kind: "taken", cursor: null }, "a turn of nobody");
+      mustEqual(await table.cursorOf(silent.name), null, "what was left where no process had a turn");
+      mustEqual(await insist(() => table.takeTurn(silent)), { kind: "taken", cursor: null }, "a free turn");
       await mustBe(() => table.takeTurn(turnOf(world, { cursor: "kept" })), "taken");
       for (const owner of ["first", "second"]) {
         const lapsed = { ...silent, owner, now: NOW + LEASE_MS };
         mustEqual(await insist(() => table.takeTurn(lapsed)), { kind: "taken", cursor: "kept" }, "what was left");
       }
       await mustBe(() => table.takeTurn(turnOf(world, { owner: "rival", cursor: "of the rival" })), "held");
-      mustEqual(await table.cursorOf(silent.name), "kept", "what is left in a turn that somebody has");
+      mustEqual(await table.cursorOf(silent.name), "kept", "what is left in a held turn");
       await mustBe(() => table.takeTurn(turnOf(world, { owner: "second", cursor: null })), "taken");
       mustEqual(await table.cursorOf(silent.name), null, "what is left after nothing was");
-    },
+    }),
   },
   {
     name: "a turn that goes on is refused once it was another's, lapsed or given up",
-    run: async (world) => {
-      const { table } = world;
+    run: onRun(async ({ world, table }) => {
       const again = { again: true, cursor: "of the first" } as const;
       await mustBe(() => table.takeTurn(turnOf(world, again)), "held");
       await mustBe(() => table.takeTurn(turnOf(world)), "taken");
-      // Nobody else wanted it, so it is still the one turn.
+      // No other process wanted it, so it is still the one turn.
       await mustBe(() => table.takeTurn(turnOf(world, { ...again, now: NOW + 2 * LEASE_MS })), "taken");
       const second = { owner: "second", until: NOW + 3 * LEASE_MS, now: NOW + 2 * LEASE_MS, cursor: "of the second" };
       await mustBe(() => table.takeTurn(turnOf(world, second)), "taken");
@@ -93,7 +88,7 @@ export const turnCases: readonly Case<RunTableWorld>[] = [
       await mustBe(() => table.takeTurn(turnOf(world, { ...second, until: second.now })), "taken");
       await mustBe(() => table.takeTurn(turnOf(world, { ...again, now: NOW + 9 * LEASE_MS })), "held");
       mustEqual(await table.cursorOf(turnOf(world).name), "of the second", "what was left by the last owner");
-    },
+    }),
   },
   {
     name: "turns of other names are others, and hostile names are kept letter by letter",
@@ -111,8 +106,7 @@ export const turnCases: readonly Case<RunTableWorld>[] = [
   },
   {
     name: "of 50 that want a turn at once one has it",
-    run: async (world) => {
-      const { table } = world;
+    run: onRun(async ({ world, table }) => {
       const owners = times(50, (index) => `owner ${index}`);
       const outcomes = await Promise.all(owners.map((owner) => insist(() => table.takeTurn(turnOf(world, { owner })))));
       const taken = owners.filter((_, index) => outcomes[index]?.kind === "taken");
@@ -120,6 +114,6 @@ export const turnCases: readonly Case<RunTableWorld>[] = [
       const [winner = ""] = taken;
       await mustBe(() => table.takeTurn(turnOf(world, { owner: winner })), "taken");
       await mustBe(() => table.takeTurn(turnOf(world, { owner: "another" })), "held");
-    },
+    }),
   },
 ];

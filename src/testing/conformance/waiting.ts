@@ -2,42 +2,38 @@
 import type { Row } from "../../protocol/row.ts";
 import type { Page } from "../../ports/run-table.ts";
 import { type Case, insist, mustBe, mustEqual, must, rowOf } from "./case.ts";
-import { ENDED, HOUR_MS, LEASE_MS, NOW, type RunTableWorld, subject, words } from "./run.ts";
+import { ENDED, HOUR_MS, LEASE_MS, NOW, onRun, type RunTableWorld, subject, words } from "./run.ts";
 
 export const parkCases: readonly Case<RunTableWorld>[] = [
   {
     name: "park stores its token and adds no version, and the next claim clears it",
-    run: async (world) => {
-      const mine = subject(world);
+    run: onRun(async ({ mine, table }) => {
       const free = await mine.released();
-      const row = await rowOf(() => world.table.park(mine.park(free)), "parked");
+      const row = await rowOf(() => table.park(mine.park(free)), "parked");
       mustEqual(row, { ...free, park: { token: "token", entry: mine.park(free).entry } }, "the parked row");
       mustEqual(await mine.stored(), row, "the stored row");
-      const next = await rowOf(() => world.table.claim(mine.claim({ epoch: row.epoch })), "granted");
+      const next = await rowOf(() => table.claim(mine.claim({ epoch: row.epoch })), "granted");
       mustEqual(next.park, null, "the token after a claim");
-    },
+    }),
   },
   {
     name: "a zombie's token does not replace a newer one, and the refusal shows whose it is (schedules 15 and 16)",
-    run: async (world) => {
-      const mine = subject(world);
+    run: onRun(async ({ mine, table }) => {
       const free = await mine.released();
       const newer = mine.park(free, { token: "token 2", retry: 1 });
-      const row = await rowOf(() => world.table.park(newer), "parked");
+      const row = await rowOf(() => table.park(newer), "parked");
       const zombie = mine.park(free, { token: "token 1", retry: 0 });
-      mustEqual(await rowOf(() => world.table.park(zombie), "superseded"), row, "the row that the refusal returns");
-      await mustBe(() => world.table.park({ ...newer, token: "token 3" }), "superseded");
+      mustEqual(await rowOf(() => table.park(zombie), "superseded"), row, "the row that the refusal returns");
+      await mustBe(() => table.park({ ...newer, token: "token 3" }), "superseded");
       mustEqual((await mine.stored())?.park?.token, "token 2", "the stored token");
       const retry = mine.park(free, { token: "token 4", retry: 2 });
-      mustEqual((await rowOf(() => world.table.park(retry), "parked")).park?.token, "token 4", "a retry's token");
-    },
+      mustEqual((await rowOf(() => table.park(retry), "parked")).park?.token, "token 4", "a retry's token");
+    }),
   },
   {
     name: "a stirred run does not park, a paused one that has seen it does (schedule 14)",
-    run: async (world) => {
-      const mine = subject(world);
+    run: onRun(async ({ mine, table }) => {
       const free = await mine.released();
-      const { table } = world;
       await rowOf(() => table.request(mine.request("pause")), "requested");
       const stirred = await rowOf(() => table.park(mine.park(free)), "stirred");
       mustEqual([stirred.park, stirred.stirs], [null, 1], "the row that did not park");
@@ -47,127 +43,114 @@ export const parkCases: readonly Case<RunTableWorld>[] = [
       await rowOf(() => table.park(mine.park(row)), "parked");
       const resumed = await rowOf(() => table.request(mine.request("resume")), "requested");
       mustEqual([resumed.pause, resumed.park?.token], [false, "token"], "the row that a resume has to wake");
-    },
+    }),
   },
   {
     name: "nobody parks a run that is held, moved on, or of another chain",
-    run: async (world) => {
-      const mine = subject(world);
+    run: onRun(async ({ mine, table }) => {
       const held = await mine.granted();
-      const { table } = world;
       await mustBe(() => table.park(mine.park(held)), "superseded");
       const free = await rowOf(() => table.commit(mine.commit(held, { release: true })), "committed");
       await mustBe(() => table.park(mine.park(free, { epoch: free.epoch - 1 })), "superseded");
       await mustBe(() => table.park(mine.park(free, { epoch: free.epoch + 1 })), "superseded");
       await mustBe(() => table.park(mine.park(free, { chain: 2 })), "superseded");
       mustEqual(await mine.stored(), free, "the stored row");
-    },
+    }),
   },
 ];
 
 export const handOverCases: readonly Case<RunTableWorld>[] = [
   {
     name: "handOver raises the epoch as far as it is told (schedule 109)",
-    run: async (world) => {
-      const mine = subject(world);
+    run: onRun(async ({ mine, table }) => {
       const released = await mine.released();
-      const { table } = world;
       const row = await rowOf(() => table.handOver(mine.handOver({ epochs: 1_000_000 })), "handed");
       mustEqual([row.epoch, row.chain, row.owner], [released.epoch + 1_000_000, 2, null], "the fenced row");
       await mustBe(() => table.commit(mine.commit(released)), "fenced");
       const claim = mine.claim({ chain: 2, epoch: row.epoch });
       mustEqual((await rowOf(() => table.claim(claim), "granted")).epoch, row.epoch + 1, "the epoch of the next claim");
-    },
+    }),
   },
   {
     name: "handOver is refused where the run was claimed after the epoch that it names",
-    run: async (world) => {
-      const mine = subject(world);
+    run: onRun(async ({ mine, table }) => {
       const released = await mine.released();
-      const { table } = world;
       await mustBe(() => table.handOver(mine.handOver({ epoch: released.epoch - 1 })), "lost");
       mustEqual(await mine.stored(), released, "the stored row");
       await mustBe(() => table.handOver(mine.handOver({ epoch: released.epoch })), "handed");
-    },
+    }),
   },
   {
     name: "handOver begins the next chain with a fresh epoch and no owner, and shuts the old one out (schedule 24)",
-    run: async (world) => {
-      const mine = subject(world);
+    run: onRun(async ({ mine, table }) => {
       await mine.released();
-      const row = await rowOf(() => world.table.handOver(mine.handOver()), "handed");
+      const row = await rowOf(() => table.handOver(mine.handOver()), "handed");
       mustEqual([row.chain, row.epoch, row.owner, row.chainClaims], [2, 2, null, 0], "the row of the next chain");
       mustEqual([row.takeovers, row.quietUntil, row.version], [0, 0, 1], "what a hand-over without a death leaves");
-      await mustBe(() => world.table.claim(mine.claim({ epoch: 2 })), "superseded");
-      await mustBe(() => world.table.claim(mine.claim({ retry: 9 })), "superseded");
-      mustEqual(
-        (await rowOf(() => world.table.claim(mine.claim({ chain: 2, epoch: 2 })), "granted")).chain,
-        2,
-        "chain",
-      );
-    },
+      await mustBe(() => table.claim(mine.claim({ epoch: 2 })), "superseded");
+      await mustBe(() => table.claim(mine.claim({ retry: 9 })), "superseded");
+      mustEqual((await rowOf(() => table.claim(mine.claim({ chain: 2, epoch: 2 })), "granted")).chain, 2, "chain");
+    }),
   },
   {
     name: "handOver is held while the lease lives, and raises quiet to a lease that lapsed (schedule 33)",
-    run: async (world) => {
-      const mine = subject(world);
+    run: onRun(async ({ mine, table }) => {
       const held = await mine.granted();
-      const early = await insist(() => world.table.handOver(mine.handOver({ now: NOW + LEASE_MS - 1 })));
+      const early = await insist(() => table.handOver(mine.handOver({ now: NOW + LEASE_MS - 1 })));
       must(early.kind === "held", "a run whose lease lives is not handed over");
       mustEqual([early.until, await mine.stored()], [NOW + LEASE_MS, held], "until when, and the stored row");
       const late = mine.handOver({ now: NOW + LEASE_MS });
-      const row = await rowOf(() => world.table.handOver(late), "handed");
+      const row = await rowOf(() => table.handOver(late), "handed");
       mustEqual([row.owner, row.leaseUntil, row.quietUntil], [null, null, NOW + LEASE_MS], "owner, lease, quiet");
       mustEqual([row.takeovers, row.deadline], [1, held.deadline], "takeovers and deadline");
-      await mustBe(() => world.table.commit(mine.commit(held)), "fenced");
+      await mustBe(() => table.commit(mine.commit(held)), "fenced");
       mustEqual(await mine.stored(), row, "the stored row");
-    },
+    }),
   },
   {
     name: "handOver counts a death only with evidence about the attempt that held the run",
-    run: async (world) => {
-      const mine = subject(world);
+    run: onRun(async ({ mine, table }) => {
       const held = await mine.granted();
       const dead = { ...(held.entry ?? { execution: "", epoch: 0 }), retry: 0 };
       const late = mine.handOver({ now: NOW + LEASE_MS, dead });
-      const row = await rowOf(() => world.table.handOver(late), "handed");
+      const row = await rowOf(() => table.handOver(late), "handed");
       mustEqual([row.deaths, row.takeovers], [1, 1], "deaths and takeovers");
       const free = mine.handOver({ chain: 2, now: NOW + LEASE_MS, dead });
-      const next = await rowOf(() => world.table.handOver(free), "handed");
+      const next = await rowOf(() => table.handOver(free), "handed");
       mustEqual([next.deaths, next.takeovers], [1, 1], "of a run that no owner held");
-    },
+    }),
   },
   {
     name: "handOver clears a token, and lost shows the successor to whoever lost its answer (schedule 39)",
-    run: async (world) => {
-      const mine = subject(world);
+    run: onRun(async ({ mine, table }) => {
       const free = await mine.released();
-      await rowOf(() => world.table.park(mine.park(free)), "parked");
-      const row = await rowOf(() => world.table.handOver(mine.handOver()), "handed");
+      await rowOf(() => table.park(mine.park(free)), "parked");
+      const row = await rowOf(() => table.handOver(mine.handOver()), "handed");
       mustEqual([row.park, row.chain], [null, 2], "token and chain");
-      const again = await rowOf(() => world.table.handOver(mine.handOver()), "lost");
+      const again = await rowOf(() => table.handOver(mine.handOver()), "lost");
       mustEqual([again, await mine.stored()], [row, row], "the row of the refusal, and the stored one");
-    },
+    }),
   },
   {
     name: "handOver does not move an ended run (schedule 40)",
-    run: async (world) => {
-      const mine = subject(world);
+    run: onRun(async ({ mine, table }) => {
       const row = await mine.ended();
-      await mustBe(() => world.table.handOver(mine.handOver({ now: NOW + HOUR_MS })), "lost");
+      await mustBe(() => table.handOver(mine.handOver({ now: NOW + HOUR_MS })), "lost");
       mustEqual(await mine.stored(), row, "the stored row");
-    },
+    }),
   },
   {
     name: "a commit that names the next chain moves the run there, under the next epoch, and counts no death (schedule 9)",
-    run: async (world) => {
-      const mine = subject(world);
-      const { table } = world;
+    run: onRun(async ({ mine, table }) => {
       const held = await mine.granted();
       const last = mine.commit(held, { release: true, nextChain: true });
       const row = await rowOf(() => table.commit(last), "committed");
       mustEqual([row.chain, row.epoch, row.chainClaims, row.version], [2, 2, 0, 1], "chain, epoch, claims and version");
-      mustEqual([row.owner, row.leaseUntil, row.takeovers, row.quietUntil], [null, null, 0, 0], "the row of nobody");
+      mustEqual(
+        [row.owner, row.leaseUntil, row.takeovers, row.quietUntil],
+        [null, null, 0, 0],
+        "the row without an owner",
+      );
       mustEqual(await rowOf(() => table.commit(last), "fenced"), row, "the row that its own copy finds");
       const retry = await rowOf(() => table.claim(mine.claim({ retry: 1 })), "superseded");
       mustEqual(retry, row, "the row that shows the successor to a retry");
@@ -175,29 +158,27 @@ export const handOverCases: readonly Case<RunTableWorld>[] = [
       mustEqual(await mine.stored(), row, "the stored row");
       const next = await rowOf(() => table.claim(mine.claim({ chain: 2, epoch: 2 })), "granted");
       mustEqual([next.epoch, next.chainClaims, next.takeovers], [3, 1, 0], "the first claim of the next chain");
-    },
+    }),
   },
   {
     name: "a commit that names the next chain keeps quiet for an outlived call (schedule 34)",
-    run: async (world) => {
-      const mine = subject(world);
+    run: onRun(async ({ mine, table }) => {
       const change = { release: true, nextChain: true, raiseQuiet: true };
       const held = await mine.granted();
-      const row = await rowOf(() => world.table.commit(mine.commit(held, change)), "committed");
+      const row = await rowOf(() => table.commit(mine.commit(held, change)), "committed");
       mustEqual([row.chain, row.quietUntil, row.owner], [2, NOW + LEASE_MS, null], "chain, quiet and owner");
-    },
+    }),
   },
   {
     name: "of 50 hand-overs at once one begins the next chain",
-    run: async (world) => {
-      const mine = subject(world);
+    run: onRun(async ({ mine, table }) => {
       await mine.released();
-      const all = Array.from({ length: 50 }, () => insist(() => world.table.handOver(mine.handOver())));
+      const all = Array.from({ length: 50 }, () => insist(() => table.handOver(mine.handOver())));
       const handed = (await Promise.all(all)).filter(({ kind }) => kind === "handed");
       must(handed.length <= 1, "two hand-overs were told `handed`");
       const row = (await mine.stored()) as Row;
       mustEqual([row.chain, row.epoch, row.takeovers], [2, 2, 0], "chain, epoch and takeovers");
-    },
+    }),
   },
 ];
 
@@ -259,9 +240,7 @@ export const listCases: readonly Case<RunTableWorld>[] = [
   },
   {
     name: "alive holds a run until its end is told",
-    run: async (world) => {
-      const { table } = world;
-      const mine = subject(world);
+    run: onRun(async ({ mine, table }) => {
       const alive = async (): Promise<boolean> => {
         const found = await allOf((after) => table.alive({ limit: 50, after, now: NOW }), 50);
         return found.includes(mine.run);
@@ -273,7 +252,7 @@ export const listCases: readonly Case<RunTableWorld>[] = [
       must(await alive(), "an ended run whose end is not told is still alive");
       await rowOf(() => table.tell({ ...mine.of, expiresAtSec: NOW / 1_000 + 60 }), "told");
       must(!(await alive()), "a run whose end is told is not alive");
-    },
+    }),
   },
 ];
 

@@ -142,7 +142,7 @@ describe("what is expected is an outcome", () => {
     expect(await after([reasons(fit, failed(ended))], deliver)).toMatchObject({ kind: "late" });
     // A deadline that is further off already: the second write leaves it as it is.
     expect(await after([reasons(fit, failed(ITEM)), ok(), found], deliver)).toEqual({ kind: "delivered", row });
-    expect(server.asked.map(({ body }) => body.includes("SET #stirs = #stirs + :one, #deadline"))).toEqual([
+    expect(server.asked.map(({ body }) => body.includes("SET #stirs = #stirs + :stirsBy, #deadline"))).toEqual([
       ...[true, false, false],
     ]);
   });

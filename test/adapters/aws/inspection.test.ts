@@ -85,7 +85,10 @@ function clientsOf(answers: Answers, asked: string[] = []): ReadingClients {
   };
   const client = { send, config: { region: async () => "eu-west-1" }, middlewareStack: { add: () => {} } };
   const pair = { once: client, repeating: client };
-  const all = { caller: client, functions: client, alarms: client, schedules: client, machine: client };
+  const real = readingClients();
+  // Reading page by page insists on real clients.
+  const [alarms, schedules] = [Object.assign(real.alarms, { send }), Object.assign(real.schedules, { send })];
+  const all = { caller: client, functions: client, alarms, schedules, machine: client };
   return { ...all, table: pair, bucket: pair } as unknown as ReadingClients;
 }
 

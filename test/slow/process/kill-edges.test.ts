@@ -9,7 +9,8 @@ import { expect, test } from "vitest";
 import { travel } from "../../../agents/travel/agent.ts";
 import { countsOf, questionsOf } from "../../../agents/travel/services.ts";
 import type { Agent } from "../../../src/ports/agent.ts";
-import { type Edge, agentWithEdges, worldWithEdges } from "../../../src/engine/fault-points.ts";
+import type { FaultPoint } from "../../../src/ports/fault-point.ts";
+import { agentWithFaultPoints, worldWithFaultPoints } from "../../../src/testing/fault-points.ts";
 import { ledger, show } from "../../../src/operations/views.ts";
 import { startRun } from "../../../src/operations/start.ts";
 import { begin, bench, drive, runnerOf } from "../../support/drive.ts";
@@ -22,14 +23,14 @@ const agent = travel as Agent;
 /** Every edge that an uninterrupted run passes, and what it results in. */
 async function uninterrupted(
   traveller: string,
-): Promise<{ readonly edges: readonly Edge[]; readonly result: unknown }> {
+): Promise<{ readonly edges: readonly FaultPoint[]; readonly result: unknown }> {
   const { dir, world } = bench();
   process.env["TRAVEL_SERVICES"] = join(dir, "services");
   process.env["TRAVEL_PACE"] = "0";
-  const edges: Edge[] = [];
-  const note = async (edge: Edge): Promise<void> => void edges.push(edge);
+  const edges: FaultPoint[] = [];
+  const note = async (edge: FaultPoint): Promise<void> => void edges.push(edge);
   const payload = await begin(world, agent, inputOf(traveller));
-  const runner = runnerOf(worldWithEdges(world, note), agentWithEdges(agent, note));
+  const runner = runnerOf(worldWithFaultPoints(world, note), agentWithFaultPoints(agent, note));
   expect(await drive(runner, payload)).toMatchObject({ route: "done" });
   return { edges, result: (await show(world, payload.run))?.result };
 }
@@ -60,7 +61,7 @@ test("killed at every edge: same result, one effect per key, at most one beat mo
 
   // Nothing here waits for a lease, and on a busy machine a short beat would die by itself and shift every epoch.
   const shop = workshop({ CAIRN_BEAT_SECONDS: "30" });
-  const edgeOf = new Map<string, Edge>();
+  const edgeOf = new Map<string, FaultPoint>();
   const travellerOf = new Map<string, string>();
   for (const [index, edge] of edges.entries()) {
     const run = await start(shop, `Ada ${index}`);

@@ -72,7 +72,7 @@ describe("a run whose time is over", () => {
     const supervisor = startSupervisor({
       ...{ store, limits, clock: ahead(25), onEvent: () => undefined },
       worker: {
-        module: new URL("../../../src/cli/worker.ts", import.meta.url),
+        module: new URL("../../../src/cli/workers/worker.ts", import.meta.url),
         args: [JSON.stringify({ dir: store.dir, limits, agentFiles: [] })],
         ...{ execArgv: [], env: {} },
       },

@@ -1,34 +1,39 @@
 /**
- * Holding a process at an edge of the protocol, so that a test, the demo or chaos can kill it exactly there. The first
- * process that reaches an edge of `CAIRN_HOLD` leaves a mark in the store and never goes on; its event loop stays alive,
- * and the kill at its deadline still comes. Whoever finds that mark passes.
+ * Holds a process at a fault point, so that a test or the demo can kill it exactly there. The first process that reaches a
+ * fault point of `CAIRN_HOLD` leaves a mark in the store and never goes on; its event loop stays alive, and the kill at its
+ * deadline still comes. A process that finds the mark passes.
  *
- * `CAIRN_HOLD` is one edge of any run (`after:effect:bookFlight`, mark `held`), or an edge each for several runs
+ * `CAIRN_HOLD` is one fault point of any run (`after:effect:bookFlight`, mark `held`), or one each for several runs
  * (`RUN=after:claim:3,RUN=before:put:2`, marks `held.RUN`).
  */
 import { linkSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { type Edge, type OnEdge, parseEdge } from "../engine/fault-points.ts";
+import type { FaultPoint, OnFaultPoint } from "../../ports/fault-point.ts";
+import { parseFaultPoint } from "../../testing/fault-points.ts";
 
 export interface Hold {
   /** Null holds any run. */
   readonly run: string | null;
-  readonly edge: Edge;
+  readonly edge: FaultPoint;
 }
 
-/** What `CAIRN_HOLD` says. Throws where it is no edge. */
+/** What `CAIRN_HOLD` says. Throws where it is no fault point. */
 export function holdsIn(text: string | undefined): readonly Hold[] {
   if (text === undefined || text === "") return [];
   return text.split(",").map((each) => {
     const [edgeText = "", run = null] = each.split("=").toReversed();
-    const edge = parseEdge(edgeText);
+    const edge = parseFaultPoint(edgeText);
     if (edge === null) throw new Error(`CAIRN_HOLD=${text} is no edge; write for example after:effect:TOOL`);
     return { run, edge };
   });
 }
 
 /** `runInHand` tells whose beat this process is doing. */
-export function holdAt(of: { readonly holds: readonly Hold[]; readonly dir: string; runInHand(): string }): OnEdge {
+export function holdAt(of: {
+  readonly holds: readonly Hold[];
+  readonly dir: string;
+  runInHand(): string;
+}): OnFaultPoint {
   return async (reached) => {
     const held = of.holds.find(
       ({ run, edge }) =>
@@ -41,7 +46,7 @@ export function holdAt(of: { readonly holds: readonly Hold[]; readonly dir: stri
   };
 }
 
-/** False: somebody was here before. The mark is there with all of its content or not at all. */
+/** False: another process was held here before. The mark is there with all of its content or not at all. */
 function leaveMark(dir: string, { run, edge }: Hold): boolean {
   const mine = join(dir, `held-by.${process.pid}`);
   writeFileSync(mine, JSON.stringify({ pid: process.pid, edge }));

@@ -1,24 +1,24 @@
 /**
  * The process of plain loops, which `cairn chaos` measures cairn against: one task after the other, as a worker of cairn, and
- * no life beyond the one who counts. Secrets come from where a worker has them.
+ * it ends with the process that counts its effects. Secrets come from where a worker has them.
  */
 import { join } from "node:path";
-import { systemClock } from "../adapters/local/clock.ts";
-import { lookFor } from "../adapters/local/secrets.ts";
-import { loadAgentFile } from "../sdk/load.ts";
-import { modelOf } from "../providers/model.ts";
-import { registerResolution } from "../sdk/resolution.ts";
-import type { LoopSaid } from "../chaos/plain.ts";
-import type { LoopSettings, LoopTask } from "../chaos/strategy.ts";
-import { type PlainLoop, plainLoop } from "../chaos/plain-loop.ts";
-import { readPlan, rigFor } from "../chaos/rig.ts";
-import { append } from "../chaos/trace.ts";
-import { sentenceOf } from "../codec/value.ts";
-import type { Json } from "../core/json.ts";
-import type { Secrets } from "../ports/secrets.ts";
-import { readerIn, secretsFor } from "../history/secrets.ts";
+import { systemClock } from "../../adapters/local/clock.ts";
+import { lookFor } from "../../adapters/local/secrets.ts";
+import { loadAgentFile } from "../../sdk/load.ts";
+import { modelOf } from "../../providers/model.ts";
+import { registerResolution } from "../../sdk/resolution.ts";
+import type { LoopSaid } from "../../chaos/plain.ts";
+import type { LoopSettings, LoopTask } from "../../chaos/strategy.ts";
+import { type PlainLoop, plainLoop } from "../../chaos/plain-loop.ts";
+import { readPlan, rigFor } from "../../chaos/rig.ts";
+import { append } from "../../chaos/trace.ts";
+import { sentenceOf } from "../../codec/value.ts";
+import type { Json } from "../../core/json.ts";
+import type { Secrets } from "../../ports/secrets.ts";
+import { readerIn, secretsFor } from "../../history/secrets.ts";
 
-// It must not outlive whoever counts its effects.
+// It must not outlive the process that counts its effects.
 process.on("disconnect", () => process.exit(1));
 registerResolution();
 

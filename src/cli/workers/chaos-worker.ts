@@ -1,0 +1,26 @@
+/** The worker that `cairn chaos` starts and kills: it notes every call, and is held at the moment chosen for its task. */
+import { readPlan, rigFor } from "../../chaos/rig.ts";
+import type { FaultInjection } from "../../ports/fault-point.ts";
+import { worldWithFaultPoints } from "../../testing/fault-points.ts";
+import type { WorkerSettings } from "../supervise.ts";
+import { startWorker } from "./start-worker.ts";
+
+export interface ChaosWorkerSettings extends WorkerSettings {
+  /** Where the plan lies, and where marks and lines are written. */
+  readonly chaos: string;
+}
+
+const settings = JSON.parse(process.argv[2] ?? "") as ChaosWorkerSettings;
+
+const inject: FaultInjection = ({ runInHand }) => {
+  const plan = readPlan(settings.chaos);
+  const rig = rigFor({ dir: settings.chaos, plan, taskInHand: () => plan.taskOf[runInHand()] ?? null });
+  return {
+    world: (world) => worldWithFaultPoints(world, rig.onMoment),
+    agent: ({ agent, model, fallbacks }) => ({
+      ...{ agent: rig.agent(agent), model: rig.model(model), fallbacks: fallbacks.map(rig.model) },
+    }),
+  };
+};
+
+startWorker({ settings, env: process.env, inject });

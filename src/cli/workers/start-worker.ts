@@ -1,0 +1,107 @@
+/**
+ * The child of a supervisor: where a run's beats really happen. It gets its settings from the supervisor that kills it, so
+ * that both work with the same limits. What may hold or kill it at a fault point comes from the entry that starts it.
+ *
+ * A process in which an agent could not be loaded keeps that failure for ever: Node does not import a broken module
+ * twice. So it asks for its own end with its answer, and a fresh process looks again.
+ */
+import { join } from "node:path";
+import { type Store, openStore } from "../../adapters/local/database.ts";
+import { agentFileOf } from "../../adapters/local/agent-files.ts";
+import { SEAL_VARIABLES, environmentSealKeys } from "../../adapters/local/seal-keys.ts";
+import { localSecrets } from "../../adapters/local/secrets.ts";
+import { serveTasks } from "../../adapters/local/serve.ts";
+import { localWorld } from "../../adapters/local/world.ts";
+import { checkAgent } from "../../sdk/check.ts";
+import { protectIntrinsics } from "../../sdk/protect-intrinsics.ts";
+import { modelsOf } from "../../providers/model.ts";
+import { pricedBy } from "../../sdk/prices.ts";
+import { registerResolution } from "../../sdk/resolution.ts";
+import { sentenceOf } from "../../codec/value.ts";
+import type { FaultInjection, Faults } from "../../ports/fault-point.ts";
+import type { RunTask } from "../../ports/tasks.ts";
+import type { Telemetry, World } from "../../ports/world.ts";
+import type { LoadedAgent, Runner } from "../../engine/context/runner.ts";
+import { runTask } from "../../maintenance/chain-tasks.ts";
+import { CommitCache } from "../../history/commits.ts";
+import { SegmentCache } from "../../history/load.ts";
+import { readerIn, redactionIn } from "../../history/secrets.ts";
+import { locateNamed } from "../locate.ts";
+import type { WorkerSettings } from "../supervise.ts";
+
+type Found = Awaited<ReturnType<Runner["agentOf"]>>;
+
+export interface WorkerStart {
+  readonly settings: WorkerSettings;
+  /** The environment of the process itself: what tools start inherits it. */
+  readonly env: Record<string, string | undefined>;
+  readonly inject: FaultInjection;
+}
+
+export function startWorker({ settings, env, inject }: WorkerStart): void {
+  const { dir, limits } = settings;
+  registerResolution();
+  protectIntrinsics();
+  // Agents that keep files of their own keep them beside the runs.
+  env["CAIRN_STORE"] = dir;
+  const store = openStore({ dir, create: false, check: "worker" });
+  const secrets = localSecrets({ store, env, file: join(process.cwd(), ".env") });
+  const sealKeys = environmentSealKeys({ env, cwd: process.cwd() });
+  // What tools start must not inherit the key.
+  for (const name of SEAL_VARIABLES) Reflect.deleteProperty(env, name);
+  const bare = localWorld({ store, limits, telemetry, secrets, sealKeys });
+  let inHand = "";
+  let isStale = false;
+  const faults = inject({ runInHand: () => inHand });
+  const world = faults.world(bare);
+  const agentOf = agentsOf({ settings, store, world, faults, onAbsent: () => (isStale = true) });
+  const run = runTask({ world, agentOf, segments: new SegmentCache(), commits: new CommitCache() });
+  const serve: RunTask = async (task, invocation) => {
+    inHand = "payload" in task ? task.payload.run : "";
+    const result = await run(task, invocation);
+    return isStale && result.kind === "beat" ? { kind: "exit", reply: result.reply } : result;
+  };
+  // Uncaught errors are printed beside the telemetry, without secrets as well.
+  serveTasks(serve, { clean: (text) => redactionIn(bare).text(text), clock: bare.clock });
+}
+
+/** Each agent is loaded once, when a run needs it. */
+function agentsOf(of: {
+  readonly settings: WorkerSettings;
+  readonly store: Store;
+  readonly world: World;
+  readonly faults: Faults;
+  onAbsent(): void;
+}): Runner["agentOf"] {
+  const { agentFiles, limits, prices } = of.settings;
+  const loaded = new Map<string, LoadedAgent>();
+  const load = async (name: string): Promise<LoadedAgent> => {
+    const located = await locateNamed(name, { agentFiles, remembered: agentFileOf(of.store, name) });
+    const agent = pricedBy(located.agent, prices);
+    checkAgent(agent, limits);
+    return { kind: "agent", ...of.faults.agent({ agent, ...modelsOf(agent, readerIn(of.world)) }) };
+  };
+  return async (name): Promise<Found> => {
+    try {
+      const agent = loaded.get(name) ?? (await load(name));
+      loaded.set(name, agent);
+      return agent;
+    } catch (error) {
+      of.onAbsent();
+      return { kind: "absent", why: sentenceOf(error) };
+    }
+  };
+}
+
+/** What an operator should see goes to stderr; the supervisor hands it through. */
+const telemetry: Telemetry = {
+  record: ({ run, level, what, detail }) => {
+    if (level === "alarm") print(`alarm ${what} ${run}: ${detail["why"] ?? ""}`);
+    else if (what === "PhaseStuck") print(`${run} is still ${detail["label"]}, for ${detail["seconds"]} s now`);
+    else if (what === "log") print(`${run} ${detail["tool"]}: ${detail["line"]}`);
+  },
+};
+
+/** The supervisor may have a spinner on that line. */
+const print = (line: string): void =>
+  void process.stderr.write(`${process.stderr.isTTY ? "\r\u001b[2K" : ""}${line}\n`);

@@ -1,0 +1,60 @@
+/**
+ * What holds for the history of every run, whatever happened in it. Verify and replay check it, each in its own way
+ * through the history, and neither believes the fold: what can be added up or compared is.
+ */
+import { canonical } from "../codec/canonical.ts";
+import type { Snapshot } from "../codec/snapshot.ts";
+import type { CommitRecord } from "../core/event.ts";
+import { type Spent, metersOf } from "../core/policy/budget.ts";
+
+/** Which commit it was, and who made it. */
+type Made = Pick<CommitRecord, "version" | "epoch">;
+
+/** Versions rise and epochs never fall. A commit without events has a version and leaves no record. */
+export function wrongOrder(before: Made, { version, epoch }: Made): readonly string[] {
+  const wrong: string[] = [];
+  if (version <= before.version) wrong.push(`it comes after version ${before.version}`);
+  if (epoch < before.epoch) wrong.push(`epoch ${epoch} committed it, after epoch ${before.epoch}`);
+  return wrong;
+}
+
+/** Each snapshot but snapshot 0 names an earlier one as the one before it. Null: nothing is wrong. */
+export function wrongPredecessor({ version, previous }: Pick<Snapshot, "version" | "previous">): string | null {
+  if (previous === null) return version === 0 ? null : "it names no snapshot before it";
+  return previous.version < version ? null : `it names snapshot ${previous.version} as the one before it`;
+}
+
+/** What a run says of its last commit is not older than the last one that there is. */
+export function wrongEnd(said: Made, last: Made): readonly string[] {
+  const wrong: string[] = [];
+  if (said.version < last.version) wrong.push(`its version is ${said.version}, and ${last.version} is committed`);
+  if (said.epoch < last.epoch) wrong.push(`its epoch is ${said.epoch}, and epoch ${last.epoch} has committed`);
+  return wrong;
+}
+
+/** By name: what a run says of itself, and what its events come to. */
+export function wrongFields(
+  fields: Readonly<Record<string, { readonly said: unknown; readonly come: unknown }>>,
+): readonly string[] {
+  return Object.entries(fields).flatMap(([name, { said, come }]) =>
+    canonical(said) === canonical(come)
+      ? []
+      : [`its ${name} is ${canonical(said)}, and its events come to ${canonical(come)}`],
+  );
+}
+
+/** Meters whose debits do not add up to what the run spent. */
+export function wrongDebits(
+  spent: Spent,
+  commits: readonly CommitRecord[],
+): readonly { readonly meter: string; readonly spent: number; readonly sum: number }[] {
+  const sums = new Map<string, number>();
+  for (const event of commits.flatMap(({ events }) => events)) {
+    if (event.kind !== "BudgetDebited") continue;
+    for (const [meter, amount] of metersOf(event.debit)) sums.set(meter, (sums.get(meter) ?? 0) + amount);
+  }
+  return metersOf(spent).flatMap(([meter, amount]) => {
+    const sum = sums.get(meter) ?? 0;
+    return amount === sum ? [] : [{ meter, spent: amount, sum }];
+  });
+}

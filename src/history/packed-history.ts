@@ -1,0 +1,64 @@
+/**
+ * The history of a run as the lines of an archive or an exported file. It is read from the newest piece back and written from
+ * the first one on, so it is held in between: packed, and of the events only what the ledger takes.
+ */
+import { type LedgerEntry, blobLine, commitLine, markLine } from "../codec/archive.ts";
+import { packed } from "../codec/archive-bytes.ts";
+import type { StateMark } from "../codec/mark.ts";
+import { blobText, blobsIn } from "../codec/value.ts";
+import type { CommitRecord, Event } from "../core/event.ts";
+import type { State } from "../core/state.ts";
+import { entryOf, ledgerOf } from "./call-ledger.ts";
+import { type Source, readBlob } from "./load.ts";
+import { inOrder } from "./reader.ts";
+
+export class PackedHistory {
+  readonly #members: (readonly Uint8Array[])[] = [];
+  readonly #ofLedger: (readonly Event[])[] = [];
+  readonly #blobs: (readonly string[])[] = [];
+  commits = 0;
+
+  /** The commits of one piece, newest piece first; `mark` is of the snapshot that holds them. */
+  add(commits: readonly CommitRecord[], mark: StateMark | null = null): void {
+    this.#members.push(packed([...commits.map(commitLine), ...(mark === null ? [] : [markLine(mark)])]));
+    const events = commits.flatMap((commit) => commit.events.map(entryOf));
+    this.#ofLedger.push(events.filter((event) => event !== null));
+    this.#blobs.push(blobsIn(commits));
+    this.commits += commits.length;
+  }
+
+  /** From the first commit to the last one, gzipped. */
+  get members(): readonly Uint8Array[] {
+    return inOrder(this.#members);
+  }
+
+  get calls(): readonly LedgerEntry[] {
+    return ledgerOf(inOrder(this.#ofLedger));
+  }
+
+  /** Every large value that the history or the state names, by its digest. */
+  blobs({ task, result, messages }: State): readonly string[] {
+    return [...new Set([...[task, result, messages].flatMap(blobsIn), ...inOrder(this.#blobs)])];
+  }
+}
+
+/** As many as are read at once. */
+const AT_ONCE = 4;
+
+/** A line for each of these large values, in order, as long as they fit; null for one that is left out. */
+export async function* blobLines(
+  { objects, row }: Source,
+  { wanted, bytesMax }: { readonly wanted: readonly string[]; readonly bytesMax: number },
+): AsyncGenerator<{ readonly sha256: string; readonly line: string | null }> {
+  let bytesLeft = bytesMax;
+  for (let at = 0; at < wanted.length; at += AT_ONCE) {
+    const some = wanted.slice(at, at + AT_ONCE);
+    const read = async (sha256: string) => blobText(sha256, await readBlob(objects, row, sha256));
+    const texts = bytesLeft <= 0 ? [] : await Promise.all(some.map(read));
+    for (const [index, sha256] of some.entries()) {
+      const text = texts[index];
+      bytesLeft -= Buffer.byteLength(text ?? "", "utf8");
+      yield { sha256, line: text === undefined || bytesLeft < 0 ? null : blobLine(sha256, text) };
+    }
+  }
+}

@@ -1,0 +1,173 @@
+/**
+ * The one reader of a run's history, for timeline, verify, replay, export, archive and sealing. It reads from the newest
+ * commit back: the journal in the row, the chain of snapshots, and sealed events, each of which holds the commits of many
+ * snapshots. One object is read at a time, when the caller asks for it, and none is kept.
+ *
+ * Damage is a piece of the history like any other. The reader goes on with what can still be found. A caller that needs
+ * every commit stops at the first damage, and verify takes note of it and reads on.
+ */
+import { Unreadable } from "../codec/canonical.ts";
+import { assertKnown } from "../codec/row.ts";
+import type { SealedRef } from "../codec/schema/sealed.ts";
+import type { SealedEvents } from "../codec/sealed.ts";
+import { type Snapshot, assertFormat, decodeJournal } from "../codec/snapshot.ts";
+import type { CommitRecord } from "../core/event.ts";
+import type { SnapshotPointer } from "../protocol/row.ts";
+import { type Source, readSealed, readSnapshot } from "./load.ts";
+
+export type Piece =
+  | { readonly kind: "journal"; readonly commits: readonly CommitRecord[] }
+  | { readonly kind: "snapshot"; readonly pointer: SnapshotPointer; readonly snapshot: Snapshot }
+  | { readonly kind: "sealed"; readonly where: string; readonly sealed: SealedEvents }
+  | Damage;
+
+export type PieceOf<K extends Piece["kind"]> = Extract<Piece, { readonly kind: K }>;
+
+/** A part of the history that is missing or has other content than its name says. */
+export interface Damage {
+  readonly kind: "damaged";
+  readonly part: "row" | "journal" | "snapshot" | "sealed";
+  /** In words, such as `snapshot 12`. */
+  readonly where: string;
+  /** The newest version that it holds. */
+  readonly version: number;
+  /** Only this part names what was committed before it. */
+  readonly hidesOlder: boolean;
+  readonly error: Unreadable;
+}
+
+/** After each snapshot: how many versions are still to be read, and how many there are. */
+export type OnStep = (left: number, all: number) => void | Promise<void>;
+
+export interface Reading {
+  /**
+   * `commits`: on the shortest way, so sealed events stand for the snapshots that they cover. `states`: every snapshot.
+   * `everything`: every snapshot, and then all sealed events.
+   */
+  readonly through: "commits" | "states" | "everything";
+  /** Objects that hold nothing newer than this version are not read. Absent: all are. */
+  readonly after?: number;
+  readonly onStep?: OnStep | undefined;
+}
+
+/** From the newest piece back. The first one may hold commits up to `after` as well. */
+export async function* readHistory(from: Source, reading: Reading): AsyncGenerator<Piece> {
+  const { row } = from;
+  const { through, after = -1, onStep } = reading;
+  const known = await attempt({ part: "row", where: "the row", version: row.version, hidesOlder: false }, () => {
+    assertKnown(row);
+    assertFormat(row.format, `run ${row.run}`);
+    return { kind: "known" } as const;
+  });
+  if (known.kind === "damaged") {
+    yield known;
+    return;
+  }
+  yield await attempt(
+    { part: "journal", where: "the journal", version: row.version, hidesOlder: false },
+    () => ({ kind: "journal", commits: decodeJournal(row.journal) }) as const,
+  );
+  let newest: SealedRef | null = null;
+  let floor = after;
+  const read = (pointer: SnapshotPointer): Promise<Snapshot> => readSnapshot(from, pointer);
+  for await (const link of chainBack(row.snapshot, { read, isWanted: ({ version }) => version > floor })) {
+    if (link.kind === "damaged") {
+      yield link;
+      break;
+    }
+    const { pointer, link: snapshot } = link;
+    yield { kind: "snapshot", pointer, snapshot };
+    if (pointer === row.snapshot) {
+      newest = snapshot.sealed;
+      if (through === "commits") floor = Math.max(after, newest?.to ?? 0);
+    }
+    await onStep?.(pointer.version, row.version);
+  }
+  if (through !== "states") yield* sealedBack(from, { newest, after });
+}
+
+async function* sealedBack(
+  from: Source,
+  { newest, after }: { readonly newest: SealedRef | null; readonly after: number },
+): AsyncGenerator<Piece> {
+  for (let ref = newest; ref !== null && ref.to > after;) {
+    const named: SealedRef = ref;
+    const where = `sealed events ${named.from} to ${named.to}`;
+    const at = { part: "sealed", where, version: named.to, hidesOlder: named.from > 1 } as const;
+    const read = async () => ({ kind: "sealed", where, sealed: await readSealed(from, named) }) as const;
+    const piece = await attempt(at, read);
+    yield piece;
+    if (piece.kind === "damaged") return;
+    ref = piece.sealed.previous;
+  }
+}
+
+/** What names the snapshot before it. */
+interface Naming {
+  readonly previous: SnapshotPointer | null;
+}
+
+/**
+ * The chain of snapshots, from that one back to the first one that is not wanted. Damage is its last element. `read` may
+ * take what it needs of a snapshot from a cache.
+ */
+export async function* chainBack<T extends Naming>(
+  newest: SnapshotPointer,
+  of: { read(pointer: SnapshotPointer): Promise<T>; isWanted(pointer: SnapshotPointer): boolean },
+): AsyncGenerator<{ readonly kind: "link"; readonly pointer: SnapshotPointer; readonly link: T } | Damage> {
+  for (let next: SnapshotPointer | null = newest; next !== null && of.isWanted(next);) {
+    const pointer: SnapshotPointer = next;
+    const { version } = pointer;
+    const at = { part: "snapshot", where: `snapshot ${version}`, version, hidesOlder: version > 0 } as const;
+    const found = await attempt(at, async () => ({ kind: "link", pointer, link: await of.read(pointer) }) as const);
+    yield found;
+    if (found.kind === "damaged") return;
+    next = found.link.previous;
+  }
+}
+
+async function attempt<T>(at: Omit<Damage, "kind" | "error">, read: () => T | Promise<T>): Promise<T | Damage> {
+  try {
+    return await read();
+  } catch (error) {
+    if (!(error instanceof Unreadable)) throw error;
+    return { kind: "damaged", ...at, error };
+  }
+}
+
+/** The commits that a piece holds, in order. */
+export function commitsOf(piece: Exclude<Piece, Damage>): readonly CommitRecord[] {
+  if (piece.kind === "journal") return piece.commits;
+  return piece.kind === "snapshot" ? piece.snapshot.commits : piece.sealed.commits;
+}
+
+/** Of what was read newest first. */
+export const inOrder = <T>(pieces: readonly (readonly T[])[]): readonly T[] => pieces.toReversed().flat();
+
+export interface Readable {
+  /** In order, up to the last one. */
+  readonly commits: readonly CommitRecord[];
+  /** Why nothing before them could be read; null where it was read back to the version that was asked for. */
+  readonly lost: Unreadable | null;
+}
+
+/** The commits after version `after`, from the newest back to the first one that cannot be read. */
+export async function commitsReadable(from: Source, after: number): Promise<Readable> {
+  const pieces: (readonly CommitRecord[])[] = [];
+  let lost: Unreadable | null = null;
+  for await (const piece of readHistory(from, { through: "commits", after })) {
+    if (piece.kind === "damaged") {
+      lost = piece.error;
+      break;
+    }
+    pieces.push(commitsOf(piece));
+  }
+  return { commits: inOrder(pieces).filter(({ version }) => version > after), lost };
+}
+
+/** Every commit after version `after`, in order; nothing is read further back than that. Throws `Unreadable`. */
+export async function commitsAfter(from: Source, after: number): Promise<readonly CommitRecord[]> {
+  const { commits, lost } = await commitsReadable(from, after);
+  if (lost !== null) throw lost;
+  return commits;
+}

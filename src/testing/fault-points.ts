@@ -1,0 +1,66 @@
+/** A world and an agent that say when they reach a fault point, in the real process. */
+import type { Agent, Tool } from "../ports/agent.ts";
+import { FAULT_POINTS, type FaultPoint, type OnFaultPoint } from "../ports/fault-point.ts";
+import type { World } from "../ports/world.ts";
+
+export function worldWithFaultPoints(world: World, onFaultPoint: OnFaultPoint): World {
+  const { table, objects } = world;
+  return {
+    ...world,
+    table: {
+      ...table,
+      claim: (claim) =>
+        around(onFaultPoint, { name: "claim", at: String(claim.entry.epoch) }, () => table.claim(claim)),
+      commit: (commit) => {
+        const at = String(commit.version + 1);
+        return around(onFaultPoint, { name: commit.release ? "release" : "intent", at }, () => table.commit(commit));
+      },
+    },
+    objects: {
+      ...objects,
+      put: (key, bytes) => {
+        const version = /\/snapshots\/0*(\d+)-/.exec(key)?.[1];
+        if (version === undefined) return objects.put(key, bytes);
+        return around(onFaultPoint, { name: "put", at: version }, () => objects.put(key, bytes));
+      },
+    },
+  };
+}
+
+export function agentWithFaultPoints(agent: Agent, onFaultPoint: OnFaultPoint): Agent {
+  const tools = Object.entries(agent.tools).map(
+    ([name, tool]) => [name, toolWithFaultPoints(tool, name, onFaultPoint)] as const,
+  );
+  return { ...agent, tools: Object.fromEntries(tools) };
+}
+
+function toolWithFaultPoints(tool: Tool, at: string, onFaultPoint: OnFaultPoint): Tool {
+  const { undo } = tool;
+  return {
+    ...tool,
+    run: (context) => around(onFaultPoint, { name: "effect", at }, async () => tool.run(context)),
+    undo: undo && {
+      ...undo,
+      run: (context) => around(onFaultPoint, { name: "undo", at }, async () => undo.run(context)),
+    },
+  };
+}
+
+async function around<T>(
+  onFaultPoint: OnFaultPoint,
+  point: Omit<FaultPoint, "when">,
+  work: () => Promise<T>,
+): Promise<T> {
+  await onFaultPoint({ when: "before", ...point });
+  const done = await work();
+  await onFaultPoint({ when: "after", ...point });
+  return done;
+}
+
+/** `before:claim:3`, `after:effect:bookFlight`; null where the text is no fault point. */
+export function parseFaultPoint(text: string): FaultPoint | null {
+  const [when, name, at, ...rest] = text.split(":");
+  const known = FAULT_POINTS.find((each) => each === name);
+  if ((when !== "before" && when !== "after") || known === undefined || !at || rest.length > 0) return null;
+  return { when, name: known, at };
+}
