@@ -39,8 +39,8 @@ export const KEYS: readonly Mutant[] = [
   }),
   off(74, "any error says that a call failed", {
     file: "src/engine/tools/run-tools.ts",
-    from: "run.unanswered.has(open.call) && !isAnswer",
-    to: "run.unanswered.size < 0 && !isAnswer",
+    from: "run.noticed.isUnanswered(open.call) && !isAnswer",
+    to: "run.now < 0 && !isAnswer",
   }),
   without("one key may have other arguments", KEYS_TEST, {
     file: CALL_KEY,
