@@ -34,7 +34,7 @@ export const DEPLOYING: readonly Mutant[] = [
   }),
   off(58, "the declaration at release counts alone", {
     file: "src/core/calls/ledger.ts",
-    from: "isStricter ?",
-    to: "isStricter && effect === null ?",
+    from: "intent !== null && isStricter(effect, intent.effect) ?",
+    to: "intent !== null && isStricter(intent.effect, intent.effect) ?",
   }),
 ];

@@ -69,8 +69,8 @@ export const KEYS: readonly Mutant[] = [
   }),
   without("the very same unsafe deed is done twice", KEYS_TEST, {
     file: CALL_KEY,
-    from: 'tool.effect === "keyed" ? undefined :',
-    to: 'tool.effect !== "none" ? undefined :',
+    from: "EFFECTS[tool.effect].isDeduplicated ? undefined :",
+    to: "EFFECTS[tool.effect].actsOutside ? undefined :",
   }),
   without("a key has any characters", KEYS_TEST, { file: CALL_KEY, from: "/^[!-~]+$/", to: "/^[^]*$/" }),
   without("what exists already has failed", "test/operations/exists.test.ts", {

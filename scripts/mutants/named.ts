@@ -57,9 +57,9 @@ export const NAMED: readonly Mutant[] = [
     name: "unsafe call repeated",
     changes: [
       {
-        file: "src/core/calls/ledger.ts",
-        from: 'effect: "unsafe", onCrash: "ask"',
-        to: 'effect: "unsafe", onCrash: "again"',
+        file: "src/core/calls/effects.ts",
+        from: 'unsafe: {\n    onCrash: "ask"',
+        to: 'unsafe: {\n    onCrash: "again"',
       },
     ],
     killedBy: SIMULATION,

@@ -11,7 +11,8 @@
  */
 import * as z from "zod";
 import type { Spent } from "../core/policy/budget.ts";
-import type { CommitRecord, Effect, Failure } from "../core/event.ts";
+import type { Effect } from "../core/calls/effects.ts";
+import type { CommitRecord, Failure } from "../core/event.ts";
 import type { Json } from "../core/json.ts";
 import type { Message, Value } from "../core/message.ts";
 import type { Retention } from "../core/policy/retention.ts";

@@ -5,6 +5,7 @@
  */
 import { compensateId } from "../protocol/ids.ts";
 import type { World } from "../ports/world.ts";
+import { EFFECTS } from "../core/calls/effects.ts";
 import type { Spent } from "../core/policy/budget.ts";
 import { loadAboutToBe } from "../history/after-redrive.ts";
 import { deliver, senderOf } from "../engine/context/inbox.ts";
@@ -37,7 +38,7 @@ export async function effectsOf(world: World, run: string): Promise<Effects | nu
   const standing = calls.filter(
     ({ call, effect, status, undoes }) =>
       undoes === undefined &&
-      effect !== "none" &&
+      (effect === null || EFFECTS[effect].actsOutside) &&
       HAPPENED.has(status) &&
       !undoable.includes(call) &&
       !before.has(call),

@@ -3,6 +3,7 @@
  * typed by the core's own type, so the two cannot drift apart.
  */
 import * as z from "zod";
+import { EFFECT_NAMES } from "../../core/calls/effects.ts";
 import type { Answer, CommitRecord, Decision, Event, EventKind, EventOf, MessageBody } from "../../core/event.ts";
 import type { Message } from "../../core/message.ts";
 import { PHASE_NAMES, type Phase } from "../../core/phases.ts";
@@ -21,7 +22,7 @@ import { compacted, crowded, window } from "./window.ts";
 const at = z.int().nonnegative();
 const count = z.int().nonnegative();
 const name = z.string().min(1);
-export const effect = z.enum(["none", "keyed", "probed", "unsafe"]);
+export const effect = z.enum(EFFECT_NAMES);
 const onUnknown = z.enum(["ask", "tell", "fail", "compensate"]);
 export const phase = z.custom<Phase>((value) => PHASE_NAMES.includes(value as Phase));
 

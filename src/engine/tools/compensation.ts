@@ -4,6 +4,7 @@
  */
 import type { Agent, Tool } from "../../ports/agent.ts";
 import { bounded } from "../../codec/value.ts";
+import { EFFECTS } from "../../core/calls/effects.ts";
 import { exhausted, extended } from "../../core/policy/spending.ts";
 import type { Failure } from "../../core/event.ts";
 import { extensionOf } from "../../core/policy/extension.ts";
@@ -112,6 +113,7 @@ function standingIn(state: State, tools: Readonly<Record<string, Tool>>): readon
   return results.flatMap(({ call, tool, outcome }) => {
     const declared = Object.hasOwn(tools, tool) ? tools[tool] : undefined;
     const isUndone = declared?.undo && !left.includes(call);
-    return outcome === "failed" || declared?.effect === "none" || isUndone ? [] : [`${tool} (${call})`];
+    const isHarmless = declared !== undefined && !EFFECTS[declared.effect].actsOutside;
+    return outcome === "failed" || isHarmless || isUndone ? [] : [`${tool} (${call})`];
   });
 }

@@ -6,7 +6,8 @@
  */
 import type { Agent } from "../../ports/agent.ts";
 import { type Setting, crashRateOf, dialOf, resultSettingOf } from "../../core/policy/dial.ts";
-import type { Effect, Event, EventKind } from "../../core/event.ts";
+import type { Event, EventKind } from "../../core/event.ts";
+import { effectOf } from "../../core/calls/ledger.ts";
 import { waitsItsTurn } from "../../core/calls/open-calls.ts";
 import type { OpenCall } from "../../core/state.ts";
 import type { Row } from "../../protocol/row.ts";
@@ -56,8 +57,6 @@ function settingOf({ pending, row, state }: ActiveRun): Setting {
   }
   return dialOf({ effects: state.open.map(effectOf), reply, crashRate: rateIn(row) });
 }
-
-const effectOf = ({ intent }: OpenCall): Effect => intent?.effect ?? "unsafe";
 
 const rateIn = ({ takeovers, chainClaims: claims }: Row): number => crashRateOf({ takeovers, claims });
 

@@ -3,7 +3,16 @@ import type { Agent, Tool } from "../../ports/agent.ts";
 import { readResult } from "./tool-result.ts";
 import { asJson, bounded, isErrorNamed, sentenceOf } from "../../codec/value.ts";
 import type { Json } from "../../core/json.ts";
-import { afterCrash, afterSilence, argsOf, asDeclared, resultOf, startsOnce } from "../../core/calls/ledger.ts";
+import { EFFECTS } from "../../core/calls/effects.ts";
+import {
+  afterCrash,
+  afterSilence,
+  argsOf,
+  asDeclared,
+  effectOf,
+  resultOf,
+  startsOnce,
+} from "../../core/calls/ledger.ts";
 import { inline } from "../../core/message.ts";
 import type { OpenCall } from "../../core/state.ts";
 import type { ActiveRun } from "../context/active-run.ts";
@@ -151,7 +160,7 @@ async function recordEnd(run: ActiveRun, agent: Agent, of: Runnable & { readonly
     return recordResult(run, open.call, { outcome: "succeeded", value, externalId, evidence: "the tool returned" });
   }
   // It returned, so an outside effect happened; only its result is lost.
-  const outcome = tool.effect === "none" ? "failed" : "succeeded";
+  const outcome = EFFECTS[tool.effect].actsOutside ? "succeeded" : "failed";
   const evidence = `the tool returned, and its result is lost: ${read.code}`;
   recordResult(run, open.call, { outcome, value: lostResult(read, { by: "tool", outcome }), evidence });
 }
@@ -161,12 +170,12 @@ async function recordEnd(run: ActiveRun, agent: Agent, of: Runnable & { readonly
  * that was probed is known not to have happened before.
  */
 const isAnswer = ({ intent }: OpenCall, error: unknown): boolean =>
-  intent?.effect !== "keyed" || isErrorNamed(error, "Rejected");
+  intent === null || !EFFECTS[intent.effect].overlapsEarlierTries || isErrorNamed(error, "Rejected");
 
 /** No try of it left now; an earlier one without an answer may have, and an undo that is over would leave its effect. */
 function recordUnstarted(run: ActiveRun, open: OpenCall, of: { readonly tool: Tool; readonly why: string }): void {
   const why = bounded(`NotStarted: its arguments could not be read again: ${of.why}`);
-  const isUnsure = run.noticed.isUnanswered(open.call) && open.intent?.effect === "keyed";
+  const isUnsure = run.noticed.isUnanswered(open.call) && EFFECTS[effectOf(open)].overlapsEarlierTries;
   if (open.undoes !== undefined || isUnsure) return recordSilence(run, open, { tool: of.tool, why });
   const isFirst = open.tries === 0 && !run.noticed.isUnanswered(open.call);
   const evidence = isFirst ? "it was never started" : "no further try of it was started";
@@ -228,7 +237,7 @@ export async function recover(run: ActiveRun, agent: Agent, calls: readonly stri
       continue;
     }
     // Without its tool an unsafe call is where it would be with it: somebody has to say what became of it.
-    const isGone = !fits && open.intent?.effect !== "unsafe";
+    const isGone = !fits && (open.intent === null || EFFECTS[open.intent.effect].mayRepeat);
     if (isGone) recordGone(run, { open, tool });
     else recordUnknown(run, { call, tool, why: died, askFrom: askFromAfter(run, { open, tool }) });
   }
