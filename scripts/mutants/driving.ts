@@ -37,7 +37,11 @@ export const DRIVING: readonly Mutant[] = [
     from: "row.chain === payload.chain + 1 ?",
     to: "false ?",
   }),
-  off(15, "a park by any attempt", { file: ROW, from: "row.park.entry.retry < park.entry.retry", to: "true" }),
+  off(15, "a park by any attempt", {
+    file: "src/protocol/row-park.ts",
+    from: "row.park.entry.retry < park.entry.retry",
+    to: "true",
+  }),
   off(16, "any token taken for one's own", {
     file: "src/engine/loop/park.ts",
     from: "row.park?.token === token ?",

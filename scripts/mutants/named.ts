@@ -50,7 +50,13 @@ export const NAMED: readonly Mutant[] = [
   },
   {
     name: "park without stirs",
-    changes: [{ file: ROW, from: 'if (row.stirs !== row.stirsSeen) return { kind: "stirred", row };', to: "" }],
+    changes: [
+      {
+        file: "src/protocol/row-park.ts",
+        from: 'if (row.stirs !== row.stirsSeen) return { kind: "stirred", row };',
+        to: "",
+      },
+    ],
     killedBy: { kind: "schedule", row: 10 },
   },
   {

@@ -30,10 +30,22 @@ export function redriven(row: Row, redrive: Redrive): Exclude<RedriveOutcome, Re
     row: {
       ...rest,
       ...(checksum === undefined ? {} : { checksum }),
-      ...{ status: "running", statusSince: now, epoch: row.epoch + 1, chain: row.chain + 1, chainClaims: 0 },
-      ...{ owner: null, leaseUntil: null, park: null, wakeAt: null, told: false, expiresAtSec: null, deadline },
+      status: "running",
+      statusSince: now,
+      epoch: row.epoch + 1,
+      chain: row.chain + 1,
+      chainClaims: 0,
+      owner: null,
+      leaseUntil: null,
+      park: null,
+      wakeAt: null,
+      told: false,
+      expiresAtSec: null,
+      deadline,
       // What recovery had cost is no reason to end it again.
-      ...{ deaths: 0, storeOutage: null, redrive: note },
+      deaths: 0,
+      storeOutage: null,
+      redrive: note,
     },
   };
 }

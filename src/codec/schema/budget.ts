@@ -13,11 +13,20 @@ const meters = { tokensIn: count, tokensOut: count, microUsd: count, beats: coun
 export const spent: z.ZodType<Spent> = z.looseObject({ ...meters, wallMs: some });
 
 export const debit: z.ZodType<Partial<Spent>> = z.looseObject({
-  ...{ tokensIn: some, tokensOut: some, microUsd: some, beats: some, toolCalls: some, wallMs: some },
+  tokensIn: some,
+  tokensOut: some,
+  microUsd: some,
+  beats: some,
+  toolCalls: some,
+  wallMs: some,
 });
 
 export const grant: z.ZodType<Grant> = z.looseObject({
-  ...{ beats: some, microUsd: some, tokens: some, wallMs: some, toolCalls: some },
+  beats: some,
+  microUsd: some,
+  tokens: some,
+  wallMs: some,
+  toolCalls: some,
 });
 
 export const price: z.ZodType<Price> = z.looseObject({
@@ -26,7 +35,11 @@ export const price: z.ZodType<Price> = z.looseObject({
 });
 
 const limits: z.ZodType<Limits> = z.looseObject({
-  ...{ beats: limit, microUsd: limit, tokens: limit, wallMs: limit, toolCalls: limit },
+  beats: limit,
+  microUsd: limit,
+  tokens: limit,
+  wallMs: limit,
+  toolCalls: limit,
 });
 
 /** What a gate that asks for more says besides. */

@@ -16,5 +16,10 @@ export const failedFrom: z.ZodType<FailedFrom> = z.looseObject({
 export const redriven: z.ZodType<Redriven> = z.looseObject({ times: z.int().positive(), id: name });
 
 export const runRedriven: z.ZodType<EventOf<"RunRedriven">> = z.looseObject({
-  ...{ kind: z.literal("RunRedriven"), at: count, id: name, by: name, why: z.string(), failure },
+  kind: z.literal("RunRedriven"),
+  at: count,
+  id: name,
+  by: name,
+  why: z.string(),
+  failure,
 });

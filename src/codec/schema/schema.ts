@@ -52,7 +52,9 @@ export const messageBody: z.ZodType<MessageBody> = z.discriminatedUnion("kind", 
 ]);
 
 const intentShape = {
-  ...{ effect, key: name, argsDigest: sha },
+  effect,
+  key: name,
+  argsDigest: sha,
   business: z.literal(true).exactOptional(),
   undo: z.literal(true).exactOptional(),
   alone: z.literal(true).exactOptional(),
@@ -69,14 +71,24 @@ const kinds: { readonly [K in EventKind]: z.ZodType<EventOf<K>> } = {
     price: price.exactOptional(),
   }),
   ModelCallCompleted: z.looseObject({
-    ...{ kind: z.literal("ModelCallCompleted"), at, model: name, parts: z.array(replyPart), finish: z.string() },
-    ...{ tokensIn: count, tokensOut: count, tookMs: count, crowded },
+    kind: z.literal("ModelCallCompleted"),
+    at,
+    model: name,
+    parts: z.array(replyPart),
+    finish: z.string(),
+    tokensIn: count,
+    tokensOut: count,
+    tookMs: count,
+    crowded,
     request: z
       .looseObject({ instructions: z.string(), tools: z.array(z.string()), messages: z.string() })
       .exactOptional(),
   }),
   ModelCallLost: z.looseObject({
-    ...{ kind: z.literal("ModelCallLost"), at, calls: count, why: z.string() },
+    kind: z.literal("ModelCallLost"),
+    at,
+    calls: count,
+    why: z.string(),
     closing: z.literal(true).exactOptional(),
   }),
   BudgetDebited: z.looseObject({ kind: z.literal("BudgetDebited"), at, debit, for: z.string() }),
@@ -123,7 +135,10 @@ const kinds: { readonly [K in EventKind]: z.ZodType<EventOf<K>> } = {
     otherwise: onUnknown.exactOptional(),
   }),
   ToolResultReconciled: z.looseObject({
-    ...{ kind: z.literal("ToolResultReconciled"), at, call: name, answer },
+    kind: z.literal("ToolResultReconciled"),
+    at,
+    call: name,
+    answer,
     evidence: z.string().exactOptional(),
     externalId: z.string().exactOptional(),
   }),
@@ -146,7 +161,10 @@ const kinds: { readonly [K in EventKind]: z.ZodType<EventOf<K>> } = {
   RunEnded: z.discriminatedUnion("status", [
     z.looseObject({ kind: z.literal("RunEnded"), at, status: z.literal("completed"), result: value }),
     z.looseObject({
-      ...{ kind: z.literal("RunEnded"), at, status: z.literal("failed"), failure },
+      kind: z.literal("RunEnded"),
+      at,
+      status: z.literal("failed"),
+      failure,
       from: failedFrom.exactOptional(),
     }),
     z.looseObject({ kind: z.literal("RunEnded"), at, status: z.literal("cancelled") }),
@@ -212,7 +230,10 @@ export type StoredState = Omit<State, "messages"> & {
 export const messages: z.ZodType<readonly Message[]> = z.array(message);
 
 export const storedState: z.ZodType<StoredState> = z.looseObject({
-  ...{ run: name, born: name, agent: name, agentVersion: z.string() },
+  run: name,
+  born: name,
+  agent: name,
+  agentVersion: z.string(),
   task: value,
   phase,
   takeoversMax: count,
@@ -223,7 +244,9 @@ export const storedState: z.ZodType<StoredState> = z.looseObject({
   open: z.array(openCall),
   children: z.array(name),
   spent,
-  ...{ modelRetries: count, nudges: count, retryAt: at.nullable() },
+  modelRetries: count,
+  nudges: count,
+  retryAt: at.nullable(),
   outage: outage.exactOptional(),
   fallback: fallback.exactOptional(),
   stopsFor: failure.exactOptional(),

@@ -32,7 +32,11 @@ export async function compactContext(run: ActiveRun, agent: Agent, model: Model)
 
 /** Providers take it as what a user says after everything else. */
 const questionAt = (at: number): Message => ({
-  ...{ id: "summarise", at, source: "cairn", role: "user", tokens: 0 },
+  id: "summarise",
+  at,
+  source: "cairn",
+  role: "user",
+  tokens: 0,
   parts: [text(QUESTION)],
 });
 
