@@ -3,7 +3,7 @@
  * has other content is written down and no error, so that one damaged object does not hide the next.
  */
 import { Unreadable } from "../codec/canonical.ts";
-import type { SegmentRef, StoredState } from "../codec/schema/schema.ts";
+import type { SegmentRef, StoredState } from "../codec/schema/state.ts";
 import type { SealedRef } from "../codec/schema/sealed.ts";
 import type { SealedEvents } from "../codec/sealed.ts";
 import { type Snapshot, wholeState } from "../codec/snapshot.ts";
