@@ -98,6 +98,24 @@ const RULES: readonly Rule[] = [
     spares: [["src/engine/x.ts", "run.world.clock.now(); world.random.hex(); AbortSignal.any([]); new Date(at);"]],
   },
   {
+    says: "what depends on an effect class is read from the effect table",
+    where: /^src\/(?!core\/calls\/effects\.ts$)/,
+    check: rules.namingEffect,
+    bites: [
+      ["src/engine/x.ts", 'if (tool.effect === "keyed") f();'],
+      ["src/engine/x.ts", 'switch (effect) { case "unsafe": f(); }'],
+      ["src/engine/x.ts", 'if (["keyed", "probed"].includes(effect)) f();'],
+      ["src/engine/x.ts", 'const acts = open.intent?.effect !== "none";'],
+      ["src/engine/x.ts", 'const isFree = "none" === effect;'],
+      ["src/codec/x.ts", 'const schema = z.enum(["none", "keyed"]);'],
+    ],
+    spares: [
+      ["src/engine/x.ts", "if (EFFECTS[tool.effect].mayRepeat && one.effect === two.effect) f();"],
+      ["src/engine/x.ts", 'const isUnset = priceFrom.kind === "none"; const why = "an unsafe tool";'],
+      ["src/core/x.ts", "const row = EFFECTS.keyed; // keyed, not probed"],
+    ],
+  },
+  {
     says: `a file has at most ${rules.FILE_LINES_MAX} lines, or says why it has more`,
     where: /./,
     check: rules.longFile,

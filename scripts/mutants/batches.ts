@@ -36,9 +36,7 @@ export const BATCHES: readonly Mutant[] = [
   }),
   {
     name: "results: a death between two results leaves a question about both",
-    changes: [
-      { file: DIAL, from: 'case "probed":\n      return "force";', to: 'case "probed":\n      return "merge";' },
-    ],
+    changes: [{ file: DIAL, from: 'if (startsOnce) return "force";', to: 'if (startsOnce) return "merge";' }],
     killedBy: { kind: "tests", file: "test/slow/crash/crash.test.ts", test: "leaves no question" },
   },
   {
@@ -103,7 +101,7 @@ export const BATCHES: readonly Mutant[] = [
   }),
   without("a call whose result is lost has failed", OUTPUT_TEST, {
     file: ACT,
-    from: 'tool.effect === "none" ? "failed" : "succeeded"',
+    from: 'EFFECTS[tool.effect].actsOutside ? "succeeded" : "failed"',
     to: '"failed" as string as "succeeded"',
   }),
   without("values may be nested as deep as they like", LAWS, {

@@ -27,13 +27,13 @@ export const CLOCKS: readonly Mutant[] = [
   }),
   off(106, "a run that waits has waited for too long by this clock alone", {
     file: "src/engine/loop/beat.ts",
-    from: "run.world.clock.earliest() + run.world.limits.skewMs >= run.waitsUntil",
-    to: "run.now + run.world.limits.skewMs >= run.waitsUntil",
+    from: "run.world.clock.earliest() + run.world.limits.skewMs >= run.noticed.waitsUntil",
+    to: "run.now + run.world.limits.skewMs >= run.noticed.waitsUntil",
   }),
   off(106, "a run that waits for one of the clocks waits for another month", {
     file: "src/engine/loop/beat.ts",
-    from: "isIdle || isDoubted ? run.waitsUntil",
-    to: "isIdle ? run.waitsUntil",
+    from: "isIdle || isDoubted ? run.noticed.waitsUntil",
+    to: "isIdle ? run.noticed.waitsUntil",
   }),
   off(
     106,

@@ -17,13 +17,13 @@ export const COMPACTING: readonly Mutant[] = [
     "an invocation asks on with its summary, and no mark says so",
     {
       file: "src/engine/model/call-model.ts",
-      from: 'if (run.modelCalls.own === "marked") return false;',
+      from: 'if (run.pending.modelCalls.own === "marked") return false;',
       to: "if (run.now > 0) return false;",
     },
     {
-      file: "src/engine/context/unaccounted-model-calls.ts",
-      from: 'ensure(run.modelCalls.own === "marked",',
-      to: "ensure(run.now > 0,",
+      file: "src/engine/context/pending-work.ts",
+      from: 'ensure(this.#modelCalls.own === "marked",',
+      to: "ensure(this.#time.since > 0,",
     },
   ),
   by("engine/model/compact", "a context is made shorter again and again", {

@@ -23,8 +23,8 @@ export const CONCLUDING: readonly Mutant[] = [
   off(10, "a duplicate that does not wake", { file: INBOX, from: ' || outcome.kind === "duplicate"', to: "" }),
   off(11, "stirs seen by the number of messages", {
     file: INBOX,
-    from: "run.stirsRead = stirs;",
-    to: "run.stirsRead += found.length;",
+    from: "run.noticed.noteInboxRead(stirs);",
+    to: "run.noticed.noteInboxRead(run.noticed.wakeCountRead + found.length);",
   }),
   off(12, "an end whether stirred or not", {
     file: "src/engine/loop/terminal-commit.ts",
@@ -53,7 +53,7 @@ export const CONCLUDING: readonly Mutant[] = [
     from: "found.message = null;",
     to: "messages.delete(idOf(of, id));",
   }),
-  off(28, "a process that outlives its call", { file: BEAT, from: 'run.outlived === "no" ?', to: "true ?" }),
+  off(28, "a process that outlives its call", { file: BEAT, from: 'run.noticed.outlived === "no" ?', to: "true ?" }),
   off(29, "a decision about anything is taken in", {
     file: "src/engine/tools/gate.ts",
     from: "gates.find((each) => each.gate === of.gate)",
@@ -79,7 +79,7 @@ export const CONCLUDING: readonly Mutant[] = [
   }),
   off(34, "a call that outlives its timeout keeps no quiet", {
     file: "src/engine/context/commit-request.ts",
-    from: 'raiseQuiet: run.outlived === "tool"',
+    from: 'raiseQuiet: noticed.outlived === "tool"',
     to: "raiseQuiet: false",
   }),
   off(35, "any answer at any time", {

@@ -29,12 +29,12 @@ export const DEPLOYING: readonly Mutant[] = [
   }),
   off(57, "a look moves the deadline", {
     file: "src/engine/loop/beat.ts",
-    from: "isIdle || isDoubted ? run.waitsUntil :",
-    to: "isIdle && run.moved ? run.waitsUntil :",
+    from: "isIdle || isDoubted ? run.noticed.waitsUntil :",
+    to: "isIdle && run.moved ? run.noticed.waitsUntil :",
   }),
   off(58, "the declaration at release counts alone", {
     file: "src/core/calls/ledger.ts",
-    from: "isStricter ?",
-    to: "isStricter && effect === null ?",
+    from: "intent !== null && isStricter(effect, intent.effect) ?",
+    to: "intent !== null && isStricter(intent.effect, intent.effect) ?",
   }),
 ];

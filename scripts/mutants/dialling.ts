@@ -12,12 +12,12 @@ export const DIALLING: readonly Mutant[] = [
   }),
   off(71, "a reply waits while the next one is asked for", {
     file: EDGE,
-    from: "pending.some(isReply)",
+    from: "pending.events.some(isReply)",
     to: "pending.every(isReply)",
   }),
   off(72, "a plan waits also after a death", {
     file: EDGE,
-    from: "if (!pending.every(({ kind }) => CALM.has(kind))) return false;",
+    from: "if (!pending.events.every(({ kind }) => CALM.has(kind))) return false;",
     to: "if (CALM.size === 0) return false;",
   }),
   {

@@ -2,7 +2,7 @@
 import { type Mutant, off } from "./mutant.ts";
 
 const ROW = "src/protocol/row.ts";
-const ACTIVE_RUN = "src/engine/context/active-run.ts";
+const COMMIT = "src/engine/context/commit.ts";
 const BEAT = "src/engine/loop/beat.ts";
 const SWEEP = "src/maintenance/sweep.ts";
 const EXECUTION = "src/protocol/execution.ts";
@@ -18,9 +18,9 @@ export const DRIVING: readonly Mutant[] = [
     to: "",
   }),
   off(6, "an error taken for fenced", {
-    file: ACTIVE_RUN,
-    from: "() => this.world.table.commit(commit),",
-    to: 'async () => {\n        const told = await this.world.table.commit(commit);\n        return told.kind === "ambiguous" ? { kind: "fenced", row: this.#row } : told;\n      },',
+    file: COMMIT,
+    from: "() => world.table.commit(request),",
+    to: 'async () => {\n        const told = await world.table.commit(request);\n        return told.kind === "ambiguous" ? { kind: "fenced", row: run.row } : told;\n      },',
   }),
   off(7, "one's own name not looked for in a refusal", {
     file: "src/history/resolve-ambiguous-write.ts",
@@ -28,22 +28,30 @@ export const DRIVING: readonly Mutant[] = [
     to: "copy > 99 ?",
   }),
   off(8, "another write for the same version", {
-    file: ACTIVE_RUN,
-    from: "this.world.table.commit(commit)",
-    to: "this.world.table.commit({ ...commit, commitId: this.world.random.hex() })",
+    file: COMMIT,
+    from: "world.table.commit(request)",
+    to: "world.table.commit({ ...request, commitId: world.random.hex() })",
   }),
   off(9, "a superseded retry that starts nobody", {
     file: BEAT,
     from: "row.chain === payload.chain + 1 ?",
     to: "false ?",
   }),
-  off(15, "a park by any attempt", { file: ROW, from: "row.park.entry.retry < park.entry.retry", to: "true" }),
+  off(15, "a park by any attempt", {
+    file: "src/protocol/row-park.ts",
+    from: "row.park.entry.retry < park.entry.retry",
+    to: "true",
+  }),
   off(16, "any token taken for one's own", {
     file: "src/engine/loop/park.ts",
     from: "row.park?.token === token ?",
     to: "row.park !== null ?",
   }),
-  off(17, "a snapshot key without its put", { file: ACTIVE_RUN, from: "put: this.#puts", to: "put: 1" }),
+  off(17, "a snapshot key without its put", {
+    file: "src/engine/context/committed-run.ts",
+    from: "put: this.#puts",
+    to: "put: 1",
+  }),
   off(19, "an operation on any incarnation", { file: ROW, from: "row.born !== of.born || ", to: "" }),
   off(19, "one prefix for all incarnations", {
     file: "src/history/object-keys.ts",
@@ -158,7 +166,7 @@ export const DRIVING: readonly Mutant[] = [
   off(45, "an exit counts as a death", {
     file: BEAT,
     from: "run.commit({ release: true,",
-    to: 'run.commit({ release: run.outlived === "no",',
+    to: 'run.commit({ release: run.noticed.outlived === "no",',
   }),
   off(46, "as many sweepers at once as there are", {
     file: "src/protocol/mutex-lease.ts",
@@ -166,7 +174,7 @@ export const DRIVING: readonly Mutant[] = [
     to: " && turn.now < 0",
   }),
   off(47, "one's own commit under another epoch goes on", {
-    file: ACTIVE_RUN,
+    file: COMMIT,
     from: " && found.epoch === epochAfter",
     to: "",
   }),

@@ -21,9 +21,9 @@ export const FLIPPING: readonly Mutant[] = [
     to: "return events !== null;",
   }),
   flips("a commit writes no checksum", {
-    file: "src/engine/context/active-run.ts",
-    from: "checkedCommit(row, commitRequest(this, options, content))",
-    to: "(void checkedCommit, commitRequest(this, options, content))",
+    file: "src/engine/context/commit.ts",
+    from: "checkedCommit(row, commitRequest(",
+    to: "(void checkedCommit, commitRequest(",
   }),
   flips("a release in an outage writes no checksum", {
     file: "src/engine/loop/release.ts",

@@ -1,7 +1,7 @@
 /** Rules beside the schedules: sealing, removal, and two that are broken under real processes as well. */
 import type { Mutant } from "./mutant.ts";
 
-const ACTIVE_RUN = "src/engine/context/active-run.ts";
+const COMMIT = "src/engine/context/commit.ts";
 const CLEAN_UP = "src/history/clean-up.ts";
 const ORPHANS = "src/maintenance/orphans.ts";
 
@@ -70,9 +70,9 @@ export const FURTHER: readonly Mutant[] = [
     name: "a refused snapshot moves the seal",
     changes: [
       {
-        file: ACTIVE_RUN,
-        from: 'if (outcome.kind === "stirred") return "stirred";',
-        to: 'this.#seal = seal;\n    if (outcome.kind === "stirred") return "stirred";',
+        file: COMMIT,
+        from: "committed.refused(outcome.row);",
+        to: "committed.applied(outcome.row, { state: committed.state, commits: committed.journalWith([]), stored });",
       },
     ],
     killedBy: unit("history/seal"),
@@ -143,7 +143,7 @@ export const FURTHER: readonly Mutant[] = [
   },
   {
     name: "outlived call keeps its process, warm process",
-    changes: [{ file: "src/engine/loop/beat.ts", from: 'run.outlived === "no" ?', to: "true ?" }],
+    changes: [{ file: "src/engine/loop/beat.ts", from: 'run.noticed.outlived === "no" ?', to: "true ?" }],
     killedBy: real("slow/process/late-effect"),
   },
 ];

@@ -39,8 +39,8 @@ export const KEYS: readonly Mutant[] = [
   }),
   off(74, "any error says that a call failed", {
     file: "src/engine/tools/run-tools.ts",
-    from: "run.unanswered.has(open.call) && !isAnswer",
-    to: "run.unanswered.size < 0 && !isAnswer",
+    from: "run.noticed.isUnanswered(open.call) && !isAnswer",
+    to: "run.now < 0 && !isAnswer",
   }),
   without("one key may have other arguments", KEYS_TEST, {
     file: CALL_KEY,
@@ -69,8 +69,8 @@ export const KEYS: readonly Mutant[] = [
   }),
   without("the very same unsafe deed is done twice", KEYS_TEST, {
     file: CALL_KEY,
-    from: 'tool.effect === "keyed" ? undefined :',
-    to: 'tool.effect !== "none" ? undefined :',
+    from: "EFFECTS[tool.effect].isDeduplicated ? undefined :",
+    to: "EFFECTS[tool.effect].actsOutside ? undefined :",
   }),
   without("a key has any characters", KEYS_TEST, { file: CALL_KEY, from: "/^[!-~]+$/", to: "/^[^]*$/" }),
   without("what exists already has failed", "test/operations/exists.test.ts", {

@@ -24,9 +24,9 @@ const formed = killedIn("test/codec/redaction-forms.test.ts", FORMS);
 export const LEAKING: readonly Mutant[] = [
   leaking(
     "events are written as they come",
-    "src/engine/context/active-run.ts",
-    "redactionIn(this.world).event(given)",
-    "((event: Event) => (redactionIn(this.world), event))(given)",
+    "src/engine/context/pending-work.ts",
+    "redactionIn(this.#world).event(given)",
+    "((event: Event) => (redactionIn(this.#world), event))(given)",
   ),
   leaking(
     "values are kept as they come",

@@ -24,12 +24,12 @@ export const LEVELLING: readonly Mutant[] = [
     to: "epoch",
   }),
   by("a state loses what is not known", "codec/skew-fields", {
-    file: "src/codec/schema/schema.ts",
+    file: "src/codec/schema/state.ts",
     from: "export const storedState: z.ZodType<StoredState> = z.looseObject({",
     to: "export const storedState: z.ZodType<StoredState> = z.object({",
   }),
   by("an open call loses what is not known", "codec/skew-fields", {
-    file: "src/codec/schema/schema.ts",
+    file: "src/codec/schema/state.ts",
     from: "const openCall: z.ZodType<OpenCall> = z.looseObject({",
     to: "const openCall: z.ZodType<OpenCall> = z.object({",
   }),

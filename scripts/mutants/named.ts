@@ -50,16 +50,22 @@ export const NAMED: readonly Mutant[] = [
   },
   {
     name: "park without stirs",
-    changes: [{ file: ROW, from: 'if (row.stirs !== row.stirsSeen) return { kind: "stirred", row };', to: "" }],
+    changes: [
+      {
+        file: "src/protocol/row-park.ts",
+        from: 'if (row.stirs !== row.stirsSeen) return { kind: "stirred", row };',
+        to: "",
+      },
+    ],
     killedBy: { kind: "schedule", row: 10 },
   },
   {
     name: "unsafe call repeated",
     changes: [
       {
-        file: "src/core/calls/ledger.ts",
-        from: 'effect: "unsafe", onCrash: "ask"',
-        to: 'effect: "unsafe", onCrash: "again"',
+        file: "src/core/calls/effects.ts",
+        from: 'unsafe: {\n    onCrash: "ask"',
+        to: 'unsafe: {\n    onCrash: "again"',
       },
     ],
     killedBy: SIMULATION,

@@ -5,7 +5,8 @@ const LET_GO = "src/engine/loop/release.ts";
 const CLAIM = "src/protocol/row-claim.ts";
 const ROW = "src/protocol/row.ts";
 const SWEEP = "src/maintenance/sweep.ts";
-const CALLS = "src/engine/context/unaccounted-model-calls.ts";
+const DEBITS = "src/engine/context/debits.ts";
+const PENDING = "src/engine/context/pending-work.ts";
 const SIMULATION = { kind: "simulation", seeds: 400 } as const;
 
 export const OUTAGES: readonly Mutant[] = [
@@ -16,21 +17,21 @@ export const OUTAGES: readonly Mutant[] = [
   }),
   off(92, "a commit that landed is not looked for", {
     file: LET_GO,
-    from: "run.sent.has(found.commitId)",
+    from: "run.noticed.hasSent(found.commitId)",
     to: 'run.sent.has("")',
   }),
   off(93, "what was decided on a condition is given back with it", {
     file: LET_GO,
-    from: "if (run.isConditional) run.rewind",
+    from: "if (run.pending.isConditional) run.rewind",
     to: "if (run.isConditional && run.leftMs < -1e9) run.rewind",
   }),
   off(93, "only the commit of an end is on a condition, not what comes before it", {
-    file: "src/engine/context/active-run.ts",
-    from: "this.isConditional = true;",
-    to: "this.isConditional = false;",
+    file: "src/engine/context/pending-work.ts",
+    from: "this.#isConditional = true;",
+    to: "this.#isConditional = false;",
   }),
   off(65, "last words whose end was dropped are asked for again", {
-    file: CALLS,
+    file: DEBITS,
     from: '=== "ForceStop";',
     to: '=== "Preparing";',
   }),
@@ -59,10 +60,10 @@ export const OUTAGES: readonly Mutant[] = [
     "a model is called without a mark",
     {
       file: "src/engine/model/call-model.ts",
-      from: 'if (run.modelCalls.own === "marked") return false;',
+      from: 'if (run.pending.modelCalls.own === "marked") return false;',
       to: "if (run.now > 0) return false;",
     },
-    { file: CALLS, from: 'ensure(run.modelCalls.own === "marked",', to: "ensure(run.now > 0," },
+    { file: PENDING, from: 'ensure(this.#modelCalls.own === "marked",', to: "ensure(this.#time.since > 0," },
   ),
   off(98, "an invocation that could not load its run has called its model", {
     file: LET_GO,
@@ -88,7 +89,7 @@ export const OUTAGES: readonly Mutant[] = [
     name: "an end forgets the calls of the dead",
     changes: [
       {
-        file: CALLS,
+        file: DEBITS,
         from: "if (others === 0) return 0;",
         to: "if (others === 0 || run.state.ending !== null) return 0;",
       },
@@ -104,13 +105,17 @@ export const OUTAGES: readonly Mutant[] = [
   },
   {
     name: "a mark is taken back although the call left",
-    changes: [{ file: CALLS, from: 'own: "left" };', to: 'own: "marked" };' }],
+    changes: [{ file: PENDING, from: 'own: "left" };', to: 'own: "marked" };' }],
     killedBy: { kind: "tests", file: "test/engine/loop/let-go.test.ts" },
   },
   {
     name: "what was dropped of the inbox counts as read",
     changes: [
-      { file: "src/engine/context/active-run.ts", from: "    this.stirsRead = this.#row.stirsSeen;\n", to: "" },
+      {
+        file: "src/engine/context/active-run.ts",
+        from: "    this.noticed.noteInboxRead(this.row.stirsSeen);\n",
+        to: "",
+      },
     ],
     killedBy: { kind: "tests", file: "test/engine/loop/let-go.test.ts" },
   },

@@ -23,10 +23,14 @@ export const PROVIDERS: readonly Mutant[] = [
     "a fallback is asked without a mark",
     {
       file: "src/engine/model/call-model.ts",
-      from: 'if (run.modelCalls.own === "marked") return false;',
+      from: 'if (run.pending.modelCalls.own === "marked") return false;',
       to: "if (run.now > 0) return false;",
     },
-    { file: CALLS, from: 'ensure(run.modelCalls.own === "marked",', to: "ensure(run.now > 0," },
+    {
+      file: "src/engine/context/pending-work.ts",
+      from: 'ensure(this.#modelCalls.own === "marked",',
+      to: "ensure(this.#time.since > 0,",
+    },
   ),
   by("core/outage", "a run gives up after the quick retries", {
     file: "src/core/policy/recovery.ts",

@@ -32,8 +32,8 @@ export const SAGAS: readonly Mutant[] = [
   }),
   off(69, "what failed when it was tried again never happened", {
     file: ACT,
-    from: "run.unanswered.has(open.call) && !isAnswer",
-    to: "run.unanswered.size < 0 && !isAnswer",
+    from: "run.noticed.isUnanswered(open.call) && !isAnswer",
+    to: "run.now < 0 && !isAnswer",
   }),
   off(75, "a cancel is requested before the wish to undo is delivered", {
     file: "src/operations/compensate.ts",

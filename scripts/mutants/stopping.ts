@@ -2,7 +2,7 @@
 import { type Mutant, off } from "./mutant.ts";
 
 const CLOSE = "src/engine/model/closing-call.ts";
-const ACTIVE_RUN = "src/engine/context/active-run.ts";
+const COMMIT = "src/engine/context/commit.ts";
 const REQUEST = "src/engine/context/commit-request.ts";
 const LOOPS = "src/core/policy/loops.ts";
 const CONTRADICTIONS = "src/core/policy/contradictions.ts";
@@ -28,15 +28,15 @@ export const STOPPING: readonly Mutant[] = [
     to: "if (run.state.closingCallLost && run.leftMs < 0)",
   }),
   off(66, "a pause forgets what was asked", {
-    file: ACTIVE_RUN,
-    from: "if (!isTerminal(this.#state.phase)) {",
-    to: "if (!isTerminal(this.#state.phase) && this.#state.pausedFrom === null) {",
+    file: COMMIT,
+    from: "if (!isTerminal(run.state.phase)) {",
+    to: "if (!isTerminal(run.state.phase) && run.state.pausedFrom === null) {",
   }),
   off(
     67,
     "an invocation that goes on after its commit asks for nothing",
     { file: REQUEST, from: "(isAhead ? 1 : 0)", to: "0" },
-    { file: ACTIVE_RUN, from: 'request.asks > 0 ? "marked"', to: 'request.asks >= 0 ? "marked"' },
+    { file: "src/engine/context/pending-work.ts", from: 'asks > 0 ? "marked"', to: 'asks >= 0 ? "marked"' },
   ),
   by("core/loops", "loops: a poll that makes progress is one", {
     file: LOOPS,

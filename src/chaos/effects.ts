@@ -4,6 +4,7 @@
  */
 import type { OutsideEffect } from "../sdk/chaos.ts";
 import { canonical } from "../codec/canonical.ts";
+import { EFFECTS, STRICTEST } from "../core/calls/effects.ts";
 import type { CallLine, Line } from "./trace.ts";
 
 /**
@@ -13,7 +14,7 @@ import type { CallLine, Line } from "./trace.ts";
  */
 export function effectsIn(lines: readonly Line[], task: number): readonly OutsideEffect[] {
   const calls = lines.filter((line) => line.kind === "call");
-  const acting = calls.filter(({ effect, undoes }) => undoes !== undefined || effect !== "none");
+  const acting = calls.filter(({ effect, undoes }) => undoes !== undefined || EFFECTS[effect].actsOutside);
   // A call, and whatever undid it.
   const deeds = Map.groupBy(acting, ({ tool, key, undoes = key, args }) =>
     JSON.stringify([tool, undoes, canonical(args)]),
@@ -44,8 +45,9 @@ function timesIn(lines: readonly CallLine[]): number {
   return [...keys.values()].reduce((sum, runs) => {
     const count = (what: CallLine["what"]): number => runs.filter((run) => run.what === what).length;
     const times = Math.max(0, count("begun") - count("threw"));
-    if (runs[0]?.effect === "none") return sum;
-    return sum + (runs[0]?.effect === "keyed" ? Math.min(1, times) : times);
+    const { actsOutside, isDeduplicated } = EFFECTS[runs[0]?.effect ?? STRICTEST];
+    if (!actsOutside) return sum;
+    return sum + (isDeduplicated ? Math.min(1, times) : times);
   }, 0);
 }
 

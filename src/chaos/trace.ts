@@ -7,7 +7,7 @@
  */
 import { appendFileSync, closeSync, existsSync, fsyncSync, openSync, readFileSync, writeSync } from "node:fs";
 import { join } from "node:path";
-import type { Effect } from "../core/event.ts";
+import type { Effect } from "../core/calls/effects.ts";
 import type { Json } from "../core/json.ts";
 import type { Moment } from "./kills.ts";
 

@@ -11,7 +11,8 @@
  */
 import * as z from "zod";
 import type { Spent } from "../core/policy/budget.ts";
-import type { CommitRecord, Effect, Failure } from "../core/event.ts";
+import type { Effect } from "../core/calls/effects.ts";
+import type { CommitRecord, Failure } from "../core/event.ts";
 import type { Json } from "../core/json.ts";
 import type { Message, Value } from "../core/message.ts";
 import type { Retention } from "../core/policy/retention.ts";
@@ -21,8 +22,8 @@ import type { Voucher } from "../protocol/voucher.ts";
 import { linesOf } from "./archive-bytes.ts";
 import { Unreadable, canonical } from "./canonical.ts";
 import { type StateMark, stateMark } from "./mark.ts";
-import { failure } from "./schema/recovery.ts";
-import { commitRecord, effect, phase, retention, storedState } from "./schema/schema.ts";
+import { commitRecord, effect, failure, phase } from "./schema/event.ts";
+import { retention, storedState } from "./schema/state.ts";
 import { message, sha, value } from "./schema/message.ts";
 import { wholeState } from "./snapshot.ts";
 import { type SealedBy, voucher } from "./voucher.ts";

@@ -13,7 +13,7 @@ import { FORMAT, type Incarnation, type Of, type Refused, type Row, present } fr
 import { Unreadable } from "./canonical.ts";
 import { isAsWritten } from "./checksum.ts";
 import { impossibleIn } from "./row-range.ts";
-import { messageBody, phase } from "./schema/schema.ts";
+import { messageBody, phase } from "./schema/event.ts";
 import { spent } from "./schema/budget.ts";
 
 /** The row of that run is there, and nothing may be decided from it. `why` never quotes what is stored. */

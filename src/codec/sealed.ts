@@ -6,7 +6,7 @@ import * as z from "zod";
 import type { CommitRecord } from "../core/event.ts";
 import { FORMAT } from "../protocol/row.ts";
 import { Unreadable, canonical, compress, decompress, sha256 } from "./canonical.ts";
-import { commitRecords } from "./schema/schema.ts";
+import { commitRecords } from "./schema/event.ts";
 import { type SealedRef, sealedRef } from "./schema/sealed.ts";
 import { assertFormat } from "./snapshot.ts";
 

@@ -11,8 +11,9 @@ import type { Voucher } from "../protocol/voucher.ts";
 import { FORMAT, type Row, type SnapshotPointer } from "../protocol/row.ts";
 import type { State } from "../core/state.ts";
 import { canonical, compress, decompress, sha256, Unreadable } from "./canonical.ts";
-import { type SegmentRef, type StoredState, commitRecords, snapshotPointer, storedState } from "./schema/schema.ts";
-import { type SealedRef, sealedRef } from "./schema/sealed.ts";
+import { commitRecords } from "./schema/event.ts";
+import { type SealedRef, sealedRef, snapshotPointer } from "./schema/sealed.ts";
+import { type SegmentRef, type StoredState, storedState } from "./schema/state.ts";
 import { type Segment, cut } from "./transcript.ts";
 import { type SealedBy, type Sign, voucher, withVoucher, withoutVoucher } from "./voucher.ts";
 

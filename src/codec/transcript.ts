@@ -9,7 +9,7 @@
 import { SIZES } from "./limits.ts";
 import type { Message } from "../core/message.ts";
 import { canonical, compress, decompress, sha256, Unreadable } from "./canonical.ts";
-import { type SegmentRef, messages as messagesSchema } from "./schema/schema.ts";
+import { type SegmentRef, messages as messagesSchema } from "./schema/state.ts";
 
 export interface Segment {
   readonly ref: SegmentRef;

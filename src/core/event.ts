@@ -5,10 +5,8 @@ import type { Grant, Limits, Spent } from "./policy/budget.ts";
 import type { Json } from "./json.ts";
 import type { Value } from "./message.ts";
 import type { Price } from "./policy/price.ts";
+import type { Effect } from "./calls/effects.ts";
 import type { Phase } from "./phases.ts";
-
-/** How often a call may be repeated (see `ledger.ts`). */
-export type Effect = "none" | "keyed" | "probed" | "unsafe";
 
 export type ReplyPart =
   | { readonly kind: "text"; readonly text: string }

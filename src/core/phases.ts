@@ -40,7 +40,11 @@ const BACK = [
 ] as const;
 
 const active = (row: Pick<PhaseRow, "label" | "next"> & Partial<PhaseRow>): PhaseRow => ({
-  ...{ kind: "active", idle: false, status: "running", ends: null, edge: "none" },
+  kind: "active",
+  idle: false,
+  status: "running",
+  ends: null,
+  edge: "none",
   ...row,
 });
 const parked = (row: Pick<PhaseRow, "status" | "label" | "next"> & Partial<PhaseRow>): PhaseRow =>

@@ -3,6 +3,7 @@
  * that its phase does not accept is a mistake of ours and stops the run before anything is committed.
  */
 import { add } from "./policy/budget.ts";
+import { EFFECTS } from "./calls/effects.ts";
 import type { Event, EventKind, EventOf, ReplyPart } from "./event.ts";
 import { ensure } from "./ensure.ts";
 import { inline, text } from "./message.ts";
@@ -171,7 +172,8 @@ const handlers: Handlers = {
       ensure(open.status !== "unknown", `call ${call} is unknown: only an answer releases it again`);
       ensure(open.status !== "gated", `call ${call} waits at a gate`);
       ensure(!waitsItsTurn(state.open, open), `call ${call} waits for its turn`);
-      ensure(open.releasedBy === null || open.intent.effect !== "unsafe", `unsafe call ${call} is released twice`);
+      const { mayRepeat } = EFFECTS[open.intent.effect];
+      ensure(open.releasedBy === null || mayRepeat, `unsafe call ${call} is released twice`);
       return { ...open, status: "started", releasedBy: epoch, probeAt: null };
     }),
 

@@ -1,5 +1,6 @@
 /** Agents, as far as they can be known before they run. */
 import type { Agent } from "../ports/agent.ts";
+import { EFFECTS } from "../core/calls/effects.ts";
 import { priceWords } from "../sdk/prices.ts";
 import { type Check, type Verdict, fail, ok, unknown, warn } from "./check.ts";
 
@@ -43,7 +44,7 @@ const NODE_MAJOR_MIN = 24;
 export const agentSeen = (agent: Agent, unfit: string | null): AgentSeen => ({
   ...{ name: agent.name, version: agent.version, unfit },
   unsafeAlone: Object.entries(agent.tools).flatMap(([name, { effect, approval }]) =>
-    effect === "unsafe" && approval === "never" ? [name] : [],
+    !EFFECTS[effect].mayRepeat && approval === "never" ? [name] : [],
   ),
   doneChecks: agent.done.length,
   isBounded: agent.budget.microUsd !== null || agent.budget.tokens !== null,

@@ -2,8 +2,8 @@
 import type { Agent } from "../ports/agent.ts";
 import type { Meter } from "../core/policy/budget.ts";
 import { hotMsOf, type Limits } from "../protocol/limits.ts";
-import type { ResumeRow } from "../core/calls/ledger.ts";
-import type { OnUnknown, Effect } from "../core/event.ts";
+import { EFFECTS, type Effect, type EffectRow } from "../core/calls/effects.ts";
+import type { OnUnknown } from "../core/event.ts";
 import type { CrackRow } from "../core/topologies/cracks.ts";
 
 export interface Missing {
@@ -36,7 +36,7 @@ const LOOKS: { readonly [W in Missing["what"]]: Look } = {
     ),
   approval: (_, { tools }) =>
     about(
-      namesOf(tools, ({ effect, approval }) => effect === "unsafe" && approval === "never"),
+      namesOf(tools, ({ effect, approval }) => !EFFECTS[effect].mayRepeat && approval === "never"),
       (names) => `${names} must not happen twice, and starts without anybody having looked`,
       'write approval: "always", or a policy',
     ),
@@ -127,7 +127,7 @@ export interface ToolAudit {
 
 export interface Recovery {
   /** What whoever takes over does with a call that was released and has no outcome. */
-  readonly onCrash: ResumeRow["onCrash"];
+  readonly onCrash: EffectRow["onCrash"];
   /** What follows where nobody can tell what became of it. */
   readonly unknown: OnUnknown;
   readonly inWords: string;

@@ -5,8 +5,8 @@
  */
 import type { Agent, Tool } from "../ports/agent.ts";
 import { type Dial, COMMIT_COST, crashRateOf, dialOf } from "../core/policy/dial.ts";
-import type { Effect, OnUnknown } from "../core/event.ts";
-import { RESUME } from "../core/calls/ledger.ts";
+import type { OnUnknown } from "../core/event.ts";
+import { EFFECTS, type Effect } from "../core/calls/effects.ts";
 import { CRACKS, type CrackRow } from "../core/topologies/cracks.ts";
 import type { Limits } from "../protocol/limits.ts";
 import { type Missing, missingIn, type CrackAudit, type Recovery, type ToolAudit } from "./audit-missing.ts";
@@ -35,8 +35,8 @@ function toolAudit(
 ): ToolAudit {
   const { name, agent, limits } = of;
   const { effect, approval, timeoutMs } = tool;
-  const [idempotent, undo] = [RESUME[effect].onCrash === "again", hasUndo(tool)];
-  const key = effect === "keyed" || effect === "probed" ? (tool.key === null ? "derived" : "business") : null;
+  const [idempotent, undo] = [EFFECTS[effect].onCrash === "again", hasUndo(tool)];
+  const key = EFFECTS[effect].isKnownByKey ? (tool.key === null ? "derived" : "business") : null;
   return {
     ...{ kind: "tool", tool: name, effect, idempotent, key, probe: tool.probe !== null, undo },
     decisionPoint: !idempotent && key === null && !undo,
@@ -59,8 +59,8 @@ const UNKNOWN: { readonly [P in OnUnknown]: string } = {
 };
 
 export function recoveryOf(tool: Tool): Recovery {
-  const { onCrash, afterLastTry, inWords: before } = RESUME[tool.effect];
-  const unknown = tool.onUnknown ?? (afterLastTry === "tell" ? "tell" : "ask");
+  const { onCrash, afterLastTry, inWords: before } = EFFECTS[tool.effect];
+  const unknown = tool.onUnknown ?? afterLastTry;
   const undone = hasUndo(tool) ? "; undone in reverse order if its run gives up" : "";
   // What never runs again is unknown at once.
   if (onCrash === "ask")

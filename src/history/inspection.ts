@@ -3,7 +3,7 @@
  * has other content is written down and no error, so that one damaged object does not hide the next.
  */
 import { Unreadable } from "../codec/canonical.ts";
-import type { SegmentRef, StoredState } from "../codec/schema/schema.ts";
+import type { SegmentRef, StoredState } from "../codec/schema/state.ts";
 import { wholeState } from "../codec/snapshot.ts";
 import type { Segment } from "../codec/transcript.ts";
 import { blobsIn } from "../codec/value.ts";

@@ -4,7 +4,7 @@
  */
 import { Unreadable } from "../codec/canonical.ts";
 import { assertKnown } from "../codec/row.ts";
-import type { SegmentRef } from "../codec/schema/schema.ts";
+import type { SegmentRef } from "../codec/schema/state.ts";
 import type { SealedRef } from "../codec/schema/sealed.ts";
 import { type SealedEvents, decodeSealed } from "../codec/sealed.ts";
 import { type Snapshot, assertFormat, decodeJournal, decodeSnapshot, wholeState } from "../codec/snapshot.ts";

@@ -31,13 +31,12 @@ import type {
   Creation,
   Incarnation,
   Of,
-  Park,
-  ParkOutcome,
   Refused,
   Request,
   RequestOutcome,
   Row,
 } from "../protocol/row.ts";
+import type { Park, ParkOutcome } from "../protocol/row-park.ts";
 import type { Claim, ClaimOutcome } from "../protocol/row-claim.ts";
 import type { HandOver, HandOverOutcome } from "../protocol/row-hand-over.ts";
 import type { Redrive, RedriveOutcome } from "../protocol/row-redrive.ts";

@@ -32,10 +32,22 @@ export function redriven(row: Row, redrive: Redrive): Exclude<RedriveOutcome, Re
     row: {
       ...rest,
       ...(checksum === undefined ? {} : { checksum }),
-      ...{ status: "running", statusSince: now, epoch: row.epoch + 1, chain: row.chain + 1, chainClaims: 0 },
-      ...{ owner: null, leaseUntil: null, park: null, wakeAt: null, told: false, expiresAtSec: null, deadline },
+      status: "running",
+      statusSince: now,
+      epoch: row.epoch + 1,
+      chain: row.chain + 1,
+      chainClaims: 0,
+      owner: null,
+      leaseUntil: null,
+      park: null,
+      wakeAt: null,
+      told: false,
+      expiresAtSec: null,
+      deadline,
       // Earlier crashes and outages must not end the redriven run at once.
-      ...{ deaths: 0, storeOutage: null, redrive: note },
+      deaths: 0,
+      storeOutage: null,
+      redrive: note,
     },
   };
 }

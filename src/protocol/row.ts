@@ -7,7 +7,7 @@
 import { type Spent, NOTHING_SPENT } from "../core/policy/budget.ts";
 import { LOWEST_LEVEL, levelIn } from "../core/levels.ts";
 import { type Phase, type Status, PHASES, isTerminal } from "../core/phases.ts";
-import { type Entry, sameEntry } from "./entry.ts";
+import type { Entry } from "./entry.ts";
 import { type Newer, newerFormat } from "./newer.ts";
 
 /** The version of row, journal and snapshot that this code reads and writes. */
@@ -226,8 +226,20 @@ export function committed(row: Row, commit: Commit): CommitOutcome {
     row: {
       ...rest,
       ...(redrive === undefined || recordsRedrive(commit) ? {} : { redrive }),
-      ...{ agentVersion, journal, snapshot, spent, status, phase, stirsSeen, wakeAt, deadline, commitId },
-      ...{ asks, will, storeOutage, lastCheckpointAt },
+      agentVersion,
+      journal,
+      snapshot,
+      spent,
+      status,
+      phase,
+      stirsSeen,
+      wakeAt,
+      deadline,
+      commitId,
+      asks,
+      will,
+      storeOutage,
+      lastCheckpointAt,
       ...(commit.checksum === undefined ? {} : { checksum: commit.checksum }),
       ...(levelIn(commit) > LOWEST_LEVEL ? { level: levelIn(commit) } : {}),
       version: row.version + 1,
@@ -240,29 +252,6 @@ export function committed(row: Row, commit: Commit): CommitOutcome {
       ...(commit.raiseQuiet ? { quietUntil: Math.max(row.quietUntil, row.leaseUntil ?? 0) } : {}),
     },
   };
-}
-
-export interface Park extends Of {
-  readonly chain: number;
-  /** The epoch that the previous beat left. */
-  readonly epoch: number;
-  readonly entry: Entry;
-  readonly token: string;
-}
-
-/** `stirred`: the wake-up counter has risen. `superseded`: another attempt or execution drives the run. */
-export type ParkOutcome = Changed<"parked"> | Changed<"stirred"> | Changed<"superseded"> | Refused;
-
-/**
- * Schedule 15: attempt 1 stores its token, then a frozen attempt 0 thaws with a token that wakes no execution any more.
- * It is refused, since its retry is not above the stored one.
- */
-export function parked(row: Row, park: Park): ParkOutcome {
-  const free = row.chain === park.chain && row.epoch === park.epoch && row.owner === null && !hasEnded(row);
-  const newer = row.park === null || !sameEntry(row.park.entry, park.entry) || row.park.entry.retry < park.entry.retry;
-  if (!free || !newer) return { kind: "superseded", row };
-  if (row.stirs !== row.stirsSeen) return { kind: "stirred", row };
-  return { kind: "parked", row: { ...row, park: { token: park.token, entry: park.entry } } };
 }
 
 /** The row after a delivery. The caller stores the `seen` and `inbox` items in the same transaction. */

@@ -4,6 +4,7 @@
  */
 
 import * as z from "zod";
+import { EFFECTS } from "../core/calls/effects.ts";
 import type { Dial } from "../core/policy/dial.ts";
 import { isName } from "../core/ids.ts";
 import type { Json } from "../core/json.ts";
@@ -35,7 +36,7 @@ import { type RetentionOptions, retentionOf } from "./retention.ts";
 import type { ScheduleOptions } from "./schedule/schedule.ts";
 import { type SagaOptions, sagaOf } from "./saga.ts";
 import { secretNames } from "./secrets.ts";
-import { rulesOf, wrongWithRules } from "./tool-rules.ts";
+import { rulesOf, wrongWithEffect, wrongWithRules } from "./tool-rules.ts";
 
 /** A tool of any schema: the runner parses with the schema and hands over what came out. */
 type AnyTool = Omit<Tool, "run" | "probe" | "approval" | "key" | "undo"> & {
@@ -105,7 +106,9 @@ export function defineAgent<Task extends z.ZodType>(options: AgentOptions<Task>)
   }
   for (const [tool, declared] of Object.entries(tools)) {
     const { effect, probe } = declared;
-    const wrong = (effect === "probed") !== (probe !== null && probe !== undefined);
+    const wrongEffect = wrongWithEffect(effect, declared);
+    refuse(wrongEffect !== null, `tool ${tool} of agent ${name}: ${wrongEffect}`);
+    const wrong = EFFECTS[effect].hasProbe !== (probe !== null && probe !== undefined);
     refuse(wrong, `tool ${tool} of agent ${name}: a probed tool has a probe, and no other tool has one`);
     const wrongRule = wrongWithRules(effect, declared);
     refuse(wrongRule !== null, `tool ${tool} of agent ${name}: ${wrongRule}`);

@@ -4,7 +4,8 @@
  * results claim, and whether it runs beside others.
  */
 import { BOUNDS } from "../core/limits.ts";
-import type { Effect, OnUnknown } from "../core/event.ts";
+import { EFFECTS, EFFECT_NAMES, type Effect } from "../core/calls/effects.ts";
+import type { OnUnknown } from "../core/event.ts";
 import type { Retry, ToolRules } from "../ports/agent.ts";
 
 const POLICIES: readonly OnUnknown[] = ["ask", "tell", "fail", "compensate"];
@@ -20,29 +21,39 @@ export const rulesOf = <Input>(options: Partial<ToolRules<Input>>): ToolRules<In
   redact: options.redact ?? null,
 });
 
+/** Why the effect, or that of the undo, is none that the engine knows; null where it knows both. */
+export function wrongWithEffect(effect: Effect, { undo }: Partial<Pick<ToolRules<never>, "undo">>): string | null {
+  const names = EFFECT_NAMES.join(", ");
+  if (!EFFECT_NAMES.includes(effect)) return `effect is ${String(effect)}: write ${names}`;
+  if (undo && !EFFECT_NAMES.includes(undo.effect)) return `undo.effect is ${String(undo.effect)}: write ${names}`;
+  return null;
+}
+
 /** Why the rules do not fit the effect, or null. */
 export function wrongWithRules(
   effect: Effect,
   { key, onExists, onUnknown, parallel, undo, retry }: Partial<ToolRules<never>>,
 ): string | null {
-  if (key && effect === "none") return "a tool without an outside effect has no business key";
-  if (onExists && effect !== "keyed" && effect !== "probed") {
+  const { actsOutside, isKnownByKey, mayRepeat } = EFFECTS[effect];
+  if (key && !actsOutside) return "a tool without an outside effect has no business key";
+  if (onExists && !isKnownByKey) {
     return "onExists is for keyed and probed tools: nothing exists under a key that the other side does not know";
   }
   if (onUnknown && !POLICIES.includes(onUnknown)) return `onUnknown is ${onUnknown}: write ${POLICIES.join(", ")}`;
-  if (undo && effect === "none") return "a tool without an outside effect has nothing to undo";
-  if (undo && (undo.effect === "probed") !== (undo.probe !== undefined)) {
+  if (undo && !actsOutside) return "a tool without an outside effect has nothing to undo";
+  if (undo && EFFECTS[undo.effect].hasProbe !== (undo.probe !== undefined)) {
     return "a probed undo has a probe, and no other undo has one";
   }
   if (onUnknown === "compensate" && !undo) return "onUnknown is compensate, and the tool has no undo";
   if (parallel !== undefined && typeof parallel !== "boolean") return "parallel is true or false";
-  return retry ? wrongWithRetry(effect, retry) : null;
+  if (!retry) return null;
+  if (!mayRepeat) return "an unsafe tool is never tried again by itself, so it has no retry";
+  return wrongWithRetry(retry);
 }
 
 const BACKOFF_MS_MAX = 10_000;
 
-function wrongWithRetry(effect: Effect, { attempts, backoffMs = 0 }: Retry): string | null {
-  if (effect === "unsafe") return "an unsafe tool is never tried again by itself, so it has no retry";
+function wrongWithRetry({ attempts, backoffMs = 0 }: Retry): string | null {
   const isCount = Number.isSafeInteger(attempts) && attempts >= 1 && attempts <= BOUNDS.callTriesMax;
   if (!isCount) return `retry.attempts is ${attempts}: write 1 to ${BOUNDS.callTriesMax} tries in all`;
   const isPause = Number.isSafeInteger(backoffMs) && backoffMs >= 0 && backoffMs <= BACKOFF_MS_MAX;

@@ -2,7 +2,7 @@
 import { describe, expect, test } from "vitest";
 import { z } from "zod";
 import { COMMIT_COST, type StepAtRisk, crashRateOf, dialOf } from "../../src/core/policy/dial.ts";
-import type { Effect } from "../../src/core/event.ts";
+import type { Effect } from "../../src/core/calls/effects.ts";
 import { defineAgent, scriptedModel } from "../../src/index.ts";
 import { drive, begin, runnerOf } from "../support/drive.ts";
 import { actor, callsThenOver, chainedStage, rowOf, stage } from "../support/stage.ts";

@@ -1,13 +1,14 @@
 /** The resume table: what becomes of a call that a crash or a silence left open is computed, never guessed (seed 4). */
 import { describe, expect, test } from "vitest";
 import { BOUNDS } from "../../src/core/limits.ts";
-import { RESUME, afterCrash, afterSilence } from "../../src/core/calls/ledger.ts";
+import { EFFECTS, EFFECT_NAMES, STRICTEST, isStricter } from "../../src/core/calls/effects.ts";
+import { afterCrash, afterSilence } from "../../src/core/calls/ledger.ts";
 import type { OpenCall } from "../../src/core/state.ts";
 import { SHA } from "../support/build.ts";
 
-const EFFECTS = ["none", "keyed", "probed", "unsafe"] as const;
+const CLASSES = ["none", "keyed", "probed", "unsafe"] as const;
 
-const open = (effect: (typeof EFFECTS)[number] | null, tries = 0): OpenCall => ({
+const open = (effect: (typeof CLASSES)[number] | null, tries = 0): OpenCall => ({
   ...{ call: "c1", tool: "book", status: "started", releasedBy: 1, tries, asked: 0, askFrom: null, answer: null },
   probeAt: null,
   gate: null,
@@ -25,7 +26,7 @@ describe("after a crash", () => {
     expect(afterCrash(open(effect), true)).toBe(then);
   });
 
-  test.each([...EFFECTS, null])("%s: without its tool nobody can repeat it", (effect) => {
+  test.each([...CLASSES, null])("%s: without its tool nobody can repeat it", (effect) => {
     expect(afterCrash(open(effect), false)).toBe("ask");
   });
 
@@ -54,10 +55,26 @@ describe("after a silence", () => {
   });
 });
 
-test("the table has one row per effect, in words", () => {
-  expect(Object.entries(RESUME).map(([effect, row]) => [effect, row.effect])).toEqual(
-    EFFECTS.map((each) => [each, each]),
-  );
-  expect(RESUME.keyed.inWords).toContain("same key");
-  expect(RESUME.unsafe.inWords).toContain("never runs again by itself");
+test("the table has one row per effect class, from the freest to the strictest, in words", () => {
+  expect(EFFECT_NAMES).toEqual(CLASSES);
+  expect(EFFECT_NAMES.filter((each) => isStricter(each, "keyed"))).toEqual(["probed", "unsafe"]);
+  expect(EFFECT_NAMES.filter((each) => isStricter(each, STRICTEST))).toEqual([]);
+  expect(EFFECTS.keyed.inWords).toContain("same key");
+  expect(EFFECTS.unsafe.inWords).toContain("never runs again by itself");
+});
+
+describe("the columns of the effect table agree with one another", () => {
+  const rows = EFFECT_NAMES.map((name) => ({ name, ...EFFECTS[name] }));
+
+  test.each(rows)("$name: only a class with a probe is probed, and only one that may repeat runs again", (row) => {
+    expect([row.onCrash, row.onTimeout].includes("probe")).toBe(row.hasProbe);
+    expect(row.onCrash === "ask").toBe(!row.mayRepeat);
+    expect(row.startsOnce).toBe(row.onCrash !== "again");
+  });
+
+  test.each(rows)("$name: only what acts outside is known to an external service", (row) => {
+    expect(row.actsOutside || !row.isKnownByKey).toBe(true);
+    expect(row.isKnownByKey || !row.isDeduplicated).toBe(true);
+    expect(row.overlapsEarlierTries).toBe(row.actsOutside && row.onTimeout === "again");
+  });
 });

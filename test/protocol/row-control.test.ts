@@ -1,6 +1,7 @@
 /** What is asked of a run from outside: what each wish leaves in its row, and that nothing goes round for ever for it. */
 import { describe, expect, test } from "vitest";
-import { type Commit, type Row, committed, parked, requested } from "../../src/protocol/row.ts";
+import { type Commit, type Row, committed, requested } from "../../src/protocol/row.ts";
+import { parked } from "../../src/protocol/row-park.ts";
 import { claimed } from "../../src/protocol/row-claim.ts";
 import { AT, BORN, RUN, row } from "../support/build.ts";
 

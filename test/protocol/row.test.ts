@@ -3,10 +3,11 @@
  * played here as decisions over one row, step by step.
  */
 import { describe, expect, test } from "vitest";
-import type { Commit, Park, Row } from "../../src/protocol/row.ts";
+import type { Commit, Row } from "../../src/protocol/row.ts";
+import { type Park, parked } from "../../src/protocol/row-park.ts";
 import { type Entry } from "../../src/protocol/entry.ts";
 import { type Claim } from "../../src/protocol/row-claim.ts";
-import { committed, parked, stirred } from "../../src/protocol/row.ts";
+import { committed, stirred } from "../../src/protocol/row.ts";
 import { claimed } from "../../src/protocol/row-claim.ts";
 import { told } from "../../src/protocol/row-tell.ts";
 import { AT, BORN, RUN, SHA, row } from "../support/build.ts";

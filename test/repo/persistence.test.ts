@@ -3,7 +3,7 @@ import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect, test } from "vitest";
 import { z } from "zod";
-import { storedState } from "../../src/codec/schema/schema.ts";
+import { storedState } from "../../src/codec/schema/state.ts";
 
 const PAGE = readFileSync(join(import.meta.dirname, "..", "..", "docs", "persistence.md"), "utf8");
 

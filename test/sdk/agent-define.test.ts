@@ -103,6 +103,16 @@ describe("an agent", () => {
       /tool pay of agent travel: onExists is for keyed and probed tools/,
     ],
     [
+      "an effect class that there is not",
+      { tools: { pay: { ...echo, effect: "safe" as never } } },
+      /tool pay of agent travel: effect is safe: write none, keyed, probed, unsafe/,
+    ],
+    [
+      "an undo with an effect class that there is not",
+      { tools: { pay: { ...echo, effect: "unsafe", undo: { effect: "safe" as never, run: () => null } } } },
+      /tool pay of agent travel: undo\.effect is safe: write none, keyed, probed, unsafe/,
+    ],
+    [
       "a policy for unknown outcomes that there is not",
       { tools: { pay: { ...echo, effect: "unsafe", onUnknown: "hope" as never } } },
       /tool pay of agent travel: onUnknown is hope: write ask, tell, fail/,

@@ -1,5 +1,5 @@
 /** What the seed chooses for the sagas of a history. */
-import type { Effect } from "../../src/core/event.ts";
+import type { Effect } from "../../src/core/calls/effects.ts";
 import type { Chance } from "./chance.ts";
 
 const UNDOES = ["keyed", "probed", "unsafe"] as const;

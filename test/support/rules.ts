@@ -144,6 +144,26 @@ export const timeless = nodes((place) => {
   return isChance || /^(Math\.random|AbortSignal\.timeout)$/.test(memberOf(place.node));
 });
 
+const EFFECT_CLASS = /^(keyed|probed|unsafe)$/;
+
+/**
+ * A decision by the name of an effect class, instead of by its row in the effect table. `none` means other things as well,
+ * so it offends only where it is compared with an effect.
+ */
+export const namingEffect = nodes(({ node, within: [parent] }) => {
+  if (node.type !== "Literal") return false;
+  if (EFFECT_CLASS.test(nameOf(node))) return true;
+  if (nameOf(node) !== "none" || parent?.type !== "BinaryExpression") return false;
+  return [parent["left"], parent["right"]].some((side) => /\beffect$/i.test(endOf(side)));
+});
+
+/** The last name of `a`, `a.b` and `a?.b`. */
+function endOf(side: unknown): string {
+  const node = side as Node;
+  if (node.type === "ChainExpression") return endOf(node["expression"]);
+  return node.type === "MemberExpression" ? nameOf(node["property"]) : node.type === "Identifier" ? nameOf(node) : "";
+}
+
 const FUNCTION = /^(FunctionDeclaration|FunctionExpression|ArrowFunctionExpression)$/;
 
 /** What `describe` is given groups tests; nobody reads it as one function. */

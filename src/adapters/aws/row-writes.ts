@@ -6,7 +6,8 @@
  * is the next guess. No guess can make a write land that the operation itself would refuse.
  */
 import { LOWEST_LEVEL, levelIn } from "../../core/levels.ts";
-import { type Commit, type Of, type Park, type Request, type Row, recordsRedrive } from "../../protocol/row.ts";
+import { type Commit, type Of, type Request, type Row, recordsRedrive } from "../../protocol/row.ts";
+import type { Park } from "../../protocol/row-park.ts";
 import { type Claim, deadOf, deathsAfter } from "../../protocol/row-claim.ts";
 import type { Redrive } from "../../protocol/row-redrive.ts";
 import type { Tell } from "../../protocol/row-tell.ts";

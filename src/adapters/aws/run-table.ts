@@ -14,9 +14,9 @@ import {
   committed,
   created,
   isExpired,
-  parked,
   requested,
 } from "../../protocol/row.ts";
+import { parked } from "../../protocol/row-park.ts";
 import { claimed } from "../../protocol/row-claim.ts";
 import { handedOver } from "../../protocol/row-hand-over.ts";
 import { redriven } from "../../protocol/row-redrive.ts";

@@ -12,10 +12,10 @@ import {
   committed,
   hasEnded,
   isExpired,
-  parked,
   requested,
   stirred,
 } from "../../protocol/row.ts";
+import { parked } from "../../protocol/row-park.ts";
 import { claimed } from "../../protocol/row-claim.ts";
 import { handedOver } from "../../protocol/row-hand-over.ts";
 import { redriven } from "../../protocol/row-redrive.ts";

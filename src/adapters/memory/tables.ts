@@ -10,10 +10,10 @@ import {
   committed,
   hasEnded,
   isExpired,
-  parked,
   requested,
   stirred,
 } from "../../protocol/row.ts";
+import { parked } from "../../protocol/row-park.ts";
 import { claimed } from "../../protocol/row-claim.ts";
 import type { Status } from "../../core/phases.ts";
 import { handedOver } from "../../protocol/row-hand-over.ts";

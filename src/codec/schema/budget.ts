@@ -1,9 +1,7 @@
-/** The schema of what a state says of its budget, and of who looks at it; see `schema.ts`. */
+/** The schema of what is spent and allowed, as `core/policy/budget.ts` and `price.ts` have it; see `state.ts`. */
 import * as z from "zod";
 import type { Grant, Limits, Spent } from "../../core/policy/budget.ts";
-import type { Decision } from "../../core/event.ts";
 import type { Price } from "../../core/policy/price.ts";
-import type { Extension } from "../../core/state.ts";
 
 const count = z.int().nonnegative();
 const limit = count.nullable();
@@ -13,11 +11,20 @@ const meters = { tokensIn: count, tokensOut: count, microUsd: count, beats: coun
 export const spent: z.ZodType<Spent> = z.looseObject({ ...meters, wallMs: some });
 
 export const debit: z.ZodType<Partial<Spent>> = z.looseObject({
-  ...{ tokensIn: some, tokensOut: some, microUsd: some, beats: some, toolCalls: some, wallMs: some },
+  tokensIn: some,
+  tokensOut: some,
+  microUsd: some,
+  beats: some,
+  toolCalls: some,
+  wallMs: some,
 });
 
 export const grant: z.ZodType<Grant> = z.looseObject({
-  ...{ beats: some, microUsd: some, tokens: some, wallMs: some, toolCalls: some },
+  beats: some,
+  microUsd: some,
+  tokens: some,
+  wallMs: some,
+  toolCalls: some,
 });
 
 export const price: z.ZodType<Price> = z.looseObject({
@@ -26,21 +33,12 @@ export const price: z.ZodType<Price> = z.looseObject({
 });
 
 const limits: z.ZodType<Limits> = z.looseObject({
-  ...{ beats: limit, microUsd: limit, tokens: limit, wallMs: limit, toolCalls: limit },
+  beats: limit,
+  microUsd: limit,
+  tokens: limit,
+  wallMs: limit,
+  toolCalls: limit,
 });
 
 /** What a gate that asks for more says besides. */
 export const asksFor = { limits, calls: count };
-
-/** `frozen`: what every gate says. */
-export const extensionWith = (frozen: {
-  readonly gate: z.ZodString;
-  readonly planHash: z.ZodString;
-  readonly argsHash: z.ZodString;
-  readonly reason: z.ZodString;
-  readonly expiresAt: z.ZodInt;
-  readonly decision: z.ZodNullable<z.ZodType<Decision>>;
-}): z.ZodType<Extension> =>
-  z.looseObject({ asked: count, granted: grant, gate: z.looseObject({ ...frozen, ...asksFor }).nullable() });
-
-export const assigned = z.looseObject({ asked: count, to: z.string().min(1), by: z.string() });

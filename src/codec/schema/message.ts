@@ -1,9 +1,8 @@
-/** The schema of messages of the transcript; see `schema.ts`. */
+/** The schema of messages, as `core/message.ts` has them; see `state.ts`. */
 import * as z from "zod";
 import type { ReplyPart } from "../../core/event.ts";
 import type { Json } from "../../core/json.ts";
 import type { Message, Part, Value } from "../../core/message.ts";
-import { crowded } from "./window.ts";
 
 /** It came out of `JSON.parse`, so anything that is there is JSON. */
 const json = z.custom<Json>((value) => value !== undefined);
@@ -15,6 +14,9 @@ export const value: z.ZodType<Value> = z.discriminatedUnion("kind", [
   z.looseObject({ kind: z.literal("inline"), json }),
   z.looseObject({ kind: z.literal("blob"), sha256: sha, bytes: count, head: z.string(), tail: z.string() }),
 ]);
+
+/** Of a reply whose question was nearly as long as its agent allows. */
+export const crowded = z.literal(true).exactOptional();
 
 const textPart = z.looseObject({ kind: z.literal("text"), text: z.string() });
 const reasoningPart = z.looseObject({ kind: z.literal("reasoning"), text: z.string(), provider: json });

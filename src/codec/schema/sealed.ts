@@ -1,5 +1,6 @@
-/** What names sealed events: the schema at the trust boundary, as in `schema.ts`. */
+/** The schema of what names stored objects: a snapshot, and sealed events; see `state.ts`. */
 import * as z from "zod";
+import type { SnapshotPointer } from "../../protocol/row.ts";
 import { sha } from "./message.ts";
 
 const count = z.int().nonnegative();
@@ -20,4 +21,10 @@ export const sealedRef: z.ZodType<SealedRef> = z.looseObject({
   key: z.string().min(1),
   digest: sha,
   bytes: count,
+});
+
+export const snapshotPointer: z.ZodType<SnapshotPointer> = z.looseObject({
+  version: count,
+  key: z.string().min(1),
+  digest: sha,
 });

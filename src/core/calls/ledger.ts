@@ -1,44 +1,12 @@
-/**
- * The ledger of outside effects: what is owed for a call, and the resume table. What happens to a call that a crash
- * left open is computed from how its tool may be repeated, never guessed (seed 4).
- */
-import type { Effect } from "../event.ts";
+/** The ledger of outside effects: what the effect table says of an open call, and what is recorded of a call. */
 import { BOUNDS } from "../limits.ts";
 import type { Value } from "../message.ts";
 import { ensure } from "../ensure.ts";
 import type { OpenCall, State } from "../state.ts";
+import { EFFECTS, STRICTEST, type Effect, isStricter } from "./effects.ts";
 
-export interface ResumeRow {
-  readonly effect: Effect;
-  /** What a new owner does with a call that another invocation released and nobody settled. */
-  readonly onCrash: "again" | "probe" | "ask";
-  /** What follows a try that ended without an answer, and what follows the last one. */
-  readonly onTimeout: "again" | "probe" | "ask";
-  readonly afterLastTry: "tell" | "ask";
-  readonly inWords: string;
-}
-
-const AGAIN = { onCrash: "again", onTimeout: "again", afterLastTry: "tell" } as const;
-
-/**
- * One row per effect. `probe` asks the other side; `again` is always with the same key; `ask` blocks the run until a person or a policy says what
- * happened; `tell` lets the model go on, knowing that the outcome is unknown.
- */
-export const RESUME: { readonly [E in Effect]: ResumeRow } = {
-  none: { effect: "none", ...AGAIN, inWords: "runs again at once" },
-  keyed: { effect: "keyed", ...AGAIN, inWords: "runs again at once with the same key" },
-  probed: {
-    ...{ effect: "probed", onCrash: "probe", onTimeout: "probe", afterLastTry: "ask" },
-    inWords: "asks the other side; if it did not happen, runs again with the same key",
-  },
-  unsafe: {
-    ...{ effect: "unsafe", onCrash: "ask", onTimeout: "ask", afterLastTry: "ask" },
-    inWords: "never runs again by itself: blocked until it is reconciled",
-  },
-};
-
-/** From what may be repeated freely to what may not be repeated at all. */
-const STRICTNESS: readonly Effect[] = ["none", "keyed", "probed", "unsafe"];
+/** The class that the call was released with; before its intent the strictest one. */
+export const effectOf = ({ intent }: OpenCall): Effect => intent?.effect ?? STRICTEST;
 
 /**
  * The call as it may be repeated by code whose tool says `effect` today. Of that and of what its tool said when it was
@@ -46,18 +14,17 @@ const STRICTNESS: readonly Effect[] = ["none", "keyed", "probed", "unsafe"];
  */
 export function asDeclared(call: OpenCall, effect: Effect): OpenCall {
   const { intent } = call;
-  const isStricter = intent !== null && STRICTNESS.indexOf(effect) > STRICTNESS.indexOf(intent.effect);
-  return isStricter ? { ...call, intent: { ...intent, effect } } : call;
+  return intent !== null && isStricter(effect, intent.effect) ? { ...call, intent: { ...intent, effect } } : call;
 }
 
 /** A crash found the call open. Without its tool nobody can repeat it. */
 export function afterCrash(call: OpenCall, toolKnown: boolean): "again" | "probe" | "ask" {
-  return toolKnown && call.intent !== null ? RESUME[call.intent.effect].onCrash : "ask";
+  return toolKnown && call.intent !== null ? EFFECTS[call.intent.effect].onCrash : "ask";
 }
 
 /** A try ended without an answer: a timeout, or a tool that says it cannot tell. */
 export function afterSilence(call: OpenCall): "again" | "probe" | "ask" | "tell" {
-  const row = RESUME[call.intent?.effect ?? "unsafe"];
+  const row = EFFECTS[effectOf(call)];
   return call.tries + 1 < BOUNDS.callTriesMax ? row.onTimeout : row.afterLastTry;
 }
 
@@ -89,6 +56,5 @@ export function resultOf({ messages }: State, call: string): Value | null {
   return found?.outcome === "succeeded" ? found.value : null;
 }
 
-/** Only the epoch that released it may start it: anybody else cannot know whether it was started. */
-export const startsOnce = (call: OpenCall): boolean =>
-  call.intent?.effect === "unsafe" || call.intent?.effect === "probed";
+/** Only the epoch that released it may start it. A call without an intent is not released. */
+export const startsOnce = ({ intent }: OpenCall): boolean => intent !== null && EFFECTS[intent.effect].startsOnce;

@@ -15,8 +15,18 @@ export function openCalls(state: State, parts: readonly ReplyPart[]): OpenCall[]
 }
 
 export const newCall = (call: string, tool: string): OpenCall => ({
-  ...{ call, tool, status: "proposed", intent: null, gate: null, edited: null, releasedBy: null, tries: 0, asked: 0 },
-  ...{ askFrom: null, probeAt: null, answer: null },
+  call,
+  tool,
+  status: "proposed",
+  intent: null,
+  gate: null,
+  edited: null,
+  releasedBy: null,
+  tries: 0,
+  asked: 0,
+  askFrom: null,
+  probeAt: null,
+  answer: null,
 });
 
 const callId = (state: State, index: number): string => `c${state.calls + index + 1}`;

@@ -41,7 +41,9 @@ export function compensating(state: State, at: number): State {
     ...state,
     ...lackingNothing(state),
     ...(extension === undefined ? {} : { extension: { ...extension, gate: null } }),
-    ...{ pausedFrom: null, retryAt: null, saga: { ...state.saga, left: [] } },
+    pausedFrom: null,
+    retryAt: null,
+    saga: { ...state.saga, left: [] },
   };
   const settled = others.reduce((next, { call, status }) => {
     const outcome = status === "unknown" ? "unknown" : "failed";
@@ -71,8 +73,14 @@ export function restarted(state: State, { say, at }: { readonly say: string; rea
   const words = state.messages.filter(({ source }) => source.startsWith("user:"));
   return {
     ...rest,
-    ...{ attempt: state.attempt + 1, phase: "AwaitingLLM", ending: null, undo: [], modelRetries: 0, nudges: 0 },
-    ...{ attemptFrom: from, window: { from, lead: words.map(({ id }) => id) } },
+    attempt: state.attempt + 1,
+    phase: "AwaitingLLM",
+    ending: null,
+    undo: [],
+    modelRetries: 0,
+    nudges: 0,
+    attemptFrom: from,
+    window: { from, lead: words.map(({ id }) => id) },
     messages: [...state.messages, message(state, at, "cairn", "user", [text(say)])],
   };
 }

@@ -3,7 +3,7 @@
  * the operator sees them before a request to undo. What the state does not know of a call, the caller does: from the tools
  * of the agent, or from the ledger where the agent is not at hand.
  */
-import type { Effect } from "../event.ts";
+import { type Effect, EFFECTS } from "./effects.ts";
 import { ofAttempt } from "../policy/window.ts";
 import type { State } from "../state.ts";
 
@@ -40,7 +40,12 @@ export function effectsIn(state: State, factsOf: (of: NamedCall) => CallFacts): 
   ]);
   const stands = (of: NamedCall): boolean => {
     const { effect, isUndone } = factsOf(of);
-    return happened.has(of.call) && !canBeUndone.has(of.call) && effect !== "none" && !isUndone;
+    return (
+      happened.has(of.call) &&
+      !canBeUndone.has(of.call) &&
+      (effect === null || EFFECTS[effect].actsOutside) &&
+      !isUndone
+    );
   };
   return {
     undoable: proposed.filter(({ call }) => canBeUndone.has(call)).map(inWords),

@@ -3,7 +3,7 @@
  * calls start, its results before the model hears of them, and a result while other calls still run. It decides what a death may cost, never what it may
  * break: a plan waits only where nothing outside is changed (rule 1), and one at a time (schedules 70 to 72).
  */
-import type { Effect } from "../event.ts";
+import { EFFECTS, type Effect } from "../calls/effects.ts";
 
 /** `always`: every plan is committed before its calls start. */
 export type Dial = "auto" | "always";
@@ -42,8 +42,8 @@ export const crashRateOf = (seen: { readonly takeovers: number; readonly claims:
   Math.min(1, (seen.takeovers + PRIOR.deaths) / (seen.claims + PRIOR.claims));
 
 export function dialOf({ effects, reply, crashRate }: StepAtRisk): Setting {
-  const outside = effects.filter((effect) => effect !== "none").length;
-  const once = effects.some((effect) => effect === "probed" || effect === "unsafe");
+  const outside = effects.filter((effect) => EFFECTS[effect].actsOutside).length;
+  const once = effects.some((effect) => EFFECTS[effect].startsOnce);
   const results = once ? "force" : "merge";
   // Nobody could tell after a death which deeds were meant: another reply asks for others, under other keys.
   if (outside > 0) return { plan: "force", results, why: `${outside} of ${effects.length} calls act outside` };
@@ -57,13 +57,8 @@ export function dialOf({ effects, reply, crashRate }: StepAtRisk): Setting {
  * that, a death asks a human or the external service about what was known; a slow call is repeated; a call without an effect costs nothing.
  */
 export function resultSettingOf({ effect, tookMs, crashRate }: ResultAtRisk): Setting["results"] {
-  switch (effect) {
-    case "unsafe":
-    case "probed":
-      return "force";
-    case "keyed":
-      return crashRate * tookMs < COMMIT_COST.ms ? "merge" : "force";
-    case "none":
-      return "merge";
-  }
+  const { startsOnce, actsOutside } = EFFECTS[effect];
+  if (startsOnce) return "force";
+  if (!actsOutside) return "merge";
+  return crashRate * tookMs < COMMIT_COST.ms ? "merge" : "force";
 }

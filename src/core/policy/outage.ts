@@ -92,7 +92,9 @@ export const retried = (
   { at, outage = state.outage }: Omit<Retry, "outage"> & Partial<Retry>,
 ): State => ({
   ...state,
-  ...{ phase: "RetryingLLM", retryAt: at, modelRetries: state.modelRetries + 1 },
+  phase: "RetryingLLM",
+  retryAt: at,
+  modelRetries: state.modelRetries + 1,
   ...(outage === undefined ? {} : { outage }),
 });
 

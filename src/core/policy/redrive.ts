@@ -46,7 +46,10 @@ export function redriven(state: State, { id, at }: EventOf<"RunRedriven">): Stat
   const times = (state.redriven?.times ?? 0) + 1;
   const back: State = {
     ...rest,
-    ...{ phase: from.phase, failure: null, modelRetries: 0, redriven: { ...state.redriven, times, id } },
+    phase: from.phase,
+    failure: null,
+    modelRetries: 0,
+    redriven: { ...state.redriven, times, id },
     open: state.open.map(again),
     ...(extension !== undefined && isClosed(extension.gate) ? { extension: { ...extension, gate: null } } : {}),
   };

@@ -30,7 +30,11 @@ export function shortOf(spent: Spent, limits: Limits, calls: number): readonly M
 }
 
 const usedOf = ({ beats, microUsd, tokensIn, tokensOut, toolCalls, wallMs = 0 }: Spent) => ({
-  ...{ beats, microUsd, tokens: tokensIn + tokensOut, wallMs, toolCalls },
+  beats,
+  microUsd,
+  tokens: tokensIn + tokensOut,
+  wallMs,
+  toolCalls,
 });
 
 const WORDS: { readonly [M in Meter]: (used: number, limit: number) => string } = {

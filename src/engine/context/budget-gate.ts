@@ -13,7 +13,7 @@ import { SIZES } from "../../codec/limits.ts";
 import { decideRecovery } from "../../core/policy/recovery.ts";
 import type { BudgetGate, State } from "../../core/state.ts";
 import type { ActiveRun } from "./active-run.ts";
-import { debitTime } from "./time-at-work.ts";
+import { debitTime } from "./debits.ts";
 
 /** Of another model call or, with `calls`, of releasing that many. False: what follows is recorded. */
 export function hasRoom(run: ActiveRun, agent: Agent, calls = 0): boolean {

@@ -1,9 +1,9 @@
 /** What a commit of an active run asks of the table: everything about it but its objects. */
-import type { Event, EventKind } from "../../core/event.ts";
+import type { EventKind } from "../../core/event.ts";
 import { mayCallModel } from "../../core/calls/model-calls.ts";
 import { PHASES, isTerminal } from "../../core/phases.ts";
 import type { Commit, StoreOutage } from "../../protocol/row.ts";
-import type { ActiveRun } from "./active-run.ts";
+import type { RunParts } from "./run-parts.ts";
 
 export interface CommitOptions {
   /** The invocation ends with this commit. */
@@ -31,33 +31,39 @@ const PROGRESS: ReadonlySet<EventKind> = new Set([
   "ToolResultReconciled",
 ]);
 
-/** What a commit costs whatever becomes of the rest; a call that is not released costs nothing. */
-export const isCost = (event: Event): boolean =>
-  event.kind === "ModelCallLost" || (event.kind === "BudgetDebited" && event.debit.toolCalls === undefined);
-
 export function commitRequest(
-  run: ActiveRun,
+  run: RunParts,
   options: CommitOptions,
   content: Pick<Commit, "snapshot" | "journal" | "level">,
 ): Commit {
-  const { row, state, world, now } = run;
+  const { row, state, pending, noticed, world, now } = run;
   const { phase } = state;
   const isAhead = !options.release && mayCallAgain(run);
   return {
-    ...{ run: row.run, born: row.born, now, epoch: row.epoch, version: row.version },
-    ...{ wakeAt: null, unlessStirred: false, nextChain: false, expiresAtSec: null },
+    run: row.run,
+    born: row.born,
+    now,
+    epoch: row.epoch,
+    version: row.version,
+    wakeAt: null,
+    unlessStirred: false,
+    nextChain: false,
+    expiresAtSec: null,
     deadline: now + world.limits.idleRunMs,
     ...options,
     ...content,
     commitId: world.random.hex().slice(0, 16),
     agentVersion: state.agentVersion,
-    ...{ spent: state.spent, phase, status: PHASES[phase].status, stirsSeen: run.stirsRead },
-    asks: (run.modelCalls.own === "left" ? 1 : 0) + (isAhead ? 1 : 0),
+    spent: state.spent,
+    phase,
+    status: PHASES[phase].status,
+    stirsSeen: noticed.wakeCountRead,
+    asks: (pending.modelCalls.own === "left" ? 1 : 0) + (isAhead ? 1 : 0),
     will: mayCallModel(state) ? 1 : 0,
-    isProgress: run.pending.some(({ kind }) => PROGRESS.has(kind)),
+    isProgress: pending.events.some(({ kind }) => PROGRESS.has(kind)),
     storeOutage: options.storeOutage ?? null,
-    lastCheckpointAt: options.storeOutage !== undefined && !run.hasPending ? row.lastCheckpointAt : now,
-    raiseQuiet: run.outlived === "tool",
+    lastCheckpointAt: options.storeOutage !== undefined && pending.events.length === 0 ? row.lastCheckpointAt : now,
+    raiseQuiet: noticed.outlived === "tool",
   };
 }
 
@@ -65,7 +71,7 @@ export function commitRequest(
  * After this commit the invocation may call its model without another one: at once, or when the calls of tools that come
  * first are over and it has replies left (schedule 67).
  */
-function mayCallAgain({ state, turns, world }: ActiveRun): boolean {
-  const isAnotherBeat = Math.max(1, turns) < world.limits.beatsPerInvocation;
+function mayCallAgain({ state, noticed, world }: RunParts): boolean {
+  const isAnotherBeat = Math.max(1, noticed.beats) < world.limits.beatsPerInvocation;
   return mayCallModel(state) || (isAnotherBeat && state.ending === null && !isTerminal(state.phase));
 }

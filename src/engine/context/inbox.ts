@@ -19,8 +19,8 @@ import { knowSecrets, redactionIn } from "../../history/secrets.ts";
 export async function openInbox(run: ActiveRun): Promise<void> {
   await clearAbsorbed(run);
   // While a run is paused its inbox stays unread; resuming stirs, so that it is read then.
-  if (run.row.pause && !run.row.cancel) run.stirsRead = run.row.stirs;
-  else if (run.row.stirs !== run.stirsRead) await absorbInbox(run);
+  if (run.row.pause && !run.row.cancel) run.noticed.noteInboxRead(run.row.stirs);
+  else if (run.row.stirs !== run.noticed.wakeCountRead) await absorbInbox(run);
 }
 
 /**
@@ -44,7 +44,7 @@ export async function absorbInbox(run: ActiveRun): Promise<boolean> {
   }
   if (found.length === limit) return false;
   // The count as it was before the inbox was read: whatever came since will stir again.
-  run.stirsRead = stirs;
+  run.noticed.noteInboxRead(stirs);
   return true;
 }
 
@@ -53,7 +53,7 @@ async function clearAbsorbed(run: ActiveRun): Promise<void> {
   const { absorbed } = run.state;
   if (absorbed.length === 0) return;
   const { run: id, born } = run.row;
-  const ids = absorbed.filter((each) => !run.cleared.has(each));
+  const ids = absorbed.filter((each) => !run.noticed.hasRemoved(each));
   if (ids.length > 0) await run.world.table.clearInbox({ run: id, born, now: run.now, ids });
   for (const message of absorbed) run.record({ kind: "MessageAbsorbed", at: run.now, stage: "cleared", message });
 }

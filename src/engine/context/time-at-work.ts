@@ -4,7 +4,6 @@
  */
 import type { Limits } from "../../protocol/limits.ts";
 import type { Row } from "../../protocol/row.ts";
-import type { ActiveRun } from "./active-run.ts";
 
 export interface UndebitedTime {
   /** Of this invocation: since its claim, or since the last debit. */
@@ -38,12 +37,6 @@ function unseenMs(
   return Math.max(0, Math.min(now, row.quietUntil) - from);
 }
 
-/** With what it was spent on, where an agent of the run limits it: a look that finds nothing to do is no work. */
-export function debitTime(run: ActiveRun): void {
-  if (!run.countsTime && run.state.spent.wallMs === undefined) return;
-  const { now, time } = run;
-  // A clock may be set back in between.
-  const wallMs = Math.max(0, now - time.since) + time.unseenMs;
-  run.time = { since: now, unseenMs: 0 };
-  if (wallMs > 0) run.record({ kind: "BudgetDebited", at: now, debit: { wallMs }, for: "time at work" });
-}
+/** A clock may be set back in between: that is no time at work, and none is given back. */
+export const msAtWork = ({ since, unseenMs }: UndebitedTime, now: number): number =>
+  Math.max(0, now - since) + unseenMs;

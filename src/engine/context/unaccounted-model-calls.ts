@@ -5,12 +5,10 @@
  */
 import { canonical } from "../../codec/canonical.ts";
 import type { Spent } from "../../core/policy/budget.ts";
-import { ensure } from "../../core/ensure.ts";
-import { NO_PRICE, type Price, microUsdOf } from "../../core/policy/price.ts";
+import { type Price, microUsdOf } from "../../core/policy/price.ts";
 import type { State } from "../../core/state.ts";
 import { shown } from "../../core/policy/window.ts";
 import type { Row } from "../../protocol/row.ts";
-import type { ActiveRun } from "./active-run.ts";
 
 export interface UnaccountedCalls {
   /** Calls and unused marks of invocations before this one: each may have been paid for. */
@@ -35,48 +33,4 @@ export function estimatedCost(state: State, price: Price, calls = 1): Partial<Sp
   const [tokensIn, tokensOut] = [Math.ceil(characters / CHARACTERS_PER_TOKEN), LOST_REPLY_TOKENS];
   const microUsd = microUsdOf(price, tokensIn, tokensOut) * calls;
   return { tokensIn: tokensIn * calls, tokensOut: tokensOut * calls, microUsd };
-}
-
-/**
- * Debits the calls of invocations before this one at their estimate: before the next call is judged affordable, so that
- * recovery itself is bounded, and in every commit, an end included. Says how many.
- */
-export function debitOthers(run: ActiveRun): number {
-  const { others } = run.modelCalls;
-  if (others === 0) return 0;
-  run.modelCalls = { ...run.modelCalls, others: 0 };
-  recordLost(run, { calls: others, why: "its process ended before the reply was kept" });
-  return others;
-}
-
-/** The call of this invocation leaves. */
-export function callLeaves(run: ActiveRun): void {
-  ensure(run.modelCalls.own === "marked", "a model call leaves under a mark");
-  run.modelCalls = { ...run.modelCalls, own: "left" };
-}
-
-/** The call of this invocation is accounted for by what is recorded, or cost nothing. */
-export function callSettled(run: ActiveRun): void {
-  if (run.modelCalls.own === "left") run.modelCalls = { ...run.modelCalls, own: "none" };
-}
-
-/** The call of this invocation has left, and its reply is lost. */
-export function ownCallLost(run: ActiveRun, why: string): void {
-  recordLost(run, { calls: 1, why });
-  callSettled(run);
-}
-
-/** Calls whose replies nobody has, with no word of what they cost. */
-export function recordLostCalls(run: ActiveRun, lost: { readonly calls: number; readonly why: string }): void {
-  const isClosing = (run.state.pausedFrom ?? run.state.phase) === "ForceStop";
-  run.record({ kind: "ModelCallLost", at: run.now, ...lost, ...(isClosing && { closing: true as const }) });
-}
-
-function recordLost(run: ActiveRun, lost: { readonly calls: number; readonly why: string }): void {
-  const at = run.now;
-  recordLostCalls(run, lost);
-  // Without its agent a run is charged as its state says.
-  const price = run.price ?? run.state.price ?? NO_PRICE;
-  const debit = estimatedCost(run.state, price, lost.calls);
-  run.record({ kind: "BudgetDebited", at, debit, for: "lost model calls, estimated" });
 }

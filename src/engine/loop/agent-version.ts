@@ -51,7 +51,7 @@ function waitFor(run: ActiveRun, { to, what, rule, why: found }: Hold): void {
   const isSame = lack !== null && before === to;
   // Somebody has to mend what cannot be loaded; a pinned run is where it is meant to be.
   if (!isSame || to === null) alarm(run.world, run.row.run, { what, why });
-  run.looked = true;
+  run.noticed.noteDeploymentChecked();
   if (isSame) return;
   run.record({ kind: "RecoveryDecided", at: run.now, rule, why, action: { kind: "hold", to } });
 }
@@ -74,7 +74,7 @@ function goOn(run: ActiveRun, { version: to, price }: Agent): void {
  * beats the look, as a decision beats the clock, so this commits only while nobody stirred the run (schedule 55).
  */
 export async function lookForTools(run: ActiveRun, agent: Agent): Promise<Next> {
-  run.looked = true;
+  run.noticed.noteDeploymentChecked();
   if ((await withTool(run, agent)).length === 0 || !(await absorbInbox(run))) return "on";
   const back = await withTool(run, agent);
   if (back.length === 0) return "on";

@@ -76,7 +76,7 @@ export async function beat(
     return await drive(runner, run, task.attempt.cause ?? null);
   } catch (error) {
     const lost = await lostTo(error, { world, payload, row: claimed.row, run }).catch((thrown: unknown) => {
-      if (run !== null && run.outlived !== "no") invocation.mustEnd?.();
+      if (run !== null && run.noticed.outlived !== "no") invocation.mustEnd?.();
       throw thrown;
     });
     // Also one that lost the run may hold a promise that outlived its timeout.
@@ -169,7 +169,8 @@ async function drive(runner: Runner, run: ActiveRun, cause: string | null): Prom
 }
 
 /** Nobody came for as long as a run may wait. The chain's clock may be ahead of this one. */
-const isTooLate = (run: ActiveRun): boolean => run.world.clock.earliest() + run.world.limits.skewMs >= run.waitsUntil;
+const isTooLate = (run: ActiveRun): boolean =>
+  run.world.clock.earliest() + run.world.limits.skewMs >= run.noticed.waitsUntil;
 
 /**
  * Like the expiry of a gate (schedule 13): whoever speaks, answers or resumes before the end commits is heard, and the run
@@ -213,9 +214,9 @@ async function release(run: ActiveRun, how: LetGo): Promise<BeatResult> {
   // Schedule 57: a look that found nothing new is no step; a run whose agent never comes back has an end.
   const isIdle = looks && !run.moved && !run.hasPending;
   // Schedule 104: over by this clock alone. The deadline stays, and the run looks again.
-  const isDoubted = how.kind === "park" && run.now + run.world.limits.skewMs >= run.waitsUntil;
+  const isDoubted = how.kind === "park" && run.now + run.world.limits.skewMs >= run.noticed.waitsUntil;
   // Of one moment with the park: one that is over before the deadline would be followed by another one of a month.
-  const deadline = isIdle || isDoubted ? run.waitsUntil : run.now + run.world.limits.idleRunMs;
+  const deadline = isIdle || isDoubted ? run.noticed.waitsUntil : run.now + run.world.limits.idleRunMs;
   const waitsUntil = how.kind === "wait" ? how.until : isDoubted ? run.now + BOUNDS.clockAgainMs : deadline;
   const until = looks ? Math.min(waitsUntil, nextLook(run)) : waitsUntil;
   const wakeAt = how.kind === "beat" ? null : until;
@@ -239,7 +240,7 @@ function nextLook({ row, state, now }: ActiveRun): number {
 
 /** A frozen promise must not thaw inside a later invocation: a process that holds one ends (schedule 28). */
 const mayEnd = (run: ActiveRun, { reply }: Answered): BeatResult =>
-  run.outlived === "no" ? { kind: "beat", reply } : { kind: "exit", reply };
+  run.noticed.outlived === "no" ? { kind: "beat", reply } : { kind: "exit", reply };
 
 type Answered = Extract<TaskResult, { readonly kind: "beat" }>;
 

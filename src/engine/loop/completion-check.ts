@@ -51,7 +51,7 @@ async function verdictOf(
   };
   const given = await within(ask(), Math.max(1, run.leftMs), run.world.clock);
   // It may go on; not in the next invocation.
-  if (given === null) run.outlived = "code";
+  if (given === null) run.noticed.noteOutlived("code");
   const verdict: unknown = given ?? "it gave no verdict in time";
   if (verdict === true) return null;
   if (typeof verdict === "string") return { check: check.name, why: bounded(verdict) };

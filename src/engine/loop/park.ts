@@ -1,7 +1,8 @@
 /** What a chain asks for between beats: to store what a waiting execution is woken by, and to start a successor. */
 import { RowUnreadable } from "../../codec/row.ts";
 import type { Attempt, Payload, TaskResult } from "../../protocol/chain.ts";
-import { type ParkOutcome, hasEnded } from "../../protocol/row.ts";
+import { hasEnded } from "../../protocol/row.ts";
+import type { ParkOutcome } from "../../protocol/row-park.ts";
 import type { World } from "../../ports/world.ts";
 import { alarm } from "../../history/alarm.ts";
 import { certainly } from "../../history/resolve-ambiguous-write.ts";

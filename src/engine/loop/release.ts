@@ -29,14 +29,14 @@ export async function letGo(run: ActiveRun, error: StoreUnreachable): Promise<Ro
   const waiting = waitingFor(world, row, error);
   if (row.owner === null) return row;
   // What was to be committed only if no message had come is decided again, from the inbox on (schedule 93).
-  if (run.isConditional) run.rewind("no store took it");
+  if (run.pending.isConditional) run.rewind("no store took it");
   try {
     permitAgain(run);
     return (await released(run, waiting)) ?? (await giveBack(world, row, { ...waiting, ...leftBy(run) }));
   } catch (refused) {
     const found = refused instanceof Fenced ? await world.table.read(row.run, run.now) : null;
     // Only under its own epoch: the row of the next one may still name a commit of this invocation.
-    const hasLanded = found?.epoch === row.epoch && found.version > row.version && run.sent.has(found.commitId);
+    const hasLanded = found?.epoch === row.epoch && found.version > row.version && run.noticed.hasSent(found.commitId);
     if (found === null || !hasLanded) throw refused;
     // Schedule 92. What it settled is settled, and a mark that it made ahead is not used any more.
     return found.owner === null ? found : giveBack(world, found, { ...waiting, asks: 0, raiseQuiet: false });
@@ -51,7 +51,7 @@ export function letGoUnloaded(world: World, row: Row, error: StoreUnreachable): 
 /** Null where the journal has no room even for what was spent. */
 async function released(run: ActiveRun, waiting: Waiting): Promise<Row | null> {
   const options = { ...waiting, release: true, deadline: run.row.deadline };
-  if (run.hasPending || run.modelCalls.others > 0) {
+  if (run.hasPending || run.pending.modelCalls.others > 0) {
     if ((await run.commit(options)) === "committed") return run.row;
     run.rewind("no store took it");
     if (run.hasPending && (await run.commit(options)) === "committed") return run.row;
@@ -63,18 +63,35 @@ async function released(run: ActiveRun, waiting: Waiting): Promise<Row | null> {
  * Of the row's model calls an unused mark is taken back; a call that left under it stays counted, since what would have
  * debited it is dropped.
  */
-const leftBy = ({ row, modelCalls, outlived }: ActiveRun): Pick<Commit, "asks" | "raiseQuiet"> => ({
-  asks: row.asks - (modelCalls.own === "marked" ? 1 : 0),
-  raiseQuiet: outlived === "tool",
+const leftBy = ({ row, pending, noticed }: ActiveRun): Pick<Commit, "asks" | "raiseQuiet"> => ({
+  asks: row.asks - (pending.modelCalls.own === "marked" ? 1 : 0),
+  raiseQuiet: noticed.outlived === "tool",
 });
 
 /** A commit without events: snapshot, journal, what was read of the inbox, mark and deadline stay as they are. */
 async function giveBack(world: World, row: Row, of: Waiting & Pick<Commit, "asks" | "raiseQuiet">): Promise<Row> {
   const { agentVersion, journal, snapshot, spent, status, phase, stirsSeen, deadline, will, lastCheckpointAt } = row;
   const commit = {
-    ...{ run: row.run, born: row.born, now: world.clock.now(), epoch: row.epoch, version: row.version },
-    ...{ agentVersion, journal, snapshot, spent, status, phase, stirsSeen, deadline, will, lastCheckpointAt },
-    ...{ release: true, nextChain: false, expiresAtSec: null, unlessStirred: false, isProgress: false },
+    run: row.run,
+    born: row.born,
+    now: world.clock.now(),
+    epoch: row.epoch,
+    version: row.version,
+    agentVersion,
+    journal,
+    snapshot,
+    spent,
+    status,
+    phase,
+    stirsSeen,
+    deadline,
+    will,
+    lastCheckpointAt,
+    release: true,
+    nextChain: false,
+    expiresAtSec: null,
+    unlessStirred: false,
+    isProgress: false,
     ...of,
     commitId: world.random.hex().slice(0, 16),
   };
@@ -94,7 +111,7 @@ function permitAgain(run: ActiveRun): void {
   for (const open of run.state.open) {
     const { call, status, releasedBy, probeAt } = open;
     const isMine = status === "started" && releasedBy === run.row.epoch && probeAt === null;
-    if (!isMine || !startsOnce(open) || run.begun.has(call)) continue;
+    if (!isMine || !startsOnce(open) || run.noticed.hasBegun(call)) continue;
     const answer = {
       as: "retry",
       value: null,

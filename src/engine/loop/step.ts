@@ -77,15 +77,15 @@ type AgentStep = Exclude<
 async function stepOfAgent(runner: Runner, run: ActiveRun, command: AgentStep): Promise<Next> {
   if (mayStop(command) && run.invocation.drain.aborted) return "release";
   if (command.kind === "askModel") {
-    if (run.turns >= run.world.limits.beatsPerInvocation) return "release";
+    if (run.noticed.beats >= run.world.limits.beatsPerInvocation) return "release";
     // The commit may bring news, such as a cancel: everything is decided again.
-    if (run.commitFirst || holdsReply(run)) {
+    if (run.noticed.mustCommitFirst || holdsReply(run)) {
       await run.commitPending();
       return "on";
     }
     // Each beat of an invocation hears what came before it, as if it were the first one. All of it: a reply to a part
     // of what was said would be paid for, and the next part would need another one.
-    if (run.row.stirs !== run.stirsRead && !run.row.pause && !(await absorbInbox(run))) {
+    if (run.row.stirs !== run.noticed.wakeCountRead && !run.row.pause && !(await absorbInbox(run))) {
       return run.leftMs < run.world.limits.modelMs && run.moved ? "release" : "on";
     }
   }
@@ -97,8 +97,7 @@ async function stepOfAgent(runner: Runner, run: ActiveRun, command: AgentStep): 
   const met = meetAgent(run, await withSecrets(run.world, await runner.agentOf(run.row.agent)));
   if (met === null) return "on";
   const { agent, model } = routed(run, met);
-  run.price = agent.price;
-  run.countsTime ||= (agent.budget.wallMs ?? null) !== null;
+  run.noticed.noteAgent(agent);
   switch (command.kind) {
     case "lookAgain":
       return lookForTools(run, agent);
@@ -150,6 +149,6 @@ function reconcile(run: ActiveRun, call: string): Next {
     return "on";
   }
   run.record({ kind: "ToolResultReconciled", at: run.now, call, answer: given });
-  run.commitFirst = true;
+  run.noticed.requireCommit();
   return "on";
 }

@@ -23,8 +23,7 @@ import { SegmentCache, jsonOf } from "../../history/load.ts";
 import { loadVouched } from "../../history/vouch.ts";
 import { request } from "./request.ts";
 import type { Next } from "../context/next.ts";
-import { debitTime } from "../context/time-at-work.ts";
-import { debitOthers } from "../context/unaccounted-model-calls.ts";
+import { debitOthers, debitTime } from "../context/debits.ts";
 
 type End =
   | { readonly status: "completed"; readonly result: Value }
@@ -56,7 +55,7 @@ export async function commitEnd(run: ActiveRun, end: End): Promise<Next> {
   run.record({ kind: "RunEnded", at: run.now, ...end, ...(mayGoOn ? { from } : {}) });
   // With nobody to tell, nothing to put and nothing to remove, the end is told by its own commit.
   const isAwaited = run.row.parent !== null || run.state.children.length > 0 || archiveOf(run.row, run.state) !== null;
-  const hasItems = run.state.absorbed.some((id) => !run.cleared.has(id));
+  const hasItems = run.state.absorbed.some((id) => !run.noticed.hasRemoved(id));
   const expiresAtSec = isAwaited || hasItems ? null : expiryOf(run.world, run.state);
   // Before the commit that starts the row's time to live. One that is refused leaves a record that counts for nothing.
   if (expiresAtSec !== null) {

@@ -15,7 +15,7 @@ import { recordModelFailure } from "./provider-outage.ts";
 import { stretchOf } from "./compaction-range.ts";
 import { toolNamed } from "../tools/tools.ts";
 import { recordable } from "../tools/outcome-evidence.ts";
-import { debitOthers, ownCallLost, recordLostCalls } from "../context/unaccounted-model-calls.ts";
+import { debitOthers, ownCallLost, recordLostCalls } from "../context/debits.ts";
 import type { Next } from "../context/next.ts";
 
 export async function askModel(run: ActiveRun, agent: Agent, model: Model): Promise<Next> {
@@ -40,7 +40,7 @@ export async function askModel(run: ActiveRun, agent: Agent, model: Model): Prom
  * cancel, so everything is decided again.
  */
 export async function marksFirst(run: ActiveRun): Promise<boolean> {
-  if (run.modelCalls.own === "marked") return false;
+  if (run.pending.modelCalls.own === "marked") return false;
   await run.commitPending();
   return true;
 }
@@ -74,7 +74,7 @@ async function absorbReply(
   const { finish, tokensIn, tokensOut } = heard;
   const parts = await keptParts(run, agent, { model, heard });
   const at = run.now;
-  run.replies += 1;
+  run.noticed.noteReply();
   const crowded = isCrowded(agent, tokensIn) ? { crowded: true as const } : {};
   const request = requestDigests(agent, shown(run.state));
   const told = { model: model.name, parts, finish, tokensIn, tokensOut, tookMs, request, ...crowded };
@@ -102,7 +102,7 @@ export function absorbSilence(
     const failure = { code: "ModelTimedOut", message: why };
     recordModelFailure(run, agent, { failure, retryable: true, retryAfterMs: null });
   }
-  return run.outlived === "no" ? "on" : "release";
+  return run.noticed.outlived === "no" ? "on" : "release";
 }
 
 function recordFailure(
@@ -118,7 +118,7 @@ function recordFailure(
     return;
   }
   // It came and was paid for; the model is told what is wrong with it.
-  run.replies += 1;
+  run.noticed.noteReply();
   debitReply(run, agent, { ...spent, model, isBeat: true });
   const say = `Your last reply was not taken: ${failure.message}.`;
   run.record(decideRecovery(run.state, { kind: "reply", failure, say }, at));

@@ -16,7 +16,8 @@ import type { ActiveRun } from "../context/active-run.ts";
 import { ask, debitReply } from "./model-request.ts";
 import type { Next } from "../context/next.ts";
 import { marksFirst } from "./call-model.ts";
-import { debitOthers, estimatedCost, ownCallLost } from "../context/unaccounted-model-calls.ts";
+import { debitOthers, ownCallLost } from "../context/debits.ts";
+import { estimatedCost } from "../context/unaccounted-model-calls.ts";
 
 export async function closeRun(run: ActiveRun, agent: Agent, model: Model): Promise<Next> {
   debitOthers(run);
@@ -34,7 +35,7 @@ export async function closeRun(run: ActiveRun, agent: Agent, model: Model): Prom
   if (heard.kind === "silent") {
     ownCallLost(run, heard.why);
     speechless(run, heard.why);
-    return run.outlived === "no" && heard.by !== "drain" ? "on" : "release";
+    return run.noticed.outlived === "no" && heard.by !== "drain" ? "on" : "release";
   }
   if (heard.kind === "failed") {
     if (heard.spent !== undefined) debitReply(run, agent, { ...heard.spent, model, isBeat: false });
@@ -43,7 +44,7 @@ export async function closeRun(run: ActiveRun, agent: Agent, model: Model): Prom
   const { finish, tokensIn, tokensOut } = heard;
   const parts = heard.parts.flatMap(spoken);
   const tookMs = Math.max(0, run.now - startedAt);
-  run.replies += 1;
+  run.noticed.noteReply();
   run.record({
     kind: "ModelCallCompleted",
     at: run.now,

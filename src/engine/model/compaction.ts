@@ -15,7 +15,7 @@ import { recordModelFailure } from "./provider-outage.ts";
 import { type Stretch, stretchOf } from "./compaction-range.ts";
 import type { Next } from "../context/next.ts";
 import { absorbSilence, marksFirst } from "./call-model.ts";
-import { debitOthers } from "../context/unaccounted-model-calls.ts";
+import { debitOthers } from "../context/debits.ts";
 
 export async function compactContext(run: ActiveRun, agent: Agent, model: Model): Promise<Next> {
   debitOthers(run);
@@ -32,7 +32,11 @@ export async function compactContext(run: ActiveRun, agent: Agent, model: Model)
 
 /** Providers take it as what a user says after everything else. */
 const questionAt = (at: number): Message => ({
-  ...{ id: "summarise", at, source: "cairn", role: "user", tokens: 0 },
+  id: "summarise",
+  at,
+  source: "cairn",
+  role: "user",
+  tokens: 0,
   parts: [text(QUESTION)],
 });
 

@@ -8,7 +8,6 @@ import { PHASES } from "../../core/phases.ts";
 import { shown } from "../../core/policy/window.ts";
 import type { ActiveRun } from "../context/active-run.ts";
 import { within } from "../tools/tool-attempt.ts";
-import { callLeaves, callSettled } from "../context/unaccounted-model-calls.ts";
 import { watch } from "./watchdog.ts";
 
 export type Heard =
@@ -34,7 +33,7 @@ export async function ask(
   const unwatch = watched(run, { endsInMs: timeoutMs, hardMs: agent.hardIdleMs, onHard: () => idle.abort() });
   const signal = AbortSignal.any([stop.signal, idle.signal, run.invocation.drain]);
   const { instructions, tools } = agent;
-  callLeaves(run);
+  run.pending.modelCallLeaves();
   const asked = model.ask({ instructions, tools, mayCall, messages, signal });
   const stopped = new Promise<null>((resolve) => {
     signal.addEventListener("abort", () => resolve(null), { once: true });
@@ -45,7 +44,7 @@ export async function ask(
     if (first !== null && first.kind !== "aborted") return heard(run, first);
     // One last look: a reply that is there already is not thrown away.
     const last = await within(asked, limits.abortGraceMs, clock);
-    if (last === null) run.outlived = "code";
+    if (last === null) run.noticed.noteOutlived("code");
     if (last !== null && last.kind !== "aborted") return heard(run, last);
   } finally {
     forget();
@@ -59,7 +58,7 @@ export async function ask(
 
 /** A call that failed before there was a reply has cost nothing. */
 function heard(run: ActiveRun, outcome: Exclude<ModelOutcome, { readonly kind: "aborted" }>): Heard {
-  if (outcome.kind === "failed" && outcome.spent === undefined) callSettled(run);
+  if (outcome.kind === "failed" && outcome.spent === undefined) run.pending.modelCallSettled();
   return outcome;
 }
 
@@ -89,5 +88,5 @@ export function debitReply(
   const microUsd = microUsdOf(agent.price, tokensIn, tokensOut);
   const debit = { tokensIn, tokensOut, microUsd, ...(isBeat ? { beats: 1 } : {}) };
   run.record({ kind: "BudgetDebited", at: run.now, debit, for: model.name });
-  callSettled(run);
+  run.pending.modelCallSettled();
 }

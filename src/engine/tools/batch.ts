@@ -37,7 +37,7 @@ export async function runBatch<Call extends { readonly open: OpenCall }>(
     const begunAt = run.now;
     const over: Promise<void> = of.start(call).then((ended) => {
       // Set before anything is decided: from when a human may be asked depends on it.
-      if (ended.kind === "silent" && ended.outlived) run.outlived = "tool";
+      if (ended.kind === "silent" && ended.outlived) run.noticed.noteOutlived("tool");
       waiting.push({ call, ended, tookMs: run.now - begunAt });
       running.delete(over);
     });

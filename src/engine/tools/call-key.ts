@@ -7,6 +7,7 @@ import type { Tool } from "../../ports/agent.ts";
 import { canonical } from "../../codec/canonical.ts";
 import { bounded, sentenceOf } from "../../codec/value.ts";
 import { intentKey } from "../../protocol/ids.ts";
+import { EFFECTS } from "../../core/calls/effects.ts";
 import type { Json } from "../../core/json.ts";
 import { SIZES } from "../../codec/limits.ts";
 import type { CallOutcome } from "../../core/message.ts";
@@ -90,7 +91,7 @@ function wrongWithUse(state: State, { open, tool, argsDigest, key }: Asked & { r
     tool.undo === null ? undefined : uses.find(({ call, outcome }) => outcome !== "failed" && isEarlier(state, call));
   if (undone !== undefined)
     return `KeyUsed: call ${undone.call} of an earlier attempt went out under ${key} and was undone; the other side would answer with that, so the key of this tool has to name the attempt; nothing was started`;
-  const done = tool.effect === "keyed" ? undefined : uses.find(({ outcome }) => outcome !== "failed");
+  const done = EFFECTS[tool.effect].isDeduplicated ? undefined : uses.find(({ outcome }) => outcome !== "failed");
   if (done === undefined) return null;
   const came = {
     succeeded: "has succeeded, and its result is above",

@@ -6,7 +6,8 @@
  */
 import type { Agent } from "../../ports/agent.ts";
 import { type Setting, crashRateOf, dialOf, resultSettingOf } from "../../core/policy/dial.ts";
-import type { Effect, Event, EventKind } from "../../core/event.ts";
+import type { Event, EventKind } from "../../core/event.ts";
+import { effectOf } from "../../core/calls/ledger.ts";
 import { waitsItsTurn } from "../../core/calls/open-calls.ts";
 import type { OpenCall } from "../../core/state.ts";
 import type { Row } from "../../protocol/row.ts";
@@ -29,13 +30,13 @@ export function mayWait(run: ActiveRun, agent: Agent): boolean {
   const { pending, row, state } = run;
   // Also an agent of another copy of cairn, which says nothing about it.
   if (agent.dial !== "auto" || !ASKING.has(row.phase)) return false;
-  if (!pending.every(({ kind }) => CALM.has(kind))) return false;
+  if (!pending.events.every(({ kind }) => CALM.has(kind))) return false;
   if (!state.open.every((open) => isFirstTry(run, open))) return false;
   return settingOf(run).plan === "skip";
 }
 
 /** A reply that was paid for and is not committed: the next one needs a claim of its own. */
-export const holdsReply = ({ pending }: ActiveRun): boolean => pending.some(isReply);
+export const holdsReply = ({ pending }: ActiveRun): boolean => pending.events.some(isReply);
 
 const isReply = (event: Event): boolean => event.kind === "BudgetDebited" && (event.debit.beats ?? 0) > 0;
 
@@ -50,14 +51,12 @@ function isFirstTry({ row, state }: ActiveRun, open: OpenCall): boolean {
  */
 function settingOf({ pending, row, state }: ActiveRun): Setting {
   const reply = { microUsd: 0, tookMs: 0 };
-  for (const event of pending) {
+  for (const event of pending.events) {
     if (event.kind === "ModelCallCompleted") reply.tookMs += event.tookMs;
     if (event.kind === "BudgetDebited" && isReply(event)) reply.microUsd += event.debit.microUsd ?? 0;
   }
   return dialOf({ effects: state.open.map(effectOf), reply, crashRate: rateIn(row) });
 }
-
-const effectOf = ({ intent }: OpenCall): Effect => intent?.effect ?? "unsafe";
 
 const rateIn = ({ takeovers, chainClaims: claims }: Row): number => crashRateOf({ takeovers, claims });
 

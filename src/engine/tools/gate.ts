@@ -38,7 +38,7 @@ function record(run: ActiveRun, of: { call: string; gate: Gate; decision: Decisi
   const { call, gate, decision } = of;
   run.record({ kind: "HumanApprovalReceived", at: run.now, gate: gate.gate, call, decision });
   // Durable before the model is asked: whoever finds the run has to find it where it may have asked (schedule 66).
-  run.commitFirst = true;
+  run.noticed.requireCommit();
   if (call === BUDGET && decision.as === "deny") run.record(endFor(run, gate.reason));
   return "on";
 }

@@ -27,7 +27,7 @@ export async function probe(run: ActiveRun, agent: Agent, calls: readonly string
     if (truth.kind === "absent") run.record({ kind: "ToolInvoked", at, call, epoch: run.row.epoch });
     if (truth.kind === "happened") {
       // Rule 2: durable before the model hears of it.
-      run.commitFirst = true;
+      run.noticed.requireCommit();
       await recordHappened(run, { call, tool, result: truth.result, by: "probe" });
     }
     if (truth.kind === "unsure") recordUnknown(run, { call, tool, why: truth.why });

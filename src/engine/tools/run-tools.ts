@@ -3,7 +3,16 @@ import type { Agent, Tool } from "../../ports/agent.ts";
 import { readResult } from "./tool-result.ts";
 import { asJson, bounded, isErrorNamed, sentenceOf } from "../../codec/value.ts";
 import type { Json } from "../../core/json.ts";
-import { afterCrash, afterSilence, argsOf, asDeclared, resultOf, startsOnce } from "../../core/calls/ledger.ts";
+import { EFFECTS } from "../../core/calls/effects.ts";
+import {
+  afterCrash,
+  afterSilence,
+  argsOf,
+  asDeclared,
+  effectOf,
+  resultOf,
+  startsOnce,
+} from "../../core/calls/ledger.ts";
 import { inline } from "../../core/message.ts";
 import type { OpenCall } from "../../core/state.ts";
 import type { ActiveRun } from "../context/active-run.ts";
@@ -43,12 +52,12 @@ export async function perform(run: ActiveRun, agent: Agent, calls: readonly stri
   const pauseMs = Math.max(...runnable.map(({ open, tool }) => pauseBefore(open, tool)));
   // As far as there is time for it: a pause never costs the try.
   if (!(await paused(run, Math.min(pauseMs, run.leftMs - longest)))) return noTime(run, runnable);
-  run.recovered ||= run.replies === 0;
+  run.noticed.noteToolsRun();
   await runBatch(run, runnable, {
     start: (each) => tryOnce(run, agent, each),
     record: (each, ended) => recordEnd(run, agent, { ...each, ended }),
   });
-  return run.outlived === "no" ? "on" : "release";
+  return run.noticed.outlived === "no" ? "on" : "release";
 }
 
 /** Such a call starts only in the epoch that released it: without time it is over, and known not to have begun. */
@@ -88,7 +97,7 @@ export async function undoneBy(run: ActiveRun, { undoes }: OpenCall): Promise<Ru
 
 /** Never rejects: other calls of the batch may be under way, and what a try came to is for `recordEnd` to say. */
 async function tryOnce(run: ActiveRun, agent: Agent, each: Runnable): Promise<Try> {
-  run.begun.add(each.open.call);
+  run.noticed.noteBegun(each.open.call);
   let call: Parameters<typeof callTool>[0];
   try {
     const { clock, limits } = run.world;
@@ -124,7 +133,7 @@ function contextOf(
 
 async function recordEnd(run: ActiveRun, agent: Agent, of: Runnable & { readonly ended: Try }): Promise<void> {
   const { open, tool, ended } = of;
-  run.commitFirst ||= startsOnce(open);
+  if (startsOnce(open)) run.noticed.requireCommit();
   if (ended.kind === "silent") return recordSilence(run, open, { tool, why: ended.why });
   if (ended.kind === "unstarted") return recordUnstarted(run, open, { tool, why: ended.why });
   if (ended.kind === "threw") {
@@ -134,7 +143,7 @@ async function recordEnd(run: ActiveRun, agent: Agent, of: Runnable & { readonly
       return recordHappened(run, { call: open.call, tool, result, by: "other side", evidence: ended.why });
     }
     if (open.undoes !== undefined) return recordSilence(run, open, { tool, why: ended.why });
-    if (run.unanswered.has(open.call) && !isAnswer(open, ended.error)) {
+    if (run.noticed.isUnanswered(open.call) && !isAnswer(open, ended.error)) {
       const why = bounded(`${ended.why}; an earlier try gave no answer, so that says nothing of the call`);
       return recordSilence(run, open, { tool, why });
     }
@@ -151,7 +160,7 @@ async function recordEnd(run: ActiveRun, agent: Agent, of: Runnable & { readonly
     return recordResult(run, open.call, { outcome: "succeeded", value, externalId, evidence: "the tool returned" });
   }
   // It returned, so an outside effect happened; only its result is lost.
-  const outcome = tool.effect === "none" ? "failed" : "succeeded";
+  const outcome = EFFECTS[tool.effect].actsOutside ? "succeeded" : "failed";
   const evidence = `the tool returned, and its result is lost: ${read.code}`;
   recordResult(run, open.call, { outcome, value: lostResult(read, { by: "tool", outcome }), evidence });
 }
@@ -161,14 +170,14 @@ async function recordEnd(run: ActiveRun, agent: Agent, of: Runnable & { readonly
  * that was probed is known not to have happened before.
  */
 const isAnswer = ({ intent }: OpenCall, error: unknown): boolean =>
-  intent?.effect !== "keyed" || isErrorNamed(error, "Rejected");
+  intent === null || !EFFECTS[intent.effect].overlapsEarlierTries || isErrorNamed(error, "Rejected");
 
 /** No try of it left now; an earlier one without an answer may have, and an undo that is over would leave its effect. */
 function recordUnstarted(run: ActiveRun, open: OpenCall, of: { readonly tool: Tool; readonly why: string }): void {
   const why = bounded(`NotStarted: its arguments could not be read again: ${of.why}`);
-  const isUnsure = run.unanswered.has(open.call) && open.intent?.effect === "keyed";
+  const isUnsure = run.noticed.isUnanswered(open.call) && EFFECTS[effectOf(open)].overlapsEarlierTries;
   if (open.undoes !== undefined || isUnsure) return recordSilence(run, open, { tool: of.tool, why });
-  const isFirst = open.tries === 0 && !run.unanswered.has(open.call);
+  const isFirst = open.tries === 0 && !run.noticed.isUnanswered(open.call);
   const evidence = isFirst ? "it was never started" : "no further try of it was started";
   recordResult(run, open.call, { outcome: "failed", value: inline(`${why}; it did not happen`), evidence });
 }
@@ -186,7 +195,7 @@ function recordSilence(run: ActiveRun, open: OpenCall, of: { tool: Tool; why: st
   const { call } = open;
   const decision = afterSilence(open);
   if (decision === "again") {
-    run.unanswered.add(call);
+    run.noticed.noteUnanswered(call);
     const action = { kind: "again", call } as const;
     run.record({ kind: "RecoveryDecided", at, rule: "call ended without an answer", why: of.why, action });
     return;
@@ -217,7 +226,7 @@ export async function recover(run: ActiveRun, agent: Agent, calls: readonly stri
     const at = run.now;
     const decision = afterCrash(open, fits);
     if (decision === "again") {
-      run.unanswered.add(call);
+      run.noticed.noteUnanswered(call);
       run.record({ kind: "ToolInvoked", at, call, epoch: run.row.epoch });
       continue;
     }
@@ -228,7 +237,7 @@ export async function recover(run: ActiveRun, agent: Agent, calls: readonly stri
       continue;
     }
     // Without its tool an unsafe call is where it would be with it: somebody has to say what became of it.
-    const isGone = !fits && open.intent?.effect !== "unsafe";
+    const isGone = !fits && (open.intent === null || EFFECTS[open.intent.effect].mayRepeat);
     if (isGone) recordGone(run, { open, tool });
     else recordUnknown(run, { call, tool, why: died, askFrom: askFromAfter(run, { open, tool }) });
   }

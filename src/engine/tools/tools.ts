@@ -4,6 +4,7 @@ import { sentenceOf } from "../../codec/value.ts";
 import type { Json } from "../../core/json.ts";
 import type { OpenCall } from "../../core/state.ts";
 import type { ActiveRun } from "../context/active-run.ts";
+import { EFFECTS } from "../../core/calls/effects.ts";
 import { argsOf, asDeclared } from "../../core/calls/ledger.ts";
 
 export function openCall(run: ActiveRun, call: string): OpenCall {
@@ -40,17 +41,18 @@ function undoOf(tool: Tool): Tool | null {
   const { effect, run, probe = null, timeoutMs = tool.timeoutMs } = undo;
   return {
     ...tool,
-    ...{
-      effect,
-      timeoutMs,
-      approval: "never",
-      output: null,
-      key: null,
-      onExists: null,
-      onUnknown: "ask",
-      externalId: null,
-    },
-    ...{ parallel: true, undo: null, retry: null, claims: null },
+    effect,
+    timeoutMs,
+    approval: "never",
+    output: null,
+    key: null,
+    onExists: null,
+    onUnknown: "ask",
+    externalId: null,
+    parallel: true,
+    undo: null,
+    retry: null,
+    claims: null,
     run: (context) => run(context as UndoContext<unknown>),
     probe: probe && ((context) => probe(context as ProbeContext<unknown> & OfCall)),
   };
@@ -63,5 +65,6 @@ export async function canGoOn(
 ): Promise<boolean> {
   const { open, tool } = of;
   if (tool === null || misfit(tool, await run.json(argsOf(run.state, open.call))) !== null) return false;
-  return asDeclared(open, tool.effect).intent?.effect !== "probed" || tool.probe !== null;
+  const { intent } = asDeclared(open, tool.effect);
+  return intent === null || !EFFECTS[intent.effect].hasProbe || tool.probe !== null;
 }

@@ -66,7 +66,7 @@ function decisionOn({ call, tool, intent, otherwise }: OpenCall, at: number): Ev
  */
 export function askFromOf(run: ActiveRun, tool: Tool | null): number {
   const { quietUntil, leaseUntil } = run.row;
-  const quiet = run.outlived === "tool" ? Math.max(quietUntil, leaseUntil ?? 0) : quietUntil;
+  const quiet = run.noticed.outlived === "tool" ? Math.max(quietUntil, leaseUntil ?? 0) : quietUntil;
   const { skewMs, settleMs } = run.world.limits;
   return Math.max(quiet, run.now + skewMs) + (tool?.settleMs ?? settleMs);
 }

@@ -2,7 +2,8 @@
 import { NOTHING_SPENT } from "../../core/policy/budget.ts";
 import { LEVEL } from "../../core/levels.ts";
 import type { HandOver } from "../../protocol/row-hand-over.ts";
-import type { Commit, Creation, Of, Park, Request, Row } from "../../protocol/row.ts";
+import type { Commit, Creation, Of, Request, Row } from "../../protocol/row.ts";
+import type { Park } from "../../protocol/row-park.ts";
 import type { Claim } from "../../protocol/row-claim.ts";
 import type { Delivery, Message, Page, RunTable } from "../../ports/run-table.ts";
 import { rowOf } from "./case.ts";

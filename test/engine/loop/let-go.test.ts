@@ -5,7 +5,6 @@ import type { ActiveRun } from "../../../src/engine/context/active-run.ts";
 import { absorbInbox } from "../../../src/engine/context/inbox.ts";
 import { letGo } from "../../../src/engine/loop/release.ts";
 import { send } from "../../../src/operations/steer.ts";
-import { callLeaves } from "../../../src/engine/context/unaccounted-model-calls.ts";
 import { begin } from "../../support/drive.ts";
 import { struggle, underWay } from "../../support/outages.ts";
 import { type Stage, actor, chainedStage, rowOf } from "../../support/stage.ts";
@@ -26,8 +25,8 @@ describe("a model call", () => {
   test("that left stays counted until somebody debits it", async () => {
     const on = chainedStage();
     const run = await taken(on);
-    expect([run.row.asks, run.modelCalls.own]).toEqual([1, "marked"]);
-    callLeaves(run);
+    expect([run.row.asks, run.pending.modelCalls.own]).toEqual([1, "marked"]);
+    run.pending.modelCallLeaves();
     expect(await letGo(run, AWAY)).toMatchObject({ owner: null, asks: 1 });
   });
 
@@ -52,7 +51,7 @@ test("a message that was taken in with what is dropped is unread again", async (
 
 async function takenIn(run: ActiveRun): Promise<number> {
   await absorbInbox(run);
-  return run.pending.filter(({ kind }) => kind === "MessageAbsorbed").length;
+  return run.pending.events.filter(({ kind }) => kind === "MessageAbsorbed").length;
 }
 
 test("a run that another invocation has claimed since stays with it, whoever made its last commit", async () => {

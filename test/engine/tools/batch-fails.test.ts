@@ -113,7 +113,7 @@ describe("where such a commit fails", () => {
       Promise.reject(new StateTooLarge("the state has too many bytes")),
     );
     const row = { takeovers: 0, chainClaims: 1 };
-    const run = { now: 0, outlived: "no", row, commitPending } as unknown as ActiveRun;
+    const run = { now: 0, row, commitPending } as unknown as ActiveRun;
     const { open } = after(
       ...[startedEvent, replied(["a", "b", "c"].map((name) => calling(name)))],
       ...["c1", "c2", "c3"].map((call) => intended(call, "unsafe")),

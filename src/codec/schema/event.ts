@@ -1,44 +1,91 @@
-/**
- * The schema at the trust boundary: whatever comes out of a store is checked before the core sees it. Each schema is
- * typed by the core's own type, so the two cannot drift apart.
- */
+/** The schema of events, of what they carry, and of messages to a run, as `core/event.ts` has them; see `state.ts`. */
 import * as z from "zod";
-import type { Answer, CommitRecord, Decision, Event, EventKind, EventOf, MessageBody } from "../../core/event.ts";
-import type { Message } from "../../core/message.ts";
+import { EFFECT_NAMES } from "../../core/calls/effects.ts";
+import type {
+  Action,
+  Answer,
+  CommitRecord,
+  Decision,
+  Event,
+  EventKind,
+  EventOf,
+  FailedFrom,
+  Failure,
+  MessageBody,
+  Outage,
+} from "../../core/event.ts";
 import { PHASE_NAMES, type Phase } from "../../core/phases.ts";
-import { ARCHIVE_TIERS, type Retention } from "../../core/policy/retention.ts";
-import type { SnapshotPointer } from "../../protocol/row.ts";
-import type { OpenCall, State } from "../../core/state.ts";
-import { asksFor, assigned, debit, extensionWith, grant, price, spent } from "./budget.ts";
-import { decisionIgnored, ignoredDecision } from "./decisions.ts";
-import { action, crackSignalled, failure, fallback, outage } from "./recovery.ts";
-import { failedFrom, redriven, runRedriven } from "./redrive.ts";
-import { compensate, ending, saga, undo } from "./saga.ts";
-import { upgrades } from "./upgrades.ts";
-import { message, replyPart, sha, value } from "./message.ts";
-import { compacted, crowded, window } from "./window.ts";
+import { asksFor, debit, grant, price } from "./budget.ts";
+import { crowded, replyPart, sha, value } from "./message.ts";
 
 const at = z.int().nonnegative();
 const count = z.int().nonnegative();
 const name = z.string().min(1);
-export const effect = z.enum(["none", "keyed", "probed", "unsafe"]);
-const onUnknown = z.enum(["ask", "tell", "fail", "compensate"]);
+export const effect = z.enum(EFFECT_NAMES);
+export const onUnknown = z.enum(["ask", "tell", "fail", "compensate"]);
 export const phase = z.custom<Phase>((value) => PHASE_NAMES.includes(value as Phase));
 
-const answer: z.ZodType<Answer> = z.looseObject({
+export const failure: z.ZodType<Failure> = z.looseObject({ code: name, message: z.string() });
+
+export const outage: z.ZodType<Outage> = z.looseObject({
+  since: at,
+  tries: count,
+  notBefore: at.exactOptional(),
+  model: count.exactOptional(),
+  alarmed: z.literal(true).exactOptional(),
+});
+
+const action: z.ZodType<Action> = z.discriminatedUnion("kind", [
+  z.looseObject({ kind: z.literal("retry"), at, outage: outage.exactOptional() }),
+  z.looseObject({ kind: z.literal("compact") }),
+  z.looseObject({ kind: z.literal("nudge"), say: z.string() }),
+  z.looseObject({ kind: z.literal("stop"), failure, say: z.string() }),
+  z.looseObject({ kind: z.literal("abort"), failure, next: z.enum(["end", "leave"]).exactOptional() }),
+  z.looseObject({ kind: z.literal("compensate") }),
+  z.looseObject({ kind: z.literal("undo"), call: name }),
+  z.looseObject({ kind: z.literal("restart"), say: z.string() }),
+  z.looseObject({ kind: z.literal("again"), call: name }),
+  z.looseObject({ kind: z.literal("probe"), call: name, at, tried: z.boolean() }),
+  z.looseObject({ kind: z.literal("hold"), to: name.nullable() }),
+  z.looseObject({ kind: z.literal("toolBack"), call: name }),
+  z.looseObject({ kind: z.literal("tell"), call: name }),
+  z.looseObject({ kind: z.literal("cancel") }),
+  z.looseObject({ kind: z.literal("takeover"), from: name, takeovers: count }),
+]);
+
+export const failedFrom: z.ZodType<FailedFrom> = z.looseObject({
+  phase,
+  started: z.array(name),
+});
+
+export const window: z.ZodType<EventOf<"Compacted">["window"]> = z.looseObject({ from: count, lead: z.array(name) });
+
+export const answer: z.ZodType<Answer> = z.looseObject({
   as: z.enum(["succeeded", "failed", "retry", "compensate"]),
   value: value.nullable(),
   by: z.string(),
   note: z.string().nullable(),
 });
 
-const decision: z.ZodType<Decision> = z.looseObject({
+export const decision: z.ZodType<Decision> = z.looseObject({
   as: z.enum(["approve", "deny", "edit"]),
   more: grant.exactOptional(),
   args: value.nullable(),
   by: z.string(),
   note: z.string().nullable(),
 });
+
+export const ignored = {
+  at,
+  gate: name,
+  as: z.enum(["approve", "deny", "edit"]),
+  by: z.string(),
+  why: z.string(),
+};
+
+export const assigned = z.looseObject({ asked: count, to: name, by: z.string() });
+
+export const compensate = z.looseObject({ next: z.enum(["cancel", "restart"]), by: z.string() });
 
 export const messageBody: z.ZodType<MessageBody> = z.discriminatedUnion("kind", [
   z.looseObject({ kind: z.literal("decision"), gate: name, decision }),
@@ -50,8 +97,10 @@ export const messageBody: z.ZodType<MessageBody> = z.discriminatedUnion("kind", 
   z.looseObject({ kind: z.literal("user"), text: z.string(), by: name }),
 ]);
 
-const intentShape = {
-  ...{ effect, key: name, argsDigest: sha },
+export const intentShape = {
+  effect,
+  key: name,
+  argsDigest: sha,
   business: z.literal(true).exactOptional(),
   undo: z.literal(true).exactOptional(),
   alone: z.literal(true).exactOptional(),
@@ -68,18 +117,36 @@ const kinds: { readonly [K in EventKind]: z.ZodType<EventOf<K>> } = {
     price: price.exactOptional(),
   }),
   ModelCallCompleted: z.looseObject({
-    ...{ kind: z.literal("ModelCallCompleted"), at, model: name, parts: z.array(replyPart), finish: z.string() },
-    ...{ tokensIn: count, tokensOut: count, tookMs: count, crowded },
+    kind: z.literal("ModelCallCompleted"),
+    at,
+    model: name,
+    parts: z.array(replyPart),
+    finish: z.string(),
+    tokensIn: count,
+    tokensOut: count,
+    tookMs: count,
+    crowded,
     request: z
       .looseObject({ instructions: z.string(), tools: z.array(z.string()), messages: z.string() })
       .exactOptional(),
   }),
   ModelCallLost: z.looseObject({
-    ...{ kind: z.literal("ModelCallLost"), at, calls: count, why: z.string() },
+    kind: z.literal("ModelCallLost"),
+    at,
+    calls: count,
+    why: z.string(),
     closing: z.literal(true).exactOptional(),
   }),
   BudgetDebited: z.looseObject({ kind: z.literal("BudgetDebited"), at, debit, for: z.string() }),
-  Compacted: compacted,
+  Compacted: z.looseObject({
+    kind: z.literal("Compacted"),
+    at,
+    summary: name,
+    tokens: count,
+    window,
+    replaced: z.looseObject({ from: name, to: name, messages: count, digest: sha }),
+    why: z.string(),
+  }),
   ToolIntended: z.looseObject({ kind: z.literal("ToolIntended"), at, call: name, ...intentShape }),
   ApprovalRequested: z.looseObject({
     kind: z.literal("ApprovalRequested"),
@@ -100,7 +167,7 @@ const kinds: { readonly [K in EventKind]: z.ZodType<EventOf<K>> } = {
     call: name,
     decision,
   }),
-  DecisionIgnored: decisionIgnored,
+  DecisionIgnored: z.looseObject({ kind: z.literal("DecisionIgnored"), ...ignored }),
   ToolInvoked: z.looseObject({ kind: z.literal("ToolInvoked"), at, call: name, epoch: count }),
   ToolResultRecorded: z.looseObject({
     kind: z.literal("ToolResultRecorded"),
@@ -122,7 +189,10 @@ const kinds: { readonly [K in EventKind]: z.ZodType<EventOf<K>> } = {
     otherwise: onUnknown.exactOptional(),
   }),
   ToolResultReconciled: z.looseObject({
-    ...{ kind: z.literal("ToolResultReconciled"), at, call: name, answer },
+    kind: z.literal("ToolResultReconciled"),
+    at,
+    call: name,
+    answer,
     evidence: z.string().exactOptional(),
     externalId: z.string().exactOptional(),
   }),
@@ -140,17 +210,32 @@ const kinds: { readonly [K in EventKind]: z.ZodType<EventOf<K>> } = {
   RunPaused: z.looseObject({ kind: z.literal("RunPaused"), at }),
   RunResumed: z.looseObject({ kind: z.literal("RunResumed"), at }),
   CheckFailed: z.looseObject({ kind: z.literal("CheckFailed"), at, check: z.string(), why: z.string() }),
-  CrackSignalled: crackSignalled,
+  CrackSignalled: z.looseObject({
+    kind: z.literal("CrackSignalled"),
+    at,
+    crack: z.enum(["runaway", "oscillation", "prematureStop"]),
+    why: z.string(),
+  }),
   RecoveryDecided: z.looseObject({ kind: z.literal("RecoveryDecided"), at, rule: name, why: z.string(), action }),
   RunEnded: z.discriminatedUnion("status", [
     z.looseObject({ kind: z.literal("RunEnded"), at, status: z.literal("completed"), result: value }),
     z.looseObject({
-      ...{ kind: z.literal("RunEnded"), at, status: z.literal("failed"), failure },
+      kind: z.literal("RunEnded"),
+      at,
+      status: z.literal("failed"),
+      failure,
       from: failedFrom.exactOptional(),
     }),
     z.looseObject({ kind: z.literal("RunEnded"), at, status: z.literal("cancelled") }),
   ]),
-  RunRedriven: runRedriven,
+  RunRedriven: z.looseObject({
+    kind: z.literal("RunRedriven"),
+    at,
+    id: name,
+    by: name,
+    why: z.string(),
+    failure,
+  }),
 };
 
 const event = z.discriminatedUnion("kind", Object.values(kinds) as never) as z.ZodType<Event>;
@@ -161,92 +246,3 @@ export const commitRecord: z.ZodType<CommitRecord> = z.looseObject({
   events: z.array(event),
 });
 export const commitRecords: z.ZodType<readonly CommitRecord[]> = z.array(commitRecord);
-
-const gate = {
-  gate: name,
-  planHash: sha,
-  argsHash: sha,
-  reason: z.string(),
-  expiresAt: at,
-  decision: decision.nullable(),
-};
-
-const openCall: z.ZodType<OpenCall> = z.looseObject({
-  call: name,
-  tool: z.string(),
-  status: z.enum(["proposed", "gated", "permitted", "started", "unknown"]),
-  intent: z.looseObject(intentShape).nullable(),
-  gate: z.looseObject(gate).nullable(),
-  edited: value.nullable(),
-  releasedBy: count.nullable(),
-  tries: count,
-  asked: count,
-  askFrom: at.nullable(),
-  probeAt: at.nullable(),
-  answer: answer.nullable(),
-  toolGone: z.boolean().exactOptional(),
-  askedAgain: count.exactOptional(),
-  undoes: name.exactOptional(),
-  otherwise: onUnknown.exactOptional(),
-});
-
-export const retention: z.ZodType<Retention> = z.looseObject({
-  hotMs: z.int().positive().nullable(),
-  archive: z.enum(ARCHIVE_TIERS).nullable(),
-});
-
-/** A sealed stretch of the transcript: `count` messages, `bytes` of canonical JSON. */
-export interface SegmentRef {
-  readonly sha256: string;
-  readonly count: number;
-  readonly bytes: number;
-}
-
-/** The state as it is stored: the transcript as manifest and unsealed tail. */
-export type StoredState = Omit<State, "messages"> & {
-  readonly manifest: readonly SegmentRef[];
-  readonly tail: readonly Message[];
-};
-
-export const messages: z.ZodType<readonly Message[]> = z.array(message);
-
-export const storedState: z.ZodType<StoredState> = z.looseObject({
-  ...{ run: name, born: name, agent: name, agentVersion: z.string() },
-  task: value,
-  phase,
-  takeoversMax: count,
-  price: price.exactOptional(),
-  retention: retention.exactOptional(),
-  attempt: count,
-  calls: count,
-  open: z.array(openCall),
-  children: z.array(name),
-  spent,
-  ...{ modelRetries: count, nudges: count, retryAt: at.nullable() },
-  outage: outage.exactOptional(),
-  fallback: fallback.exactOptional(),
-  stopsFor: failure.exactOptional(),
-  closingCallLost: z.literal(true).exactOptional(),
-  ending,
-  pausedFrom: phase.nullable(),
-  result: value.nullable(),
-  failure: failure.nullable(),
-  failedFrom: failedFrom.exactOptional(),
-  redriven: redriven.exactOptional(),
-  absorbed: z.array(name),
-  startedAt: at.nullable(),
-  startedBy: name.exactOptional(),
-  upgrades: upgrades.exactOptional(),
-  extension: extensionWith(gate).exactOptional(),
-  undo: undo.exactOptional(),
-  saga: saga.exactOptional(),
-  compensate: compensate.exactOptional(),
-  attemptFrom: count.exactOptional(),
-  assigned: assigned.exactOptional(),
-  ignoredDecision: ignoredDecision.exactOptional(),
-  window: window.exactOptional(),
-  manifest: z.array(z.looseObject({ sha256: sha, count, bytes: count })),
-  tail: messages,
-});
-
-export const snapshotPointer: z.ZodType<SnapshotPointer> = z.looseObject({ version: count, key: name, digest: sha });

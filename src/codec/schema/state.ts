@@ -1,0 +1,152 @@
+/**
+ * The schema of the state as it is stored, as `core/state.ts` has it. The schemas here are the trust boundary: whatever
+ * comes out of a store is checked before the core sees it. Each schema is typed by the core's own type, so the two cannot
+ * drift apart.
+ */
+import * as z from "zod";
+import type { Message } from "../../core/message.ts";
+import { ARCHIVE_TIERS, type Retention } from "../../core/policy/retention.ts";
+import type { ActiveFallback, Extension, OpenCall, Redriven, State, Undoable, Upgrades } from "../../core/state.ts";
+import { asksFor, grant, price, spent } from "./budget.ts";
+import {
+  answer,
+  assigned,
+  compensate,
+  decision,
+  failedFrom,
+  failure,
+  ignored,
+  intentShape,
+  onUnknown,
+  outage,
+  phase,
+  window,
+} from "./event.ts";
+import { message, sha, value } from "./message.ts";
+
+const at = z.int().nonnegative();
+const count = z.int().nonnegative();
+const name = z.string().min(1);
+
+const gate = {
+  gate: name,
+  planHash: sha,
+  argsHash: sha,
+  reason: z.string(),
+  expiresAt: at,
+  decision: decision.nullable(),
+};
+
+const openCall: z.ZodType<OpenCall> = z.looseObject({
+  call: name,
+  tool: z.string(),
+  status: z.enum(["proposed", "gated", "permitted", "started", "unknown"]),
+  intent: z.looseObject(intentShape).nullable(),
+  gate: z.looseObject(gate).nullable(),
+  edited: value.nullable(),
+  releasedBy: count.nullable(),
+  tries: count,
+  asked: count,
+  askFrom: at.nullable(),
+  probeAt: at.nullable(),
+  answer: answer.nullable(),
+  toolGone: z.boolean().exactOptional(),
+  askedAgain: count.exactOptional(),
+  undoes: name.exactOptional(),
+  otherwise: onUnknown.exactOptional(),
+});
+
+const extension: z.ZodType<Extension> = z.looseObject({
+  asked: count,
+  granted: grant,
+  gate: z.looseObject({ ...gate, ...asksFor }).nullable(),
+});
+
+const upgrades: z.ZodType<Upgrades> = z.looseObject({
+  policy: z.enum(["follow", "pin"]),
+  asked: count,
+  lack: z
+    .discriminatedUnion("kind", [
+      z.looseObject({ kind: z.literal("agent"), why: z.string() }),
+      z.looseObject({ kind: z.literal("upgrade"), to: name }),
+    ])
+    .nullable(),
+  accepted: z.looseObject({ to: name, by: z.string() }).nullable(),
+});
+
+const fallback: z.ZodType<ActiveFallback> = z.looseObject({ model: count, until: at });
+
+const redriven: z.ZodType<Redriven> = z.looseObject({ times: z.int().positive(), id: name });
+
+const ending: z.ZodType<State["ending"]> = z
+  .discriminatedUnion("kind", [
+    z.looseObject({ kind: z.literal("failed"), failure, next: z.enum(["end", "leave"]).exactOptional() }),
+    z.looseObject({ kind: z.literal("cancelled") }),
+  ])
+  .nullable();
+
+const undo: z.ZodType<readonly Undoable[]> = z.array(z.looseObject({ call: name, key: name, from: at.nullable() }));
+
+export const retention: z.ZodType<Retention> = z.looseObject({
+  hotMs: z.int().positive().nullable(),
+  archive: z.enum(ARCHIVE_TIERS).nullable(),
+});
+
+/** A sealed stretch of the transcript: `count` messages, `bytes` of canonical JSON. */
+export interface SegmentRef {
+  readonly sha256: string;
+  readonly count: number;
+  readonly bytes: number;
+}
+
+/** The state as it is stored: the transcript as manifest and unsealed tail. */
+export type StoredState = Omit<State, "messages"> & {
+  readonly manifest: readonly SegmentRef[];
+  readonly tail: readonly Message[];
+};
+
+export const messages: z.ZodType<readonly Message[]> = z.array(message);
+
+export const storedState: z.ZodType<StoredState> = z.looseObject({
+  run: name,
+  born: name,
+  agent: name,
+  agentVersion: z.string(),
+  task: value,
+  phase,
+  takeoversMax: count,
+  price: price.exactOptional(),
+  retention: retention.exactOptional(),
+  attempt: count,
+  calls: count,
+  open: z.array(openCall),
+  children: z.array(name),
+  spent,
+  modelRetries: count,
+  nudges: count,
+  retryAt: at.nullable(),
+  outage: outage.exactOptional(),
+  fallback: fallback.exactOptional(),
+  stopsFor: failure.exactOptional(),
+  closingCallLost: z.literal(true).exactOptional(),
+  ending,
+  pausedFrom: phase.nullable(),
+  result: value.nullable(),
+  failure: failure.nullable(),
+  failedFrom: failedFrom.exactOptional(),
+  redriven: redriven.exactOptional(),
+  absorbed: z.array(name),
+  startedAt: at.nullable(),
+  startedBy: name.exactOptional(),
+  upgrades: upgrades.exactOptional(),
+  extension: extension.exactOptional(),
+  undo: undo.exactOptional(),
+  saga: z.looseObject({ left: z.array(name) }).exactOptional(),
+  compensate: compensate.exactOptional(),
+  attemptFrom: count.exactOptional(),
+  assigned: assigned.exactOptional(),
+  ignoredDecision: z.looseObject(ignored).exactOptional(),
+  window: window.exactOptional(),
+  manifest: z.array(z.looseObject({ sha256: sha, count, bytes: count })),
+  tail: messages,
+});

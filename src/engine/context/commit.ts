@@ -1,0 +1,108 @@
+/**
+ * The one way to make what an invocation decided durable. Payload first, pointer last: a crash leaves an object that no row
+ * names, and never a row that names a missing object.
+ */
+import { Unreadable } from "../../codec/canonical.ts";
+import { checkedCommit } from "../../codec/checksum.ts";
+import { RowNewer } from "../../codec/row.ts";
+import { encodeJournal } from "../../codec/snapshot.ts";
+import { SIZES } from "../../codec/limits.ts";
+import type { CommitRecord } from "../../core/event.ts";
+import { levelIn, neededLevel } from "../../core/levels.ts";
+import { isTerminal } from "../../core/phases.ts";
+import { type Commit, type CommitOutcome, type Row, hasEnded } from "../../protocol/row.ts";
+import { certainly, patient } from "../../history/resolve-ambiguous-write.ts";
+import { signIn } from "../../history/vouch.ts";
+import { clearTaken, takenIn } from "./clear-absorbed.ts";
+import { type CommitOptions, commitRequest } from "./commit-request.ts";
+import type { Checkpoint } from "./committed-run.ts";
+import { debitOthers, debitTime } from "./debits.ts";
+import { Fenced } from "./fenced.ts";
+import type { RunParts } from "./run-parts.ts";
+import { noteCommit } from "./telemetry-events.ts";
+
+/** `stirred`: a message came, and nothing was committed. `tooLarge`: it does not fit into the journal. */
+export type CommitResult = "committed" | "stirred" | "tooLarge";
+
+/**
+ * Commits everything pending under this epoch. Throws `Fenced` where another epoch has the run, and `StateTooLarge` before
+ * anything is written. With `storeOutage` it stores no object, and answers `tooLarge` where the journal has no room.
+ */
+export async function commit(run: RunParts, options: CommitOptions): Promise<CommitResult> {
+  const { committed, pending, noticed, world } = run;
+  if (!isTerminal(run.state.phase)) {
+    debitOthers(run);
+    if (pending.events.length > 0) debitTime(run);
+  }
+  pending.sending({ isConditional: options.unlessStirred === true });
+  const { row, state } = run;
+  const { events } = pending;
+  const content = await storeContent(run, options);
+  if (content === "tooLarge") return content;
+  const { commits, stored, snapshot, journal, level } = content;
+  const request = checkedCommit(row, commitRequest(run, options, { snapshot, journal, level }));
+  const outcome = accepted(row, await send(run, request));
+  if (outcome.kind === "stirred") {
+    committed.refused(outcome.row);
+    pending.refused();
+    return "stirred";
+  }
+  committed.applied(outcome.row, { state, commits, stored });
+  noteCommit(world, { from: row, to: outcome.row, code: state.failure?.code ?? null });
+  pending.committed(request);
+  noticed.noteCommitted();
+  // The items of an end go when its notification is delivered.
+  const taken = hasEnded(outcome.row) ? [] : takenIn(events);
+  for (const message of await clearTaken(world, outcome.row, taken)) noticed.noteRemoved(message);
+  return "committed";
+}
+
+interface Content extends Pick<Commit, "snapshot" | "journal"> {
+  readonly level: number;
+  readonly commits: readonly CommitRecord[];
+  /** The snapshot that this commit stored; null where the journal holds what is new. */
+  readonly stored: Checkpoint | null;
+}
+
+/** Encodes the journal, and stores a snapshot where the invocation ends or the journal has no room. */
+async function storeContent(run: RunParts, options: CommitOptions): Promise<Content | "tooLarge"> {
+  const { committed, pending, row, state } = run;
+  const { events } = pending;
+  const version = row.version + 1;
+  const level = Math.max(levelIn(row), neededLevel({ state, events }));
+  const commits = committed.journalWith(events);
+  const sign = await signIn(run.world);
+  const journal = commits.length > 0 ? encodeJournal(commits, sign && { of: row, sign }) : null;
+  const fits = (journal?.byteLength ?? 0) <= SIZES.journalBytesMax;
+  if (!fits && options.storeOutage !== undefined) return "tooLarge";
+  const stores = commits.length > 0 && options.storeOutage === undefined && (options.release || !fits);
+  if (!stores) return { snapshot: committed.checkpoint.snapshot, journal, level, commits, stored: null };
+  const stored = await committed.store({ version, level, commits, sign, state, leftMs: () => run.leftMs });
+  return { snapshot: stored.snapshot, journal: null, level, commits, stored };
+}
+
+/** Throws where the table refused the commit for good. */
+function accepted(row: Row, outcome: CommitOutcome): Extract<CommitOutcome, { kind: "committed" | "stirred" }> {
+  if (outcome.kind === "missing") throw new Fenced("the run is gone");
+  if (outcome.kind === "fenced") throw new Fenced(`epoch ${row.epoch} is over, epoch ${outcome.row.epoch} has it`);
+  if (outcome.kind === "unreadable") throw new Unreadable(`run ${row.run}: ${outcome.why}`);
+  if (outcome.kind === "newer") throw new RowNewer(row.run, outcome);
+  return outcome;
+}
+
+function send(run: RunParts, request: Commit): Promise<CommitOutcome> {
+  const { world, invocation, noticed } = run;
+  const { clock, random, limits } = world;
+  const epochAfter = request.epoch + (request.nextChain ? 1 : 0);
+  noticed.noteSent(request.commitId);
+  return certainly<CommitOutcome>(
+    () => world.table.commit(request),
+    (found) => {
+      // Schedule 47: it landed, and another epoch has claimed since. To go on with that row would be to go on under the
+      // epoch of another invocation, so this one stays fenced.
+      const isMine = found.commitId === request.commitId && found.epoch === epochAfter;
+      return isMine ? { kind: "committed", row: found } : null;
+    },
+    patient({ clock, random, until: invocation.deadline - limits.drainMs / 4 }),
+  );
+}

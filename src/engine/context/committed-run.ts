@@ -1,0 +1,101 @@
+/**
+ * What is committed of a run, as one invocation knows it: the row, the state and journal that the row stands for, and how
+ * far its history is sealed. It changes only by what the table answered to a commit.
+ */
+import type { Seal } from "../../codec/snapshot.ts";
+import type { CommitRecord, Event } from "../../core/event.ts";
+import type { State } from "../../core/state.ts";
+import type { Row } from "../../protocol/row.ts";
+import type { World } from "../../ports/world.ts";
+import { type ObjectCaches, type Storing, storeSnapshot } from "../../history/checkpoint.ts";
+import type { CommitCache } from "../../history/commits.ts";
+import type { Loaded, SegmentCache } from "../../history/load.ts";
+import { assertMaySeal } from "../../history/vouch.ts";
+
+/** A snapshot and the seal that it carries; what a commit names where it stores none is the one before. */
+export type Checkpoint = Awaited<ReturnType<typeof storeSnapshot>>;
+
+export class CommittedRun {
+  readonly #world: World;
+  #row: Row;
+  #state: State;
+  #journal: readonly CommitRecord[];
+  /** What the row's snapshot says of its history. */
+  #seal: Seal;
+  readonly #caches: ObjectCaches;
+  readonly #versionAtClaim: number;
+  #puts = 0;
+
+  constructor(
+    world: World,
+    of: { readonly loaded: Loaded; readonly segments: SegmentCache; readonly commits: CommitCache },
+  ) {
+    const { row, state, snapshot, journal, stored } = of.loaded;
+    const { segments, commits } = of;
+    assertMaySeal(world, snapshot);
+    this.#world = world;
+    this.#row = row;
+    this.#state = state;
+    this.#journal = journal;
+    this.#seal = { sealed: snapshot.sealed, unsealed: snapshot.unsealed };
+    this.#caches = { stored: new Set(stored), segments, commits };
+    commits.add(row.snapshot.digest, snapshot);
+    this.#versionAtClaim = row.version;
+  }
+
+  get row(): Row {
+    return this.#row;
+  }
+
+  get state(): State {
+    return this.#state;
+  }
+
+  /** This invocation has committed. */
+  get hasAdvanced(): boolean {
+    return this.#row.version > this.#versionAtClaim;
+  }
+
+  /** The journal with these events as the next commit. */
+  journalWith(events: readonly Event[]): readonly CommitRecord[] {
+    const { version, epoch } = this.#row;
+    return events.length > 0 ? [...this.#journal, { version: version + 1, epoch, events }] : this.#journal;
+  }
+
+  /** The snapshot that the row names already. */
+  get checkpoint(): Checkpoint {
+    return { snapshot: this.#row.snapshot, seal: this.#seal };
+  }
+
+  /** Stores a snapshot that no row names yet. */
+  store(of: Pick<Storing, "version" | "level" | "commits" | "sign" | "state" | "leftMs">): Promise<Checkpoint> {
+    this.#puts += 1;
+    return storeSnapshot(this.#world, {
+      ...of,
+      row: this.#row,
+      seal: this.#seal,
+      put: this.#puts,
+      caches: this.#caches,
+    });
+  }
+
+  /** The table refused a commit and answered with the row as it is: the wake-up counter has moved on. */
+  refused(row: Row): void {
+    this.#row = row;
+  }
+
+  /** The table applied a commit of these records and that state. `stored`: the snapshot that now stands for them. */
+  applied(
+    row: Row,
+    of: { readonly state: State; readonly commits: readonly CommitRecord[]; readonly stored: Checkpoint | null },
+  ): void {
+    const { state, commits, stored } = of;
+    const before = this.#row;
+    this.#row = row;
+    this.#state = state;
+    this.#journal = stored === null ? commits : [];
+    if (stored === null) return;
+    this.#seal = stored.seal;
+    this.#caches.commits.add(stored.snapshot.digest, { previous: before.snapshot, commits });
+  }
+}
