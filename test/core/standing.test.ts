@@ -1,6 +1,7 @@
 /** Which effects of an attempt stand, of which the engine and the operator are told the same. */
 import { describe, expect, test } from "vitest";
-import type { Effect, Event } from "../../src/core/event.ts";
+import type { Effect } from "../../src/core/calls/effects.ts";
+import type { Event } from "../../src/core/event.ts";
 import { type CallFacts, effectsIn } from "../../src/core/calls/standing.ts";
 import type { State } from "../../src/core/state.ts";
 import { foldAll } from "../../src/core/transition.ts";
