@@ -94,7 +94,7 @@ describe("a segment", () => {
   test("with other bytes than its name says is refused", () => {
     const other = cut(transcript(CHUNK, "y")).segments[0] as Segment;
     expect(() => decodeSegment(segment.ref, encodeSegment(other))).toThrow(
-      unreadable("other content than its name says"),
+      unreadable("does not match the digest in its name"),
     );
     expect(() => decodeSegment(segment.ref, new Uint8Array([1]))).toThrow(unreadable("cannot be decompressed"));
     expect(() => decodeSegment(segment.ref, compress("x".repeat(99_999)))).toThrow(
@@ -112,7 +112,7 @@ describe("a segment", () => {
     const forged = cut([{ ...(transcript(1)[0] as Message), parts: [text("z".repeat(20_000))] }])
       .segments[0] as Segment;
     expect(() => decodeSegment({ ...forged.ref, bytes: 99 }, encodeSegment({ ...forged, members }))).toThrow(
-      "other content",
+      "does not match the digest in its name",
     );
   });
 });

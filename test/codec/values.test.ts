@@ -62,17 +62,17 @@ describe("refused, with the reason and its place", () => {
     ["a function", [() => 1], 'a function is not JSON at "0"'],
     ["a function alone", () => 1, "a function is not JSON"],
     ["a symbol", { a: { b: Symbol("x") } }, 'a symbol is not JSON at "a.b"'],
-    ["a name that is a symbol", { a: { [Symbol("x")]: 1 } }, 'a name that is a symbol is not JSON at "a"'],
+    ["a name that is a symbol", { a: { [Symbol("x")]: 1 } }, 'a property whose name is a symbol is not JSON at "a"'],
     ["NaN", { a: Number.NaN }, 'NaN is not JSON at "a"'],
     ["infinity", Number.NEGATIVE_INFINITY, "-Infinity is not JSON"],
     ["nothing in a list", { a: [1, undefined] }, 'undefined is not JSON at "a.1"'],
-    ["a gap in a list", { a: gapped() }, 'a list with gaps or names of its own is not JSON at "a"'],
+    ["a gap in a list", { a: gapped() }, 'a list with gaps or additional properties is not JSON at "a"'],
     [
       "a list that only looks full",
       Object.assign(gapped(), { a: 1 }),
-      "a list with gaps or names of its own is not JSON",
+      "a list with gaps or additional properties is not JSON",
     ],
-    ["what a list has beside its members", "ab".match(/b/), "a list with gaps or names of its own is not JSON"],
+    ["what a list has beside its members", "ab".match(/b/), "a list with gaps or additional properties is not JSON"],
     ["a Map", { a: new Map([[1, 2]]) }, 'a Map is not JSON at "a"'],
     ["a Set", new Set([1]), "a Set is not JSON"],
     ["an error", { a: new TypeError("x") }, 'a TypeError is not JSON at "a"'],
@@ -84,7 +84,7 @@ describe("refused, with the reason and its place", () => {
     ["an object of a class that shows a function", new Hidden(), 'a function is not JSON at "amount"'],
     ["a date that is none", { a: new Date(Number.NaN) }, 'a Date without a time is not JSON at "a"'],
     ["a circle", circle(), 'a circular reference is not JSON at "value.self"'],
-    ["a name that is half a character", { a: { "\uD800": 1 } }, 'a name is no well-formed text at "a"'],
+    ["a name that is half a character", { a: { "\uD800": 1 } }, 'a property name is not well-formed Unicode at "a"'],
     [
       "what throws when it is read",
       {
@@ -124,7 +124,7 @@ describe("refused, with the reason and its place", () => {
   });
 
   test("what is larger than any blob, before all of it is read", () => {
-    const why = `it has more characters as JSON than the ${SIZES.blobBytesMax} that are kept at most`;
+    const why = `it is too large: as JSON it may have at most ${SIZES.blobBytesMax} characters`;
     const text = "x".repeat(SIZES.blobBytesMax);
     expect(asJson(text)).toEqual({ ok: false, why });
     expect(asJson("\n".repeat(SIZES.blobBytesMax / 2))).toEqual({ ok: false, why });
@@ -132,7 +132,7 @@ describe("refused, with the reason and its place", () => {
     // Each level holds the one below twice: small in memory, and more than any machine can write down.
     let doubled: unknown = "x";
     for (let level = 0; level < 90; level += 1) doubled = [doubled, doubled];
-    expect(asJson(doubled)).toEqual({ ok: false, why: expect.stringContaining("that are kept at most") });
+    expect(asJson(doubled)).toEqual({ ok: false, why: expect.stringContaining("it is too large: as JSON") });
   });
 
   test("in one line, whatever the error says", () => {
@@ -251,7 +251,7 @@ describe("what was thrown, as a sentence", () => {
     ["nothing", undefined, "undefined"],
     ["a symbol", Symbol("x"), "Symbol(x)"],
     ["an object with no words of its own", { code: 7 }, '{"code":7}'],
-    ["an object without words", silent, "something was thrown that has no words"],
+    ["an object without words", silent, "a value without a message was thrown"],
     ["an error whose message is no text", odd, "[object Object]"],
     ["half a character", new Error("a\uD800"), "a\uFFFD"],
   ])("%s", (_, thrown, sentence) => {

@@ -269,7 +269,7 @@ describe("the reply", () => {
     expect(most).toMatchObject({ kind: "reply" });
     expect(await answered({ kind: "reply", calls: calls(SIZES.callsPerReplyMax + 1) })).toStrictEqual({
       kind: "failed",
-      failure: { code: "ReplyTooLarge", message: "you asked for 17 calls at once; 16 are taken at most" },
+      failure: { code: "ReplyTooLarge", message: "you requested 17 calls at once; at most 16 are accepted" },
       retryable: false,
       retryAfterMs: null,
       spent: { tokensIn: expect.any(Number) as number, tokensOut: expect.any(Number) as number },

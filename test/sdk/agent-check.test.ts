@@ -59,7 +59,7 @@ test("a task is a zod 4 schema", () => {
     task: z.object({}),
     tools: {},
   });
-  const message = /^agent a: its task is no zod 4 schema: write task/;
+  const message = /^agent a: its task is not a zod 4 schema: write task/;
   expect(() => checkAgent({ ...agent, task: {} as never }, limits)).toThrow(message);
 });
 

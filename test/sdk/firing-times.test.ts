@@ -125,7 +125,7 @@ describe("a schedule", () => {
 
   const every = (text: string) => ({ every: text, input: { to: "Lisbon" } });
   test.each([
-    [every("daily"), /^every: daily is no expression: write for example rate\(5 minutes\), cron\(/],
+    [every("daily"), /^every: daily is not a schedule expression: write for example rate\(5 minutes\), cron\(/],
     [every("rate(5 minute)"), /a rate is a whole number.*; write for example/],
     [every("rate(1 days)"), /a rate is a whole number/],
     [every("rate(0 days)"), /a rate is a whole number/],
@@ -146,12 +146,12 @@ describe("a schedule", () => {
     [every("cron(0 8 1 13 ? *)"), /the month is 13.* or JAN to DEC/],
     [every("cron(0/0 8 1 * ? *)"), /the minutes is 0\/0/],
     [every("cron(0 8 1 * ? 1969)"), /the year is 1969/],
-    [every("cron(0 8 30 2 ? *)"), /no day is like that, so it would never fire/],
-    [every("at(2026-02-30T08:00:00)"), /that is no date and time/],
-    [every("at(tomorrow)"), /that is no date and time/],
-    [{ ...every("at(2026-03-29T02:30:00)"), timezone: "Europe/Berlin" }, /the clocks of that zone leave this time out/],
-    [{ ...every("rate(1 day)"), timezone: "Mars/Olympus" }, /^timezone: Mars\/Olympus is no zone.*Europe\/Berlin/],
-    [{ ...every("rate(1 day)"), timezone: "+02:00" }, /^timezone: \+02:00 is no zone/],
+    [every("cron(0 8 30 2 ? *)"), /no date matches it, so it would never fire/],
+    [every("at(2026-02-30T08:00:00)"), /that is not a date and time/],
+    [every("at(tomorrow)"), /that is not a date and time/],
+    [{ ...every("at(2026-03-29T02:30:00)"), timezone: "Europe/Berlin" }, /the clocks of that zone skip this time/],
+    [{ ...every("rate(1 day)"), timezone: "Mars/Olympus" }, /^timezone: Mars\/Olympus is not a time zone.*Europe\/Berlin/],
+    [{ ...every("rate(1 day)"), timezone: "+02:00" }, /^timezone: \+02:00 is not a time zone/],
     [{ every: "rate(1 day)" }, /^input\.to: .*expected string/],
     [{ every: "rate(1 day)", input: { to: "Lisbon", nights: 0.5 } }, /^input\.nights: /],
     [{ every: "rate(1 day)", input: { to: () => "Lisbon" } }, /^input: a function is not JSON at "to"/],

@@ -1,4 +1,4 @@
-/** The schema of what a state says of its budget, and of who looks at it; see `schema.ts`. */
+/** The schemas of budgets, grants, prices and assignments; see `schema.ts`. */
 import * as z from "zod";
 import type { Grant, Limits, Spent } from "../../core/policy/budget.ts";
 import type { Decision } from "../../core/event.ts";
@@ -29,10 +29,10 @@ const limits: z.ZodType<Limits> = z.looseObject({
   ...{ beats: limit, microUsd: limit, tokens: limit, wallMs: limit, toolCalls: limit },
 });
 
-/** What a gate that asks for more says besides. */
+/** The additional fields of a gate that asks for more budget. */
 export const asksFor = { limits, calls: count };
 
-/** `frozen`: what every gate says. */
+/** The schema of a budget extension. `frozen` are the fields of every gate. */
 export const extensionWith = (frozen: {
   readonly gate: z.ZodString;
   readonly planHash: z.ZodString;

@@ -1,4 +1,4 @@
-/** The schema of decisions that had no effect; see `schema.ts`. */
+/** The schema of decisions that were ignored because their gate was already closed; see `schema.ts`. */
 import * as z from "zod";
 import type { EventOf } from "../../core/event.ts";
 import type { State } from "../../core/state.ts";

@@ -5,7 +5,7 @@ import type { Json } from "../../core/json.ts";
 import type { Message, Part, Value } from "../../core/message.ts";
 import { crowded } from "./window.ts";
 
-/** It came out of `JSON.parse`, so anything that is there is JSON. */
+/** Any defined value is JSON here, because the document came out of `JSON.parse`. */
 const json = z.custom<Json>((value) => value !== undefined);
 const count = z.int().nonnegative();
 const name = z.string().min(1);

@@ -1,4 +1,4 @@
-/** The schema of what the recovery table decides, and of what led to it; see `schema.ts`. */
+/** The schemas of recovery decisions and their causes: failures, outages and signals; see `schema.ts`. */
 import * as z from "zod";
 import type { EventOf, Failure, Outage, Action } from "../../core/event.ts";
 import type { ActiveFallback } from "../../core/state.ts";

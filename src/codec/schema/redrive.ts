@@ -1,4 +1,4 @@
-/** The schema of ends that have a way out, and of runs that took it; see `schema.ts`. */
+/** The schemas of redrive: failures that allow it, and runs that were redriven; see `schema.ts`. */
 import * as z from "zod";
 import type { EventOf, FailedFrom } from "../../core/event.ts";
 import { PHASE_NAMES, type Phase } from "../../core/phases.ts";

@@ -1,4 +1,4 @@
-/** The schema of what is undone and begun again; see `schema.ts`. */
+/** The schemas of compensation: pending ends, calls that can be undone, and the saga in progress; see `schema.ts`. */
 import * as z from "zod";
 import type { State, Undoable } from "../../core/state.ts";
 import { failure } from "./recovery.ts";

@@ -1,6 +1,6 @@
 /**
- * The schema at the trust boundary: whatever comes out of a store is checked before the core sees it. Each schema is
- * typed by the core's own type, so the two cannot drift apart.
+ * The schemas at the trust boundary: all data that comes out of a store is validated before the core sees it.
+ * Each schema is typed by the core's own type, so the two cannot drift apart.
  */
 import * as z from "zod";
 import type { Answer, CommitRecord, Decision, Event, EventKind, EventOf, MessageBody } from "../../core/event.ts";
@@ -195,14 +195,14 @@ export const retention: z.ZodType<Retention> = z.looseObject({
   archive: z.enum(ARCHIVE_TIERS).nullable(),
 });
 
-/** A sealed stretch of the transcript: `count` messages, `bytes` of canonical JSON. */
+/** A manifest entry: a transcript segment of `count` messages in `bytes` of canonical JSON. */
 export interface SegmentRef {
   readonly sha256: string;
   readonly count: number;
   readonly bytes: number;
 }
 
-/** The state as it is stored: the transcript as manifest and unsealed tail. */
+/** The state as a snapshot stores it: the transcript is a manifest of segments and a tail of messages. */
 export type StoredState = Omit<State, "messages"> & {
   readonly manifest: readonly SegmentRef[];
   readonly tail: readonly Message[];

@@ -1,10 +1,10 @@
-/** What names sealed events: the schema at the trust boundary, as in `schema.ts`. */
+/** The schema of a reference to sealed events; see `schema.ts`. */
 import * as z from "zod";
 import { sha } from "./message.ts";
 
 const count = z.int().nonnegative();
 
-/** Sealed events: every commit of the versions `from` to `to`, in `bytes` of canonical JSON. */
+/** A reference to sealed events: all commits of versions `from` to `to` (inclusive), in `bytes` of canonical JSON. */
 export interface SealedRef {
   readonly from: number;
   readonly to: number;

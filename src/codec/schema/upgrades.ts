@@ -1,4 +1,4 @@
-/** The schema of what a state says of the versions of its agent; see `schema.ts`. */
+/** The schema of the agent-version fields of a state; see `schema.ts`. */
 import * as z from "zod";
 import type { Upgrades } from "../../core/state.ts";
 

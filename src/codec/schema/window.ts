@@ -1,4 +1,4 @@
-/** The schema of what a model is shown of its transcript; see `schema.ts`. */
+/** The schema of compactions and of the window: the part of the transcript that a model is shown; see `schema.ts`. */
 import * as z from "zod";
 import type { EventOf } from "../../core/event.ts";
 
@@ -17,5 +17,5 @@ export const compacted: z.ZodType<EventOf<"Compacted">> = z.looseObject({
   why: z.string(),
 });
 
-/** Of a reply whose question was nearly as long as its agent allows. */
+/** Marks a reply whose request was close to the agent's context limit, so that a compaction follows. */
 export const crowded = z.literal(true).exactOptional();

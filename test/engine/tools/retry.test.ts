@@ -255,7 +255,7 @@ async function takeOver(on: Stage, agent: Agent, payload: Parameters<typeof driv
 }
 
 test.each<[string, Partial<Tool>, string]>([
-  ["an unsafe tool", { effect: "unsafe", retry: { attempts: 2 } }, "never tried again by itself"],
+  ["an unsafe tool", { effect: "unsafe", retry: { attempts: 2 } }, "never retried automatically"],
   ["no try", { retry: { attempts: 0 } }, "write 1 to 3 tries"],
   ["more tries than a call has", { retry: { attempts: 4 } }, "write 1 to 3 tries"],
   ["half a try", { retry: { attempts: 1.5 } }, "write 1 to 3 tries"],
