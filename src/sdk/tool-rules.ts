@@ -1,7 +1,6 @@
 /**
- * What a tool may say about its calls beyond how often they may be repeated: which key they go out under, which error
- * tells that they happened, which one is worth another try, what becomes of one whose outcome stays unknown, what its
- * results claim, and whether it runs beside others.
+ * The rules of a tool for its calls, in addition to its effect class: business key, which error proves that a call
+ * happened, retries, what to do about an unknown outcome, what its results claim, and whether calls run in parallel.
  */
 import { BOUNDS } from "../core/limits.ts";
 import type { Effect, OnUnknown } from "../core/event.ts";
@@ -20,14 +19,14 @@ export const rulesOf = <Input>(options: Partial<ToolRules<Input>>): ToolRules<In
   redact: options.redact ?? null,
 });
 
-/** Why the rules do not fit the effect, or null. */
+/** Why the rules contradict the effect class, or null. */
 export function wrongWithRules(
   effect: Effect,
   { key, onExists, onUnknown, parallel, undo, retry }: Partial<ToolRules<never>>,
 ): string | null {
   if (key && effect === "none") return "a tool without an outside effect has no business key";
   if (onExists && effect !== "keyed" && effect !== "probed") {
-    return "onExists is for keyed and probed tools: nothing exists under a key that the other side does not know";
+    return "onExists is for keyed and probed tools: the external service of other tools does not know the key";
   }
   if (onUnknown && !POLICIES.includes(onUnknown)) return `onUnknown is ${onUnknown}: write ${POLICIES.join(", ")}`;
   if (undo && effect === "none") return "a tool without an outside effect has nothing to undo";
@@ -42,9 +41,9 @@ export function wrongWithRules(
 const BACKOFF_MS_MAX = 10_000;
 
 function wrongWithRetry(effect: Effect, { attempts, backoffMs = 0 }: Retry): string | null {
-  if (effect === "unsafe") return "an unsafe tool is never tried again by itself, so it has no retry";
+  if (effect === "unsafe") return "an unsafe tool is never retried automatically, so it has no retry";
   const isCount = Number.isSafeInteger(attempts) && attempts >= 1 && attempts <= BOUNDS.callTriesMax;
-  if (!isCount) return `retry.attempts is ${attempts}: write 1 to ${BOUNDS.callTriesMax} tries in all`;
+  if (!isCount) return `retry.attempts is ${attempts}: write 1 to ${BOUNDS.callTriesMax} attempts in total`;
   const isPause = Number.isSafeInteger(backoffMs) && backoffMs >= 0 && backoffMs <= BACKOFF_MS_MAX;
   return isPause ? null : `retry.backoffMs is ${backoffMs}: write 0 to ${BACKOFF_MS_MAX} milliseconds`;
 }
