@@ -54,8 +54,7 @@ export class RowNewer extends RowUnreadable {
 /** The body of a message from its stored JSON text. Throws `Unreadable` (`MessageDamaged`). */
 export function decodeBody(text: string, id: string): MessageBody {
   const found = messageBody.safeParse(jsonIn(text));
-  if (!found.success)
-    throw new Unreadable(`message ${id} is damaged: its body is not a valid message`, "MessageDamaged");
+  if (!found.success) throw new Unreadable(`message ${id} is damaged: its body is invalid`, "MessageDamaged");
   return found.data;
 }
 

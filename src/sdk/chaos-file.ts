@@ -29,5 +29,7 @@ export async function effectsSeen(chaos: Chaos, dir: string): Promise<readonly O
   const seen = effects.safeParse(await chaos.effects?.(dir));
   if (seen.success) return seen.data;
   const issue = seen.error.issues[0];
-  throw new AgentInvalid(`the effects function of chaos returned an invalid effect: ${issue?.path.join(".") ?? ""}: ${issue?.message ?? ""}`);
+  throw new AgentInvalid(
+    `the effects function of chaos returned an invalid effect: ${issue?.path.join(".") ?? ""}: ${issue?.message ?? ""}`,
+  );
 }

@@ -35,7 +35,10 @@ export function recordedModel(exported: Uint8Array): LanguageModelV4 {
 function repliesIn(archive: Archive): ReadonlyMap<number, ScriptedReply> {
   const { begun, commits, run } = archive;
   if (begun === undefined)
-    throw new Unreadable(`the archive of run ${run.run} is not an export and cannot be replayed: write one with cairn export`, "NotExported");
+    throw new Unreadable(
+      `the archive of run ${run.run} is not an export and cannot be replayed: write one with cairn export`,
+      "NotExported",
+    );
   const replies = new Map<number, ScriptedReply>();
   let { state } = begun;
   for (const event of commits.flatMap(({ events }) => events)) {
@@ -58,6 +61,7 @@ function scriptedReply({ parts, tokensIn, tokensOut }: EventOf<"ModelCallComplet
 function jsonIn({ blobs }: Archive, value: Value): Json {
   if (value.kind === "inline") return value.json;
   const json = blobs.get(value.sha256);
-  if (json === undefined) throw new Unreadable(`the export does not contain the large arguments of a call, blob ${value.sha256}`);
+  if (json === undefined)
+    throw new Unreadable(`the export does not contain the large arguments of a call, blob ${value.sha256}`);
   return json;
 }

@@ -231,7 +231,7 @@ describe("an exported file", () => {
     expect(() => read(all.toSpliced(40, 1).join("\n"))).toThrow(/does not hold what its last line says/);
     const [one = "", other = ""] = [all[40], all[41]];
     expect(() => read(all.toSpliced(40, 2, other, one).join("\n"))).toThrow(/do not match the digest/);
-    expect(() => read(all.slice(0, -1).join("\n"))).toThrow(/or has none/);
+    expect(() => read(all.slice(0, -1).join("\n"))).toThrow(/or has no last line/);
   });
 
   test.each<readonly [string, (line: Line) => Line, RegExp]>([

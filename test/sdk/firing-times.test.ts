@@ -150,7 +150,10 @@ describe("a schedule", () => {
     [every("at(2026-02-30T08:00:00)"), /that is not a date and time/],
     [every("at(tomorrow)"), /that is not a date and time/],
     [{ ...every("at(2026-03-29T02:30:00)"), timezone: "Europe/Berlin" }, /the clocks of that zone skip this time/],
-    [{ ...every("rate(1 day)"), timezone: "Mars/Olympus" }, /^timezone: Mars\/Olympus is not a time zone.*Europe\/Berlin/],
+    [
+      { ...every("rate(1 day)"), timezone: "Mars/Olympus" },
+      /^timezone: Mars\/Olympus is not a time zone.*Europe\/Berlin/,
+    ],
     [{ ...every("rate(1 day)"), timezone: "+02:00" }, /^timezone: \+02:00 is not a time zone/],
     [{ every: "rate(1 day)" }, /^input\.to: .*expected string/],
     [{ every: "rate(1 day)", input: { to: "Lisbon", nights: 0.5 } }, /^input\.nights: /],
@@ -167,6 +170,6 @@ test("a firing has one key for its time, whoever writes that", () => {
   expect(firingKey("travel", at)).toBe("schedule travel 2026-11-20T13:00:00.000Z");
   expect(scheduledTime("2026-11-20T13:00:00.000Z")).toBe(at);
   for (const text of ["<aws.scheduler.scheduled-time>", "2026-11-20T13:00:00", "", 5, undefined]) {
-    expect(() => scheduledTime(text)).toThrow("no time such as 2027-01-31T08:00:00Z");
+    expect(() => scheduledTime(text)).toThrow("not a time such as 2027-01-31T08:00:00Z");
   }
 });

@@ -163,7 +163,7 @@ test.each(["{", '{"kind":"user"}', "null"])(
     const whole = String(at.rows.prepare("SELECT body FROM inbox").get()?.["body"]);
     change.run(body);
     expect(await replyOf(attempt(runnerOf(world, actor({})), payload))).toMatchObject({ route: "superseded" });
-    const why = "MessageDamaged: message user#w is damaged: its body is not a valid message";
+    const why = "MessageDamaged: message user#w is damaged: its body is invalid";
     expect(records.filter(({ level }) => level === "alarm")).toMatchObject([{ run: payload.run, detail: { why } }]);
     change.run(whole);
     expect(await drive(runnerOf(world, actor({})), { ...payload, epoch: 1 })).toMatchObject({ route: "done" });
