@@ -1,4 +1,7 @@
-/** Messages and wishes from outside: each counted once, whoever else writes at the same time, and none forgotten. */
+/**
+ * The contract of messages and requests from outside: each is counted once, despite concurrent writes, and none is
+ * lost.
+ */
 import type { Row } from "../../protocol/row.ts";
 import { type Case, insist, must, mustBe, mustEqual, rowOf } from "./case.ts";
 import { HOSTILE } from "./commits.ts";
@@ -8,7 +11,7 @@ const STORM = 50;
 
 export const messageCases: readonly Case<RunTableWorld>[] = [
   {
-    name: "deliver counts a message once, and a retry after its removal is still a duplicate (schedules 10 and 27)",
+    name: "deliver counts a message once, also when it is sent again after its removal (schedules 10 and 27)",
     run: async (world) => {
       const mine = subject(world);
       await mine.created();
@@ -25,7 +28,7 @@ export const messageCases: readonly Case<RunTableWorld>[] = [
     },
   },
   {
-    name: "deliver refuses another message under an id that was used, for as long as the run exists",
+    name: "deliver refuses another message under a used ID, as long as the run exists",
     run: async (world) => {
       const mine = subject(world);
       const held = await mine.granted();
@@ -35,7 +38,7 @@ export const messageCases: readonly Case<RunTableWorld>[] = [
       const row = await rowOf(() => table.deliver(first), "delivered");
       await mustBe(() => table.deliver(other), "conflict");
       await mustBe(() => table.deliver(first), "duplicate");
-      // Without a digest a retry cannot be told from another message.
+      // Without a digest, a retry looks like another message.
       await mustBe(() => table.deliver(mine.delivery(words("m"))), "duplicate");
       mustEqual([await table.inbox(mine.of), await mine.stored()], [[words("m")], row], "the inbox and the row");
       await table.clearInbox({ ...mine.of, ids: ["m"] });
@@ -49,7 +52,7 @@ export const messageCases: readonly Case<RunTableWorld>[] = [
     },
   },
   {
-    name: "a duplicate is a duplicate also after the end: it was counted",
+    name: "answers `duplicate` to a repeated message even after the end of the run",
     run: async (world) => {
       const mine = subject(world);
       const held = await mine.granted();
@@ -62,7 +65,7 @@ export const messageCases: readonly Case<RunTableWorld>[] = [
     },
   },
   {
-    name: "the inbox is read in order of sending, then of ids, and keeps what was not removed",
+    name: "inbox returns messages by time of sending, then by ID, and keeps those that were not removed",
     run: async (world) => {
       const mine = subject(world);
       await mine.created();
@@ -75,12 +78,12 @@ export const messageCases: readonly Case<RunTableWorld>[] = [
     },
   },
   {
-    name: "the inbox gives the first ones of as many as are asked for, and the next ones when those are removed",
+    name: "inbox returns the first messages up to its limit, and the next ones after a removal",
     run: async (world) => {
       const mine = subject(world);
       await mine.created();
       const sent = times(7, (index) => words(`m${index}`, NOW + index));
-      // The last ones first: the order is that of sending, not of arrival.
+      // Deliver the last messages first: the inbox is ordered by time of sending, not of arrival.
       for (const message of sent.toReversed())
         await mustBe(() => world.table.deliver(mine.delivery(message)), "delivered");
       const ids = async (limit: number) => (await world.table.inbox({ ...mine.of, limit })).map(({ id }) => id);
@@ -89,11 +92,11 @@ export const messageCases: readonly Case<RunTableWorld>[] = [
       mustEqual((await ids(7)).length, 7, "as many as there are");
       mustEqual((await ids(8)).length, 7, "more than there are");
       await world.table.clearInbox({ ...mine.of, ids: ["m0", "m2"] });
-      mustEqual(await ids(3), ["m1", "m3", "m4"], "the first three of what is left");
+      mustEqual(await ids(3), ["m1", "m3", "m4"], "the first three remaining messages");
     },
   },
   {
-    name: "a message is a sign of life: the deadline moves on, and never back",
+    name: "a message moves the deadline forward and never back",
     run: async (world) => {
       const mine = subject(world);
       const { deadline } = await mine.created();
@@ -106,7 +109,7 @@ export const messageCases: readonly Case<RunTableWorld>[] = [
     },
   },
   {
-    name: "hostile ids and large texts come back letter by letter",
+    name: "returns hostile IDs and large texts unchanged",
     run: async (world) => {
       const mine = subject(world);
       await mine.created();
@@ -123,7 +126,7 @@ export const messageCases: readonly Case<RunTableWorld>[] = [
     },
   },
   {
-    name: "50 deliveries in a storm of commits are each counted once, and no commit is lost",
+    name: "counts each of 50 deliveries once and loses no commit when commits run at the same time",
     run: async (world) => {
       const mine = subject(world);
       const held = await mine.granted();
@@ -148,20 +151,20 @@ export const messageCases: readonly Case<RunTableWorld>[] = [
     },
   },
   {
-    name: "50 senders of one message are one message",
+    name: "counts one message when 50 senders deliver it at once",
     run: async (world) => {
       const mine = subject(world);
       await mine.created();
       const outcomes = await Promise.all(
         times(STORM, (index) => insist(() => world.table.deliver(mine.delivery(words("m", NOW, `try ${index}`))))),
       );
-      must(outcomes.filter(({ kind }) => kind === "delivered").length <= 1, "two senders were told `delivered`");
+      must(outcomes.filter(({ kind }) => kind === "delivered").length <= 1, "at most one sender gets `delivered`");
       mustEqual((await mine.stored())?.stirs, 1, "stirs");
       mustEqual((await world.table.inbox(mine.of)).length, 1, "messages in the inbox");
     },
   },
   {
-    name: "what a caller changes after a call, or in an answer, is not stored",
+    name: "does not store what a caller changes in its arguments or results after a call",
     run: async (world) => {
       const mine = subject(world);
       const held = await mine.granted();
@@ -178,7 +181,7 @@ export const messageCases: readonly Case<RunTableWorld>[] = [
 
 export const requestCases: readonly Case<RunTableWorld>[] = [
   {
-    name: "request stirs, and a commit brings it back without undoing it (schedules 11 and 14)",
+    name: "request raises the wake counter, and a commit returns it without reverting it (schedules 11 and 14)",
     run: async (world) => {
       const mine = subject(world);
       const held = await mine.granted();
@@ -186,13 +189,13 @@ export const requestCases: readonly Case<RunTableWorld>[] = [
       const asked = await rowOf(() => table.request(mine.request("pause")), "requested");
       mustEqual([asked.pause, asked.cancel, asked.stirs, asked.version], [true, false, 1, 0], "the paused row");
       const row = await rowOf(() => table.commit(mine.commit(held)), "committed");
-      mustEqual([row.pause, row.stirs, row.stirsSeen], [true, 1, 0], "what the commit brought back");
+      mustEqual([row.pause, row.stirs, row.stirsSeen], [true, 1, 0], "the request in the row that the commit returns");
       const resumed = await rowOf(() => table.request(mine.request("resume")), "requested");
       mustEqual([resumed.pause, resumed.stirs], [false, 2], "the resumed row");
     },
   },
   {
-    name: "nothing takes a cancel back",
+    name: "keeps a cancel whatever follows",
     run: async (world) => {
       const mine = subject(world);
       await mine.created();
@@ -205,7 +208,7 @@ export const requestCases: readonly Case<RunTableWorld>[] = [
     },
   },
   {
-    name: "50 requests among deliveries are each counted",
+    name: "counts each of 50 requests among deliveries",
     run: async (world) => {
       const mine = subject(world);
       await mine.created();
@@ -217,8 +220,8 @@ export const requestCases: readonly Case<RunTableWorld>[] = [
             : insist(() => table.deliver(mine.delivery(words(`m${index}`)))),
         ),
       );
-      // A request that is sent again after an ambiguous answer may stir twice, which wakes and harms nobody.
-      must(((await mine.stored())?.stirs ?? 0) >= STORM, "a request or a message was not counted");
+      // A request that is sent again after an ambiguous outcome may raise the counter twice, which does no harm.
+      must(((await mine.stored())?.stirs ?? 0) >= STORM, "each request and message is counted");
       mustEqual((await table.inbox(mine.of)).length, STORM / 2, "messages in the inbox");
     },
   },
