@@ -8,7 +8,7 @@ import { scheduledTime } from "../../src/sdk/schedule/schedule.ts";
 const iso = (moment: number | null): string =>
   moment === null ? "never" : new Date(moment).toISOString().replace(":00.000Z", "");
 
-/** The next times after that moment. */
+/** The next times after a moment. */
 function following(every: string, after: string, { timezone = "UTC", count = 3 } = {}): string {
   const { next } = firingTimes({ every, timezone });
   const found: string[] = [];
@@ -95,15 +95,15 @@ describe("where clocks change", () => {
     expect(following(every, after, { timezone: "Europe/Berlin" })).toBe(times);
   });
 
-  test("the latest time is found among those that were shown twice", () => {
+  test("finds the latest time among those that clocks show twice", () => {
     const { latest } = firingTimes({ every: "cron(30 2 * * ? *)", timezone: "Europe/Berlin" });
-    // A quarter past two for the second time: half past two was shown before.
+    // A quarter past two for the second time: the clocks have shown half past two before.
     expect(iso(latest(Date.parse("2026-10-25T01:15:00Z")))).toBe("2026-10-25T00:30");
     expect(iso(latest(Date.parse("2026-10-25T00:29:59Z")))).toBe("2026-10-24T00:30");
     expect(iso(latest(Date.parse("2026-03-29T12:00:00Z")))).toBe("2026-03-28T01:30");
   });
 
-  test("clocks of half hours, and a day that was left out", () => {
+  test("handles clock changes of half an hour, and a day that a zone skipped", () => {
     expect(following("cron(0 8 * * ? *)", "2026-01-01T00:00:00Z", { timezone: "Asia/Kolkata", count: 1 })).toBe(
       "2026-01-01T02:30",
     );
@@ -117,7 +117,7 @@ describe("where clocks change", () => {
 describe("a schedule", () => {
   const task = z.object({ to: z.string(), nights: z.int().default(1) });
 
-  test("has its defaults, and the input that was written", () => {
+  test("has defaults and keeps its input", () => {
     expect(parseSchedule({ every: "rate(1 day)", input: { to: "Lisbon" } }, task)).toStrictEqual({
       ...{ every: "rate(1 day)", timezone: "UTC", input: { to: "Lisbon" }, overlap: "skip", missed: "latest" },
     });
@@ -165,7 +165,7 @@ describe("a schedule", () => {
   });
 });
 
-test("a firing has one key for its time, whoever writes that", () => {
+test("a firing has one idempotency key for its time, whichever text gives that time", () => {
   const at = scheduledTime("2026-11-20T13:00:00Z");
   expect(firingKey("travel", at)).toBe("schedule travel 2026-11-20T13:00:00.000Z");
   expect(scheduledTime("2026-11-20T13:00:00.000Z")).toBe(at);
