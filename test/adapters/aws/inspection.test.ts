@@ -1,4 +1,4 @@
-/** How a deployment is walked through, and that what cannot be seen never hides what can. */
+/** How the doctor inspects a deployment, and that parts it may not see never hide the parts it can see. */
 import { afterAll, beforeAll, describe, expect, test, vi } from "vitest";
 import { inspectAws } from "../../../src/adapters/aws/inspection.ts";
 import { look } from "../../../src/adapters/aws/looks.ts";
@@ -9,7 +9,7 @@ import { judgeAll } from "../../../src/doctor/check.ts";
 import { type AwsServer, ok, refusal, startAwsServer } from "../../support/aws-server.ts";
 import { DEFINITION, NAMES, caseOf } from "../../support/deployment-seen.ts";
 
-/** An answer of a service, or what its client throws. */
+/** A response of a service, or the error that its client throws. */
 type Answers = Readonly<Record<string, object | Error | ((input: Input) => object)>>;
 
 interface Input {
@@ -22,7 +22,7 @@ const named = (name: string): Error => Object.assign(new Error(name), { name });
 
 const FN = "arn:aws:lambda:eu-west-1:111122223333:function:cairn-";
 
-/** Of a deployment where each service has answered something. */
+/** The responses of a deployment in which every service responds. */
 const ANSWERS: Answers = {
   GetCallerIdentity: { Account: "111122223333", Arn: "arn:aws:iam::111122223333:user/ada" },
   DescribeTable: {
@@ -73,7 +73,7 @@ const ANSWERS: Answers = {
   },
 };
 
-/** Clients that answer from a table; `asked` notes each command. */
+/** Clients that respond from a table; `asked` records each command. */
 function clientsOf(answers: Answers, asked: string[] = []): ReadingClients {
   const send = async (command: { readonly input: Input }): Promise<object> => {
     const name = command.constructor.name.replace(/Command$/, "");
@@ -93,7 +93,7 @@ const inspect = (answers: Answers, { probe = false, asked = [] as string[] } = {
   inspectAws({ names: NAMES, probe, onLook: () => {}, clients: clientsOf(answers, asked) });
 
 describe("a deployment", () => {
-  test("is walked from the machine to its functions, from the table to what follows its stream", async () => {
+  test("is inspected from the state machine to its functions, and from the table to the consumers of its stream", async () => {
     const seen = await inspect(ANSWERS);
     expect(seen).toMatchObject({
       caller: { seen: { account: "111122223333" } },
@@ -114,13 +114,13 @@ describe("a deployment", () => {
     );
   });
 
-  test("shows no secret, only which names look like one", async () => {
+  test("shows no secret value, only the names that look like secrets", async () => {
     const seen = await inspect(ANSWERS);
     expect(seen.functions.beat).toMatchObject({ seen: { env: { CAIRN_TABLE: "runs" }, secrets: ["MODEL_API_KEY"] } });
     expect(JSON.stringify(seen)).not.toContain("very-secret");
   });
 
-  test("has the alarms that watch it, and no others", async () => {
+  test("has the alarms that watch it and no others", async () => {
     const { alarms } = await inspect(ANSWERS);
     expect(alarms).toEqual({
       kind: "seen",
@@ -134,7 +134,7 @@ describe("a deployment", () => {
     });
   });
 
-  test("is only read, unless the probe is asked for", async () => {
+  test("is only read unless the probe is requested", async () => {
     const asked: string[] = [];
     await inspect(ANSWERS, { asked });
     expect(asked.filter((name) => !/^(Describe|Get|List|Head|Query)/.test(name))).toEqual([]);
@@ -153,12 +153,12 @@ describe("a deployment", () => {
         message: "User: x is not authorized to perform: s3:PutObject with an explicit deny in a resource-based policy",
       }),
     ],
-  ])("takes the probe as %s", async (putOnce, answer) => {
+  ])("reports the probe as %s", async (putOnce, answer) => {
     const { putOnce: seen } = await inspect({ ...ANSWERS, PutObject: answer }, { probe: true });
     expect(seen).toEqual({ kind: "seen", seen: putOnce });
   });
 
-  test("of which nothing may be seen is unknown, each with the permission that it needs", async () => {
+  test("is unknown when no permission is granted, and each check names the permission it needs", async () => {
     const denied = Object.fromEntries(Object.keys(ANSWERS).map((name) => [name, named("AccessDeniedException")]));
     const seen = await inspect(denied, { probe: true });
     expect(seen).toMatchObject({
@@ -173,7 +173,7 @@ describe("a deployment", () => {
     expect(judged.filter(({ id, status }) => id !== "region" && status !== "unknown")).toEqual([]);
   });
 
-  test("of which nothing is there fails where it begins", async () => {
+  test("that does not exist fails at its first check", async () => {
     const gone = Object.fromEntries(Object.keys(ANSWERS).map((name) => [name, named("ResourceNotFoundException")]));
     const seen = await inspect({ ...gone, GetCallerIdentity: ANSWERS["GetCallerIdentity"] ?? {} });
     const judged = judgeAll(awsChecks({ production: false }), { seen: caseOf(seen), production: false });
@@ -181,7 +181,7 @@ describe("a deployment", () => {
     expect(failed).toEqual(["table", "bucket", "machine"]);
   });
 
-  test("is not looked at with credentials that nobody takes", async () => {
+  test("is not inspected when AWS rejects the credentials", async () => {
     const asked: string[] = [];
     const seen = await inspect({ GetCallerIdentity: named("ExpiredToken") }, { asked });
     expect(asked).toEqual(["GetCallerIdentity"]);
@@ -189,13 +189,13 @@ describe("a deployment", () => {
     expect(seen.table).toEqual({ kind: "untried", needs: "credentials" });
   });
 
-  test("with a definition that is no JSON calls nobody", async () => {
+  test("with a definition that is not JSON has no functions to inspect", async () => {
     const seen = await inspect({ ...ANSWERS, DescribeStateMachine: { definition: "{" } });
     expect(seen.functions.beat).toEqual({ kind: "missing" });
   });
 });
 
-test("a mistake of ours is not taken for a deployment's fault in silence", async () => {
+test("does not silently report a bug of cairn as a fault of the deployment", async () => {
   const found = await look("x:Y", () => Promise.reject(new TypeError("undefined is not a function")));
   expect(found).toMatchObject({ kind: "failed", why: expect.stringContaining("TypeError: undefined") });
 });
@@ -208,13 +208,13 @@ const ENVIRONMENT = [
 
 describe("the clock", () => {
   test.each([
-    // Whole seconds: up to 999 ms more may have passed there.
+    // Dates have whole seconds, so up to 999 ms more may have passed at AWS.
     [0, { date: 10_000, before: 10_500, after: 10_600 }],
     [0, { date: 10_000, before: 10_999, after: 11_400 }],
     [0, { date: 10_000, before: 9_600, after: 10_000 }],
     [400, { date: 10_000, before: 9_500, after: 9_600 }],
     [-501, { date: 10_000, before: 11_500, after: 11_600 }],
-  ])("differs by %i ms at least: %o", (gapMs, dated) => {
+  ])("differs by at least %i ms: %o", (gapMs, dated) => {
     expect(clockGapMs(dated)).toBe(gapMs);
   });
 

@@ -1,4 +1,4 @@
-/** What a run leaves in the metrics of a deployment: facts, each counted once, and nothing that is not bounded. */
+/** The metrics of a deployment: each telemetry event is counted once, and every metric has bounded dimensions. */
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect, test } from "vitest";
@@ -13,7 +13,7 @@ import { room, sweep, wait } from "../../support/supervise.ts";
 
 const ROOT = join(import.meta.dirname, "..", "..", "..");
 
-/** That world, and how often each metric counted in it. */
+/** A world, and the count of each metric in it. */
 function counted<W extends World>(world: W): { readonly world: W; readonly counts: Record<string, number> } {
   const counts: Record<string, number> = {};
   const record = (each: TelemetryRecord): void => {
@@ -23,7 +23,7 @@ function counted<W extends World>(world: W): { readonly world: W; readonly count
   return { world: { ...world, telemetry: { record } }, counts };
 }
 
-test("a run that is done is its beats and one end", async () => {
+test("a completed run counts its beats and one end", async () => {
   const on = stage();
   const { world, counts } = counted(on.world);
   const agent = actor({ reply: callsThenOver(2) });
@@ -31,7 +31,7 @@ test("a run that is done is its beats and one end", async () => {
   expect(counts).toEqual({ Beats: 3, RunsCompleted: 1 });
 });
 
-test("a claim over an owner is a takeover", async () => {
+test("a claim over an owner counts a takeover", async () => {
   const on = stage();
   const { world, counts } = counted(on.world);
   const agent = actor({ reply: callsThenOver(1) });
@@ -42,7 +42,7 @@ test("a claim over an owner is a takeover", async () => {
   expect(counts).toMatchObject({ Beats: 2, Takeovers: 1 });
 });
 
-test("a run that asks whether a call happened is blocked once, however often it is looked at", async () => {
+test("a run with an unknown outcome counts as blocked once, however often it polls", async () => {
   const on = stage();
   const { world, counts } = counted(on.world);
   const run = () => Promise.reject(new OutcomeUnknown("no answer"));
@@ -54,7 +54,7 @@ test("a run that asks whether a call happened is blocked once, however often it 
   expect(counts).toEqual({ Beats: 2, RunsBlocked: 1 });
 });
 
-test("a run that waits at a gate, and is cancelled there", async () => {
+test("a run that is cancelled at a gate counts a block and a cancel", async () => {
   const on = stage();
   const { world, counts } = counted(on.world);
   const agent = actor({ reply: callsThenOver(1), approval: "always" });
@@ -66,7 +66,7 @@ test("a run that waits at a gate, and is cancelled there", async () => {
   expect(counts).toMatchObject({ RunsWaiting: 1, RunsCancelled: 1 });
 });
 
-test("a run that the sweeper ends is a failed one, by its code", async () => {
+test("a run that the sweeper ends counts as failed with its code", async () => {
   const on = room();
   const { world, counts } = counted(on.world);
   const { run } = await begin(world, actor({}), {});
@@ -78,7 +78,7 @@ test("a run that the sweeper ends is a failed one, by its code", async () => {
   expect(counts).toEqual({ Sweeps: 2, RunsFailed: 1, Expired: 1 });
 });
 
-/** What was measured in that world, by metric and in order. */
+/** The measured values in a world, by metric and in order. */
 function measured<W extends World>(world: W): { readonly world: W; readonly values: Record<string, number[]> } {
   const values: Record<string, number[]> = {};
   const record = (each: TelemetryRecord): void => {
@@ -88,7 +88,7 @@ function measured<W extends World>(world: W): { readonly world: W; readonly valu
   return { world: { ...world, telemetry: { record } }, values };
 }
 
-test("a sweep says how long the oldest run has waited for its first beat, and for an approval", async () => {
+test("a sweep measures the longest waits for a first beat and for an approval", async () => {
   const on = room();
   const { world, values } = measured(on.world);
   await sweep(on, world);
@@ -104,7 +104,7 @@ test("a sweep says how long the oldest run has waited for its first beat, and fo
   expect(values["OldestGateSeconds"]).toEqual([60]);
 });
 
-test("what models are paid is measured once, at the commit that says so", async () => {
+test("model cost is measured once, at its commit", async () => {
   const on = stage();
   const { world, values } = measured(on.world);
   const agent = { ...actor({ reply: callsThenOver(2) }), price: { inUsd: 1, outUsd: 1 } };
@@ -116,7 +116,7 @@ test("what models are paid is measured once, at the commit that says so", async 
   expect(sum).toBe(rowOf(on, run).spent.microUsd);
 });
 
-test("a sweep that is another one's turn is none", async () => {
+test("a sweep that does not get the mutex lease is not counted", async () => {
   const on = room();
   const { world, counts } = counted(on.world);
   const now = on.clock.now();
@@ -135,19 +135,19 @@ test.each([
   ["failed", "Abandoned", ["RunsFailed", "Abandoned"]],
   ["running", null, []],
   ["paused", null, []],
-])("the change of a status to %s (%s) counts in %j", (to, code, names) => {
+])("a change to the status %s (%s) counts in %j", (to, code, names) => {
   const record = { at: 1, run: "lane-x", level: "trace", what: "StatusChanged", detail: { to, code } } as const;
   expect(countsOf(record)).toEqual(names);
 });
 
-test("an alarm that nobody knows is counted as another one", () => {
+test("an unknown alarm is counted under another name", () => {
   const alarm = (what: string) => countsOf({ at: 1, run: "", level: "alarm", what, detail: {} });
   expect(alarm("Unreadable")).toEqual(["Unreadable"]);
   expect(alarm("constructor")).toEqual(["OtherAlarm"]);
   expect(alarm("Beats")).toEqual(["OtherAlarm"]);
 });
 
-test("each alarm that is raised has a metric of its name, and each of those is raised", () => {
+test("each alarm that the code raises has a metric of its name, and each such metric has an alarm", () => {
   const sources = filesBelow(ROOT).filter((path) => /^(src\/runner|functions)\/.*\.ts$/.test(path));
   const raised = sources.flatMap((path): string[] => {
     const text = readFileSync(join(ROOT, path), "utf8").replaceAll(/level: "trace", what: "\w+"/g, "");
