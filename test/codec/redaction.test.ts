@@ -50,7 +50,7 @@ const MISSES: readonly string[] = [
   "AKIA is how their ids begin",
   "a digest 0f1e2d3c4b5a69788796a5b4c3d2e1f00f1e2d3c4b5a69788796a5b4c3d2e1f0",
   "wJalrXUtnFEMI/K7MDENG/bPxRfiCYEXAMPLEKEY",
-  "the secret key is what nobody may see",
+  "the secret key is what no user may see",
   "risk-assessment-of-2024-of-the-whole-department",
   "sk-circle-fade-dot-animation-of-a-spinner",
   "ask-me-anything-0123456789-0123456789",

@@ -1,4 +1,4 @@
-/** What is watched, as CloudWatch would be asked for it: every metric that is read is one that somebody writes. */
+/** Alarms and dashboard as CloudWatch gets them: every metric that they read is one that is written. */
 import { describe, expect, test } from "vitest";
 import { DIMENSION, METRICS, NAMESPACE } from "../../src/adapters/aws/metrics.ts";
 import type { Dashboard } from "../../infra/dashboard.ts";
@@ -27,7 +27,7 @@ interface Alarm extends Inputs, Partial<Metric> {
   readonly datapointsToAlarm: number;
 }
 
-/** What AWS writes by itself, and under which dimensions; from its documentation. */
+/** The metrics that AWS writes itself, with their dimensions; from its documentation. */
 const BY_AWS: Readonly<Record<string, readonly [dimensions: string, ...metrics: string[]][]>> = {
   "AWS/Lambda": [["FunctionName", "Throttles", "Errors", "Duration", "IteratorAge"]],
   "AWS/DynamoDB": [
@@ -42,7 +42,7 @@ const BY_AWS: Readonly<Record<string, readonly [dimensions: string, ...metrics: 
   ],
   "AWS/States": [
     ["StateMachineArn", "ExecutionsFailed", "ExecutionsTimedOut", "ExecutionsAborted", "ExecutionThrottled"],
-    // Of the account.
+    // A metric of the account.
     ["", "OpenExecutionCount"],
     ["APIName", "ThrottledEvents"],
   ],
@@ -53,14 +53,14 @@ const BY_AWS: Readonly<Record<string, readonly [dimensions: string, ...metrics: 
 const alarmsOf = ({ all }: Deployed): readonly Alarm[] =>
   all("cloudwatch/metricAlarm:MetricAlarm").map(({ inputs }) => inputs as Alarm);
 
-/** Of a plain alarm the one that it is, of one with an expression those that it is made of. */
+/** The metrics of an alarm: one for a plain alarm, all inputs for one with an expression. */
 const metricsOf = ({ metricQueries, namespace, metricName, dimensions, period }: Alarm): readonly Metric[] =>
   metricQueries?.flatMap(({ metric }) => metric ?? []) ?? [{ namespace, metricName, dimensions, period } as Metric];
 
 const bodyOf = ({ one }: Deployed): Dashboard =>
   JSON.parse((one("cloudwatch/dashboard:Dashboard") as { readonly dashboardBody: string }).dashboardBody) as Dashboard;
 
-/** Namespace, name and dimensions of each curve. */
+/** The namespace, name and dimensions of each curve. */
 function curvesOf(on: Deployed): readonly Omit<Metric, "period">[] {
   return bodyOf(on).widgets.flatMap((widget) => {
     if (widget.type !== "metric") return [];
@@ -72,7 +72,7 @@ function curvesOf(on: Deployed): readonly Omit<Metric, "period">[] {
   });
 }
 
-/** Empty if somebody writes it. */
+/** Empty if the metric is written; otherwise what is wrong. */
 function unknownIn(
   { names }: Deployed,
   { namespace, metricName, dimensions }: Omit<Metric, "period">,
@@ -84,7 +84,7 @@ function unknownIn(
   return isOurs || isTheirs ? [] : [`${namespace} ${metricName} ${JSON.stringify(dimensions)}`];
 }
 
-/** What its dimensions may name. */
+/** The values that its dimensions may have. */
 function thingsOf(on: Deployed): ReadonlySet<unknown> {
   const named = ["lambda/function:Function", "dynamodb/table:Table", "sqs/queue:Queue"].flatMap(on.all);
   const indexes = on.one("dynamodb/table:Table") as {
@@ -103,13 +103,13 @@ describe.each(STAGES)("in %s", (stage) => {
   const on = deployed(stage);
   const alarms = alarmsOf(on);
 
-  test("there is an alarm for each thing that is watched", () => {
+  test("there is an alarm for each watch", () => {
     const watched = watchesOf(on.names, on.plan).map(({ name }) => on.names.alarmName(name));
     expect(alarms.map(({ name }) => name)).toEqual(watched.toSorted((one, other) => one.localeCompare(other)));
     expect(new Set(alarms.map(({ name }) => name)).size).toBe(alarms.length);
   });
 
-  test("whoever is to be told of them is told, and without anybody there is no topic", () => {
+  test("alarms go to the configured address, and without one there is no topic", () => {
     const topics = on.all("sns/topic:Topic").map(({ inputs }) => inputs["name"]);
     const actions = new Set(alarms.flatMap(({ alarmActions }) => alarmActions));
     if (stage === "dev") {
@@ -124,7 +124,7 @@ describe.each(STAGES)("in %s", (stage) => {
     });
   });
 
-  test("alarms and curves read metrics that somebody writes, of things that are deployed", () => {
+  test("alarms and curves read metrics that are written, of deployed resources", () => {
     const read = [...alarms.flatMap(metricsOf), ...curvesOf(on)];
     expect(read.length).toBeGreaterThan(60);
     expect(read.flatMap((metric) => unknownIn(on, metric))).toEqual([]);
@@ -135,12 +135,12 @@ describe.each(STAGES)("in %s", (stage) => {
     );
   });
 
-  test("every metric that telemetry writes is read by an alarm or a curve", () => {
+  test("every metric of telemetry is read by an alarm or a curve", () => {
     const read = [...alarms.flatMap(metricsOf), ...curvesOf(on)].filter(({ namespace }) => namespace === NAMESPACE);
     expect(new Set(read.map(({ metricName }) => metricName))).toEqual(new Set(Object.keys(METRICS)));
   });
 
-  test("a metric that nobody writes is found", () => {
+  test("detects a metric that is never written", () => {
     const good = { namespace: NAMESPACE, metricName: "Beats", dimensions: { [DIMENSION]: on.names.prefix } };
     expect(unknownIn(on, good)).toEqual([]);
     expect(unknownIn(on, { ...good, metricName: "Beat" })).not.toEqual([]);
@@ -152,18 +152,18 @@ describe.each(STAGES)("in %s", (stage) => {
     expect(unknownIn(on, { ...theirs, dimensions: { TableName: "x" } })).not.toEqual([]);
   });
 
-  test("silence is fine, but for the sweeper's", () => {
+  test("missing data is no alarm, except for the sweeper's", () => {
     const alarming = alarms.filter(({ treatMissingData }) => treatMissingData !== "notBreaching");
     expect(alarming.map(({ name, treatMissingData }) => [name, treatMissingData])).toEqual([
       [on.names.alarmName("sweeper-silent"), "breaching"],
     ]);
-    // Three sweeps that did not come, and half an hour at least.
+    // Three missed sweeps, and at least half an hour.
     const seconds = alarming.map(({ evaluationPeriods, period }) => evaluationPeriods * (period ?? 0));
     expect(seconds).toEqual([stage === "production" ? 3 * 15 * 60 : 30 * 60]);
     expect(alarming.every((each) => each.datapointsToAlarm === each.evaluationPeriods)).toBe(true);
   });
 
-  test("takeovers are a share of beats, and of many of them", () => {
+  test("takeovers alarm as a share of beats, above a minimum of beats", () => {
     const takeovers = alarms.find(({ name }) => name === on.names.alarmName("takeovers"));
     expect(takeovers).toMatchObject({ threshold: 5, comparisonOperator: "GreaterThanThreshold", evaluationPeriods: 1 });
     const { metricQueries = [] } = takeovers ?? ({} as Partial<Alarm>);
@@ -181,7 +181,7 @@ describe.each(STAGES)("in %s", (stage) => {
     expect(metricQueries.flatMap(({ metric }) => metric?.period ?? [])).toEqual([3_600, 3_600]);
   });
 
-  test("work that waits, answers that are slow and what models cost are watched, by the options of the plan", () => {
+  test("waiting work, slow responses and model cost have alarms with the limits of the plan", () => {
     const ofName = (name: string) => alarms.find((each) => each.name === on.names.alarmName(name));
     expect(ofName("api-slow")).toMatchObject({ extendedStatistic: "p99", metricName: "Latency", threshold: 5_000 });
     expect(ofName("api-slow")).not.toHaveProperty("statistic");
@@ -193,7 +193,7 @@ describe.each(STAGES)("in %s", (stage) => {
     expect(ofName("executions-open")).toMatchObject({ dimensions: {}, threshold: 100_000 });
   });
 
-  test("each is of the form that CloudWatch takes, and says what to do", () => {
+  test("each alarm has the form that CloudWatch accepts, and says what to do", () => {
     for (const alarm of alarms) {
       const { name, alarmDescription, evaluationPeriods, datapointsToAlarm } = alarm;
       expect(name).toMatch(/^cairn-(dev|production)\.[a-z-]+$/);
@@ -207,14 +207,14 @@ describe.each(STAGES)("in %s", (stage) => {
     }
   });
 
-  test("functions are watched as they fail: a beat that does is taken over", () => {
+  test("functions have error alarms, except for beats, whose failures are retried", () => {
     const names = (end: string) => FUNCTIONS.map((fn) => on.names.alarmName(`${fn}-${end}`));
     const own = alarms.map(({ name }) => name);
     expect(own).toEqual(expect.arrayContaining(names("throttled")));
     expect(names("errors").filter((name) => !own.includes(name))).toEqual([on.names.alarmName("beat-errors")]);
   });
 
-  test("the dashboard shows all alarms, and its widgets lie side by side", () => {
+  test("the dashboard shows all alarms, and its widgets do not overlap", () => {
     const { widgets } = bodyOf(on);
     const [first] = widgets;
     expect(new Set(first?.type === "alarm" ? first.properties.alarms : [])).toEqual(

@@ -1,4 +1,6 @@
-/** What of a deployment reaches LocalStack: all of it, or it says why not. Nothing here needs LocalStack. */
+/**
+ * Which resources of a deployment are applied to LocalStack: all, or those left out have a reason. Needs no LocalStack.
+ */
 import { describe, expect, test } from "vitest";
 import { KINDS, LEFT_OUT, kindOf } from "../../localstack/apply.ts";
 import { resolved } from "../../localstack/references.ts";
@@ -7,7 +9,7 @@ import { STAGES, deployed } from "./deployed.ts";
 describe.each(STAGES)("the description of %s", (stage) => {
   const { resources } = deployed(stage);
 
-  test("holds nothing that LocalStack is not asked for, but what is left out with a reason", () => {
+  test("contains only resources that are applied to LocalStack or left out with a reason", () => {
     expect(resources.length).toBeGreaterThan(50);
     for (const resource of resources) {
       const kind = kindOf(resource);
@@ -15,7 +17,7 @@ describe.each(STAGES)("the description of %s", (stage) => {
     }
   });
 
-  test("names each resource once, after all that it refers to", () => {
+  test("lists each resource once, after all resources that it references", () => {
     const before = new Set(["Bootstrap"]);
     for (const { name, inputs } of resources) {
       const named = [...JSON.stringify(inputs).matchAll(/@\{([\w-]+)\./g)].map(([, found = ""]) => found);
@@ -32,16 +34,16 @@ describe.each(STAGES)("the description of %s", (stage) => {
 describe("a resource", () => {
   const { resources } = deployed("production");
 
-  test("is of every type that somebody knows to apply or to leave out", () => {
+  test("has a type that is known to be applied or left out", () => {
     const known = [...Object.keys(KINDS), ...Object.keys(LEFT_OUT)].toSorted();
     expect([...new Set(resources.map(({ type }) => type))].toSorted()).toEqual(known);
   });
 
-  test("of a type that nobody knows is refused", () => {
+  test("of an unknown type is refused", () => {
     expect(() => kindOf({ type: "aws:glacier/vault:Vault", name: "Cold" })).toThrow(/Cold.*aws:glacier/);
   });
 
-  test("of which more is asked than is applied is refused", () => {
+  test("with a property that is not applied is refused", () => {
     const queue = resources.find(({ type }) => type === "aws:sqs/queue:Queue");
     const kind = queue && kindOf(queue);
     expect(() => kind?.check({ ...queue?.inputs, fifoQueue: true })).toThrow(/fifoQueue/);
@@ -51,12 +53,12 @@ describe("a resource", () => {
 describe("a reference", () => {
   const known = new Map([["Api", { id: "a1" }]]);
 
-  test("is replaced in texts, in lists and objects, and in JSON within a text", () => {
+  test("is replaced in texts, lists and objects, and in JSON within a text", () => {
     const given = { one: "@{Api.id}", all: ["x/@{Api.id}/y", 1, null], json: JSON.stringify({ at: "@{Api.id}" }) };
     expect(resolved(given, known)).toEqual({ one: "a1", all: ["x/a1/y", 1, null], json: '{"at":"a1"}' });
   });
 
-  test.each(["@{Api.url}", "@{Other.id}"])("to what nobody told is refused: %s", (given) => {
+  test.each(["@{Api.url}", "@{Other.id}"])("to an unknown value is refused: %s", (given) => {
     expect(() => resolved(given, known)).toThrow(/nobody told/);
   });
 });

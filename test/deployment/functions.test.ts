@@ -1,4 +1,4 @@
-/** The functions: each is given what it reads, keeps its logs for a time, and lives as long as the machine believes. */
+/** The functions: environment, log retention, timeouts and concurrency. */
 import { describe, expect, inject, test } from "vitest";
 import { FUNCTIONS, type FunctionName } from "../../infra/names.ts";
 import { secondsOf } from "../../infra/plan.ts";
@@ -22,22 +22,22 @@ const functionOf = (stage: Stage, fn: FunctionName): Fn => {
 };
 
 describe("the environment of a function", () => {
-  test.each(FUNCTIONS)("%s is what it reads, and nothing else", (fn) => {
+  test.each(FUNCTIONS)("%s contains exactly the variables that it reads", (fn) => {
     const reads = [...readsOf(bundleOf(fn))];
     expect(reads).toContain("CAIRN_TABLE");
     const { TRAVEL_PACE: _, ...given } = functionOf("production", fn).environment.variables;
     expect(Object.keys(given).toSorted()).toEqual(reads.toSorted());
-    // A deployment that seals nothing is told nothing of seals.
+    // A deployment without seals gets no variables about seals.
     const without = reads.filter((name) => !name.startsWith("CAIRN_SEAL"));
     expect(Object.keys(functionOf("dev", fn).environment.variables).toSorted()).toEqual(without.toSorted());
   });
 
-  test.each(FUNCTIONS)("%s has what agents read if it loads agents", (fn) => {
+  test.each(FUNCTIONS)("%s contains the agents' variables if it loads agents", (fn) => {
     const loadsAgents = bundleOf(fn).sources.some((path) => path.startsWith("agents/"));
     expect("TRAVEL_PACE" in functionOf("production", fn).environment.variables).toBe(loadsAgents);
   });
 
-  test("holds the names of one deployment", () => {
+  test("contains the names of only one deployment", () => {
     const { names, plan } = deployed("production");
     expect(functionOf("production", "beat").environment.variables).toEqual({
       ...{ CAIRN_TABLE: names.prefix, CAIRN_BUCKET: names.bucket, CAIRN_MACHINE: names.machineArn },
@@ -47,7 +47,7 @@ describe("the environment of a function", () => {
     });
   });
 
-  test("is told from names that are only mentioned", () => {
+  test("is distinguished from names that the code only mentions", () => {
     const text = 'const a = process.env["ONE"]; named("TWO"); say("THREE"); // and FOUR\nrenamed("FIVE")';
     expect(readsIn(text)).toEqual(["ONE", "TWO"]);
   });
@@ -56,7 +56,7 @@ describe("the environment of a function", () => {
 describe.each(STAGES)("in %s", (stage) => {
   const on = deployed(stage);
 
-  test.each(FUNCTIONS)("%s is what Lambda runs", (fn) => {
+  test.each(FUNCTIONS)("%s has the handler, runtime and timeout that Lambda needs", (fn) => {
     const { names, plan } = on;
     expect(functionOf(stage, fn)).toMatchObject({
       ...{ architectures: ["arm64"], runtime: "nodejs24.x", handler: "index.handler", packageType: "Zip" },
@@ -68,7 +68,7 @@ describe.each(STAGES)("in %s", (stage) => {
     });
   });
 
-  test("concurrency is reserved only where that is asked for: an account whose limit is 10 refuses it", () => {
+  test("concurrency is reserved only on request, because an account with a limit of 10 refuses it", () => {
     const reserved = on.all("lambda/function:Function").flatMap(({ inputs }) => {
       const { name, reservedConcurrentExecutions: count } = inputs;
       return count === undefined ? [] : [[name, count]];
@@ -82,13 +82,13 @@ describe.each(STAGES)("in %s", (stage) => {
     expect(reserved).toEqual(stage === "dev" ? [] : asked.map(([fn, most]) => [on.names.functionName(fn), most]));
   });
 
-  test("a deployment gives all new runs to its version, unless a person does that by hand", () => {
+  test("a deployment gives all new runs to its version unless the rollout is by hand", () => {
     const [alias] = on.all("lambda/alias:Alias");
     expect(alias?.inputs).toMatchObject({ name: "live", functionName: on.names.functionName("beat") });
     expect(alias?.ignored).toEqual(stage === "production" ? ["functionVersion", "routingConfig"] : []);
   });
 
-  test("none has an address of its own", () => {
+  test("no function has a URL", () => {
     expect(on.all("lambda/functionUrl:FunctionUrl")).toEqual([]);
     const callers = on
       .all("lambda/permission:Permission")

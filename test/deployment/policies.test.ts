@@ -1,4 +1,4 @@
-/** Who may do what: no role can do more than its function's operations of the ports come down to. */
+/** Permissions: no role allows more than the port operations of its function need. */
 import { describe, expect, test } from "vitest";
 import { statementsOf } from "../../infra/grants.ts";
 import { FUNCTIONS } from "../../infra/names.ts";
@@ -12,14 +12,16 @@ interface Role extends Inputs {
   readonly inlinePolicies?: readonly { readonly name: string; readonly policy: string }[];
 }
 
-/** SST's own, once for each account and region, so that API Gateway can write its access log; AWS knows no narrower way. */
+/**
+ * SST's own role, once per account and region, with which API Gateway writes access logs; AWS allows no narrower one.
+ */
 const OF_SST = "APIGatewayPushToCloudWatchLogsRole";
 const PUSHES_LOGS = "arn:aws:iam::aws:policy/service-role/AmazonAPIGatewayPushToCloudWatchLogs";
 
 const rolesOf = ({ all }: Deployed) =>
   all("iam/role:Role").map(({ name, inputs }) => ({ ...(inputs as Role), resource: name }));
 
-/** Inline policies, whichever way they are given. */
+/** Inline policies, however they are declared. */
 function policiesOf({ all }: Deployed, role: Role): readonly Policy[] {
   const beside = all("iam/rolePolicy:RolePolicy").filter(({ inputs }) => inputs["role"] === role.name);
   const inline = role.inlinePolicies ?? [];
@@ -30,16 +32,16 @@ describe.each(STAGES)("in %s", (stage) => {
   const on = deployed(stage);
   const roleOf = (fn: string): Role => on.one("iam/role:Role", { name: on.names.functionName(fn) }) as Role;
 
-  test("no role may do everything, or anything to everything", () => {
+  test("no role allows all actions, or an action on all resources", () => {
     const roles = rolesOf(on);
     const policies = roles.flatMap((role) => policiesOf(on, role));
     expect(roles).toHaveLength(FUNCTIONS.length + 3);
-    // A policy for each function, the machine's and the scheduler's.
+    // One policy per function, one of the state machine and one of the scheduler.
     expect(policies).toHaveLength(FUNCTIONS.length + 2);
     expect(policies.flatMap(tooWide)).toEqual([]);
   });
 
-  test("each role is taken by one service, on behalf of this account alone", () => {
+  test("each role is assumed by one service, on behalf of this account only", () => {
     const ofAccount = (role: Role) => policyOf(role.assumeRolePolicy).Statement.map(({ Condition }) => Condition);
     for (const role of rolesOf(on)) {
       if (role.resource === OF_SST) continue;
@@ -47,7 +49,7 @@ describe.each(STAGES)("in %s", (stage) => {
     }
   });
 
-  test("each role is taken by one service", () => {
+  test("each role is assumed by one service", () => {
     expect(
       Object.fromEntries(rolesOf(on).map((role) => [role.resource, trusted(policyOf(role.assumeRolePolicy))])),
     ).toEqual({
@@ -60,24 +62,24 @@ describe.each(STAGES)("in %s", (stage) => {
     });
   });
 
-  test("no role takes a managed policy, but the one that AWS forces", () => {
+  test("no role has a managed policy except the one that AWS requires", () => {
     const managed = rolesOf(on).flatMap((role) => (role.managedPolicyArns ?? []).map((arn) => [role.resource, arn]));
     expect(managed).toEqual([[OF_SST, PUSHES_LOGS]]);
     const others = on.resources.filter(({ type }) => /PolicyAttachment|iam\/policy:/.test(type));
     expect(others).toEqual([]);
   });
 
-  test.each(FUNCTIONS)("%s may do what it is granted, and nothing else", (fn) => {
+  test.each(FUNCTIONS)("%s may do what it is granted and nothing else", (fn) => {
     const [own, ...more] = policiesOf(on, roleOf(fn));
     const { secrets, options } = on.plan;
     expect(own?.Statement).toEqual(
       statementsOf(fn, on.names, { secrets, sealKey: options.seal?.kmsKey ?? null }).map(writtenAs),
     );
-    // One beside the role's own would be taken away by the next change of the role.
+    // A separate policy would be removed by the next change of the role.
     expect(more).toEqual([]);
   });
 
-  test("whoever lists objects lists those of this deployment, and below the prefix of runs if it reads none", () => {
+  test("listing objects is allowed in this deployment only, and below the runs prefix for roles that read no object", () => {
     const listing = rolesOf(on).flatMap((role) => {
       const statements = policiesOf(on, role).flatMap(({ Statement }) => Statement);
       const reads = statements.some(({ Action }) => listOf(Action).includes("s3:GetObject"));
@@ -88,13 +90,13 @@ describe.each(STAGES)("in %s", (stage) => {
     expect(listing.filter(({ reads }) => reads)).toHaveLength(4);
     expect(listing).toHaveLength(5);
     for (const { reads, Condition, Resource } of listing) {
-      // To be told that an object is missing one has to be allowed to list, and that request has no prefix.
+      // S3 reports a missing object only to callers that may list, and that request has no prefix.
       expect(Condition).toEqual(reads ? undefined : { StringLike: { "s3:prefix": "runs/*" } });
       expect(Resource).toEqual([on.names.bucketArn]);
     }
   });
 
-  test("the machine calls its three functions, and the scheduler the two that have schedules", () => {
+  test("the state machine may call its three functions, and the scheduler the two with schedules", () => {
     const { names } = on;
     const arns = (...functions: readonly string[]) => functions.map(names.functionArn);
     const statements = (name: string) =>
@@ -102,7 +104,7 @@ describe.each(STAGES)("in %s", (stage) => {
         (each) => each.Statement,
       );
     expect(statements("machine")).toEqual([
-      // Whole and by version: executions that began before versions were published call the function as it is.
+      // With and without version: executions from before published versions call the function without one.
       { Effect: "Allow", Action: ["lambda:InvokeFunction"], Resource: arns("beat", "beat:*", "park", "sweep") },
     ]);
     expect(statements("scheduler")).toEqual([
@@ -111,7 +113,7 @@ describe.each(STAGES)("in %s", (stage) => {
     ]);
   });
 
-  test("queues and the topic deny whatever comes without TLS", () => {
+  test("queues and the topic deny requests without TLS", () => {
     const denied = (Resource: string, ...Action: readonly string[]) => ({
       ...{ Effect: "Deny", Principal: "*", Action, Resource },
       Condition: { Bool: { "aws:SecureTransport": "false" } },
@@ -139,7 +141,7 @@ describe.each(STAGES)("in %s", (stage) => {
 
 const queueArn = (name: string): string => `arn:aws:sqs:eu-west-1:123456789012:${name}`;
 
-/** A grant, as the provider writes it. */
+/** A grant as the provider writes it. */
 const writtenAs = ({ actions, resources, conditions }: ReturnType<typeof statementsOf>[number]) => ({
   ...{ Effect: "Allow", Action: actions, Resource: resources },
   ...(conditions === undefined

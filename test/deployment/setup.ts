@@ -1,6 +1,6 @@
 /**
- * Before the tests: SST's platform is there, the functions are bundled, and each stage is captured once, for all of them.
- * The one has only what it must have, the other one all that can be asked for.
+ * Prepares the tests: installs SST's platform, bundles the functions, and captures the resources of each stage once.
+ * One stage has only required options, the other one has all options.
  */
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
@@ -42,7 +42,7 @@ export async function setup(project: TestProject): Promise<void> {
     }),
   };
   const captured = (stage: keyof typeof plans) => capture({ plan: plans[stage], app: "cairn", stage, place: PLACE });
-  // Each is a process of its own.
+  // Each capture runs in its own process.
   const captures = await Promise.all([captured("dev"), captured("production")]);
   const dev = { plan: plans.dev, capture: captures[0] };
   const production = { plan: plans.production, capture: captures[1] };

@@ -1,6 +1,6 @@
 /**
- * The definition of the machine: what AWS would refuse, how errors are caught, and how long an execution may last. How it
- * moves is in `machine.test.ts`.
+ * The definition of the state machine: its validity on AWS, error handling, and the length of an execution. Its
+ * behaviour is tested in `machine.test.ts`.
  */
 import validate from "asl-validator";
 import { describe, expect, test } from "vitest";
@@ -14,21 +14,21 @@ import { PAYLOAD, ROUTES, begin, definition, outcomeOf, reply, tokenOf, went } f
 
 const states = Object.entries(definition.States) as readonly (readonly [StateName, MachineState])[];
 const tasks = states.filter((each): each is readonly [StateName, TaskState] => each[1].Type === "Task");
-/** Every name by which a state says which error it means. */
+/** All error names in the definition. */
 const errorNames = (from: typeof definition): readonly string[] =>
   Object.values(from.States).flatMap((state) =>
     state.Type === "Task" ? [...state.Retry, ...state.Catch].flatMap(({ ErrorEquals }) => ErrorEquals) : [],
   );
 
 describe("the definition", () => {
-  test("is accepted by asl-validator, which refuses a state that is not there", () => {
+  test("is accepted by asl-validator, which refuses missing states", () => {
     expect(validate(definition).errorsText()).toBe("");
     expect(validate({ ...definition, StartAt: "Nowhere" }).isValid).toBe(false);
     const { End: _, ...States } = definition.States;
     expect(validate({ ...definition, States }).isValid).toBe(false);
   });
 
-  test("names errors whole: a pattern such as `Lambda.*` matches nothing on AWS", () => {
+  test("names errors in full, because a pattern such as `Lambda.*` matches nothing on AWS", () => {
     expect(new Set(errorNames(definition))).toContain("Lambda.TooManyRequestsException");
     const ours = ["CairnEnd", "CairnWait", "CairnPark", "CairnRenew", "StoreUnreachable", "Undecided"];
     for (const name of errorNames(definition)) {
@@ -37,7 +37,7 @@ describe("the definition", () => {
     expect(new Set(errorNames(definition))).toEqual(new Set([...errorNames(definition), ...ours]));
   });
 
-  test("names errors as the code does that throws them", () => {
+  test("names errors like the code that throws them", () => {
     const thrown = [new StoreUnreachable("away"), new Undecided("unknown")].map(({ name }) => name);
     for (const name of thrown) expect(errorNames(definition)).toContain(name);
     const routes = ROUTES.flatMap((route) => {
@@ -48,7 +48,7 @@ describe("the definition", () => {
     expect(new Set(routes).size).toBe(4);
   });
 
-  test("retries throttling by name often, and all else as the chain does, and then leads to a rescue", () => {
+  test("retries throttling often and other errors like the chain, and then leads to a rescue", () => {
     for (const [name, { Retry, Catch }] of tasks) {
       const [throttled, again] = name === "Beat" ? Retry : Retry.slice(-2);
       expect(throttled, name).toMatchObject({ MaxAttempts: 100, MaxDelaySeconds: 60, JitterStrategy: "FULL" });
@@ -58,7 +58,7 @@ describe("the definition", () => {
     }
   });
 
-  test("comes as near to the chain's delays as one rate and whole first seconds can", () => {
+  test("approximates the chain's delays as closely as one rate and whole first seconds can", () => {
     const [, sweep] = tasks.find(([name]) => name === "Rescue") ?? [];
     const { IntervalSeconds = 0, BackoffRate = 0 } = sweep?.Retry.at(-1) ?? {};
     const delays = RETRY_DELAYS_MS.map((_, retry) => IntervalSeconds * BackoffRate ** retry * 1_000);
@@ -66,7 +66,7 @@ describe("the definition", () => {
       expect(Math.abs(ms - (RETRY_DELAYS_MS[retry] ?? 0))).toBeLessThanOrEqual(1_000);
   });
 
-  test("asks of each value that a choice compares whether it is there, before it compares", () => {
+  test("checks that a value exists before a choice compares it", () => {
     const choices = states.flatMap(([, state]) => (state.Type === "Choice" ? state.Choices : []));
     expect(choices).toHaveLength(3);
     for (const {
@@ -76,14 +76,14 @@ describe("the definition", () => {
     }
   });
 
-  test("lets no task end before its function does", () => {
+  test("gives every task at least the timeout of its function", () => {
     expect(definition.States.Beat).toMatchObject({ TimeoutSeconds: 60 + TASK_MARGIN_SECONDS });
     expect(definition.States.Renew).toMatchObject({ TimeoutSeconds: 120 + TASK_MARGIN_SECONDS });
     expect(definition.States.Rescue).toMatchObject({ TimeoutSeconds: 120 + TASK_MARGIN_SECONDS });
     expect(TASK_MARGIN_SECONDS).toBeGreaterThanOrEqual(30);
   });
 
-  test.each(ROUTES)("leads on from the route %s with what the beat left", (route) => {
+  test.each(ROUTES)("continues from the route %s with the reply of the beat", (route) => {
     const after = went(begin(), { route, seconds: 7, epoch: 3, chain: 2 });
     const expected = AFTER_BEAT[route] === "Wait" ? "Beat" : AFTER_BEAT[route];
     expect(after.state).toBe(expected);
@@ -92,7 +92,7 @@ describe("the definition", () => {
     expect(after.task?.event).toMatchObject({ payload: { ...PAYLOAD, epoch: 3, chain: 2 } });
   });
 
-  test("is one transition for each beat that leads to the next one", () => {
+  test("needs one transition per beat that leads to the next beat", () => {
     expect(definition.States.Beat).toMatchObject({ Next: "Beat" });
     expect(went(begin(), { route: "beat", epoch: 1 }).task?.event).toEqual({
       kind: "beat",
@@ -101,7 +101,7 @@ describe("the definition", () => {
     });
   });
 
-  test("parks until its token is answered or its time is over, once, and drops the answer", () => {
+  test("parks once until its token is answered or expires, and drops the answer", () => {
     const parked = went(begin(), { route: "park", seconds: 9, epoch: 4 });
     expect(parked.task?.event).toMatchObject({ kind: "park", payload: { epoch: 4 }, attempt: { epoch: 4, retry: 0 } });
     const next = { kind: "beat", payload: { ...PAYLOAD, epoch: 4 }, attempt: { epoch: 4, retry: 0, died: null } };
@@ -110,7 +110,7 @@ describe("the definition", () => {
     expect(definition.States.Park).toMatchObject({ TimeoutSecondsPath: "$.seconds", ResultPath: null });
   });
 
-  test("mints another token for each attempt to park", () => {
+  test("creates a new token for each attempt to park", () => {
     const first = went(begin(), { route: "park" });
     const second = first.end({ error: "Sandbox.Timedout" });
     expect(second.task?.event).toMatchObject({ kind: "park", attempt: { retry: 1 } });
@@ -118,13 +118,13 @@ describe("the definition", () => {
   });
 });
 
-test("1,200 claims of the longest way round fit into the history of one execution", () => {
+test("fits 1,200 claims of the longest loop into the history of one execution", () => {
   const { chainClaimsMax, entryAttemptsMax } = limitsFor(60_000);
   expect(chainClaimsMax).toBe(1_200);
   const longest = longestRound("Beat", []);
-  // An attempt that Step Functions repeats by itself costs less than a whole round, if it claimed. One that Lambda turned
-  // away claims nothing, and what is left is room for thousands of those. Beyond it the execution fails, and the sweeper
-  // hands its run over.
+  // An attempt that Step Functions retries itself costs less than a whole loop, if it claimed. An attempt that Lambda
+  // throttled claims nothing, and there is room for thousands of those. Beyond that the execution fails, and the
+  // sweeper hands its run over.
   expect(ATTEMPT_EVENTS).toBeLessThan(longest);
   const worst = 1 + chainClaimsMax * longest + entryAttemptsMax * longest + tailEvents();
   expect(worst).toBeGreaterThan(15_000);
@@ -147,7 +147,7 @@ function nextOf(state: MachineState): readonly StateName[] {
   return state.Type === "Task" ? [state.Next, ...state.Catch.map(({ Next }) => Next)] : [state.Next];
 }
 
-/** Events from entering that state to entering Beat again, over the way with the most of them. */
+/** History events from that state to the next entry of Beat, on the longest path. */
 function longestRound(name: StateName, way: readonly StateName[]): number {
   const state = definition.States[name];
   const ways = nextOf(state)
@@ -157,7 +157,7 @@ function longestRound(name: StateName, way: readonly StateName[]): number {
   return ways.length > 0 ? eventsOf(state) + Math.max(...ways) : -Infinity;
 }
 
-/** The rescue of an entry that failed as often as it may, whose own attempts fail as often. */
+/** The rescue of an entry that used all attempts, where the rescue uses all its attempts, too. */
 function tailEvents(): number {
   const retries = RETRY_DELAYS_MS.length * ATTEMPT_EVENTS;
   const rescue = (["Backoff", "Rescue", "Rescued", "End"] as const).map((name) => eventsOf(definition.States[name]));

@@ -1,6 +1,6 @@
 /**
- * How the machine moves, against the chain that it is made from. `execution.ts` is the same chain for the worlds that drive
- * their executions themselves: whatever tasks come to, both send the same tasks.
+ * The behaviour of the state machine, compared with the chain it implements. `execution.ts` is that chain for worlds
+ * that drive executions themselves: for all task outcomes, both send the same tasks.
  */
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
@@ -30,7 +30,7 @@ const { FUNCTIONS, PAYLOAD, ROUTES, TIMES, attemptOf, begin, outcomeOf, reply, w
 describe("a beat that fails", () => {
   const attempt = (retry: number, died: number | null) => ({ execution: "local-abc-b1-1", epoch: 0, retry, died });
 
-  test("is tried again as the next group of the same entry, and says which group died", () => {
+  test("is retried as the next group of the same entry, with the group that died", () => {
     const first = begin().end({ error: "Runtime.ExitError" });
     expect([first.state, attemptOf(first)]).toEqual(["Beat", attempt(1_000, 0)]);
     const second = first.end({ error: "StoreUnreachable" });
@@ -39,7 +39,7 @@ describe("a beat that fails", () => {
     expect(attemptOf(third)).toEqual(attempt(3_000, 2_000));
   });
 
-  test("is not refused by the attempt that died before it", async () => {
+  test("is not refused because of the attempt that died before it", async () => {
     const on = stage();
     const by = { world: on.world, agent: actor({}) };
     const { run, machine } = await entered(on, by.agent);
@@ -47,11 +47,11 @@ describe("a beat that fails", () => {
     expect(rowOf(on, run)).toMatchObject({ status: "completed", takeovers: 2, chain: 1, deaths: 0 });
   });
 
-  test.each(["StoreUnreachable", "Undecided"])("with %s is no death", (error) => {
+  test.each(["StoreUnreachable", "Undecided"])("with %s counts no death", (error) => {
     expect(attemptOf(begin().end({ error }))).toEqual(attempt(1_000, null));
   });
 
-  test("to be started is retried within its group, and then is the next group without a death", () => {
+  test("to start is retried within its group, then as the next group without a death", () => {
     let running = begin();
     for (let retry = 1; retry <= 100; retry += 1) {
       running = running.end({ error: "Lambda.TooManyRequestsException" });
@@ -60,7 +60,7 @@ describe("a beat that fails", () => {
     expect(attemptOf(running.end({ error: "Lambda.TooManyRequestsException" }))).toEqual(attempt(1_000, null));
   });
 
-  test("and then succeeds counts from 0 again, and pauses as at first", () => {
+  test("and then succeeds resets the count and the pause", () => {
     const failed = begin().end({ error: "TypeError" }).end({ error: "TypeError" });
     expect(failed.waited).toBe(2);
     for (const route of ["beat", "wait"] as const) {
@@ -70,7 +70,7 @@ describe("a beat that fails", () => {
     }
   });
 
-  test.each([0, 0.999_999])("pauses twice as long each time, at most 5 minutes, jitter %f", (jitter) => {
+  test.each([0, 0.999_999])("doubles its pause each time up to 5 minutes, jitter %f", (jitter) => {
     const { backoffMsMax } = limitsFor(60_000);
     let running = begin({ draw: () => jitter });
     const pauses = Array.from({ length: 20 }, () => {
@@ -82,7 +82,7 @@ describe("a beat that fails", () => {
     expect(2 * (least.at(-1) ?? 0)).toBe(backoffMsMax / 1_000);
   });
 
-  test("as often as an entry may is handed over, with the death that is known", () => {
+  test("as often as an entry may fail is handed over with the known death", () => {
     let running = begin();
     for (let tries = 0; tries < 99; tries += 1) running = running.end({ error: tries === 4 ? "Error" : "Undecided" });
     expect(attemptOf(running)).toEqual(attempt(99_000, 4_000));
@@ -97,7 +97,7 @@ describe("a beat that fails", () => {
 describe("the version that an execution calls", () => {
   const codeOf = ({ task }: Running): unknown => task?.code;
 
-  test("is that of its first beat, whatever is deployed between its beats, waits and failures", () => {
+  test("is that of its first beat, whatever is deployed between beats, waits and failures", () => {
     const first = begin();
     expect(codeOf(first)).toBe("live");
     const second = went(first, { route: "beat", epoch: 2 });
@@ -105,11 +105,11 @@ describe("the version that an execution calls", () => {
     const failed = second.end({ error: "Runtime.ExitError" }).end({ error: "StoreUnreachable" });
     expect([failed.state, codeOf(failed)]).toEqual(["Beat", "7"]);
     expect(codeOf(went(failed, { route: "wait", epoch: 4, seconds: 60 }))).toBe("7");
-    // Its version is too old for the run.
+    // This version is too old for the run.
     expect(codeOf(went(failed, { route: "wait", epoch: 4, seconds: 60, behind: true }))).toBe("live");
   });
 
-  test("is the newest one after the run was parked, for it may have waited for that", () => {
+  test("is the newest one after a park, because the run may have waited for it", () => {
     const parked = went(went(begin(), { route: "beat", epoch: 2 }), { route: "park", epoch: 4, seconds: 60 });
     expect(parked.state).toBe("Park");
     expect(codeOf(parked.end({ answer: null }))).toBe("live");
@@ -117,14 +117,14 @@ describe("the version that an execution calls", () => {
   });
 });
 
-describe("what a beat answers", () => {
-  test("an execution of the definition before this one hears the reply, whatever its route", () => {
+describe("the reply of a beat", () => {
+  test("reaches an execution of the previous definition, whatever its route", () => {
     const old = { attempt: { execution: "x", epoch: 0, retry: 0 } };
     for (const route of ROUTES)
       expect(answerBeat(old, { reply: reply({ route }), code: "7" })).toEqual(reply({ route }));
   });
 
-  test("a rescue of such an execution names no death", () => {
+  test("leads such an execution to a rescue without a death", () => {
     expect(readRescue({ kind: "rescue", payload: PAYLOAD })).toEqual({ kind: "rescue", payload: PAYLOAD, dead: null });
     const entry = { execution: "x", epoch: 0 };
     expect(readRescue({ kind: "rescue", payload: PAYLOAD, dead: { ...entry, retry: null } }).dead).toBeNull();
@@ -133,7 +133,7 @@ describe("what a beat answers", () => {
     });
   });
 
-  test("a route is short in a log, and says that it is no failure", () => {
+  test("is short in a log when it is a route, and says that it is not a failure", () => {
     const { message, stack } = new RouteError(reply({ route: "park", seconds: 2_592_000, epoch: 123_456 }), "123456");
     expect(message).toMatch(/^no failure, but the route park ~[\w+/=]+~$/);
     expect(message.length).toBeLessThan(300);
@@ -142,8 +142,8 @@ describe("what a beat answers", () => {
   });
 });
 
-describe("the same chain as the one that the other worlds run", () => {
-  /** Of how a task fails: nothing; no evidence of a death; and evidence of one, if it is a beat. */
+describe("the state machine and the chain of other worlds", () => {
+  /** How a task fails: not at all, without evidence of a death, or with evidence if it is a beat. */
   const FAILURES = {
     no: false,
     StoreUnreachable: false,
@@ -166,11 +166,11 @@ describe("the same chain as the one that the other worlds run", () => {
     }),
     { maxLength: 60 },
   );
-  /** So few attempts that an entry runs out of them now and then. */
+  /** Few attempts, so that an entry uses them up now and then. */
   const LIMITS = { rescueMs: 60_000, entryAttemptsMax: 6, backoffMsMax: 8_000 };
   const short = definitionOf({ functions: FUNCTIONS, ...TIMES, triesMax: 6_000, backoffSeconds: 4 });
 
-  test("whatever its tasks come to, it sends the same ones", () => {
+  test("send the same tasks for all task outcomes", () => {
     const met = new Set<string>();
     fc.assert(
       fc.property(outcomes, fc.double({ min: 0, max: 1, maxExcluded: true, noNaN: true }), (steps, jitter) => {
@@ -197,7 +197,7 @@ describe("the same chain as the one that the other worlds run", () => {
     for (const state of ["Beat", "Park", "Renew", "Rescue"]) expect(met).toContain(`${state} Runtime.ExitError`);
   });
 
-  /** The time of a park that is over is no failure, and only a beat outlives the retries of its throttling in the chain. */
+  /** An expired park is not a failure, and only a beat outlives the chain's retries of throttling. */
   function failureAt(state: StateName, drawn: Failure): Failure {
     if (state === "Beat") return drawn;
     return drawn === "throttled" || drawn === "States.Timeout" ? "Sandbox.Timedout" : drawn;
@@ -234,7 +234,7 @@ describe("the same chain as the one that the other worlds run", () => {
     return wakes && chain.state === "Park" ? woken(settled, 0) : settled;
   }
 
-  /** Jitter and whole seconds make it differ by a factor of four, and never above the bound of a pause. */
+  /** Jitter and whole seconds allow a factor of four, but never more than the longest pause. */
   function expectNear({ state, waited }: Running, { readyAt, stage }: Execution): void {
     const seconds = (readyAt ?? 0) / 1_000;
     if (state === "Rescue") {

@@ -1,4 +1,4 @@
-/** The plan of a deployment: the options of the config with their defaults, and refused where AWS would refuse them. */
+/** The plan of a deployment: config options with defaults. Options that AWS would refuse are refused. */
 import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -13,7 +13,7 @@ import { machineTimesOf, planOf, secondsOf } from "../../infra/plan.ts";
 const dirs: string[] = [];
 afterAll(() => dirs.forEach((dir) => rmSync(dir, { recursive: true })));
 
-/** A config file with these options, as it is read. */
+/** The config as it is loaded from a file with these options. */
 function loaded(config: Omit<Config, "agents" | "deploy"> & { readonly deploy?: unknown }): Promise<Config | null> {
   const dir = mkdtempSync(join(tmpdir(), "cairn-plan-"));
   dirs.push(dir);
@@ -23,7 +23,7 @@ function loaded(config: Omit<Config, "agents" | "deploy"> & { readonly deploy?: 
 
 const KMS_KEY = "arn:aws:kms:eu-west-1:111122223333:key/1234-abcd";
 
-test("without options a deployment is the smallest one", () => {
+test("a deployment without options is the smallest one", () => {
   expect(planOf({}, [])).toEqual({
     deployment: expect.any(String),
     ...{ folders: {}, schedules: [], secrets: [], beatSeconds: 60, limits: {} },
@@ -35,7 +35,7 @@ test("without options a deployment is the smallest one", () => {
   });
 });
 
-test("options of the config are those of the plan", async () => {
+test("the plan contains the options of the config", async () => {
   const deploy: DeployOptions = {
     ...{ memoryMb: 1_024, logRetention: "1 week", sweepMinutes: 1, concurrencyMax: 5 },
     ...{
@@ -86,17 +86,17 @@ describe("an option is refused with its path", () => {
     await expect(loaded({ keyDays: keyDays as number })).rejects.toThrow(/\n {2}config\.keyDays: /);
   });
 
-  test("one that is unknown", async () => {
+  test("an unknown option", async () => {
     await expect(loaded({ deploy: { memory: 512 } })).rejects.toThrow(/config\.deploy: .*memory/);
   });
 
-  test("and parts of seconds, which one machine takes and Lambda does not", async () => {
+  test("fractions of seconds, which one machine accepts and Lambda does not", async () => {
     const config = await loaded({ beatSeconds: 2.5 });
     expect(() => planOf(config ?? {}, [])).toThrow("beatSeconds is 2.5: Lambda takes whole seconds");
   });
 });
 
-test("each function lives as long as its work takes", () => {
+test("each function's timeout is as long as its work takes", () => {
   const plan = planOf({ beatSeconds: 300 }, []);
   expect(FUNCTIONS.map((fn) => [fn, secondsOf(fn, plan)])).toEqual([
     ...[
@@ -106,12 +106,12 @@ test("each function lives as long as its work takes", () => {
       ["sweep", 120],
       ["cleanup", 60],
     ],
-    // API Gateway waits no longer.
+    // The limit of API Gateway.
     ["api", 29],
   ]);
 });
 
-test("the machine has the times of its world, and pauses no longer than that says", () => {
+test("the machine uses the limits of its world, also for pauses", () => {
   expect(machineTimesOf(planOf({}, []))).toEqual({
     ...{ beatSeconds: 60, sweepSeconds: 120, rescueSeconds: 60, triesMax: 100_000, backoffSeconds: 150 },
   });
@@ -121,7 +121,7 @@ test("the machine has the times of its world, and pauses no longer than that say
   });
 });
 
-test("a deployment is known by the code of its functions, and by nothing else", () => {
+test("a deployment's ID depends only on the code of its functions", () => {
   const code = (digest: string) => [
     { name: "beat" as const, folder: "/tmp/a", digest },
     { name: "park" as const, folder: "/tmp/b", digest: "same" },
@@ -135,7 +135,7 @@ test("a deployment is known by the code of its functions, and by nothing else", 
   expect(told).toEqual(["sweep"]);
 });
 
-test("functions that write runs are told the key that they seal with, and may use it; no other one may", () => {
+test("only functions that write runs get the seal key and may use it", () => {
   const names = namesOf("cairn-dev", { partition: "aws", region: "eu-west-1", account: "1" });
   const usesKey = (fn: FunctionName, sealKey: string | null): boolean =>
     statementsOf(fn, names, { secrets: [], sealKey }).some(({ resources }) => resources.includes(KMS_KEY));
@@ -149,7 +149,7 @@ test("functions that write runs are told the key that they seal with, and may us
   expect(FUNCTIONS.filter((fn) => usesKey(fn, null))).toEqual([]);
 });
 
-test("a function that has no agents has none of what they read, and knows of no secret of theirs", () => {
+test("a function without agents gets neither their environment nor their secrets", () => {
   const plan = planOf({ deploy: { env: { SERVICES: "x" } } }, [], { secrets: ["TOKEN"] });
   const names = namesOf("cairn-dev", { partition: "aws", region: "eu-west-1", account: "1" });
   const given = FUNCTIONS.filter((fn) => "SERVICES" in environmentOf(fn, { names, plan }));

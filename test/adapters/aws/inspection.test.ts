@@ -79,7 +79,7 @@ function clientsOf(answers: Answers, asked: string[] = []): ReadingClients {
     const name = command.constructor.name.replace(/Command$/, "");
     asked.push(name);
     const answer = answers[name];
-    if (answer === undefined) throw new Error(`nobody expects ${name}`);
+    if (answer === undefined) throw new Error(`unexpected command ${name}`);
     if (answer instanceof Error) throw answer;
     return typeof answer === "function" ? (answer as (input: Input) => object)(command.input) : answer;
   };
