@@ -1,4 +1,4 @@
-/** The machine of a deployment with the usual times, begun and led on by what the function of a beat says. */
+/** The state machine of a deployment with default limits, started and moved by the replies of beats. */
 import { answerBeat } from "../../functions/machine.ts";
 import { definitionOf } from "../../infra/asl.ts";
 import type { Definition } from "../../infra/asl-states.ts";
@@ -26,7 +26,7 @@ export const reply = (of: {
 export const begin = (of: { readonly from?: Definition; readonly draw?: () => number } = {}): Running =>
   execution(of.from ?? definition, { name: "local-abc-b1-1", input: firstInput(PAYLOAD), draw: of.draw ?? (() => 0) });
 
-/** What the function of a beat returns or throws, as the machine sees it. */
+/** The result of the beat function, returned or thrown, as the machine sees it. */
 export function outcomeOf(answer: Reply): Outcome {
   try {
     return {

@@ -1,4 +1,4 @@
-/** Runs that the machine of AWS drives, over the world in memory: its tasks are done by the real runner. */
+/** Runs that the AWS state machine drives over the world in memory; the real runner executes its tasks. */
 import { type AskedRescue, readRescue } from "../../functions/machine.ts";
 import { firstInput } from "../../src/adapters/aws/machine-input.ts";
 import type { Agent } from "../../src/ports/agent.ts";
@@ -24,7 +24,7 @@ function taskOf({ task }: Running): Task {
   return event.kind === "rescue" ? readRescue(event as AskedRescue) : event;
 }
 
-/** Its task is done, and the machine sees what Lambda says of that. */
+/** Runs its task and passes Lambda's response to the machine. */
 export async function done(machine: Running, of: { readonly world: World; readonly agent: Agent }): Promise<Running> {
   try {
     const result = await perform(taskOf(machine), of);
@@ -34,14 +34,14 @@ export async function done(machine: Running, of: { readonly world: World; readon
   }
 }
 
-/** Its task is begun by a process that dies when it has claimed the run. */
+/** Starts its task in a process that dies after it claimed the run. */
 export async function dies(machine: Running, { world, agent }: { readonly world: World; readonly agent: Agent }) {
   perform(taskOf(machine), { world: dyingAfter(world, "claim"), agent }).catch(() => undefined);
   await rest();
   return machine.end({ error: "Runtime.ExitError" });
 }
 
-/** Time passes as the machine waits. */
+/** Lets time pass while the machine waits. */
 export async function toTheEnd({ clock }: Stage, from: Running, of: Parameters<typeof done>[1]): Promise<void> {
   let machine = from;
   for (let tasks = 0; machine.task !== null; tasks += 1) {

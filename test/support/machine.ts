@@ -1,6 +1,6 @@
 /**
- * A Step Functions machine as far as our definition goes, for tests: one execution, moved by what its tasks come to. It
- * follows the language's own rules, and knows nothing of the chain.
+ * An interpreter for the part of Step Functions that cairn's definition uses: one execution, moved by its task results.
+ * It follows the rules of the language and does not know the chain.
  */
 import type {
   Definition,
@@ -15,20 +15,20 @@ import { evaluated } from "./intrinsics.ts";
 
 export interface Task {
   readonly state: StateName;
-  /** What its function is invoked with. */
+  /** The input of its function. */
   readonly event: unknown;
-  /** Which of its versions; null: whichever is there. */
+  /** The version of the function; null: the newest one. */
   readonly code: unknown;
 }
 
-/** `error`: the name by which it failed. */
+/** `error` is the error name of a failure. */
 export type Outcome = { readonly answer: unknown } | { readonly error: string; readonly message?: string };
 
 export interface Machine {
   readonly state: StateName;
-  /** The task that is out, or null once the execution has ended. */
+  /** The running task, or null once the execution has ended. */
   readonly task: Task | null;
-  /** Seconds that it waited since the last task. */
+  /** Seconds of waiting since the last task. */
   readonly waited: number;
 }
 
@@ -39,7 +39,7 @@ interface Place {
   readonly state: StateName;
   readonly input: unknown;
   readonly waited: number;
-  /** Of this entry of the state, all retriers together; and of each retrier by its place. */
+  /** Retries of this state entry, in total and per retrier index. */
   readonly retries: number;
   readonly counts: readonly number[];
   readonly tokens: number;
@@ -52,7 +52,7 @@ export interface Running extends Machine {
 interface Begun {
   readonly name: string;
   readonly input: unknown;
-  /** 0 <= x < 1: what jitter is drawn from. */
+  /** A random number, 0 <= x < 1, for jitter. */
   readonly draw?: () => number;
 }
 
@@ -86,7 +86,7 @@ const stateOf = ({ definition, state }: Place): MachineState => definition.State
 
 const entered = (place: Place, state: StateName, waited: number): Place => ({ ...place, ...FRESH, state, waited });
 
-/** Through a state that calls nobody; null is the end. */
+/** The next state after one without a task; null is the end. */
 function passed(place: Place, state: Exclude<MachineState, TaskState>): Place | null {
   if (state.Type === "Succeed") return null;
   if (state.Type === "Choice") {
@@ -104,7 +104,7 @@ function passed(place: Place, state: Exclude<MachineState, TaskState>): Place | 
   return entered(place, state.Next, place.waited + seconds);
 }
 
-/** A comparison with what has another type does not hold; one with what is not there ends the execution. */
+/** A comparison with a value of another type is false; one with a missing value fails the execution. */
 function holds(rule: Comparison, value: unknown): boolean {
   if (value === undefined) throw new Error("States.Runtime: the path of a choice does not exist");
   if ("StringEquals" in rule) return value === rule.StringEquals;
@@ -119,7 +119,7 @@ function transformed(place: Place, state: PassState): unknown {
 }
 
 function done(place: Place, state: TaskState, answer: unknown): Place {
-  // A task that waits for its token gets what the token is answered with; the others the envelope of the invocation.
+  // A task that waits for its token gets the answer to the token; other tasks get the envelope of the invocation.
   const result = { Payload: answer };
   const selected =
     state.ResultSelector === undefined ? result : filled(state.ResultSelector, { ...place, input: result });
@@ -134,7 +134,7 @@ function placed(input: unknown, path: string | null | undefined, result: unknown
   return { ...(input as object), [path.slice(2)]: result };
 }
 
-/** The first retrier that names the error decides; once it is used up, the first catcher that names it. */
+/** The first retrier that names the error decides; once it is exhausted, the first catcher that names it. */
 function failed(
   place: Place,
   state: TaskState,
@@ -148,13 +148,13 @@ function failed(
   }
   const catcher = state.Catch.find((each) => matches(each, error));
   if (catcher === undefined) throw new Error(`${place.state} fails the execution with ${error}`);
-  // As the runtime of Lambda says it.
+  // The error format of the Lambda runtime.
   const Cause = JSON.stringify({ errorType: error, errorMessage: message, trace: [] });
   const input = placed(place.input, catcher.ResultPath, { Error: error, Cause });
   return { ...entered(place, catcher.Next, 0), input, tokens: place.tokens + 1 };
 }
 
-/** Whole names, and the two that stand for many. */
+/** Matches full error names and the two wildcards. */
 const matches = ({ ErrorEquals }: Pick<Retrier, "ErrorEquals">, error: string): boolean =>
   ErrorEquals.some(
     (name) => name === error || name === "States.ALL" || (name === "States.TaskFailed" && error !== "States.Timeout"),
