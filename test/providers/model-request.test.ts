@@ -270,8 +270,7 @@ describe("the reply", () => {
     expect(await answered({ kind: "reply", calls: calls(SIZES.callsPerReplyMax + 1) })).toStrictEqual({
       kind: "failed",
       failure: { code: "ReplyTooLarge", message: "you requested 17 calls at once; at most 16 are accepted" },
-      retryable: false,
-      retryAfterMs: null,
+      ...{ retryable: false, retryAfterMs: null },
       spent: { tokensIn: expect.any(Number) as number, tokensOut: expect.any(Number) as number },
     });
     const long = await answered({ kind: "reply", text: "ä".repeat(SIZES.replyBytesMax / 2) });
