@@ -134,7 +134,7 @@ const OPERATIONS: readonly Operation[] = [
     },
   },
   {
-    name: "a cancel is asked for",
+    name: "a cancel is requested",
     meets: "UpdateItem",
     act: async ({ run }) => expect(await request(world, { run, want: "cancel" })).toBe("requested"),
     holds: (row) => {
@@ -157,7 +157,7 @@ const OPERATIONS: readonly Operation[] = [
     holds: (row) => expect(row).toMatchObject({ park: { token: "no one's token" }, version: 2, owner: null }),
   },
   {
-    name: "a run is handed over by one",
+    name: "a run is handed over once",
     meets: "UpdateItem",
     before: firstBeat,
     act: async ({ run, born }) => {
@@ -167,7 +167,7 @@ const OPERATIONS: readonly Operation[] = [
     holds: (row) => expect(row).toMatchObject({ chain: 2, epoch: 2, takeovers: 0, deaths: 0, owner: null }),
   },
   {
-    name: "a turn is taken by one",
+    name: "a mutex lease is taken by one process",
     meets: "PutItem",
     act: async ({ run }) => {
       const turn = { name: run, owner: "one", until: Date.now() + 60_000, cursor: null, now: Date.now() };
@@ -200,7 +200,7 @@ const OPERATIONS: readonly Operation[] = [
     },
   },
   {
-    name: "an ended run is removed, and told as removed",
+    name: "an ended run is removed, and its removal is announced",
     meets: "DeleteItem",
     before: toTheEnd,
     act: async (payload) => {

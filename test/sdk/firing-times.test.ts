@@ -56,37 +56,37 @@ describe("an expression of AWS's documentation", () => {
 describe("where clocks change", () => {
   test.each([
     {
-      says: "spring, a time that is left out does not come",
+      says: "a time that clocks skip in spring does not fire",
       every: "cron(30 2 * * ? *)",
       after: "2026-03-28T00:00:00Z",
       times: "2026-03-28T01:30 2026-03-30T00:30 2026-03-31T00:30",
     },
     {
-      says: "autumn, a time that is shown twice comes once",
+      says: "a time that clocks show twice in autumn fires once",
       every: "cron(30 2 * * ? *)",
       after: "2026-10-24T00:00:00Z",
       times: "2026-10-24T00:30 2026-10-25T00:30 2026-10-26T01:30",
     },
     {
-      says: "autumn, also where every hour has one",
+      says: "an hourly schedule fires once in the repeated hour in autumn",
       every: "cron(30 * * * ? *)",
       after: "2026-10-24T23:00:00Z",
       times: "2026-10-24T23:30 2026-10-25T00:30 2026-10-25T02:30",
     },
     {
-      says: "spring, where every hour has one",
+      says: "an hourly schedule does not fire in the skipped hour in spring",
       every: "cron(30 * * * ? *)",
       after: "2026-03-29T00:00:00Z",
       times: "2026-03-29T00:30 2026-03-29T01:30 2026-03-29T02:30",
     },
     {
-      says: "a day of rates has 24 hours",
+      says: "a daily rate fires every 24 hours",
       every: "rate(1 day)",
       after: "2026-03-28T12:00:00Z",
       times: "2026-03-29T00:00 2026-03-30T00:00 2026-03-31T00:00",
     },
     {
-      says: "at a time that is shown twice",
+      says: "an at() time that clocks show twice fires at the first",
       every: "at(2026-10-25T02:30:00)",
       after: "2026-10-24T23:00:00Z",
       times: "2026-10-25T00:30 never",
