@@ -1,7 +1,7 @@
 /**
- * `npx node bench/archive.ts [BEATS]`: what the archive of a long run costs. A history of so many beats is committed to an
- * embedded store, one snapshot a beat; then one fresh process loads the run, as each of its beats does, and another one
- * archives it. Each says its memory at the peak, its time and its reads.
+ * `npx node bench/archive.ts [BEATS]`: measures what the archive of a long run costs. It commits a history of BEATS
+ * beats to an embedded store, with one snapshot per beat. Then one fresh process loads the run, as each of its beats
+ * does, and another one archives it. Each process prints its peak memory, its time and its reads.
  */
 import { spawnSync } from "node:child_process";
 import { createHash } from "node:crypto";
@@ -23,7 +23,7 @@ import { workload } from "./workload.ts";
 
 const [, , first = "10000", dir, run = ""] = process.argv;
 
-/** Words, as models and tools use them: most come again and again. */
+/** Text that resembles that of models and tools: most words repeat. */
 function words(seed: string, bytes: number): string {
   let text = "";
   for (let index = 0; text.length < bytes; index += 1) {
@@ -52,7 +52,7 @@ function open(at: string): { readonly world: World; readonly reads: () => number
   return { world: { ...plain, objects }, reads: () => reads, archived: () => archived };
 }
 
-/** A reply of 1.5 KB and a result of 2 KB in each commit, and a snapshot for each. */
+/** Each commit has a reply of 1.5 KB and a result of 2 KB, and writes a snapshot. */
 async function commitHistory(at: string, beats: number): Promise<string> {
   const { world } = open(at);
   const { agent } = workload(beats);
@@ -94,7 +94,7 @@ async function commitHistory(at: string, beats: number): Promise<string> {
   return id;
 }
 
-/** In a process of its own, so that its peak is its own. */
+/** Runs in a process of its own, so that its peak memory is not mixed with that of other measurements. */
 async function measure(what: string, at: string): Promise<void> {
   const { world, reads, archived } = open(at);
   const row = await world.table.read(run, world.clock.now());
@@ -106,7 +106,7 @@ async function measure(what: string, at: string): Promise<void> {
   const seconds = ((performance.now() - begun) / 1_000).toFixed(2);
   const peak = Math.round(process.resourceUsage().maxRSS / 1_024);
   const size = archived() === 0 ? "" : `, an archive of ${(archived() / 1e6).toFixed(1)} MB`;
-  console.log(`${what.padEnd(8)} ${peak} MB at the peak, ${seconds} s, ${reads()} reads${size}`);
+  console.log(`${what.padEnd(8)} ${peak} MB peak memory, ${seconds} s, ${reads()} reads${size}`);
 }
 
 if (dir === undefined) {

@@ -1,6 +1,7 @@
 /**
- * `node bench/beats.ts [BEATS]`: one long run on the embedded world, beat by beat: what each tenth of it writes, what
- * loading it costs, and that nothing is ever done twice. Counts are exact; times are of this machine and this moment.
+ * `node bench/beats.ts [BEATS]`: measures one long run on the embedded world, beat by beat. For each tenth of the run
+ * it prints what was written and what loading costs, and it shows that no work is repeated. Counts are exact; times
+ * depend on the machine and the moment.
  */
 import { mkdtempSync, rmSync } from "node:fs";
 import { cpus, tmpdir } from "node:os";
@@ -116,7 +117,7 @@ async function measure(): Promise<void> {
     const row = await world.table.read(run, Date.now());
     console.table(rows);
     console.log(`status ${row?.status}; model calls ${performed.model}, tools run ${performed.none + performed.keyed}`);
-    console.log(`for ${beats} beats that call a tool and one that ends: nothing was replayed.`);
+    console.log(`expected for ${beats} beats that call a tool and one that ends the run: no work is repeated.`);
     console.log(
       `${cpus()[0]?.model ?? "unknown CPU"}, Node ${process.version}, ${new Date().toISOString().slice(0, 10)}`,
     );
@@ -126,7 +127,7 @@ async function measure(): Promise<void> {
   }
 }
 
-/** The median of a few loads of the run as it is now. */
+/** The median time of several loads of the run in its present state, in milliseconds. */
 async function loadMs(world: World, run: string, warm: SegmentCache | null): Promise<number> {
   const times: number[] = [];
   for (let sample = 0; sample < LOAD_SAMPLES; sample += 1) {

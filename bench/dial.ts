@@ -1,7 +1,7 @@
 /**
- * `node bench/dial.ts [BEATS]`: what making steps durable costs beside the same loop that keeps nothing, on the embedded
- * world, one beat an invocation, with a model that answers in 100 ms (the fast loop of seed 4). Row writes are counted;
- * times are of this machine and this moment, the median of some runs.
+ * `node bench/dial.ts [BEATS]`: compares durable steps with the same loop that stores nothing. It uses the embedded
+ * world, one beat per invocation, and a model that replies in 100 ms (the fast loop of seed 4). Row writes are counted.
+ * Times are the median of several runs and depend on the machine and the moment.
  */
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
@@ -31,9 +31,9 @@ interface Mode {
 }
 
 const MODES: readonly Mode[] = [
-  { name: "auto, calls act nowhere", effect: "none", dial: "auto" },
-  { name: "always, calls act nowhere", effect: "none", dial: "always" },
-  { name: "auto, every call acts outside", effect: "keyed", dial: "auto" },
+  { name: "auto, calls without effects", effect: "none", dial: "auto" },
+  { name: "always, calls without effects", effect: "none", dial: "always" },
+  { name: "auto, every call has an effect", effect: "keyed", dial: "auto" },
 ];
 
 const look = async (turn: number): Promise<string> => `seen ${turn}`;
@@ -52,7 +52,7 @@ const agentOf = ({ effect, dial }: Mode) =>
     tools: { look: tool({ input: z.object({ turn: z.number() }), effect, run: ({ input }) => look(input.turn) }) },
   });
 
-/** The same steps in memory: what is left when nothing is durable. */
+/** The time of the same steps in memory, without durability, in milliseconds. */
 async function rawMs(): Promise<number> {
   const begun = performance.now();
   for (let turn = 0; turn <= beats; turn += 1) {
@@ -116,7 +116,7 @@ async function sampled<T>(act: () => Promise<T>): Promise<T[]> {
 
 const raw = medianOf(await sampled(rawMs));
 const rows = [
-  { loop: "nothing is kept", "row writes/beat": "0", "ms/beat": (raw / (beats + 1)).toFixed(2), over: "0 %" },
+  { loop: "in memory only", "row writes/beat": "0", "ms/beat": (raw / (beats + 1)).toFixed(2), over: "0 %" },
 ];
 for (const mode of MODES) {
   const found = await sampled(() => durable(mode));

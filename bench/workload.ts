@@ -1,11 +1,11 @@
 /**
- * The run that is measured: each beat has a model reply of 1.5 KB and a tool result of 2.0 KB, and every second call has
- * an outside effect and a key. The model answers at once.
+ * The run that the benchmarks measure. Each beat has a model reply of 1.5 KB and a tool result of 2.0 KB, and every
+ * second call has an outside effect and an idempotency key. The model replies at once.
  */
 import { defineAgent, scriptedModel, tool } from "cairn";
 import { z } from "zod";
 
-/** `performed`: what was really done so far. */
+/** The agent, and in `performed` the number of calls that really ran so far. */
 export function workload(beats: number) {
   const performed = { none: 0, keyed: 0, model: 0 };
   const answer = (effect: "none" | "keyed", turn: number): string => {
@@ -43,7 +43,7 @@ export function workload(beats: number) {
   return { agent, performed };
 }
 
-/** Words of a small vocabulary, never the same twice: they compress about as well as prose does. */
+/** Text from a small vocabulary, different for each seed. It compresses about as well as prose. */
 function prose(seed: number, characters: number): string {
   const words = "the run goes on from its last checkpoint when a process dies and no effect happens twice so".split(
     " ",

@@ -1,6 +1,7 @@
 /**
- * Books a trip in the seven steps of seed 4: two searches, a comparison, and four orders that must not happen twice.
- * Each order carries its key to the other side, so a run that died in the middle of one can simply ask again.
+ * An agent that books a trip in the seven steps of seed 4: two searches, a comparison, and four orders that must not
+ * happen twice. Each order carries an idempotency key to the external service, so a run that died in the middle of an
+ * order can simply send it again.
  */
 import { join } from "node:path";
 import { type RunView, check, defineAgent, defineChaos, tool } from "cairn";
@@ -17,7 +18,7 @@ export const travel = defineAgent({
   instructions: "Book the trip: search, compare, book flight and hotel, charge the card, send the confirmation.",
   task: trips.trip,
   budget: { usd: 2, beats: 30 },
-  // A trip that comes to nothing is cancelled, and tried once more from the start.
+  // If the trip fails, its bookings are cancelled and the run restarts once from its task.
   saga: { restarts: 1 },
 
   tools: {
@@ -100,7 +101,7 @@ export const travel = defineAgent({
   }),
 });
 
-/** For `cairn chaos travel`: a traveller for each task, and the word of the services on what was booked. */
+/** For `cairn chaos travel`: one traveller per task, and the bookings that the services report. */
 export const chaos = defineChaos({
   input: (task) => ({ from: "Hamburg", to: "Lisbon", date: "2027-03-14", traveller: `Traveller ${task}` }),
   env: (dir) => ({ TRAVEL_SERVICES: servicesOf(dir), TRAVEL_PACE: "0" }),
@@ -119,12 +120,12 @@ const SOLD = [
   ["mail", "sendConfirmation"],
 ] as const;
 
-/** What the tool's call that succeeded returned, or null. */
+/** The result of the tool's successful call, or null. */
 function made({ calls }: Pick<RunView, "calls">, tool: string): RunView["calls"][number]["result"] {
   return calls.find((call) => call.tool === tool && call.outcome === "succeeded")?.result ?? null;
 }
 
-/** The other side's name for what was booked, for the ledger. */
+/** The external service's reference of a booking, for the ledger. */
 function referenceIn(result: unknown): string | null {
   return trips.booked.safeParse(result).data?.reference ?? null;
 }

@@ -1,17 +1,17 @@
-/** Services can be told to misbehave, so that demos and tests see what a bad day does to a run. */
+/** Lets demos and tests make a service misbehave, to show what service failures do to a run. */
 import { setTimeout as wait } from "node:timers/promises";
 import { Rejected } from "cairn";
 import { type Service, openFile } from "./service-file.ts";
 
 /** What goes wrong with the next `times` requests. */
 export interface Behaviour {
-  /** `hold` waits until the service is told something else; `hang` never answers; `die` kills the agent's own process. */
+  /** `hold` waits until the behaviour is replaced; `hang` never responds; `die` kills the agent's own process. */
   readonly kind: "slow" | "hold" | "hang" | "fail" | "decline" | "die";
-  /** Before or after the effect, or after it was cancelled; before, unless it says so. */
+  /** Before the effect (default), after it, or after its cancellation. */
   readonly moment?: Moment;
-  /** Once, unless it says so. */
+  /** For how many requests; default 1. */
   readonly times?: number;
-  /** How slow. */
+  /** The delay of `slow`, in milliseconds. */
   readonly delayMs?: number;
 }
 
@@ -20,7 +20,7 @@ type Moment = "before" | "after" | "cancelled";
 const HELD_LOOK_MS = 20;
 const LONGEST_TIMER_MS = 2 ** 31 - 1;
 
-/** Replaces what the service was told before; null tells it to behave. */
+/** Replaces the behaviour of a service; null restores normal behaviour. */
 export function setBehaviour(dir: string, service: Service, behaviour: Behaviour | null): void {
   using file = openFile(service, dir);
   file.exec("DELETE FROM behaviour");
@@ -29,7 +29,7 @@ export function setBehaviour(dir: string, service: Service, behaviour: Behaviour
   file.prepare("INSERT INTO behaviour VALUES (?, ?, ?, ?)").run(kind, moment, times, delayMs);
 }
 
-/** Does what the service was told for this moment, if anything. */
+/** Applies the configured behaviour for this moment, if there is any. */
 export async function misbehave(service: Service, at: { moment: Moment; signal: AbortSignal }): Promise<void> {
   const told = takeBehaviour(service, at.moment);
   switch (told?.kind) {
@@ -56,7 +56,7 @@ function isHeld(service: Service): boolean {
   return file.prepare("SELECT kind FROM behaviour WHERE kind = 'hold'").get() !== undefined;
 }
 
-/** Taken before it is done: whoever dies of it does not find it again. */
+/** Counts the behaviour down before it is applied, so that a process that it kills does not meet it again. */
 function takeBehaviour(service: Service, moment: Moment) {
   using file = openFile(service);
   return file

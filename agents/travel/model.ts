@@ -1,12 +1,12 @@
 /**
- * The model of this example is a function of the conversation: it needs no network, and another trip makes another
- * run. It takes the first step that has not succeeded yet.
+ * The model of this example, a function of the conversation: it needs no network, and another trip gives another run.
+ * It picks the first step that has not succeeded yet.
  */
 import { type Conversation, type ScriptedReply, scriptedModel } from "cairn";
 import { log } from "./services.ts";
 import { booked, choice, trip } from "./trip.ts";
 
-/** The seven steps of seed 4 in their order, and what the model's reply for each costs in dollars. */
+/** The seven steps of seed 4 in order, with the dollars that the model's reply for each step costs. */
 const DOLLARS = {
   searchFlights: 0.05,
   searchHotels: 0.04,
@@ -24,7 +24,7 @@ const steps = Object.keys(DOLLARS) as readonly Step[];
 /** Dollars per million tokens. */
 export const price = { inUsd: 10, outUsd: 30 };
 
-/** A step that failed is tried once more, then the model gives up. */
+/** The model tries a failed step once more, then it gives up. */
 const TRIES_MAX = 2;
 
 export const model = scriptedModel({ name: "travel-model", reply });
@@ -49,8 +49,8 @@ function troubleWith(step: Step, { calls }: Conversation): string | null {
   const tries = calls.filter(({ tool }) => tool === step);
   const last = tries.at(-1);
   if (last === undefined) return null;
-  // A new call has a new key, and the other side would take it for a second order.
-  if (last.outcome === "unknown") return `Nobody knows whether ${step} happened; please look before you try again.`;
+  // A new call has a new idempotency key, so the external service would treat it as a second order.
+  if (last.outcome === "unknown") return `It is not known whether ${step} happened; please check before you try again.`;
   const words = JSON.stringify(last.result);
   return tries.length >= TRIES_MAX || words.includes("declined") ? `${step} did not work: ${words}` : null;
 }

@@ -1,7 +1,7 @@
 /**
- * Each service of this small world keeps a SQLite file of its own, which outlives the agent's process and which
- * several processes may use at once. The files keep SQLite's rollback journal: two processes that make one file at the
- * same time collide on the switch to WAL, which does not wait for the other ("database is locked").
+ * The storage of the example's services: one SQLite file per service. It outlives the agent's process, and several
+ * processes may use it at once. The files keep SQLite's rollback journal. With WAL, two processes that create one file
+ * at the same time collide on the switch to WAL, which does not wait ("database is locked").
  */
 import { mkdirSync } from "node:fs";
 import { join } from "node:path";
@@ -9,7 +9,7 @@ import { DatabaseSync } from "node:sqlite";
 
 export type Service = "search" | "airline" | "hotel" | "card" | "mail" | "model";
 
-/** What a booking holds besides key and reference; `search` and `model` only count requests. */
+/** The columns of a booking besides key and reference. `search` and `model` only count requests. */
 const ORDERS: Readonly<Record<Service, string>> = {
   search: "",
   airline: ", flight TEXT, route TEXT, date TEXT, hours INTEGER, priceUsd INTEGER, traveller TEXT",
@@ -19,7 +19,7 @@ const ORDERS: Readonly<Record<Service, string>> = {
   model: "",
 };
 
-/** Where the files are, unless a caller says so. */
+/** The default directory of the files. */
 const servicesDir = (): string => process.env.TRAVEL_SERVICES ?? join(process.env.CAIRN_STORE ?? ".cairn", "services");
 
 export function openFile(service: Service, dir = servicesDir()): DatabaseSync {

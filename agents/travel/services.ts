@@ -1,6 +1,6 @@
 /**
- * The world outside of the agent: an airline, a hotel, a card and a mail service. Each books once per idempotency key,
- * as a real one does: the same key gets the first booking again, another key makes a second one.
+ * The external services of the example: an airline, a hotel, a card and a mail service. Each books once per idempotency
+ * key, like a real service: an equal key returns the first booking, another key makes a second one.
  */
 import { setTimeout as wait } from "node:timers/promises";
 import { OutcomeUnknown } from "cairn";
@@ -14,18 +14,20 @@ interface Booking {
   readonly signal: AbortSignal;
 }
 
-/** Books, or answers what was booked under this key before. `OutcomeUnknown`: it is booked, but the answer was lost. */
+/**
+ * Books, or returns the existing booking of this key. Throws `OutcomeUnknown` if it booked and the response was lost.
+ */
 export async function book(service: Service, booking: Booking) {
   const { order, key, signal } = booking;
   await ask(service, { what: JSON.stringify(order), key, signal });
   const booked = record(service, booking);
   await misbehave(service, { moment: "after", signal }).catch((cause: unknown) => {
-    throw new OutcomeUnknown(`the ${service} service took the order, and its answer was lost`, { cause });
+    throw new OutcomeUnknown(`the ${service} service accepted the order, but its response was lost`, { cause });
   });
   return booked;
 }
 
-/** Takes back what was booked under a key; what was never booked is no trouble. Once per key of its own, as a booking. */
+/** Cancels the booking of a key, if there is one. Like a booking, it acts once per idempotency key of its own. */
 export async function cancel(
   service: Service,
   of: { readonly booking: string; readonly key: string; readonly signal: AbortSignal },
@@ -51,7 +53,7 @@ function recordCancellation(service: Service, { booking, key }: { booking: strin
   return String(found.reference);
 }
 
-/** A request up to its effect: an error here says that nothing happened. */
+/** The part of a request before its effect: an error here means that the effect did not happen. */
 export async function ask(service: Service, request: { what: string; key?: string; signal: AbortSignal }) {
   const { signal } = request;
   log(service, request);
@@ -80,11 +82,11 @@ function record(service: Service, { order, key }: Booking) {
   return { ...booked };
 }
 
-/** Waits as long as a real step takes; TRAVEL_PACE=0.5 halves it, 0 skips it. */
+/** Waits as long as a real step would take; TRAVEL_PACE=0.5 halves the time, 0 skips it. */
 export const takes = (ms: number, signal: AbortSignal): Promise<void> =>
   wait(ms * Number(process.env.TRAVEL_PACE ?? 1), undefined, { signal });
 
-/** Each booking with its key and whom it is for: what really happened, for `cairn chaos`. */
+/** All bookings that are not cancelled, with key and traveller: the real effects, for `cairn chaos`. */
 export function bookingsIn(dir: string, service: Service): { readonly key: string; readonly traveller: string }[] {
   using file = openFile(service, dir);
   const standing = "key NOT IN (SELECT booking FROM cancellations)";
@@ -92,7 +94,9 @@ export function bookingsIn(dir: string, service: Service): { readonly key: strin
   return rows.map(({ key, traveller }) => ({ key: String(key), traveller: String(traveller) }));
 }
 
-/** What the services have seen, for demos and tests: `search` and `model` by step, the others in total. */
+/**
+ * The requests and bookings of each service, for demos and tests: `search` and `model` by step, the others in total.
+ */
 export function countsOf(dir: string) {
   return {
     search: questions(dir, "search"),
@@ -104,7 +108,7 @@ export function countsOf(dir: string) {
   };
 }
 
-/** `cancelled` where something was: of `bookings`, how many do not stand any more. */
+/** Requests and bookings of a service. `cancelled` counts the cancelled bookings; it is absent if there are none. */
 function orders(dir: string, service: Service): { requests: number; bookings: number; cancelled?: number } {
   using file = openFile(service, dir);
   const count = (rows: string) => Number(file.prepare(`SELECT count(${rows}`).get()?.rows);
@@ -113,7 +117,7 @@ function orders(dir: string, service: Service): { requests: number; bookings: nu
   return cancelled === 0 ? all : { ...all, cancelled };
 }
 
-/** How often the model was asked for a step of each traveller. */
+/** The number of model requests per traveller. */
 export function questionsOf(dir: string): readonly { readonly traveller: string; readonly times: number }[] {
   using file = openFile("model", dir);
   const rows = file.prepare("SELECT key, count(*) AS times FROM requests GROUP BY key").all();

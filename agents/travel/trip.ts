@@ -1,6 +1,6 @@
 /**
- * What a trip is made of, and the offers of this small world. Offers are drawn from a hash of the question: the same
- * question finds the same offers in every process, and another trip finds others.
+ * The schemas of trips, offers and orders, and the offers of the example. A hash of the query determines the offers, so
+ * the same query finds the same offers in every process, and another trip finds others.
  */
 import { createHash } from "node:crypto";
 import { z } from "zod";
@@ -25,16 +25,16 @@ export const hotel = z.object({
   priceUsd: dollars,
 });
 
-/** What the comparison chose. */
+/** The result of the comparison. */
 export const choice = z.object({ flight, hotel, totalUsd: dollars });
 
 export const flightOrder = flight.extend({ traveller: words });
 export const hotelOrder = hotel.extend({ traveller: words });
-/** Flight, hotel and charge are named by their references. */
+/** Flight, hotel and charge are identified by their references. */
 export const chargeOrder = z.object({ amountUsd: dollars, flight: words, hotel: words, traveller: words });
 export const mailOrder = z.object({ flight: words, hotel: words, charge: words, traveller: words });
 
-/** What every booking has. */
+/** The common field of all bookings. */
 export const booked = z.object({ reference: words });
 
 export type Flight = z.output<typeof flight>;
@@ -68,7 +68,7 @@ export function hotelOffers(asked: { city: string; checkIn: string; nights: numb
   });
 }
 
-/** An hour in the air counts as $25 more, and a hotel by its dollars per star. */
+/** Chooses the cheapest offers: an hour of flight counts as $25, and hotels compare by dollars per star. */
 export function choose(flights: readonly Flight[], hotels: readonly Hotel[]): z.output<typeof choice> {
   const flight = cheapest(flights, ({ priceUsd, hours }) => priceUsd + 25 * hours);
   const hotel = cheapest(hotels, ({ priceUsd, stars }) => priceUsd / stars);
@@ -81,7 +81,7 @@ function cheapest<Offer>(offers: readonly Offer[], cost: (offer: Offer) => numbe
   return first;
 }
 
-/** Six characters that name an order. Two equal orders have one name, so that equal runs have equal results. */
+/** A reference of six characters. Equal orders have equal references, so that equal runs have equal results. */
 export const referenceOf = (...order: readonly (string | number)[]): string => hashOf(order).slice(0, 6).toUpperCase();
 
 const draw = (...of: readonly string[]): number => Number.parseInt(hashOf(of).slice(0, 8), 16);

@@ -1,16 +1,16 @@
 /**
- * JSON lines as bytes and back: gzip members of about a megabyte, one after another, which are one gzip file for every
- * reader. Whoever writes holds a member at a time, and whoever reads holds the bytes and a line.
+ * Converts JSON lines to gzip members of about a megabyte and back. Concatenated members are one gzip file for every
+ * reader. The writer holds one member in memory at a time; the reader holds the bytes and one line.
  */
 import { createHash } from "node:crypto";
 import { gunzipSync, gzipSync } from "node:zlib";
 import { Unreadable, sha256 } from "./canonical.ts";
 
 const MEMBER_CHARACTERS = 1024 * 1024;
-/** Of 70 MB a higher level takes 10 % more off, and 2.5 times as long. */
+/** For 70 MB, a higher level saves 10 % more space but takes 2.5 times as long. */
 const GZIP = { level: 4, chunkSize: 256 * 1024 } as const;
 
-/** Lines as texts of about a megabyte, in order; they are asked for as the texts are made. */
+/** Joins lines to texts of about a megabyte, in order. It pulls lines lazily. */
 export function* chunked(lines: Iterable<string>): Generator<string, undefined> {
   let text: string[] = [];
   let characters = 0;
@@ -30,10 +30,10 @@ export const member = (chunk: string): Uint8Array => gzipSync(chunk, GZIP);
 /** Lines as gzip members, in order. */
 export const packed = (lines: Iterable<string>): readonly Uint8Array[] => [...chunked(lines)].map(member);
 
-/** The lines of one of them. */
+/** The lines of one gzip member, as text. */
 export const unpacked = (packedLines: Uint8Array): string => gunzipSync(packedLines).toString("utf8");
 
-/** The digest of a text that comes in pieces. */
+/** The SHA-256 digest (hex) of a text that arrives in pieces. */
 export class RunningDigest {
   readonly #hash = createHash("sha256");
 
@@ -41,23 +41,26 @@ export class RunningDigest {
     this.#hash.update(text);
   }
 
-  /** Of everything so far; nothing can be added after that. */
+  /** The digest of all pieces. Call it once, after the last `add`. */
   end(): string {
     return this.#hash.digest("hex");
   }
 }
 
-/** Nobody reads one where memory is short; a file that claims to be more is none of ours. */
+/** A limit against decompression bombs: no archive of cairn is larger uncompressed. */
 const ARCHIVE_BYTES_MAX = 2 * 1024 ** 3;
 const NEWLINE = 10;
 
 interface RawLine {
   readonly raw: unknown;
-  /** Of everything before this line. */
+  /** The digest of all bytes before this line. */
   readonly digest: () => string;
 }
 
-/** Line by line out of the bytes: all of them as one text may be more than a text can be. They may be gzipped or not. */
+/**
+ * The lines of an archive, gzipped or not, parsed one by one: all lines together may exceed the maximum string length.
+ * Throws `Unreadable`.
+ */
 export function* linesOf(bytes: Uint8Array): Generator<RawLine, undefined> {
   try {
     const isPacked = bytes[0] === 0x1f && bytes[1] === 0x8b;

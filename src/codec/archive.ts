@@ -1,13 +1,15 @@
 /**
- * The archive of a run as bytes: everything that happened in one object that needs no other one. JSON lines, gzipped in
- * members of about a megabyte. A file of many gzip members is one gzip file for every reader, and whoever writes it holds
- * a member at a time: a transcript that fits into a process once would not fit twice.
+ * The codec of run archives: one self-contained object with everything that happened in a run. It is JSON lines,
+ * gzipped in members of about a megabyte. Readers see one gzip file; the writer holds one member at a time, because a
+ * transcript that fits into a process once may not fit twice.
  *
- * An exported run is an archive with more in it: the state that the run began with and a mark of each snapshot, so that
- * it can be folded again and compared (`replay`), and the digest of its lines, since no store vouches for it.
+ * An exported run is an archive with more lines. It adds the initial state and a mark of each snapshot, so that
+ * `replay` can fold the events again and compare. It also adds the digest of its lines, since no store protects an
+ * exported file.
  *
- * The first line says what it is of and how it ended, the last one how many lines of each kind there are; a file that
- * breaks off is unreadable, not shorter. It is a function of what is committed: whoever writes it again writes the same.
+ * The first line says which run it is and how it ended; the last line counts the lines of each kind. So a truncated
+ * file is unreadable instead of silently shorter. The bytes depend only on committed data: every writer writes the same
+ * file.
  */
 import * as z from "zod";
 import type { Spent } from "../core/policy/budget.ts";
@@ -29,18 +31,18 @@ import { wholeState } from "./snapshot.ts";
 import { type SealedBy, voucher } from "./voucher.ts";
 import { spent } from "./schema/budget.ts";
 
-/** Of this file alone: it outlives the rows and snapshots that it was made of. */
+/** The format of archives has its own number, because an archive outlives the rows and snapshots of its run. */
 const ARCHIVE_FORMAT = 1;
 
-/** What became of one call that a model ever asked for. */
+/** One tool call that a model requested, and its outcome. */
 export interface LedgerEntry {
   readonly call: string;
   readonly tool: string;
   readonly effect: Effect | null;
   readonly key: string | null;
-  /** The call whose effect it undoes. */
+  /** The call whose effect this call undoes. */
   readonly undoes?: string;
-  /** The key is the agent's own; absent: it is derived from the intent. */
+  /** The key is a business key of the agent; absent: the key is derived from the intent. */
   readonly business?: true;
   readonly status:
     | "proposed"
@@ -51,7 +53,7 @@ export interface LedgerEntry {
     | "unknown"
     | "reconciled"
     | "compensated";
-  /** How often it was released to be run. */
+  /** How often the call was released to run. */
   readonly attempts: number;
   readonly externalId: string | null;
   readonly evidence: string;
@@ -59,7 +61,7 @@ export interface LedgerEntry {
   readonly settledAt: number | null;
 }
 
-/** What the archive is of, and how that ended; an export may be of a run that has not. */
+/** The run that the archive describes and how it ended. An export may describe a run that has not ended. */
 export interface ArchivedRun {
   readonly run: string;
   readonly born: string;
@@ -69,11 +71,11 @@ export interface ArchivedRun {
   readonly agentVersion: string;
   readonly createdAt: number;
   readonly startedAt: number | null;
-  /** Absent where none was recorded. */
+  /** Who started the run; absent if that was not recorded. */
   readonly startedBy?: string;
   readonly endedAt: number | null;
   readonly status: Status;
-  /** In exports. */
+  /** Only in exports. */
   readonly phase?: Phase;
   readonly task: Value;
   readonly result: Value | null;
@@ -83,18 +85,18 @@ export interface ArchivedRun {
   readonly version: number;
   readonly epoch: number;
   readonly spent: Spent;
-  /** Null: the world's default. */
+  /** Null: the default of the deployment applies. */
   readonly retention: Retention | null;
 }
 
-/** What an export holds beyond an archive. */
+/** What an export contains in addition to an archive: the initial state, and marks to compare a replay with. */
 export interface Begun {
   readonly state: State;
-  /** Of the snapshots, in order. */
+  /** The marks of all snapshots, in order. */
   readonly marks: readonly StateMark[];
 }
 
-/** What was too much to be archived: the digests of large values. Their heads and tails are in the transcript. */
+/** The digests of blobs that exceeded the archive's limits. Their heads and tails are in the transcript. */
 interface LeftOut {
   readonly blobs: readonly string[];
 }
@@ -104,12 +106,12 @@ export interface Archive {
   readonly messages: readonly Message[];
   readonly commits: readonly CommitRecord[];
   readonly calls: readonly LedgerEntry[];
-  /** Large values by their digest. */
+  /** Large values by digest. */
   readonly blobs: ReadonlyMap<string, Json>;
   readonly leftOut: LeftOut;
-  /** In exports. */
+  /** Only in exports. */
   readonly begun?: Begun;
-  /** Of the process that wrote it; absent: it has no keyed seal. */
+  /** The keyed seal of the process that exported the run; absent: the file has none. */
   readonly sealedBy?: SealedBy;
 }
 
@@ -176,20 +178,20 @@ const line = z.discriminatedUnion("kind", [
   }),
 ]);
 
-/** How many lines of each kind there are; an archive has no marks. */
+/** The number of lines of each kind; only exports have marks. */
 export type ArchiveCounts = z.output<typeof counts>;
 
 export const headLine = (run: ArchivedRun): string => canonical({ kind: "run", format: ARCHIVE_FORMAT, run });
 export const messageLine = (of: Message): string => canonical({ kind: "message", message: of });
 export const commitLine = (commit: CommitRecord): string => canonical({ kind: "commit", commit });
 export const callLine = (call: LedgerEntry): string => canonical({ kind: "call", call });
-/** Its text is canonical already, and may be megabytes. */
+/** `text` is the blob's canonical JSON. It may have megabytes, so it is not serialized again. */
 export const blobLine = (sha256: string, text: string): string => `{"json":${text},"kind":"blob","sha256":"${sha256}"}`;
-/** The transcript whole, so that it names no segment. */
+/** The initial state with its whole transcript inline, so that the file references no segment. */
 export const begunLine = ({ messages: tail, ...state }: State): string =>
   canonical({ kind: "begun", state: { ...state, manifest: [], tail } });
 export const markLine = (mark: StateMark): string => canonical({ kind: "mark", mark });
-/** `digest`: in exports, of all lines before it. */
+/** `proof` is for exports; its `digest` covers all lines before this one. */
 export const endLine = (
   of: ArchiveCounts,
   leftOut: LeftOut,
@@ -203,7 +205,9 @@ export const endLine = (
   });
 };
 
-/** Reads an archive. Throws `Unreadable` where the bytes are none, or not all of one, or of a format that is not known. */
+/**
+ * Reads an archive. Throws `Unreadable` when the bytes are not an archive, are truncated, or have an unknown format.
+ */
 export function readArchive(bytes: Uint8Array): Archive {
   const texts = linesOf(bytes);
   const first = texts.next();
@@ -212,7 +216,7 @@ export function readArchive(bytes: Uint8Array): Archive {
   const read = new Lines();
   for (const { raw, digest } of texts) {
     const found = line.safeParse(raw);
-    if (!found.success) throw new Unreadable(`a line of the archive: ${z.prettifyError(found.error)}`);
+    if (!found.success) throw new Unreadable(`a line of the archive is invalid: ${z.prettifyError(found.error)}`);
     const each = found.data;
     if (each.kind !== "end") {
       read.add(each);
@@ -222,19 +226,19 @@ export function readArchive(bytes: Uint8Array): Archive {
     const { marks = 0, ...ofArchive } = said;
     if (canonical({ marks, ...ofArchive }) !== canonical(read.counts) || texts.next().done !== true) break;
     if (each.digest !== undefined && each.digest !== digest()) {
-      throw new Unreadable("the lines of the archive have other content than its last one says", "DigestMismatch");
+      throw new Unreadable("the lines of the archive do not match the digest in its last line", "DigestMismatch");
     }
     const sealedBy = each.voucher === undefined ? {} : { sealedBy: sealOf(each.voucher, digest()) };
     return { run, ...read.held, leftOut, ...read.begun, ...sealedBy };
   }
-  throw new Unreadable("the archive does not hold what its last line says, or has none");
+  throw new Unreadable("the archive is incomplete: it does not hold what its last line says, or has no last line");
 }
 
 const sealOf = (of: Voucher, digest: string): SealedBy => ({ what: "export", voucher: of, digest });
 
 type Line = z.output<typeof line>;
 
-/** The lines between the first one and the last one, as they come. */
+/** Collects the lines between the first and the last one. */
 class Lines {
   readonly #marks: StateMark[] = [];
   readonly #messages: Message[] = [];
@@ -268,7 +272,7 @@ class Lines {
 }
 
 function noSegment(): never {
-  throw new Unreadable("the state that the run began with names a segment");
+  throw new Unreadable("the initial state in the archive references a segment, which an archive cannot contain");
 }
 
 function runOf(first: unknown): ArchivedRun {
@@ -278,6 +282,6 @@ function runOf(first: unknown): ArchivedRun {
     throw new Unreadable(`the archive has format ${format}, ${reads}`, "UnknownFormat");
   }
   const found = head.safeParse(first);
-  if (!found.success) throw new Unreadable(`the first line of the archive: ${z.prettifyError(found.error)}`);
+  if (!found.success) throw new Unreadable(`the first line of the archive is invalid: ${z.prettifyError(found.error)}`);
   return found.data.run;
 }

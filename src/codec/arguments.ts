@@ -1,10 +1,10 @@
-/** The arguments of a tool call, as a model writes them. */
+/** Parses the arguments of a tool call from the text that a model sent. */
 import { alteredNumbers } from "./json-numbers.ts";
 import { type Parsed, asJson, sentenceOf } from "./value.ts";
 
 /**
- * The arguments that a model sent as text. No text at all is how some providers call a tool without arguments. A number that
- * would be read as another one is refused: the call would be of another order than the model meant.
+ * The arguments that a model sent as JSON text. Empty text means no arguments, because some providers send it so.
+ * A number that JavaScript would round is refused: otherwise the call could affect another order than the model named.
  */
 export function parseArguments(raw: string): Parsed {
   if (raw.trim() === "") return { ok: true, json: {} };
@@ -14,6 +14,6 @@ export function parseArguments(raw: string): Parsed {
   try {
     return asJson(JSON.parse(raw));
   } catch (error) {
-    return { ok: false, why: `it is no JSON: ${sentenceOf(error)}` };
+    return { ok: false, why: `it is not JSON: ${sentenceOf(error)}` };
   }
 }

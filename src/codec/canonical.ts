@@ -1,19 +1,17 @@
-/**
- * Canonical JSON (RFC 8785), digests and compression: equal values have equal bytes, so equal digests.
- */
+/** Canonical JSON (RFC 8785), digests and compression: equal values have equal bytes and therefore equal digests. */
 import { createHash } from "node:crypto";
 import { brotliCompressSync, brotliDecompressSync, constants } from "node:zlib";
 import canonicalizeJson from "canonicalize";
 import type { Json } from "../core/json.ts";
 
-/** The canonical text of a value. Throws where a value is no JSON; see `asJson` for values of unknown origin. */
+/** The canonical text of a JSON value. Throws for any other value; use `asJson` for values of unknown origin. */
 export function canonical(value: unknown): string {
   const text = canonicalizeJson(value);
   if (text === undefined) throw new TypeError("not a JSON value");
   return text;
 }
 
-/** Lower-case hex. Text is hashed as UTF-8. */
+/** The SHA-256 digest in lower-case hex. Text is hashed as UTF-8. */
 export const sha256 = (content: string | Uint8Array): string => createHash("sha256").update(content).digest("hex");
 
 export const digestOf = (value: Json): string => sha256(canonical(value));
@@ -30,7 +28,7 @@ export function compress(content: string | Uint8Array): Uint8Array {
   return brotliCompressSync(bytes, { params });
 }
 
-/** Throws `Unreadable`, which names `what`, when the bytes are no such thing or come to more than `bytesMax`. */
+/** Throws `Unreadable`, which names `what`, when the bytes are not Brotli or decompress to more than `bytesMax`. */
 export function decompress(bytes: Uint8Array, { what, bytesMax }: { what: string; bytesMax: number }): Buffer {
   try {
     return brotliDecompressSync(bytes, { maxOutputLength: bytesMax });
@@ -40,8 +38,8 @@ export function decompress(bytes: Uint8Array, { what, bytesMax }: { what: string
 }
 
 /**
- * Something stored cannot be read or verified. Nothing may be committed over it: the run is left as it is and an
- * alarm is raised.
+ * Stored data cannot be read or verified. No process may commit over it: the run is left unchanged, and an alarm names
+ * it. `code` is stable.
  */
 export class Unreadable extends Error {
   override readonly name = "Unreadable";

@@ -1,9 +1,10 @@
 /**
- * The checksum of a row: a digest of what only commits write, which each of them stores beside it. A changed bit in a
- * journal once changed the idempotency key of an open call, and nothing noticed. What claims and deliveries change by
- * expression is not covered, since they do not know the rest of the row; `row-range.ts` checks that it is possible.
+ * The checksum of a row: a digest of the fields that only commits write. Each commit stores it in the row.
+ * It detects damage: a flipped bit in a journal once changed the idempotency key of an open call without any error.
+ * Fields that claims and deliveries change by expression are not covered, because those writes do not read the row.
+ * `row-range.ts` checks the range of such fields instead.
  *
- * The fields and their order are a part of the format. A field that is added later is covered by a checksum of its own.
+ * The fields and their order are part of the format. A field that is added later needs a checksum of its own.
  */
 import { createHash } from "node:crypto";
 import { metersOf } from "../core/policy/budget.ts";
@@ -12,23 +13,23 @@ import type { Commit, Row } from "../protocol/row.ts";
 
 type Covered = Omit<Row, "checksum">;
 
-/** Of the fields; and of the journal behind it, where there is one: lists are read without journals. */
+/** The digest of the fields, then the digest of the journal if there is one: lists read rows without their journals. */
 export const checksumOf = (row: Covered): string =>
   digest(JSON.stringify(fieldsOf(row))) + (row.journal === null ? "" : digest(row.journal));
 
-/** With the checksum of the row that it makes of that one. */
+/** The commit with the checksum of the row that results when the commit is applied to `row`. */
 export const checkedCommit = (row: Row, commit: Commit): Commit => ({
   ...commit,
   checksum: checksumOf({ ...row, ...commit, level: Math.max(levelIn(row), levelIn(commit)), version: row.version + 1 }),
 });
 
-/** Whether the row is as it was written. One without a checksum was written before there were any. */
+/** Whether the row matches its checksum. A row without one predates checksums and is accepted. */
 export function isAsWritten(row: Row): boolean {
   const { checksum, journal } = row;
   if (checksum === undefined) return true;
   const [fields, events] = [checksum.slice(0, DIGEST_CHARACTERS), checksum.slice(DIGEST_CHARACTERS)];
   if (fields !== digest(JSON.stringify(fieldsOf(row)))) return false;
-  // No journal is empty: these are the bytes of one that was not read.
+  // A stored journal is never empty: zero bytes mean that the reader left the journal out.
   if (journal?.byteLength === 0) return true;
   return events === (journal === null ? "" : digest(journal));
 }
@@ -41,7 +42,7 @@ const fieldsOf = (row: Covered): readonly unknown[] => [
   ...[row.storeOutage?.store ?? null, row.storeOutage?.since ?? null],
 ];
 
-/** 64 bits: chance alone does not make one that fits. */
+/** 64 bits: random damage practically never produces a matching digest. */
 const DIGEST_BYTES = 8;
 const DIGEST_CHARACTERS = 11;
 

@@ -1,9 +1,9 @@
-/** Whether a value fits a schema of an agent. A schema is the agent's own code: whatever it throws becomes a reason. */
+/** Validates a value against an agent's schema. A schema is the agent's own code, so an exception becomes a result. */
 import type * as z from "zod";
 import { sentenceOf } from "./value.ts";
 
 export type Fit =
-  /** `output`: the value as the schema parsed it. */
+  /** `output` is the value as the schema parsed it, with defaults and transforms. */
   | { readonly kind: "fits"; readonly output: unknown }
   | { readonly kind: "misfits"; readonly issues: readonly z.core.$ZodIssue[] }
   | { readonly kind: "threw"; readonly why: string };

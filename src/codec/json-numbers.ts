@@ -1,15 +1,15 @@
 /**
- * Numbers in a JSON text that JavaScript would read as other numbers. `JSON.parse` rounds an integer beyond 2^53 - 1 in
- * silence, so an order number of 19 digits would name another order; it reads 1e400 as infinity, which JSON writes as null.
+ * Finds numbers in a JSON text that `JSON.parse` would change. It silently rounds integers beyond 2^53 - 1, so an order
+ * number of 19 digits would name another order. It reads 1e400 as infinity, which JSON then writes as null.
  *
- * A scan of the text, since Node 20 gives a reviver no source text. It looks only at texts that are JSON.
+ * This is a scan of the text, because Node 20 does not pass the source text to a reviver.
  */
 export interface AlteredNumber {
   readonly path: readonly (string | number)[];
   readonly message: string;
 }
 
-/** Every such number with its path, `max` at most. Nothing where the text is no JSON: its reader refuses that. */
+/** At most `max` such numbers with their paths. Empty if the text is not JSON, which the caller's parser refuses. */
 export function alteredNumbers(text: string, max: number): readonly AlteredNumber[] {
   if (!SUSPECT.test(text) || !isJson(text)) return [];
   const found: AlteredNumber[] = [];
@@ -27,15 +27,15 @@ export function alteredNumbers(text: string, max: number): readonly AlteredNumbe
   return found;
 }
 
-/** A list or object that the scan is in, and at which of its members. */
+/** A list or object that encloses the current position, with the index or name of its current member. */
 interface Open {
   readonly isList: boolean;
   at: string | number;
-  /** The next text is the name of a member. */
+  /** The next string is the name of a member. */
   isName: boolean;
 }
 
-/** Without 16 digits in a row and without an exponent no number is altered. */
+/** Only texts with 16 digits in a row or with an exponent can contain such a number. */
 const SUSPECT = /\d{16}|\d[eE]/;
 
 const TOKENS = /"(?:[^"\\]|\\.)*"|-?\d[\d.eE+-]*|[[\]{},]/g;
@@ -68,6 +68,6 @@ function isAltered(token: string): boolean {
 
 const messageFor = (token: string): string =>
   `${token.slice(0, SHOWN)}${token.length > SHOWN ? "…" : ""} cannot be kept as a number: integers go from ` +
-  `-${Number.MAX_SAFE_INTEGER} to ${Number.MAX_SAFE_INTEGER}; send it as a text, in quotes`;
+  `-${Number.MAX_SAFE_INTEGER} to ${Number.MAX_SAFE_INTEGER}; send it as a string, in quotes`;
 
 const SHOWN = 40;

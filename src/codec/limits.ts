@@ -1,54 +1,54 @@
-/** How large things may be that are stored or sent: bytes, characters, and how many of them. Every bound has a name. */
+/** Size limits for everything that is stored or sent: bytes, characters and counts. Every limit has a name. */
 export const SIZES = {
   tenantCharactersMax: 24,
   toolCharactersMax: 64,
   toolsMax: 128,
-  /** An agent's own key of a call: printable ASCII without spaces, since it travels in headers. */
+  /** A business key that an agent gives a call: printable ASCII without spaces, because it travels in headers. */
   businessKeyCharactersMax: 128,
-  /** The state without its transcript's sealed segments (protocol: "the persistence boundary"). */
+  /** The state without the sealed segments of its transcript (docs/protocol.md: "the persistence boundary"). */
   stateBytesMax: 32 * 1024,
-  /** Events since the last snapshot, compressed, in the row. More goes to the object store first. */
+  /** Compressed size of the journal in the row. A larger journal forces a snapshot. */
   journalBytesMax: 3 * 1024,
-  /** A stretch of the transcript is sealed at this raw size ... */
+  /** A chunk of the transcript is sealed as a segment once it reaches this uncompressed size. */
   segmentBytes: 16 * 1024,
-  /** ... and this many neighbours of one level are merged into one of the next. */
+  /** This many neighbouring segments of one level are merged into one segment of the next level. */
   segmentFanIn: 8,
-  /** The commits of this many snapshots are sealed in one object, so that a long history is few reads. */
+  /** The commits of this many snapshots are sealed in one object, so that reading a long history takes few reads. */
   snapshotsPerSeal: 64,
-  /** A value above this is kept as a blob and shown by its head and tail (seed 3: "observations over 4k tokens"). */
+  /** A larger value is stored as a blob and shown by its head and tail (seed 3: "observations over 4k tokens"). */
   inlineBytesMax: 16 * 1024,
   previewCharacters: 1_000,
-  /** What the state itself holds of a task or a result; more is a blob. */
+  /** A larger task or result is stored as a blob, outside the state. */
   stateValueBytesMax: 4 * 1024,
   blobBytesMax: 8 * 1024 * 1024,
   messageBytesMax: 64 * 1024,
   /**
-   * The body of a request and of an answer over HTTP. Lambda takes and gives 6 MB, in which a body is a JSON text: it
-   * may come to twice its bytes there.
+   * The body of an HTTP request or response. A Lambda payload has at most 6 MB, and the body is a JSON string in it,
+   * which can take twice the bytes of the body.
    */
   httpBodyBytesMax: 2_500 * 1024,
-  /** How deep a value may be nested: codecs and schemas call themselves once for each of its levels. */
+  /** Nesting depth of a value: codecs and schemas recurse once per level. */
   jsonDepthMax: 100,
-  /** What is wrong with one input, each with its place; more are not told. */
+  /** How many problems of one input are reported, each with its path. */
   issuesMax: 32,
-  /** Who sent a message, and under which id: names of people and of messages, not of runs. */
+  /** The sender's name and the ID of a message. */
   nameCharactersMax: 64,
-  /** A reply above this is not taken; the model is told. */
+  /** A larger reply is refused, and the model gets a message that says so. */
   replyBytesMax: 1024 * 1024,
-  /** Each takes room in the state while it is open. */
+  /** Each open call takes space in the state. */
   callsPerReplyMax: 16,
   errorCharactersMax: 2_000,
-  /** The reasons of all gates that are open at once. */
+  /** The reasons of all open gates together. */
   reasonsCharactersMax: 2_000,
-  /** Messages that one commit takes in; what is left is taken by the next ones. */
+  /** Messages that one commit absorbs; later commits absorb the rest. */
   absorbMax: 32,
-  /** What one decision may add to a limit: a million dollars, in micro-dollars. */
+  /** The most that one decision may add to a limit: a million dollars, in micro-dollars. */
   grantMax: 1_000_000_000_000,
-  /** What a compaction leaves as it is of the newest messages, at most. */
+  /** The most recent messages that a compaction keeps unchanged, at most. */
   keptMessages: 12,
-  /** Writes whose outcome is ambiguous are sent again at most this often. */
+  /** A write with an ambiguous outcome is sent again at most this often. */
   rewritesMax: 4,
-  /** What an archive holds of large values, uncompressed, and of how many: it must be put within one invocation. */
+  /** Total uncompressed bytes of the blobs in an archive: one invocation must be able to write the archive. */
   archiveBlobBytesMax: 64 * 1024 * 1024,
   archiveBlobsMax: 1_000,
 } as const;

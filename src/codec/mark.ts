@@ -1,6 +1,6 @@
 /**
- * What a state comes to, field by field, as short digests: enough to tell that two states are the same, and where they are
- * not. The transcript is digested message by message, each once, and wherever it may be cut into segments.
+ * Marks: short digests of a state's fields. Comparing two marks shows whether two states are equal and which fields
+ * differ. The transcript is digested message by message, so the mark does not depend on how it is cut into segments.
  */
 import { createHash } from "node:crypto";
 import * as z from "zod";
@@ -8,7 +8,7 @@ import type { Message } from "../core/message.ts";
 import type { State } from "../core/state.ts";
 import { canonical, sha256 } from "./canonical.ts";
 
-/** The state of a snapshot: the digest of each of its fields. */
+/** The digest of each field of a snapshot's state. */
 export interface StateMark {
   readonly version: number;
   readonly fields: Readonly<Record<string, string>>;
@@ -28,13 +28,13 @@ export function markOf(version: number, { messages, ...rest }: State): StateMark
   return { version, fields: { ...Object.fromEntries(fields), messages: transcriptDigest(messages) } };
 }
 
-/** The fields in which they differ. */
+/** The names of the fields in which two states differ, sorted. */
 export function differences(one: StateMark, other: StateMark): readonly string[] {
   const names = new Set([...Object.keys(one.fields), ...Object.keys(other.fields)]);
   return [...names].filter((name) => one.fields[name] !== other.fields[name]).toSorted();
 }
 
-// Messages never change, so what was digested of them once stays true as long as they live.
+// Messages are immutable, so cached digests stay valid.
 const known = new WeakMap<Message, Uint8Array>();
 
 function transcriptDigest(messages: readonly Message[]): string {

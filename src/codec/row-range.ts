@@ -1,17 +1,17 @@
 /**
- * What cannot be in a row that only claims, deliveries and commits ever changed. It stands beside the checksum
- * (`checksum.ts`) for the fields that expressions change: a changed digit must not make a run wait for a hundred years, or
- * be taken for one whose time is over.
+ * Range checks for row fields that the checksum does not cover: values that no claim, delivery or commit can produce.
+ * The checksum (`checksum.ts`) covers only what commits write; claims and deliveries change other fields by expression.
+ * Without these checks, one changed digit could park a run for a hundred years or make it look expired.
  */
 import { hasEnded, type Row } from "../protocol/row.ts";
 
-/** The first field whose value no write could have left; null where there is none. */
+/** The first field whose value no write can have produced; null if every field is possible. */
 export function impossibleIn(row: Row): keyof Row | null {
   const wrong = RULES.find(([, holds]) => !holds(row));
   return wrong === undefined ? null : wrong[0];
 }
 
-/** Nothing of a run is planned further ahead of its last checkpoint, and no clock is that far ahead of another. */
+/** No time in a row lies further ahead of its last checkpoint: neither a planned wake-up nor clock skew explains it. */
 const AHEAD_MS_MAX = 10 * 366 * 24 * 3_600_000;
 
 const isTime = (time: number | null, { lastCheckpointAt }: Row): boolean =>
@@ -35,7 +35,7 @@ const RULES: readonly (readonly [keyof Row, (row: Row) => boolean])[] = [
   ["leaseUntil", ({ owner, leaseUntil }) => (owner === null) === (leaseUntil === null)],
   ["owner", ({ owner, entry }) => owner === null || entry !== null],
   ["park", ({ park, owner, epoch }) => park === null || (owner === null && park.entry.epoch <= epoch)],
-  // A claim and a hand-over each raise the epoch.
+  // Each claim and each hand-over raises the epoch.
   ["epoch", ({ entry, epoch }) => entry === null || entry.epoch < epoch],
   ["chain", ({ chain, epoch }) => chain >= 1 && chain <= epoch + 1],
   ["chainClaims", ({ chainClaims, epoch }) => chainClaims <= epoch],

@@ -1,6 +1,6 @@
 /**
- * A run row as a store without types holds it. A row that cannot be decoded is damaged: no operation may decide from a
- * guess, and one damaged row must not break the pages that name it beside others.
+ * Decodes run rows, message bodies and payloads that come out of an untyped store. A row that cannot be decoded is
+ * *damaged*: every operation refuses to act on it. A list that contains a damaged row still shows the other rows.
  */
 import * as z from "zod";
 import type { MessageBody } from "../core/event.ts";
@@ -16,11 +16,11 @@ import { impossibleIn } from "./row-range.ts";
 import { messageBody, phase } from "./schema/event.ts";
 import { spent } from "./schema/budget.ts";
 
-/** The row of that run is there, and nothing may be decided from it. `why` never quotes what is stored. */
+/** The row of that run exists, but no operation may act on it. `why` never quotes stored data. */
 export abstract class RowUnreadable extends Unreadable {
   readonly run: string;
   readonly why: string;
-  /** What every operation on it answers. */
+  /** The refusal that every operation on the run returns. */
   abstract readonly refused: Exclude<Refused, { readonly kind: "missing" }>;
 
   constructor(run: string, of: { readonly what: string; readonly why: string; readonly code: string }) {
@@ -30,7 +30,7 @@ export abstract class RowUnreadable extends Unreadable {
   }
 }
 
-/** It cannot be decoded. */
+/** The row cannot be decoded, or it fails its checksum or its range checks. */
 export class RowDamaged extends RowUnreadable {
   readonly refused: Extract<Refused, { readonly kind: "unreadable" }>;
 
@@ -40,7 +40,7 @@ export class RowDamaged extends RowUnreadable {
   }
 }
 
-/** A newer version of cairn wrote it, and goes on with it. */
+/** A newer version of cairn wrote the row; only a process of that version continues the run. */
 export class RowNewer extends RowUnreadable {
   readonly refused: Newer;
 
@@ -51,14 +51,14 @@ export class RowNewer extends RowUnreadable {
   }
 }
 
-/** What a message says, as a store without types holds it. */
+/** The body of a message from its stored JSON text. Throws `Unreadable` (`MessageDamaged`). */
 export function decodeBody(text: string, id: string): MessageBody {
   const found = messageBody.safeParse(jsonIn(text));
-  if (!found.success) throw new Unreadable(`message ${id} is damaged: it is no message`, "MessageDamaged");
+  if (!found.success) throw new Unreadable(`message ${id} is damaged: its body is invalid`, "MessageDamaged");
   return found.data;
 }
 
-/** What an execution carries, as a store without types holds it; null: it cannot be decoded. */
+/** The payload of an execution from its JSON text; null if it cannot be decoded. */
 export const decodePayload = (text: string): Payload | null => payloadSchema.safeParse(jsonIn(text)).data ?? null;
 
 function jsonIn(text: string): unknown {
@@ -69,7 +69,7 @@ function jsonIn(text: string): unknown {
   }
 }
 
-/** A row as a store found it. */
+/** A row as a store returns it: decoded, or the reason why it is unreadable. */
 export type Found = Row | RowUnreadable;
 
 const time = z.number();
@@ -85,7 +85,7 @@ const incarnation: z.ZodType<Incarnation> = z.looseObject({ run: text, born: tex
 const entry: z.ZodType<Entry> = z.looseObject({ execution: text, epoch: count, retry: count });
 const STATUSES: ReadonlySet<unknown> = new Set(["queued", ...PHASE_NAMES.map((name) => PHASES[name].status)]);
 
-/** Types, and no more: ids and digests are judged where they are used. */
+/** Checks types only: the code that uses an ID or a digest validates it. */
 const rowSchema: z.ZodType<Row> = z.looseObject({
   ...{ run: text, born: text, parent: incarnation.nullable(), tenant: text, agent: text, agentVersion: text },
   ...{ createdAt: time, inputDigest: text, format: count },
@@ -103,31 +103,32 @@ const rowSchema: z.ZodType<Row> = z.looseObject({
   ...{ level: count.exactOptional(), checksum: text.exactOptional() },
 });
 
-/** `run`: under which name it was found. */
+/** Decodes and verifies a stored row. `run` is the ID under which the store found it. */
 export function decodeRow(value: unknown, run: string): Found {
   const found = rowSchema.safeParse(value);
   if (!found.success) return newerIn(value, run) ?? new RowDamaged(run, faultOf(found.error));
   const fault = found.data.run === run ? changeIn(found.data) : "it names another run";
-  // The value itself: what a later version of this format added to any part of it is kept.
+  // Return the value itself, not the parsed copy, so that fields from a later version of this format are kept.
   return fault === null ? (value as Row) : new RowDamaged(run, fault);
 }
 
-/** What cannot be so in a row of the right shape; null where nothing is. */
+/** Why a row of the right shape is damaged (checksum or range); null if it is intact. */
 export function changeIn(row: Row): string | null {
   if (row.format <= FORMAT) return isAsWritten(row) ? rangeFault(row) : NOT_AS_WRITTEN;
-  // What another format covers is not known; but with the format of this code it may be the very row that was written.
+  // This code does not know what a newer format's checksum covers. If the checksum fits with this code's format number,
+  // only the `format` field was changed: the row is damaged, not newer.
   const isChanged = row.checksum !== undefined && isAsWritten({ ...row, format: FORMAT });
   return isChanged ? NOT_AS_WRITTEN : null;
 }
 
-const NOT_AS_WRITTEN = "it is not as its last commit wrote it";
+const NOT_AS_WRITTEN = "its checksum does not match: it was changed after its last commit";
 
 function rangeFault(row: Row): string | null {
   const field = impossibleIn(row);
-  return field === null ? null : `its field ${field} has a value that it cannot have beside the others`;
+  return field === null ? null : `its field ${field} has a value that contradicts its other fields`;
 }
 
-/** A row of a newer version may have another shape: what it needs is looked at before what it lacks. */
+/** A row from a newer version may have another shape, so its format and level are read before a fault is reported. */
 function newerIn(value: unknown, run: string): RowNewer | null {
   const { data } = versions.safeParse(value);
   return data === undefined ? null : newerBy(run, data);
@@ -137,7 +138,7 @@ const versions = z.looseObject({
   ...{ format: count, level: count.exactOptional(), epoch: count.catch(0), lastCheckpointAt: time.catch(0) },
 });
 
-/** Null where a process of that level knows what the row needs. */
+/** The refusal of a row that needs a newer format or level; null if a process of level `known` can continue the run. */
 export function newerBy(run: string, row: Needs, known: number = LEVEL): RowNewer | null {
   if (row.format > FORMAT) return new RowNewer(run, newerFormat(row.format, FORMAT));
   return levelIn(row) > known ? new RowNewer(run, newerLevel(row, known)) : null;
@@ -145,7 +146,7 @@ export function newerBy(run: string, row: Needs, known: number = LEVEL): RowNewe
 
 type Needs = Pick<Row, "format" | "level" | "epoch" | "lastCheckpointAt">;
 
-/** Before anything of a run is read that a newer version may have written. */
+/** Throws `RowNewer`. Call it before reading any object of a run that a newer version may have written. */
 export function assertKnown(row: Row, known?: number): void {
   const newer = newerBy(row.run, row, known);
   if (newer !== null) throw newer;
@@ -153,20 +154,20 @@ export function assertKnown(row: Row, known?: number): void {
 
 function faultOf({ issues: [issue] }: z.ZodError): string {
   const [field = ""] = issue?.path ?? [];
-  return field === "" ? "it is no row" : `its field ${String(field)} is missing or has a value that it cannot have`;
+  return field === "" ? "it is not an object" : `its field ${String(field)} is missing or has an invalid value`;
 }
 
-/** `present` for a row as it was found: no store can tell of a damaged one which incarnation it is, or until when it stays. */
+/** `present` for a row as the store returned it. A damaged row is refused: its incarnation and expiry are unknown. */
 export const presentIn = (found: Found | null, of: Of): Row | Refused =>
   found instanceof RowUnreadable ? found.refused : present(found, of);
 
-/** For a reader that cannot go on without the row. */
+/** The row itself; throws the `RowUnreadable` for readers that cannot continue without the row. */
 export function undamaged<R extends Row | null>(found: R | RowUnreadable): R {
   if (found instanceof RowUnreadable) throw found;
   return found;
 }
 
-/** What was found, in its two parts. */
+/** Splits what a store returned into readable rows and unreadable ones. */
 export function parted(found: readonly Found[]): {
   readonly rows: readonly Row[];
   readonly damaged: readonly RowUnreadable[];

@@ -1,6 +1,6 @@
 /**
- * Sealed events as bytes: the commits of many snapshots in one object, and a reference to the sealed object before it.
- * A snapshot names the newest one only, so what it says of its history does not grow with the history.
+ * The codec of sealed events: one object holds the commits of many snapshots and a reference to the sealed object
+ * before it. A snapshot names only the newest sealed object, so a snapshot does not grow with the history of its run.
  */
 import * as z from "zod";
 import type { CommitRecord } from "../core/event.ts";
@@ -11,15 +11,15 @@ import { type SealedRef, sealedRef } from "./schema/sealed.ts";
 import { assertFormat } from "./snapshot.ts";
 
 export interface SealedEvents {
-  /** Every version from here ... */
+  /** The first version whose commit is in `commits`. */
   readonly from: number;
-  /** ... to here, which is that of a snapshot. */
+  /** The last version (inclusive); a snapshot of this version exists. */
   readonly to: number;
   readonly previous: SealedRef | null;
   readonly commits: readonly CommitRecord[];
 }
 
-/** `ref` lacks the key, which is made of its digest; `bytes` are the object to upload. */
+/** `bytes` is the object to upload. `ref` has no object key yet, because the key is derived from the digest. */
 export interface EncodedSealed {
   readonly ref: Omit<SealedRef, "key">;
   readonly bytes: Uint8Array;
@@ -39,11 +39,11 @@ export function encodeSealed(of: SealedEvents): EncodedSealed {
   return { ref: { from, to, digest: sha256(text), bytes: Buffer.byteLength(text, "utf8") }, bytes: compress(text) };
 }
 
-/** Throws `Unreadable` where the bytes are not what the reference names, or are of a format that is not known. */
+/** Throws `Unreadable` when the bytes do not match the reference or have an unknown format. */
 export function decodeSealed(ref: SealedRef, bytes: Uint8Array): SealedEvents {
   const text = decompress(bytes, { what: `sealed events ${ref.key}`, bytesMax: ref.bytes }).toString("utf8");
   if (sha256(text) !== ref.digest) {
-    throw new Unreadable(`sealed events ${ref.key} have other content than their reference says`, "DigestMismatch");
+    throw new Unreadable(`sealed events ${ref.key} do not match the digest of their reference`, "DigestMismatch");
   }
   const raw: unknown = JSON.parse(text);
   assertFormat((raw as { format?: unknown }).format, `sealed events ${ref.key}`);

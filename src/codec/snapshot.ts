@@ -1,6 +1,7 @@
 /**
- * Snapshots and journals as bytes. A snapshot holds the state, the commits since the previous snapshot, the previous
- * one's key and digest, and the newest sealed events: the snapshots of a run are a chain that anyone can verify.
+ * The codec of snapshots and journals. A snapshot holds the state, the commits since the previous snapshot, the key and
+ * digest of that snapshot, and a reference to the newest sealed events. So the snapshots of a run form a hash chain
+ * that every reader can verify.
  */
 import * as z from "zod";
 import type { CommitRecord } from "../core/event.ts";
@@ -17,11 +18,13 @@ import { type SegmentRef, type StoredState, storedState } from "./schema/state.t
 import { type Segment, cut } from "./transcript.ts";
 import { type SealedBy, type Sign, voucher, withVoucher, withoutVoucher } from "./voucher.ts";
 
-/** How far the history behind a snapshot is sealed. */
+/** How much of the history before a snapshot is in sealed events. */
 export interface Seal {
-  /** The newest sealed events, which name the ones before them. */
+  /** The newest sealed events; they reference the sealed events before them. */
   readonly sealed: SealedRef | null;
-  /** Snapshots that they do not cover, this one included. Snapshot 0 has no commits and does not count. */
+  /**
+   * Number of snapshots that `sealed` does not cover, including this one. Snapshot 0 has no commits and is not counted.
+   */
   readonly unsealed: number;
 }
 
@@ -29,25 +32,25 @@ export const NOTHING_SEALED: Seal = { sealed: null, unsealed: 0 };
 
 export interface Snapshot extends Seal {
   readonly version: number;
-  /** What a process must know to read it (`core/levels.ts`); absent: the lowest level. */
+  /** The level that a process needs to read it (`core/levels.ts`); absent: the lowest level. */
   readonly level?: number;
   readonly previous: SnapshotPointer | null;
-  /** What was committed since the previous snapshot, this version included. */
+  /** The commits since the previous snapshot, including the one of this version. */
   readonly commits: readonly CommitRecord[];
   readonly state: StoredState;
-  /** Absent: it has no keyed seal. */
+  /** Absent: the snapshot has no keyed seal. */
   readonly sealedBy?: SealedBy;
 }
 
 export interface EncodedSnapshot {
-  /** Of the uncompressed bytes. */
+  /** SHA-256 of the uncompressed bytes. */
   readonly digest: string;
   readonly bytes: Uint8Array;
-  /** The sealed stretches that it names. */
+  /** The transcript segments that the snapshot references. */
   readonly segments: readonly Segment[];
 }
 
-/** A run whose state does not fit: a named end, never a retry. */
+/** The state of a run exceeds its limit. The run ends with this code; a retry could not succeed. */
 export class StateTooLarge extends Error {
   override readonly name = "StateTooLarge";
   readonly code = "StateTooLarge";
@@ -74,14 +77,14 @@ export function encodeSnapshot(of: {
   seal: Seal;
   commits: readonly CommitRecord[];
   state: State;
-  /** Null: without a keyed seal. */
+  /** Null or absent: the snapshot gets no keyed seal. */
   sign?: Sign | null;
 }): EncodedSnapshot {
   const { version, level = LOWEST_LEVEL, previous, commits } = of;
   const { sealed, unsealed } = of.seal;
   const { state, segments } = storedForm(of.state);
   const size = Buffer.byteLength(canonical(state), "utf8");
-  // What was decided about a run has to be storable: an end, also one that waits for quiet, is written whatever its size.
+  // The end of a run must always be storable, whatever its size; so must one that still waits for effects to settle.
   const isEnding = isTerminal(state.phase) || state.ending !== null;
   if (size > SIZES.stateBytesMax && !isEnding) {
     throw new StateTooLarge(`the state has ${size} bytes, ${SIZES.stateBytesMax} are allowed`);
@@ -92,19 +95,19 @@ export function encodeSnapshot(of: {
   return { digest: sha256(text), bytes: compress(text), segments };
 }
 
-/** The state with its transcript cut, and the sealed stretches that it names. */
+/** The state as it is stored, with its transcript cut into segments, and those segments. */
 export function storedForm(of: State): { readonly state: StoredState; readonly segments: readonly Segment[] } {
   const { messages, ...rest } = of;
   const { segments, tail } = cut(messages);
   return { state: { ...rest, manifest: segments.map((segment) => segment.ref), tail }, segments };
 }
 
-/** Throws `Unreadable` where the bytes are not what the pointer names, or are of a format that is not known. */
+/** Throws `Unreadable` when the bytes do not match the pointer, or have an unknown format or level. */
 export function decodeSnapshot(pointer: SnapshotPointer, bytes: Uint8Array): Snapshot {
   const bounds = { what: `snapshot ${pointer.key}`, bytesMax: SNAPSHOT_BYTES_MAX };
   const text = decompress(bytes, bounds).toString("utf8");
   if (sha256(text) !== pointer.digest) {
-    throw new Unreadable(`snapshot ${pointer.key} has other content than its pointer says`, "DigestMismatch");
+    throw new Unreadable(`snapshot ${pointer.key} does not match the digest of its pointer`, "DigestMismatch");
   }
   const raw: unknown = JSON.parse(text);
   assertFormat((raw as { format?: unknown }).format, `snapshot ${pointer.key}`);
@@ -118,13 +121,13 @@ export function decodeSnapshot(pointer: SnapshotPointer, bytes: Uint8Array): Sna
   return { ...snapshot, sealedBy: { what: "snapshot", voucher: seal, digest: digestWithout(text, seal) } };
 }
 
-/** Of the text without its seal. What the seal does not lie at the end of, it is not of. */
+/** The digest that the seal covers; empty if the seal is not the last member, so that verification fails. */
 function digestWithout(text: string, of: Voucher): string {
   const bare = withoutVoucher(text, of);
   return bare === null ? "" : sha256(bare);
 }
 
-/** The state with its transcript whole again. `segmentOf` gives the members of each sealed stretch. */
+/** The state with its whole transcript. `segmentOf` returns the segment of each manifest entry. */
 export function wholeState(stored: StoredState, segmentOf: (ref: SegmentRef) => Segment): State {
   const { manifest, tail, ...rest } = stored;
   const sealed = manifest.flatMap((ref) => segmentOf(ref).members);
@@ -142,7 +145,7 @@ export function assertFormat(format: unknown, what: string): void {
   );
 }
 
-/** What is of a level that this code knows is damaged where it cannot be read; anything else is newer. */
+/** Throws when an unreadable snapshot needs a newer level; otherwise the snapshot is damaged. */
 function assertLevel(level: unknown, what: string): void {
   if (typeof level !== "number" || level <= LEVEL) return;
   throw new Unreadable(
@@ -151,12 +154,12 @@ function assertLevel(level: unknown, what: string): void {
   );
 }
 
-/** Which run a journal is of, and which snapshot it follows: its seal is of these as well. */
+/** The run of a journal and the snapshot that it follows. The seal covers both, so a journal fits no other place. */
 type JournalOf = Pick<Row, "run" | "born" | "snapshot">;
 
 const sealedJournal = z.object({ commits: commitRecords, voucher });
 
-/** The commits since the last snapshot, as the row keeps them. */
+/** The commits since the last snapshot, as the row stores them. */
 export function encodeJournal(
   commits: readonly CommitRecord[],
   seal: { readonly of: JournalOf; readonly sign: Sign } | null = null,
@@ -177,7 +180,7 @@ export function decodeJournal(bytes: Uint8Array | null): readonly CommitRecord[]
   return "commits" in found.data ? found.data.commits : found.data;
 }
 
-/** The keyed seal of a row's journal, or null. Throws `Unreadable`. */
+/** The keyed seal of a row's journal, or null if it has none. Throws `Unreadable`. */
 export function sealOfJournal(of: JournalOf & { readonly journal: Uint8Array }): SealedBy | null {
   const text = journalText(of.journal);
   const found = sealedJournal.pick({ voucher: true }).safeParse(parsed(text)).data;
@@ -189,11 +192,11 @@ export function sealOfJournal(of: JournalOf & { readonly journal: Uint8Array }):
 const journalText = (bytes: Uint8Array): string =>
   decompress(bytes, { what: "the journal", bytesMax: SNAPSHOT_BYTES_MAX }).toString("utf8");
 
-/** Nothing but the row vouches for a journal: damaged bytes may well decompress to some other text. */
+/** A journal has no digest of its own, so damaged bytes may decompress to a text that is not JSON. */
 function parsed(text: string): unknown {
   try {
     return JSON.parse(text);
   } catch {
-    throw new Unreadable("the journal is no JSON");
+    throw new Unreadable("the journal is not JSON");
   }
 }

@@ -1,9 +1,9 @@
 /**
- * Converts a value of unknown origin to JSON. The rule: cairn keeps JSON that reads the same; a value that has no such
- * JSON is refused, with its place. Nothing is left out silently. The rule as a table, row by row: `docs/agents.md`.
+ * Converts a value of unknown origin to JSON. The rule: cairn keeps JSON that reads the same; any other value is
+ * refused with its path. Nothing is dropped silently. `docs/agents.md` has the rule as a table.
  *
- * The walk is a loop and not a recursion, and it ends at a depth and at a size. Otherwise a value of 12 KB, nested a few
- * thousand levels deep, would pass here and overflow the stack of each later step, in every invocation of its run.
+ * The walk is a loop, not a recursion, and has limits for depth and size. Without them, a value of 12 KB with thousands
+ * of levels would pass here and overflow the stack of every later step, in every invocation of its run.
  */
 import type { Json } from "../core/json.ts";
 import { SIZES } from "./limits.ts";
@@ -11,7 +11,7 @@ import { SIZES } from "./limits.ts";
 export type Converted =
   | { readonly kind: "json"; readonly json: Json }
   | { readonly kind: "refused"; readonly why: string }
-  /** The value's own code threw while it was read: a getter, a `toJSON`, a proxy. */
+  /** The value's own code threw while it was read: a getter, a `toJSON` or a proxy. `at` is its path. */
   | { readonly kind: "threw"; readonly thrown: unknown; readonly at: string };
 
 /** Never throws. */
@@ -25,7 +25,7 @@ export function toJson(value: unknown): Converted {
   }
 }
 
-/** Whether JSON is nested deeper than cairn keeps it. */
+/** Whether JSON is nested deeper than `SIZES.jsonDepthMax`. */
 export function isTooDeep(json: unknown): boolean {
   let level = [json].filter(isObject);
   for (let depth = 0; level.length > 0; depth += 1) {
@@ -37,11 +37,11 @@ export function isTooDeep(json: unknown): boolean {
 
 export const TOO_DEEP = `it is nested deeper than ${SIZES.jsonDepthMax} levels`;
 
-const TOO_LARGE = `it has more characters as JSON than the ${SIZES.blobBytesMax} that are kept at most`;
+const TOO_LARGE = `it is too large: as JSON it may have at most ${SIZES.blobBytesMax} characters`;
 
 const isObject = (value: unknown): value is object => typeof value === "object" && value !== null;
 
-/** `JSON.stringify` writes these as an empty object, or as only a part of what they are. */
+/** `JSON.stringify` writes instances of these as an empty object, or loses a part of them. */
 const OPAQUE = [Map, Set, WeakMap, WeakSet, Promise, Error, RegExp, ArrayBuffer, Number, String, Boolean] as const;
 
 /** A list or object whose members are being converted. */
@@ -59,7 +59,7 @@ class Conversion {
   readonly #ancestors = new Set<object>();
   #charactersLeft: number = SIZES.blobBytesMax;
 
-  /** Where the walk is: ` at "a.b"`, or nothing at the root. */
+  /** The current path as text: ` at "a.b"`, or empty at the root. */
   get place(): string {
     const path = this.#open.map(({ names, next }) => names[next - 1]).join(".");
     return path === "" ? "" : ` at ${JSON.stringify(path.slice(0, PLACE_CHARACTERS_MAX))}`;
@@ -68,12 +68,12 @@ class Conversion {
   convert(root: unknown): Json {
     const json = root === undefined ? null : this.#enter(root, "");
     for (let frame = this.#open.at(-1); frame !== undefined; frame = this.#open.at(-1)) this.#step(frame);
-    // The walk counted the least that it can have.
+    // The walk counted a lower bound, so the exact size is checked once at the end.
     if (JSON.stringify(json).length > SIZES.blobBytesMax) this.#refuse(TOO_LARGE, "");
     return json;
   }
 
-  /** The next member of the innermost open value. */
+  /** Converts the next member of the innermost open value. */
   #step(frame: Frame): void {
     const name = frame.names[frame.next];
     if (name === undefined) {
@@ -83,7 +83,7 @@ class Conversion {
     }
     frame.next += 1;
     const given: unknown = Reflect.get(frame.given, name);
-    // In an object a name without a value is no name.
+    // JSON has no member with the value undefined.
     if (given === undefined && !frame.isList) return;
     const json = this.#enter(given, name);
     const { made } = frame;
@@ -92,7 +92,7 @@ class Conversion {
     else Object.defineProperty(made, name, { value: json, enumerable: true, writable: true, configurable: true });
   }
 
-  /** Converts a scalar; opens a list or object, whose members follow. */
+  /** Converts a scalar, or opens a list or object whose members are converted next. */
   #enter(given: unknown, name: string): Json {
     const value = this.#asItSays(given, name);
     switch (typeof value) {
@@ -114,12 +114,12 @@ class Conversion {
     }
   }
 
-  /** What the value's own `toJSON` gives, if it has one. */
+  /** The result of the value's own `toJSON`, if it has one. */
   #asItSays(given: unknown, name: string): unknown {
     if (!isObject(given) && typeof given !== "bigint") return given;
-    // A Buffer would say that it is a list of numbers.
+    // The `toJSON` of a Buffer would return a list of numbers.
     if (ArrayBuffer.isView(given)) this.#refuse(`${article(given)} is not JSON`);
-    // It would say null.
+    // Its `toJSON` would return null.
     if (isDateWithoutTime(given)) this.#refuse("a Date without a time is not JSON");
     const { toJSON } = given as { readonly toJSON?: unknown };
     return typeof toJSON === "function" ? (Reflect.apply(toJSON, given, [name]) as unknown) : given;
@@ -132,7 +132,7 @@ class Conversion {
     const names = isList ? this.#listNames(given) : this.#objectNames(given);
     const symbols = Object.getOwnPropertySymbols(given);
     if (symbols.some((symbol) => Object.prototype.propertyIsEnumerable.call(given, symbol))) {
-      this.#refuse("a name that is a symbol is not JSON");
+      this.#refuse("a property whose name is a symbol is not JSON");
     }
     const made: Json[] | Record<string, Json> = isList ? [] : {};
     this.#ancestors.add(given);
@@ -140,11 +140,13 @@ class Conversion {
     return made;
   }
 
-  /** Indices come before other names, so a last name that is the last index leaves room for no gap and no other name. */
+  /**
+   * Indices precede other names. So if the last of `length` names is the last index, there are no gaps or other names.
+   */
   #listNames(list: readonly unknown[]): readonly string[] {
     const names = Object.keys(list);
     const isDense = names.length === list.length && (names.at(-1) ?? "-1") === String(list.length - 1);
-    if (!isDense) this.#refuse("a list with gaps or names of its own is not JSON");
+    if (!isDense) this.#refuse("a list with gaps or additional properties is not JSON");
     return names;
   }
 
@@ -154,7 +156,7 @@ class Conversion {
     if (isBare || OPAQUE.some((kind) => given instanceof kind)) this.#refuse(`${article(given)} is not JSON`);
     for (const name of names) {
       this.#count(name.length + 3);
-      if (!name.isWellFormed()) this.#refuse("a name is no well-formed text");
+      if (!name.isWellFormed()) this.#refuse("a property name is not well-formed Unicode");
     }
     return names;
   }
@@ -172,13 +174,13 @@ class Conversion {
 
 const PLACE_CHARACTERS_MAX = 200;
 
-/** Made by braces or by `JSON.parse`, also in another realm. */
+/** Whether it is a plain object, also one of another realm. */
 function isPlain(given: object): boolean {
   const prototype: unknown = Object.getPrototypeOf(given);
   return prototype === null || Object.getPrototypeOf(prototype) === null;
 }
 
-/** Also one of another realm. */
+/** Recognizes dates of another realm too. */
 const isDateWithoutTime = (given: object | bigint): boolean =>
   Object.prototype.toString.call(given) === "[object Date]" &&
   Number.isNaN((given as { getTime: () => number }).getTime());

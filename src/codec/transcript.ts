@@ -1,10 +1,10 @@
 /**
- * The transcript in segments. At every checkpoint the manifest is rebuilt from the canonical message list, never
- * appended to (seed 0: a list that compaction may shrink drifts from a diff). Cutting depends on nothing but the
- * messages, so equal beginnings give equal segments, and only unknown ones are uploaded.
+ * Cuts the transcript into segments and reads segments back. Every checkpoint rebuilds the manifest from the full
+ * message list and never appends to it (seed 0: an appended diff drifts from a list that compaction may shrink).
+ * The cut depends only on the messages, so equal prefixes give equal segments, and only new segments are uploaded.
  *
- * Messages are cut into chunks of about 16 KB; eight neighbouring chunks become one segment, eight of those one
- * larger segment, and so on: the manifest has O(log n) entries and each byte is written O(log n) times.
+ * Messages are cut into chunks of about 16 KB. Eight neighbouring chunks become one segment, eight of those become one
+ * larger segment, and so on. So the manifest has O(log n) entries, and each byte is written O(log n) times.
  */
 import { SIZES } from "./limits.ts";
 import type { Message } from "../core/message.ts";
@@ -18,7 +18,7 @@ export interface Segment {
 
 export interface Cut {
   readonly segments: readonly Segment[];
-  /** What follows the last full chunk; it is stored in the snapshot itself. */
+  /** The messages after the last full chunk; the snapshot itself stores them. */
   readonly tail: readonly Message[];
 }
 
@@ -36,13 +36,13 @@ export function cut(messages: readonly Message[]): Cut {
   return { segments, tail: messages.slice(start) };
 }
 
-/** The object to upload. */
+/** The bytes of the segment's object in the object store. */
 export const encodeSegment = (segment: Segment): Uint8Array => compress(canonical(segment.members));
 
-/** The members of a segment; throws `Unreadable` when the bytes are not what the manifest names. */
+/** A segment from its object's bytes. Throws `Unreadable` when the bytes do not match the manifest entry. */
 export function decodeSegment(ref: SegmentRef, bytes: Uint8Array): Segment {
   const text = decompress(bytes, { what: `segment ${ref.sha256}`, bytesMax: ref.bytes }).toString("utf8");
-  if (sha256(text) !== ref.sha256) throw new Unreadable(`segment ${ref.sha256} has other content than its name says`);
+  if (sha256(text) !== ref.sha256) throw new Unreadable(`segment ${ref.sha256} does not match the digest in its name`);
   const members = messagesSchema.safeParse(JSON.parse(text));
   if (!members.success) throw new Unreadable(`segment ${ref.sha256}: ${members.error.message}`);
   if (members.data.length !== ref.count) throw new Unreadable(`segment ${ref.sha256} has another number of messages`);
@@ -51,7 +51,7 @@ export function decodeSegment(ref: SegmentRef, bytes: Uint8Array): Segment {
   return segment;
 }
 
-/** Where each full chunk ends: with the message that takes it over the limit. */
+/** The end index of each full chunk: a chunk ends with the message that reaches the size limit. */
 function chunkEnds(messages: readonly Message[]): number[] {
   const ends: number[] = [];
   let bytes = 0;
@@ -64,7 +64,7 @@ function chunkEnds(messages: readonly Message[]): number[] {
   return ends;
 }
 
-/** How many chunks each segment takes, largest first: the digits of the chunk count to the base of the fan-in. */
+/** How many chunks each segment contains, largest first: the digits of the chunk count in base `segmentFanIn`. */
 function groupSizes(chunks: number): number[] {
   const sizes: number[] = [];
   let size = 1;
@@ -75,7 +75,7 @@ function groupSizes(chunks: number): number[] {
   return sizes;
 }
 
-// Messages never change, so what was measured or hashed of them once stays true as long as they live.
+// Messages are immutable, so cached sizes and digests stay valid.
 const sizes = new WeakMap<Message, number>();
 const known = new WeakMap<Message, Segment[]>();
 

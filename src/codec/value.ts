@@ -1,6 +1,6 @@
 /**
- * Values of unknown origin: what a tool returned, what a model sent. They become JSON or a reason why not, and large
- * ones become blobs with a preview.
+ * The boundary for values of unknown origin, such as a tool's result or a model's arguments. A value becomes JSON or a
+ * reason for its refusal; a large value becomes a blob with a preview.
  */
 import type { Json } from "../core/json.ts";
 import { SIZES } from "./limits.ts";
@@ -11,9 +11,9 @@ import { toJson } from "./to-json.ts";
 export type Parsed = { readonly ok: true; readonly json: Json } | { readonly ok: false; readonly why: string };
 
 /**
- * A value as JSON that reads the same, or why there is none: the one boundary for whatever tools, models and users hand
- * over. What passes is bounded in depth and size and has a canonical form, so no later step can fail over it. The rule
- * for what JSON cannot say is that of `to-json.ts`. Never throws.
+ * Converts a value from a tool, model or user to JSON that reads the same, or says why it cannot. Never throws.
+ * A converted value is bounded in depth and size and has a canonical form, so no later step can fail because of it.
+ * `to-json.ts` has the rules for values that JSON cannot express.
  */
 export function asJson(value: unknown): Parsed {
   const converted = toJson(value);
@@ -28,7 +28,7 @@ export interface Blob {
   readonly bytes: Uint8Array;
 }
 
-/** The value to keep, and the blob to store before it where it is larger than `inlineMax` bytes. */
+/** The value to keep in state. A value of more than `inlineMax` bytes comes with a blob, which is stored first. */
 export function toValue(
   json: Json,
   inlineMax: number = SIZES.inlineBytesMax,
@@ -37,7 +37,7 @@ export function toValue(
   const bytes = Buffer.byteLength(text, "utf8");
   if (bytes <= inlineMax) return { value: inline(json), blob: null };
   const digest = sha256(text);
-  // A character takes four bytes at most, and the preview must not be larger than what it stands for.
+  // Head and tail together must not be larger than the value: a character takes at most four bytes.
   const preview = Math.min(SIZES.previewCharacters, Math.floor(inlineMax / 8));
   const shown = typeof json === "string" ? json : text;
   const value: Value = {
@@ -50,19 +50,19 @@ export function toValue(
   return { value, blob: { sha256: digest, bytes: compress(text) } };
 }
 
-/** The JSON of a stored blob; throws `Unreadable` when the bytes are not those that were stored. */
+/** The JSON of a stored blob. Throws `Unreadable` when the bytes do not match the digest. */
 export const fromBlob = (digest: string, bytes: Uint8Array): Json => JSON.parse(blobText(digest, bytes)) as Json;
 
-/** The same as its canonical text. */
+/** The canonical text of a stored blob. Throws `Unreadable` when the bytes do not match the digest. */
 export function blobText(digest: string, bytes: Uint8Array): string {
   const text = decompress(bytes, { what: `blob ${digest}`, bytesMax: 4 * SIZES.blobBytesMax }).toString("utf8");
-  if (sha256(text) !== digest) throw new Unreadable(`blob ${digest} has other content than its name says`);
+  if (sha256(text) !== digest) throw new Unreadable(`blob ${digest} does not match the digest in its name`);
   return text;
 }
 
 /**
- * The digests of the blobs that a stored thing names. An inline value and a provider's metadata are somebody else's
- * JSON, which may look like anything.
+ * The digests of all blobs that a stored value or event references. It does not look inside inline values and provider
+ * metadata: tools and providers write that JSON, and it may look like a blob reference by accident.
  */
 export function blobsIn(stored: unknown): readonly string[] {
   if (typeof stored !== "object" || stored === null) return [];
@@ -73,17 +73,19 @@ export function blobsIn(stored: unknown): readonly string[] {
   return Object.entries(stored).flatMap(([name, each]) => (name === "provider" ? [] : blobsIn(each)));
 }
 
-/** Whether an error of that name was thrown. By name: an agent may have another copy of the class. Never throws. */
+/**
+ * Whether `thrown` is an error with that name. By name, as an agent may load another copy of the class. Never throws.
+ */
 export function isErrorNamed(thrown: unknown, name: string): boolean {
   try {
     return thrown instanceof Error && thrown.name === name;
   } catch {
-    // A revoked proxy cannot even be asked what it is.
+    // `instanceof` throws on a revoked proxy.
     return false;
   }
 }
 
-/** Where an error was thrown; null for anything else. Never throws. */
+/** The stack of an error; null for anything else. Never throws. */
 export function stackOf(thrown: unknown): string | null {
   try {
     return thrown instanceof Error && typeof thrown.stack === "string" ? thrown.stack : null;
@@ -92,7 +94,7 @@ export function stackOf(thrown: unknown): string | null {
   }
 }
 
-/** Any thrown thing as a bounded sentence. Never throws, whatever it is. */
+/** Describes any thrown value in a bounded text. Never throws. */
 export function sentenceOf(error: unknown): string {
   try {
     const words = error instanceof Error ? String(error.message || error.name) : String(error);
@@ -104,7 +106,7 @@ export function sentenceOf(error: unknown): string {
   }
 }
 
-const WORDLESS = "something was thrown that has no words";
+const WORDLESS = "a value without a message was thrown";
 
 export const bounded = (text: string, charactersMax: number = SIZES.errorCharactersMax): string =>
   (text.length <= charactersMax ? text : `${text.slice(0, charactersMax)}…`).toWellFormed();

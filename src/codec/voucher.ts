@@ -1,4 +1,7 @@
-/** Seals as bytes: where they lie in a canonical text, what they are of, and the keys that people write down. */
+/**
+ * The codec of keyed seals (HMAC-SHA256): computing and verifying a seal, its place in a canonical text, and the text
+ * form of a seal key.
+ */
 import { createHmac, timingSafeEqual } from "node:crypto";
 import * as z from "zod";
 import type { SealKey, Voucher } from "../protocol/voucher.ts";
@@ -10,17 +13,17 @@ export const voucher: z.ZodType<Voucher> = z.object({
   wrapped: z.base64().max(1_024).exactOptional(),
 });
 
-/** What is sealed: a seal of one kind is none of another. */
+/** The kind of document that a seal covers. The kind is part of the MAC, so a seal of one kind never fits another. */
 export type Sealed = "snapshot" | "journal" | "export";
 
-/** A keyed seal, and the digest of what it is of. */
+/** A keyed seal and the digest of the document that it covers. */
 export interface SealedBy {
   readonly what: Sealed;
   readonly voucher: Voucher;
   readonly digest: string;
 }
 
-/** Makes the keyed seal of a digest. */
+/** Computes the keyed seal of a digest. */
 export type Sign = (what: Sealed, digest: string) => Voucher;
 
 export function vouchFor(key: SealKey, what: Sealed, digest: string): Voucher {
@@ -41,12 +44,13 @@ const macOf = ({ bytes }: SealKey, what: Sealed, digest: string): string =>
   createHmac("sha256", bytes).update(`cairn ${what}\n${digest}`).digest("base64url");
 
 /**
- * The canonical text of an object with its seal as the last member: no other member of what is sealed may be sorted behind
- * `voucher`. The text without it is what the seal is of, so that neither side writes a large text twice.
+ * The canonical text of an object with its seal added as the last member, `voucher`. The seal covers the text without
+ * that member, so neither writer nor reader serializes a large document twice. Therefore no member of a sealed document
+ * may sort after `voucher`.
  */
 export const withVoucher = (text: string, of: Voucher): string => `${text.slice(0, -1)},"voucher":${canonical(of)}}`;
 
-/** That text without its seal; null where the seal does not lie at its end. */
+/** The text without its seal; null if the seal is not the last member. */
 export function withoutVoucher(text: string, of: Voucher): string | null {
   const end = `,"voucher":${canonical(of)}}`;
   return text.endsWith(end) ? `${text.slice(0, -end.length)}}` : null;
@@ -54,7 +58,7 @@ export function withoutVoucher(text: string, of: Voucher): string | null {
 
 const KEY_BYTES_MIN = 32;
 
-/** A key as people write it down, in hex or base64; null where it is none, or shorter than 32 bytes. */
+/** A seal key from its text form, hex or base64; null if the text is neither, or has fewer than 32 bytes. */
 export function sealKeyIn(text: string): SealKey | null {
   const trimmed = text.trim();
   const isHex = /^(?:[0-9a-f]{2})+$/i.test(trimmed);
@@ -63,6 +67,6 @@ export function sealKeyIn(text: string): SealKey | null {
   return bytes.length < KEY_BYTES_MIN ? null : { key: keyIdOf(bytes), bytes };
 }
 
-/** Tells keys apart, and tells nothing of them. */
+/** The public ID of a key: it distinguishes keys and reveals nothing about them. */
 export const keyIdOf = (bytes: Uint8Array): string =>
   sha256(Buffer.concat([Buffer.from("cairn seal key\n"), bytes])).slice(0, 12);

@@ -1,6 +1,6 @@
 /**
- * What a chain asks for: beats, storing a token, starting a successor, handing over, sweeping, cleaning up after runs
- * whose row is gone, and firing schedules.
+ * Dispatches the tasks of a chain to their implementations: beats, parking, continue-as-new, hand-over, sweeping,
+ * clean-up, orphan removal and schedule firings.
  */
 import type { Invocation, RunTask } from "../ports/tasks.ts";
 import type { Task, TaskResult } from "../protocol/chain.ts";
@@ -12,7 +12,7 @@ import { park, renew } from "../engine/loop/park.ts";
 import type { Runner } from "../engine/context/runner.ts";
 import { rescue, sweep } from "./sweep.ts";
 
-/** One function for every task of a chain, for the process that serves them. */
+/** The function that a process uses to run any task of a chain. */
 export function runTask(runner: Runner): RunTask {
   return (task, invocation) => {
     switch (task.kind) {

@@ -1,22 +1,25 @@
 /**
- * A firing of a schedule, in every world: at most one run for each scheduled time, however often that is delivered, and
- * none over a run that the schedule started before and that is alive, unless the agent allows it.
+ * Decides a firing of a schedule, in every world. Each scheduled time starts at most one run, however often the firing
+ * is delivered. Unless the agent allows overlap, a firing starts no run while the schedule's previous run is alive.
  *
- * It is decided in a turn of the schedule, whose cursor remembers the newest decision (`protocol/firing.ts`). The decision
- * to start is written before the run, as an intent is, and confirmed after it; the run's key is the schedule and the time.
- * `test/slow/crash/firing.test.ts` plays a death before and after each call, and these schedules:
+ * The decision is made under a mutex lease of the schedule, whose cursor stores the newest decision
+ * (`protocol/firing.ts`). The decision to start is written before the run is created, and confirmed afterwards; the
+ * idempotency key of the run is the schedule and the time. `test/slow/crash/firing.test.ts` kills the process before
+ * and after each call and plays these schedules:
  *
- * - Death between decision and run: the same firing, delivered again, starts the run. So does the next firing before it is
- *   decided itself; nothing is lost, and it finds the run alive, so the two do not overlap.
- * - Death between run and confirmation: the same, and the key finds the run that is there.
- * - Death while it is decided: the turn lapses with the deadline of who held it. Firings until then are told `held`.
- * - A frozen process thaws after its turn lapsed and somebody decided a newer firing. Its decision is refused, since the
- *   turn was another's meanwhile; a run that it starts by an older decision is there already, under the same key.
- * - A firing is delivered late, after a newer one: it starts nothing. Where runs may overlap it is started for as long as a
- *   run that it made before would still be found.
- * - The last run is purged, or its time is over: it is not alive. Its tombstone says that its firing was done.
- * - A decision is found unconfirmed after more than a day, there is no run, and no tombstone keeps its key: the run may
- *   have ended and been forgotten, or never have been. It is not started, for that might be twice, and an alarm says so.
+ * - The process dies between decision and run. The same firing, delivered again, starts the run; so does the next
+ *   firing
+ *   before its own decision. No firing is lost, and the next one finds the run alive, so the two do not overlap.
+ * - The process dies between run and confirmation. The same happens, and the key finds the existing run.
+ * - The process dies while it decides. Its mutex lease expires with its deadline. Until then other firings get `held`.
+ * - A frozen process thaws after its lease expired and another process decided a newer firing. Its decision is refused,
+ *   because the lease changed hands. A run that it starts by an older decision exists already, under the same key.
+ * - A firing is delivered late, after a newer one: it starts nothing. If runs may overlap, it is started as long as a
+ *   run
+ *   that it may have created before would still be found.
+ * - The last run is purged or expired: it counts as not alive. Its tombstone shows that its firing is done.
+ * - A decision is still unconfirmed after more than a day, and there is neither a run nor a tombstone. The run may have
+ *   ended and been forgotten, or may never have existed. It is not started, as that could be twice; an alarm says so.
  */
 import * as z from "zod";
 import type { Agent, Schedule } from "../ports/agent.ts";
@@ -35,17 +38,21 @@ import { startRun } from "../operations/start.ts";
 
 export interface FiringOf {
   readonly agent: Agent;
-  /** Whose run it becomes. */
+  /** The tenant of the new run. */
   readonly tenant: string;
-  /** The time that it is scheduled for, epoch milliseconds. */
+  /** The scheduled time, epoch milliseconds. */
   readonly at: number;
-  /** False: nobody knows whether the schedule was there at that time. */
+  /** False: it is not known whether the schedule existed at that time. */
   readonly watched: boolean;
 }
 
 type FiringResult = Extract<TaskResult, { readonly kind: "firing" }>;
 
-/** @throws Error for an agent without a schedule, and for one that does not take its own input any more */
+/**
+ * Decides one firing and starts its run if it is due.
+ *
+ * @throws Error if the agent has no schedule, or if its task schema rejects the schedule's input
+ */
 export async function fire(world: World, invocation: Invocation, firing: FiringOf): Promise<FiringResult> {
   const schedule = scheduleOf(firing.agent);
   const memory = memoryOf(world, { invocation, name: turnName(firing) });
@@ -55,16 +62,16 @@ export async function fire(world: World, invocation: Invocation, firing: FiringO
     const outcome = await decide(world, { ...firing, schedule, memory, before: lastFiringIn(taken.cursor) });
     return { kind: "firing", outcome };
   } finally {
-    // Whoever fires again must not have to wait for the turn to lapse; if even this fails, it does.
+    // Release the lease, so that the next firing need not wait for its expiry. If the release fails, it expires.
     await memory.giveUp().catch(() => undefined);
   }
 }
 
 /**
- * For a trigger that repeats what fails, and not at once: waits for a turn that another firing has, as long as there is
- * time.
+ * `fire` for a trigger that retries failures only after a delay. It waits for the mutex lease that another firing
+ * holds, until shortly before the deadline of the invocation.
  *
- * @throws Error where that is not long enough
+ * @throws Error if the lease is still held then
  */
 export async function fireInTime(world: World, invocation: Invocation, firing: FiringOf): Promise<FiringResult> {
   const { clock, limits } = world;
@@ -126,12 +133,15 @@ async function decide(world: World, of: Deciding): Promise<FiringOutcome> {
   return outcome;
 }
 
-/** What somebody decided and did not confirm is done first, or a death could lose a run, or let the next one overlap it. */
+/**
+ * Completes a decision that a dead process left unconfirmed, before the next decision. Otherwise a crash could lose a
+ * run, or let the next run overlap it.
+ */
 async function finished(world: World, of: Deciding, last: LastFiring): Promise<LastFiring> {
   const isCertain = world.clock.now() - last.decidedAt < CERTAIN_MS;
   if (isCertain) await start(world, of, last.at);
   else if (!(await wasStarted(world, last.run ?? ""))) {
-    const why = `it cannot be known any more whether the firing of ${firingKey(of.agent.name, last.at)} started it`;
+    const why = `it is no longer known whether the firing of ${firingKey(of.agent.name, last.at)} started this run`;
     alarm(world, last.run ?? "", { what: "FiringUncertain", why });
   }
   const confirmed = { ...last, stage: "started" } as const;
@@ -139,8 +149,7 @@ async function finished(world: World, of: Deciding, last: LastFiring): Promise<L
   return confirmed;
 }
 
-/** There is such a run, or there was one whose key is still kept. */
-/** A row that is damaged was started, too. */
+/** Whether the run exists, also with a damaged row, or has existed and its key is still kept. */
 async function wasStarted(world: World, run: string): Promise<boolean> {
   const now = world.clock.earliest();
   return (await findRow(world, run, now)) !== null || (await world.table.readKey(run, now)) !== null;
@@ -151,10 +160,10 @@ async function start(world: World, of: Deciding, at: number): Promise<FiringOutc
   const idempotencyKey = firingKey(agent.name, at);
   const asked = { agent, tenant, input: schedule.input, idempotencyKey, by: `schedule:${agent.name}` };
   const started = await startRun(world, asked).catch(asDamaged);
-  // It was started, or there would be no row to be damaged; the next firing must not wait until somebody mends it.
+  // The row exists, so the run was started; the next firing must not wait until an operator repairs the row.
   if (started instanceof RowUnreadable) return { kind: "exists", run: started.run };
   if (started.kind === "invalid") throw new Error(`the schedule of ${agent.name}: input: ${started.why}`);
-  // Under this key another input is that of another version of the agent, which was there first.
+  // A run with another input under this key was started by another version of the agent: the firing is done.
   return { kind: started.kind === "started" ? "started" : "exists", run: runOf(world, of, at) };
 }
 
@@ -169,27 +178,27 @@ const runOf = (world: World, { agent, tenant }: FiringOf, at: number): string =>
 async function aliveRun(world: World, last: LastFiring | null): Promise<string | null> {
   if (last === null || last.run === null) return null;
   const row = await findRow(world, last.run, world.clock.now());
-  // A newer version of cairn goes on with it.
+  // A newer version of cairn continues the run, so it is alive.
   if (row instanceof RowNewer) return last.run;
-  // No invocation can go on with a run whose row is damaged: it must not keep its schedule waiting for ever.
+  // No invocation can continue a run whose row is damaged, so the run must not block its schedule forever.
   return row === null || row instanceof RowUnreadable || hasEnded(row) ? null : last.run;
 }
 
 function tellSkipped(world: World, { agent, at }: FiringOf, run: string): void {
-  const detail = { agent: agent.name, at, why: "the run that the schedule started last has not ended" };
+  const detail = { agent: agent.name, at, why: "the previous run of this schedule has not ended" };
   world.telemetry.record({ at: world.clock.now(), run, level: "trace", what: "FiringSkipped", detail });
 }
 
-/** The newest firing that was decided, or null. */
+/** The newest firing that was decided, or null if none was. */
 export const lastFired = async (world: World, of: Pick<FiringOf, "agent" | "tenant">): Promise<LastFiring | null> =>
   lastFiringIn(await world.table.cursorOf(turnName(of)));
 
 const turnName = ({ tenant, agent }: Pick<FiringOf, "agent" | "tenant">): string => `schedule ${tenant} ${agent.name}`;
 
 interface Memory {
-  /** The turn, with what is remembered. */
+  /** Takes the mutex lease; its cursor holds the newest decision. */
   readonly take: () => Promise<TurnOutcome>;
-  /** Throws where somebody else had the turn meanwhile: whatever was decided is not. */
+  /** Stores a decision. Throws if another process has taken the lease since: the decision is then void. */
   readonly write: (last: LastFiring) => Promise<void>;
   readonly giveUp: () => Promise<void>;
 }
@@ -225,5 +234,5 @@ function lastFiringIn(cursor: string | null): LastFiring | null {
   return cursor === null ? null : lastFiring.parse(JSON.parse(cursor));
 }
 
-/** The idempotency key of a firing: however often it is delivered, it is one run. `at` in epoch milliseconds. */
+/** The idempotency key of a firing: all its deliveries make one run. `at` is in epoch milliseconds. */
 export const firingKey = (agent: string, at: number): string => `schedule ${agent} ${new Date(at).toISOString()}`;

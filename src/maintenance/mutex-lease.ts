@@ -1,4 +1,6 @@
-/** What one process at a time does over all runs or objects, stretch by stretch, in as many invocations as it takes. */
+/**
+ * Runs work that goes over all runs or objects: one process at a time, in steps, over as many invocations as needed.
+ */
 import type { Invocation } from "../ports/tasks.ts";
 import type { World } from "../ports/world.ts";
 import type { TurnOutcome } from "../protocol/mutex-lease.ts";
@@ -6,16 +8,16 @@ import { certainly } from "../history/resolve-ambiguous-write.ts";
 
 interface Stretch {
   readonly hasTime: () => boolean;
-  /** From where the next turn goes on if this stretch ends now, whatever ends it. */
+  /** Sets the cursor at which the next invocation continues if this one ends now, for whatever reason. */
   readonly reached: (cursor: string | null) => void;
 }
 
 /**
- * Does nothing while it is somebody else's turn (schedule 46). Goes on where the last turn ended: `next` does one stretch
- * from there, and returns from where the following one goes on, or null after the last.
+ * Takes the mutex lease `name` and does the work from its cursor on; does nothing while another process holds the lease
+ * (schedule 46). `next` does one step from the cursor and returns the cursor of the next step, or null after the last.
  *
- * Where the next turn goes on is saved in every case: what failed or hung in this turn must not be what each turn meets
- * first (schedule 79).
+ * The cursor is saved even if a step fails or hangs. Otherwise the same step would fail first in every later invocation
+ * (schedule 79).
  */
 export async function inTurn(
   world: World,
@@ -40,7 +42,8 @@ export async function inTurn(
     after = cursor;
   };
   const hasTime = (): boolean => !invocation.drain.aborted && clock.now() < invocation.deadline - 2 * limits.drainMs;
-  // The process is killed at its deadline, perhaps while it waits for one answer. Until then it keeps the turn.
+  // The process may be killed at its deadline while it waits for a response, so save the cursor shortly before that.
+  // It keeps the lease until the deadline.
   let saved: Promise<unknown> = Promise.resolve();
   const stop = clock.after(Math.max(0, invocation.deadline - limits.drainMs - clock.now()), () => {
     saved = take(lapsesAt, after).catch(() => undefined);
@@ -51,7 +54,7 @@ export async function inTurn(
   } catch (error) {
     stop();
     await saved;
-    // That the turn could not be given up either says nothing new: it lapses.
+    // If the release of the lease fails too, the lease expires. The first error is the one to report.
     await take(clock.now(), after).catch(() => undefined);
     throw error;
   }

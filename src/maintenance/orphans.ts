@@ -1,10 +1,10 @@
 /**
- * Orphan prefixes: objects below an incarnation that no row names. A start that died between snapshot 0 and its row
- * leaves one, and so does a process that froze, lost its run, and puts a snapshot after the clean-up. Nothing tells of
- * them, so once a day somebody looks: from incarnation to incarnation, one key of each.
+ * Removes orphans: objects below an incarnation that no row references. A start that dies between snapshot 0 and its
+ * row leaves orphans. So does a process that freezes, loses its run, and writes a snapshot after the clean-up. No
+ * record points to them, so once a day this task goes from incarnation to incarnation, reading one key of each.
  *
- * A row may be about to come for what is young, so that is left alone. And a table that belongs to other objects knows
- * none of these runs: with it nothing is deleted at all, or a wrong setting would delete every run.
+ * Young objects are left alone, because their row may be about to be written. If the table belongs to other objects, it
+ * knows none of these runs. Then nothing is deleted at all; otherwise a wrong setting would delete every run.
  */
 import { TIMES } from "../protocol/limits.ts";
 import type { Invocation } from "../ports/tasks.ts";
@@ -15,10 +15,10 @@ import { isStored } from "../history/clean-up.ts";
 import { RUNS, incarnationOf, prefixUnder } from "../history/object-keys.ts";
 import { inTurn } from "./mutex-lease.ts";
 
-/** Incarnations of one call: it must fit into one invocation, with a deletion for each. */
+/** Incarnations per call: one invocation must have time for all of them, with a deletion for each. */
 const LOOKS_MAX = 100;
 
-/** Goes on after that text. Returns from where to go on, or null when every incarnation was looked at. */
+/** Examines incarnations after the cursor `after`. Returns the next cursor, or null after the last incarnation. */
 export async function lookForOrphans(world: World, after: string | null): Promise<string | null> {
   if (!(await belongTogether(world))) return null;
   let from = after ?? RUNS;
@@ -29,13 +29,16 @@ export async function lookForOrphans(world: World, after: string | null): Promis
     const isOld = found.putAt < world.clock.earliest() - TIMES.orphanAgeMs;
     if (of !== null && isOld && !(await isStored(world, of))) await world.objects.removeUnder(prefixUnder(of));
     const past = of === null ? found.key : `${prefixUnder(of)}${LAST}`;
-    // A key that lies even behind that is stepped over by itself, or this would go round for ever.
+    // A key may sort even after `past`. Then step over that key, or this loop would never end.
     from = found.key < past ? past : found.key;
   }
   return from;
 }
 
-/** As far as the time of this invocation goes; the next one goes on from there. For a world that keeps no other plan. */
+/**
+ * Examines as many incarnations as the invocation has time for; the next invocation continues from there. For worlds
+ * whose chain does not keep the cursor.
+ */
 export async function lookForAllOrphans(world: World, invocation: Invocation): Promise<OrphansResult> {
   await inTurn(world, invocation, { name: "orphans", next: (after) => lookForOrphans(world, after) });
   return { kind: "orphans", next: null };
@@ -43,7 +46,7 @@ export async function lookForAllOrphans(world: World, invocation: Invocation): P
 
 type OrphansResult = Extract<TaskResult, { readonly kind: "orphans" }>;
 
-/** Behind every character that a key of ours has. */
+/** Sorts after every character in cairn's object keys. */
 const LAST = "~";
 
 async function belongTogether(world: World): Promise<boolean> {

@@ -1,7 +1,7 @@
 /**
- * The sweeper: every run that nobody drives gets a next step, and one that is beyond help gets an end. It is the backstop
- * of whatever died between two writes, so each of its steps can be repeated (schedule 20), and Rescue is the same for one
- * run. One at a time (schedule 46): two would fence each other's end of a run.
+ * The sweeper: it gives every abandoned run its next step, and ends runs that cannot recover. It is the backstop for
+ * every process that died between two writes, so each of its steps can be repeated (schedule 20). `rescue` does the
+ * same for one run. Only one sweep runs at a time (schedule 46): two would fence each other while they end a run.
  */
 import { Unreadable } from "../codec/canonical.ts";
 import { newerBy } from "../codec/row.ts";
@@ -30,17 +30,20 @@ import { loadVouched } from "../history/vouch.ts";
 import { inTurn } from "./mutex-lease.ts";
 
 const SWEEP_PAGE = 100;
-/** Runs in a row for which a store did not answer, before the sweep takes it to be away for all of them. */
+/** After this many consecutive runs for which a store did not answer, the sweep treats the store as unavailable. */
 const UNANSWERED_MAX = 5;
 
 export interface SweepOptions {
-  /** Names the code that is deployed; runs that back off are tried at once under another one. Null: it is not known. */
+  /** The ID of the deployed code. Runs that back off are retried at once after a change. Null: it is not known. */
   readonly deployment?: string | null;
 }
 
 /**
- * Schedule 79: one run whose execution cannot be described, or whose row cannot be decoded, is told as an alarm and passed
- * over; the next sweep meets it again. If a store is away for all runs, each would wait for it: then the sweep ends.
+ * Judges every run that has not ended, or whose end is not delivered yet.
+ *
+ * Schedule 79: a run whose execution cannot be described, or whose row cannot be decoded, raises an alarm and is
+ * skipped; the next sweep meets it again. If a store is unavailable for all runs, the sweep ends instead of waiting for
+ * each run.
  */
 export async function sweep(world: World, invocation: Invocation, options: SweepOptions = {}): Promise<TaskResult> {
   let judged: number | null = null;
@@ -72,22 +75,28 @@ export async function sweep(world: World, invocation: Invocation, options: Sweep
       return page.next;
     },
   });
-  // Only after every run was looked at in one go: what a sweep of the code before has passed over is looked at again.
+  // Remember the deployment only after one sweep judged every run; runs that an older sweep skipped are judged again.
   if (isNew && isWhole && isOver) await remember(world, invocation, deployment);
   if (judged !== null) noteSwept(world, { runs: judged, ...waits });
   tellDoubt(world);
   return { kind: "sweep" };
 }
 
-/** Schedule 104: what has expired by this clock alone waits, and an operator should know why. After the answers of the sweep. */
+/**
+ * Schedule 104: data that has expired by only one clock is kept, and this alarm tells the operator why. It runs after
+ * the sweep, whose responses bring the times of the other clock.
+ */
 function tellDoubt(world: World): void {
   const aheadMs = world.clock.now() - world.clock.earliest();
   if (aheadMs === 0) return;
-  const why = `two clocks differ by ${Math.round(aheadMs / 1_000)} s: until they agree, what has expired by only one of them stays`;
+  const why = `two clocks differ by ${Math.round(aheadMs / 1_000)} s: until they agree, data that has expired by only one of them is kept`;
   alarm(world, "", { what: "ClockDoubted", why });
 }
 
-/** One run that cannot be judged must not keep the sweep from all that follow it. The store that did not answer, or null. */
+/**
+ * Judges one run; a failure becomes an alarm, so that it does not stop the sweep of the other runs. Returns the error
+ * if a store did not answer, otherwise null.
+ */
 async function guarded(world: World, row: Row, judge: () => Promise<void>): Promise<StoreUnreachable | null> {
   try {
     await judge();
@@ -117,10 +126,10 @@ async function sweepOne(
 ): Promise<void> {
   if (row.format !== FORMAT) return alarm(world, row.run, { what: "Unreadable", why: `it has format ${row.format}` });
   if (hasEnded(row)) return tellEnd(world, row);
-  // Its execution goes on trying, so the run goes on as soon as a newer process takes a beat.
+  // Its execution keeps retrying, so the run continues as soon as a process of the newer version takes a beat.
   if (newerBy(row.run, row) !== null) return void (await startExecution(world, row));
   if (await sleepsWell(world, row)) {
-    // A start may have died between the row and its execution, and can be repeated at any time.
+    // The starting process may have died between the row and its execution. Starting can be repeated at any time.
     if (row.status === "queued") await startExecution(world, row);
     return;
   }
@@ -129,9 +138,10 @@ async function sweepOne(
   const { run, born, chain, epoch } = row;
   if (beyondHelp(row, { state, now: world.clock.earliest() }) === null) {
     const execution = await startExecution(world, row);
-    // Schedule 94: its execution pauses between attempts that fail, and a pause cannot be woken. A message, a cancel or
-    // another deployment is worth an attempt at once; the old execution is refused when its pause is over.
-    // Only if no process has claimed the run since it was read: a claim may have led to a park, which nothing would wake.
+    // Schedule 94: an execution pauses between failed attempts, and that pause cannot be interrupted. A message, a
+    // cancel or a new deployment justifies an attempt at once; the old execution is refused when its pause is over.
+    // This is safe only if no process has claimed the run since it was read: a claim may have led to a park, and then
+    // nothing would wake the run.
     if (execution === "going" && (isNew || row.stirs !== row.stirsSeen))
       await moveOn(world, { run, born, chain, epoch });
     return;
@@ -139,11 +149,13 @@ async function sweepOne(
   const outcome = await handOver(world, { run, born, chain });
   if (outcome.kind !== "handed") return;
   const trouble = beyondHelp(outcome.row, { state, now: world.clock.earliest() });
-  // Otherwise the next sweep finds it so: somebody spoke meanwhile, or whoever was overtaken may still act.
+  // Otherwise a message arrived meanwhile, or the fenced process may still act: the next sweep judges the run again.
   if (trouble !== null) await end(world, { invocation, row: outcome.row, trouble });
 }
 
-/** Somebody holds it, or it waits for what can still wake it, or it moved not long ago. */
+/**
+ * Whether the run needs no action: a process holds it, it waits and can still be woken, or it made progress recently.
+ */
 async function sleepsWell(world: World, row: Row): Promise<boolean> {
   const now = world.clock.now();
   if (row.owner !== null) return now < (row.leaseUntil ?? 0);
@@ -151,15 +163,17 @@ async function sleepsWell(world: World, row: Row): Promise<boolean> {
   if (row.park !== null) {
     const isOver = row.wakeAt !== null && row.wakeAt <= now;
     if (!isStirred && !isOver) return true;
-    // A token that nothing waits on any more belongs to an execution that may be gone.
+    // If no execution waits on the token, the parked execution may be gone.
     if ((await world.chain.wake(row.park.token)).kind === "woken") return true;
   }
-  // Without a token nothing sleeps longer than a wait: whoever was to park it may have died before it could.
+  // Without a token, no run waits longer than `waitSecondsMax`: the process that was to park it may have died.
   const waitsUntil = isStirred ? 0 : Math.min(row.wakeAt ?? 0, row.lastCheckpointAt + TIMES.waitSecondsMax * 1_000);
   return now < Math.max(row.lastCheckpointAt, waitsUntil) + world.limits.overdueMs;
 }
 
-/** What cannot be read is left alone, with its alarm, until it can be read again. */
+/**
+ * The result of `read`; null, with an alarm, if stored data is unreadable. The run is left alone until it is repaired.
+ */
 async function readable<T>(world: World, { run }: Pick<Row, "run">, read: () => Promise<T>): Promise<T | null> {
   try {
     return await read();
@@ -173,7 +187,9 @@ async function readable<T>(world: World, { run }: Pick<Row, "run">, read: () => 
 const stateOf = (world: World, row: Row): Promise<State | null> =>
   readable(world, row, async () => (await loadVouched(world, row, new SegmentCache())).state);
 
-/** Why no beat will bring it to an end: its processes die over and over, or nothing was committed for too long. */
+/**
+ * Why the run cannot recover: its processes died too often, or its deadline passed without a commit. Null if it can.
+ */
 function beyondHelp(
   row: Row,
   of: { readonly state: State; readonly now: number; readonly cause?: string | null },
@@ -183,14 +199,14 @@ function beyondHelp(
   const { takeoversMax } = of.state;
   if (deaths > takeoversMax) return tooManyDeaths("Abandoned", { deaths, max: takeoversMax, cause });
   if (of.now < deadline) return null;
-  const failure: Failure = { code: "Expired", message: "nothing was committed for as long as a run may wait" };
+  const failure: Failure = { code: "Expired", message: "no commit was made for as long as a run may wait" };
   return { kind: "deadline", failure };
 }
 
 /**
- * Ends a run under the epoch that its hand-over gave. False if it is not to end yet: somebody who was overtaken may still
- * act, or spoke just now. Quiet is judged on the row that the hand-over returned, since a zombie may have claimed after
- * any earlier read (schedule 36).
+ * Ends a run under the epoch of its hand-over. Returns false if it must not end yet: effects of a fenced process may
+ * still land, or a message arrived just now. `quietUntil` is judged on the row that the hand-over returned, because a
+ * zombie may have claimed the run after any earlier read (schedule 36).
  */
 async function end(
   world: World,
@@ -208,7 +224,7 @@ async function end(
   try {
     while (run.state.ending !== null) {
       await commitDecided(run, run.state.ending);
-      // Somebody spoke before the end was committed: it has not waited for too long any more.
+      // A message arrived before the end was committed and moved the deadline: the run is no longer expired.
       if (trouble.kind === "deadline" && run.state.ending !== null && world.clock.earliest() < run.row.deadline)
         return false;
     }
@@ -221,8 +237,8 @@ async function end(
 }
 
 /**
- * Schedule 24: five attempts of a beat died. Its successor begins with a fresh epoch; a beat that enters again with
- * the stale one would be refused by its own dead attempt.
+ * Hands a run over to a new execution after five attempts of a beat died (schedule 24). The new execution starts with a
+ * fresh epoch: with the stale one, a beat would be refused because of its own dead attempt.
  */
 export async function rescue(
   world: World,
@@ -230,7 +246,7 @@ export async function rescue(
   invocation: Invocation,
 ): Promise<TaskResult> {
   const { run, born, chain } = payload;
-  // Of a row that cannot be read nobody can tell; the sweeper finds the run once it is mended.
+  // If the row is unreadable, do nothing: the sweeper finds the run once the row is repaired.
   if ((await readable(world, payload, () => wakesParked(world, payload))) ?? true)
     return { kind: "rescue", until: null };
   const outcome = await handOver(world, { run, born, chain, dead });
@@ -238,7 +254,7 @@ export async function rescue(
   if (outcome.kind === "handed" || outcome.kind === "lost") {
     const { row } = outcome;
     if (hasEnded(row)) await tellEnd(world, row);
-    // Schedule 39: a hand-over whose answer was lost shows the successor, which may never have been started.
+    // Schedule 39: if the response to an earlier hand-over was lost, its successor may never have been started.
     else if (row.chain > chain)
       await goOn(world, { invocation, row, isMine: outcome.kind === "handed", cause: cause ?? null });
   }
@@ -246,8 +262,9 @@ export async function rescue(
 }
 
 /**
- * A renewal whose every answer was lost is rescued although its successor is at work, or parked. One that is parked goes on
- * by itself once it is woken; handed over, it would wait beside its run until its park is over.
+ * Wakes the run if it is parked. A continue-as-new whose responses were all lost is rescued although its successor
+ * works or is parked. A parked successor continues once it is woken; after a hand-over it would wait in vain until its
+ * park ends.
  */
 async function wakesParked(world: World, { run, born, chain }: Payload): Promise<boolean> {
   const row = await world.table.read(run, world.clock.now());
@@ -255,7 +272,9 @@ async function wakesParked(world: World, { run, born, chain }: Payload): Promise
   return (await world.chain.wake(row.park.token)).kind === "woken";
 }
 
-/** Schedule 25: beats that die before they claim would be rescued for ever; past the bound the run is ended here. */
+/**
+ * Schedule 25: beats that die before they claim would be rescued forever. Past `takeoversMax` the run is ended here.
+ */
 async function goOn(
   world: World,
   of: {

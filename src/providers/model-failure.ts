@@ -1,6 +1,6 @@
 /**
- * Why a model gave no reply, and whether asking again makes sense. The message ends up in events and on screens for
- * ever, so it is bounded and what looks like a credential is taken out before anyone sees it.
+ * Classifies why a model call failed and whether a retry makes sense. The message stays in events and on screens, so it
+ * is bounded, and text that looks like a credential is removed first.
  */
 import { APICallError, EmptyResponseBodyError, InvalidResponseDataError } from "@ai-sdk/provider";
 import { bounded } from "../codec/value.ts";
@@ -8,14 +8,14 @@ import { TIMES } from "../protocol/limits.ts";
 import type { ModelFailed } from "../ports/model.ts";
 
 /**
- * `secret`: the key that the model is asked with, which a provider may echo; empty when there is none. Never throws: an
- * error whose fields throw when they are read says nothing of the question, and asking again may not help.
+ * The failure that a thrown error stands for. Never throws: an error whose fields throw is a failure without retry.
+ * `secret` is the API key of the request, which a provider may echo; empty if there is none.
  */
 export function failedBy(error: unknown, secret: string): ModelFailed {
   try {
     return readFailure(error, secret);
   } catch {
-    const failure = { code: "ModelFailed", message: "the model threw something that cannot be read" };
+    const failure = { code: "ModelFailed", message: "the model threw an error that cannot be read" };
     return { kind: "failed", failure, retryable: false, retryAfterMs: null };
   }
 }
@@ -31,24 +31,24 @@ function readFailure(error: unknown, secret: string): ModelFailed {
   });
   if (!APICallError.isInstance(error)) return failed("ModelFailed", isUnreadable(error) || isNetwork(error));
   const status = error.statusCode ?? 0;
-  // A throttle speaks of tokens too ("request too large for your tokens per minute"), but time heals it.
+  // A throttling error mentions tokens too ("request too large for your tokens per minute"), but a retry helps.
   if (status !== 429 && CONTEXT.test(said)) return failed("ContextTooLong", false);
   if (error.isRetryable || RETRYABLE.has(status) || status >= 500) {
     return failed("ModelFailed", true, retryAfterMs(error.responseHeaders ?? {}));
   }
   if (status >= 400) return failed("ModelRefused", false);
-  // What is left is an answer that nobody can read: cut off, or a proxy's page. It says nothing about the question.
+  // What remains is an unreadable response: truncated, or a proxy's error page. It says nothing about the request.
   return failed("ModelFailed", true);
 }
 
-/** Request timeout, conflict, throttled. */
+/** Request timeout, conflict, too many requests. */
 const RETRYABLE: ReadonlySet<number> = new Set([408, 409, 429]);
 
-/** OpenAI, Anthropic, Bedrock, Gemini, vLLM and llama.cpp, each in its own words. */
+/** How OpenAI, Anthropic, Bedrock, Gemini, vLLM and llama.cpp say that the context is too long. */
 const CONTEXT =
   /context_length_exceeded|exceed_context_size|(maximum|available) (context|prompt) (length|size|window)|context (length|size|window) (is )?exceeded|exceeds? (the |your |its )?(model'?s? )?context|prompt is too long|input is too long|input token count .{0,40}exceeds/i;
 
-/** Shown of an answer whose shape is unknown. */
+/** How much of a response of unknown shape is shown. */
 const ANSWER_CHARACTERS = 500;
 
 function saidBy(error: unknown): string {
@@ -58,13 +58,13 @@ function saidBy(error: unknown): string {
   const status = statusCode === undefined ? [] : [`HTTP ${statusCode}`];
   const words = message === "" ? [] : [message];
   const code = codeOf(data);
-  // Without a parsed answer the message is only the status line; the body may say more.
+  // Without a parsed response the message is only the status line; the body may say more.
   const body =
     data === undefined && responseBody.trim() !== "" ? [responseBody.trim().slice(0, ANSWER_CHARACTERS)] : [];
   return [...status, ...words, ...code, ...body].join(": ");
 }
 
-/** `{ error: { code } }`, where OpenAI and its kin put a stable name. */
+/** `{ error: { code } }`: the stable error code of OpenAI and compatible providers. */
 function codeOf(answer: unknown): readonly string[] {
   const error = (answer as { error?: { code?: unknown } } | null | undefined)?.error;
   return typeof error?.code === "string" ? [error.code] : [];
@@ -75,7 +75,7 @@ const isUnreadable = (error: unknown): boolean =>
 
 const NETWORK = /^(ECONN|EPIPE|ETIMEDOUT|ENOTFOUND|EAI_AGAIN|EHOST|ENET|UND_ERR_)/;
 
-/** For model objects that do not wrap what `fetch` throws. A timeout of the provider's own is one of these. */
+/** Recognizes network errors of model objects that do not wrap errors of `fetch`, including the provider's timeouts. */
 function isNetwork(error: unknown): boolean {
   for (let current = error, depth = 0; current instanceof Error && depth < 8; current = current.cause, depth += 1) {
     const { code } = current as { code?: unknown };
@@ -87,8 +87,8 @@ function isNetwork(error: unknown): boolean {
 }
 
 /**
- * `retry-after-ms`, or `retry-after` in seconds or as a date. A date is read against the answer's own `date`: two times
- * of one clock, where ours could differ.
+ * The wait from `retry-after-ms`, or from `retry-after` in seconds or as a date. A date is compared with the `date` of
+ * the response, because both come from the same clock; the local clock may differ.
  */
 function retryAfterMs(headers: Readonly<Record<string, string>>): number | null {
   const { "retry-after-ms": ms = "", "retry-after": after = "", date = "" } = headers;
@@ -101,7 +101,7 @@ function retryAfterMs(headers: Readonly<Record<string, string>>): number | null 
 const numberOf = (text: string): number => (/^\s*\d+(\.\d+)?\s*$/.test(text) ? Number(text) : Number.NaN);
 
 const REMOVED = "[removed]";
-/** Shorter keys are placeholders for servers that want none (`none`, `ollama`), and ordinary words. */
+/** Shorter keys are placeholders for servers without keys (`none`, `ollama`), and may be ordinary words. */
 const SECRET_CHARACTERS_MIN = 8;
 
 function withoutCredentials(text: string, secret: string): string {

@@ -1,7 +1,7 @@
 /**
- * A model as the runner calls it: one question, one outcome, never an exception. Whatever a provider answers or
- * throws becomes a value here, so that the recovery table decides what follows. Nothing is repeated at this place: a
- * repetition nobody records is money nobody counts.
+ * The adapter from AI SDK models to the `Model` port: one request, one outcome, never an exception. Every response and
+ * error becomes a value, so that the recovery table decides what follows. This adapter never retries: a retry that is
+ * not recorded costs money that no budget counts.
  */
 import { createOpenAICompatible } from "@ai-sdk/openai-compatible";
 import type { LanguageModelV4 } from "@ai-sdk/provider";
@@ -14,10 +14,10 @@ import { MODEL_KEY } from "../ports/secrets.ts";
 import { describeTools } from "../engine/model/tool-schema.ts";
 import type { Model, ModelOutcome, ModelRequest } from "../ports/model.ts";
 
-/** Gives the value that a secret has now, or null without one. */
+/** Reads the current value of a secret; null if it has none. */
 type ReadSecret = (name: string) => Promise<string | null>;
 
-/** Throws `AgentInvalid` for a choice that is no model. A model that is named has its key read before each question. */
+/** Throws `AgentInvalid` for an invalid model. The API key of a model given by name is read before each request. */
 export function modelOf(choice: ModelChoice, read: ReadSecret = async () => null): Model {
   if (typeof choice !== "string") {
     const model = speaking(choice);
@@ -31,14 +31,14 @@ export function modelOf(choice: ModelChoice, read: ReadSecret = async () => null
         const key = (await read(MODEL_KEY)) ?? "";
         return await ask(withKey(key), request, key);
       } catch (error) {
-        // Nothing was asked yet, and what keeps the key from being read may pass.
+        // No request was sent, and the error that prevented reading the key may be temporary.
         return { ...failedBy(error, ""), retryable: true };
       }
     },
   };
 }
 
-/** The agent's own model and its fallbacks. */
+/** The models of an agent: its own and its fallbacks. */
 export const modelsOf = (
   agent: { readonly model: ModelChoice; readonly fallbacks: readonly { readonly model: ModelChoice }[] },
   read?: ReadSecret,
@@ -68,7 +68,7 @@ function providedBy(choice: string): (apiKey: string) => LanguageModelV4 {
   const url = URL.parse(address);
   if (url !== null && `${url.username}${url.password}` !== "") {
     throw new AgentInvalid(
-      `the model at ${url.host} has a credential in its address, where it would be kept with every run: ` +
+      `the model at ${url.host} has a credential in its URL, which every run would store: ` +
         `take it out and set ${MODEL_KEY} instead`,
     );
   }
@@ -90,12 +90,12 @@ function providedBy(choice: string): (apiKey: string) => LanguageModelV4 {
   };
 }
 
-/** JavaScript agents, and packages of another major, hand over what the type does not allow. */
+/** Checks a model object at run time: JavaScript agents and other major versions may pass what the type forbids. */
 function speaking(choice: LanguageModelV4): LanguageModelV4 {
   const { specificationVersion, doGenerate } = (choice ?? {}) as Partial<LanguageModelV4>;
   if (specificationVersion === "v4" && typeof doGenerate === "function") return choice;
   throw new AgentInvalid(
-    `the model is no AI SDK language model of version v4 but ${specificationVersion ?? typeof choice}: ` +
-      "install the provider's package in the major that depends on @ai-sdk/provider 4, or use scriptedModel",
+    `the model is not an AI SDK language model of version v4 but ${specificationVersion ?? typeof choice}: ` +
+      "install the major version of the provider's package that depends on @ai-sdk/provider 4, or use scriptedModel",
   );
 }

@@ -1,6 +1,6 @@
 /**
- * What a model answered, as parts that the runner understands. The answer crosses the trust boundary here: sizes are
- * bounded, arguments are parsed, counts of tokens are counts.
+ * Converts a model's response to the parts of a reply. The response crosses the trust boundary here: sizes are bounded,
+ * arguments are parsed, and token counts are made whole numbers.
  */
 import type { LanguageModelV4Content, LanguageModelV4GenerateResult } from "@ai-sdk/provider";
 import { asJson } from "../codec/value.ts";
@@ -14,12 +14,12 @@ export function replyOf({ content, finishReason, usage }: LanguageModelV4Generat
   const spent = { tokensIn: countOf(usage.inputTokens.total), tokensOut: countOf(usage.outputTokens.total) };
   const bytes = content.reduce((sum, part) => sum + bytesOf(part), 0);
   if (bytes > SIZES.replyBytesMax) {
-    return tooLarge(`your reply has ${bytes} bytes; ${SIZES.replyBytesMax} are taken at most`, spent);
+    return tooLarge(`your reply has ${bytes} bytes; at most ${SIZES.replyBytesMax} are accepted`, spent);
   }
   const parts = content.flatMap(partsOf);
   const calls = parts.filter((part) => part.kind === "call" || part.kind === "badCall").length;
   if (calls > SIZES.callsPerReplyMax) {
-    return tooLarge(`you asked for ${calls} calls at once; ${SIZES.callsPerReplyMax} are taken at most`, spent);
+    return tooLarge(`you requested ${calls} calls at once; at most ${SIZES.callsPerReplyMax} are accepted`, spent);
   }
   return {
     kind: "reply",
@@ -29,7 +29,7 @@ export function replyOf({ content, finishReason, usage }: LanguageModelV4Generat
   };
 }
 
-/** Sources, files and what the provider executed itself have no place in the transcript: no tool of ours asked. */
+/** Drops sources, files and calls that the provider executed itself: no tool of the agent is involved. */
 function partsOf(part: LanguageModelV4Content): readonly RepliedPart[] {
   switch (part.type) {
     case "text":
@@ -50,11 +50,11 @@ function callOf(part: Extract<LanguageModelV4Content, { type: "tool-call" }>): R
   return { kind: "call", tool, args: args.json, provider: providerOf(providerMetadata) };
 }
 
-/** A provider refuses a transcript with a tool name that it does not like, even one that its model made up. */
+/** A tool name that every provider accepts: a provider refuses transcripts with other names, even its model's own. */
 const playable = (tool: string): string =>
   tool.slice(0, SIZES.toolCharactersMax).replace(/[^a-zA-Z0-9_-]/g, "_") || "unnamed";
 
-/** Metadata that cannot be kept is left out: a provider takes it back as it gave it, or not at all. */
+/** Metadata that is not JSON is dropped: a provider accepts its metadata only unchanged. */
 function providerOf(metadata: unknown): Json {
   const parsed = asJson(metadata);
   return parsed.ok ? parsed.json : null;
@@ -66,7 +66,7 @@ function bytesOf(part: LanguageModelV4Content): number {
   return Buffer.byteLength(text) + Buffer.byteLength(metadata);
 }
 
-/** No reply costs that many: a provider's wrong number must not make a sum that cannot be kept. */
+/** No reply costs that many tokens. A wrong number from a provider must not make a sum exceed the safe integers. */
 const TOKENS_MAX = 1e9;
 
 const countOf = (tokens = 0): number => (tokens > 0 ? Math.min(Math.ceil(tokens), TOKENS_MAX) : 0);

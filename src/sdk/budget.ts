@@ -1,4 +1,4 @@
-/** What an agent may spend, as its author writes it: dollars, tokens, and time as people say it. */
+/** The budget options of an agent: dollars, tokens, beats, calls and time, in the units that authors write. */
 import * as z from "zod";
 import type { Budget } from "../core/policy/budget.ts";
 
@@ -8,13 +8,13 @@ export interface BudgetOptions {
   /** Input and output together. */
   readonly tokens?: number;
   readonly beats?: number;
-  /** Calls that are released; what a crash or a timeout repeats is not counted again. */
+  /** Released tool calls. A repetition after a crash or a timeout is not counted again. */
   readonly toolCalls?: number;
-  /** Time between claim and release, parked time not included: milliseconds, or `90s`, `30m`, `2h`, `1d`. */
+  /** Working time from claim to release, without parked time: milliseconds, or `90s`, `30m`, `2h`, `1d`. */
   readonly wall?: number | string;
-  /** What recovery itself may cost: processes that died while they held the run. */
+  /** How many processes may die while they hold the run before it fails; default 10. */
   readonly takeovers?: number;
-  /** `ask`: a person is asked for more before the run ends. Without it the run ends. */
+  /** `ask`: a gate asks a human for more budget before the run ends. `stop` (default): the run ends. */
   readonly onExhausted?: "stop" | "ask";
 }
 
@@ -26,7 +26,7 @@ const span = z
   .regex(/^[1-9]\d{0,5}[smhd]$/)
   .transform((text) => Number(text.slice(0, -1)) * (UNITS[text.slice(-1)] ?? 0));
 
-/** Milliseconds of time at work, however they are written. */
+/** A duration: whole milliseconds, or text such as `2h`. Parses to milliseconds. */
 export const wallMsSchema = z.union([z.int().positive(), span], {
   error: "write milliseconds, or a number with s, m, h or d, such as 2h",
 });
@@ -38,7 +38,7 @@ export const budgetSchema = z.strictObject({
   onExhausted: z.enum(["stop", "ask"]).optional(),
 });
 
-/** `beatsMax`: of the agent's topology. */
+/** The budget with its defaults filled in. `beatsMax` is the limit of the agent's topology. */
 export function budgetFrom(options: z.output<typeof budgetSchema>, beatsMax: number): Budget {
   const { usd, tokens, beats, toolCalls, wall, takeovers, onExhausted } = options;
   return {

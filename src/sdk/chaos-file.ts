@@ -1,16 +1,16 @@
 /**
- * What an agent's file says for `cairn chaos`, read and checked. Apart from `chaos.ts`, which agents import: what they
- * import goes with them to where they are deployed.
+ * Loads and validates the `chaos` export of an agent file. It is separate from `chaos.ts`, which agents import: that
+ * import becomes part of the deployed bundle, and this code must not.
  */
 import * as z from "zod";
 import type { Chaos, OutsideEffect } from "./chaos.ts";
 import { AgentInvalid } from "../ports/agent-invalid.ts";
 import { importFile } from "./import-file.ts";
 
-const fn = z.custom<never>((value) => typeof value === "function", "it is no function");
+const fn = z.custom<never>((value) => typeof value === "function", "it is not a function");
 const shape = z.object({ input: fn, env: fn, prepare: fn, effects: fn.nullable(), normalise: fn });
 
-/** What that file says of it, or null. Throws `AgentInvalid`. */
+/** The `chaos` export of the file, or null if it has none. Throws `AgentInvalid`. */
 export async function chaosIn(file: string): Promise<Chaos | null> {
   const imported = await importFile(file);
   if (imported.kind === "broken") throw new AgentInvalid(`agent file ${file} cannot be loaded: ${imported.why}`);
@@ -24,10 +24,12 @@ export async function chaosIn(file: string): Promise<Chaos | null> {
 
 const effects = z.array(z.object({ tool: z.string(), id: z.string(), of: z.string() }));
 
-/** What the other side says, checked: it comes from somebody else's code. */
+/** The effects that the external service reports, validated, because user code returns them. Throws `AgentInvalid`. */
 export async function effectsSeen(chaos: Chaos, dir: string): Promise<readonly OutsideEffect[]> {
   const seen = effects.safeParse(await chaos.effects?.(dir));
   if (seen.success) return seen.data;
   const issue = seen.error.issues[0];
-  throw new AgentInvalid(`the effects of chaos: ${issue?.path.join(".") ?? ""}: ${issue?.message ?? ""}`);
+  throw new AgentInvalid(
+    `the effects function of chaos returned an invalid effect: ${issue?.path.join(".") ?? ""}: ${issue?.message ?? ""}`,
+  );
 }

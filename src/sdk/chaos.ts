@@ -1,34 +1,37 @@
 /**
- * What an agent's file may say for `cairn chaos`, under the name `chaos`: which tasks to try, and where to look for what
- * really happened. Without it effects are counted where calls leave cairn, which cannot tell whether the other side
- * honours a key: an agent that ignores its keys would pass.
+ * The `chaos` export of an agent file, for `cairn chaos`: the tasks to try, and how to ask the external service what
+ * really happened. Without it, cairn counts effects where calls leave the process. That count cannot show whether the
+ * external service honours idempotency keys, so an agent that ignores its keys would pass.
  */
 import type { Json } from "../core/json.ts";
 
-/** Something that happened at the other side, as it says itself. */
+/** An effect that the external service reports. */
 export interface OutsideEffect {
-  /** The tool that is meant to do such things. */
+  /** The tool that causes such effects. */
   readonly tool: string;
-  /** The other side's own name for it. */
+  /** The external service's own ID of the effect. */
   readonly id: string;
-  /** What it is about. Two effects of one tool about the same are one too many. */
+  /** The subject of the effect. Two effects of one tool with the same subject are a duplicate. */
   readonly of: string;
 }
 
 export interface Chaos {
-  /** The input of the task of that number; they count from 1. */
+  /** The input of task number `task`, counted from 1. */
   readonly input: (task: number) => unknown;
-  /** What the processes find in their environment; `dir` is also what `CAIRN_STORE` names for the agent. */
+  /** Environment variables for the processes. `dir` is the store directory, which `CAIRN_STORE` also names. */
   readonly env: (dir: string) => Readonly<Record<string, string>>;
-  /** Called before the first task of a directory. */
+  /** Called before the first task in a store directory. */
   readonly prepare: (dir: string) => void | Promise<void>;
-  /** All that happened in the world of that directory. Null: cairn counts what it can see. */
+  /** All effects of the tasks in a store directory. Null: cairn counts the calls that it sees. */
   readonly effects: ((dir: string) => readonly OutsideEffect[] | Promise<readonly OutsideEffect[]>) | null;
-  /** What of a result must be equal, killed or not. */
+  /** The part of a result that must be equal with and without kills. */
   readonly normalise: (result: Json) => Json;
 }
 
-/** Write `export const chaos = defineChaos({ input, effects })`. Inputs that differ tell tasks apart at the other side. */
+/**
+ * Fills in defaults. Write `export const chaos = defineChaos({ input, effects })`. Give each task a different input, so
+ * that the external service can distinguish the effects of the tasks.
+ */
 export function defineChaos(options: { readonly input: Chaos["input"] } & Partial<Omit<Chaos, "input">>): Chaos {
   return {
     input: options.input,

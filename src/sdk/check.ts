@@ -1,6 +1,6 @@
 /**
- * What can be known of an agent before it runs, in the world where it is going to run. A run must not find out after
- * an hour that a tool can never be started.
+ * Checks an agent before it runs, against the limits of the world where it will run. Otherwise a run could find out
+ * after an hour that a tool can never be started.
  */
 import type { Limits } from "../protocol/limits.ts";
 import type { Agent, Tool } from "../ports/agent.ts";
@@ -8,13 +8,13 @@ import { AgentInvalid } from "../ports/agent-invalid.ts";
 import { modelsOf } from "../providers/model.ts";
 import { describeTools, isZod } from "../engine/model/tool-schema.ts";
 
-/** What is checked; an agent of any task fits. */
+/** The checked part of an agent, independent of its task type. */
 type Checked = Pick<Agent, "name" | "task" | "model" | "tools" | "budget" | "priceFrom" | "fallbacks">;
 
-/** Throws `AgentInvalid` with the first thing that is wrong. */
+/** Throws `AgentInvalid` with the first problem. */
 export function checkAgent(agent: Checked, limits: Limits): void {
   try {
-    if (!isZod(agent.task)) throw new AgentInvalid("its task is no zod 4 schema: write task: z.object({ ... })");
+    if (!isZod(agent.task)) throw new AgentInvalid("its task is not a zod 4 schema: write task: z.object({ ... })");
     modelsOf(agent);
     checkMoney(agent);
     describeTools(agent.tools);
@@ -28,22 +28,25 @@ export function checkAgent(agent: Checked, limits: Limits): void {
   }
 }
 
-/** With the prices of the config: a budget of money that nothing is counted against would never be used up. */
+/**
+ * Throws `AgentInvalid` if an agent has a budget of money but a model without a price: such a budget would never be
+ * used up. Call it after the prices of the config are applied.
+ */
 export function checkMoney({ budget, priceFrom, fallbacks }: Pick<Agent, "budget" | "priceFrom" | "fallbacks">): void {
   if (budget.microUsd === null) return;
   const unpriced = [{ priceFrom }, ...fallbacks].findIndex((each) => each.priceFrom.kind === "none");
   if (unpriced < 0) return;
   const which = unpriced === 0 ? "its model is" : `the model of fallback ${unpriced} is`;
   throw new AgentInvalid(
-    `it has a budget of money and no price, and ${which} in no table: write price: { inUsd, outUsd } per million ` +
+    `it has a budget of money and no price, and ${which} in no price list: write price: { inUsd, outUsd } per million ` +
       "tokens, or prices: { MODEL: { inUsd, outUsd } } in cairn.config.ts",
   );
 }
 
-/** An agent of another copy of cairn may know of no outputs. */
+/** `output` may be absent: an agent may come from another version of cairn. */
 function checkOutput(name: string, { output = null }: Partial<Pick<Tool, "output">>): void {
   if (output !== null && !isZod(output)) {
-    throw new AgentInvalid(`the output of tool ${name} is no zod 4 schema: write output: z.object({ ... })`);
+    throw new AgentInvalid(`the output of tool ${name} is not a zod 4 schema: write output: z.object({ ... })`);
   }
 }
 
@@ -54,7 +57,7 @@ function checkTimes(name: string, { timeoutMs, settleMs }: Tool, { beatMs, drain
   if (settleMs !== null && !(Number.isSafeInteger(settleMs) && settleMs >= 0)) {
     throw new AgentInvalid(`tool ${name} has settleMs ${settleMs}: write a whole number of milliseconds, 0 or more`);
   }
-  // What a beat needs before and after its calls: to claim, load and commit, and to commit and release.
+  // A beat needs time around its calls: before them to claim, load and commit, after them to commit and release.
   const most = beatMs - 3 * drainMs;
   if (timeoutMs !== null && timeoutMs > most) {
     throw new AgentInvalid(

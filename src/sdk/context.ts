@@ -1,10 +1,10 @@
-/** How much of its transcript an agent's model may be shown. */
+/** The context options of an agent: how much of its transcript its model may be shown. */
 import * as z from "zod";
 
 export interface ContextOptions {
   /**
-   * How many tokens a question may have. Once one had over 80 % of it, a summary takes the place of what is older. Without
-   * it that happens when the provider says that the context is too long.
+   * The most tokens of a request to the model. After a request with over 80 % of it, a summary replaces older messages.
+   * Without this option, that happens when the provider reports that the context is too long.
    */
   readonly tokensMax?: number;
 }

@@ -1,31 +1,31 @@
 /**
- * A prompt as a script wants to see it: the task, what was called and what came of it. Everything here is read off the
- * prompt, so a script knows exactly what a real model would know.
+ * Parses a prompt into the view that a scripted model gets: the task, the calls and their results. All data is read
+ * from the prompt, so a script knows exactly what a real model would know.
  */
 import type { LanguageModelV4Message, LanguageModelV4Prompt, LanguageModelV4ToolResultPart } from "@ai-sdk/provider";
 import type { Json } from "../core/json.ts";
 import type { CallOutcome } from "../core/message.ts";
 
-/** A call that came to an end. */
+/** A call with an outcome. */
 interface ConversationCall {
   readonly tool: string;
   readonly args: Json;
   readonly outcome: CallOutcome;
-  /** What the tool returned; where it did not succeed, why. */
+  /** What the tool returned, or why the call did not succeed. */
   readonly result: Json;
 }
 
 export interface Conversation {
   readonly instructions: string;
-  /** The first user message, and the same parsed where it is JSON; otherwise `json` is undefined. */
+  /** The first user message as text and as parsed JSON; `json` is undefined if the text is not JSON. */
   readonly task: { readonly text: string; readonly json: Json | undefined };
-  /** In order, without the instructions; results of tools as the text that the model reads. */
+  /** All messages in order, without the instructions. Tool results are the text that the model reads. */
   readonly messages: readonly { readonly role: "user" | "assistant" | "tool"; readonly text: string }[];
-  /** In the order in which they were asked for. */
+  /** All calls with an outcome, in the order in which the model requested them. */
   readonly calls: readonly ConversationCall[];
   /** How many replies the model has given so far. */
   readonly turn: number;
-  /** The result of the last call of that tool that succeeded. */
+  /** The result of the last successful call of that tool; undefined if there is none. */
   readonly resultOf: (tool: string) => Json | undefined;
 }
 
@@ -70,7 +70,7 @@ function callsOf(prompt: LanguageModelV4Prompt): ConversationCall[] {
   });
 }
 
-/** How the call ended, from the option that the prompt carries beside the words. */
+/** The outcome of a call, from the provider options that cairn adds to the prompt. */
 function outcomeOf({ output, providerOptions }: LanguageModelV4ToolResultPart): CallOutcome {
   if (!output.type.startsWith("error")) return "succeeded";
   return providerOptions?.["cairn"]?.["outcome"] === "unknown" ? "unknown" : "failed";

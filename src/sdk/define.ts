@@ -1,6 +1,6 @@
 /**
- * What a user writes: an agent, its tools, its definition of done. Everything here is checked when the agent is
- * defined, so that a run never starts with an agent that cannot end well.
+ * The functions with which users define agents, tools and checks. Every definition is validated at once, so that no run
+ * starts with an agent that cannot end well.
  */
 
 import * as z from "zod";
@@ -38,7 +38,7 @@ import { type SagaOptions, sagaOf } from "./saga.ts";
 import { secretNames } from "./secrets.ts";
 import { rulesOf, wrongWithEffect, wrongWithRules } from "./tool-rules.ts";
 
-/** A tool of any schema: the runner parses with the schema and hands over what came out. */
+/** A tool with any schema. The runner parses the arguments with that schema before it calls the tool. */
 type AnyTool = Omit<Tool, "run" | "probe" | "approval" | "key" | "undo"> & {
   readonly run: (context: ToolContext<never>) => unknown;
   readonly probe: ((context: ProbeContext<never>) => Probe | Promise<Probe>) | null;
@@ -62,37 +62,46 @@ interface AgentOptions<Task extends z.ZodType> extends OutageOptions {
   readonly task: Task;
   readonly tools: Readonly<Record<string, AnyTool>>;
   readonly done?: readonly Check<z.output<Task>>[];
-  /** Without it a run results in the model's last words. */
+  /** Computes the result of a run; default: the text of the model's final reply. */
   readonly result?: (view: RunView<z.output<Task>>) => Json;
   readonly topology?: Topology;
   /**
-   * `follow`: a run goes on with whatever version of its agent is deployed. `pin`: it waits until somebody accepts
-   * another version for it (`resume RUN --upgrade`). A run keeps what its agent said when it was started.
+   * `follow` (default): a run continues with the deployed version of its agent. `pin`: it waits until an operator
+   * accepts another version (`resume RUN --upgrade`). A run keeps the policy with which it was started.
    */
   readonly upgrade?: UpgradePolicy;
   readonly budget?: BudgetOptions;
-  /** Dollars per million tokens; without it that of `cairn.config.ts` or `prices.ts`, and where these have none no money is counted. */
+  /**
+   * Dollars per million tokens; default: from `cairn.config.ts`, then `prices.ts`. Without any, no money is counted.
+   */
   readonly price?: Price;
-  /** `ignore` for an agent that asks the same again and again until something changes. Without it such a run is stopped. */
+  /** `ignore`: for agents that repeat equal calls until something changes. `stop` (default): such a run is stopped. */
   readonly loops?: LoopPolicy;
-  /** `auto`: a cheap reply that asks only for tools without an effect is not committed before these have run. */
+  /** `auto`: a cheap reply that calls only tools without an effect is not committed until these have run. */
   readonly dial?: Dial;
-  /** Gives up a run that has waited for one reply of its model for so many milliseconds; without it the call times out. */
+  /**
+   * Fails a run that has waited this many milliseconds for one reply of its model. Default: only the call times out.
+   */
   readonly hardIdleMs?: number;
   readonly context?: ContextOptions;
-  /** Starts a run of its own at times that an expression names. */
+  /** Starts runs at the times of a schedule expression. */
   readonly schedule?: ScheduleOptions<z.input<Task>>;
   /**
-   * How many days an ended run is kept (an hour, 1 / 24, to 90; without it the world's 24 hours), and whether an archive
-   * stays after that: `warm` for 90 days, `cold` for seven years. It holds for runs that are started from now on.
+   * How many days an ended run is kept: 1 / 24 (an hour) to 90; default 24 hours. And whether an archive remains after
+   * that: `warm` for 90 days, `cold` for seven years. It applies to runs that start after the change.
    */
   readonly retention?: RetentionOptions;
-  /** Without it what can be undone is undone when a run fails, and then the run ends. */
+  /** Default: when a run fails, cairn compensates the calls that can be undone, then ends the run. */
   readonly saga?: SagaOptions;
-  /** Names of what its tools may ask for, such as `AIRLINE_TOKEN`; no value is ever written. */
+  /** Names of the secrets that its tools may read, such as `AIRLINE_TOKEN`. Their values are never written. */
   readonly secrets?: readonly string[];
 }
 
+/**
+ * Defines an agent and validates its options.
+ *
+ * @throws AgentInvalid with the first problem
+ */
 export function defineAgent<Task extends z.ZodType>(options: AgentOptions<Task>): Agent<Task> {
   const { name, tools, topology = react({ maxBeats: 40 }) } = options;
   refuse(
@@ -175,6 +184,7 @@ function scheduleOf<Task extends z.ZodType>({ name, schedule, task }: AgentOptio
   return parsed;
 }
 
+/** Defines a tool. `defineAgent` validates it; the default is no approval and the timeout of the deployment. */
 export function tool<Schema extends z.ZodType, Output extends z.ZodType = z.ZodType>(
   options: ToolOptions<Schema, Output>,
 ): Tool<Schema> {
@@ -193,6 +203,7 @@ export function tool<Schema extends z.ZodType, Output extends z.ZodType = z.ZodT
   };
 }
 
+/** Defines a check of an agent's `done` list: a run completes only if all checks hold. */
 export const check = <Task>(name: string, holds: Check<Task>["holds"]): Check<Task> => ({ name, holds });
 
 const firstIssue = (error: z.ZodError | undefined): string =>

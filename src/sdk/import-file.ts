@@ -1,4 +1,4 @@
-/** A user's file as a module. What is wrong with it is a value, with the line where the user has to look. */
+/** Imports a user's file as a module. An error becomes a value that names the user's own line. */
 import { dirname } from "node:path";
 import { pathToFileURL } from "node:url";
 import { sentenceOf, stackOf } from "../codec/value.ts";
@@ -7,7 +7,7 @@ type Imported =
   | { readonly kind: "imported"; readonly exported: Readonly<Record<string, unknown>> }
   | { readonly kind: "broken"; readonly why: string; readonly cause: unknown };
 
-/** `file` is an absolute path. */
+/** Imports `file`, an absolute path. Never throws. */
 export async function importFile(file: string): Promise<Imported> {
   try {
     return { kind: "imported", exported: await import(pathToFileURL(file).href) };
@@ -16,7 +16,7 @@ export async function importFile(file: string): Promise<Imported> {
   }
 }
 
-/** The topmost line of the stack that is the user's own. */
+/** The topmost stack line below `dir`, the user's directory; empty if there is none. */
 function placeIn(dir: string, cause: unknown): string {
   const stack = stackOf(cause) ?? "";
   const place = stack.match(/\/[^\s()]+:\d+/g)?.find((line) => line.replace("//", "").startsWith(dir));

@@ -1,6 +1,6 @@
 /**
- * Finding agents: a file is imported and every agent that it exports counts. Each error says which file, what is wrong
- * and what to write instead, for the person who reads it wrote that file.
+ * Loads agents: it imports a file and takes every agent that the file exports. Each error names the file, the problem,
+ * and what to write instead, because its reader is usually the author of the file.
  */
 import { existsSync } from "node:fs";
 import { resolve } from "node:path";
@@ -9,7 +9,7 @@ import type { Agent } from "../ports/agent.ts";
 import { AgentInvalid } from "../ports/agent-invalid.ts";
 import { importFile } from "./import-file.ts";
 
-/** Every agent that the file exports, under whichever name. Throws `AgentInvalid`. */
+/** All agents that the file exports, under any name. Throws `AgentInvalid`. */
 export async function loadAgentFile(path: string): Promise<readonly Agent[]> {
   const file = resolve(path);
   if (!existsSync(file)) throw new AgentInvalid(`there is no agent file ${file}: check the path in cairn.config.ts`);
@@ -24,7 +24,7 @@ export async function loadAgentFile(path: string): Promise<readonly Agent[]> {
   return [...agents];
 }
 
-/** What `defineAgent` returns, also that of another copy of cairn: an agent is known by its shape. */
+/** Recognizes an agent by its shape, because another copy of cairn may have defined it. */
 function isAgent(value: unknown): value is Agent {
   if (typeof value !== "object" || value === null) return false;
   const { name, version, task, tools, done, topology, budget } = value as Readonly<Record<keyof Agent, unknown>>;
@@ -34,7 +34,7 @@ function isAgent(value: unknown): value is Agent {
     typeof version === "string" &&
     Array.isArray(done) &&
     [task, tools, topology, budget].every((each) => typeof each === "object" && each !== null) &&
-    // The options of an agent have a budget too, but in dollars.
+    // Tells an agent from agent options, whose budget is in dollars.
     "microUsd" in (budget as object)
   );
 }

@@ -1,6 +1,6 @@
 /**
- * What an agent wants when its model's provider is unavailable: how long a run waits for it, and which models are asked
- * meanwhile.
+ * The outage options of an agent: how long a run waits while its model's provider is unavailable, and which fallback
+ * models answer meanwhile.
  */
 import * as z from "zod";
 import { TIMES } from "../protocol/limits.ts";
@@ -12,23 +12,23 @@ import { PRICE, listPriceOf } from "./prices.ts";
 
 export interface OutageOptions {
   /**
-   * How long a run waits while its model's provider is unavailable, before it fails as `ModelUnavailable`: milliseconds, or
-   * `90s`, `30m`, `24h`, `7d`. 24 hours unless told.
+   * How long a run waits for an unavailable provider before it fails with `ModelUnavailable`: milliseconds, or `90s`,
+   * `30m`, `24h`, `7d`. Default 24 hours, at most 30 days.
    */
   readonly outageMax?: number | string;
-  /** Models that are asked while the agent's own is unavailable, in this order. */
+  /** Models that are called while the agent's own model is unavailable, in this order; at most 8. */
   readonly fallbacks?: readonly FallbackOptions[];
 }
 
 interface FallbackOptions {
   readonly model: ModelChoice;
-  /** Dollars per million tokens; without it that of `cairn.config.ts` or `prices.ts`. */
+  /** Dollars per million tokens; default: from `cairn.config.ts`, then `prices.ts`. */
   readonly price?: Price;
 }
 
 const OUTAGE_MS = 24 * 3_600_000;
 
-/** No wait of a run is longer. */
+/** An outage may last at most as long as a run can be parked. */
 const schema = z.strictObject({
   outageMax: wallMsSchema
     .refine((ms) => ms <= TIMES.parkSecondsMax * 1_000, "a run waits for 30 days at most")
@@ -44,6 +44,7 @@ const schema = z.strictObject({
     .default([]),
 });
 
+/** The outage policy with its defaults. Throws `AgentInvalid`. */
 export function outagePolicyOf(agent: string, { outageMax, fallbacks }: OutageOptions): OutagePolicy {
   const parsed = schema.safeParse({ outageMax, fallbacks });
   if (!parsed.success) {

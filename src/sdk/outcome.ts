@@ -1,13 +1,14 @@
-/** What a tool throws to say what its error means for the effect; see ADR 0022. Any other error says that it did not happen. */
+/** Errors with which a tool says what became of its effect (ADR 0022). Any other error says that it did not happen. */
 
-/** Nobody can tell whether the effect happened: a connection that broke after the request left. */
+/** The effect may have happened: for example, the connection broke after the request was sent. */
 export class OutcomeUnknown extends Error {
   override readonly name = "OutcomeUnknown";
 }
 
 /**
- * The other side itself said no to this very key: it did not happen, and never will under it. Where an earlier try of the
- * call gave no answer, only this says so; another error is that of the last try alone (schedule 74).
+ * The external service rejected this idempotency key: the effect did not happen and never will under this key. After an
+ * earlier attempt with an unknown outcome, only this error settles the call as failed. Any other error describes just
+ * the last attempt (schedule 74).
  */
 export class Rejected extends Error {
   override readonly name = "Rejected";

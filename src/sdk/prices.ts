@@ -1,8 +1,9 @@
 /**
- * List prices of models, as data: dollars per million tokens, each with the page that says so and the day on which it was
- * looked at. Prices change and no list is whole, so an agent may say its own `price`, and a model that is not here has
- * none, unless `cairn.config.ts` gives it one: a budget of money for it is refused rather than counted as nothing. Discounts (cached input, batches) and
- * surcharges are not in it: what is counted is rather too much.
+ * List prices of models in dollars per million tokens. Each entry names the page it was read from and the day.
+ *
+ * Prices change and the list is incomplete, so `cairn.config.ts` or an agent can set a price. A model without any price
+ * cannot have a budget of money: the budget is refused instead of counting nothing. Discounts (cached input, batches)
+ * and surcharges are left out, so costs are rather overestimated.
  */
 import type { LanguageModelV4 } from "@ai-sdk/provider";
 import * as z from "zod";
@@ -11,19 +12,19 @@ import type { Priced } from "../ports/agent.ts";
 
 export const PRICE = { inUsd: z.number().nonnegative(), outUsd: z.number().nonnegative() };
 
-/** What `cairn.config.ts` says of a model, and where and when somebody read it. */
+/** A price in `cairn.config.ts`, with its source and the day on which it was read. */
 export interface ConfigPrice extends Price {
-  /** Such as the address of a page, or the number of a contract. */
+  /** For example the URL of a page or the number of a contract. */
   readonly source?: string;
   /** `YYYY-MM-DD`. */
   readonly lookedAt?: string;
 }
 
-/** By the name of the model. */
+/** Prices by model name. */
 export type Prices = Readonly<Record<string, ConfigPrice>>;
 
 interface ListPrice extends Price {
-  /** As the provider's API takes it, without the date of a release. */
+  /** The model name in the provider's API, without a release date. */
   readonly model: string;
   readonly source: string;
   /** `YYYY-MM-DD`. */
@@ -33,7 +34,7 @@ interface ListPrice extends Price {
 const OVERVIEW = "https://platform.claude.com/docs/models/opus-4-5/overview";
 const PRICING = "https://docs.anthropic.com/en/docs/about-claude/pricing";
 
-/** Only what the provider's own page was seen to say. */
+/** Only prices from the providers' own pages. */
 export const LIST_PRICES: readonly ListPrice[] = [
   { model: "claude-opus-4-5", inUsd: 5, outUsd: 25, source: OVERVIEW, lookedAt: "2026-11-21" },
   { model: "claude-haiku-4-5", inUsd: 1, outUsd: 5, source: OVERVIEW, lookedAt: "2026-11-21" },
@@ -42,7 +43,7 @@ export const LIST_PRICES: readonly ListPrice[] = [
 
 const UNKNOWN: Priced = { price: NO_PRICE, priceFrom: { kind: "none" } };
 
-/** Of the table; nothing is counted where nobody looked it up. */
+/** The list price of a model; if the list has none, no money is counted. */
 export function listPriceOf(model: string | LanguageModelV4): Priced {
   const found = LIST_PRICES.find((each) => each.model === aliasOf(model));
   if (found === undefined) return UNKNOWN;
@@ -54,16 +55,16 @@ interface Charged extends Priced {
   readonly model: string | LanguageModelV4;
 }
 
-/** The agent as it is charged where these prices hold, and its fallbacks likewise. */
+/** The agent and its fallbacks with the prices of the config applied. */
 export function pricedBy<A extends Charged & { readonly fallbacks: readonly Charged[] }>(agent: A, prices: Prices): A {
   const fallbacks = agent.fallbacks.map((fallback) => chargedBy(fallback, prices));
   return { ...chargedBy(agent, prices), fallbacks };
 }
 
-/** What it says itself comes first, then these prices, then the table. */
+/** The agent's own price comes first, then the config's, then the list's. */
 function chargedBy<A extends Charged>(agent: A, prices: Prices): A {
   if (agent.priceFrom.kind === "agent") return agent;
-  // Of the very name before its alias, and not what every object has by birth.
+  // The exact name comes before the alias. `hasOwn` keeps inherited names such as `constructor` from matching.
   const name = [nameOf(agent.model), aliasOf(agent.model)].find((each) => Object.hasOwn(prices, each));
   const said = name === undefined ? undefined : prices[name];
   if (said === undefined) return agent;
@@ -71,7 +72,7 @@ function chargedBy<A extends Charged>(agent: A, prices: Prices): A {
   return { ...agent, price: { inUsd, outUsd }, priceFrom: { kind: "config", source, lookedAt } };
 }
 
-/** For people: `cairn.config.ts, 2026-11-21`. */
+/** The price and its source as text for operators. */
 export function priceWords({ price: { inUsd, outUsd }, priceFrom }: Priced): string {
   if (priceFrom.kind === "none") return "no price is known";
   const amounts = `$${inUsd} in, $${outUsd} out per million tokens`;
@@ -84,5 +85,5 @@ export function priceWords({ price: { inUsd, outUsd }, priceFrom }: Priced): str
 const nameOf = (model: string | LanguageModelV4): string =>
   typeof model === "string" ? model.slice(model.indexOf("#") + 1) : model.modelId;
 
-/** Of `claude-opus-4-5-20251101` it is `claude-opus-4-5`. */
+/** The name without a release date: `claude-opus-4-5` for `claude-opus-4-5-20251101`. */
 const aliasOf = (model: string | LanguageModelV4): string => nameOf(model).replace(/-\d{8}$/, "");

@@ -1,14 +1,16 @@
 /**
- * Agents run in the process that keeps their runs. Some libraries replace functions of the language, such as `Date.now`, and
- * mean to do so for their own tests; here that would change what is written of every run of the process. A process that
- * runs agents therefore protects these functions before it loads one: the assignment throws, and only its own call fails.
+ * Makes functions of the language read-only in processes that run agents. Some libraries replace functions such as
+ * `Date.now` for their own tests. Agents share the process with the code that records runs, so such a replacement would
+ * corrupt the records of every run of the process. Call this before loading agents: then the assignment throws, and
+ * only the call that does it fails.
  *
- * Methods of prototypes stay as they are. Protected ones would also refuse `thing.toString = ...` on an object that inherits.
+ * Methods of prototypes are not protected, because that would also refuse `thing.toString = ...` on objects that
+ * inherit.
  */
 const HOLDERS = ["JSON", "Math", "Reflect", "Object", "Date", "Atomics"] as const;
 const TIMERS = ["setTimeout", "clearTimeout", "setImmediate", "clearImmediate"] as const;
 
-/** Not to be taken back: for processes that only run agents. */
+/** Cannot be reverted, so call it only in processes that do nothing but run agents. */
 export function protectIntrinsics(): void {
   for (const name of TIMERS) protect(globalThis, name);
   for (const name of HOLDERS) {

@@ -1,7 +1,7 @@
 /**
- * A recorded run as a model: it answers every request as it was answered then, at once and without a network. Like any
- * scripted model it is a function of the conversation, so a crash or another process changes nothing: how far the
- * conversation has come says which reply is next.
+ * A model that replays a recorded run: it gives every request the recorded reply, at once and without a network. Like
+ * any scripted model it is a function of the conversation: its length selects the next reply. So a crash or a change of
+ * process makes no difference.
  */
 import type { LanguageModelV4 } from "@ai-sdk/provider";
 import { type Archive, readArchive } from "../codec/archive.ts";
@@ -14,8 +14,8 @@ import { promptOf } from "../engine/model/prompt.ts";
 import { type ScriptedReply, scriptedModel } from "./scripted.ts";
 
 /**
- * `exported` is what `cairn export` wrote. Throws `Unreadable` where that is no whole export. A conversation that goes
- * further than the recorded one, or comes to another length, gets no reply: the call fails, and says so.
+ * The model that replays `exported`, the bytes of a file from `cairn export`. Throws `Unreadable` if the file is not a
+ * complete export. If a conversation has a length that was not recorded, the model call fails and says so.
  */
 export function recordedModel(exported: Uint8Array): LanguageModelV4 {
   const archive = readArchive(exported);
@@ -31,11 +31,14 @@ export function recordedModel(exported: Uint8Array): LanguageModelV4 {
   });
 }
 
-/** By the length of the conversation that each was the answer to, as a model counts its messages. */
+/** The recorded replies by the length of the conversation before them, in messages of the prompt. */
 function repliesIn(archive: Archive): ReadonlyMap<number, ScriptedReply> {
   const { begun, commits, run } = archive;
   if (begun === undefined)
-    throw new Unreadable(`the archive of run ${run.run} is no export: it cannot be replayed`, "NotExported");
+    throw new Unreadable(
+      `the archive of run ${run.run} is not an export and cannot be replayed: write one with cairn export`,
+      "NotExported",
+    );
   const replies = new Map<number, ScriptedReply>();
   let { state } = begun;
   for (const event of commits.flatMap(({ events }) => events)) {
@@ -58,6 +61,7 @@ function scriptedReply({ parts, tokensIn, tokensOut }: EventOf<"ModelCallComplet
 function jsonIn({ blobs }: Archive, value: Value): Json {
   if (value.kind === "inline") return value.json;
   const json = blobs.get(value.sha256);
-  if (json === undefined) throw new Unreadable(`the export left out large arguments of a call, blob ${value.sha256}`);
+  if (json === undefined)
+    throw new Unreadable(`the export does not contain the large arguments of a call, blob ${value.sha256}`);
   return json;
 }

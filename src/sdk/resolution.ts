@@ -1,6 +1,6 @@
 /**
- * An agent file may lie anywhere, also where nothing is installed. What it needs to define an agent then comes from
- * cairn's own package. Its own packages come first: this only answers what nothing else could.
+ * Resolves the imports of agent files that lie where no packages are installed. Node's own resolution comes first; only
+ * if it fails are `cairn`, `zod` and `@ai-sdk/provider` resolved from cairn's own package.
  */
 import { registerHooks } from "node:module";
 
@@ -8,7 +8,7 @@ const OURS = /^(cairn|zod|zod\/.+|@ai-sdk\/provider)$/;
 
 let registered = false;
 
-/** For a composition root, before it loads agents. A second call does nothing. */
+/** Registers the fallback. A composition root calls it before it loads agents; a second call does nothing. */
 export function registerResolution(): void {
   if (registered) return;
   registered = true;

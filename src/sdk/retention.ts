@@ -1,10 +1,12 @@
-/** How long the ended runs of an agent are kept, as its author says it. */
+/** The retention options of an agent: how long its ended runs are kept. */
 import * as z from "zod";
 import { TIMES } from "../protocol/limits.ts";
 import { ARCHIVE_TIERS, type ArchiveTier, type Retention } from "../core/policy/retention.ts";
 
 export interface RetentionOptions {
+  /** How many days an ended run is kept: 1 / 24 to 90. */
   readonly hotDays?: number;
+  /** The tier of the archive that remains; null: none. */
   readonly archive?: ArchiveTier | null;
 }
 
@@ -16,7 +18,7 @@ const hotDays = z
   .optional();
 const schema = z.strictObject({ hotDays, archive: z.enum(ARCHIVE_TIERS).nullish() });
 
-/** Null: nothing was said. Or what is wrong with it. */
+/** The retention; null without options; or a text that says what is wrong. */
 export function retentionOf(options: RetentionOptions | undefined): Retention | string | null {
   if (options === undefined) return null;
   const parsed = schema.safeParse(options);

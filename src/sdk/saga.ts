@@ -1,22 +1,21 @@
 /**
- * Compensation (seed 4): how a tool's effect is undone, and what an agent wants done about a run that fails with effects
- * behind it.
+ * The saga options of an agent (seed 4: compensation): what happens to the effects of a run that fails.
  */
 import type { Saga } from "../ports/agent.ts";
 import * as z from "zod";
 
-/** What follows when a run has failed and things that it did stand. */
+/** What cairn does when a run fails and has left effects. */
 export interface SagaOptions {
-  /** `undo` (unless told): in reverse order, before the run ends. `leave`: a person looks after it. */
+  /** `undo` (default): compensate in reverse order before the run ends. `leave`: an operator handles the effects. */
   readonly onFailure?: "undo" | "leave";
   /**
-   * The same where the run itself made no mistake: its model's provider was unavailable for too long. `leave` unless told.
-   * Where its processes died, everything is left in any case.
+   * The same for a run whose provider was unavailable for too long; default `leave`. If a run fails because its
+   * processes died, its effects are always left.
    */
   readonly onOutage?: "undo" | "leave";
-  /** How often it begins again from its task once everything is undone; 0 unless told. Money that is spent stays spent. */
+  /** How often a run restarts from its task after compensation; default 0. Its spent budget stays spent. */
   readonly restarts?: number;
-  /** Whether it begins again although effects stand that nobody can undo: they may be doubled. `nothing` unless told. */
+  /** `effects`: restart even if effects remain that cannot be undone; they may be doubled. Default `nothing`. */
   readonly leaving?: "nothing" | "effects";
 }
 
@@ -29,7 +28,7 @@ const schema = z.strictObject({
   leaving: z.enum(["nothing", "effects"]).default("nothing"),
 });
 
-/** Or what is wrong with the options. */
+/** The saga with its defaults, or a text that says what is wrong with the options. */
 export function sagaOf(options: SagaOptions = {}): Saga | string {
   const parsed = schema.safeParse(options);
   if (parsed.success) return parsed.data;

@@ -1,7 +1,7 @@
 /**
- * A model without a network, for demos, tests and benchmarks. It is a function of the conversation and never a list
- * of replies: a resumed run asks it the same question and gets the same answer, whichever process asks, and two tasks
- * give two runs.
+ * A model without a network, for demos, tests and benchmarks. It is a function of the conversation, not a list of
+ * replies. So a resumed run gets the same reply to the same request in every process, and different tasks give
+ * different runs.
  */
 import { setTimeout as elapse } from "node:timers/promises";
 import {
@@ -17,16 +17,16 @@ export type { Conversation };
 
 export interface ScriptedReply {
   readonly text?: string;
-  /** `args` are what `JSON.stringify` makes of them. */
+  /** `args` are sent as `JSON.stringify` writes them. */
   readonly calls?: readonly { readonly tool: string; readonly args: unknown }[];
-  /** By default about one token for four characters. */
+  /** Default: about one token per four characters. */
   readonly tokensIn?: number;
   readonly tokensOut?: number;
-  /** How long the model takes to answer. */
+  /** How long the model takes to reply, in milliseconds. */
   readonly delayMs?: number;
 }
 
-/** What `reply` throws is a failed model call, as with any provider. */
+/** A model that replies with `reply`. If `reply` throws, the model call fails, as with any provider. */
 export function scriptedModel(options: {
   readonly name: string;
   readonly reply: (conversation: Conversation) => ScriptedReply | Promise<ScriptedReply>;

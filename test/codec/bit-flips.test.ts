@@ -1,6 +1,6 @@
 /**
- * Every bit of stored rows and journals, flipped by itself. Each flip is named as damage of that row, or the row means what
- * it meant. No flip is an error without a name, and none of what a commit wrote is taken for something else.
+ * Flips every bit of stored rows and journals, one at a time. Each flip is reported as damage of that row, or leaves
+ * its meaning unchanged. No flip causes an unnamed error, and none changes committed data unnoticed.
  */
 import { describe, expect, test } from "vitest";
 import { ATTRIBUTES, type Attribute } from "../../src/adapters/aws/attributes.ts";
@@ -73,10 +73,10 @@ function flipped(bytes: Uint8Array, bit: number): Uint8Array {
 
 const flippedText = (given: string, bit: number): string => Buffer.from(flipped(Buffer.from(given), bit)).toString();
 
-/** Named, or the meaning of the row; anything that is thrown is an error without a name. */
+/** The damage or the meaning of the row; a thrown error is neither and fails the test. */
 const meaning = (found: Found): string => (found instanceof RowUnreadable ? `named ${found.code}` : meaningOf(found));
 
-/** Without what no reader asks for: a row that says nothing of its checksum is read as one that has none. */
+/** The row without its checksum, which no reader uses: a row without one is accepted. */
 function meaningOf({ checksum: _, journal: events, ...known }: Row): string {
   const fields = Object.entries(known).filter(([name]) => name in row() || name in OPTIONAL);
   return canonical({ ...Object.fromEntries(fields), journal: Buffer.from(events ?? []).toString("hex") });
@@ -90,7 +90,7 @@ describe.each(Object.entries(ROWS))("a row %s", (_, whole) => {
   const stored = storedRow(whole);
   const intact = meaning(rowOfText(stored, whole.run));
 
-  test("of the embedded store: each flip of its text and journal is named, or changes nothing", () => {
+  test("of the embedded store: each flip of its text and journal is reported or changes nothing", () => {
     expect(intact).toBe(meaningOf(whole));
     let [named, harmless] = [0, 0];
     const judge = (found: Found): void => {
@@ -106,11 +106,11 @@ describe.each(Object.entries(ROWS))("a row %s", (_, whole) => {
       judge(rowOfText({ ...stored, journal: flipped(stored.journal as Uint8Array, bit) }, whole.run));
     tried.text += named + harmless;
     expect(named + harmless).toBe(textBits.length + journalBits.length);
-    // What is harmless lies in the words that say that a sum follows, and in text that reads the same.
+    // Harmless flips lie in the name of the checksum field, and in text with the same meaning.
     expect(harmless).toBeLessThan(40);
   });
 
-  test("as an item: each flip of what a commit wrote is named; of what expressions change it is named or possible", () => {
+  test("as an item: each flip of a committed field is reported; one of another field is reported or a possible value", () => {
     const item = itemWith(whole);
     const sound = rowOfItem(item);
     expect(meaning(sound)).toBe(intact);
@@ -134,7 +134,7 @@ describe.each(Object.entries(ROWS))("a row %s", (_, whole) => {
   });
 });
 
-/** Attributes that claims, deliveries, hand-overs, parks and wishes change by expression. */
+/** Attributes that claims, deliveries, hand-overs, parks and requests change by expression. */
 const EXPRESSED: ReadonlySet<string> = new Set(
   (
     [
@@ -180,7 +180,7 @@ function itemWith(of: Row): Item {
   };
 }
 
-/** The value with each of its bits flipped once; its type stays, as in a client that decoded it. */
+/** The value with each of its bits flipped once, of the same type, as a client would decode it. */
 function flipsOf(value: AttributeValue): readonly AttributeValue[] {
   if (value.S !== undefined) return bits(Buffer.from(value.S)).map((bit) => ({ S: flippedText(value.S ?? "", bit) }));
   if (value.N !== undefined) return bits(Buffer.from(value.N)).map((bit) => ({ N: flippedText(value.N ?? "", bit) }));
@@ -189,12 +189,12 @@ function flipsOf(value: AttributeValue): readonly AttributeValue[] {
   return value.L.flatMap((each, at) => flipsOf(each).map((changed) => ({ L: (value.L ?? []).with(at, changed) })));
 }
 
-test("each bit was flipped: of texts and journals, of items, and of items those that expressions might have left so", () => {
+test("flips each bit of texts, journals and items, and counts the flips to possible values", () => {
   expect(tried).toEqual({ text: 46_824, item: 17_600, possible: 1_343 });
 });
 
 describe("a journal", () => {
-  test("has flips that decode to other events: without the checksum of its row they would be taken for committed", () => {
+  test("has flips that decode to other events, which only the checksum of its row detects", () => {
     const before = canonical(decodeJournal(journal));
     let changed = 0;
     for (const bit of bits(journal)) {
@@ -209,7 +209,7 @@ describe("a journal", () => {
   });
 });
 
-test("every row of a whole run has the checksum of what it holds, and so has one that was given back in an outage", async () => {
+test("every row of a whole run has a matching checksum, also one that was released in an outage", async () => {
   const { rows } = await play();
   expect(rows.length).toBeGreaterThan(20);
   for (const each of rows) {

@@ -1,4 +1,4 @@
-/** Canonical JSON, digests and compression: equal values have equal bytes, and damage is noticed. */
+/** Canonical JSON, digests and compression: equal values have equal bytes, and damage is detected. */
 import { describe, expect, test } from "vitest";
 import { Unreadable, canonical, compress, decompress, digestOf, sha256 } from "../../src/codec/canonical.ts";
 
@@ -49,13 +49,13 @@ describe("a digest", () => {
 describe("compression", () => {
   const text = "the same words again and again, ".repeat(100);
 
-  test("gives back text and bytes, and makes them smaller", () => {
+  test("returns text and bytes unchanged and makes them smaller", () => {
     expect(decompress(compress(text), { what: "it", bytesMax: text.length }).toString("utf8")).toBe(text);
     expect(compress(text).byteLength).toBeLessThan(text.length / 10);
     expect(decompress(compress(""), { what: "it", bytesMax: 1 }).byteLength).toBe(0);
   });
 
-  test("gives no more than its bound, so a small object cannot fill the memory", () => {
+  test("refuses more than its limit, so that a small object cannot fill the memory", () => {
     expect(() => decompress(compress(text), { what: "it", bytesMax: text.length - 1 })).toThrow(Unreadable);
   });
 

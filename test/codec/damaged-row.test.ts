@@ -1,4 +1,4 @@
-/** Every task that reads rows meets a damaged one: it comes to an end, says which run it is, and goes on with all others. */
+/** Every task that meets a damaged row terminates, names the run, and continues with all other runs. */
 import { describe, expect, test } from "vitest";
 import type { Task } from "../../src/protocol/chain.ts";
 import { TIMES } from "../../src/protocol/limits.ts";
@@ -29,7 +29,7 @@ const perform = (on: Room, task: Task) => runTask(runnerOf(on.world, actor({})))
 const why = expect.stringContaining("its field commitId is missing") as string;
 
 describe("the chain of a run whose row is damaged", () => {
-  test("ends after one beat, with an alarm, and the row stays as it is", async () => {
+  test("ends after one beat with an alarm and leaves the row unchanged", async () => {
     const on = room();
     const payload = await begin(on.world, actor({}), {});
     const found = damage(on, payload.run);
@@ -44,7 +44,7 @@ describe("the chain of a run whose row is damaged", () => {
     expect(rowOf(on, payload.run)).toEqual(found);
   });
 
-  test("ends in the middle of a beat, at the commit that finds the damage", async () => {
+  test("ends within a beat at the commit that finds the damage", async () => {
     const on = room();
     const payload = await begin(on.world, actor({}), {});
     const agent = actor({ run: () => void damage(on, payload.run) });
@@ -52,7 +52,7 @@ describe("the chain of a run whose row is damaged", () => {
     expect(on.alarms).toMatchObject([{ what: "Unreadable", run: payload.run, detail: { why } }]);
   });
 
-  test.each(["rescue", "renew"] as const)("ends with its %s", async (kind) => {
+  test.each(["rescue", "renew"] as const)("ends at its %s", async (kind) => {
     const on = room();
     const payload = await begin(on.world, actor({}), {});
     damage(on, payload.run);
@@ -62,7 +62,7 @@ describe("the chain of a run whose row is damaged", () => {
     expect(on.world.chain.executions.size).toBe(1);
   });
 
-  test("does not park, and its execution goes round once more to find out", async () => {
+  test("does not park; its execution runs one more beat, which finds the damage", async () => {
     const on = room();
     const payload = await begin(on.world, actor({}), {});
     damage(on, payload.run);
@@ -73,7 +73,7 @@ describe("the chain of a run whose row is damaged", () => {
 });
 
 describe("a family with one damaged row", () => {
-  test("a child of a parent whose row is damaged goes on, and its end waits until the parent can be told", async () => {
+  test("a child continues when its parent's row is damaged, and its end waits until the parent can get it", async () => {
     const on = room();
     const parent = await born(on, { key: "parent" });
     const child = await born(on, { key: "child", parent });
@@ -86,7 +86,7 @@ describe("a family with one damaged row", () => {
     expect(rowOf(on, child.run)).toMatchObject({ told: true });
   });
 
-  test("a parent asks each child to stop beside one whose row is damaged, and tells its end when all have heard", async () => {
+  test("a parent cancels its other children when one row is damaged, and its end waits until all can be reached", async () => {
     const on = room();
     const parent = await born(on, { key: "parent" });
     const [one, two] = [await born(on, { key: "one", parent }), await born(on, { key: "two", parent })];
@@ -103,8 +103,8 @@ describe("a family with one damaged row", () => {
   });
 });
 
-describe("what belongs to a run whose row is damaged", () => {
-  test("is removed by no clean-up and by no look for orphans, while what has no row is", async () => {
+describe("the data of a run whose row is damaged", () => {
+  test("is removed by no clean-up and no search for orphans, while data without a row is", async () => {
     const on = room();
     const { run, born: incarnation } = await endedRun(on, "key");
     const orphan = `runs/local/local-${"b".repeat(26)}/bbbbbbbbbb/snapshots/0`;
@@ -130,7 +130,7 @@ describe("what belongs to a run whose row is damaged", () => {
 describe("a schedule whose last run has a damaged row", () => {
   const damageIn = ({ on }: ReturnType<typeof plot>, run: string): void => void damage(on, run);
 
-  test("starts the next run: no invocation can go on with the damaged one", async () => {
+  test("starts the next run, because no invocation can continue the damaged one", async () => {
     const at = plot(scheduled());
     const first = hourOf(at) + HOUR;
     at.on.clock.moveTo(first);
@@ -140,7 +140,7 @@ describe("a schedule whose last run has a damaged row", () => {
     expect(await at.fire(first + HOUR)).toMatchObject({ kind: "started", run: at.runOf(first + HOUR) });
   });
 
-  test("starts no other run beside one that a newer version of cairn goes on with", async () => {
+  test("starts no run beside one that a newer version of cairn continues", async () => {
     const at = plot(scheduled());
     const first = hourOf(at) + HOUR;
     at.on.clock.moveTo(first);
@@ -150,11 +150,11 @@ describe("a schedule whose last run has a damaged row", () => {
     expect(await at.fire(first + HOUR)).toMatchObject({ kind: "skipped" });
   });
 
-  test("does not wait for a firing that died before it was confirmed, and whose run was damaged then", async () => {
+  test("does not wait for an unconfirmed firing whose run is damaged", async () => {
     const at = plot(scheduled());
     const first = hourOf(at) + HOUR;
     at.on.clock.moveTo(first);
-    // It dies when its run is there and its execution is not.
+    // It dies after its run was created and before its execution was started.
     const start = () => Promise.reject(new Error("the process died"));
     await expect(at.fire(first, { world: { ...at.world, chain: { ...at.world.chain, start } } })).rejects.toThrow(
       "died",
@@ -167,8 +167,8 @@ describe("a schedule whose last run has a damaged row", () => {
   });
 });
 
-describe("a person", () => {
-  test("is told of the damage by whatever they ask for, and changes nothing", async () => {
+describe("an operator", () => {
+  test("gets the damage as the answer to every request, and changes nothing", async () => {
     const on = room();
     const { run } = await begin(on.world, actor({}), {});
     const found = damage(on, run);
@@ -180,19 +180,19 @@ describe("a person", () => {
     expect(rowOf(on, run)).toEqual(found);
   });
 
-  test("who starts a run under its key again is told, and no second run is made", async () => {
+  test("who starts a run under the same key again learns of the damage, and no second run is created", async () => {
     const on = room();
     const { run } = await born(on, { key: "key" });
     const found = damage(on, run);
     const asked = { agent: actor({}), input: {}, tenant: "local", idempotencyKey: "key" };
     await expect(startRun(on.world, asked)).rejects.toMatchObject({ code: "RowDamaged", run });
-    // Also where the damage comes between the look and the write.
+    // The damage may also happen between the read and the write.
     const table = { ...on.world.table, read: async () => null };
     await expect(startRun({ ...on.world, table }, asked)).rejects.toMatchObject({ code: "RowDamaged" });
     expect(rowOf(on, run)).toEqual(found);
   });
 
-  test("who verifies it hears what is wrong with its row, also where it is damaged meanwhile", async () => {
+  test("who verifies it learns what is wrong with its row, even if it is damaged meanwhile", async () => {
     const on = room();
     const { run } = await begin(on.world, actor({}), {});
     change(on, { run }, { snapshot: { ...rowOf(on, run).snapshot, digest: "0" } });

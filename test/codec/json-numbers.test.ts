@@ -1,4 +1,4 @@
-/** Numbers of a JSON text that would be read as other numbers are found, with their paths, and no others are. */
+/** `alteredNumbers` finds the numbers of a JSON text that JavaScript would change, with their paths, and no others. */
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import { parseArguments } from "../../src/codec/arguments.ts";
@@ -28,11 +28,11 @@ describe("a number that would be altered", () => {
     expect(pathsIn(text)).toEqual([]);
   });
 
-  test("is found at most as often as was asked for", () => {
+  test("is found at most `max` times", () => {
     expect(alteredNumbers(`[${Array.from({ length: 50 }, () => ROUNDED).join()}]`, 3)).toHaveLength(3);
   });
 
-  test("is found at its path in any JSON, however it is spaced", () => {
+  test("is found at its path in any JSON, whatever its white space", () => {
     const value = fc.jsonValue({ maxDepth: 4 });
     fc.assert(
       fc.property(value, value, fc.string(), fc.constantFrom(0, 2), (one, other, name, indent) => {
@@ -47,7 +47,7 @@ describe("a number that would be altered", () => {
   });
 });
 
-test("arguments of a model that hold such a number are refused with its path", () => {
+test("refuses a model's arguments with such a number, and names its path", () => {
   expect(parseArguments(`{"order":{"id":${ROUNDED}}}`)).toEqual({
     ok: false,
     why: expect.stringContaining('at "order.id": 9007199254740993 cannot be kept as a number'),

@@ -1,4 +1,4 @@
-/** A committed run put together again: snapshot, segments and journal fit each other, or nothing is loaded at all. */
+/** Loading a committed run: snapshot, segments and journal must fit together, otherwise the load is refused. */
 import { describe, expect, test } from "vitest";
 import { z } from "zod";
 import { virtualClock } from "../../src/adapters/memory/clock.ts";
@@ -18,7 +18,7 @@ import { show } from "../../src/operations/views.ts";
 import { AT, after, calls, replied, resulted, row, says, startedEvent } from "../support/build.ts";
 import { begin, drive, runnerOf } from "../support/drive.ts";
 
-/** A transcript of several segments and a tail. */
+/** A transcript with several segments and a tail. */
 const turn = (index: number): Event[] => [
   replied([calls("look", "x".repeat(4_000))]),
   resulted(`c${index + 1}`, "y".repeat(4_000)),
@@ -45,7 +45,7 @@ const store = (objects: ReadonlyMap<string, Uint8Array>) => ({
 });
 
 describe("a run", () => {
-  test("is its snapshot with the journal folded over it", async () => {
+  test("is loaded from its snapshot with the journal folded over it", async () => {
     const { row: committed, objects } = stored(long, [replied([says("done")])]);
     const loaded = await load(store(objects), committed, new SegmentCache());
     expect(loaded.state).toEqual(
@@ -56,7 +56,7 @@ describe("a run", () => {
     expect(loaded.stored.size).toBe(objects.size - 1);
   });
 
-  test("reads a sealed stretch once per process", async () => {
+  test("reads a segment once per process", async () => {
     const { row: committed, objects } = stored(long);
     const cache = new SegmentCache();
     await load(store(objects), committed, cache);
@@ -65,7 +65,7 @@ describe("a run", () => {
   });
 });
 
-describe("unreadable is", () => {
+describe("a load is refused for", () => {
   const refused = async (change: (found: ReturnType<typeof stored>) => ReturnType<typeof stored>) => {
     const { row: committed, objects } = change(stored(long, [replied([says("done")])]));
     return load(store(objects), committed, new SegmentCache()).then(
@@ -86,7 +86,7 @@ describe("unreadable is", () => {
     });
   });
 
-  test("a missing snapshot, a missing segment", async () => {
+  test("a missing snapshot or a missing segment", async () => {
     expect(await refused(without(/^s4$/))).toMatchObject({ name: "Unreadable", code: "SnapshotMissing" });
     expect(await refused(without(/segments/))).toMatchObject({ name: "Unreadable", code: "SegmentMissing" });
   });
@@ -105,7 +105,7 @@ describe("unreadable is", () => {
   });
 });
 
-test("a clock that is set back while the model thinks leaves a run that can be read", async () => {
+test("a run stays readable when a clock is set back during a model call", async () => {
   let now = AT;
   const clock = { now: () => now, earliest: () => now, after: () => () => undefined };
   const reply = () => {

@@ -1,4 +1,4 @@
-/** The forms of declared secrets: each is found, wherever it stands; none is lost where they overlap; their number is bounded. */
+/** Forms of declared secrets: each is found anywhere in a text, also when forms overlap; their number is bounded. */
 import { describe, expect, test } from "vitest";
 import fc from "fast-check";
 import { redactionOf } from "../../src/codec/redaction/redaction.ts";
@@ -62,7 +62,7 @@ describe("a declared secret", () => {
     expect(text(clean)).toBe(clean);
   });
 
-  test("has a bounded number of forms, whatever is in it", () => {
+  test("has a bounded number of forms, whatever it contains", () => {
     fc.assert(
       fc.property(fc.string({ unit: "binary", minLength: 6, maxLength: 600 }), (value) => {
         expect(formsOf(value, 6).size).toBeLessThanOrEqual(FORMS_MAX);
@@ -71,7 +71,7 @@ describe("a declared secret", () => {
     );
   });
 
-  test("that overlaps with another one leaves no part of either", () => {
+  test("leaves no part when it overlaps with another one", () => {
     const both = redactionOf([
       { name: "FIRST", value: "abcdefgh" },
       { name: "SECOND", value: "efghijklmnop" },
@@ -80,7 +80,7 @@ describe("a declared secret", () => {
     expect(both.text("<abcdefgh efghijklmnop>")).toBe("<[secret FIRST] [secret SECOND]>");
   });
 
-  test("is found among 512, also where they begin alike, and at a cut", () => {
+  test("is found among 512 with equal prefixes, and at a cut", () => {
     const values = Array.from(
       { length: 512 },
       (_, index) => `same-beginning-${String(index * 7_919).padStart(8, "0")}`,
@@ -96,7 +96,7 @@ describe("a declared secret", () => {
   });
 });
 
-test("law: no value that stands anywhere in a text stays", () => {
+test("law: no secret value remains anywhere in a text", () => {
   const value = fc.string({ minLength: 6, maxLength: 12, unit: fc.constantFrom("a", "b", "c") });
   fc.assert(
     fc.property(fc.array(value, { minLength: 1, maxLength: 8 }), fc.array(fc.nat(7)), (values, order) => {

@@ -1,4 +1,4 @@
-/** Credentials as tools, models and people bring them; texts that hold none; and a rule set that others maintain. */
+/** Credentials as tools, models and users send them, harmless texts, and a maintained third-party rule set. */
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import fc from "fast-check";
@@ -11,29 +11,29 @@ import { PROBES, UNSEEN } from "../support/probes.ts";
 const { text, json } = redactionOf([]);
 
 describe("a credential", () => {
-  test("is probed for in at least 80 ways", () => {
+  test("is probed in at least 80 ways", () => {
     expect(PROBES.length).toBeGreaterThanOrEqual(80);
     expect(new Set(PROBES.map(([what]) => what)).size).toBe(PROBES.length);
   });
 
-  test.each(PROBES)("is taken out: %s", (_, given, secret) => {
+  test.each(PROBES)("is replaced: %s", (_, given, secret) => {
     expect(given).toContain(secret);
     const clean = text(given);
     expect(clean).toMatch(/\[redacted [a-z-]+\]/);
     expect(clean).not.toContain(secret);
-    // Nor a part of it that could be used.
+    // No usable part of it may remain either.
     expect(clean).not.toContain(secret.slice(0, Math.max(6, secret.length / 2)));
     expect(text(clean)).toBe(clean);
     expect(JSON.stringify(json({ lines: [given] }))).not.toContain(secret);
   });
 
-  test.each(UNSEEN)("stays, as the documentation says: %s", (what, given) => {
+  test.each(UNSEEN)("is not found, as documented: %s", (what, given) => {
     expect(text(given)).toBe(given);
     expect(readFileSync(join(import.meta.dirname, "../../docs/secrets.md"), "utf8")).toContain(what);
   });
 });
 
-describe("under its name in JSON", () => {
+describe("a secret under its name in JSON", () => {
   test.each([
     [{ password: 90_210_773 }, { password: "[redacted password]" }],
     [
@@ -50,7 +50,7 @@ describe("under its name in JSON", () => {
   });
 });
 
-test.each(HARMLESS)("nothing is taken out of %s", (_, given) => {
+test.each(HARMLESS)("replaces nothing in %s", (_, given) => {
   expect(text(given)).toBe(given);
   const value: unknown = isJson(given) ? JSON.parse(given) : { text: given };
   expect(json(value as never)).toBe(value);
@@ -65,18 +65,18 @@ function isJson(given: string): boolean {
   }
 }
 
-/** The whole of a match and nothing around it, in the letters that the pattern has: what is made has to be one. */
+/** Generates texts that match the pattern as a whole, from the pattern's own characters. */
 const bare = (pattern: RegExp): RegExp => {
   const source = pattern.source.replaceAll(/\(\?<?!(?:\\.|\[[^\]]*\]|[^)])*\)|\\b/g, "");
   return new RegExp(`^(?:${source.replaceAll("\\s*", " ?")})$`, pattern.flags.replace(/[gim]+/g, ""));
 };
 
-/** These take `SG.a.bc` for a key, where ours ask for about as many characters as keys have. */
+/** These accept `SG.a.bc` as a key; cairn's rules require about as many characters as real keys have. */
 const isShorter = (pattern: RegExp): boolean => /SG|\\\.\[[^\]]+\]\{1,/.test(pattern.source);
-/** Rules that look into what they found, so that nothing that is made at random is one: probes have those. */
+/** Rules that verify a checksum or structure, which random texts do not have; the probes cover them. */
 const LOOKING: ReadonlySet<string> = new Set(["privatekey", "1password"]);
 
-/** An address ends at a quote, and a token has more characters than a word. Slack's have digits, which words have not. */
+/** Realistic samples: a URL has no quotes, a token is longer than a word, and a Slack token has digits. */
 const isSober = (token: string): boolean =>
   token.includes("://") ? !/["'<>[\]]/.test(token) : token.length >= 20 && !/^xox[^\d]*$/.test(token);
 
@@ -85,7 +85,7 @@ const SEED = 13;
 describe("the maintained rules", () => {
   const tried = MAINTAINED.filter(({ name, patterns }) => patterns.length > 0 && !LOOKING.has(name));
 
-  test("are known by what they look for", () => {
+  test("are known to this test by name", () => {
     expect(MAINTAINED.length).toBeGreaterThanOrEqual(25);
     expect(tried.length).toBeGreaterThanOrEqual(22);
   });
@@ -94,7 +94,7 @@ describe("the maintained rules", () => {
     tried.flatMap(({ name, patterns }) =>
       patterns.filter((each) => !isShorter(each)).map((pattern) => [name, pattern] as const),
     ),
-  )("find nothing after the redaction: %s %s", (name, pattern) => {
+  )("find nothing after redaction: %s %s", (name, pattern) => {
     let made = 0;
     fc.assert(
       fc.property(fc.stringMatching(bare(pattern)), (token) => {

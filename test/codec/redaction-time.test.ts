@@ -1,6 +1,6 @@
 /**
- * Redaction takes a time that grows with the text and with nothing else, whatever the text is made of. Times are compared with
- * one another and never with a clock: four times the text against one, and each text against an ordinary one.
+ * Redaction takes time in proportion to the length of the text, whatever the text contains. Times are compared with one
+ * another and never with a clock: four times the text with the text itself, and each text with an ordinary one.
  */
 import { describe, expect, test } from "vitest";
 import fc from "fast-check";
@@ -15,16 +15,16 @@ const many = redactionOf(SECRETS);
 
 const CHARACTERS = 24_000;
 const ROUNDS = 5;
-/** Linear is 4, and quadratic is 16. */
+/** Four times the text takes 4 times as long if linear, and 16 times if quadratic. */
 const RATIO_MAX = 10;
-/** What is shorter is measured no better than that. */
+/** Shorter times cannot be measured reliably. */
 const NOISE_MS = 3;
-/** How much more than an ordinary text any text may cost. */
+/** The most that any text may cost in relation to an ordinary text. */
 const DEARER_MAX = 120;
 
 const filled = (unit: string, characters: number): string => unit.repeat(Math.ceil(characters / unit.length));
 
-/** Of several rounds, since other processes take time as well. */
+/** The minimum of several rounds, because other processes take time as well. */
 function medianMs(work: () => unknown): number {
   const times = Array.from({ length: ROUNDS }, () => {
     const { user, system } = process.cpuUsage();
@@ -43,7 +43,7 @@ function expectLinear(make: (size: number) => () => unknown): void {
 const ofText = (unit: string, redaction: Redaction) => (size: number) => () =>
   redaction.text(filled(unit, size * CHARACTERS));
 
-/** Each begins something that never comes to its end, or ends at the last moment. */
+/** Each begins a pattern that never completes, or completes only at its last character. */
 const UNITS: readonly string[] = [
   ...["A", "1", " ", "\n", "\\", '\\\\"', "x…", "[redacted ", "[redacted x]", "[secret A]password", "0123456789abcdef"],
   ...["eyJ", "eyJa-", "eyJaaaaaaaaaaa.", "-----BEGIN PRIVATE KEY-----", "-----BEGIN PRIVATE KEY-----\nab"],
@@ -138,11 +138,11 @@ const UNITS: readonly string[] = [
 ];
 
 describe("a text", () => {
-  test.each(UNITS)("is looked through in time that grows with it: %j", (unit) => {
+  test.each(UNITS)("is redacted in linear time: %j", (unit) => {
     expectLinear(ofText(unit, none));
   });
 
-  test("made of any of these is, also where secrets are declared", () => {
+  test("of any such unit is redacted in linear time when secrets are declared, too", () => {
     fc.assert(
       fc.property(fc.array(fc.constantFrom(...UNITS), { minLength: 2, maxLength: 6 }), (units) => {
         expectLinear(ofText(units.join(""), many));
@@ -151,7 +151,7 @@ describe("a text", () => {
     );
   });
 
-  test("is not dearer than others, whatever it is made of", () => {
+  test("costs about as much as any other, whatever it contains", () => {
     const ordinary = medianMs(ofText('the tool said {"city": "Oslo", "tempC": -3} and was done. ', none)(4));
     for (const unit of UNITS) {
       expect([unit, (medianMs(ofText(unit, none)(4)) + NOISE_MS) / (ordinary + NOISE_MS) < DEARER_MAX]).toEqual([
@@ -191,7 +191,7 @@ describe("JSON", () => {
       "depth",
       (size) => Array.from({ length: size * 12 }).reduce((inner) => ({ password: [inner] }), "hunter2hunter2") as never,
     ],
-  ])("is looked through in time that grows with it: %s", (_, make) => {
+  ])("is redacted in linear time: %s", (_, make) => {
     expectLinear((size) => {
       const json = make(size);
       return () => none.json(json);

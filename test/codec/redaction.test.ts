@@ -1,4 +1,4 @@
-/** Redaction: what it hits, in which forms, and what it must not touch. */
+/** Redaction: what it replaces, in which forms, and what it must not touch. */
 import { describe, expect, test } from "vitest";
 import fc from "fast-check";
 import { canonical } from "../../src/codec/canonical.ts";
@@ -14,7 +14,7 @@ const { text, json, event, words } = redactionOf([
   { name: "SHORT", value: "abcde" },
 ]);
 
-/** Broken up, so that nobody takes them for the real ones. */
+/** Split, so that no scanner takes them for real credentials. */
 const of = (...parts: readonly string[]): string => parts.join("");
 
 const HITS: readonly (readonly [name: string, found: string])[] = [
@@ -50,7 +50,7 @@ const MISSES: readonly string[] = [
   "AKIA is how their ids begin",
   "a digest 0f1e2d3c4b5a69788796a5b4c3d2e1f00f1e2d3c4b5a69788796a5b4c3d2e1f0",
   "wJalrXUtnFEMI/K7MDENG/bPxRfiCYEXAMPLEKEY",
-  "the secret key is what nobody may see",
+  "the secret key is what no user may see",
   "risk-assessment-of-2024-of-the-whole-department",
   "sk-circle-fade-dot-animation-of-a-spinner",
   "ask-me-anything-0123456789-0123456789",
@@ -66,7 +66,7 @@ const MISSES: readonly string[] = [
   "local-aaaaaaaaaaaaaaaaaaaaaaaaaa trip_42_charge_v1 c12 m3",
 ];
 
-describe("a shape", () => {
+describe("a credential format", () => {
   test.each(HITS)("%s is found: %s", (name, found) => {
     const clean = text(`before ${found} after`);
     expect(clean).toContain(`[redacted ${name}]`);
@@ -75,11 +75,11 @@ describe("a shape", () => {
     expect(text(clean)).toBe(clean);
   });
 
-  test.each(MISSES)("is not seen in: %s", (given) => {
+  test.each(MISSES)("is not found in: %s", (given) => {
     expect(text(given)).toBe(given);
   });
 
-  test("is also told by the name that stands beside it", () => {
+  test("is also recognized by the name beside it", () => {
     const key = "wJalrXUtnFEMI/K7MDENG/bPxRfiCYEXAMPLEKEY";
     expect(json({ SecretAccessKey: key, other: key })).toEqual({
       ...{ SecretAccessKey: "[redacted aws-secret-key]", other: key },
@@ -102,7 +102,7 @@ describe("a declared secret", () => {
     expect(text(text(given))).toBe(text(given));
   });
 
-  test("is found in numbers and names of somebody's JSON, and nowhere in what is ours", () => {
+  test("is found in numbers and names of foreign JSON, and nowhere in cairn's own fields", () => {
     const given = { pin: 90_210_773, [VALUE]: [VALUE, 1], ok: true };
     expect(json(given)).toEqual({ pin: "[secret PIN]", "[secret TOKEN]": ["[secret TOKEN]", 1], ok: true });
     expect(words({ at: 90_210_773, kind: "90210773", why: "90210773" })).toEqual({
@@ -110,23 +110,23 @@ describe("a declared secret", () => {
     });
   });
 
-  test("of two names that become the same one both stay", () => {
+  test("keeps both members when two names become equal", () => {
     const encoded = Buffer.from(VALUE).toString("base64");
     const both = json({ [VALUE]: 1, [JSON.stringify(VALUE).slice(1, -1)]: 2, [encoded]: 3 });
     expect(Object.values(both as object)).toEqual([1, 2, 3]);
   });
 
-  test("that is too short is no secret", () => {
+  test("that is too short is not treated as a secret", () => {
     expect("abcde".length).toBeLessThan(SECRET_CHARACTERS_MIN);
     expect(text("abcde and abcde")).toBe("abcde and abcde");
   });
 
-  test("that was cut in two is found at the cut, and nowhere else", () => {
+  test("that was truncated is found at the cut and nowhere else", () => {
     expect(text(`so ${VALUE.slice(0, 5)}…`)).toBe("so [secret TOKEN]…");
     expect(text(`so ${VALUE.slice(0, 5)} on`)).toBe(`so ${VALUE.slice(0, 5)} on`);
   });
 
-  test("may be a word of the references themselves", () => {
+  test("may be a word that references contain", () => {
     const odd = redactionOf([
       { name: "SECRET", value: "secret" },
       { name: "OTHER", value: "redacted" },
@@ -140,7 +140,7 @@ describe("a declared secret", () => {
 describe("an event", () => {
   const thought = (provider: Json) => ({ kind: "reasoning" as const, text: `use ${VALUE}`, provider });
 
-  test("keeps its structure, and loses what a provider vouched for if its words change", () => {
+  test("keeps its structure, and drops a provider's signature if the signed text changes", () => {
     const call = { kind: "call" as const, tool: "90210773", args: inline({ of: VALUE }), provider: { s: VALUE } };
     const given = replied([thought({ signature: "abc" }), call]);
     expect(event(given)).toEqual({
@@ -152,13 +152,13 @@ describe("an event", () => {
     });
   });
 
-  test("of a message keeps the id by which it is found", () => {
+  test("of a message keeps the message's ID", () => {
     const body = { kind: "user", text: VALUE, by: "ada" } as const;
     const taken = { kind: "MessageAbsorbed", at: AT, stage: "taken", message: "user#90210773", body } as const;
     expect(event(taken)).toEqual({ ...taken, body: { ...body, text: "[secret TOKEN]" } });
   });
 
-  test("in which nothing is found is the same one", () => {
+  test("without secrets is returned as the same object", () => {
     const given = replied([{ kind: "text", text: "nothing" }]);
     expect(event(given)).toBe(given);
   });
@@ -172,7 +172,7 @@ const mixed = fc
       .map((parts) => parts.join("")),
   );
 
-test("law: what is redacted stays as it is, and holds no value", () => {
+test("law: redacted text stays unchanged and contains no secret value", () => {
   fc.assert(
     fc.property(fc.jsonValue({ maxDepth: 3 }), mixed, (value, given) => {
       const clean = json([value as Json, given, { [given]: given }]);
@@ -183,7 +183,7 @@ test("law: what is redacted stays as it is, and holds no value", () => {
   );
 });
 
-test("credentials without anything in between are all found, however many", () => {
+test("finds all credentials when any number of them follow each other directly", () => {
   const pair = `${HITS[6]?.[1]}${HITS[8]?.[1]}`;
   expect(text(pair)).toBe("[redacted google-token][redacted gitlab-token]");
   expect(text(pair.repeat(20))).toMatch(/^(\[redacted [a-z-]+\])+$/);

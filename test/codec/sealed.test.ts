@@ -1,4 +1,4 @@
-/** Sealed events as bytes: what was written is read, and anything else is refused with a reason. */
+/** The codec of sealed events reads what it wrote, and refuses anything else with a reason. */
 import { expect, test } from "vitest";
 import { canonical, compress, decompress, sha256 } from "../../src/codec/canonical.ts";
 import type { SealedRef } from "../../src/codec/schema/sealed.ts";
@@ -20,7 +20,7 @@ function written(of: SealedEvents): { readonly ref: SealedRef; readonly bytes: U
   return { ref: { ...ref, key: "here" }, bytes };
 }
 
-/** A document of other content under a reference that fits it. */
+/** A document with changed content, and a reference with its new digest. */
 function forged(change: (document: Record<string, unknown>) => unknown): () => unknown {
   const { ref, bytes } = written(events);
   const document = JSON.parse(decompress(bytes, { what: "it", bytesMax: 1e6 }).toString("utf8")) as Record<
@@ -33,30 +33,30 @@ function forged(change: (document: Record<string, unknown>) => unknown): () => u
 
 const unreadable = (code: string) => expect.objectContaining({ name: "Unreadable", code }) as Error;
 
-test("are read as they were written, the first ones too", () => {
+test("sealed events read back as they were written, also the first ones", () => {
   for (const each of [events, { ...events, from: 1, previous: null }]) {
     const { ref, bytes } = written(each);
     expect(decodeSealed(ref, bytes)).toEqual(each);
   }
 });
 
-test("have the same bytes and digest for equal commits, and others for others", () => {
+test("equal commits give equal bytes and digests, different commits give different ones", () => {
   expect(written(structuredClone(events))).toEqual(written(events));
   expect(written({ ...events, previous: null }).ref.digest).not.toBe(written(events).ref.digest);
 });
 
-test("under a reference with another digest are refused by name", () => {
+test("refuses sealed events with DigestMismatch when the reference has another digest", () => {
   const { ref, bytes } = written(events);
   expect(() => decodeSealed({ ...ref, digest: SHA }, bytes)).toThrow(unreadable("DigestMismatch"));
   expect(() => decodeSealed(ref, written({ ...events, to: 8 }).bytes)).toThrow(unreadable("DigestMismatch"));
 });
 
-test("damaged anywhere are unreadable", () => {
+test("refuses sealed events with damage at any byte", () => {
   const { ref, bytes } = written(events);
   for (let index = 0; index < bytes.length; index += 1) {
     const damaged = bytes.map((byte, at) => (at === index ? byte ^ 0x10 : byte));
     try {
-      // A bit that means nothing to the compression leaves the very same content.
+      // A bit that the compression ignores leaves the same content.
       expect(decodeSealed(ref, damaged)).toEqual(events);
     } catch (error) {
       expect(error).toMatchObject({ name: "Unreadable" });
@@ -65,14 +65,14 @@ test("damaged anywhere are unreadable", () => {
   expect(() => decodeSealed({ ...ref, bytes: ref.bytes - 1 }, bytes)).toThrow(unreadable("Unreadable"));
 });
 
-test("of other versions than their reference says are refused", () => {
+test("refuses sealed events of other versions than their reference says", () => {
   const { ref, bytes } = written(events);
   const other = "cover versions 5 to 9, not 5 to 10";
   expect(() => decodeSealed({ ...ref, to: 10 }, bytes)).toThrow(other);
   expect(() => decodeSealed({ ...ref, from: 4 }, bytes)).toThrow("not 4 to 9");
 });
 
-test("of a format that is not known, or of no known shape, are refused", () => {
+test("refuses sealed events of an unknown format or shape", () => {
   expect(forged((document) => document)).not.toThrow();
   const newer = forged((document) => ({ ...document, format: FORMAT + 1 }));
   expect(newer).toThrow(unreadable("UnknownFormat"));

@@ -1,6 +1,6 @@
 /**
- * Two versions of cairn under one format: what the newer one added to any object is kept by this one, in every state and
- * at every event, through the codec and back.
+ * Two versions of cairn with one format: this version keeps fields that a newer one added to any object, in every state
+ * and at every event, through the codec and back.
  */
 import { describe, expect, test } from "vitest";
 import { decodeRow } from "../../src/codec/row.ts";
@@ -34,11 +34,11 @@ const MOMENTS: readonly Moment[] = [
   ...[...SAGA_MOMENTS, ...DECISION_MOMENTS, ...OUTAGE_MOMENTS],
 ];
 
-/** Made anew by the event: nothing of the object that stood there goes on. */
+/** Objects that the event replaces: no field of the old object remains. */
 const REPLACED = /^\.ending$/;
 
 describe.each(MOMENTS)("in $moment", ({ state, events }) => {
-  test("each event keeps what it does not know, and comes to the same otherwise", () => {
+  test("each event keeps unknown fields and otherwise has the same effect", () => {
     const known = fromFuture(state);
     for (const event of events) {
       const next = fold(known, fromFuture(event));
@@ -47,7 +47,7 @@ describe.each(MOMENTS)("in $moment", ({ state, events }) => {
     }
   });
 
-  test("snapshot, segments, journal and sealed events are read as they were written", () => {
+  test("snapshot, segments, journal and sealed events read back as they were written", () => {
     const given = fromFuture(state);
     const commits = fromFuture([{ version: 1, epoch: 1, events }]);
     const sealed = fromFuture({ from: 1, to: 2, key: "sealed/2", digest: "0".repeat(64), bytes: 9 });
@@ -71,7 +71,7 @@ test("the fixture writes an unknown field into every object", () => {
   expect(lostFields(calls, { ...calls, spent: { ...withCalls().spent } })).toEqual([".spent"]);
 });
 
-test("the next try of a model in an outage keeps what it does not know", () => {
+test("the next model call in an outage keeps unknown fields", () => {
   const [outage, terms] = [
     fromFuture({ since: 1, tries: 2 }),
     { afterMs: null, chance: 0.5, outageMaxMs: 9e9, models: 2, asked: 0 },
@@ -85,13 +85,13 @@ test("the next try of a model in an outage keeps what it does not know", () => {
   ]);
 });
 
-test("a row keeps what it does not know", () => {
+test("a row keeps unknown fields", () => {
   const written = fromFuture(row());
   expect(decodeRow(written, written.run)).toEqual(written);
 });
 
 describe("levels", () => {
-  test("stand in the table in order, each once, and the newest is what this code knows", () => {
+  test("are in the table in order, each once, and this code knows the newest", () => {
     expect(LEVELS.map(({ level }) => level)).toEqual(LEVELS.map((_, index) => LOWEST_LEVEL + index));
     expect(LEVEL).toBe(LEVELS.length);
   });

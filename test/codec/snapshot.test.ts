@@ -1,4 +1,4 @@
-/** Snapshots and journals as bytes: what was written is read, and anything else is refused with a reason. */
+/** The codec of snapshots and journals reads what it wrote, and refuses anything else with a reason. */
 import { describe, expect, test } from "vitest";
 import { canonical, compress, decompress, sha256 } from "../../src/codec/canonical.ts";
 import { StateTooLarge, decodeJournal, decodeSnapshot, encodeJournal } from "../../src/codec/snapshot.ts";
@@ -23,7 +23,7 @@ function written(state: State): { readonly pointer: SnapshotPointer; readonly by
   return { pointer: { version: 4, key: "here", digest }, bytes };
 }
 
-/** A document of other content under a pointer that fits it. */
+/** A document with changed content, and a pointer with its new digest. */
 function forged(change: (document: Record<string, unknown>) => unknown): () => unknown {
   const { bytes } = written(newState());
   const document = JSON.parse(decompress(bytes, { what: "it", bytesMax: 1e6 }).toString("utf8")) as Record<
@@ -39,7 +39,7 @@ const nothing = (): never => {
 };
 
 describe("a snapshot", () => {
-  test.each(PHASE_NAMES)("of a state in %s is read as it was written", (phase) => {
+  test.each(PHASE_NAMES)("reads back as it was written for a state in %s", (phase) => {
     const state = IN_PHASE[phase]();
     const { pointer, bytes } = written(state);
     const { state: stored, ...rest } = decodeSnapshot(pointer, bytes);
@@ -47,12 +47,12 @@ describe("a snapshot", () => {
     expect(rest).toEqual({ format: FORMAT, version: 4, previous, ...seal, commits });
   });
 
-  test("has the same bytes and digest for an equal state", () => {
+  test("has equal bytes and digest for equal states", () => {
     const state = IN_PHASE.ExecutingTools();
     expect(written(structuredClone(state))).toEqual(written(state));
   });
 
-  test("under a pointer with another digest is refused by name", () => {
+  test("is refused with DigestMismatch when its pointer has another digest", () => {
     const { pointer, bytes } = written(newState());
     const other = written(IN_PHASE.AwaitingLLM());
     const mismatch = expect.objectContaining({ name: "Unreadable", code: "DigestMismatch" });
@@ -60,7 +60,7 @@ describe("a snapshot", () => {
     expect(() => decodeSnapshot(pointer, other.bytes)).toThrow(mismatch);
   });
 
-  test("of a format that is not known names both versions and what to do", () => {
+  test("is refused when its format is unknown, with both versions and what to do", () => {
     const unknown = expect.objectContaining({ name: "Unreadable", code: "UnknownFormat" });
     const newer = forged((document) => ({ ...document, format: FORMAT + 1 }));
     expect(newer).toThrow(unknown);
@@ -73,13 +73,13 @@ describe("a snapshot", () => {
     ["a time before time", { startedAt: -1 }],
     ["a missing field", { spent: undefined }],
     ["a call of a status that is none", { open: [{ ...IN_PHASE.ExecutingTools().open[0], status: "lost" }] }],
-  ])("with %s is refused, with the path of what is wrong", (_, change) => {
+  ])("with %s is refused with the path of the problem", (_, change) => {
     const broken = forged((document) => ({ ...document, state: { ...(document["state"] as object), ...change } }));
     expect(broken).toThrow(expect.objectContaining({ name: "Unreadable" }));
     expect(broken).toThrow(`state.${Object.keys(change)[0] ?? ""}`);
   });
 
-  test("whose transcript has a gap is refused", () => {
+  test("is refused when its transcript has a gap", () => {
     const state = after(startedEvent, replied([says("one")]));
     const { pointer, bytes } = written({ ...state, messages: state.messages.slice(1) });
     expect(() => wholeState(decodeSnapshot(pointer, bytes).state, nothing)).toThrow("a gap at message 1");
@@ -87,16 +87,16 @@ describe("a snapshot", () => {
 });
 
 describe("a state that is too large", () => {
-  /** The task is the one thing of the state that nothing seals. */
+  /** The task is the one unbounded part of the state that segments do not hold. */
   const large = { ...IN_PHASE.AwaitingLLM(), task: inline("x".repeat(SIZES.stateBytesMax)) };
 
-  test("is not written, and says how large it is", () => {
+  test("is refused with its size", () => {
     expect(() => written(large)).toThrow(StateTooLarge);
     expect(() => written(large)).toThrow(/^the state has 33\d{3} bytes, 32768 are allowed$/);
     expect(() => written(large)).toThrow(expect.objectContaining({ code: "StateTooLarge" }));
   });
 
-  test("is measured in bytes, with its tail and without what is sealed", () => {
+  test("is measured in bytes, with its tail and without its segments", () => {
     const fits = { ...large, task: inline("ä".repeat(SIZES.stateBytesMax / 2 - 600)) };
     expect(() => written(fits)).not.toThrow();
     expect(() => written({ ...fits, task: inline("ä".repeat(SIZES.stateBytesMax / 2)) })).toThrow(StateTooLarge);
@@ -107,7 +107,7 @@ describe("a state that is too large", () => {
     expect(() => written(after(startedEvent, ...long.flat()))).not.toThrow();
   });
 
-  test("is written all the same when its end is decided: no run is left without one", () => {
+  test("is written nevertheless when its end is decided, so that every run can end", () => {
     const ending = fold(large, aborted);
     expect(() => written(ending)).not.toThrow();
     expect(() => written({ ...large, ...IN_PHASE.Failed(), task: large.task })).not.toThrow();
@@ -132,18 +132,18 @@ describe("a journal", () => {
     { kind: "ToolOutcomeUnknown", at: 1, call: "c1", why: "", askFrom: null },
   ];
 
-  test.each(events.map((event) => [event.kind, event] as const))("gives %s back as it was", (_, event) => {
+  test.each(events.map((event) => [event.kind, event] as const))("returns %s unchanged", (_, event) => {
     const journal = [{ version: 1, epoch: 2, events: [event] }];
     expect(decodeJournal(encodeJournal(journal))).toEqual(journal);
   });
 
-  test("gives back commits in order; none is no journal", () => {
+  test("returns commits in order, and none for an absent journal", () => {
     const journal = events.map((event, index) => ({ version: index + 1, epoch: 1, events: [event, event] }));
     expect(decodeJournal(encodeJournal(journal))).toEqual(journal);
     expect(decodeJournal(null)).toEqual([]);
   });
 
-  test("keeps empty words of people and of checks: what may be written may be read", () => {
+  test("keeps empty texts of operators and checks: all that may be written can be read", () => {
     const journal = [
       {
         ...{ version: 1, epoch: 1 },
@@ -168,7 +168,7 @@ describe("a journal", () => {
     expect(() => decodeJournal(compress(canonical(journal)))).toThrow(expect.objectContaining({ name: "Unreadable" }));
   });
 
-  test("whose bytes are damaged is unreadable, whatever they decompress to", () => {
+  test("is unreadable when its bytes are damaged, whatever they decompress to", () => {
     expect(() => decodeJournal(new Uint8Array([9, 9]))).toThrow(expect.objectContaining({ name: "Unreadable" }));
     expect(() => decodeJournal(compress("[{"))).toThrow(expect.objectContaining({ name: "Unreadable" }));
     const whole = encodeJournal(commits);

@@ -1,4 +1,4 @@
-/** The transcript in segments: equal beginnings are stored once, and the manifest stays short. */
+/** Segments of the transcript: equal prefixes are stored once, and the manifest stays short. */
 import { describe, expect, test } from "vitest";
 import { canonical, compress } from "../../src/codec/canonical.ts";
 import { type Segment, cut, decodeSegment, encodeSegment } from "../../src/codec/transcript.ts";
@@ -19,7 +19,7 @@ function transcript(length: number, word = "x"): Message[] {
 const digests = (segments: readonly Segment[]): string[] => segments.map(({ ref }) => ref.sha256);
 
 describe("cutting", () => {
-  test("seals a chunk with the message that fills it", () => {
+  test("ends a chunk with the message that fills it", () => {
     expect(cut(transcript(CHUNK - 1)).segments).toEqual([]);
     const { segments, tail } = cut(transcript(CHUNK + 1));
     expect(segments.map(({ ref }) => ref.count)).toEqual([CHUNK]);
@@ -33,7 +33,7 @@ describe("cutting", () => {
     expect(cut(short).segments).toEqual([]);
   });
 
-  test("writes the chunk count in digits to the base of the fan-in, largest first", () => {
+  test("makes segments from the digits of the chunk count in base `segmentFanIn`, largest first", () => {
     const counts = (chunks: number) => cut(transcript(chunks * CHUNK)).segments.map(({ ref }) => ref.count / CHUNK);
     expect(SIZES.segmentFanIn).toBe(8);
     expect(counts(1)).toEqual([1]);
@@ -44,7 +44,7 @@ describe("cutting", () => {
     expect(counts(74)).toEqual([64, 8, 1, 1]);
   });
 
-  test("depends on the messages alone: equal beginnings give equal segments, in this process or another", () => {
+  test("depends only on the messages: equal prefixes give equal segments in every process", () => {
     const messages = transcript(40 * CHUNK);
     const own = digests(cut(messages).segments);
     expect(digests(cut(structuredClone(messages)).segments)).toEqual(own);
@@ -52,7 +52,7 @@ describe("cutting", () => {
     expect(digests(cut(messages.slice(0, 16 * CHUNK)).segments)).toEqual(own.slice(0, 2));
   });
 
-  test("sees a message that changed", () => {
+  test("gives another segment for a changed message", () => {
     const messages = transcript(2 * CHUNK);
     const changed = messages.with(3, { ...(messages[3] as Message), at: 1_999_999 });
     expect(digests(cut(changed).segments)[0]).not.toBe(digests(cut(messages).segments)[0]);
@@ -60,7 +60,7 @@ describe("cutting", () => {
   });
 });
 
-test("a growing transcript is written O(n log n) times, and its manifest is O(log n) long", () => {
+test("a growing transcript costs O(n log n) written bytes, and its manifest has O(log n) entries", () => {
   const messages = transcript(100 * CHUNK);
   const stored = new Map<string, number>();
   let longest = 0;
@@ -71,7 +71,7 @@ test("a growing transcript is written O(n log n) times, and its manifest is O(lo
   }
   const raw = messages.length * 1_024;
   const written = [...stored.values()].reduce((sum, bytes) => sum + bytes, 0);
-  // Each byte is written at most once per level: alone, in eights, in sixty-fours.
+  // Each byte is written at most once per level: in a single chunk, in 8 chunks, in 64 chunks.
   expect(written / raw).toBeGreaterThan(2);
   expect(written / raw).toBeLessThan(3);
   expect(longest).toBeLessThanOrEqual(3 * 7);
@@ -82,19 +82,19 @@ describe("a segment", () => {
   const unreadable = (why: string) =>
     expect.objectContaining({ name: "Unreadable", message: expect.stringContaining(why) });
 
-  test("is read as it was written", () => {
+  test("reads back as it was written", () => {
     expect(decodeSegment(segment.ref, encodeSegment(segment))).toEqual(segment);
   });
 
-  test("that was read is known by its messages, and is not hashed again", () => {
+  test("that was read is cached by its messages and not hashed again", () => {
     const read = decodeSegment(segment.ref, encodeSegment(segment));
     expect(cut(read.members).segments[0]).toBe(read);
   });
 
-  test("with other bytes than its name says is refused", () => {
+  test("is refused when its bytes do not match its name", () => {
     const other = cut(transcript(CHUNK, "y")).segments[0] as Segment;
     expect(() => decodeSegment(segment.ref, encodeSegment(other))).toThrow(
-      unreadable("other content than its name says"),
+      unreadable("does not match the digest in its name"),
     );
     expect(() => decodeSegment(segment.ref, new Uint8Array([1]))).toThrow(unreadable("cannot be decompressed"));
     expect(() => decodeSegment(segment.ref, compress("x".repeat(99_999)))).toThrow(
@@ -102,17 +102,17 @@ describe("a segment", () => {
     );
   });
 
-  test("with another number of messages than the manifest says is refused", () => {
+  test("is refused when it has another number of messages than the manifest says", () => {
     const ref = { ...segment.ref, count: CHUNK - 1 };
     expect(() => decodeSegment(ref, encodeSegment(segment))).toThrow(unreadable("another number of messages"));
   });
 
-  test("of what is no messages is refused", () => {
+  test("is refused when its members are not messages", () => {
     const members = [{ id: "m1" }] as unknown as readonly Message[];
     const forged = cut([{ ...(transcript(1)[0] as Message), parts: [text("z".repeat(20_000))] }])
       .segments[0] as Segment;
     expect(() => decodeSegment({ ...forged.ref, bytes: 99 }, encodeSegment({ ...forged, members }))).toThrow(
-      "other content",
+      "does not match the digest in its name",
     );
   });
 });

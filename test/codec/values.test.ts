@@ -1,4 +1,4 @@
-/** Values of unknown origin become JSON, or a reason why not; nothing is lost without a word. */
+/** Values of unknown origin become JSON or a reason for their refusal; no part is lost silently. */
 import { describe, expect, test } from "vitest";
 import { SIZES } from "../../src/codec/limits.ts";
 import { canonical, compress } from "../../src/codec/canonical.ts";
@@ -17,7 +17,7 @@ function nested(depth: number): unknown {
   return value;
 }
 
-/** Shows nothing of what it holds. */
+/** An object that reveals none of its members. */
 class Hidden {
   readonly #amount = 5;
   readonly amount = (): number => this.#amount;
@@ -46,7 +46,7 @@ function gapped(): unknown[] {
   return list;
 }
 
-/** Any code may throw it. */
+/** A value that any code may throw. */
 const nothing = null as unknown as Error;
 
 function revoked(): object {
@@ -55,24 +55,24 @@ function revoked(): object {
   return proxy;
 }
 
-/** Nothing of it is left out or changed without a word: each row of the table in `docs/agents.md` has one here. */
-describe("refused, with the reason and its place", () => {
+/** No part is dropped or changed silently; each row of the table in `docs/agents.md` has a case here. */
+describe("refuses, with the reason and its path,", () => {
   test.each<readonly [string, unknown, string]>([
     ["a bigint", { a: 1n }, 'a bigint is not JSON at "a"'],
     ["a function", [() => 1], 'a function is not JSON at "0"'],
     ["a function alone", () => 1, "a function is not JSON"],
     ["a symbol", { a: { b: Symbol("x") } }, 'a symbol is not JSON at "a.b"'],
-    ["a name that is a symbol", { a: { [Symbol("x")]: 1 } }, 'a name that is a symbol is not JSON at "a"'],
+    ["a name that is a symbol", { a: { [Symbol("x")]: 1 } }, 'a property whose name is a symbol is not JSON at "a"'],
     ["NaN", { a: Number.NaN }, 'NaN is not JSON at "a"'],
     ["infinity", Number.NEGATIVE_INFINITY, "-Infinity is not JSON"],
     ["nothing in a list", { a: [1, undefined] }, 'undefined is not JSON at "a.1"'],
-    ["a gap in a list", { a: gapped() }, 'a list with gaps or names of its own is not JSON at "a"'],
+    ["a gap in a list", { a: gapped() }, 'a list with gaps or additional properties is not JSON at "a"'],
     [
       "a list that only looks full",
       Object.assign(gapped(), { a: 1 }),
-      "a list with gaps or names of its own is not JSON",
+      "a list with gaps or additional properties is not JSON",
     ],
-    ["what a list has beside its members", "ab".match(/b/), "a list with gaps or names of its own is not JSON"],
+    ["what a list has beside its members", "ab".match(/b/), "a list with gaps or additional properties is not JSON"],
     ["a Map", { a: new Map([[1, 2]]) }, 'a Map is not JSON at "a"'],
     ["a Set", new Set([1]), "a Set is not JSON"],
     ["an error", { a: new TypeError("x") }, 'a TypeError is not JSON at "a"'],
@@ -84,7 +84,7 @@ describe("refused, with the reason and its place", () => {
     ["an object of a class that shows a function", new Hidden(), 'a function is not JSON at "amount"'],
     ["a date that is none", { a: new Date(Number.NaN) }, 'a Date without a time is not JSON at "a"'],
     ["a circle", circle(), 'a circular reference is not JSON at "value.self"'],
-    ["a name that is half a character", { a: { "\uD800": 1 } }, 'a name is no well-formed text at "a"'],
+    ["a name that is half a character", { a: { "\uD800": 1 } }, 'a property name is not well-formed Unicode at "a"'],
     [
       "what throws when it is read",
       {
@@ -112,30 +112,30 @@ describe("refused, with the reason and its place", () => {
     expect(asJson(value)).toEqual({ ok: false, why: expect.stringContaining(why) });
   });
 
-  test.each([SIZES.jsonDepthMax + 1, 3_000, 100_000])("what is nested %i levels deep", (depth) => {
+  test.each([SIZES.jsonDepthMax + 1, 3_000, 100_000])("a value that is nested %i levels deep", (depth) => {
     const why = expect.stringContaining(`it is nested deeper than ${SIZES.jsonDepthMax} levels`);
     expect(asJson(nested(depth))).toEqual({ ok: false, why });
     expect(isTooDeep(nested(depth))).toBe(true);
   });
 
-  test("what says at each level that there is one more", () => {
+  test("a value whose every level reports one more level", () => {
     const endless = { toJSON: (): unknown => ({ endless: { toJSON: endless.toJSON } }) };
     expect(asJson(endless)).toEqual({ ok: false, why: expect.stringContaining("nested deeper") });
   });
 
-  test("what is larger than any blob, before all of it is read", () => {
-    const why = `it has more characters as JSON than the ${SIZES.blobBytesMax} that are kept at most`;
+  test("a value larger than any blob, before all of it is read", () => {
+    const why = `it is too large: as JSON it may have at most ${SIZES.blobBytesMax} characters`;
     const text = "x".repeat(SIZES.blobBytesMax);
     expect(asJson(text)).toEqual({ ok: false, why });
     expect(asJson("\n".repeat(SIZES.blobBytesMax / 2))).toEqual({ ok: false, why });
     expect(asJson(text.slice(2)).ok).toBe(true);
-    // Each level holds the one below twice: small in memory, and more than any machine can write down.
+    // Each level contains the one below twice: small in memory, but too large for any machine to write.
     let doubled: unknown = "x";
     for (let level = 0; level < 90; level += 1) doubled = [doubled, doubled];
-    expect(asJson(doubled)).toEqual({ ok: false, why: expect.stringContaining("that are kept at most") });
+    expect(asJson(doubled)).toEqual({ ok: false, why: expect.stringContaining("it is too large: as JSON") });
   });
 
-  test("in one line, whatever the error says", () => {
+  test("a value that throws, with one line of its error", () => {
     const toJSON = (): never => {
       throw new Error("one\ntwo");
     };
@@ -149,7 +149,7 @@ describe("refused, with the reason and its place", () => {
 
 const shared = ["x"];
 
-describe("kept as JSON says it", () => {
+describe("keeps as JSON", () => {
   test.each<readonly [string, unknown, unknown]>([
     ["nothing", undefined, null],
     ["a date", { at: new Date(5) }, { at: "1970-01-01T00:00:00.005Z" }],
@@ -165,21 +165,21 @@ describe("kept as JSON says it", () => {
     expect(asJson(value)).toStrictEqual({ ok: true, json });
   });
 
-  test("a name that means something to JavaScript stays a name", () => {
+  test("a member name with a meaning in JavaScript", () => {
     const parsed = asJson(JSON.parse('{"__proto__":{"admin":true},"constructor":1}'));
     expect(parsed.ok && canonical(parsed.json)).toBe('{"__proto__":{"admin":true},"constructor":1}');
     expect(({} as { admin?: boolean }).admin).toBeUndefined();
     if (parsed.ok) expect(Object.getPrototypeOf(parsed.json)).toBe(Object.prototype);
   });
 
-  test("what is nested as deep as is kept can also be stored", () => {
+  test("a value at the depth limit, which can be stored", () => {
     const parsed = asJson(nested(SIZES.jsonDepthMax));
     if (!parsed.ok) throw new Error(parsed.why);
     expect(isTooDeep(parsed.json)).toBe(false);
     expect(toValue(parsed.json).value).toEqual({ kind: "inline", json: parsed.json });
   });
 
-  test("what was given does not change with what is kept of it", () => {
+  test("a copy that does not change the original value", () => {
     const given = { list: [1] };
     const parsed = asJson(given);
     given.list.push(2);
@@ -190,14 +190,14 @@ describe("kept as JSON says it", () => {
 describe("a value to keep", () => {
   const { inlineBytesMax, previewCharacters } = SIZES;
 
-  test("stays inline up to the bound, in bytes", () => {
+  test("stays inline up to the limit in bytes", () => {
     const most = "x".repeat(inlineBytesMax - 2);
     expect(toValue(most)).toEqual({ value: { kind: "inline", json: most }, blob: null });
     expect(toValue(`${most}x`).value.kind).toBe("blob");
     expect(toValue("ä".repeat(inlineBytesMax / 2)).value.kind).toBe("blob");
   });
 
-  test("above it is a blob named by its digest, with its head and its tail", () => {
+  test("becomes a blob above it, named by its digest, with head and tail", () => {
     const text = `begin${"x".repeat(inlineBytesMax)}end`;
     const { value, blob } = toValue(text);
     expect(value).toEqual({
@@ -207,7 +207,7 @@ describe("a value to keep", () => {
     expect(fromBlob(blob?.sha256 ?? "", blob?.bytes ?? new Uint8Array())).toBe(text);
   });
 
-  test("shows no half characters where it was cut", () => {
+  test("is cut between whole characters", () => {
     const { value } = toValue(`x${"𝄞".repeat(inlineBytesMax)}y`);
     if (value.kind !== "blob") throw new Error("not a blob");
     expect(value.head.isWellFormed() && value.tail.isWellFormed()).toBe(true);
@@ -218,7 +218,7 @@ describe("a value to keep", () => {
     expect(toValue({ a: long, b: 1 }).blob).toEqual(toValue({ b: 1, a: long }).blob);
   });
 
-  test("is found wherever something stored names it, and not where somebody's JSON looks alike", () => {
+  test("is found in every stored reference, and not in foreign JSON that looks like one", () => {
     const blob = (sha256: string) => ({ kind: "blob", sha256, bytes: 1, head: "", tail: "" });
     const stored = {
       task: blob("a"),
@@ -230,7 +230,7 @@ describe("a value to keep", () => {
     expect([blobsIn(null), blobsIn("blob"), blobsIn([])]).toEqual([[], [], []]);
   });
 
-  test("is refused when the bytes are not those that were stored", () => {
+  test("is refused when its bytes do not match its digest", () => {
     const unreadable = expect.objectContaining({ name: "Unreadable" });
     const { sha256 = "", bytes = new Uint8Array() } = toValue("x".repeat(inlineBytesMax)).blob ?? {};
     expect(() => fromBlob(sha256, compress('"other"'))).toThrow(unreadable);
@@ -239,7 +239,7 @@ describe("a value to keep", () => {
   });
 });
 
-describe("what was thrown, as a sentence", () => {
+describe("the text of a thrown value", () => {
   const silent = Object.create(null) as object;
   const odd = Object.assign(new Error("x"), { message: { not: "a text" } });
 
@@ -251,7 +251,7 @@ describe("what was thrown, as a sentence", () => {
     ["nothing", undefined, "undefined"],
     ["a symbol", Symbol("x"), "Symbol(x)"],
     ["an object with no words of its own", { code: 7 }, '{"code":7}'],
-    ["an object without words", silent, "something was thrown that has no words"],
+    ["an object without words", silent, "a value without a message was thrown"],
     ["an error whose message is no text", odd, "[object Object]"],
     ["half a character", new Error("a\uD800"), "a\uFFFD"],
   ])("%s", (_, thrown, sentence) => {

@@ -32,7 +32,7 @@ const afterCommit =
 const TURNS: readonly Planted[] = [
   {
     breach: "anybody may have a turn that somebody has",
-    caught: "a turn is taken by one",
+    caught: "grants a mutex lease to one process until it expires, to the millisecond",
     bend: (table, store) => ({
       takeTurn: (turn) => {
         store.turns.delete(turn.name);
@@ -42,17 +42,17 @@ const TURNS: readonly Planted[] = [
   },
   {
     breach: "a turn never lapses",
-    caught: "a turn is taken by one",
+    caught: "grants a mutex lease to one process until it expires, to the millisecond",
     bend: (table) => ({ takeTurn: (turn) => table.takeTurn({ ...turn, now: 0 }) }),
   },
   {
     breach: "a turn lapses a moment late",
-    caught: "a turn is taken by one",
+    caught: "grants a mutex lease to one process until it expires, to the millisecond",
     bend: (table) => ({ takeTurn: (turn) => table.takeTurn({ ...turn, now: turn.now - 1 }) }),
   },
   {
     breach: "an owner is refused its own turn",
-    caught: "its owner takes its turn again",
+    caught: "lets the owner extend its lease, or release it by taking it until now",
     bend: (table, store) => ({
       takeTurn: async (turn) => {
         const before = store.turns.get(turn.name);
@@ -63,12 +63,12 @@ const TURNS: readonly Planted[] = [
   },
   {
     breach: "the cursor is forgotten",
-    caught: "what the last owner left is handed to the next one",
+    caught: "passes the last owner's cursor to the next owner, and a refused request stores no cursor",
     bend: (table) => ({ takeTurn: (turn) => table.takeTurn({ ...turn, cursor: null }) }),
   },
   {
     breach: "a refusal leaves its cursor",
-    caught: "what the last owner left is handed to the next one",
+    caught: "passes the last owner's cursor to the next owner, and a refused request stores no cursor",
     bend: (table, store) => ({
       takeTurn: async (turn) => {
         const outcome = await table.takeTurn(turn);
@@ -82,22 +82,22 @@ const TURNS: readonly Planted[] = [
   },
   {
     breach: "who takes a turn and leaves nothing takes away what was left",
-    caught: "what is left in a turn stays there",
+    caught: "keeps a cursor until an owner stores another one, and lets every process read it",
     bend: (table) => ({ takeTurn: (turn) => table.takeTurn({ cursor: null, ...turn }) }),
   },
   {
     breach: "what was left is read as nothing",
-    caught: "what is left in a turn stays there",
+    caught: "keeps a cursor until an owner stores another one, and lets every process read it",
     bend: () => ({ cursorOf: async () => null }),
   },
   {
     breach: "a turn goes on although it was another's",
-    caught: "a turn that goes on is refused",
+    caught: "refuses to continue a lease after another process took it, or after it expired or was released",
     bend: (table) => ({ takeTurn: ({ again: _, ...turn }) => table.takeTurn(turn) }),
   },
   {
     breach: "a turn does not go on once it has lapsed",
-    caught: "a turn that goes on is refused",
+    caught: "refuses to continue a lease after another process took it, or after it expired or was released",
     bend: (table, store) => ({
       takeTurn: async (turn) => {
         const before = store.turns.get(turn.name);
@@ -108,12 +108,12 @@ const TURNS: readonly Planted[] = [
   },
   {
     breach: "there is one turn for everything",
-    caught: "turns of other names are others",
+    caught: "keeps leases with different names apart, and hostile names character by character",
     bend: (table) => ({ takeTurn: (turn) => table.takeTurn({ ...turn, name: "turn" }) }),
   },
   {
     breach: "a turn is read and written in two steps",
-    caught: "of 50 that want a turn at once",
+    caught: "grants one lease when 50 processes request it at once",
     bend: (table, store) => ({
       takeTurn: async (turn) => {
         const before = store.turns.get(turn.name);
@@ -128,27 +128,27 @@ const TURNS: readonly Planted[] = [
 const CHAINS: readonly Planted[] = [
   {
     breach: "a commit that names the next chain keeps the epoch",
-    caught: "a commit that names the next chain moves the run there",
+    caught: "a commit with `nextChain` moves the run to the next chain and epoch, and counts no death",
     bend: afterCommit(({ epoch, chain }) => ({ epoch: chain === 2 ? epoch - 1 : epoch })),
   },
   {
     breach: "a commit that names the next chain goes on counting claims",
-    caught: "a commit that names the next chain moves the run there",
+    caught: "a commit with `nextChain` moves the run to the next chain and epoch, and counts no death",
     bend: afterCommit(({ version }) => ({ chainClaims: version })),
   },
   {
     breach: "a commit that names the next chain counts as a death",
-    caught: "a commit that names the next chain moves the run there",
+    caught: "a commit with `nextChain` moves the run to the next chain and epoch, and counts no death",
     bend: afterCommit(({ takeovers }) => ({ takeovers: takeovers + 1 })),
   },
   {
     breach: "a commit that names the next chain stays where it is",
-    caught: "a commit that names the next chain moves the run there",
+    caught: "a commit with `nextChain` moves the run to the next chain and epoch, and counts no death",
     bend: (table) => ({ commit: (commit) => table.commit({ ...commit, nextChain: false }) }),
   },
   {
     breach: "a commit that names the next chain forgets quiet",
-    caught: "a commit that names the next chain keeps quiet",
+    caught: "a commit with `nextChain` raises `quietUntil` for a call that outlives it",
     bend: afterCommit(() => ({ quietUntil: 0 })),
   },
 ];
@@ -156,17 +156,17 @@ const CHAINS: readonly Planted[] = [
 const ENDS: readonly Planted[] = [
   {
     breach: "an end that is told stays in `alive`",
-    caught: "an end that nobody waits for is told by its own commit",
+    caught: "an end without recipients counts as delivered by its own commit: it leaves `alive` and then expires",
     bend: afterCommit(() => ({ told: false })),
   },
   {
     breach: "an end that is told has no time to live",
-    caught: "an end that nobody waits for is told by its own commit",
+    caught: "an end without recipients counts as delivered by its own commit: it leaves `alive` and then expires",
     bend: afterCommit(() => ({ expiresAtSec: null })),
   },
   {
     breach: "an end that was refused is told all the same",
-    caught: "an end that nobody waits for is told by its own commit",
+    caught: "an end without recipients counts as delivered by its own commit: it leaves `alive` and then expires",
     bend: (table, store) => ({
       commit: async (commit) => {
         const outcome = await table.commit(commit);
@@ -179,12 +179,12 @@ const ENDS: readonly Planted[] = [
   },
   {
     breach: "a run past its time is claimed",
-    caught: "an end that nobody waits for is told by its own commit",
+    caught: "an end without recipients counts as delivered by its own commit: it leaves `alive` and then expires",
     bend: (table) => ({ claim: (claim) => table.claim({ ...claim, now: 0 }) }),
   },
   {
     breach: "a run past its time is still alive",
-    caught: "an end that nobody waits for is told by its own commit",
+    caught: "an end without recipients counts as delivered by its own commit: it leaves `alive` and then expires",
     bend: (table, store) => ({
       alive: async (query) => {
         const page = await table.alive(query);
@@ -197,12 +197,12 @@ const ENDS: readonly Planted[] = [
   },
   {
     breach: "create forgets whose run it is",
-    caught: "create keeps whose run it is",
+    caught: "create stores the parent, and no later write changes it",
     bend: (table) => ({ create: (creation) => table.create({ ...creation, parent: null }) }),
   },
   {
     breach: "a claim forgets whose run it is",
-    caught: "create keeps whose run it is",
+    caught: "create stores the parent, and no later write changes it",
     bend: (table, store) => ({
       claim: async (claim) => {
         const outcome = await table.claim(claim);
@@ -218,12 +218,12 @@ const ENDS: readonly Planted[] = [
 const READS: readonly Planted[] = [
   {
     breach: "the inbox gives all that there is",
-    caught: "the inbox gives the first ones",
+    caught: "inbox returns the first messages up to its limit, and the next ones after a removal",
     bend: (table) => ({ inbox: (of) => table.inbox({ ...of, limit: 1_000 }) }),
   },
   {
     breach: "the inbox gives the first ones that arrived",
-    caught: "the inbox gives the first ones",
+    caught: "inbox returns the first messages up to its limit, and the next ones after a removal",
     bend: (table, store) => ({
       inbox: async (of) => {
         const found = await table.inbox({ ...of, limit: 1_000 });
@@ -234,7 +234,7 @@ const READS: readonly Planted[] = [
   },
   {
     breach: "a list begins again where the run under its cursor has moved",
-    caught: "a list goes on behind its last page",
+    caught: "list continues after a page even if the last run of that page has moved",
     bend: (table) => {
       const ends = new Map<string, string>();
       return {

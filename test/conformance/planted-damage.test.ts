@@ -31,7 +31,7 @@ const DAMAGE: readonly Planted[] = [
   },
   {
     breach: "a damaged row breaks its page",
-    caught: "pages name a damaged row",
+    caught: "pages name damaged rows and contain all other rows",
     bend: (table) => ({
       list: async (query) => {
         const page = await table.list(query);
@@ -42,12 +42,12 @@ const DAMAGE: readonly Planted[] = [
   },
   {
     breach: "a damaged row is on no page",
-    caught: "pages name a damaged row",
+    caught: "pages name damaged rows and contain all other rows",
     bend: (table) => ({ alive: async (query) => ({ ...(await table.alive(query)), damaged: [] }) }),
   },
   {
     breach: "every row of a page has the cursor of its end",
-    caught: "a page goes on behind any of its rows",
+    caught: "a page can continue after any of its rows",
     bend: (table) => ({
       alive: async (query) => {
         const page = await table.alive(query);

@@ -25,12 +25,12 @@ async function withoutKeys<T>({ tombstones }: MemoryStore, act: () => Promise<T>
 const PLANTED: readonly Planted[] = [
   {
     breach: "create asks for rows alone",
-    caught: "create is told how the run of its key ended",
+    caught: "create returns the tombstone once the row is expired, removed and cleaned up",
     bend: (table, store) => ({ create: (creation) => withoutKeys(store, () => table.create(creation)) }),
   },
   {
     breach: "the clean-up removes the tombstone",
-    caught: "create is told how the run of its key ended",
+    caught: "create returns the tombstone once the row is expired, removed and cleaned up",
     bend: (table, store) => ({
       forget: async (of) => {
         store.tombstones.delete(of.run);
@@ -40,7 +40,7 @@ const PLANTED: readonly Planted[] = [
   },
   {
     breach: "a purge removes the tombstone",
-    caught: "a key that is purged with its run stays kept",
+    caught: "keeps the key of a purged run, and create returns its tombstone",
     bend: (table, store) => ({
       purge: async (of) => {
         store.tombstones.delete(of.run);
@@ -50,7 +50,7 @@ const PLANTED: readonly Planted[] = [
   },
   {
     breach: "a tombstone ends a run that goes on",
-    caught: "a tombstone says nothing while its row is there",
+    caught: "ignores a tombstone while its row exists: create finds the run",
     bend: (table, store) => ({
       create: async (creation) => {
         const tombstone = store.tombstones.get(creation.run);
@@ -60,12 +60,12 @@ const PLANTED: readonly Planted[] = [
   },
   {
     breach: "a key is kept until it is deleted",
-    caught: "a key is free once its time is over",
+    caught: "frees a key exactly at its expiry, whether its tombstone is deleted or not",
     bend: (_, store) => ({ readKey: async (run) => store.tombstones.get(run) ?? null }),
   },
   {
     breach: "tombstones are never removed",
-    caught: "an expired tombstone is removed by the world",
+    caught: "the world removes expired tombstones only, and announces no removal of a tombstone",
     bend: (_, store) => {
       const { expire, tombstones } = store;
       store.expire = (now) => {
@@ -78,7 +78,7 @@ const PLANTED: readonly Planted[] = [
   },
   {
     breach: "the last tombstone stands, of whatever epoch",
-    caught: "of one incarnation the tombstone of the newest epoch stands",
+    caught: "keeps the tombstone of the newest epoch of an incarnation, then the newest one",
     bend: (_, store) => ({
       keepKey: async (tombstone) => {
         store.tombstones.set(tombstone.run, tombstone);

@@ -23,12 +23,19 @@ const stripped = (store: MemoryStore, run: string): void => {
 const LEVELS: readonly Planted[] = [
   {
     breach: "a claim does not look at the level",
-    caught: ["a claim below the level of the row", "a claim below the level of an ended row"],
+    caught: [
+      "refuses a claim below the level of the row and changes nothing",
+      "answers a claim below the level of an ended row with the level, not with the end",
+    ],
     bend: (table) => ({ claim: (claim) => table.claim({ ...claim, level: 1_000 }) }),
   },
   {
     breach: "a commit does not raise the level",
-    caught: ["a commit raises the level", "a claim below the level of the row", "a claim below the level of an ended"],
+    caught: [
+      "a commit raises the level",
+      "refuses a claim below the level of the row and changes nothing",
+      "answers a claim below the level of an ended row with the level, not with the end",
+    ],
     bend: (table) => ({ commit: ({ level: _, ...commit }) => table.commit(commit) }),
   },
   {
@@ -44,7 +51,7 @@ const LEVELS: readonly Planted[] = [
   },
   {
     breach: "a commit writes only what it knows",
-    caught: ["claims and commits keep a field"],
+    caught: ["claims and commits keep unknown fields of the row"],
     bend: (table, store) => ({
       commit: async (commit) => {
         stripped(store, commit.run);
@@ -54,7 +61,7 @@ const LEVELS: readonly Planted[] = [
   },
   {
     breach: "a delivery writes only what it knows",
-    caught: ["messages, wishes, parks and hand-overs"],
+    caught: ["accepts messages, requests, parks and hand-overs for any level, and keeps unknown fields"],
     bend: (table, store) => ({
       deliver: async (delivery) => {
         stripped(store, delivery.run);

@@ -50,27 +50,27 @@ const PLANTED: readonly Planted[] = [
   },
   {
     breach: "the execution stays",
-    caught: "of 50 redrives at once",
+    caught: "grants one redrive when 50 redrives run at once",
     bend: leaving((_, { chain }) => ({ chain })),
   },
   {
     breach: "the epoch that was judged is not compared",
-    caught: "redrive refuses a run",
+    caught: "refuses to redrive a run that has not failed, or that changed since it was read",
     bend: judging(({ epoch }) => ({ epoch })),
   },
   {
     breach: "the version that was judged is not compared",
-    caught: "redrive refuses a run",
+    caught: "refuses to redrive a run that has not failed, or that changed since it was read",
     bend: judging(({ version }) => ({ version })),
   },
   {
     breach: "quiet is forgotten",
-    caught: "redrive keeps quiet",
+    caught: "redrive keeps `quietUntil`, the counters and the pending requests",
     bend: leaving(() => ({ quietUntil: 0 })),
   },
   {
     breach: "the note goes with a release in an outage",
-    caught: "an outage at the first beat of a redriven run",
+    caught: "keeps the redrive record when the first beat meets a store outage",
     bend: (table, store) => ({
       commit: async (commit) => {
         const outcome = await table.commit(commit);
@@ -83,7 +83,7 @@ const PLANTED: readonly Planted[] = [
   },
   {
     breach: "the note stays after a commit",
-    caught: "a redriven run is claimed by its next execution",
+    caught: "the next execution claims a redriven run, and its first commit clears the redrive record",
     bend: (table, store) => ({
       commit: async (commit) => {
         const { redrive } = rowIn(store, commit.run);
@@ -97,7 +97,7 @@ const PLANTED: readonly Planted[] = [
   },
   {
     breach: "any end is told",
-    caught: "a late telling of the first end",
+    caught: "ignores a late delivery of the first end after a redrive",
     bend: (table) => ({ tell: ({ epoch: _, ...of }) => table.tell(of) }),
   },
 ];

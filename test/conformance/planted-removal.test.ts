@@ -18,7 +18,7 @@ interface Planted<Port> {
 const TABLES: readonly Planted<RunTable>[] = [
   {
     breach: "purge removes a run whose end is not told",
-    caught: "purge keeps a run that goes on",
+    caught: "purge keeps a live run, and one whose end is not delivered",
     bend: (table, store) => ({
       purge: (of) => {
         const row = store.rows.get(of.run);
@@ -40,14 +40,14 @@ const TABLES: readonly Planted<RunTable>[] = [
   },
   {
     breach: "purge removes whatever incarnation is there",
-    caught: "purge removes nothing of another incarnation",
+    caught: "purge removes no row of another incarnation or format, and no expired one",
     bend: (table, store) => ({
       purge: (of) => table.purge({ ...of, born: store.rows.get(of.run)?.born ?? "" }),
     }),
   },
   {
     breach: "create overwrites an expired row",
-    caught: "create over an expired row removes it as itself",
+    caught: "create over an expired row removes that incarnation, and its removal is announced",
     bend: (table, store) => ({
       create: async (creation) => {
         const outcome = await table.create(creation);
@@ -58,7 +58,7 @@ const TABLES: readonly Planted<RunTable>[] = [
   },
   {
     breach: "a row expires as soon as its run has ended",
-    caught: "a row expires once its time is over",
+    caught: "a row expires at its time and not before, and its removal is announced",
     bend: (_, store) => {
       const { expire } = store;
       store.expire = () => expire(Number.MAX_SAFE_INTEGER);
@@ -67,7 +67,7 @@ const TABLES: readonly Planted<RunTable>[] = [
   },
   {
     breach: "a run whose end is not told expires",
-    caught: "a run that goes on, or whose end is not told",
+    caught: "a live run, or one whose end is not delivered, never expires",
     bend: (_, store) => {
       store.expire = () => {
         for (const [run, { status }] of store.rows) if (status === "completed") store.rows.delete(run);
@@ -108,7 +108,7 @@ const TABLES: readonly Planted<RunTable>[] = [
 const OBJECTS: readonly Planted<ObjectStore>[] = [
   {
     breach: "keys come in the order of UTF-16",
-    caught: "next goes from key to key",
+    caught: "next returns the keys in byte order, each once, with the time of its put",
     bend: (objects, store) => ({
       next: async (after) => {
         const [key] = [...store.objects.keys()].filter((each) => each > after).toSorted();
@@ -118,7 +118,7 @@ const OBJECTS: readonly Planted<ObjectStore>[] = [
   },
   {
     breach: "a prefix is a pattern",
-    caught: "removeUnder removes what begins with that text",
+    caught: "removeUnder removes the keys with that prefix and no others",
     bend: (_, { objects }) => ({
       removeUnder: async (prefix) => {
         const pattern = new RegExp(`^${prefix.replaceAll("_", ".")}`);

@@ -38,7 +38,7 @@ const afterwards =
 const CLAIMS: readonly Planted[] = [
   {
     breach: "create overwrites a run",
-    caught: "create finds the same run again",
+    caught: "a second create finds the existing run and changes nothing",
     bend: (table, store) => ({
       create: (creation) => {
         store.rows.delete(creation.run);
@@ -48,7 +48,7 @@ const CLAIMS: readonly Planted[] = [
   },
   {
     breach: "claim ignores the epoch of the payload",
-    caught: "an attempt that was frozen before its claim",
+    caught: "refuses an attempt that was frozen before its claim",
     bend: (table, store) => ({
       claim: (claim) => {
         const { epoch } = rowIn(store, claim.run) ?? claim.entry;
@@ -75,7 +75,7 @@ const CLAIMS: readonly Planted[] = [
   },
   {
     breach: "claim reads and writes in two steps",
-    caught: "of 50 claims at once",
+    caught: "grants one claim when 50 claims run at once",
     bend: (table, store) => ({
       claim: async (claim) => {
         const before = rowIn(store, claim.run);
@@ -95,14 +95,14 @@ const CLAIMS: readonly Planted[] = [
   },
   {
     breach: "an incarnation is not compared",
-    caught: "a wrong born",
+    caught: "another incarnation or an unknown run is missing for every operation",
     bend: (table, store) => ({
       request: (request) => table.request({ ...request, born: rowIn(store, request.run)?.born ?? "" }),
     }),
   },
   {
     breach: "the format is not looked at",
-    caught: "a newer format",
+    caught: "every operation answers `newer` for a row of a newer format and leaves it unchanged",
     bend: (table, store) => ({
       deliver: (delivery) => {
         const row = rowIn(store, delivery.run);
@@ -116,33 +116,33 @@ const CLAIMS: readonly Planted[] = [
 const WRITES: readonly Planted[] = [
   {
     breach: "commit ignores the epoch",
-    caught: "a stale epoch leaves no trace",
+    caught: "refuses a commit from a stale epoch and changes nothing",
     bend: (table, store) => ({
       commit: (commit) => table.commit({ ...commit, epoch: rowIn(store, commit.run)?.epoch ?? 0 }),
     }),
   },
   {
     breach: "the last writer wins",
-    caught: "the same commit twice",
+    caught: "applies a repeated commit once, and the refusal shows its ID",
     bend: (table, store) => ({
       commit: (commit) => table.commit({ ...commit, version: rowIn(store, commit.run)?.version ?? 0 }),
     }),
   },
   {
     breach: "an end does not look at stirs",
-    caught: "an end is refused while a message is unread",
+    caught: "refuses an end while a message is unread, and accepts it once the message is read",
     bend: (table) => ({ commit: (commit) => table.commit({ ...commit, unlessStirred: false }) }),
   },
   {
     breach: "a commit sets stirs to what it has seen",
-    caught: "50 deliveries in a storm of commits",
+    caught: "counts each of 50 deliveries once and loses no commit when commits run at the same time",
     bend: (table, store) => ({
       commit: afterwards(store, table.commit, (row) => ({ stirs: row.stirsSeen })),
     }),
   },
   {
     breach: "deliver takes another message under a used id for a duplicate",
-    caught: "deliver refuses another message under an id that was used",
+    caught: "deliver refuses another message under a used ID, as long as the run exists",
     bend: (table) => ({ deliver: ({ digest: _, ...delivery }) => table.deliver(delivery) }),
   },
   {
@@ -161,19 +161,19 @@ const WRITES: readonly Planted[] = [
   },
   {
     breach: "the inbox comes in another order",
-    caught: "the inbox is read in order of sending",
+    caught: "inbox returns messages by time of sending, then by ID, and keeps those that were not removed",
     bend: (table) => ({ inbox: async (of) => (await table.inbox(of)).toReversed() }),
   },
   {
     breach: "resume does not clear a pause",
-    caught: "request stirs",
+    caught: "request raises the wake counter, and a commit returns it without reverting it",
     bend: (table, store) => ({
       request: afterwards(store, table.request, (row, before) => ({ pause: row.pause || before.pause })),
     }),
   },
   {
     breach: "telling an end again moves its expiry",
-    caught: "telling an end starts its time to live, once",
+    caught: "tell starts the time to live once, and only for an ended run",
     bend: (table, store) => ({
       tell: async (of) => {
         const outcome = await table.tell(of);
@@ -199,7 +199,7 @@ const WAITS: readonly Planted[] = [
   },
   {
     breach: "park does not look at stirs",
-    caught: "a stirred run does not park",
+    caught: "a run with a new wake-up does not park; a paused run that has seen the wake-up does",
     bend: (table, store) => ({
       park: (park) => {
         const row = rowIn(store, park.run);
@@ -210,24 +210,24 @@ const WAITS: readonly Planted[] = [
   },
   {
     breach: "handOver does not wait for the lease",
-    caught: "handOver is held while the lease lives",
+    caught: "handOver is refused until the lease expires, and then raises `quietUntil` to that lease",
     bend: (table) => ({ handOver: (handOver) => table.handOver({ ...handOver, now: Number.MAX_SAFE_INTEGER }) }),
   },
   {
     breach: "handOver does not raise quiet",
-    caught: "handOver is held while the lease lives",
+    caught: "handOver is refused until the lease expires, and then raises `quietUntil` to that lease",
     bend: (table, store) => ({
       handOver: afterwards(store, table.handOver, (_, before) => ({ quietUntil: before.quietUntil })),
     }),
   },
   {
     breach: "handOver keeps a dead token",
-    caught: "handOver clears a token",
+    caught: "handOver clears the token, and a repeated handOver gets `lost` with the successor's row",
     bend: (table, store) => ({ handOver: afterwards(store, table.handOver, (_, { park }) => ({ park })) }),
   },
   {
     breach: "a page begins with the last row of the one before",
-    caught: "list goes from the newest to the oldest",
+    caught: "list returns the runs of one tenant from newest to oldest, page by page, each once",
     bend: (table) => ({
       list: async (query) => {
         const page = await table.list(query);
@@ -239,7 +239,7 @@ const WAITS: readonly Planted[] = [
   },
   {
     breach: "an ended run leaves `alive` before it is told",
-    caught: "alive holds a run until its end is told",
+    caught: "alive contains a run until its end is delivered",
     bend: (table) => ({
       alive: async (query) => {
         const page = await table.alive(query);
@@ -272,7 +272,7 @@ test("an object store that replaces what is there is caught", async () => {
     };
     return { objects: { ...objects, put }, prefix: "runs", now: () => 0 };
   });
-  expect(failed).toContain("put creates and never replaces, whatever the bytes");
+  expect(failed).toContain("put creates an object and never replaces it, whatever the bytes");
   expect(await failing(objectStoreCases, memory.objects)).toEqual([]);
 });
 
@@ -283,12 +283,12 @@ test("a chain that starts a spent name again is caught, one that gives up what g
       return { ...world, chain: { ...world.chain, ...bend(world.chain) } };
     });
   const again = await bent(({ start }) => ({ start: (...of) => start(...of).then(() => ({ kind: "started" })) }));
-  expect(again).toEqual(["a name is spent for ever: an ended execution is not started again"]);
+  expect(again).toEqual(["never starts an ended execution again"]);
   const givenUp = await bent(({ start }) => ({
     start: (...of) => start(...of).then((outcome) => ({ ...outcome, running: false })),
   }));
-  expect(givenUp).toContain("an execution starts once, and a second start says that it goes on");
+  expect(givenUp).toContain("starts an execution once, and answers a second start that it is running");
   const woken = await bent(() => ({ wake: async () => ({ kind: "woken" }) }));
-  expect(woken).toEqual(["a token wakes once, and a dead or unknown one wakes nobody"]);
+  expect(woken).toEqual(["a token wakes an execution once, and a used or unknown token wakes none"]);
   expect(await bent((chain) => chain)).toEqual([]);
 });

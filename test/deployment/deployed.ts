@@ -1,4 +1,4 @@
-/** What a deployment would ask AWS for, as the tests look at it. */
+/** The resources that a deployment would request from AWS, for the tests. */
 import { inject } from "vitest";
 import type { Capture, Resource } from "../../infra/capture.ts";
 import { type Names, namesOf, prefixOf } from "../../infra/names.ts";
@@ -6,7 +6,7 @@ import type { Plan } from "../../infra/plan.ts";
 
 export const PLACE = { partition: "aws", region: "eu-west-1", account: "123456789012" } as const;
 
-/** What is asked for of one resource. */
+/** The requested properties of one resource. */
 export type Inputs = Resource["inputs"];
 
 interface Captured {
@@ -23,7 +23,9 @@ export type Stages = Readonly<Record<Stage, Captured>>;
 export interface Deployed extends Captured {
   readonly names: Names;
   readonly resources: readonly Resource[];
-  /** Of that type of the engine (`lambda/function:Function`), by their names: the engine asks in an order of its own. */
+  /**
+   * Of that type of the engine (`lambda/function:Function`), by their names: the engine asks in an order of its own.
+   */
   readonly all: (type: string) => readonly Resource[];
   /** What is asked for of the one resource of that type, or the one whose input of that name is such. */
   readonly one: (type: string, which?: Readonly<Record<string, string>>) => Inputs;

@@ -1,8 +1,8 @@
-/** Deployments of one account do not meet: all that has a name begins with the one of its own. */
+/** Deployments in one account do not collide: every name begins with the prefix of its deployment. */
 import { expect, test } from "vitest";
 import { type Deployed, STAGES, deployed } from "./deployed.ts";
 
-/** They lie in something that has such a name: a role, a group of schedules, a function. */
+/** Resources within another resource that has such a name: a role, a group of schedules, a function. */
 const WITHIN: Readonly<Record<string, string>> = {
   "aws:iam/rolePolicy:RolePolicy": "role",
   "aws:scheduler/schedule:Schedule": "groupName",
@@ -25,7 +25,7 @@ test.each(STAGES)("all names in %s begin with its prefix", (stage) => {
   const names = namesOf(on);
   expect(names.length).toBeGreaterThan(60);
   const begins = new RegExp(`^(/aws/lambda/|/aws/vendedlogs/apis/)?${on.names.prefix}([-.]|$)`);
-  // Archives of functions lie in a bucket that SST keeps for the account.
+  // Function archives are in a bucket that SST keeps for the account.
   expect(names.filter((name) => !begins.test(name) && name !== "@{Bootstrap.assets}")).toEqual([]);
 });
 
@@ -34,7 +34,7 @@ test("two stages share no name", () => {
   expect([...(dev ?? [])].filter((name) => production?.has(name))).toEqual(["@{Bootstrap.assets}"]);
 });
 
-/** Of two names of one kind: what a stage of the app would have to add to `-dev` so that the one is its other. */
+/** The suffix that a stage would add to `-dev` so that its name of one resource equals another resource's name. */
 function added(ends: readonly string[]): readonly string[] {
   return ends.flatMap((end) =>
     ends.flatMap((other) => (end !== other && end.endsWith(other) ? end.slice(0, end.length - other.length) : [])),
@@ -43,7 +43,7 @@ function added(ends: readonly string[]): readonly string[] {
 
 const IS_STAGE = /^-[a-z0-9]+(?:-[a-z0-9]+)*$/;
 
-test.each(STAGES)("no stage with a longer name has a name of %s", (stage) => {
+test.each(STAGES)("no stage with a longer name shares a name with %s", (stage) => {
   const { resources, names } = deployed(stage);
   const ends = Map.groupBy(
     resources.flatMap(({ type, inputs }) => {
@@ -58,7 +58,7 @@ test.each(STAGES)("no stage with a longer name has a name of %s", (stage) => {
     const meeting = added(named.map(({ end }) => end)).filter((each) => IS_STAGE.test(each));
     expect(meeting, type).toEqual([]);
   }
-  // With a group of schedules named `-agents` beside one without an end, the stage `dev-agents` would meet `dev`.
+  // With one schedule group named `-agents` and one without a suffix, the stage `dev-agents` would collide with `dev`.
   expect(added(["", "-agents"]).filter((each) => IS_STAGE.test(each))).toEqual(["-agents"]);
   expect(added(["", ".agents"]).filter((each) => IS_STAGE.test(each))).toEqual([]);
 });

@@ -1,4 +1,4 @@
-/** What `sst.config.ts` describes: the plan of this checkout, as another process makes it. */
+/** The plan that `sst.config.ts` uses: that of this checkout, made by another process. */
 import { existsSync } from "node:fs";
 import { join } from "node:path";
 import { expect, test } from "vitest";
@@ -7,7 +7,7 @@ import { planned } from "../../infra/planned.ts";
 
 const ROOT = join(import.meta.dirname, "..", "..");
 
-test("the plan of a deployment is made by a process of its own, and is one document", () => {
+test("a separate process makes the plan of a deployment as one document", () => {
   const plan = planned(ROOT);
   expect(plan).toMatchObject({ schedules: [], beatSeconds: expect.any(Number), limits: {} });
   expect(Object.keys(plan.folders).toSorted()).toEqual([...FUNCTIONS].toSorted());

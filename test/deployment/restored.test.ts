@@ -1,4 +1,4 @@
-/** A deployment whose table was restored from a backup, under another name: that table is used, and made by nobody. */
+/** A deployment whose table was restored from a backup under another name uses that table and does not create it. */
 import { expect, inject, test } from "vitest";
 import { capture } from "../../infra/capture.ts";
 import { planOf } from "../../infra/plan.ts";
@@ -6,13 +6,13 @@ import { PLACE } from "./deployed.ts";
 
 const RESTORED = "cairn-production-restored";
 
-test("every function, grant and alarm names the restored table; everything else has the names that it had", async () => {
+test("every function, grant and alarm names the restored table; all other names stay the same", async () => {
   const { bundles, stages } = inject("deployed");
   const plan = planOf({ deploy: { tableName: RESTORED } }, bundles);
   const { resources, outputs } = await capture({ plan, app: "cairn", stage: "production", place: PLACE });
   const of = (type: string) => resources.filter((each) => each.type === `aws:${type}`).map(({ inputs }) => inputs);
   expect(of("dynamodb/table:Table")).toEqual([]);
-  // The name of the store came with the backup.
+  // The store ID came with the backup.
   expect(of("dynamodb/tableItem:TableItem")).toEqual([]);
   expect(of("s3/bucketObjectv2:BucketObjectv2")).toContainEqual(
     expect.objectContaining({ content: "123456789012/eu-west-1/cairn-production" }),

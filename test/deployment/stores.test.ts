@@ -1,4 +1,4 @@
-/** Table and bucket: what is durable is private, encrypted, put once, and stays where it must not be lost. */
+/** Table and bucket: durable data is private, encrypted, written once, and protected from deletion. */
 import { join } from "node:path";
 import { pathToFileURL } from "node:url";
 import { describe, expect, test } from "vitest";
@@ -68,23 +68,23 @@ describe.each(STAGES)("in %s", (stage) => {
     expect(table.attributes).toHaveLength(types.size);
   });
 
-  test("the table can be restored and is encrypted; in production nobody deletes it by mistake", () => {
+  test("the table can be restored, is encrypted, and has deletion protection in production", () => {
     expect(table).toMatchObject({
       ...{ pointInTimeRecovery: { enabled: true } },
       deletionProtectionEnabled: isProduction,
     });
   });
 
-  test("a removal leaves what holds runs in production, and nothing else of ours", () => {
+  test("removing a deployment keeps only table and bucket, and only in production", () => {
     const kept = on.resources.filter(({ isRetained }) => isRetained).map(({ type }) => type);
-    // What SST makes once for an account and region is not this deployment's to remove.
+    // Resources that SST creates once per account and region do not belong to this deployment.
     const ofAccount = ["aws:iam/role:Role", "aws:apigateway/account:Account"];
     const ofRuns = isProduction ? ["aws:dynamodb/table:Table", "aws:s3/bucket:Bucket"] : [];
     expect(new Set(kept)).toEqual(new Set([...ofAccount, ...ofRuns]));
     expect(on.all("iam/role:Role").filter(({ isRetained }) => isRetained)).toHaveLength(1);
   });
 
-  test("the bucket is private and encrypted, is not emptied by a removal, and serves no browser", () => {
+  test("the bucket is private and encrypted, is not emptied by a removal, and has no CORS, ACL or website", () => {
     const { bucket } = on.names;
     expect(on.one("s3/bucket:Bucket")).toEqual({ bucket, forceDestroy: false });
     expect(on.one("s3/bucketPublicAccessBlock:BucketPublicAccessBlock")).toEqual({
@@ -98,7 +98,7 @@ describe.each(STAGES)("in %s", (stage) => {
     expect(on.resources.filter(({ type }) => /cors|acl:|website/i.test(type))).toEqual([]);
   });
 
-  test("its policy denies what is not encrypted on its way, and what is put twice, and allows nothing", () => {
+  test("the bucket policy denies requests without TLS and overwrites, and allows nothing", () => {
     const { bucketArn, bucket } = on.names;
     const { policy } = on.one("s3/bucketPolicy:BucketPolicy", { bucket }) as { readonly policy: string };
     const denied = (of: Partial<PolicyStatement>) => ({ Effect: "Deny", Principal: "*", ...of });
@@ -116,13 +116,13 @@ describe.each(STAGES)("in %s", (stage) => {
     ]);
   });
 
-  test("no rule of its life cycle takes what a run may still need", () => {
+  test("no lifecycle rule removes objects that a run may still need", () => {
     const { rules } = on.one("s3/bucketLifecycleConfiguration:BucketLifecycleConfiguration") as {
       readonly rules: readonly LifecycleRule[];
     };
     expect(rules.every(({ status }) => status === "Enabled")).toBe(true);
     const prefixOf = ({ filter }: LifecycleRule): string => filter.and?.prefix ?? filter.prefix ?? "";
-    // The name of the store is below none of them.
+    // The store's ID is below none of their prefixes.
     const current = rules.filter(({ id }) => id !== "deleted-expires");
     expect(new Set(current.map(prefixOf))).toEqual(new Set(["runs/", ARCHIVES.warm.prefix, ARCHIVES.cold.prefix]));
     const ofRuns = rules.filter((rule) => prefixOf(rule) === "runs/");
@@ -130,7 +130,7 @@ describe.each(STAGES)("in %s", (stage) => {
     expect(ofRuns[0]).not.toHaveProperty("transitions");
   });
 
-  test("what is deleted can be brought back for a week, and is gone then, with the mark that hid it", () => {
+  test("a deleted object can be restored for a week; then it is removed with its delete marker", () => {
     const { bucket } = on.names;
     expect(on.one("s3/bucketVersioning:BucketVersioning")).toEqual({
       ...{ bucket, versioningConfiguration: { status: "Enabled" } },
@@ -140,12 +140,12 @@ describe.each(STAGES)("in %s", (stage) => {
       ...{ id: "deleted-expires", status: "Enabled", filter: { prefix: "" } },
       ...{ noncurrentVersionExpiration: { noncurrentDays: 7 }, expiration: { expiredObjectDeleteMarker: true } },
     });
-    // Whoever may delete an object may not delete its versions.
+    // Roles that may delete an object may not delete its versions.
     const actions = on.all("iam/role:Role").map(({ inputs }) => JSON.stringify(inputs));
     expect(actions.filter((each) => /DeleteObjectVersion|PutBucketVersioning/.test(each))).toEqual([]);
   });
 
-  test("archives are moved to where they cost less, and expire when their tier says", () => {
+  test("archives move to cheaper storage classes and expire with their tier", () => {
     const { rules } = on.one("s3/bucketLifecycleConfiguration:BucketLifecycleConfiguration");
     for (const tier of ARCHIVE_TIERS) {
       const { prefix, days } = ARCHIVES[tier];
@@ -156,7 +156,7 @@ describe.each(STAGES)("in %s", (stage) => {
     expect(rules).toEqual(expect.arrayContaining([moves("STANDARD_IA"), moves("GLACIER_IR")]));
   });
 
-  test("both carry the name of one store", () => {
+  test("table and bucket contain the same store ID", () => {
     const { store } = on.names;
     const { item } = on.one("dynamodb/tableItem:TableItem") as { readonly item: string };
     expect(Object.values(JSON.parse(item) as object)).toContainEqual({ S: store });

@@ -1,4 +1,4 @@
-/** What sets functions off: the machine, the API, time, and the table's stream. */
+/** The triggers of functions: the state machine, the API, schedules, and the table's stream. */
 import { describe, expect, test } from "vitest";
 import { definitionOf } from "../../infra/asl.ts";
 import { machineTimesOf } from "../../infra/plan.ts";
@@ -29,7 +29,7 @@ describe.each(STAGES)("in %s", (stage) => {
   const on = deployed(stage);
   const { names, plan } = on;
 
-  test("the machine is the chain, of its kind and under its name", () => {
+  test("the state machine implements the chain, with the right type and name", () => {
     const machine = on.one("sfn/stateMachine:StateMachine") as { readonly definition: string };
     expect(machine).toMatchObject({
       ...{ name: names.prefix, type: "STANDARD" },
@@ -47,7 +47,7 @@ describe.each(STAGES)("in %s", (stage) => {
     );
   });
 
-  test("every route of the API asks who calls, but the one that only says that somebody answers", () => {
+  test("every route of the API requires authentication except the health check", () => {
     const paths = new Map(
       on.all("apigateway/resource:Resource").map(({ name, inputs }) => [`@{${name}.id}`, inputs["pathPart"]]),
     );
@@ -58,7 +58,7 @@ describe.each(STAGES)("in %s", (stage) => {
     ]);
   });
 
-  test("the API lies in its region, and no other one calls its function", () => {
+  test("the API is regional, and no other API may call its function", () => {
     expect(on.one("apigateway/restApi:RestApi")).toMatchObject({
       ...{ name: names.prefix, endpointConfiguration: { types: "REGIONAL" } },
     });
@@ -81,7 +81,7 @@ describe.each(STAGES)("in %s", (stage) => {
     ]);
   });
 
-  test("API Gateway answers the open route by itself, as the API does, and no function is called", async () => {
+  test("API Gateway answers the open route without a function, with the response of the API", async () => {
     const { resourceId } = on.one("apigateway/method:Method", { authorization: "NONE" }) as Method;
     expect(on.one("apigateway/integration:Integration", { resourceId })).toMatchObject({
       ...{ type: "MOCK", requestTemplates: { "application/json": '{"statusCode":200}' } },
@@ -104,7 +104,7 @@ describe.each(STAGES)("in %s", (stage) => {
     expect(Object.keys(declared)).toEqual(Object.keys(responseParameters));
   });
 
-  test("each route of the API is throttled, the open one the most", () => {
+  test("each route of the API is throttled, the open route the most", () => {
     const settings = on.all("apigateway/methodSettings:MethodSettings").map(({ inputs }) => inputs);
     const rate = plan.options.apiRate;
     const throttled = (methodPath: string, of: number) => ({
@@ -121,14 +121,14 @@ describe.each(STAGES)("in %s", (stage) => {
     return [scheduleExpression, scheduleExpressionTimezone, target.arn, JSON.parse(target.input) as unknown];
   };
 
-  test("the sweeper is called as often as the plan says, and the look for orphans once a day", () => {
+  test("the sweeper runs as often as the plan says, and the search for orphans once a day", () => {
     const rate = `rate(${plan.options.sweepMinutes} minutes)`;
     const [sweep, orphans] = [{ kind: "sweep" }, { kind: "orphans" }] as const satisfies readonly Pick<Task, "kind">[];
     expect(firesAt("Sweep")).toEqual([rate, "UTC", names.functionArn("sweep"), sweep]);
     expect(firesAt("Orphans")).toEqual(["rate(1 day)", "UTC", names.functionArn("sweep"), orphans]);
   });
 
-  test("the schedule of an agent has its time zone, and its firing the time that the scheduler puts in", () => {
+  test("the schedule of an agent has its time zone, and its firing contains the scheduled time", () => {
     expect(on.all("scheduler/schedule:Schedule")).toHaveLength(2 + plan.schedules.length);
     for (const { agent, expression, timezone } of plan.schedules) {
       const input = expect.objectContaining({ agent, scheduledTime: "<aws.scheduler.scheduled-time>" }) as unknown;
@@ -136,11 +136,11 @@ describe.each(STAGES)("in %s", (stage) => {
     }
   });
 
-  test("what is not delivered is tried again, and leaves a letter", () => {
+  test("a failed delivery is retried and then becomes a dead letter", () => {
     const agents = new Set(plan.schedules.map(({ agent }) => agent));
     for (const { inputs } of on.all("scheduler/schedule:Schedule")) {
       const schedule = inputs as Schedule;
-      // An agent may be called Sweep.
+      // An agent may have the name Sweep.
       const groupName = agents.has(schedule.name) ? names.agentsGroup : names.prefix;
       expect(schedule).toMatchObject({
         ...{ groupName, flexibleTimeWindow: { mode: "OFF" } },
@@ -155,7 +155,7 @@ describe.each(STAGES)("in %s", (stage) => {
     }
   });
 
-  test("the stream tells the clean-up of removed rows and of nothing else, and gives up into a queue", () => {
+  test("the stream sends only removed rows to the clean-up, and failures to a queue", () => {
     const mapping = on.one("lambda/eventSourceMapping:EventSourceMapping") as {
       readonly filterCriteria: { readonly filters: readonly { readonly pattern: string }[] };
     };
@@ -172,7 +172,7 @@ describe.each(STAGES)("in %s", (stage) => {
     ]);
   });
 
-  test("letters are encrypted and kept for as long as SQS keeps them", () => {
+  test("dead letters are encrypted and kept for the maximum time of SQS", () => {
     const queues = on.all("sqs/queue:Queue").map(({ inputs }) => inputs);
     expect(queues).toEqual(
       (["schedule", "stream"] as const).map((of) => ({

@@ -227,11 +227,11 @@ describe("an exported file", () => {
   test("is not believed with a line changed, missing or moved", () => {
     expect(wrong(sealed(lines()))).toBeNull();
     const all = file.trimEnd().split("\n");
-    expect(() => read(file.replace('"beats":67', '"beats":66'))).toThrow(/other content than its last one says/);
+    expect(() => read(file.replace('"beats":67', '"beats":66'))).toThrow(/do not match the digest in its last line/);
     expect(() => read(all.toSpliced(40, 1).join("\n"))).toThrow(/does not hold what its last line says/);
     const [one = "", other = ""] = [all[40], all[41]];
-    expect(() => read(all.toSpliced(40, 2, other, one).join("\n"))).toThrow(/other content/);
-    expect(() => read(all.slice(0, -1).join("\n"))).toThrow(/or has none/);
+    expect(() => read(all.toSpliced(40, 2, other, one).join("\n"))).toThrow(/do not match the digest/);
+    expect(() => read(all.slice(0, -1).join("\n"))).toThrow(/or has no last line/);
   });
 
   test.each<readonly [string, (line: Line) => Line, RegExp]>([

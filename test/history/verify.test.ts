@@ -86,7 +86,7 @@ describe("an object", () => {
       const damaged = copy();
       damaged.flip(key);
       expect(await damaged.findings()).toContainEqual(
-        expect.stringMatching(/other content|cannot be decompressed/) as string,
+        expect.stringMatching(/not match the digest|cannot be decompressed/) as string,
       );
     }
   });

@@ -1,4 +1,4 @@
-/** What a deployment is called: the same every time, and nothing that a service would refuse. */
+/** The names of a deployment: deterministic, distinct, and accepted by every service. */
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import { FUNCTIONS, namesOf, prefixOf } from "../../infra/names.ts";
@@ -28,19 +28,19 @@ describe("the prefix of a deployment", () => {
     ["cairn", "pr 17"],
     ["cairn", "a".repeat(35)],
     ["cairn", "a/../b"],
-    // Both would have the names of `dev`.
+    // Both would get the names of `dev`.
     ["cairn", "Dev"],
     ["Cairn", "dev"],
     ["cairn", "a--b"],
     ["cairn", "-dev"],
-  ])("is refused of %s and %s", (app, stage) => {
+  ])("is refused for %s and %s", (app, stage) => {
     expect(() => prefixOf(app, stage)).toThrow(
       /cannot name a deployment: take an app and a stage of lower-case letters, digits and single -/,
     );
   });
 });
 
-test("no two deployments of an account have the same prefix", () => {
+test("differs between all deployments of an account", () => {
   const words = fc
     .array(fc.constantFrom("a", "b", "1"), { minLength: 1, maxLength: 4 })
     .map((parts) => parts.join("-"));
@@ -61,7 +61,7 @@ test("no two deployments of an account have the same prefix", () => {
 describe("the names of a deployment", () => {
   const names = namesOf("cairn-dev", PLACE);
 
-  test("are those that AWS composes", () => {
+  test("equal those that AWS composes", () => {
     expect(names).toMatchObject({
       ...{ bucket: "cairn-dev-123456789012-eu-west-1", store: "123456789012/eu-west-1/cairn-dev" },
       tableArn: "arn:aws:dynamodb:eu-west-1:123456789012:table/cairn-dev",
@@ -74,12 +74,12 @@ describe("the names of a deployment", () => {
     expect(names.lettersName("stream")).toBe("cairn-dev-stream-letters");
   });
 
-  test("are those of the one partition that the machine's definition is written for", () => {
+  test("are in the one partition for which the machine's definition is written", () => {
     const place = { partition: "aws-cn", region: "cn-north-1", account: "123456789012" };
     expect(() => namesOf("cairn-dev", place)).toThrow(/not deployed to the partition aws-cn/);
   });
 
-  test("are not longer than functions and roles may be, for the longest prefix there is", () => {
+  test("fit the limits of functions and roles, even with the longest prefix", () => {
     const longest = namesOf(prefixOf("a", "b".repeat(38)), { ...PLACE, region: "eu-west-1", account: "1" });
     const ends = [
       ...FUNCTIONS.map(longest.functionName),
@@ -89,7 +89,7 @@ describe("the names of a deployment", () => {
     expect(Math.max(...ends.map((name) => name.length))).toBeLessThanOrEqual(64);
   });
 
-  test("a bucket that would be too long is refused, with what to do", () => {
+  test("are refused with what to do when the bucket's name would be too long", () => {
     const place = { ...PLACE, region: "ap-southeast-1" };
     expect(() => namesOf("cairn-production-of-somebody", place)).not.toThrow();
     expect(() => namesOf("cairn-production-of-somebody-else-far-away", place)).toThrow(

@@ -1,4 +1,4 @@
-/** The checkers of policies bite: each is fed what must not be deployed. */
+/** The policy checkers find what must not be deployed. */
 import { expect, test } from "vitest";
 import { type PolicyStatement, tooWide, trusted } from "../support/policies.ts";
 
@@ -33,11 +33,11 @@ test.each([
   expect(tooWide(allowing({ Resource: resource }))).toEqual([]);
 });
 
-test("what is denied may be as wide as it likes", () => {
+test("a denial may be as wide as necessary", () => {
   expect(tooWide({ Statement: [{ Effect: "Deny", Action: "s3:*", Resource: "*" }] })).toEqual([]);
 });
 
-test("a role is taken by one service alone", () => {
+test("a role may be assumed by one service only", () => {
   const by = (Principal: NonNullable<PolicyStatement["Principal"]>, more: Partial<PolicyStatement> = {}) =>
     trusted({ Statement: [{ Effect: "Allow", Action: "sts:AssumeRole", Principal, ...more }] });
   expect(by({ Service: "lambda.amazonaws.com" })).toBe("lambda.amazonaws.com");

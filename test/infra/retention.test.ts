@@ -1,4 +1,4 @@
-/** The bucket's lifecycle fits to what agents may ask for, and to what S3 takes. */
+/** The bucket's lifecycle rules fit the retention options of agents and the rules of S3. */
 import { expect, test } from "vitest";
 import { LIFECYCLE_RULES, type LifecycleRule } from "../../infra/retention.ts";
 import { TIMES } from "../../src/protocol/limits.ts";
@@ -15,16 +15,16 @@ const expiryOf = (key: string): readonly number[] =>
       : [],
   );
 
-test("each archive expires with its tier, whatever its size, and by one rule", () => {
+test("each archive expires with its tier by one rule, whatever its size", () => {
   for (const tier of ARCHIVE_TIERS) expect(expiryOf(archiveKey(OF, tier))).toEqual([ARCHIVES[tier].days]);
 });
 
-test("no object of a run goes while the run may still be kept", () => {
+test("no object of a run expires while the run may still be kept", () => {
   const [days = 0] = expiryOf(`${RUNS}local/x/y/snapshots/0`);
   expect(days * DAY_MS).toBeGreaterThan(TIMES.hotMsMax + 2 * TIMES.parkSecondsMax * 1_000);
 });
 
-test("what moves has stayed and will stay for as long as its class is billed", () => {
+test("an object changes its storage class only after, and for at least, the minimum billed time", () => {
   const billedDays = { STANDARD_IA: 30, GLACIER_IR: 90 };
   const moving = LIFECYCLE_RULES.filter((rule): rule is LifecycleRule & Required<Pick<LifecycleRule, "transition">> =>
     Boolean(rule.transition),

@@ -1,4 +1,4 @@
-/** What a deployment reads of the schedules of its agents. */
+/** How a deployment reads the schedules of its agents. */
 import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -15,7 +15,7 @@ const AGENT = (name: string, schedule: string) => `
     model: scriptedModel({ name: "m", reply: () => ({ text: "" }) }), ${schedule}
   });`;
 
-test("each is static JSON but for its time, and a deployment finds it in a process of its own", async () => {
+test("each schedule is static JSON except for its time, and a deployment reads it in a separate process", async () => {
   const dir = mkdtempSync(join(tmpdir(), "cairn-schedules-"));
   onTestFinished(() => rmSync(dir, { recursive: true, force: true }));
   const file = (name: string, schedule: string): string => {

@@ -1,4 +1,6 @@
-/** What is watched, without AWS: every alarm can be understood by whoever is woken by it, and the page says the same. */
+/**
+ * The alarms, without AWS: an operator can understand each of them, and docs/operations.md describes the same alarms.
+ */
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, test } from "vitest";
@@ -17,7 +19,7 @@ const plan = planOf({}, []);
 const watches = watchesOf(NAMES, plan);
 
 describe("the page for operators", () => {
-  test("lists what is watched; mend it with npm run operations", () => {
+  test("lists all alarms; update it with npm run operations", () => {
     expect(page).toContain(`<!-- watches:begin -->\n${operationsTable()}\n<!-- watches:end -->`);
   });
 
@@ -29,7 +31,7 @@ describe("the page for operators", () => {
     expect(named.toSorted()).toEqual(own.toSorted());
   });
 
-  test("adds up what being watched costs", () => {
+  test("adds up the cost of the alarms", () => {
     const alarmed = watches.reduce((sum, { of }) => sum + (of.kind === "percent" ? 2 : 1), 0);
     const metrics = Object.keys(METRICS).length;
     const curves = dashboardOf(NAMES, { watches, plan }).widgets.reduce(
@@ -59,15 +61,15 @@ describe("the sweeper", () => {
     [10, 30],
     [11, 35],
     [60, 180],
-  ])("that sweeps every %i minutes may be silent for %i", (sweepMinutes, minutes) => {
+  ])("that runs every %i minutes raises its alarm after %i minutes of silence", (sweepMinutes, minutes) => {
     expect(silence(sweepMinutes)).toBe(minutes);
   });
 });
 
-describe("a route that a beat throws", () => {
+describe("a route that a beat throws as an error", () => {
   const beat = NAMES.functionName("beat");
 
-  test("counts in Lambda's errors of that function, which no alarm and no curve reads", () => {
+  test("counts as a Lambda error of that function, which no alarm and no curve reads", () => {
     const series = watches.flatMap(({ of }) => (of.kind === "series" ? [of.series] : [of.part, of.whole]));
     const isRead = series.some((each) => each.metric === "Errors" && each.dimensions["FunctionName"] === beat);
     expect(isRead).toBe(false);
@@ -78,11 +80,11 @@ describe("a route that a beat throws", () => {
     expect(curves).not.toContain(`AWS/Lambda Errors FunctionName ${beat}`);
   });
 
-  test("is not found by what an operator types to see what a beat died of", () => {
+  test("does not match the command that shows an operator why beats died", () => {
     const typed = watches.flatMap(({ todo }) => todo.match(/`aws logs tail \S+-beat [^`]+`/g) ?? []);
     const patterns = typed.map((command) => /--filter-pattern '(.+)'/.exec(command)?.[1] ?? "");
     expect(patterns.length).toBeGreaterThan(5);
-    // One message of ours, the lines of our own code, or what Lambda says but for the names of routes.
+    // It matches cairn's messages and stack lines, and Lambda's messages except the names of routes.
     const isNarrow = /^\{ \$\.message = "\w+" \}$|\$\.service = "beat"|\$\.record\.errorType != "Cairn\*"/;
     for (const pattern of patterns) expect(pattern).toMatch(isNarrow);
   });
@@ -93,7 +95,7 @@ test.each(watches.map(({ name, means, todo }) => [name, means, todo]))(
   (_, means, todo) => {
     expect(means).toMatch(/^[A-Z].{20,}[^.]$/);
     expect(todo).toMatch(/.{20,}[^.]$/);
-    // Commands are whole, and of this deployment.
+    // Commands are complete and name this deployment.
     expect(todo.split("`").length % 2).toBe(1);
     expect(todo).not.toMatch(/\$\{|undefined|PREFIX/);
   },

@@ -1,4 +1,4 @@
-/** The HTTP API behind the REST API of API Gateway: started, shown, spoken to, and closed to whoever signs nothing. */
+/** The HTTP API behind API Gateway: runs are started, shown and messaged; unsigned requests are refused. */
 import { describe, expect, test } from "vitest";
 import { decide } from "../../src/operations/decide.ts";
 import { transcript } from "../../src/operations/views.ts";
@@ -8,7 +8,7 @@ const lane = laneOf("lane");
 const ORDER = { agent: "clerk", input: { steps: [{ do: "order", wrong: 0 }] } };
 const ASK = { agent: "clerk", input: { steps: [{ do: "ask", wrong: 0 }] } };
 
-/** As the SDKs write it. Nobody looks at the signature itself here. */
+/** The header as the SDKs write it. LocalStack does not verify the signature itself. */
 const SIGNED = {
   authorization:
     "AWS4-HMAC-SHA256 Credential=test/20270101/us-east-1/execute-api/aws4_request, SignedHeaders=host, Signature=0",
@@ -40,14 +40,14 @@ async function startedBy(wanted: unknown): Promise<string> {
 }
 
 describe.concurrent("the API", () => {
-  test("says that it is there to everybody, and nothing else", async () => {
+  test("answers unsigned requests only on the health check", async () => {
     expect(await ask("/healthz", {})).toMatchObject({ status: 200, body: { status: "ok" } });
     expect(await ask("/runs/local-x", {})).toMatchObject({ status: 403 });
     expect(await ask("/runs", {}, ORDER)).toMatchObject({ status: 403 });
     expect(await get("/runs/local-x")).toMatchObject({ status: 404, body: { code: "RunUnknown" } });
   });
 
-  test("starts a run, once for a key, and shows it until it has ended", async () => {
+  test("starts one run per key and shows it until it has ended", async () => {
     const key = { "idempotency-key": `api-${Date.now()}` };
     const first = await post("/runs", ORDER, key);
     expect(first).toMatchObject({ status: 202, body: { agent: "clerk", started: true } });
@@ -58,7 +58,7 @@ describe.concurrent("the API", () => {
     expect((await keysOf(lane, String(run))).map(callsOf)).toEqual([1]);
   });
 
-  test("hands words to a run that waits, under the name of whoever signed", async () => {
+  test("delivers a message to a waiting run under the signer's name", async () => {
     const run = await startedBy(ASK);
     await parked(lane, run);
     const message = { id: "one", text: "take the early one" };

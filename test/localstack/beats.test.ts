@@ -1,4 +1,4 @@
-/** Beats in the real machine and in real processes: done, killed, out of time, done twice. */
+/** Beats on a real state machine and in real processes: completed, killed, timed out, and duplicated. */
 import { spawn } from "node:child_process";
 import { join } from "node:path";
 import { text } from "node:stream/consumers";
@@ -64,7 +64,7 @@ describe("a trip", () => {
     });
   });
 
-  test("is booked once where its process is killed with SIGKILL in the middle of booking", async () => {
+  test("is booked once when its process is killed with SIGKILL in the middle of booking", async () => {
     const before = bookings();
     setBehaviour(inject("stacks").services, "airline", { kind: "die", moment: "after" });
     const { out } = await cairn("start", "travel", "--input", JSON.stringify(TRIP), "--wait", "--json");
@@ -80,13 +80,13 @@ describe("a trip", () => {
     expect(await failuresIn(lane, execution)).toEqual(["Runtime.ExitError"]);
     const events = await historyOf(lane, execution);
     const failed = events.find(({ taskFailedEventDetails }) => taskFailedEventDetails?.error === "Runtime.ExitError");
-    // The next try of that entry, and not a lease that had to lapse first.
+    // The next attempt of the entry continued; it did not wait for a lease to expire.
     const next = events.find(({ id, type }) => type === "TaskScheduled" && (id ?? 0) > (failed?.id ?? 0));
     const pauseMs = (next?.timestamp?.getTime() ?? Infinity) - (failed?.timestamp?.getTime() ?? 0);
     expect(pauseMs).toBeLessThan(inject("stacks").beatSeconds * 1_000);
   });
 
-  test("whose card declines is cancelled, newest first, over a SIGKILL between the two, and booked anew", async () => {
+  test("whose card is declined is cancelled newest first despite a SIGKILL in between, and booked again", async () => {
     const before = bookings();
     const { services } = inject("stacks");
     setBehaviour(services, "card", { kind: "decline" });
@@ -111,7 +111,7 @@ describe("a trip", () => {
 describe.concurrent("a beat", () => {
   const oneStep = (step: "order" | "spin" | "hang", wrong: number) => ({ steps: [{ do: step, wrong }] });
 
-  test("whose process is killed five times in a row is handed over to a successor, which goes on", async () => {
+  test("whose process is killed five times in a row is handed over to a successor, which continues", async () => {
     const row = await started(lane, { agent: clerk, input: oneStep("order", 5) });
     await ended(lane, row.run);
     expect(await rowOf(lane, row.run)).toMatchObject({ phase: "Completed", chain: 2, takeovers: 5 });
@@ -120,27 +120,27 @@ describe.concurrent("a beat", () => {
     const tries = Array.from({ length: 5 }, () => ["Beat", "Died", "Again"]).flat();
     const states = first.filter((name) => name !== "Cap" && name !== "Pause");
     expect(states.slice(0, tries.length + 2)).toEqual([...tries, "Backoff", "Rescue"]);
-    // Between them it holds until the lease of the last one is over.
+    // In between, the run is held until the lease of the last attempt expires.
     expect(states.slice(-2)).toEqual(["Rescued", "End"]);
     expect(await statusOf(lane, nameOf(row, 1))).toBe("SUCCEEDED");
     await until(async () => expect(await statusOf(lane, nameOf(row, 2))).toBe("SUCCEEDED"));
   });
 
-  test("that Lambda ends at its time limit is taken over by its next try", async () => {
+  test("that Lambda ends at its time limit is taken over by the next attempt", async () => {
     const row = await started(lane, { agent: clerk, input: oneStep("spin", 1) });
     await ended(lane, row.run);
     expect(await rowOf(lane, row.run)).toMatchObject({ phase: "Completed", chain: 1, takeovers: 1 });
     expect(await failuresIn(lane, nameOf(row, 1))).toEqual(["Sandbox.Timedout"]);
   });
 
-  test("whose tool outlives its time commits, ends its process, and is no death", async () => {
+  test("whose tool exceeds its timeout commits, ends its process, and counts no death", async () => {
     const row = await started(lane, { agent: clerk, input: oneStep("hang", 1) });
     await ended(lane, row.run);
     expect(await rowOf(lane, row.run)).toMatchObject({ phase: "Completed", chain: 1, takeovers: 0 });
     expect(await failuresIn(lane, nameOf(row, 1))).toEqual(["Runtime.ExitError"]);
   });
 
-  test("that a second execution asks for as well is done once, and the second one is superseded", async () => {
+  test("that a second execution requests too is done once, and the second execution is superseded", async () => {
     const row = await started(lane, {
       agent: clerk,
       input: {

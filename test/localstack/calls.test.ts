@@ -1,4 +1,4 @@
-/** What a beat costs, counted from what the clients send, and how large a row is, as DynamoDB counts. */
+/** The cost of a beat, counted from the clients' requests, and the size of a row as DynamoDB counts it. */
 import { type AttributeValue, GetItemCommand } from "@aws-sdk/client-dynamodb";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { ATTRIBUTES } from "../../src/adapters/aws/attributes.ts";
@@ -14,7 +14,7 @@ import { attempt, runnerOf } from "../support/drive.ts";
 import { type Deployment, deploy, undeploy } from "./deployment.ts";
 import { caller, started } from "./scene.ts";
 
-/** The row of a run with the longest ids, without its journal and its token. */
+/** The row of a run with the longest IDs, without journal and token. */
 const ROW_BYTES_MAX = 900;
 
 let deployment: Deployment;
@@ -26,7 +26,7 @@ afterAll(() => undeploy(deployment));
 const worldOf = (clients: Deployment["clients"]) =>
   awsWorld({ ...deployment, clients, limits: limitsFor(60_000), telemetry: { record: () => undefined } });
 
-test("a beat is one get, one put and three writes of the row, at the price of a small item each", async () => {
+test("a beat makes one get, one put and three row writes, each at the price of a small item", async () => {
   const calls: MeteredCall[] = [];
   const clients = awsClients({ requestMs: 10_000 });
   meter(clients, (call) => calls.push(call));
@@ -47,14 +47,14 @@ test("a beat is one get, one put and three writes of the row, at the price of a 
       ...["UpdateItem", "GetObject", "UpdateItem", "PutObject", "UpdateItem"],
     ]);
     const units = calls.flatMap(({ service, units }) => (service === "table" ? [units ?? 0] : []));
-    // One unit for an item of 1 KB; the first claim changes its status, and so two entries of the index.
+    // One unit per 1 KB; the first claim changes the status and so two index entries.
     expect(units).toEqual([beat === 1 ? 3 : 1, 1, 1]);
     const item = await itemOf(payload.run);
     expect(item[ATTRIBUTES.journal]?.B?.length ?? 0).toBeLessThanOrEqual(SIZES.journalBytesMax);
   }
 });
 
-test("a takeover is a second write, and so is a guess that was wrong; what this process saw needs none", async () => {
+test("a takeover or a wrong guess costs a second write; a row that this process has seen costs none", async () => {
   const calls: MeteredCall[] = [];
   const clients = awsClients({ requestMs: 10_000 });
   meter(clients, (call) => calls.push(call));
@@ -68,14 +68,14 @@ test("a takeover is a second write, and so is a guess that was wrong; what this 
     return [(await act()).kind, calls.length];
   };
   expect(await writes(() => table.claim({ ...claim, entry }))).toEqual(["granted", 1]);
-  // Another process: it does not know of the owner.
+  // Another process, which does not know the owner.
   const other = worldOf(clients).table;
   const second = { ...claim, owner: "two", entry: { ...entry, retry: 1 } };
   expect(await writes(() => other.claim(second))).toEqual(["granted", 2]);
   expect(await writes(() => other.claim({ ...second, owner: "three", entry: { ...entry, retry: 2 } }))).toEqual([
     ...["granted", 1],
   ]);
-  // The first one believes what it saw, is refused, and is told so at once.
+  // The first process relies on its old view, is refused, and learns so at once.
   const stale = await writes(() => table.claim({ ...claim, entry: { ...entry, retry: 1 } }));
   expect(stale).toEqual(["superseded", 1]);
 });
@@ -148,7 +148,7 @@ function sizeOf(item: Record<string, AttributeValue>): number {
   return counted.reduce((sum, [name, value]) => sum + Buffer.byteLength(name) + valueBytes(value), 0);
 }
 
-/** DynamoDB: two digits a byte and one more; three bytes for a list, and one for each of its elements. */
+/** DynamoDB's sizes: a byte per two digits plus one; three bytes per list plus one per element. */
 function valueBytes(value: AttributeValue): number {
   if (value.S !== undefined) return Buffer.byteLength(value.S);
   if (value.N !== undefined) return Math.ceil(value.N.length / 2) + 1;

@@ -1,6 +1,6 @@
 /**
- * What `cairn chaos` does, where the processes are those of the functions: trips are booked while a SIGKILL meets one of
- * them again and again, whatever it does just then. Every trip is booked once, and comes to what it comes to undisturbed.
+ * Like `cairn chaos`, but it kills the processes of the functions: trips are booked while a SIGKILL hits one of
+ * them again and again at any moment. Every trip is booked once and has the same result as without kills.
  */
 import { readFileSync, readdirSync } from "node:fs";
 import { join } from "node:path";
@@ -20,14 +20,14 @@ const SOLD = ["airline", "hotel", "card", "mail"] as const;
 const trip = (traveller: string) => ({ from: "Hamburg", to: "Lisbon", date: "2027-03-14", nights: 3, traveller });
 const start = (traveller: string) => started(lane, { agent: travel as Agent, input: trip(traveller) });
 
-/** The processes that do beats for the deployment of the lane. */
+/** The processes that run beats for the test deployment. */
 const beatProcesses = (): readonly number[] =>
   readdirSync("/proc")
     .filter((name) => /^\d+$/.test(name))
     .filter((pid) => environOf(pid).includes(`AWS_LAMBDA_FUNCTION_NAME=${lane.stack.table}-beat`))
     .map(Number);
 
-/** Empty where the process is gone or somebody else's. */
+/** Empty if the process is gone or belongs to another user. */
 function environOf(pid: string): readonly string[] {
   try {
     return readFileSync(join("/proc", pid, "environ"), "utf8").split("\0");
@@ -50,7 +50,7 @@ function killOne(draw: () => number): boolean {
 }
 
 test("trips survive random kills of their functions' processes, and each is booked once", async () => {
-  const calm = await ended(lane, (await start("Nobody's victim")).run);
+  const calm = await ended(lane, (await start("An undisturbed traveller")).run);
   const travellers = Array.from({ length: TRIPS }, (_, index) => `Victim ${index}`);
   const rows = await Promise.all(travellers.map(start));
   const random = seededRandom("chaos");

@@ -1,4 +1,4 @@
-/** The world of AWS keeps the contracts of the ports, case by case, on the real interfaces of the services. */
+/** The AWS world fulfils the contracts of the ports, case by case, on the real service interfaces. */
 import { afterAll, beforeAll, describe, test } from "vitest";
 import { chainCases, objectStoreCases, runTableCases } from "cairn/conformance";
 import { type Deployment, deploy, undeploy } from "./deployment.ts";

@@ -1,4 +1,4 @@
-/** What is missing, damaged or not there, as the services themselves say it: refused in words, and the run untouched. */
+/** Missing and damaged data, as the services report it: refused with a message, and the run stays unchanged. */
 import { execFile } from "node:child_process";
 import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
@@ -30,7 +30,7 @@ const worldOf = (change: Partial<Deployment>, records: TelemetryRecord[] = []): 
     telemetry: { record: (record) => void records.push(record) },
   });
 
-describe("a snapshot that cannot be believed is refused with an alarm, and its run is left alone", () => {
+describe("an invalid snapshot is refused with an alarm, and its run is left alone", () => {
   const bucket = () => ({ client: deployment.clients.bucket.repeating, Bucket: deployment.bucket });
   test.each([
     {
@@ -63,7 +63,7 @@ describe("a snapshot that cannot be believed is refused with an alarm, and its r
   });
 });
 
-test("an ended run leaves as one file, and is replayed where there is no store", async () => {
+test("an ended run is exported as one file and replayed without a store", async () => {
   const world = worldOf({});
   const agent = caller(2);
   const payload = await started(world, { agent, tenant: "left", key: "export" });
@@ -82,7 +82,7 @@ test("an ended run leaves as one file, and is replayed where there is no store",
   expect(replayed).toMatchObject({ run, status: "completed", identical: true, differs: null });
 });
 
-describe("a store that is not there is named, with what to do", () => {
+describe("a missing store is reported by name, with what to do", () => {
   const start = (world: World) => started(world, { agent: caller(1), tenant: "nowhere", key: "any" });
   test.each([
     ["table", { table: "no-such-table" }, /the table no-such-table .*does not exist.*deploy/],
@@ -99,15 +99,15 @@ describe("a store that is not there is named, with what to do", () => {
   });
 });
 
-describe("table and bucket of one deployment carry one name, and those of two never look like one", () => {
-  test("named at once", async () => {
+describe("table and bucket of one deployment have one store ID, and those of two deployments are told apart", () => {
+  test("when both are named at once", async () => {
     const world = worldOf({});
     const name = await world.table.storeId();
     expect(name).toMatch(/^[0-9a-f]{32}$/);
     expect(await world.objects.storeId()).toBe(name);
   });
 
-  test("not named", async () => {
+  test("when neither is named", async () => {
     const other = await deploy({ named: false });
     const world = worldOf({ table: other.table, bucket: other.bucket });
     const names = [await world.table.storeId(), await world.objects.storeId()];
@@ -115,7 +115,7 @@ describe("table and bucket of one deployment carry one name, and those of two ne
     await undeploy(other);
   });
 
-  test("named apart", async () => {
+  test("when they are named separately", async () => {
     const other = await deploy();
     const crossed = { table: deployment.table, bucket: other.bucket, clients: deployment.clients };
     const world = worldOf(crossed);

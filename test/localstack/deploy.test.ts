@@ -1,4 +1,4 @@
-/** Deployed again: what is there stays, what changed is changed, and a run in the middle goes on with the new code. */
+/** A second deployment: only changes are applied, and a live run continues with the new code. */
 import { GetDeploymentsCommand, GetRestApisCommand } from "@aws-sdk/client-api-gateway";
 import { SetAlarmStateCommand } from "@aws-sdk/client-cloudwatch";
 import {
@@ -37,7 +37,7 @@ const { table, bucket, machine } = lane.stack;
 
 const again = (agents: readonly string[]) => deployStacks(inject("stacks"), { agents, names: ["lane"] });
 
-/** When it was last changed, and what its code is. */
+/** Its last modification time and its code hash. */
 async function codeOf(fn: FunctionName) {
   const asked = new GetFunctionConfigurationCommand({ FunctionName: `${table}-${fn}` });
   const { LastModified, CodeSha256 } = await clients.functions.send(asked);
@@ -62,11 +62,11 @@ async function stateOf() {
   };
 }
 
-describe("deployed again", () => {
-  // The functions of the other tests are those of the first deployment.
+describe("a second deployment", () => {
+  // The other tests use the functions of the first deployment.
   afterAll(() => again(AGENTS));
 
-  test("what did not change is left alone", async () => {
+  test("leaves unchanged resources alone", async () => {
     const before = await stateOf();
     expect(before).toMatchObject({ ids: [expect.any(String)], deployments: [expect.any(String)] });
     expect(before.sources).toHaveLength(1);
@@ -75,7 +75,7 @@ describe("deployed again", () => {
     expect(found).toEqual({ ...lane.stack, resources: expect.anything() });
   });
 
-  test("a run in the middle goes on with the agent's new version, at once or when somebody accepts it", async () => {
+  test("lets a live run continue with the agent's new version, at once or when an operator accepts it", async () => {
     const [row, pinned] = [await waiting(clerk), await waiting(patient)];
     const before = await stateOf();
     await again(["clerk-later.ts"]);
@@ -91,11 +91,11 @@ describe("deployed again", () => {
     await expectFinished(pinned.run);
   });
 
-  test("a run calls one version of its function until it is parked, and the newest one from then on", async () => {
+  test("lets a run call one version of its function until it is parked, and the newest version afterwards", async () => {
     const order = { do: "order", wrong: 0 };
     const { run } = await started(lane, { agent: clerk, input: { steps: [order, order, ...ASK.steps, order, order] } });
     const row = await parked(lane, run);
-    // The newest at this place is the later one of the test before.
+    // The newest version here is the later one of the previous test.
     await again(AGENTS);
     await approve(run);
     expect(await ended(lane, run)).toMatchObject({ status: "completed" });
@@ -106,7 +106,7 @@ describe("deployed again", () => {
 });
 
 describe("a rollout", () => {
-  test("gives new runs to the version that it says, and a share to two", async () => {
+  test("gives new runs to the chosen version, or divides them between two", async () => {
     await again(["clerk-later.ts"]);
     await again(AGENTS);
     const reading = readingClients();
@@ -145,7 +145,7 @@ async function waiting(agent: typeof clerk): Promise<Row> {
   return parked(lane, row.run);
 }
 
-/** Once, under the new version, and without a death. */
+/** The run completed once, under the new version, and without a death. */
 async function expectFinished(run: string): Promise<void> {
   expect(await ended(lane, run)).toMatchObject({ status: "completed" });
   const events = (await timeline(lane.world, { run, after: 0 })) ?? [];
@@ -162,7 +162,7 @@ async function approve(run: string): Promise<void> {
   expect(await decide(lane.world, decision)).toMatchObject({ kind: "accepted" });
 }
 
-describe("LocalStack keeps what is asked for", () => {
+describe("LocalStack applies the requested settings", () => {
   test("of the table", async () => {
     const { Table } = await clients.tables.send(new DescribeTableCommand({ TableName: table }));
     expect(Table).toMatchObject({

@@ -1,6 +1,6 @@
 /**
- * A table with the described layout, a bucket and a state machine of one's own, made on LocalStack and removed again. The
- * machine only parks: each of its executions leaves its token in the table and waits on it.
+ * A separate table with the described layout, a bucket and a state machine, created on LocalStack and removed
+ * afterwards. The machine only parks: each execution stores its token in the table and waits on it.
  */
 import { randomBytes } from "node:crypto";
 import { DeleteTableCommand } from "@aws-sdk/client-dynamodb";
@@ -19,13 +19,13 @@ export interface Deployment {
   readonly table: string;
   readonly bucket: string;
   readonly machine: string;
-  /** What the table tells of removed rows. */
+  /** The stream records of removed rows. */
   readonly stream: Removals;
-  /** Random, for names that no other round uses. */
+  /** Random, so that no other round uses the same names. */
   readonly round: string;
 }
 
-/** An emulator loads a service when it is first called, and that takes a while. */
+/** LocalStack loads a service at its first call, which takes time. */
 const PATIENT_MS = 60_000;
 
 export async function deploy({ named = true }: { readonly named?: boolean } = {}): Promise<Deployment> {

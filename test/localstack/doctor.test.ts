@@ -1,4 +1,4 @@
-/** The doctor on a real deployment: nothing of it fails, and what is switched off is found. */
+/** The doctor on a real deployment: no check fails, and disabled parts are found. */
 import { UpdateContinuousBackupsCommand, UpdateTableCommand, UpdateTimeToLiveCommand } from "@aws-sdk/client-dynamodb";
 import { ListObjectsV2Command, PutBucketPolicyCommand } from "@aws-sdk/client-s3";
 import { afterAll, beforeAll, describe, expect, inject, test } from "vitest";
@@ -24,17 +24,17 @@ const withStatus = (judged: readonly Judged[], status: string): readonly string[
   judged.flatMap((check) => (check.status === status ? [check.id] : []));
 
 describe("a fresh deployment", () => {
-  test("has nothing that fails, and nothing that cannot be seen", async () => {
+  test("has no failing check and no unknown one", async () => {
     const lane = laneOf("lane");
     await sweep(lane);
     const judged = await examined(lane.stack);
     expect(withStatus(judged, "fail")).toEqual([]);
     expect(withStatus(judged, "unknown")).toEqual([]);
-    // Policies are stored here, and not enforced.
+    // LocalStack stores policies but does not enforce them.
     expect(withStatus(judged, "warn")).toContain("bucket-put-once-enforced");
   });
 
-  test("is well for whoever types the command", async () => {
+  test("is healthy in the output of the command", async () => {
     const seconds = String(inject("stacks").beatSeconds);
     const { exit, out } = await cairn(desk(), ["doctor", "--world", "aws", "--beat-seconds", seconds], { bare: true });
     expect(out).toContain("machine-definition");
@@ -42,7 +42,7 @@ describe("a fresh deployment", () => {
   });
 });
 
-describe("a deployment of one's own", () => {
+describe("a separate deployment", () => {
   let own: Deployment;
   beforeAll(async () => {
     own = await deploy();
@@ -51,13 +51,13 @@ describe("a deployment of one's own", () => {
 
   const isOk = async (id: string): Promise<boolean> => withStatus(await examined(own), "ok").includes(id);
 
-  test("whose machine is another one, and whose stream nobody follows", async () => {
+  test("with another state machine and an unread stream is reported", async () => {
     expect(withStatus(await examined(own), "fail")).toEqual([
       ...["machine-definition", "function-beat", "function-park", "function-sweep", "stream-followed"],
     ]);
   });
 
-  test("is better with backups and protection, and bad without its time to live", async () => {
+  test("passes checks with backups and protection, and fails without its time to live", async () => {
     const client = own.clients.table.repeating;
     const TableName = own.table;
     const PointInTimeRecoverySpecification = { PointInTimeRecoveryEnabled: true };
@@ -71,7 +71,7 @@ describe("a deployment of one's own", () => {
     expect(withStatus(await examined(own), "fail")).toContain("table-ttl");
   });
 
-  test("is better with a policy", async () => {
+  test("passes a check with a bucket policy", async () => {
     const arn = `arn:aws:s3:::${own.bucket}`;
     const denials = [
       {
@@ -89,14 +89,14 @@ describe("a deployment of one's own", () => {
     expect(await isOk("bucket-tls")).toBe(true);
   });
 
-  test("whose probe left nothing in the bucket", async () => {
+  test("has no object of the probe left in its bucket", async () => {
     await examined(own);
     expect(
       await own.clients.bucket.repeating.send(new ListObjectsV2Command({ Bucket: own.bucket, Prefix: "runs/" })),
     ).toMatchObject({ KeyCount: 0 });
   });
 
-  test("that is gone is told by what is gone, and nothing else", async () => {
+  test("that is removed fails only the checks of the missing parts", async () => {
     const gone = { ...own, table: `${own.table}-gone` };
     const judged = await examined(gone);
     expect(withStatus(judged, "fail")).toContain("table");

@@ -1,9 +1,9 @@
-/** Waits, with a bound, for what another process does. */
+/** Waits with a limit for an effect of another process. */
 import { vi } from "vitest";
 
 const PATIENCE_MS = 30_000;
 
-/** Asks until there is an answer. */
+/** Calls the function until it returns a value. */
 export function eventually<T>(ask: () => Promise<T | null | undefined>): Promise<T> {
   const answered = async (): Promise<T> => {
     const answer = await ask();

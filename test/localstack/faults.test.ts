@@ -1,6 +1,6 @@
 /**
- * Each request of a run meets each fault, at the level of HTTP: nothing is lost and nothing is doubled. What the faults
- * of the simulation are to the ports, these are to the adapters and to the SDK below them.
+ * Each request of a run meets each fault at the level of HTTP, and no effect is lost or doubled. What the faults
+ * of the simulation are to the ports, these are to the adapters and the AWS SDK below them.
  */
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { awsClients } from "../../src/adapters/aws/clients.ts";
@@ -27,7 +27,7 @@ const REQUEST_MS = 1_000;
 
 let deployment: Deployment;
 let proxy: FaultProxy;
-/** Through the proxy. */
+/** The world whose requests go through the proxy. */
 let world: World;
 let runs = 0;
 
@@ -49,7 +49,7 @@ const fresh = () => {
   return { tenant: `f${deployment.round}`, key: `run ${runs}` };
 };
 
-/** A run from its start to its end; what it did, and what is stored of it. */
+/** A run from start to end: its calls, and its stored data. */
 async function play() {
   const keys: string[] = [];
   const agent = caller(1, (key) => keys.push(key));
@@ -62,14 +62,14 @@ async function play() {
   return { keys, route, row, findings: verified?.findings, events: events.map(({ kind }) => kind) };
 }
 
-describe("each request of a run meets it, and the run is as if nothing had happened", () => {
+describe("a run is unaffected when each of its requests meets", () => {
   test.each(FAULTS)("%s", async (fault) => {
     proxy.meet(fault, () => false);
     const clean = await play();
     const requests = [...proxy.seen];
     expect(clean).toMatchObject(WELL);
     for (const [at, name] of requests.entries()) {
-      // Two reads are never in each other's way.
+      // Concurrent reads do not conflict.
       if (fault === "conflict" && READ.test(name)) continue;
       proxy.meet(fault, (_, index) => index === at);
       const played = await play();
@@ -77,7 +77,7 @@ describe("each request of a run meets it, and the run is as if nothing had happe
       expect(played, where).toMatchObject(WELL);
       expect(new Set(played.keys).size, where).toBe(1);
       if (fault === "denied") {
-        // Its invocation ends; the next one asks the model or the tool again, with the same key.
+        // Its invocation ends; the next one calls the model or the tool again with the same key.
         expect(kindsOf(played.events), where).toEqual(expect.arrayContaining([...kindsOf(clean.events)]));
         expect(count(played.events, "ToolResultRecorded"), where).toBe(1);
       } else {
@@ -88,7 +88,7 @@ describe("each request of a run meets it, and the run is as if nothing had happe
   });
 });
 
-test("planted: where the SDK sends a write again by itself, a claim is refused by its own first copy", async () => {
+test("planted: if the SDK retried a write itself, a claim would be refused because of its own first copy", async () => {
   const clients = awsClients({ endpoint: proxy.endpoint, requestMs: REQUEST_MS });
   const { repeating } = clients.table;
   const planted = worldOf({ ...clients, table: { once: repeating, repeating } });
@@ -109,7 +109,7 @@ interface Operation {
   readonly name: string;
   /** The request that meets the fault. */
   readonly meets: string;
-  /** Brings the run to where the operation is made. */
+  /** Drives the run to the point before the operation. */
   readonly before?: (payload: Payload) => Promise<unknown>;
   readonly act: (payload: Payload) => Promise<unknown>;
   readonly holds: (row: Row | null, payload: Payload) => Promise<void> | void;
@@ -134,12 +134,12 @@ const OPERATIONS: readonly Operation[] = [
     },
   },
   {
-    name: "a cancel is asked for",
+    name: "a cancel is requested",
     meets: "UpdateItem",
     act: async ({ run }) => expect(await request(world, { run, want: "cancel" })).toBe("requested"),
     holds: (row) => {
       expect(row).toMatchObject({ cancel: true, pause: false });
-      // Whoever sends it again stirs again, which wakes and harms nobody.
+      // Sending it again raises the wake counter again, which does no harm.
       expect([1, 2]).toContain(row?.stirs);
     },
   },
@@ -157,7 +157,7 @@ const OPERATIONS: readonly Operation[] = [
     holds: (row) => expect(row).toMatchObject({ park: { token: "no one's token" }, version: 2, owner: null }),
   },
   {
-    name: "a run is handed over by one",
+    name: "a run is handed over once",
     meets: "UpdateItem",
     before: firstBeat,
     act: async ({ run, born }) => {
@@ -167,7 +167,7 @@ const OPERATIONS: readonly Operation[] = [
     holds: (row) => expect(row).toMatchObject({ chain: 2, epoch: 2, takeovers: 0, deaths: 0, owner: null }),
   },
   {
-    name: "a turn is taken by one",
+    name: "a mutex lease is taken by one process",
     meets: "PutItem",
     act: async ({ run }) => {
       const turn = { name: run, owner: "one", until: Date.now() + 60_000, cursor: null, now: Date.now() };
@@ -200,7 +200,7 @@ const OPERATIONS: readonly Operation[] = [
     },
   },
   {
-    name: "an ended run is removed, and told as removed",
+    name: "an ended run is removed, and its removal is announced",
     meets: "DeleteItem",
     before: toTheEnd,
     act: async (payload) => {
@@ -229,7 +229,7 @@ describe.each(OPERATIONS)("$name", ({ meets, before, act, holds }) => {
   });
 });
 
-describe("an expired run makes room for the next one under its name", () => {
+describe("a new run replaces an expired one of the same ID when a request meets", () => {
   const meetings = FAULTS.flatMap((fault) => [
     { fault, meets: "DeleteItem" },
     { fault, meets: "TransactWriteItems" },

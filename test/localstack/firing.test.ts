@@ -1,6 +1,6 @@
 /**
- * The schedules of agents as they are deployed. Scheduler keeps them here and never fires, so the test does what it would:
- * it hands the target's own input to the target's own function, with the time in its place.
+ * The deployed schedules of agents. LocalStack's Scheduler stores them but never fires, so the test does its work:
+ * it passes the target's input, with the time filled in, to the target's function.
  */
 import { GetScheduleCommand } from "@aws-sdk/client-scheduler";
 import { InvokeCommand } from "@aws-sdk/client-lambda";
@@ -11,7 +11,7 @@ import { callsOf, ended, keysOf, laneOf, rowOf } from "./lane.ts";
 const lane = laneOf("lane");
 const { functions, schedules } = clientsOf(inject("stacks").url);
 
-/** As Scheduler delivers it, at least once. */
+/** Delivers a firing like Scheduler. */
 async function fire([Name, GroupName]: readonly [string, string], at: Date): Promise<unknown> {
   const { Target } = await schedules.send(new GetScheduleCommand({ Name, GroupName }));
   const time = at.toISOString().replace(/\.\d+Z$/, "Z");
@@ -24,7 +24,7 @@ async function fire([Name, GroupName]: readonly [string, string], at: Date): Pro
 
 const clerk = ["clerk", `${lane.stack.table}.agents`] as const;
 
-test("a firing that is delivered twice is one run, with the input of its agent", async () => {
+test("a firing that is delivered twice starts one run with the input of its agent", async () => {
   const at = new Date();
   const first = (await fire(clerk, at)) as { readonly kind: string; readonly run: string };
   expect(first).toEqual({ kind: "started", run: expect.stringMatching(/^local-/) });
@@ -34,6 +34,6 @@ test("a firing that is delivered twice is one run, with the input of its agent",
   expect((await keysOf(lane, first.run)).map(callsOf)).toEqual([1]);
 });
 
-test.each(["Sweep", "Orphans"])("%s is delivered to a function that takes it", async (name) => {
+test.each(["Sweep", "Orphans"])("%s is delivered to a function that accepts it", async (name) => {
   expect(await fire([name, lane.stack.table], new Date())).toBeNull();
 });

@@ -1,10 +1,10 @@
 /**
- * What a call of a client needs to be allowed on AWS, and whether a policy allows it: as much of IAM as our policies use. An
- * emulator holds nobody to them, so this does.
+ * The permissions that a client's call needs on AWS, and whether a policy allows them: the part of IAM that cairn's
+ * policies use. The emulator does not enforce policies, so this code does.
  */
 import type { MeteredCall } from "../../src/adapters/aws/meter.ts";
 
-/** An action on a resource; `prefix` is what a listing is narrowed to, null where it is not. */
+/** An action on a resource; `prefix` is that of a listing, or null. */
 export interface Need {
   readonly action: string;
   readonly resource: string;
@@ -29,7 +29,7 @@ export interface Grant {
   readonly prefixes: readonly string[] | null;
 }
 
-/** Throws on whatever it does not understand, since that might allow or deny anything. */
+/** Throws on syntax that it does not know, because that might allow or deny anything. */
 export function grantsOf({ Statement }: Policy): readonly Grant[] {
   return Statement.flatMap(({ Effect, Action, Resource, Condition }) => {
     if (Effect !== "Allow") throw new Error(`a policy of a function has the effect ${Effect}`);
@@ -42,11 +42,11 @@ function prefixesIn(condition: Statement["Condition"]): Grant["prefixes"] {
   if (condition === undefined) return null;
   const { StringLike: { "s3:prefix": prefixes, ...others } = {}, ...tests } = condition;
   if (prefixes === undefined || Object.keys({ ...others, ...tests }).length > 0)
-    throw new Error(`nobody knows what ${JSON.stringify(condition)} allows`);
+    throw new Error(`it is not known what ${JSON.stringify(condition)} allows`);
   return [prefixes].flat();
 }
 
-/** A condition on something that a request does not have is not met. */
+/** A condition on a key that the request does not have is not met. */
 export const allows = ({ action, resource, prefixes }: Grant, need: Need): boolean =>
   isLike(action, need.action) &&
   isLike(resource, need.resource) &&
@@ -60,7 +60,7 @@ function isLike(pattern: string, text: string): boolean {
   return new RegExp(`^${quoted}$`, "s").test(text);
 }
 
-/** The ARNs that the policies speak of, for the ones that were called. */
+/** The ARNs in the policies that correspond to the called resources. */
 export interface Arns {
   readonly table: string;
   readonly bucket: string;
@@ -78,7 +78,7 @@ export function needsOf({ service, operation, input }: MeteredCall, arns: Arns):
   }
 }
 
-/** An execution has the name of its machine in its own. Whoever answers a token is asked for the machine that waits. */
+/** An execution's ARN contains its machine's name. Answering a token needs permission for the waiting machine. */
 function machineOf({ executionArn }: Input, { machine }: Arns): string {
   const name = typeof executionArn === "string" ? executionArn.split(":").at(-1) : undefined;
   return name === undefined ? machine : `${machine.replace(":stateMachine:", ":execution:")}:${name}`;
@@ -90,7 +90,7 @@ function rowNeeds(operation: string, input: Input, { table }: Arns): readonly Ne
   const need = (name: string): Need => ({ action: `dynamodb:${name}`, resource: table });
   switch (operation) {
     case "TransactWriteItems":
-      // Each part is allowed, or not, by itself.
+      // Each part needs its own permission.
       return (input["TransactItems"] as readonly object[]).flatMap((part) =>
         Object.keys(part).map((kind) => need(kind === "ConditionCheck" ? "ConditionCheckItem" : `${kind}Item`)),
       );
@@ -111,7 +111,7 @@ function objectNeeds(operation: string, input: Input, { bucket }: Arns): readonl
   });
   switch (operation) {
     case "GetObject":
-      // An object that is missing is only said to be missing to somebody who may list; no prefix is known then.
+      // S3 reports a missing object only to callers that may list, and that request has no prefix.
       return [{ action: "s3:GetObject", resource: at(input["Key"]) }, listing(null)];
     case "PutObject":
       return [{ action: "s3:PutObject", resource: at(input["Key"]) }];
@@ -122,6 +122,6 @@ function objectNeeds(operation: string, input: Input, { bucket }: Arns): readonl
         ...{ action: "s3:DeleteObject", resource: at(Key) },
       }));
     default:
-      throw new Error(`nobody knows what ${operation} needs`);
+      throw new Error(`it is not known what ${operation} needs`);
   }
 }

@@ -1,4 +1,4 @@
-/** What the tests of the real machine speak to: two deployments, as an operator sees them, and what happens inside. */
+/** What the LocalStack tests use: two deployments as an operator sees them, and access to their internals. */
 import { readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { UpdateItemCommand } from "@aws-sdk/client-dynamodb";
@@ -50,7 +50,7 @@ export function laneAt(stack: Stack): Lane {
   return { stack, clients, world: awsWorld({ ...stack, limits, clients, telemetry: { record: () => {} } }) };
 }
 
-/** Waits until it holds, on a machine that may be busy. */
+/** Waits until the assertion holds, with patience for a busy machine. */
 export const until = <T>(holds: () => T | Promise<T>, timeout = 60_000): Promise<T> =>
   vi.waitFor(holds, { timeout, interval: 100 });
 
@@ -68,7 +68,7 @@ export async function started(
   return begun.row;
 }
 
-/** Whoever uses this dies before it can start or wake anything. */
+/** A world whose process dies before it can start or wake an execution. */
 export const dying = (of: World): World => ({
   ...of,
   chain: { start: async () => ({ kind: "started" }), wake: async () => ({ kind: "awake" }) },
@@ -96,7 +96,7 @@ export async function ended(lane: Lane, run: string, timeout?: number): Promise<
 
 const ENDED = /^(Completed|Failed|Cancelled)$/;
 
-/** Waits until it waits on a token. */
+/** Waits until the run waits on a token. */
 export const parked = (lane: Lane, run: string): Promise<Row> =>
   until(async () => {
     const row = await rowOf(lane, run);
@@ -104,24 +104,24 @@ export const parked = (lane: Lane, run: string): Promise<Row> =>
     return row;
   });
 
-/** The keys of its calls, in order. */
+/** The keys of the run's calls, in order. */
 export async function keysOf({ world }: Lane, run: string): Promise<readonly string[]> {
   return ((await ledger(world, run)) ?? []).flatMap(({ key }) => key ?? []);
 }
 
-/** How often a call of that key was made, whichever process made it. */
+/** How often a call with that key was made, in any process. */
 export function callsOf(key: string): number {
   return readFileSync(join(inject("stacks").files, key), "utf8")
     .trim()
     .split("\n").length;
 }
 
-/** Read by the fixtures in the place of functions. */
+/** Read by the fixtures that replace functions. */
 export const markOf = (name: string): string => join(inject("stacks").files, name);
 
 export const leaveMark = (name: string): void => writeFileSync(markOf(name), "");
 
-/** What a function answers, as whoever invokes it hears it. */
+/** The response of a function to its invoker. */
 export async function invoke({ stack }: Lane, fn: "sweep" | "start", event: unknown): Promise<unknown> {
   const client = new LambdaClient();
   const FunctionName = `${stack.table}-${fn}`;
@@ -145,11 +145,11 @@ export async function statusOf(lane: Lane, execution: string): Promise<string> {
   return (await lane.clients.machine.send(new DescribeExecutionCommand({ executionArn }))).status ?? "";
 }
 
-/** Ends the execution of a run that waits on its token, as an operator can: nobody drives the run any more. */
+/** Stops the execution of a parked run, as an operator can, so that the run is abandoned. */
 export async function loseExecution(lane: Lane, row: Row): Promise<void> {
   const execution = nameOf(row, row.chain);
   await lane.clients.machine.send(new StopExecutionCommand({ executionArn: arnOf(lane, execution) }));
-  // On AWS it is over by now. LocalStack only notices when the task that it is in comes to an end.
+  // On AWS it has ended by now. LocalStack notices only when its current task ends.
   await lane.world.chain.wake(row.park?.token ?? "");
   await until(async () => expect(await statusOf(lane, execution)).not.toBe("RUNNING"));
 }
@@ -170,7 +170,7 @@ export async function statesOf(lane: Lane, execution: string): Promise<readonly 
   return events.flatMap(({ stateEnteredEventDetails }) => stateEnteredEventDetails?.name ?? []);
 }
 
-/** The versions of its function that the beats of an execution called, each as often as it was in turn. */
+/** The function versions that the beats of an execution called, in order. */
 export async function versionsOf(lane: Lane, execution: string): Promise<readonly string[]> {
   const events = await historyOf(lane, execution);
   const called = events.flatMap(({ taskScheduledEventDetails }) => {
@@ -180,14 +180,14 @@ export async function versionsOf(lane: Lane, execution: string): Promise<readonl
   return called.filter((version, index) => version !== called[index - 1]);
 }
 
-/** How tasks of an execution failed, without the routes of its beats, which are errors that the machine catches. */
+/** The task failures of an execution, without the routes of its beats, which are caught errors. */
 export async function failuresIn(lane: Lane, execution: string): Promise<readonly string[]> {
   const events = await historyOf(lane, execution);
   const errors = events.flatMap(({ taskFailedEventDetails }) => taskFailedEventDetails?.error ?? []);
   return errors.filter((error) => !error.startsWith(ROUTE_ERROR));
 }
 
-/** Changes an attribute of a row, past the port, as a commit would write it: time has passed, or much has happened. */
+/** Changes an attribute of a row past the port, with a valid checksum, to simulate passed time or many events. */
 export async function setAttribute(
   { stack, clients, world }: Lane,
   run: string,
@@ -208,7 +208,7 @@ export async function setAttribute(
   );
 }
 
-/** LocalStack removes what has expired when it is told to; DynamoDB does it by itself within days. */
+/** LocalStack removes expired items on request; DynamoDB does it by itself within days. */
 export async function removeExpired(): Promise<void> {
   const { url } = inject("stacks");
   const { ok } = await fetch(`${url}/_aws/dynamodb/expired`, { method: "DELETE" });

@@ -1,4 +1,4 @@
-/** The world as each function has it, through clients that are listened to. */
+/** The world of each function, with clients whose requests are recorded. */
 import type { S3Client } from "@aws-sdk/client-s3";
 import { FUNCTIONS, type FunctionName } from "../../infra/bundle.ts";
 import { type AwsClients, awsClients } from "../../src/adapters/aws/clients.ts";
@@ -12,23 +12,23 @@ import { type Arns, type Need, needsOf } from "./iam.ts";
 
 export interface Listened {
   readonly deployment: Deployment;
-  /** With a clock that is ahead by so much. */
+  /** A world whose clock is ahead by that many milliseconds. */
   readonly worldOf: (fn: FunctionName, change?: { readonly laterMs?: number; readonly losesPut?: true }) => World;
-  /** Nobody listens to this one. */
+  /** The world whose requests are not recorded. */
   readonly aside: World;
-  /** What was asked for by each function so far. */
+  /** The recorded requests of each function so far. */
   readonly needs: ReadonlyMap<FunctionName, readonly Need[]>;
 }
 
 const REQUEST_MS = 60_000;
 
-/** `arns`: what the policies call the table, the bucket and the machine that are spoken to. */
+/** `arns` maps table, bucket and state machine to their names in the policies. */
 export function listened(deployment: Deployment, arns: Arns): Listened {
   const needs = new Map<FunctionName, Need[]>(FUNCTIONS.map((fn) => [fn, []]));
   const worldWith = (clients: AwsClients, laterMs = 0): World => {
     const now = (): number => Date.now() + laterMs;
     const clock = { ...systemClock, now, earliest: now };
-    // Whatever is due is due soon.
+    // Short times, so that all waits end soon.
     const limits = limitsFor(60_000, { settleMs: 1, overdueMs: 1 });
     return awsWorld({ ...deployment, clients, limits, clock, telemetry: { record: () => undefined } });
   };
@@ -44,7 +44,7 @@ export function listened(deployment: Deployment, arns: Arns): Listened {
   };
 }
 
-/** What was put is there, and nobody is told. */
+/** The put is applied, but its response is lost. */
 function loseFirstAnswer(client: S3Client): void {
   let isLost = false;
   client.middlewareStack.add(

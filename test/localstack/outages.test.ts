@@ -1,7 +1,7 @@
 /**
- * Stores that are away, and functions that cannot start, under runs that the real machine drives: no run fails, none counts
- * a death, and each goes on by itself when what it waits for is back. `OUTAGE_RUNS` and `OUTAGE_SECONDS` make it larger and
- * longer, for a play by hand.
+ * Unavailable stores and functions that cannot start, under runs of the real state machine: no run fails or counts
+ * a death, and each continues by itself after the outage. `OUTAGE_RUNS` and `OUTAGE_SECONDS` make the test larger and
+ * longer, for experiments by hand.
  */
 import { join } from "node:path";
 import { afterAll, afterEach, beforeAll, describe, expect, inject, test } from "vitest";
@@ -32,7 +32,7 @@ import { AGENTS, deployStacks } from "./stacks.ts";
 const isByHand = process.env["OUTAGE_RUNS"] !== undefined;
 const RUNS = Number(process.env["OUTAGE_RUNS"] ?? 5);
 const SECONDS = Number(process.env["OUTAGE_SECONDS"] ?? 20);
-/** Of all writes of rows. */
+/** The share of row writes. */
 const THROTTLED_SHARE = 0.85;
 const ORDERS = 8;
 const TIMEOUT_MS = SECONDS * 1_000 + 300_000;
@@ -43,7 +43,7 @@ const STEPS = [{ do: "ask", wrong: 0 }, ...Array.from({ length: ORDERS }, () => 
 let proxy: FaultProxy;
 let lane: Lane;
 
-/** Its functions speak to table and bucket through the proxy; the test speaks to them directly. */
+/** Its functions reach table and bucket through the proxy; the test reaches them directly. */
 async function deploy(instead = {}): Promise<Lane> {
   const { endpoint } = proxy;
   const env = { AWS_ENDPOINT_URL_S3: endpoint, AWS_ENDPOINT_URL_DYNAMODB: endpoint };
@@ -64,7 +64,7 @@ async function approve(run: string): Promise<void> {
   expect(await decide(lane.world, decision)).toMatchObject({ kind: "accepted" });
 }
 
-/** Runs that all wait for approval. */
+/** Runs that wait for approval. */
 async function waiting(count: number): Promise<readonly string[]> {
   const rows = await Promise.all(
     Array.from({ length: count }, () => started(lane, { agent: clerk, input: { steps: STEPS } })),
@@ -86,7 +86,7 @@ async function atWork(count: number): Promise<readonly string[]> {
 const passed = (since: number): Promise<unknown> =>
   until(() => expect(Date.now() - since).toBeGreaterThan(SECONDS * 1_000), SECONDS * 1_000 + 10_000);
 
-/** Every run comes to its end by itself, and each of its steps was done under one key. */
+/** Every run completes by itself, and each of its steps ran under one key. */
 async function expectDone(runs: readonly string[], since: number): Promise<void> {
   const calls: number[] = [];
   for (const run of runs) {
@@ -112,30 +112,34 @@ async function figuresOf(runs: readonly string[], of: { readonly since: number; 
   };
 }
 
-describe("while a store is away", () => {
-  test("the bucket: runs say that they wait for it, and no call is made twice", { timeout: TIMEOUT_MS }, async () => {
-    const runs = await atWork(RUNS);
-    const since = Date.now();
-    proxy.meet("throttled", (name) => name.endsWith(" object"), Infinity);
-    for (const run of runs) {
-      const { storeOutage } = await until(async () => {
-        const row = await rowOf(lane, run);
-        expect(row.storeOutage).not.toBeNull();
-        return row;
-      });
-      // A read names it as the adapter does, and a write that was never answered as the runner does.
-      expect([`the bucket ${lane.stack.bucket}`, "the objects"]).toContain(storeOutage?.store);
-      expect((await shown(lane, run)).label).toMatch(/^waiting: store unavailable \(the (bucket .+|objects)\)$/);
-    }
-    await passed(since);
-    for (const { phase, deaths } of await rowsOf(runs)) expect([phase === "Failed", deaths]).toEqual([false, 0]);
-    await proxy.calm();
-    const back = Date.now();
-    await expectDone(runs, back);
-    for (const run of runs) expect((await keysOf(lane, run)).map(callsOf)).toEqual(STEPS.map(() => 1));
-  });
+describe("during an outage of", () => {
+  test(
+    "the bucket, runs report that they wait for it, and no call is made twice",
+    { timeout: TIMEOUT_MS },
+    async () => {
+      const runs = await atWork(RUNS);
+      const since = Date.now();
+      proxy.meet("throttled", (name) => name.endsWith(" object"), Infinity);
+      for (const run of runs) {
+        const { storeOutage } = await until(async () => {
+          const row = await rowOf(lane, run);
+          expect(row.storeOutage).not.toBeNull();
+          return row;
+        });
+        // A failed read has the adapter's name of the store, an unanswered write the runner's name.
+        expect([`the bucket ${lane.stack.bucket}`, "the objects"]).toContain(storeOutage?.store);
+        expect((await shown(lane, run)).label).toMatch(/^waiting: store unavailable \(the (bucket .+|objects)\)$/);
+      }
+      await passed(since);
+      for (const { phase, deaths } of await rowsOf(runs)) expect([phase === "Failed", deaths]).toEqual([false, 0]);
+      await proxy.calm();
+      const back = Date.now();
+      await expectDone(runs, back);
+      for (const run of runs) expect((await keysOf(lane, run)).map(callsOf)).toEqual(STEPS.map(() => 1));
+    },
+  );
 
-  test("the table throttles 85 % of its writes: runs go on slowly, or wait", { timeout: TIMEOUT_MS }, async () => {
+  test("85 % of the table's writes, by throttling, runs continue slowly or wait", { timeout: TIMEOUT_MS }, async () => {
     const runs = await atWork(RUNS);
     const since = Date.now();
     const random = seededRandom("throttles");
@@ -147,7 +151,7 @@ describe("while a store is away", () => {
     await expectDone(runs, Date.now());
   });
 
-  test("the table, altogether: no attempt can claim, and none is a death", { timeout: TIMEOUT_MS }, async () => {
+  test("the whole table, no attempt can claim, and none counts as a death", { timeout: TIMEOUT_MS }, async () => {
     const [run = ""] = await waiting(1);
     const row = await rowOf(lane, run);
     proxy.meet("throttled", (name) => name === "UpdateItem", Infinity);
@@ -162,7 +166,7 @@ describe("while a store is away", () => {
   });
 });
 
-test("a deployment whose beats cannot start fails no run", { timeout: TIMEOUT_MS }, async () => {
+test("the beat function, which cannot start, no run fails", { timeout: TIMEOUT_MS }, async () => {
   const [run = ""] = await waiting(1);
   const row = await rowOf(lane, run);
   const execution = nameOf(row, 1);
@@ -174,7 +178,7 @@ test("a deployment whose beats cannot start fails no run", { timeout: TIMEOUT_MS
   });
   expect(await rowOf(lane, run)).toMatchObject({ epoch: row.epoch, deaths: 0, takeovers: 0, owner: null });
   lane = await deploy();
-  // It may pause for long by now. The sweeper sees that the code is new.
+  // It may pause for long by now, but the sweeper detects the new code.
   await sweep(lane);
   await expectDone([run], Date.now());
 });

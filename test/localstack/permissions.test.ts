@@ -1,7 +1,7 @@
 /**
- * What the functions ask of AWS, and what they are granted. LocalStack holds nobody to a policy, so each function's own work
- * is done here through clients that are listened to, and compared with the policies of the deployment: whatever is called
- * is granted, and whatever is granted is called.
+ * The requests of the functions and their grants. LocalStack does not enforce policies, so these tests do each
+ * function's work through recording clients and compare the requests with the policies of the deployment. Every call
+ * must be granted, and every grant must be used.
  */
 import { afterAll, beforeAll, describe, expect, inject, test } from "vitest";
 import { FUNCTIONS, type FunctionName } from "../../infra/bundle.ts";
@@ -17,7 +17,7 @@ const ARNS = {
   machine: lane.machine,
 };
 
-/** What no work of ours calls for. */
+/** Grants that no work in these tests uses. */
 const UNUSED: readonly (readonly [what: RegExp, why: string])[] = [
   [/^logs:(CreateLogStream|PutLogEvents) /, "Lambda itself writes what a function prints"],
   [/^dynamodb:(DescribeStream|GetRecords|GetShardIterator|ListStreams) /, "Lambda itself reads the stream"],
@@ -25,7 +25,7 @@ const UNUSED: readonly (readonly [what: RegExp, why: string])[] = [
   [/^sqs:SendMessage /, "Lambda itself leaves the letters"],
 ];
 
-/** The inline policy of its role: what its own code may do. */
+/** The inline policy of its role, which covers its own code. */
 function grantedTo(fn: FunctionName): readonly Grant[] {
   const role = lane.resources.find(
     ({ type, inputs }) => type === "aws:iam/role:Role" && inputs["name"] === `${lane.table}-${fn}`,
@@ -46,14 +46,14 @@ describe("a function", () => {
   });
   afterAll(() => undeploy(deployment));
 
-  test.each(FUNCTIONS)("%s may do all that it does", (fn) => {
+  test.each(FUNCTIONS)("%s is granted every call that it makes", (fn) => {
     const needs = on.needs.get(fn) ?? [];
     expect(needs).not.toEqual([]);
     const refused = needs.filter((need) => !grantedTo(fn).some((grant) => allows(grant, need)));
     expect([...new Set(refused.map(textOf))]).toEqual([]);
   });
 
-  test.each(FUNCTIONS)("%s does all that it may do", (fn) => {
+  test.each(FUNCTIONS)("%s uses every grant that it has", (fn) => {
     const needs = on.needs.get(fn) ?? [];
     const idle = grantedTo(fn).filter((grant) => !needs.some((need) => allows(grant, need)));
     expect(idle.map(textOf).filter((grant) => !UNUSED.some(([what]) => what.test(grant)))).toEqual([]);
@@ -83,9 +83,9 @@ describe("a grant", () => {
     [{ Effect: "Deny", Action: ["s3:*"], Resource: "*" }, /the effect Deny/],
     [
       { Effect: "Allow", Action: ["s3:*"], Resource: "*", Condition: { Bool: { "aws:SecureTransport": "true" } } },
-      /nobody knows what/,
+      /it is not known what/,
     ],
-  ] as const)("that nobody understands is refused: %j", (statement, why) => {
+  ] as const)("of unknown syntax is refused: %j", (statement, why) => {
     expect(() => grantsOf({ Statement: [statement] })).toThrow(why);
   });
 });

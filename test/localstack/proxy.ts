@@ -1,7 +1,7 @@
 /**
- * An HTTP proxy in front of the emulator, which lets chosen requests meet what networks and services do: answers that
- * are lost, requests that never arrive or arrive when nobody waits for them any more, failures of the service that were
- * applied and ones that were not, throttling, conflicts, refusals.
+ * An HTTP proxy in front of the emulator that injects faults of networks and services into chosen requests: responses
+ * that are lost, requests that never arrive or arrive after their timeout, service failures that were applied and ones
+ * that were not, throttling, conflicts and refusals.
  */
 import { type IncomingMessage, type ServerResponse, createServer, request } from "node:http";
 import type { AddressInfo } from "node:net";
@@ -18,7 +18,7 @@ export const FAULTS = [
 ] as const;
 export type Fault = (typeof FAULTS)[number];
 
-/** What a request is called: the operation of DynamoDB or Step Functions, or the method of S3. */
+/** The name of a request: the operation of DynamoDB or Step Functions, or the method of S3. */
 export type Matches = (name: string, index: number) => boolean;
 
 interface Request {
@@ -36,7 +36,7 @@ interface Answer {
   readonly body: Buffer;
 }
 
-/** Others that pass before a late request does. */
+/** How many other requests pass before a late request. */
 const LATE_BY = 2;
 
 export class FaultProxy {
@@ -68,7 +68,7 @@ export class FaultProxy {
     return this;
   }
 
-  /** From now on each request that matches meets that fault, `times` at most. */
+  /** From now on each matching request meets that fault, at most `times` times. */
   meet(fault: Fault, matches: Matches, times = 1): void {
     this.seen.length = 0;
     this.#met = 0;
@@ -76,7 +76,7 @@ export class FaultProxy {
     this.#matches = (name, index) => this.#met < times && matches(name, index);
   }
 
-  /** Nothing more is met, and whatever is late has arrived. */
+  /** Ends all faults and waits until every late request has arrived. */
   async calm(): Promise<void> {
     this.#matches = () => false;
     for (const { arrive } of this.#late.splice(0)) arrive();
@@ -175,7 +175,7 @@ async function whole(from: IncomingMessage): Promise<Buffer> {
   return Buffer.concat(chunks);
 }
 
-/** Where two writes meet, each service says so in its own way. */
+/** Each service reports conflicting writes in its own way. */
 function conflict(asked: Request): Answer {
   if (asked.name !== "TransactWriteItems") {
     const status = asked.isObject ? 409 : 400;

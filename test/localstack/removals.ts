@@ -1,4 +1,4 @@
-/** What the stream of a table tells of removed rows, read as an event source does it, from the beginning on. */
+/** The removed rows in a table's stream, read from its beginning like an event source reads it. */
 import { type AttributeValue, DeleteItemCommand, PutItemCommand } from "@aws-sdk/client-dynamodb";
 import type { AwsClients } from "../../src/adapters/aws/clients.ts";
 import { removedIncarnation } from "../../src/adapters/aws/schema.ts";
@@ -27,7 +27,7 @@ export class Removals {
     this.#arn = of.arn;
   }
 
-  /** A mark that is removed last is told last: what was told before it is all there is. */
+  /** The stream reports a mark that is removed last after all other removals, so the list before it is complete. */
   async removedOf(run: string): Promise<readonly string[]> {
     this.#count += 1;
     const mark = `${MARK}${this.#count}`;
@@ -72,7 +72,7 @@ interface Answer {
   readonly NextShardIterator?: string;
 }
 
-/** Streams have an interface of their own; an emulator does not look at the signature. */
+/** Streams have a separate interface; the emulator does not verify the signature. */
 async function call(operation: string, input: object): Promise<Answer> {
   const answer = await fetch(process.env["AWS_ENDPOINT_URL"] ?? "", {
     method: "POST",

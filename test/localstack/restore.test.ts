@@ -1,4 +1,4 @@
-/** A backup that is put back: rows are older than their objects, as after a restore of the table. */
+/** A restored backup: rows are older than their objects, as after a restore of the table. */
 import { GetItemCommand, PutItemCommand } from "@aws-sdk/client-dynamodb";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { ROW_ITEM } from "../../src/adapters/aws/keys.ts";
@@ -20,7 +20,7 @@ beforeAll(async () => {
 });
 afterAll(() => undeploy(deployment));
 
-test("a run whose row is older than its objects is refused until it is fenced; then it goes on, and can be purged", async () => {
+test("a run whose row is older than its objects is refused until it is fenced; then it continues and can be purged", async () => {
   const records: TelemetryRecord[] = [];
   const world = awsWorld({
     ...{ ...deployment, limits: limitsFor(60_000) },
@@ -44,7 +44,7 @@ test("a run whose row is older than its objects is refused until it is fenced; t
   expect(await world.table.read(run, Date.now())).toEqual(held);
   expect(await verify(world, { run })).toMatchObject({ findings: [], readable: true });
 
-  // Without a fence its next epoch is one that was used: it meets the snapshot of that time, and commits nothing over it.
+  // Without a fence its next epoch was used before: it finds that epoch's snapshot and commits nothing over it.
   const refused = await attempt(runner(), first.reply);
   expect(refused).toMatchObject({ kind: "beat", reply: { route: "superseded" } });
   expect(records).toContainEqual(expect.objectContaining({ level: "alarm", what: "Unreadable", run }));
@@ -58,7 +58,7 @@ test("a run whose row is older than its objects is refused until it is fenced; t
     version: held?.version,
     epoch: (held?.epoch ?? 0) + 1_000_000,
   });
-  // The execution of that time is told to make room for the next one, and claims nothing.
+  // The old execution is told that it is superseded, and claims nothing.
   expect(await attempt(runner(), first.reply)).toMatchObject({ reply: { route: "renew" } });
   expect((await world.table.read(run, Date.now()))?.epoch).toBe(fenced?.epoch);
 
@@ -70,7 +70,7 @@ test("a run whose row is older than its objects is refused until it is fenced; t
   expect(new Set(keys)).toEqual(done);
 
   expect(await purge(world, run, { keepArchive: true })).toMatchObject({ kind: "purged" });
-  // Also what the run left before the restore: all of it lies below the prefix of one incarnation.
+  // This includes objects from before the restore, because all lie below the prefix of one incarnation.
   const left = await world.objects.next(`runs/restored/${run}/`);
   expect(left?.key.startsWith(`runs/restored/${run}/`) ?? false).toBe(false);
 });

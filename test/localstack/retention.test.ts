@@ -1,4 +1,4 @@
-/** What happens when the time of an ended run is over: the table tells it, and everything of that run goes. */
+/** Expiry of an ended run: the table's stream announces it, and all data of the run is removed. */
 import { rmSync } from "node:fs";
 import { QueryCommand } from "@aws-sdk/client-dynamodb";
 import { ListObjectsV2Command } from "@aws-sdk/client-s3";
@@ -23,7 +23,7 @@ const lane = laneOf("lane");
 const ORDER = { steps: [{ do: "order", wrong: 0 }] };
 const ASK = { steps: [{ do: "ask", wrong: 0 }] };
 
-/** Keys of a run's objects; its incarnations have a prefix each. */
+/** The keys of a run's objects; each incarnation has its own prefix. */
 async function objectsOf(run: string, born = ""): Promise<readonly string[]> {
   const input = { Bucket: lane.stack.bucket, Prefix: `runs/lane/${run}/${born}` };
   const { Contents = [] } = await lane.clients.bucket.repeating.send(new ListObjectsV2Command(input));
@@ -43,12 +43,12 @@ async function itemsOf(run: string): Promise<readonly string[]> {
   return Items.map(({ item }) => item?.S ?? "");
 }
 
-/** Its time was over a minute ago. */
+/** A run that expired a minute ago. */
 const age = (run: string): Promise<void> =>
   setAttribute(lane, run, { name: "expiresAtSec", value: Math.floor(Date.now() / 1_000) - 60 });
 
-describe.concurrent("a run whose time is over", () => {
-  test("goes with its row, its partition and its objects", async () => {
+describe.concurrent("an expired run", () => {
+  test("is removed with its row, its partition and its objects", async () => {
     const { run } = await started(lane, { agent: clerk, input: ASK });
     await parked(lane, run);
     await send(lane.world, { run, text: "hello", by: "a test", id: "hello" });
@@ -60,11 +60,11 @@ describe.concurrent("a run whose time is over", () => {
     expect(await lane.world.table.read(run, Date.now())).toBeNull();
     expect(await itemsOf(run)).toContain("row");
     await removeExpired();
-    // Its key stays kept: the item of the tombstone is no row, so nothing follows from it.
+    // Its key stays kept: the tombstone is not a row, so its clean-up does nothing.
     await until(async () => expect([await itemsOf(run), await objectsOf(run)]).toEqual([["tombstone"], []]));
   });
 
-  test("makes room for one of the same key, and a late clean-up leaves that one alone", async () => {
+  test("is replaced by a new run with the same key, which a late clean-up leaves alone", async () => {
     const key = `again-${Date.now()}`;
     const old = await started(lane, { agent: clerk, input: ORDER, key });
     await ended(lane, old.run);

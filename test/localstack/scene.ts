@@ -1,4 +1,4 @@
-/** A small run on the world of AWS, driven as a chain drives it: an attempt that fails is followed by the next one. */
+/** A small run on the AWS world, driven like a chain: the next attempt follows a failed one. */
 import type { Agent } from "../../src/ports/agent.ts";
 import type { Payload } from "../../src/protocol/chain.ts";
 import { StoreUnreachable, type World } from "../../src/ports/world.ts";
@@ -10,7 +10,7 @@ import { actor, callsThenOver } from "../support/stage.ts";
 const TRIES_MAX = 5;
 const BEATS_MAX = 20;
 
-/** `calls` calls with a key, one after another, then the end; `onCall` is told each key. */
+/** `calls` keyed calls, one after another, then the end; `onCall` gets each key. */
 export const caller = (calls: number, onCall: (key: string) => unknown = () => undefined): Agent =>
   actor({
     reply: callsThenOver(calls),
@@ -20,7 +20,7 @@ export const caller = (calls: number, onCall: (key: string) => unknown = () => u
     },
   });
 
-/** Until the store can be reached: what a caller does whom it told that nothing was decided. */
+/** Retries until the store can be reached, like a caller that learned that nothing was decided. */
 export async function again<T>(act: (retry: number) => Promise<T>): Promise<T> {
   for (let retry = 0; ; retry += 1) {
     try {
@@ -44,7 +44,7 @@ export async function started(
 
 const rowOf = (world: World, run: string) => world.table.read(run, world.clock.now());
 
-/** Beat after beat to the end of the run; the route that it took there. */
+/** Drives beat after beat to the end of the run; returns its routes. */
 export async function driven(runner: Runner, from: Payload): Promise<string> {
   let payload = from;
   for (let beat = 0; beat < BEATS_MAX; beat += 1) {
@@ -52,7 +52,7 @@ export async function driven(runner: Runner, from: Payload): Promise<string> {
     const result = await again((retry) => attempt(runner, entered, retry));
     if (result.kind !== "beat") throw new Error(`a beat answered ${result.kind}`);
     const { reply } = result;
-    // A store did not answer: the chain would wait for a while.
+    // A store did not answer; the chain would pause here.
     const isAway = reply.route === "wait" && (await again(() => rowOf(runner.world, reply.run)))?.storeOutage !== null;
     if (reply.route !== "beat" && !isAway) return reply.route;
     payload = reply;

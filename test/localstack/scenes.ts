@@ -1,6 +1,6 @@
 /**
- * The work of each function, in scenes that reach every kind of call that it can make: things go well, somebody died in
- * between, names are spent, time is over, messages pile up.
+ * The work of each function, in scenes that reach every call that it can make: success, processes that died in
+ * between, used names, expired runs, and many messages.
  */
 import { DeleteItemCommand, UpdateItemCommand } from "@aws-sdk/client-dynamodb";
 import { expect } from "vitest";
@@ -26,16 +26,16 @@ import { dying, until } from "./lane.ts";
 import type { Listened } from "./listened.ts";
 import { tokenOf } from "./worlds.ts";
 
-/** Of whoever speaks over HTTP as well. */
+/** The identity of the HTTP caller. */
 const TENANT = "scenes";
 const HOUR_MS = 3_600_000;
 
-/** Ends at once. */
+/** An agent that ends at once. */
 const talker = actor({ reply: () => OVER });
 const archived = { retention: { hotMs: null, archive: "warm" } } as const;
-/** Says more than a row holds, so that it becomes an object of whoever is told of it. Its runs are archived. */
+/** Has a result too large for a row, so that it becomes an object of its parent. Its runs are archived. */
 const writer = { ...actor({ reply: () => ({ text: "long ".repeat(SIZES.stateValueBytesMax) }) }), ...archived };
-/** Waits for a yes. */
+/** An agent that waits for an approval. */
 const asker = actor({ approval: "always" });
 
 export async function playAll(on: Listened): Promise<void> {
@@ -72,13 +72,13 @@ async function now({ aside }: Listened, { run }: Incarnation): Promise<Row> {
   return row;
 }
 
-/** Beat after beat, to where it waits or ends; the row that is left. */
+/** Drives beat after beat until the run waits or ends; returns its row. */
 async function driven(on: Listened, row: Row, agent: Agent): Promise<Row> {
   await drive(runnerOf(on.worldOf("beat"), agent), payloadOf(await now(on, row)));
   return now(on, row);
 }
 
-/** With a token that nothing waits on, which only a wake finds out. */
+/** A parked run with a dead token, which only a wake-up detects. */
 async function parkedBy(on: Listened, row: Row): Promise<Row> {
   const payload = payloadOf(await now(on, row));
   const attempt = { execution: nameOf(row), epoch: payload.epoch, retry: 0 };
@@ -86,18 +86,18 @@ async function parkedBy(on: Listened, row: Row): Promise<Row> {
   return now(on, row);
 }
 
-/** A run that waits for a yes. */
+/** A run that waits for an approval. */
 async function asleep(on: Listened, key: string): Promise<Row> {
   const row = await started(dying(on.aside), { agent: asker, key });
   return parkedBy(on, await driven(on, row, asker));
 }
 
-/** Said by somebody who dies before anybody is woken. */
+/** Delivers a message from a process that dies before it wakes the run. */
 async function said({ aside }: Listened, { run }: Row, id: string): Promise<void> {
   await send(dying(aside), { run, text: "hello", by: "a test", id });
 }
 
-/** Past the port: time has passed, or much has happened. */
+/** Changes a row past the port, to simulate passed time or many events. */
 async function change(
   { deployment }: Listened,
   { run }: Row,
@@ -113,14 +113,14 @@ async function change(
   );
 }
 
-/** The execution of a run is over, and the run is not: that name is spent. */
+/** A live run whose execution has ended, so that its name is used. */
 async function spend({ deployment, aside }: Listened, row: Row): Promise<void> {
   await aside.chain.wake(await tokenOf(deployment, nameOf(row)));
   const again = () => aside.chain.start(nameOf(row), payloadOf(row));
   await until(async () => expect(await again()).toEqual({ kind: "exists", running: false }));
 }
 
-/** Whoever starts runs: anew, once more with a spent name, and over an expired row. */
+/** Starting runs: new ones, with a used name, and over an expired row. */
 async function starts(on: Listened, start: (key: string) => Promise<Row>): Promise<void> {
   const row = await start("again");
   await spend(on, row);
@@ -165,7 +165,7 @@ async function speaks(on: Listened): Promise<void> {
   await asked(on, `/runs/${row.run}/messages`, { text: "hello" });
 }
 
-/** A beat that takes messages in, and lets go of them; and one that ends a run that another one waits for. */
+/** A beat that absorbs and removes messages, and one that ends a run for which a parent waits. */
 async function hearsAndTells(on: Listened): Promise<void> {
   const parent = await asleep(on, "parent");
   await said(on, parent, "one");
@@ -177,7 +177,7 @@ async function hearsAndTells(on: Listened): Promise<void> {
   expect(await driven(on, child, writer)).toMatchObject({ phase: "Completed", told: true });
 }
 
-/** Somebody spoke before the token was stored. */
+/** A message arrived before the token was stored. */
 async function parksLate(on: Listened): Promise<void> {
   const row = await driven(on, await started(dying(on.aside), { agent: asker, key: "late" }), asker);
   await said(on, row, "early");
@@ -211,7 +211,7 @@ const timeOf = (world: World) => ({
   drain: new AbortController().signal,
 });
 
-/** A run that another one waits for, whose processes died too often, and who was told more than one commit takes in. */
+/** A child run whose processes died too often, with more messages than one commit absorbs. */
 async function doom(on: Listened): Promise<Row> {
   const { run, born } = await asleep(on, "bereaved");
   const row = await started(dying(on.aside), {
@@ -225,7 +225,7 @@ async function doom(on: Listened): Promise<Row> {
   return waiting;
 }
 
-/** What removed rows leave behind. */
+/** The clean-up of data of removed rows. */
 async function cleansUp(on: Listened): Promise<void> {
   const row = await asleep(on, "removed");
   await said(on, row, "hello");

@@ -1,4 +1,4 @@
-/** Secrets in the Parameter Store: functions read what their agents declare, and write none of it. */
+/** Secrets in the Parameter Store: functions read the declared secrets and never write their values. */
 import { DeleteParameterCommand, PutParameterCommand, SSMClient } from "@aws-sdk/client-ssm";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { parameterOf } from "../../src/adapters/aws/keys.ts";
@@ -24,7 +24,7 @@ const post = (input: object): Promise<Response> =>
   });
 
 beforeAll(async () => {
-  // The function of the API has found the secret missing a moment before it is set.
+  // The API's function has cached that the secret is missing, just before it is set.
   const answer = await post({ note: "before the secret is set" });
   if (answer.status !== 202) throw new Error(await answer.text());
   await client.send(new PutParameterCommand({ Name, Value: TOKEN, Type: "SecureString", Overwrite: true }));
@@ -34,21 +34,21 @@ afterAll(async () => {
 });
 
 describe("a secret of a deployment", () => {
-  test("is read by the function of a beat, and is in nothing that it wrote", async () => {
+  test("is read by the beat function and is in none of its writes", async () => {
     const { run } = await started(lane, { agent: teller, input: { note: "hello" } });
     const { status, result } = await ended(lane, run);
     expect([status, result]).toEqual(["completed", { token: "[secret LANE_TOKEN]", has: TOKEN.length }]);
     expect(JSON.stringify(await shown(lane, run))).not.toContain(TOKEN);
   });
 
-  test("is refused in an input by the function of the API", async () => {
+  test("is refused in an input by the API's function", async () => {
     const answer = await post({ note: `use ${TOKEN}` });
     const text = await answer.text();
     expect([answer.status, text]).toEqual([422, expect.stringContaining("[secret LANE_TOKEN]")]);
     expect(text).not.toContain(TOKEN);
   });
 
-  test("is found by its name and below the path, and one that is missing says what to type", async () => {
+  test("is found by its name below the path, and a missing one says what to type", async () => {
     const mine = parameterSecrets({ deployment: lane.stack.table, names: null });
     expect(await mine.declared()).toEqual(["LANE_TOKEN"]);
     expect(await mine.get("LANE_TOKEN")).toEqual({ kind: "found", value: TOKEN });

@@ -1,4 +1,4 @@
-/** LocalStack itself: up, killed, up again, down, with nothing left of it. On a port of its own. */
+/** The LocalStack server: starting, killing, restarting and stopping it without remains, on a separate port. */
 import { readFileSync, readdirSync } from "node:fs";
 import { createServer } from "node:net";
 import type { AddressInfo } from "node:net";
@@ -10,7 +10,7 @@ import { isReady } from "../../localstack/server.ts";
 import { down, up } from "../../localstack/up.ts";
 import { until } from "./lane.ts";
 
-/** A port that nobody listens on. */
+/** A free port. */
 function freePort(): Promise<number> {
   return new Promise((resolve, reject) => {
     const server = createServer().once("error", reject);
@@ -21,14 +21,14 @@ function freePort(): Promise<number> {
   });
 }
 
-/** Processes whose command line or environment names that instance; none where it is in a container. */
+/** Processes whose command line or environment names that instance; empty if it runs in a container. */
 const processesOf = (port: number): readonly number[] =>
   readdirSync("/proc")
     .filter((name) => /^\d+$/.test(name) && Number(name) !== process.pid)
     .filter((pid) => ["cmdline", "environ"].some((file) => read(pid, file).includes(`/instance-${port}`)))
     .map(Number);
 
-/** Found by its command: the system reuses process numbers, so the lowest of them may be its DynamoDB. */
+/** Found by its command: the system reuses process IDs, so the lowest may be that of its DynamoDB. */
 function mainProcessOf(port: number): number {
   const pid = processesOf(port).find((each) => read(String(each), "cmdline").includes("localstack.runtime.main"));
   if (pid === undefined) throw new Error(`LocalStack's own process is not among those of port ${port}`);
@@ -50,14 +50,14 @@ const ANY_TABLE: CreateTableCommandInput = {
   KeySchema: [{ AttributeName: "key", KeyType: "HASH" }],
 };
 
-test("is found if it is up, comes back after it was killed, and leaves nothing behind", async () => {
+test("is found when it runs, restarts after a kill, and leaves no process behind", async () => {
   const port = await freePort();
   const env = { ...process.env, LS_PORT: String(port) };
   onTestFinished(() => down(env).then(() => undefined));
   const first = await up(env, () => {});
   expect(first).toMatchObject({ wasUp: false, url: `http://127.0.0.1:${port}` });
   const { tables: client } = clientsOf(first.url);
-  // DynamoDB is a process of its own, and begins with the first table.
+  // DynamoDB is a separate process, which starts with the first table.
   await client.send(new CreateTableCommand(ANY_TABLE));
   expect(await up(env, () => {})).toMatchObject({ wasUp: true });
   if (processesOf(port).length > 0) {

@@ -1,6 +1,6 @@
 /**
- * Before the tests: LocalStack answers, and what `lane.ts` speaks to is deployed there. After them: it is ended, if it was
- * not there before.
+ * Before the tests: starts LocalStack and deploys what `lane.ts` uses. After the tests: stops LocalStack if it was
+ * not running before.
  */
 import { mkdirSync, rmSync } from "node:fs";
 import { join } from "node:path";

@@ -1,4 +1,4 @@
-/** The deployments of the lane, and how each of them is made. */
+/** The deployments of the LocalStack tests, and how each of them is created. */
 import { join } from "node:path";
 import type { Instead } from "../../infra/bundle.ts";
 import { type Deployed, deployParts, withParts } from "../../localstack/deploy.ts";
@@ -6,15 +6,15 @@ import type { Limits } from "../../src/protocol/limits.ts";
 
 export const BEAT_SECONDS = 12;
 
-/** The shortest times that a busy machine keeps up with. */
+/** The shortest times that a busy machine can keep. */
 const SHORT = { rescueMs: 2_000, overdueMs: 1_000, settleMs: 1_000 };
 const LIMITS = { ...SHORT, entryAttemptsMax: 5, backoffMsMax: 4_000 };
 
 const STAGES = {
   lane: LIMITS,
-  /** Its executions take three claims each, and its runs do not wait long for an answer. */
+  /** Its executions allow three claims each, and its runs wait only briefly for an answer. */
   impatient: { ...LIMITS, chainClaimsMax: 3, idleRunMs: 5_000, gateMs: 4_000 },
-  /** Its stores go away, and it is as patient with them as a deployment is. */
+  /** Its stores become unavailable, and it has the same patience with them as a real deployment. */
   away: SHORT,
   /** Each of its agents has a function of its own; in the other stages they share one, which is deployed sooner. */
   isolated: LIMITS,
@@ -31,26 +31,26 @@ const TRAVEL = join(import.meta.dirname, "..", "..", "agents", "travel", "agent.
 
 const INSTEAD = { park: join(FIXTURES, "park.ts"), cleanup: join(FIXTURES, "cleanup.ts") };
 
-/** Of the deployments that most tests speak to. */
+/** The stages of the deployments that most tests use. */
 export const AGENTS = ["clerk.ts", "patient.ts", "teller.ts"] as const;
 
 export interface LanePlace {
   readonly url: string;
   /** Where the travel agent's services keep their files. */
   readonly services: string;
-  /** Where fixtures leave and find theirs. */
+  /** Where fixtures write and read their files. */
   readonly files: string;
 }
 
-/** With the agents of those files of the fixtures; stacks that are there already are changed to them. */
+/** Deploys the agents of those fixture files; existing stacks are updated. */
 export function deployStacks<Name extends StackName>(
   { url, services, files }: LanePlace,
   of: {
     readonly agents: readonly string[];
     readonly names: readonly Name[];
-    /** What its functions find in their environment besides. */
+    /** Additional environment variables of its functions. */
     readonly env?: Readonly<Record<string, string>>;
-    /** Other files in the place of functions. */
+    /** Files that replace functions. */
     readonly instead?: Instead;
   },
 ): Promise<Readonly<Record<Name, Stack>>> {

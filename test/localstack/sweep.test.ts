@@ -1,4 +1,4 @@
-/** The sweeper's function over runs that nobody drives. One after the other: each sweep sees all of them. */
+/** The sweeper's function over abandoned runs. The tests run one after another, because each sweep sees all runs. */
 import { describe, expect, test } from "vitest";
 import type { World } from "../../src/ports/world.ts";
 import { decide } from "../../src/operations/decide.ts";
@@ -27,7 +27,7 @@ const lane = laneOf("lane");
 const ASK = { steps: [{ do: "ask", wrong: 0 }] };
 const ORDER = { steps: [{ do: "order", wrong: 0 }] };
 
-/** Sweeps until it holds: a run is left alone for a while after it moved. */
+/** Sweeps until the assertion holds, because the sweeper leaves a run alone for some time after it moved. */
 async function sweptUntil<T>(holds: () => Promise<T>): Promise<T> {
   return until(async () => {
     await sweep(lane);
@@ -35,7 +35,7 @@ async function sweptUntil<T>(holds: () => Promise<T>): Promise<T> {
   });
 }
 
-/** The moment until which it waits has come. */
+/** Sets the wake-up time of the run to the past. */
 const timePasses = (run: string): Promise<void> => setAttribute(lane, run, { name: "wakeAt", value: 1 });
 
 async function approved(world: World, run: string): Promise<void> {
@@ -44,7 +44,7 @@ async function approved(world: World, run: string): Promise<void> {
 }
 
 describe("the sweeper", () => {
-  test("starts a run whose starter died between the row and the execution", async () => {
+  test("starts a run whose starting process died between row and execution", async () => {
     const row = await started({ world: dying(lane.world) }, { agent: clerk, input: ORDER });
     expect(await rowOf(lane, row.run)).toMatchObject({ status: "queued", epoch: 0 });
     await sweep(lane);
@@ -52,7 +52,7 @@ describe("the sweeper", () => {
     expect(await rowOf(lane, row.run)).toMatchObject({ chain: 1, takeovers: 0 });
   });
 
-  test("wakes a run whose message was delivered by somebody who died then", async () => {
+  test("wakes a run whose sender died after the delivery", async () => {
     const row = await started(lane, { agent: clerk, input: ASK });
     await parked(lane, row.run);
     await approved(dying(lane.world), row.run);
@@ -64,11 +64,11 @@ describe("the sweeper", () => {
     expect(await rowOf(lane, row.run)).toMatchObject({ chain: 1, takeovers: 0 });
   });
 
-  test("hands over a run that lost its execution while it waited", async () => {
+  test("hands over a run whose execution was lost while it waited", async () => {
     const row = await started(lane, { agent: clerk, input: ASK });
     const waiting = await parked(lane, row.run);
     await loseExecution(lane, waiting);
-    // The token is refused by now, so the wake of whoever approves leads nowhere.
+    // The token is dead by now, so the wake-up of the approval has no effect.
     await approved(lane.world, row.run);
     await timePasses(row.run);
     await sweptUntil(async () =>
@@ -79,7 +79,7 @@ describe("the sweeper", () => {
     expect((await statesOf(lane, nameOf(row, 2)))[0]).toBe("Beat");
   });
 
-  test("leaves a run alone that waits and can be woken", async () => {
+  test("leaves a waiting run alone that can be woken", async () => {
     const row = await started(lane, { agent: clerk, input: ASK });
     const before = await parked(lane, row.run);
     await sweep(lane);
@@ -92,7 +92,7 @@ describe("the sweeper", () => {
 
   test.each([
     ["whose processes died too often", "deaths", 1_000, "Abandoned"],
-    ["that nobody answered for as long as it may wait", "deadline", 1, "Expired"],
+    ["that got no answer for as long as it may wait", "deadline", 1, "Expired"],
   ] as const)("ends a run without an execution %s", async (_, name, value, code) => {
     const row = await started(lane, { agent: clerk, input: ASK });
     const waiting = await parked(lane, row.run);
@@ -109,7 +109,7 @@ describe("a schedule", () => {
   const minutesAgo = (minutes: number): string => new Date(Date.now() - minutes * 60_000).toISOString();
   const firing = { agent: "clerk", tenant: "lane", scheduledTime: minutesAgo(2) };
 
-  test("starts one run for each firing, however often that is delivered, and none after a newer one", async () => {
+  test("starts one run per firing, however often it is delivered, and none after a newer firing", async () => {
     const first = (await invoke(lane, "start", firing)) as { readonly kind: string; readonly run: string };
     expect(first.kind).toBe("started");
     expect(await invoke(lane, "start", firing)).toEqual({ ...first, kind: "exists" });
@@ -120,14 +120,14 @@ describe("a schedule", () => {
     expect(await invoke(lane, "start", firing)).toEqual({ kind: "late" });
   });
 
-  test("is told what it cannot start", async () => {
+  test("gets an error for a firing that cannot start", async () => {
     await expect(invoke(lane, "start", { ...firing, agent: "nobody" })).rejects.toThrow(
       "this deployment has no agent named nobody",
     );
-    await expect(invoke(lane, "start", { ...firing, scheduledTime: "now" })).rejects.toThrow("no time such as");
+    await expect(invoke(lane, "start", { ...firing, scheduledTime: "now" })).rejects.toThrow("not a time such as");
   });
 
-  test("looks for objects without a row, and leaves what is young", async () => {
+  test("the search for orphans finds objects without a row and leaves young ones", async () => {
     const key = `runs/lane/lane-${"a".repeat(26)}/orphan/blobs/x`;
     await lane.world.objects.put(key, Buffer.from("x"));
     expect(await invoke(lane, "sweep", { kind: "orphans" })).toBeNull();

@@ -1,4 +1,4 @@
-/** Runs that wait on a task token: woken by a message, by a wish, by nobody, and after a lost answer. */
+/** Runs that wait on a task token: woken by a message, a request or a timeout, also after a lost response. */
 import { describe, expect, test } from "vitest";
 import { decide } from "../../src/operations/decide.ts";
 import { startRun } from "../../src/operations/start.ts";
@@ -38,7 +38,7 @@ const typesOf = async (of: Lane, execution: string): Promise<readonly string[]> 
   (await historyOf(of, execution)).map(({ type }) => type ?? "");
 
 describe.concurrent("a run that waits for approval", () => {
-  test("costs nothing until a message answers its token, and goes on at once", async () => {
+  test("makes no request until a message answers its token, and then continues at once", async () => {
     const row = await started(lane, { agent: clerk, input: ASK });
     const waiting = await parked(lane, row.run);
     expect(waiting).toMatchObject({ status: "waiting", owner: null });
@@ -52,7 +52,7 @@ describe.concurrent("a run that waits for approval", () => {
     expect(await statesOf(lane, nameOf(row, 1))).toEqual(rounds);
   });
 
-  test("is told to end, wakes, and starts nothing", async () => {
+  test("wakes when it is cancelled and starts no call", async () => {
     const row = await started(lane, { agent: clerk, input: ASK });
     await parked(lane, row.run);
     expect(await request(lane.world, { run: row.run, want: "cancel" })).toBe("requested");
@@ -61,7 +61,7 @@ describe.concurrent("a run that waits for approval", () => {
     expect(await statesOf(lane, nameOf(row, 1))).toEqual(["Beat", "ReadPark", "Park", "Beat", "End"]);
   });
 
-  test("is paused and resumed while it waits, and still waits", async () => {
+  test("still waits after it is paused and resumed", async () => {
     const row = await started(lane, { agent: clerk, input: ASK });
     const first = await parked(lane, row.run);
     await request(lane.world, { run: row.run, want: "pause" });
@@ -75,12 +75,12 @@ describe.concurrent("a run that waits for approval", () => {
     expect(await ended(lane, row.run)).toMatchObject({ status: "completed" });
   });
 
-  test("whose park was tried again after a lost answer is woken by a message", async () => {
+  test("is woken by a message when its park was retried after a lost response", async () => {
     const row = await started(lane, { agent: clerk, input: ASK, key: `lost-${Date.now()}` });
     leaveMark(`park-${row.run}`);
     const name = nameOf(row, 1);
     await until(async () => expect(await failuresIn(lane, name)).toEqual(["Runtime.ExitError"]));
-    // The retry minted another token, and stored it in the place of the one that nothing waits on any more.
+    // The retry created a new token and stored it in place of the dead one.
     await until(async () => expect((await rowOf(lane, row.run)).park?.entry).toMatchObject({ retry: 1 }));
     await decided(lane, row.run, "approve");
     await ended(lane, row.run);
@@ -90,7 +90,7 @@ describe.concurrent("a run that waits for approval", () => {
   });
 });
 
-test("a run whose token runs out goes on with one beat, once", async () => {
+test("a run whose token expires continues with exactly one beat", async () => {
   const agent = { agent: clerk, input: ASK, key: `paused-${Date.now()}` };
   const row = await started({ world: dying(impatient.world) }, agent);
   await request(impatient.world, { run: row.run, want: "pause" });
@@ -103,7 +103,7 @@ test("a run whose token runs out goes on with one beat, once", async () => {
   expect(await statesOf(impatient, name)).toEqual(["Beat", "ReadPark", "Park", "Beat", "End"]);
 });
 
-test("a run with more claims than one execution takes moves to the next one, again and again", async () => {
+test("a run with more claims than one execution may have moves to the next execution, again and again", async () => {
   const steps = Array.from({ length: 7 }, () => ({ do: "order", wrong: 0 }));
   const row = await started(impatient, { agent: clerk, input: { steps } });
   await ended(impatient, row.run);

@@ -1,4 +1,4 @@
-/** The world of AWS for the conformance suites, on a deployment of one's own; each case has names of its own. */
+/** The AWS world for the conformance suites, on a separate deployment; each case has its own names. */
 import { DeleteItemCommand, GetItemCommand, ScanCommand, UpdateItemCommand } from "@aws-sdk/client-dynamodb";
 import { DescribeExecutionCommand, StopExecutionCommand } from "@aws-sdk/client-sfn";
 import { ATTRIBUTES } from "../../src/adapters/aws/attributes.ts";
@@ -49,7 +49,7 @@ export function worldsOf(deployment: () => Deployment): Worlds {
         parked = name;
         return tokenOf(of, name);
       };
-      // An emulator takes a token again until the execution that it woke has gone on; this machine then ends.
+      // The emulator accepts a token again until the woken execution continues; this machine then ends.
       const wake: World["chain"]["wake"] = async (token) => {
         const outcome = await world.chain.wake(token);
         if (outcome.kind === "woken") await ended(of, parked);
@@ -91,7 +91,7 @@ async function hasField({ clients, table }: Deployment, run: string): Promise<bo
   return Item?.["future"]?.S === "kept";
 }
 
-/** The item loses an attribute that no operation's condition names. */
+/** Removes an attribute that no operation's condition names. */
 async function damage({ clients, table }: Deployment, run: string): Promise<void> {
   await clients.table.repeating.send(
     new UpdateItemCommand({
@@ -103,7 +103,7 @@ async function damage({ clients, table }: Deployment, run: string): Promise<void
   );
 }
 
-/** As DynamoDB does it, but at the time of the case and not by its own clock. */
+/** Removes expired items like DynamoDB, but at the time of the case instead of by its own clock. */
 async function expire({ clients, table }: Deployment, tenant: string, now: number): Promise<void> {
   const client = clients.table.repeating;
   const found = await client.send(
@@ -120,7 +120,7 @@ async function expire({ clients, table }: Deployment, tenant: string, now: numbe
   }
 }
 
-/** The test machine leaves its token in the table. */
+/** The test machine stores its token in the table. */
 export function tokenOf({ clients, table }: Deployment, execution: string): Promise<string> {
   const Key = { run: { S: execution }, item: { S: "token" } };
   return eventually(async () => {

@@ -1,4 +1,4 @@
-/** Nothing waits for ever: a run that nobody touches ends at its deadline, not before, and whoever touches it is heard. */
+/** A waiting run without any message ends at its deadline and not before; a message extends its deadline. */
 import { describe, expect, test } from "vitest";
 import type { World } from "../../src/ports/world.ts";
 import { ledger, show, timeline, transcript } from "../../src/operations/views.ts";
@@ -11,7 +11,7 @@ import { SKEW_MS, actor, beforeCommit, dieInTool, replyOf, rowOf } from "../supp
 
 type Kind = "paused" | "blocked";
 
-/** A run that waits for a person, in the hands of the chain: `payload` is what its next beat gets. */
+/** A run that waits for an operator, driven by the chain; `payload` is that of its next beat. */
 async function waiting(on: Room, kind: Kind) {
   const agent = actor({ effect: "unsafe" });
   const payload = await begin(on.world, agent, {});
@@ -28,13 +28,13 @@ const failureOf = async (on: Room, run: string) => (await show(on.world, run))?.
 const words = (run: string, id = "w1") => ({ run, text: "take the train", by: "ann", id });
 
 describe.each(["paused", "blocked"] as const)("a %s run", (kind) => {
-  test("that nobody touches ends as Expired at its deadline, and not before", async () => {
+  test("without any message ends as Expired at its deadline and not before", async () => {
     const on = room();
     const { run, runner, payload } = await waiting(on, kind);
     const { deadline } = rowOf(on, run);
     expect(deadline).toBe(on.clock.now() + on.world.limits.idleRunMs);
     expect(payload.seconds).toBe(on.world.limits.idleRunMs / 1_000);
-    // The chain's clock may be ahead by as much as clocks differ.
+    // The chain's clock may be ahead by the maximum skew.
     on.clock.moveTo(deadline - SKEW_MS - 1);
     const early = await replyOf(attempt(runner, payload));
     expect(early.route).toBe("park");
@@ -45,13 +45,13 @@ describe.each(["paused", "blocked"] as const)("a %s run", (kind) => {
     expect(await failureOf(on, run)).toBe("Expired");
   });
 
-  test("whose chain lets it park until its deadline ends then, however long its last snapshot took", async () => {
+  test("parked until its deadline ends then, however long its last snapshot took", async () => {
     const on = room();
     const agent = actor({ effect: "unsafe" });
     const { run } = await begin(on.world, agent, {});
     if (kind === "paused") await request(on.world, { run, want: "pause" });
     const put: World["objects"]["put"] = (key, bytes) => {
-      // A store that takes its time.
+      // A slow store.
       on.clock.moveTo(on.clock.now() + 1_500);
       return on.world.objects.put(key, bytes);
     };
@@ -70,11 +70,11 @@ describe.each(["paused", "blocked"] as const)("a %s run", (kind) => {
     expect(ended.status).toBe("failed");
     expect(await failureOf(on, run)).toBe("Expired");
     expect(on.clock.now() - parked.deadline).toBeLessThan(10_000);
-    // One life: it did not park a second time.
+    // It did not park a second time.
     expect(ended.version).toBe(parked.version + 1);
   });
 
-  test("to whom somebody speaks has its whole time again", async () => {
+  test("gets a full new deadline with each message", async () => {
     const on = room();
     const { run, runner, payload } = await waiting(on, kind);
     const { deadline, wakeAt } = rowOf(on, run);
@@ -83,14 +83,14 @@ describe.each(["paused", "blocked"] as const)("a %s run", (kind) => {
     expect(await send(on.world, words(run))).toEqual({ kind: "delivered" });
     const later = on.clock.now() + on.world.limits.idleRunMs;
     expect(rowOf(on, run).deadline).toBe(later);
-    // Woken late: by then the first deadline is over, and the second one is not.
+    // It is woken late, after the first deadline and before the second one.
     on.clock.moveTo(deadline + 1);
     const reply = await replyOf(attempt(runner, payload));
     expect(reply.route).toBe("park");
     expect(rowOf(on, run)).toMatchObject({ status: kind, deadline: on.clock.now() + on.world.limits.idleRunMs });
   });
 
-  test("that is overtaken when it expires waits until nobody can act for it any more", async () => {
+  test("whose owner is fenced when it expires waits until that owner cannot act any more", async () => {
     const on = room();
     const { run, runner, payload } = await waiting(on, kind);
     on.clock.moveTo(rowOf(on, run).deadline);
@@ -103,7 +103,7 @@ describe.each(["paused", "blocked"] as const)("a %s run", (kind) => {
     expect(await failureOf(on, run)).toBe("Expired");
   });
 
-  test("to whom somebody speaks right before its end commits does not end, and hears it", async () => {
+  test("absorbs a message that arrives right before its end commits, and does not end", async () => {
     const on = room();
     const { run, agent, payload } = await waiting(on, kind);
     on.clock.moveTo(rowOf(on, run).deadline);
@@ -127,7 +127,7 @@ describe.each(["paused", "blocked"] as const)("a %s run", (kind) => {
     );
   });
 
-  test("that somebody wants to end right before it expires is cancelled", async () => {
+  test("is cancelled when the cancel arrives right before it expires", async () => {
     const on = room();
     const { run, agent, payload } = await waiting(on, kind);
     on.clock.moveTo(rowOf(on, run).deadline);
@@ -138,7 +138,7 @@ describe.each(["paused", "blocked"] as const)("a %s run", (kind) => {
   });
 });
 
-test("an answer that comes right before a blocked run expires is taken", async () => {
+test("a blocked run accepts an answer that arrives right before it expires", async () => {
   const on = room();
   const { run, agent, payload } = await waiting(on, "blocked");
   on.clock.moveTo(rowOf(on, run).deadline);
@@ -150,7 +150,7 @@ test("an answer that comes right before a blocked run expires is taken", async (
   expect(await ledger(on.world, run)).toMatchObject([{ status: "reconciled" }]);
 });
 
-test("a run that is resumed right before it expires goes on", async () => {
+test("a run that is resumed right before it expires continues", async () => {
   const on = room();
   const { run, agent, payload } = await waiting(on, "paused");
   on.clock.moveTo(rowOf(on, run).deadline);
@@ -160,7 +160,7 @@ test("a run that is resumed right before it expires goes on", async () => {
   expect(rowOf(on, run).status).toBe("completed");
 });
 
-test("what waits unread in a paused run does not keep it alive, and is absorbed by its end", async () => {
+test("unread messages of a paused run do not keep it alive, and its end absorbs them", async () => {
   const on = room();
   const { run, runner, payload } = await waiting(on, "paused");
   await send(on.world, words(run));

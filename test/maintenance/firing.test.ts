@@ -1,4 +1,4 @@
-/** What a firing comes to under each policy, in virtual time. */
+/** The outcome of a firing under each policy, in virtual time. */
 import { describe, expect, test } from "vitest";
 import { z } from "zod";
 import { CERTAIN_MS, LATE_MS, judged, type LastFiring } from "../../src/protocol/firing.ts";
@@ -14,14 +14,14 @@ import { invocation } from "../support/supervise.ts";
 const remembered = async (of: Plot): Promise<LastFiring | null> =>
   lastFired(of.world, { agent: scheduled(), tenant: "lane" });
 
-/** Time goes on to the next firing, which comes in time. */
+/** Advances the clock to the next firing and delivers it in time. */
 const at = (of: Plot, moment: number) => {
   of.on.clock.moveTo(moment);
   return of.fire(moment);
 };
 
 describe("overlap", () => {
-  test("skip: none while the last run is alive, told as a record and no alarm, then the next one", async () => {
+  test("skip: starts no run while the last one is alive, records that without an alarm, and starts the next one", async () => {
     const records: unknown[] = [];
     const of = plot(scheduled());
     const first = hourOf(of) + HOUR;
@@ -33,30 +33,30 @@ describe("overlap", () => {
     expect(records).toMatchObject([{ level: "trace", what: "FiringSkipped", run: of.runOf(first) }]);
     expect(await remembered(of)).toMatchObject({ at: first + HOUR, run: of.runOf(first), stage: "passed" });
     of.end(of.runOf(first));
-    // What was skipped stays so, although nothing is alive now.
+    // The skipped firing stays skipped, although no run is alive now.
     expect(await of.fire(first + HOUR)).toEqual({ kind: "late" });
     expect(await at(of, first + 2 * HOUR)).toEqual({ kind: "started", run: of.runOf(first + 2 * HOUR) });
   });
 
-  test("skip: a run that was removed is not alive", async () => {
+  test("skip: treats a removed run as not alive", async () => {
     const of = plot(scheduled());
     const first = hourOf(of) + HOUR;
     await at(of, first);
     of.on.world.store.rows.delete(of.runOf(first));
     expect(await at(of, first + HOUR)).toMatchObject({ kind: "started" });
-    // That firing was decided: its run is not made a second time.
+    // That firing was decided, so its run is not created again.
     expect(await of.fire(first)).toEqual({ kind: "late" });
     expect(await of.fire(first + HOUR)).toEqual({ kind: "exists", run: of.runOf(first + HOUR) });
     expect(of.created).toHaveLength(2);
   });
 
-  test("allow: one after another, and an older one as well while its run would still be found", async () => {
+  test("allow: starts each firing, also an older one as long as its run would still be found", async () => {
     const of = plot(scheduled({ overlap: "allow" }));
     const [first, second] = [hourOf(of) + HOUR, hourOf(of) + 2 * HOUR];
     expect(await at(of, second)).toMatchObject({ kind: "started" });
     expect(await of.fire(second - 1)).toMatchObject({ kind: "started" });
     expect(await of.fire(second - 1)).toMatchObject({ kind: "exists" });
-    // Its key is kept for a day at least, so the older run is certain never to have been.
+    // Its key is kept for at least a day, so the older run certainly never existed.
     expect(await of.fire(first)).toMatchObject({ kind: "started" });
     of.on.clock.moveTo(first + CERTAIN_MS);
     expect(await of.fire(first - 1)).toEqual({ kind: "late" });
@@ -66,7 +66,7 @@ describe("overlap", () => {
 });
 
 describe("missed", () => {
-  test("latest: an old firing starts its run, unless a newer one was decided", async () => {
+  test("latest: an old firing starts its run unless a newer firing was decided", async () => {
     const of = plot(scheduled());
     const first = hourOf(of) + HOUR;
     of.on.clock.moveTo(first + 9 * HOUR);
@@ -74,7 +74,7 @@ describe("missed", () => {
     expect(await of.fire(first)).toEqual({ kind: "late" });
   });
 
-  test("skip: what comes later than the retries of a trigger starts nothing, then or ever", async () => {
+  test("skip: a firing that arrives after all retries of its trigger never starts a run", async () => {
     const of = plot(scheduled({ missed: "skip" }));
     const first = hourOf(of) + HOUR;
     of.on.clock.moveTo(first + LATE_MS + 1);
@@ -84,7 +84,7 @@ describe("missed", () => {
     expect(await of.fire(first + HOUR)).toMatchObject({ kind: "started" });
   });
 
-  test("of a schedule that nobody knew at that time: nothing is made up for, and the next one fires", async () => {
+  test("does not make up for firings before the schedule existed, and fires the next one", async () => {
     const of = plot(scheduled());
     const first = hourOf(of) + HOUR;
     of.on.clock.moveTo(first + 1);
@@ -92,12 +92,12 @@ describe("missed", () => {
     expect(await of.fire(first, { watched: false })).toEqual({ kind: "late" });
     expect(await at(of, first + HOUR)).toMatchObject({ kind: "started" });
     of.end(of.runOf(first + HOUR));
-    // Nobody watched, and the schedule was known: it was missed.
+    // No process ran, and the schedule existed, so the firing was missed.
     of.on.clock.moveTo(first + 4 * HOUR);
     expect(await of.fire(first + 3 * HOUR, { watched: false })).toMatchObject({ kind: "started" });
   });
 
-  test("of a schedule that was written anew: its times before that are not its own", async () => {
+  test("does not make up for firings before the schedule was changed", async () => {
     const of = plot(scheduled());
     const first = hourOf(of) + HOUR;
     await at(of, first);
@@ -108,8 +108,8 @@ describe("missed", () => {
   });
 });
 
-describe("a decision that nobody confirmed", () => {
-  /** Decided, and its run was never made. */
+describe("an unconfirmed decision", () => {
+  /** A decision whose process died before it created the run. */
   async function unconfirmed(of: Plot, moment: number): Promise<void> {
     of.on.clock.moveTo(moment);
     const create: World["table"]["create"] = () => Promise.reject(new Error("no store"));
@@ -119,17 +119,17 @@ describe("a decision that nobody confirmed", () => {
     expect(await remembered(of)).toMatchObject({ stage: "starting" });
   }
 
-  test("is done while a run that it made would still be found", async () => {
+  test("is carried out as long as a run that it started would still be found", async () => {
     const of = plot(scheduled());
     const first = hourOf(of) + HOUR;
     await unconfirmed(of, first);
-    // Who failed gave its turn up: nobody waits for it to lapse.
+    // The failed process released the lease, so the next firing need not wait for its expiry.
     of.on.clock.moveTo(first + CERTAIN_MS - 1);
     expect(await of.fire(first)).toEqual({ kind: "exists", run: of.runOf(first) });
     expect(of.created).toEqual([of.runOf(first)]);
   });
 
-  test("is confirmed by the tombstone of its run, however late, and raises no alarm", async () => {
+  test("is confirmed without an alarm by the tombstone of its run, however late", async () => {
     const of = plot(scheduled());
     const first = hourOf(of) + HOUR;
     await unconfirmed(of, first);
@@ -149,7 +149,7 @@ describe("a decision that nobody confirmed", () => {
     expect([of.created, of.on.alarms]).toEqual([[], []]);
   });
 
-  test("whose run has ended and gone meanwhile is done: nothing is started again", async () => {
+  test("is done when its run has ended and was removed: no run starts again", async () => {
     const of = plot(scheduled());
     const first = hourOf(of) + HOUR;
     await unconfirmed(of, first);
@@ -169,7 +169,7 @@ describe("a decision that nobody confirmed", () => {
     expect([of.created, of.on.alarms]).toEqual([[], []]);
   });
 
-  test("is left alone after that, with an alarm, since its run may have been there and be gone", async () => {
+  test("is dropped after that with an alarm, because its run may have existed and be gone", async () => {
     const of = plot(scheduled());
     const first = hourOf(of) + HOUR;
     await unconfirmed(of, first);
@@ -179,13 +179,13 @@ describe("a decision that nobody confirmed", () => {
     expect(of.created).toEqual([of.runOf(first + HOUR)]);
   });
 
-  test("rests on the keys of ended runs being kept for so long", () => {
+  test("relies on keys of ended runs being kept for that long", () => {
     expect(() => limitsFor(60_000, { keyRetentionMs: CERTAIN_MS - 1 })).toThrow("kept for a day");
   });
 });
 
 describe("a clock that jumps", () => {
-  test("ahead and back again holds up nothing", async () => {
+  test("ahead and back again blocks no firing", async () => {
     const of = plot(scheduled());
     const first = hourOf(of) + HOUR;
     of.on.clock.moveTo(first);
@@ -195,7 +195,7 @@ describe("a clock that jumps", () => {
     expect(await remembered(of)).toMatchObject({ at: first });
   });
 
-  test("back by less than an hour repeats nothing", () => {
+  test("back by less than an hour repeats no firing", () => {
     const last = { at: 10 * HOUR, decidedAt: 10 * HOUR, run: "r", stage: "started", of: "x" } as const;
     const firing = { of: "x", watched: true, overlap: "skip", missed: "latest" } as const;
     expect(judged(last, { ...firing, at: 9.5 * HOUR, now: 9.5 * HOUR })).toEqual({ kind: "late" });
@@ -203,19 +203,19 @@ describe("a clock that jumps", () => {
   });
 });
 
-describe("a turn that another firing has", () => {
+describe("a mutex lease that another firing holds", () => {
   const held = async (of: Plot, ms: number): Promise<void> => {
     const { now } = of.on.clock;
     await of.on.world.table.takeTurn({ name: "schedule lane actor", owner: "other", until: now() + ms, now: now() });
   };
 
-  test("is told, with its end", async () => {
+  test("is reported with its expiry", async () => {
     const of = plot(scheduled());
     await held(of, 1_000);
     expect(await of.fire(hourOf(of))).toEqual({ kind: "held", until: of.on.clock.now() + 1_000 });
   });
 
-  test("is waited for as long as there is time, for a trigger that repeats what fails", async () => {
+  test("is awaited until the deadline, for a trigger that retries failures late", async () => {
     const of = plot(scheduled());
     const firing = { agent: scheduled(), tenant: "lane", at: hourOf(of), watched: true };
     await held(of, 1_200);
@@ -234,7 +234,7 @@ describe("a turn that another firing has", () => {
 describe("a task of the chain", () => {
   const task = { kind: "firing", agent: "actor", tenant: "lane", watched: true } as const;
 
-  test("fires, and refuses an agent that has no schedule or does not take its input any more", async () => {
+  test("fires, and refuses an agent without a schedule or whose task rejects the schedule's input", async () => {
     const of = plot(scheduled());
     const perform = (agent: Parameters<typeof runnerOf>[1]) =>
       runTask(runnerOf(of.world, agent))({ ...task, at: hourOf(of) }, invocation(of.on));

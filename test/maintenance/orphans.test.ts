@@ -1,4 +1,4 @@
-/** Objects that no row names: found once a day, by one key of each incarnation, and only where it is certain. */
+/** Orphans are found once a day by one key of each incarnation, and removed only when that is certainly safe. */
 import { describe, expect, test } from "vitest";
 import { memoryObjectStore, memoryStore } from "../../src/adapters/memory/tables.ts";
 import { TIMES } from "../../src/protocol/limits.ts";
@@ -18,7 +18,7 @@ function pass({ clock }: Stage, ms: number): void {
   clock.moveTo(clock.now() + ms);
 }
 
-/** A start whose process dies when snapshot 0 is there and its row is not. */
+/** A start whose process dies after snapshot 0 and before its row. */
 async function dieBeforeRow(on: Stage, key: string): Promise<void> {
   const { world, kill } = mortal(on.world);
   const table = { ...world.table };
@@ -38,7 +38,7 @@ const orphan = (on: Stage, letter: string) =>
   on.world.objects.put(`runs/local/local-${letter.repeat(26)}/bbbbbbbbbb/snapshots/0`, Uint8Array.of(1));
 
 describe("orphans", () => {
-  test("of a start that died before its row are removed after a day, and not before", async () => {
+  test("of a start that died before its row are removed after a day and not before", async () => {
     const on = stage();
     const row = await endedRun(on, "key");
     on.world.store.rows.set(row.run, { ...row, expiresAtSec: null });
@@ -52,12 +52,12 @@ describe("orphans", () => {
     expect(await lookForOrphans(on.world, null)).toBeNull();
     expect(keysOf(on)).toEqual(kept);
     await readable(on, rowOf(on, row.run));
-    // The key was never used: the start goes through when it is repeated.
+    // The idempotency key was never used, so a repeated start succeeds.
     const again = { agent: verbose, input: {}, tenant: "local", idempotencyKey: "another" };
     expect(await startRun(on.world, again)).toMatchObject({ kind: "started" });
   });
 
-  test("are none while a row is there, expired or not, and never of the incarnation that is there", async () => {
+  test("are never objects of a run that has a row, expired or not, nor of its present incarnation", async () => {
     const on = stage();
     const row = await endedRun(on, "key");
     const before = keysOf(on);
@@ -71,7 +71,7 @@ describe("orphans", () => {
     expect(keysOf(on)).toEqual([]);
   });
 
-  test("of a process that froze, lost its run, and puts a snapshot after the purge are found the day after", async () => {
+  test("of a process that froze, lost its run, and wrote a snapshot after the purge are found the next day", async () => {
     const on = stage();
     const row = await endedRun(on, "key");
     expect(await purge(on.world, row.run)).toMatchObject({ kind: "purged" });
@@ -81,7 +81,7 @@ describe("orphans", () => {
     expect(keysOf(on)).toEqual([]);
   });
 
-  test("are left where the rows belong to another store, and an alarm is raised", async () => {
+  test("are left alone, with an alarm, when the rows belong to another store", async () => {
     const on = stage();
     const records: TelemetryRecord[] = [];
     const elsewhere = memoryStore("another store");
@@ -98,8 +98,8 @@ describe("orphans", () => {
   });
 });
 
-describe("the look for orphans", () => {
-  test("reads one key of each incarnation, a bounded number at a call, and goes on from its cursor", async () => {
+describe("the search for orphans", () => {
+  test("reads one key of each incarnation, a bounded number per call, and continues from its cursor", async () => {
     const on = stage();
     const letters = Array.from({ length: 250 }, (_, index) => index);
     const runOf = (index: number): string =>
@@ -128,7 +128,7 @@ describe("the look for orphans", () => {
     expect(reads).toBe(251);
   });
 
-  test("steps over keys that are none of ours, and over hostile ones, and leaves them", async () => {
+  test("skips foreign keys and hostile keys, and leaves their objects", async () => {
     const on = stage();
     const run = `local-${"a".repeat(26)}`;
     const strange = [
@@ -142,7 +142,7 @@ describe("the look for orphans", () => {
     for (const key of strange) await on.world.objects.put(key, Uint8Array.of(1));
     const row = await endedRun(on, "key");
     on.world.store.rows.set(row.run, { ...row, expiresAtSec: null });
-    // Behind everything that a key of ours has.
+    // Sorts after every character in cairn's keys.
     const behind = ["~", "~~", "\u{FF5E}", "\u{1F9ED}"].map((name) => `${prefixUnder(row)}${name}`);
     for (const key of behind) await on.world.objects.put(key, Uint8Array.of(1));
     const before = keysOf(on).length;
@@ -152,7 +152,7 @@ describe("the look for orphans", () => {
     expect(keysOf(on)).toHaveLength(before);
   });
 
-  test("knows whose a key is", () => {
+  test("derives the incarnation from a key", () => {
     const of = { run: `t1-${"a".repeat(26)}`, born: "bbbbbbbbbb" };
     expect(incarnationOf(`${prefixUnder(of)}snapshots/0`)).toEqual(of);
     expect(incarnationOf(`runs/t2/${of.run}/${of.born}/snapshots/0`)).toBeNull();

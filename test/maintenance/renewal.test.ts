@@ -1,4 +1,4 @@
-/** A run moves to the next execution before the history of the one that it has is full, and no crash leaves it in between. */
+/** Continue-as-new: a run moves to the next execution before the history limit, and no crash strands it in between. */
 import { describe, expect, test } from "vitest";
 import type { Conversation } from "../../src/index.ts";
 import type { Payload, TaskResult } from "../../src/protocol/chain.ts";
@@ -22,7 +22,7 @@ import {
 } from "../support/supervise.ts";
 import { OVER, actor, callsThenOver, never, passing, replyOf, rowOf } from "../support/stage.ts";
 
-/** A run whose first beat moves it on, with calls to make after that. */
+/** A run whose first beat moves it to the next execution, with further calls after that. */
 async function renewing(on: Room, part: Parameters<typeof actor>[0] = { reply: callsThenOver(2) }) {
   const agent = actor(part);
   const payload = await begin(on.world, agent, {});
@@ -37,7 +37,7 @@ const renew = (on: Room, payload: Payload, world: World = on.world): Promise<Tas
 const executions = (on: Room): readonly string[] => [...on.world.chain.executions.keys()];
 
 describe("after as many claims as an execution may have", () => {
-  test("the commit of the last beat names the next one, under the next epoch, and the run goes on there", async () => {
+  test("the commit of the last beat names the next one and the next epoch, and the run continues there", async () => {
     const on = room({ chainClaimsMax: 3 });
     const { agent, payload, run } = await renewing(on, { reply: callsThenOver(7) });
     const runner = runnerOf(on.world, agent);
@@ -53,7 +53,7 @@ describe("after as many claims as an execution may have", () => {
         return row.told;
       },
     });
-    // Eight beats, three of each execution; each renewal is an epoch of its own.
+    // Eight beats, three per execution; each continue-as-new has an epoch of its own.
     expect(moved).toEqual([2, 3]);
     expect(last).toMatchObject({ status: "completed", chain: 3, epoch: 8 + 2, takeovers: 0 });
     expect(await ledger(on.world, run)).toHaveLength(7);
@@ -64,14 +64,14 @@ describe("after as many claims as an execution may have", () => {
     ]);
   });
 
-  test("an end is an end, and starts nothing", async () => {
+  test("an end starts no further execution", async () => {
     const on = once();
     const { payload, run, runner } = await renewing(on, { reply: () => OVER });
     expect(await drive(runner, payload)).toMatchObject({ route: "done", chain: 1 });
     expect(rowOf(on, run)).toMatchObject({ status: "completed", chain: 1, told: true });
   });
 
-  test("a beat that dies does not renew: its retry does", async () => {
+  test("a beat that dies moves nothing: its retry moves the run", async () => {
     const on = once();
     const { agent, payload, run } = await renewing(on, { effect: "keyed", reply: callsThenOver(1) });
     const isStuck = { ...on.world, table: { ...on.world.table, commit: never } };
@@ -82,8 +82,8 @@ describe("after as many claims as an execution may have", () => {
   });
 });
 
-describe("the commit that moves a run on", () => {
-  test("whose answer is lost is recognised although the epoch has moved with it", async () => {
+describe("the commit that moves a run to the next execution", () => {
+  test("is recognised after a lost response although it raised the epoch", async () => {
     const on = once();
     const { agent, payload, run } = await renewing(on);
     let sent = 0;
@@ -102,7 +102,7 @@ describe("the commit that moves a run on", () => {
     expect([sent, rowOf(on, run).chain, rowOf(on, run).version]).toEqual([2, 2, 2]);
   });
 
-  test("whose answer is lost until the successor has claimed stays fenced: nothing more is done for the run", async () => {
+  test("leaves its process fenced when the response is lost until the successor has claimed", async () => {
     const on = once();
     const { agent, payload, run } = await renewing(on);
     let isFirst = true;
@@ -118,7 +118,7 @@ describe("the commit that moves a run on", () => {
     expect(await replyOf(attempt(runnerOf(world, agent), payload))).toMatchObject({ route: "superseded" });
   });
 
-  test("schedule 9: followed by a crash is found by the retry, which starts the successor", async () => {
+  test("schedule 9: is found by the retry after a crash, which starts the successor", async () => {
     const on = once();
     const { agent, payload, run } = await renewing(on);
     const commit: World["table"]["commit"] = async (of) => {
@@ -135,7 +135,7 @@ describe("the commit that moves a run on", () => {
     expect(executions(on)).toEqual([1, 2].map((chain) => nameOf({ ...payload, chain })));
   });
 
-  test("and whatever dies around it: the run is driven by one execution after the other, and ends", async () => {
+  test("leaves one execution after another driving the run to its end, whatever dies around it", async () => {
     const crashes = await everyCrash(async (crash) => {
       const on = once();
       const { agent, run, payload } = await renewing(on, { effect: "keyed", reply: callsThenOver(1) });
@@ -153,7 +153,7 @@ describe("the commit that moves a run on", () => {
       const ended = await supervise(on, { agent, run, until: isTold });
       expect(ended).toMatchObject({ status: "completed" });
       expect(await ledger(on.world, run)).toHaveLength(1);
-      // Nobody else was ever started, and nobody is left.
+      // No other execution was ever started, and none is left.
       expect(executions(on)).toEqual([1, 2].slice(0, ended.chain).map((chain) => nameOf({ ...payload, chain })));
       expect([...on.world.chain.executions.values()].every(({ stage: each }) => each === "ended")).toBe(true);
       return isAlive;
@@ -162,7 +162,7 @@ describe("the commit that moves a run on", () => {
   });
 });
 
-describe("to renew", () => {
+describe("starting the next execution", () => {
   async function moved(on: Room) {
     const { agent, payload, run, runner } = await renewing(on);
     const reply = await replyOf(attempt(runner, payload));
@@ -170,7 +170,7 @@ describe("to renew", () => {
     return { agent, payload, run, reply };
   }
 
-  test("twice starts once", async () => {
+  test("twice starts it once", async () => {
     const on = once();
     const { payload, run, reply } = await moved(on);
     await renew(on, reply);
@@ -180,7 +180,7 @@ describe("to renew", () => {
     expect(rowOf(on, run)).toEqual(before);
   });
 
-  test("late, when the run has moved on or ended or is another one, starts nothing", async () => {
+  test("late starts nothing when the run has moved on, has ended or is another incarnation", async () => {
     const later: readonly ((on: Room, run: string) => void)[] = [
       (on, run) => change(on, { run }, { chain: 3 }),
       (on, run) => change(on, { run }, { status: "completed", phase: "Completed" }),
@@ -196,7 +196,7 @@ describe("to renew", () => {
     }
   });
 
-  test("a run whose successor is over hands it to the one after that", async () => {
+  test("of a run whose successor has ended hands it over to the one after that", async () => {
     const on = once();
     const { run, reply, agent } = await moved(on);
     await renew(on, reply);
@@ -206,11 +206,11 @@ describe("to renew", () => {
     expect(await supervise(on, { agent, run, until: isTold })).toMatchObject({ status: "completed" });
   });
 
-  test("by nobody: the sweeper starts the successor", async () => {
+  test("is done by the sweeper when the process died before it", async () => {
     const on = once();
     const { agent, run } = await moved(on);
     await sweep(on);
-    // It may be about to be started.
+    // The process may be about to start it.
     expect(executions(on)).toHaveLength(1);
     wait(on);
     await sweep(on);
@@ -219,8 +219,8 @@ describe("to renew", () => {
   });
 });
 
-describe("a beat that would", () => {
-  test("wait waits in the next execution, until the same moment", async () => {
+describe("a last beat that would", () => {
+  test("wait lets the run wait in the next execution until the same moment", async () => {
     const on = once();
     const busy = { message: "busy", url: "u", requestBodyValues: {}, statusCode: 503, isRetryable: true };
     const { APICallError } = await import("@ai-sdk/provider");
@@ -236,14 +236,14 @@ describe("a beat that would", () => {
     const { wakeAt } = rowOf(on, run);
     const second = await replyOf(attempt(runnerOf(on.world, agent), first));
     expect(asked).toHaveLength(1);
-    // One claim is all that this execution may have as well.
+    // This execution may have only one claim, too.
     expect(second).toMatchObject({ route: "renew", chain: 3 });
     on.clock.moveTo(wakeAt ?? 0);
     await drive(runnerOf(on.world, agent), second);
     expect(asked[1]).toBe(wakeAt);
   });
 
-  test("park parks in the next execution, and is woken there", async () => {
+  test("park parks the run in the next execution, where it is woken", async () => {
     const on = room({ chainClaimsMax: 2 });
     const { agent, run, payload } = await renewing(on, { reply: callsThenOver(1) });
     await attempt(runnerOf(on.world, agent), payload);
@@ -260,7 +260,7 @@ describe("a beat that would", () => {
     expect(await supervise(on, { agent, run, until: isTold })).toMatchObject({ status: "completed", chain: 2 });
   });
 
-  test("end its process answers where to go on, keeps quiet, and its retry finds the same", async () => {
+  test("end its process returns the next route and keeps quietUntil, and its retry finds the same", async () => {
     const on = once();
     const { agent, payload, run } = await renewing(on, {
       effect: "unsafe",
@@ -273,7 +273,7 @@ describe("a beat that would", () => {
     const row = rowOf(on, run);
     expect(row).toMatchObject({ chain: 2, owner: null, takeovers: 0, status: "blocked" });
     expect(row.quietUntil).toBeGreaterThan(on.clock.now());
-    // Where a process cannot answer and end, the same entry is tried once more.
+    // If a process cannot reply and end, the same entry gets another attempt.
     const again = await replyOf(attempt(runnerOf(on.world, agent), payload, 1));
     expect(again).toMatchObject({ route: "renew", chain: 2, epoch: row.epoch });
     expect(rowOf(on, run)).toEqual(row);

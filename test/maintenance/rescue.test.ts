@@ -1,4 +1,4 @@
-/** Rescue: what a chain does when all attempts of a beat have died. The run goes on in a successor, or ends at its bound. */
+/** The hand-over after all attempts of a beat died: the run continues in a new execution, or ends at its bound. */
 import { describe, expect, test } from "vitest";
 import { runTask } from "../../src/maintenance/chain-tasks.ts";
 import type { Payload, TaskResult } from "../../src/protocol/chain.ts";
@@ -11,7 +11,7 @@ import { runnerOf } from "../support/drive.ts";
 import { type Room, change, invocation, isTold, nameOf, room, supervise } from "../support/supervise.ts";
 import { actor, never, rowOf } from "../support/stage.ts";
 
-/** Of a chain that knows that the process of the entry's first attempt died. */
+/** A rescue by a chain that knows that the process of the entry's first attempt died. */
 const rescue = (on: Room, payload: Payload, world: World = on.world, cause?: string): Promise<TaskResult> => {
   const dead = { execution: nameOf(payload), epoch: payload.epoch, retry: 0 };
   const known = cause === undefined ? {} : { cause };
@@ -20,7 +20,7 @@ const rescue = (on: Room, payload: Payload, world: World = on.world, cause?: str
 
 const failureOf = async (on: Room, run: string) => (await show(on.world, run))?.failure?.code;
 
-/** A run whose beat died in its call; its lease has lapsed. */
+/** A run whose beat died in a tool call and whose lease has expired. */
 async function lapsed(on: Room, effect: "keyed" | "unsafe" = "keyed") {
   const found = await dead(on, effect);
   on.clock.moveTo(found.row.leaseUntil ?? 0);
@@ -28,7 +28,7 @@ async function lapsed(on: Room, effect: "keyed" | "unsafe" = "keyed") {
 }
 
 describe("a rescue", () => {
-  test("waits for whoever still holds the run, and changes nothing", async () => {
+  test("waits while a process holds the run, and changes nothing", async () => {
     const on = room();
     const { row, run, payload } = await dead(on);
     on.clock.moveTo((row.leaseUntil ?? 0) - 1);
@@ -36,7 +36,7 @@ describe("a rescue", () => {
     expect(rowOf(on, run)).toEqual(row);
   });
 
-  test("schedule 24: hands the run to the next execution, which begins with a fresh epoch and ends it", async () => {
+  test("schedule 24: hands the run to the next execution, which starts with a fresh epoch and completes it", async () => {
     const on = room();
     const { run, payload, agent } = await lapsed(on);
     expect(await rescue(on, payload)).toEqual({ kind: "rescue", until: null });
@@ -45,7 +45,7 @@ describe("a rescue", () => {
     expect(await supervise(on, { agent, run, until: isTold })).toMatchObject({ status: "completed", chain: 2 });
   });
 
-  test("of a run that has ended tells its end, and moves nothing", async () => {
+  test("of an ended run delivers its end and does not hand it over", async () => {
     const on = room();
     const { run, row, payload } = await lapsed(on);
     change(on, row, { status: "failed", phase: "Failed", owner: null, leaseUntil: null });
@@ -54,7 +54,7 @@ describe("a rescue", () => {
     expect(on.world.chain.executions.size).toBe(1);
   });
 
-  test("of a run that is gone or another one does nothing", async () => {
+  test("of a removed run or another incarnation does nothing", async () => {
     const on = room();
     const { row, run, payload } = await lapsed(on);
     change(on, row, { born: "zzzzzzzzzz" });
@@ -64,7 +64,7 @@ describe("a rescue", () => {
     expect(on.world.chain.executions.size).toBe(1);
   });
 
-  test("of a run that is two chains ahead starts the execution that its row names, and changes nothing", async () => {
+  test("of a run that is two chains ahead starts the execution that its row names, and leaves the row unchanged", async () => {
     const on = room();
     const { row, run, payload } = await lapsed(on);
     change(on, row, { chain: 3, epoch: row.epoch + 2 });
@@ -77,7 +77,7 @@ describe("a rescue", () => {
     expect(on.world.chain.executions.size).toBe(2);
   });
 
-  test("past the bound ends the run itself, since no beat of it might live to do so", async () => {
+  test("past the bound ends the run itself, because every beat of the run might die first", async () => {
     const on = room();
     const { row, run, payload } = await lapsed(on, "unsafe");
     change(on, row, { deaths: 10, quietUntil: 0 });
@@ -89,11 +89,11 @@ describe("a rescue", () => {
     expect(failure).toEqual({ code: "Abandoned", message });
     const kinds = ((await timeline(on.world, { run, after: 0 })) ?? []).map(({ kind }) => kind);
     expect(kinds).toContain("ToolOutcomeUnknown");
-    // Nothing was started for it.
+    // No execution was started for it.
     expect(on.world.chain.executions.size).toBe(1);
   });
 
-  test("past the bound while somebody may still act starts the successor, whose beat waits for quiet and calls nothing", async () => {
+  test("past the bound while a lost process may still act starts a successor, whose beat waits and calls no tool", async () => {
     const on = room();
     const { row, run, payload } = await lapsed(on);
     const quietUntil = on.clock.now() + 5_000;
@@ -107,7 +107,7 @@ describe("a rescue", () => {
     expect([ended.status, await failureOf(on, run), called]).toEqual(["failed", "CrashLoop", []]);
   });
 
-  test("hands a run on and counts no death when its processes die before they claim it", async () => {
+  test("hands a run over and counts no death when its processes die before they claim it", async () => {
     const on = room();
     const { run, payload, agent } = await lapsed(on);
     change(on, { run }, { status: "queued", owner: null, leaseUntil: null });
@@ -116,7 +116,7 @@ describe("a rescue", () => {
     expect(await supervise(on, { agent, run, until: isTold })).toMatchObject({ status: "completed" });
   });
 
-  test("of a run that cannot be read raises an alarm and starts the successor, which will say the same", async () => {
+  test("of an unreadable run raises an alarm and starts the successor, which raises it too", async () => {
     const on = room();
     const { run, row, payload } = await lapsed(on);
     change(on, row, { snapshot: { ...row.snapshot, key: "gone" } });
@@ -133,7 +133,7 @@ describe("a rescue that dies at any of its calls is tried again", () => {
     return isAlive;
   }
 
-  test("schedule 39: exactly one successor goes on with the run", async () => {
+  test("schedule 39: exactly one successor continues the run", async () => {
     const crashes = await everyCrash(async (crash) => {
       const on = room();
       const { run, payload, agent } = await lapsed(on);
@@ -146,7 +146,7 @@ describe("a rescue that dies at any of its calls is tried again", () => {
     expect(crashes).toBeGreaterThanOrEqual(6);
   });
 
-  test("at the bound: it ends once, by the rescue or by the beat of its successor", async () => {
+  test("at the bound ends the run once, in the rescue or in the successor's beat", async () => {
     const codes = new Set<string>();
     await everyCrash(async (crash) => {
       const on = room();
@@ -164,10 +164,10 @@ describe("a rescue that dies at any of its calls is tried again", () => {
   });
 });
 
-test("a rescue whose chain was renewed meanwhile by a slow attempt starts what that one could not", async () => {
+test("a rescue starts the successor when a slow attempt committed a continue-as-new and died", async () => {
   const on = room({ chainClaimsMax: 1 });
   const { run, payload, agent } = await lapsed(on);
-  // The last attempt of the beat comes back with its commit, and never with its answer.
+  // The last attempt of the beat commits, but its response never arrives.
   const commit: World["table"]["commit"] = async (of) => {
     const outcome = await on.world.table.commit(of);
     return of.nextChain ? never() : outcome;

@@ -1,4 +1,4 @@
-/** What the sweeper leaves alone: whoever is at work, sleeps well or cannot be read. */
+/** Runs that the sweeper leaves alone: those that are held, need no action, or are unreadable. */
 import { describe, expect, test } from "vitest";
 import { encodeJournal } from "../../src/codec/snapshot.ts";
 import { FORMAT, type Row } from "../../src/protocol/row.ts";
@@ -10,7 +10,7 @@ import { actor, dieInTool, reachTool, rowOf } from "../support/stage.ts";
 import { asking } from "../support/asking.ts";
 import { completed, startedEvent } from "../support/build.ts";
 
-/** What a sweep does to anything but its own turn. */
+/** All writes of a sweep except those to its own mutex lease. */
 async function deeds(on: Room): Promise<readonly string[]> {
   const done: string[] = [];
   const { table, chain } = on.world;
@@ -30,19 +30,19 @@ async function deeds(on: Room): Promise<readonly string[]> {
 }
 
 describe("the sweeper does nothing to a run", () => {
-  test("whose owner is at work inside of its lease", async () => {
+  test("whose owner works within its lease", async () => {
     const on = room();
     const agent = actor({});
     const payload = await begin(on.world, agent, {});
     await reachTool(on.world, { payload, agent });
     const row = rowOf(on, payload.run);
-    // Long after it moved: the lease tells, not the last commit.
+    // Long after its last commit: the lease decides, not the last commit.
     change(on, row, { lastCheckpointAt: row.lastCheckpointAt - OVERDUE_MS });
     on.clock.moveTo((row.leaseUntil ?? 0) - 1);
     expect(await deeds(on)).toEqual([]);
   });
 
-  test("that is parked, waits for nobody in particular, and was not stirred", async () => {
+  test("that is parked without new messages", async () => {
     const on = room();
     const agent = actor({});
     const { run, born } = await begin(on.world, agent, {});
@@ -51,7 +51,7 @@ describe("the sweeper does nothing to a run", () => {
     on.clock.moveTo((row.wakeAt ?? 0) - 1);
     expect(await deeds(on)).toEqual([]);
     expect(rowOf(on, run)).toEqual(row);
-    // The same moment once more, with its time over.
+    // The same moment again, but after its wake-up time.
     wait(on, 1);
     expect(await deeds(on)).toEqual(["wake"]);
   });
@@ -69,7 +69,7 @@ describe("the sweeper does nothing to a run", () => {
     expect(rowOf(on, run)).toMatchObject({ chain: 2, takeovers: 0 });
   });
 
-  test("that gave back its lease not long ago", async () => {
+  test("that released its lease recently", async () => {
     const on = room();
     const agent = actor({});
     const payload = await begin(on.world, agent, {});
@@ -78,12 +78,12 @@ describe("the sweeper does nothing to a run", () => {
     on.clock.moveTo(lastCheckpointAt + OVERDUE_MS - 1);
     expect(await deeds(on)).toEqual([]);
     wait(on, 1);
-    // Its execution is alive: it was only looked at.
+    // Its execution is alive, so the sweep changed nothing.
     expect(await deeds(on)).toEqual(["start"]);
     expect(rowOf(on, payload.run)).toMatchObject({ chain: 1, takeovers: 0 });
   });
 
-  test("that waits a while, until it is overdue", async () => {
+  test("that waits for a time, until it is overdue", async () => {
     const on = room();
     const payload = await begin(on.world, actor({}), {});
     const wakeAt = on.clock.now() + 30_000;
@@ -94,7 +94,7 @@ describe("the sweeper does nothing to a run", () => {
     expect(await deeds(on)).toEqual(["start"]);
   });
 
-  test("that says it waits for long and has no token, for longer than nobody waits without one", async () => {
+  test("that waits for long without a token, up to the longest wait without one", async () => {
     const on = room();
     const payload = await begin(on.world, actor({}), {});
     change(on, payload, { status: "paused", wakeAt: on.clock.now() + 30 * 24 * 3_600_000 });
@@ -105,8 +105,8 @@ describe("the sweeper does nothing to a run", () => {
   });
 });
 
-describe("a run that cannot be read is left as it is, with an alarm", () => {
-  /** Beats of it die before they can read it; its execution is over. */
+describe("an unreadable run is left unchanged, with an alarm", () => {
+  /** Its beats die before they can read it, and its execution has ended. */
   async function unreadable(to: (row: Row) => Partial<Row>) {
     const on = room();
     const agent = actor({});
@@ -138,7 +138,7 @@ describe("a run that cannot be read is left as it is, with an alarm", () => {
     expect(alarms).toMatchObject([{ what: "Unreadable", detail: { why: expect.stringContaining(why) } }]);
   });
 
-  test("also one that was never claimed: nobody starts it again and again", async () => {
+  test("also a run that was never claimed: the sweeper does not start it again and again", async () => {
     const on = room();
     const { run } = await begin(on.world, actor({}), {});
     close(on, rowOf(on, run));
@@ -149,7 +149,7 @@ describe("a run that cannot be read is left as it is, with an alarm", () => {
   });
 });
 
-test("what is wrong with one run keeps the sweeper from no other", async () => {
+test("a failing run does not stop the sweep of other runs", async () => {
   const on = room();
   const runs = [];
   for (const _ of "abc") {
@@ -170,7 +170,7 @@ test("what is wrong with one run keeps the sweeper from no other", async () => {
   expect(on.world.chain.executions.get(nameOf({ ...rowOf(on, poison), chain: 2 }))).toBe(undefined);
 });
 
-test("a sweep says which clocks differ, since what has expired by only one of them waits", async () => {
+test("a sweep reports that clocks differ, because data that has expired by only one of them is kept", async () => {
   const on = room();
   await sweep(on);
   expect(on.alarms).toEqual([]);

@@ -1,4 +1,4 @@
-/** Runs that no beat brings to an end: the sweeper does it, once nobody can act for them and everybody was heard. */
+/** Runs that no beat can end: the sweeper ends them once no lost process can act and every message is absorbed. */
 import { describe, expect, test } from "vitest";
 import type { World } from "../../src/ports/world.ts";
 import { ledger, timeline, transcript } from "../../src/operations/views.ts";
@@ -21,10 +21,10 @@ import { BEAT_MS, beforeCommit, rowOf } from "../support/stage.ts";
 const words = (run: string, id = "w1") => ({ run, text: "take the train", by: "ann", id });
 const events = async (on: Room, run: string) => (await timeline(on.world, { run, after: 0 })) ?? [];
 
-describe("a run over its budget of deaths", () => {
+describe("a run with too many process deaths", () => {
   const over = { deaths: 11 } as const;
 
-  test("is handed over once more and ended there: the inbox is absorbed, and what was open is unknown", async () => {
+  test("is handed over once more and ended: its inbox is absorbed and its open calls become unknown", async () => {
     const on = room();
     const { row, run } = await dead(on);
     change(on, row, over);
@@ -47,7 +47,7 @@ describe("a run over its budget of deaths", () => {
     expect((await transcript(on.world, run))?.at(-1)).toMatchObject({ source: "user:ann" });
   });
 
-  test("schedule 36: is left to the next round while whoever was overtaken may still act", async () => {
+  test("schedule 36: is left to the next sweep while a fenced process may still act", async () => {
     const on = room();
     const { row, run } = await dead(on);
     const quietUntil = (row.leaseUntil ?? 0) + OVERDUE_MS;
@@ -63,14 +63,14 @@ describe("a run over its budget of deaths", () => {
     expect(rowOf(on, run)).toMatchObject({ status: "failed", told: true });
   });
 
-  test("schedule 36: quiet is judged on the row after the hand-over, which a zombie may have claimed meanwhile", async () => {
+  test("schedule 36: judges quietUntil on the row after the hand-over, because a zombie may have claimed it meanwhile", async () => {
     const on = room();
     const { row, run, payload } = await dead(on);
     change(on, row, over);
     on.clock.moveTo(row.leaseUntil ?? 0);
     const handOver: World["table"]["handOver"] = async (of) => {
       const entry = { execution: nameOf(payload), epoch: 0, retry: 1 };
-      // By its own clock, which is behind.
+      // The zombie's clock is behind.
       const leaseUntil = on.clock.now() + BEAT_MS;
       await on.world.table.claim({ ...payload, entry, owner: "zombie", leaseUntil, now: on.clock.now() });
       return on.world.table.handOver({ ...of, now: leaseUntil });
@@ -79,7 +79,7 @@ describe("a run over its budget of deaths", () => {
     expect(rowOf(on, run)).toMatchObject({ status: "running", owner: null, quietUntil: on.clock.now() + BEAT_MS });
   });
 
-  test("schedule 40: that a zombie ended meanwhile stays as it ended", async () => {
+  test("schedule 40: keeps its end when a zombie ended it meanwhile", async () => {
     const on = room();
     const { row, run } = await dead(on);
     change(on, row, over);
@@ -92,7 +92,7 @@ describe("a run over its budget of deaths", () => {
     expect(rowOf(on, run)).toMatchObject({ status: "completed", chain: 1, version: row.version });
   });
 
-  test("hears what slips in before its end is committed, and ends all the same", async () => {
+  test("absorbs a message that arrives before its end is committed, and still ends", async () => {
     const on = room();
     const { row, run } = await dead(on);
     change(on, row, over);
@@ -108,7 +108,7 @@ describe("a run over its budget of deaths", () => {
     expect((await events(on, run)).filter(({ kind }) => kind === "ToolOutcomeUnknown")).toHaveLength(1);
   });
 
-  test("leaves no model call unaccounted in its row", async () => {
+  test("debits every model call before it ends", async () => {
     const on = room();
     const { row, run } = await between(on);
     close(on, row);
@@ -120,7 +120,7 @@ describe("a run over its budget of deaths", () => {
 });
 
 describe("a run past its deadline", () => {
-  test("whose execution is gone ends as Expired, and not a moment before", async () => {
+  test("whose execution is gone ends as Expired exactly at its deadline", async () => {
     const on = room();
     const { row, run } = await dead(on);
     on.clock.moveTo(row.deadline - 1);
@@ -133,7 +133,7 @@ describe("a run past its deadline", () => {
   });
 
   test.each(["handed over", "ended"])(
-    "to whom somebody speaks right before it is %s goes on and hears it",
+    "goes on and absorbs a message that arrives right before it is %s",
     async (at) => {
       const on = room();
       const { row, run, agent } = await dead(on, "keyed");

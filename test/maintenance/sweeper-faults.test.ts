@@ -1,4 +1,4 @@
-/** A sweep that dies at any of its calls is followed by another one, and what comes of both is what one would have done. */
+/** When a sweep dies at any of its calls, the next sweep brings the same result as one complete sweep. */
 import { describe, expect, test } from "vitest";
 import { runTask } from "../../src/maintenance/chain-tasks.ts";
 import type { Row } from "../../src/protocol/row.ts";
@@ -17,12 +17,12 @@ interface Scene {
   readonly run: string;
 }
 
-/** Plays one sweep that dies there, then others, as often as a sweeper comes by; true if the first one did not die. */
+/** Plays a sweep that dies at that call, then further sweeps; returns true if the first one did not die. */
 async function sweptAfter(scene: Scene, crash: Crash): Promise<boolean> {
   const { on } = scene;
   const isAlive = await dying(on.world, crash).survives((world) => sweepWith(on, world));
   for (let round = 0; round < 3; round += 1) {
-    // The turn of the dead one has lapsed, and whatever it moved has rested long enough.
+    // The dead sweep's mutex lease has expired, and every run that it moved is overdue again.
     wait(on, Math.max(BEAT_MS + SKEW_MS, on.world.limits.overdueMs));
     await sweep(on);
   }
@@ -40,7 +40,7 @@ const rowNow = ({ on, run }: Scene): Row => rowOf(on, run);
 const kinds = async ({ on, run }: Scene): Promise<readonly string[]> =>
   ((await timeline(on.world, { run, after: 0 })) ?? []).map(({ kind }) => kind);
 
-test("a run whose execution is gone has exactly one that goes on, and comes to its end", async () => {
+test("a run whose execution is gone gets exactly one new execution and completes", async () => {
   const crashes = await everyCrash(async (crash) => {
     const on = room();
     const { run, row } = await dead(on, "keyed");
@@ -55,7 +55,7 @@ test("a run whose execution is gone has exactly one that goes on, and comes to i
   expect(crashes).toBeGreaterThan(12);
 });
 
-test("a parked run that was stirred is woken or handed over, and hears what was said", async () => {
+test("a parked run with a new message is woken or handed over, and absorbs the message", async () => {
   await everyCrash(async (crash) => {
     const on = room();
     const { run, row, agent } = await parked(on);
@@ -64,7 +64,7 @@ test("a parked run that was stirred is woken or handed over, and hears what was 
     await on.world.table.request({ ...row, now: on.clock.now(), want: "resume" });
     wait(on, UNPARKED_MS);
     const isAlive = await sweptAfter({ on, run }, crash);
-    // An execution that nobody has heard of for so long may be backing off: the sweep has passed it over.
+    // An execution without progress for so long may be backing off, so the sweep skipped it.
     expect(live(on)).toContain(nameOf(rowOf(on, run)));
     expect(await supervise(on, { agent, run, until: isTold })).toMatchObject({ status: "completed" });
     expect(live(on)).not.toContain(nameOf(rowOf(on, run)));
@@ -72,10 +72,10 @@ test("a parked run that was stirred is woken or handed over, and hears what was 
   });
 });
 
-describe("a run beyond help, to whom somebody spoke", () => {
+describe("a run that cannot recover and has a new message", () => {
   async function play(scene: Scene, crash: Crash): Promise<boolean> {
     const isAlive = await sweptAfter(scene, crash);
-    // Where the one that died had committed that it ends, a beat may have to do the rest.
+    // If the dead sweep had committed that the run ends, a beat may have to do the rest.
     if (!rowNow(scene).told) await supervise(scene.on, { agent: actor({}), run: scene.run, until: isTold });
     expect(rowNow(scene)).toMatchObject({ status: "failed", told: true, owner: null });
     const happened = await kinds(scene);

@@ -1,4 +1,4 @@
-/** One run that cannot be judged, or one row that cannot be decoded, keeps the sweeper from no other run. */
+/** A run that cannot be judged, or a row that cannot be decoded, does not stop the sweep of the other runs. */
 import { describe, expect, test } from "vitest";
 import { runTask } from "../../src/maintenance/chain-tasks.ts";
 import type { Row } from "../../src/protocol/row.ts";
@@ -7,7 +7,7 @@ import { begin, runnerOf } from "../support/drive.ts";
 import { type Room, close, invocation, room, sweep, wait } from "../support/supervise.ts";
 import { BEAT_MS, actor, rowOf } from "../support/stage.ts";
 
-/** Runs whose executions are over and whose rows are not, the newest first: a sweep starts each anew. */
+/** Live runs whose executions have ended, newest first: a sweep starts a new execution of each. */
 async function deserted(on: Room, count: number): Promise<readonly string[]> {
   const runs: string[] = [];
   for (let index = 0; index < count; index += 1) {
@@ -20,7 +20,7 @@ async function deserted(on: Room, count: number): Promise<readonly string[]> {
   return runs;
 }
 
-/** A world whose chain tells nothing of these runs; and each run that a sweep asked it about, in order. */
+/** A world whose chain cannot describe these runs, and the runs about which a sweep asked it, in order. */
 function mute(on: Room, isMute: (run: string) => boolean) {
   const asked: string[] = [];
   const start: World["chain"]["start"] = async (name, payload) => {
@@ -34,7 +34,7 @@ function mute(on: Room, isMute: (run: string) => boolean) {
 const chains = (on: Room, runs: readonly string[]): readonly number[] => runs.map((run) => rowOf(on, run).chain);
 
 describe("a run whose execution cannot be described", () => {
-  test("is skipped with an alarm, and met again by the next sweep", async () => {
+  test("is skipped with an alarm, and judged again by the next sweep", async () => {
     const on = room();
     const runs = await deserted(on, 3);
     const [, poison = ""] = runs;
@@ -46,7 +46,7 @@ describe("a run whose execution cannot be described", () => {
     expect(chains(on, runs)).toEqual([2, 2, 2]);
   });
 
-  test("does not end the sweep when it is one of many that are spread over a page", async () => {
+  test("does not end the sweep when several such runs are spread over a page", async () => {
     const on = room();
     const runs = await deserted(on, 20);
     const poisoned = runs.filter((_, index) => index % 2 === 0);
@@ -56,8 +56,8 @@ describe("a run whose execution cannot be described", () => {
   });
 });
 
-describe("a store that is wholly away", () => {
-  test("ends the sweep after five runs, and the next sweep goes on behind them", async () => {
+describe("a store that is unavailable for all runs", () => {
+  test("ends the sweep after five runs, and the next sweep continues after them", async () => {
     const on = room();
     const runs = await deserted(on, 12);
     const away = mute(on, () => true);
@@ -72,7 +72,7 @@ describe("a store that is wholly away", () => {
     expect(chains(on, runs)).toEqual(runs.map(() => 2));
   });
 
-  test("keeps no run from a sweep for ever, where only the newest five fail", async () => {
+  test("starves no run forever when only the newest five fail", async () => {
     const on = room();
     const runs = await deserted(on, 150);
     const half = mute(on, (run) => runs.slice(0, 5).includes(run));
@@ -81,7 +81,7 @@ describe("a store that is wholly away", () => {
     expect(chains(on, runs)).toEqual(runs.map((_, index) => (index < 5 ? 1 : 2)));
   });
 
-  test("that gives no page ends the sweep at once, where it was", async () => {
+  test("ends the sweep at once and keeps the cursor when it returns no page", async () => {
     const on = room();
     const runs = await deserted(on, 150);
     let pages = 0;
@@ -99,7 +99,7 @@ describe("a store that is wholly away", () => {
 });
 
 describe("a sweep that runs out of time", () => {
-  test("goes on with the run behind the one in hand, so that slow runs keep it from no other", async () => {
+  test("continues with the next run in the next sweep, so that slow runs starve no other", async () => {
     const on = room();
     const runs = await deserted(on, 30);
     const slow = mute(on, () => false);
@@ -112,7 +112,7 @@ describe("a sweep that runs out of time", () => {
     expect(slow.asked).toEqual(runs);
   });
 
-  test("has saved where the next one goes on when it is killed while it waits for one run", async () => {
+  test("has saved its cursor when it is killed while it waits for one run", async () => {
     const on = room();
     const runs = await deserted(on, 3);
     const stuck: World["chain"]["start"] = () => new Promise(() => undefined);
@@ -122,7 +122,7 @@ describe("a sweep that runs out of time", () => {
     await expect.poll(() => on.world.store.turns.size).toBe(1);
     on.clock.moveTo(deadline);
     await expect.poll(() => on.world.store.turns.get("sweep")?.cursor).not.toBe(null);
-    // It still has its turn: it may be alive.
+    // It still holds the mutex lease, because it may be alive.
     await sweep(on);
     expect(chains(on, runs)).toEqual([1, 1, 1]);
     wait(on, BEAT_MS);
@@ -140,7 +140,7 @@ describe("a row that cannot be decoded", () => {
     ["lacks a field", ({ epoch: _, ...rest }) => rest],
     ["names another run", (row) => ({ ...row, run: "local-other" })],
     ["has a status that is none", (row) => ({ ...row, status: "runninh" })],
-  ])("that %s is named by an alarm, stays as it is, and keeps no other from the sweep", async (_, to) => {
+  ])("that %s is named by an alarm, stays unchanged, and does not stop the sweep of other runs", async (_, to) => {
     const on = room();
     const runs = await deserted(on, 5);
     const [, poison = ""] = runs;
@@ -158,7 +158,7 @@ describe("a row that cannot be decoded", () => {
     ).toEqual([2, 2, 2, 2]);
   });
 
-  test("is on none of the places where a page ends", async () => {
+  test("is never the row at which a page ends", async () => {
     const on = room();
     const runs = await deserted(on, 205);
     for (const index of [0, 99, 100, 204]) garbage(on, runs[index] as string, {});

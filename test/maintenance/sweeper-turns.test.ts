@@ -1,4 +1,4 @@
-/** One sweep at a time, which stops in time, and the next one goes on where it stopped. */
+/** One sweep runs at a time, it stops in time, and the next sweep continues where it stopped. */
 import { describe, expect, test } from "vitest";
 import { runTask } from "../../src/maintenance/chain-tasks.ts";
 import type { World } from "../../src/ports/world.ts";
@@ -6,7 +6,7 @@ import { begin, runnerOf } from "../support/drive.ts";
 import { type Room, change, invocation, room, sweep, wait } from "../support/supervise.ts";
 import { BEAT_MS, SKEW_MS, actor, never, rowOf } from "../support/stage.ts";
 
-/** That many runs whose start died; the first one is the newest. */
+/** `count` runs whose start died, newest first. */
 async function queued(on: Room, count: number): Promise<readonly string[]> {
   const silent = { ...on.world, chain: { ...on.world.chain, start: async () => ({ kind: "started" }) as const } };
   const runs: string[] = [];
@@ -17,7 +17,7 @@ async function queued(on: Room, count: number): Promise<readonly string[]> {
   return runs;
 }
 
-/** A world in which each start of an execution takes that long; and which runs were started. */
+/** A world in which each start of an execution takes that long, and the started runs. */
 function slow(on: Room, ms: number) {
   const started: string[] = [];
   const start: World["chain"]["start"] = (name, payload) => {
@@ -29,7 +29,7 @@ function slow(on: Room, ms: number) {
 }
 
 describe("a sweep", () => {
-  test("goes through more than one page, each run once, from the newest to the oldest", async () => {
+  test("visits each run of several pages once, from the newest to the oldest", async () => {
     const on = room();
     const runs = await queued(on, 230);
     const { started, world } = slow(on, 0);
@@ -38,13 +38,13 @@ describe("a sweep", () => {
     expect(on.world.chain.executions.size).toBe(230);
   });
 
-  test("stops before its time is over, also in the middle of a page, and the next one goes on with the next run", async () => {
+  test("stops before its deadline, also within a page, and the next sweep continues with the next run", async () => {
     const on = room();
     const runs = await queued(on, 230);
     const { started, world } = slow(on, 15);
     const begun = on.clock.now();
     await sweep(on, world);
-    // Its deadline less twice the margin that every invocation keeps free.
+    // Its deadline minus twice the margin that every invocation keeps free.
     const room1 = BEAT_MS - 2 * on.world.limits.drainMs;
     expect(on.clock.now() - begun).toBeLessThan(room1 + 15);
     expect(started).toEqual(runs.slice(0, Math.ceil(room1 / 15)));
@@ -52,13 +52,13 @@ describe("a sweep", () => {
     expect(started.length).toBeLessThan(200);
     await sweep(on, world);
     expect(started).toEqual(runs);
-    // From the beginning again: the last one came to the end.
+    // From the beginning again, because the last sweep was complete.
     started.splice(0);
     await sweep(on, world);
     expect(started[0]).toBe(runs[0]);
   });
 
-  test("that is asked to come to an end stops after the run in hand", async () => {
+  test("stops after the current run when it is asked to drain", async () => {
     const on = room();
     await queued(on, 3);
     const drain = new AbortController();
@@ -70,7 +70,7 @@ describe("a sweep", () => {
     expect(on.world.chain.executions.size).toBe(3);
   });
 
-  test("goes on behind a run that moved while it was looked at, and does not begin again", async () => {
+  test("continues after a run that moved while it was judged, and does not start over", async () => {
     const on = room();
     const runs = await queued(on, 150);
     const { started, world } = slow(on, 0);
@@ -85,7 +85,7 @@ describe("a sweep", () => {
 });
 
 describe("schedule 46: of two sweeps at once", () => {
-  /** A sweep that never comes back from its first start. */
+  /** A sweep that hangs forever in its first start of an execution. */
   async function stuck(on: Room): Promise<void> {
     const start = never;
     const world = { ...on.world, chain: { ...on.world.chain, start } };
@@ -93,7 +93,7 @@ describe("schedule 46: of two sweeps at once", () => {
     await expect.poll(() => on.world.store.turns.size).toBe(1);
   }
 
-  test("the second one does nothing, until the first one must be dead", async () => {
+  test("the second does nothing until the first must be dead", async () => {
     const on = room();
     await queued(on, 2);
     await stuck(on);
@@ -104,14 +104,14 @@ describe("schedule 46: of two sweeps at once", () => {
     await sweep(on);
     expect(on.world.chain.executions.size).toBe(0);
     on.clock.moveTo(until);
-    // It goes on behind the run that the first one hangs at, and the one after it begins with that run again.
+    // It continues after the run at which the first hangs, and the sweep after it begins with that run again.
     await sweep(on);
     expect(on.world.chain.executions.size).toBe(1);
     await sweep(on);
     expect(on.world.chain.executions.size).toBe(2);
   });
 
-  test("the first one gives up its turn when it is done, so that nobody waits for it to lapse", async () => {
+  test("the first releases its mutex lease when it is done, so that the next need not wait for the expiry", async () => {
     const on = room();
     await sweep(on);
     const [run = ""] = await queued(on, 1);
@@ -120,7 +120,7 @@ describe("schedule 46: of two sweeps at once", () => {
     expect(rowOf(on, run)).toMatchObject({ status: "queued", chain: 1 });
   });
 
-  test("each is told what became of its turn although the answer was lost", async () => {
+  test("each learns the outcome of its lease request although the response was lost", async () => {
     const on = room();
     await queued(on, 1);
     let asked = 0;
@@ -131,7 +131,7 @@ describe("schedule 46: of two sweeps at once", () => {
     };
     await sweep(on, { ...on.world, table: { ...on.world.table, takeTurn } });
     expect(on.world.chain.executions.size).toBe(1);
-    // Taken and given up, each sent twice.
+    // Take and release, each sent twice.
     expect(asked).toBe(4);
   });
 });

@@ -1,4 +1,6 @@
-/** The sweeper's rules, one by one: every run that nobody drives gets a next step, and one that is beyond help an end. */
+/**
+ * The sweeper's rules one by one: every abandoned run gets its next step, and a run that cannot recover gets its end.
+ */
 import { describe, expect, test } from "vitest";
 import { timeline } from "../../src/operations/views.ts";
 import { send } from "../../src/operations/steer.ts";
@@ -13,7 +15,7 @@ const stageOf = (on: Room, name: string): string | undefined => on.world.chain.e
 const events = async (on: Room, run: string) => (await timeline(on.world, { run, after: 0 })) ?? [];
 
 describe("a queued run", () => {
-  test("whose start died is started", async () => {
+  test("gets an execution when its start died", async () => {
     const on = room();
     const silent = { ...on.world, chain: { ...on.world.chain, start: async () => ({ kind: "started" }) as const } };
     const payload = await begin(silent, actor({}), {});
@@ -23,7 +25,7 @@ describe("a queued run", () => {
     expect(await supervise(on, { agent: actor({}), run: payload.run, until: isTold })).toMatchObject({ chain: 1 });
   });
 
-  test("whose name is spent is handed over, and no death is counted", async () => {
+  test("is handed over without counting a death when its execution has ended", async () => {
     const on = room();
     const payload = await begin(on.world, actor({}), {});
     close(on, payload);
@@ -33,7 +35,7 @@ describe("a queued run", () => {
     expect(stageOf(on, nameOf({ ...payload, chain: 2 }))).toBe("due");
   });
 
-  test("that no execution ever claims is handed on and not given up on: only its deadline ends it", async () => {
+  test("that no execution ever claims is handed over again and again: only its deadline ends it", async () => {
     const on = room();
     const { run, born } = await begin(on.world, actor({}), {});
     for (let round = 0; round < 30; round += 1) {
@@ -45,7 +47,7 @@ describe("a queued run", () => {
     expect(rowOf(on, run).chain).toBeGreaterThan(20);
   });
 
-  test("schedule 25: that no process claims ends as Expired at its deadline, and not before", async () => {
+  test("schedule 25: that no process claims ends as Expired at its deadline and not before", async () => {
     const on = room();
     const { run } = await begin(on.world, actor({}), {});
     on.clock.moveTo(rowOf(on, run).deadline - 1);
@@ -60,7 +62,7 @@ describe("a queued run", () => {
 });
 
 describe("a parked run", () => {
-  test.each(["stirred", "past its time"])("that is %s is woken", async (how) => {
+  test.each(["stirred", "past its time"])("is woken when it is %s", async (how) => {
     const on = room();
     const { row, run } = await parked(on);
     if (how === "stirred") change(on, row, { stirs: row.stirs + 1 });
@@ -70,7 +72,7 @@ describe("a parked run", () => {
     expect(rowOf(on, run).chain).toBe(1);
   });
 
-  test("whose token is refused is handed over, once it is clear that no beat is about to claim it", async () => {
+  test("whose token is refused is handed over once no beat can be about to claim it", async () => {
     const on = room();
     const { row, run } = await parked(on);
     change(on, row, { stirs: row.stirs + 1 });
@@ -85,7 +87,7 @@ describe("a parked run", () => {
     expect(stageOf(on, nameOf({ ...row, chain: 2 }))).toBe("due");
   });
 
-  test("whose execution died before it stored a token parks in another one, and hears what is said to it", async () => {
+  test("whose execution died before it stored a token parks in a new execution and absorbs its messages", async () => {
     const on = room();
     const { row, run, agent } = await parked(on);
     change(on, row, { park: null });
@@ -104,11 +106,11 @@ describe("a parked run", () => {
 });
 
 describe("a running run", () => {
-  test("without an owner whose next execution was never started is started", async () => {
+  test("without an owner gets its next execution when that was never started", async () => {
     const on = room();
     const { row, run, agent } = await between(on);
     close(on, row);
-    // Its last beat moved it on, and died before the chain heard so.
+    // Its last beat moved it to the next chain and died before the chain got the reply.
     change(on, row, { chain: 2, epoch: row.epoch + 1 });
     wait(on);
     await sweep(on);
@@ -119,7 +121,7 @@ describe("a running run", () => {
     expect(await supervise(on, { agent, run, until: isTold })).toMatchObject({ status: "completed", chain: 2 });
   });
 
-  test("whose owner is dead with its execution is handed over as soon as the lease has lapsed, and not before", async () => {
+  test("whose owner and execution are dead is handed over when the lease expires and not before", async () => {
     const on = room();
     const { row, run, agent } = await dead(on, "keyed");
     on.clock.moveTo((row.leaseUntil ?? 0) - 1);
@@ -131,7 +133,7 @@ describe("a running run", () => {
     expect(await supervise(on, { agent, run, until: isTold })).toMatchObject({ status: "completed" });
   });
 
-  test("whose hand-over died before the start is started in the next round", async () => {
+  test("whose hand-over died before the start is started by the next sweep", async () => {
     const on = room();
     const { row, run } = await dead(on);
     on.clock.moveTo(row.leaseUntil ?? 0);
@@ -143,8 +145,8 @@ describe("a running run", () => {
   });
 });
 
-describe("an ended run that is not told", () => {
-  test("is told, and then leaves the sweeper's list", async () => {
+describe("an ended run whose end is not delivered", () => {
+  test("gets its end delivered, and then leaves the sweeper's list", async () => {
     const on = room();
     const { row, run } = await between(on);
     change(on, row, { status: "failed", phase: "Failed" });

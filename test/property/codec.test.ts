@@ -1,4 +1,4 @@
-/** The codec, over any JSON and any transcript: what was written is what is read, and equal things have equal bytes. */
+/** Laws of the codec over any JSON and any transcript: data reads back as written, and equal data has equal bytes. */
 import { isDeepStrictEqual } from "node:util";
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
@@ -13,17 +13,17 @@ import { json } from "../support/arbitrary.ts";
 const SEED = 20_261;
 
 function holds<T>(values: fc.Arbitrary<T>, law: (value: T) => void, numRuns = 300): void {
-  // A law speaks by throwing, whatever it returns.
+  // A violated law throws; its return value does not matter.
   const property = fc.property(values, (value) => {
     law(value);
   });
   fc.assert(property, { seed: SEED, numRuns });
 }
 
-/** Any sequence of code units, halves of characters included. */
+/** Any sequence of code units, including unpaired surrogates. */
 const hostile = fc.uint16Array({ maxLength: 40 }).map((codes) => String.fromCharCode(...codes));
 
-/** The same value with the names of its objects in another order. */
+/** The same value with its members in another order. */
 function reversed(value: Json): Json {
   if (Array.isArray(value)) return value.map((each: Json) => reversed(each));
   if (typeof value !== "object" || value === null) return value;
@@ -32,18 +32,18 @@ function reversed(value: Json): Json {
 }
 
 describe("canonical JSON", () => {
-  test("is read back as what was written", () => {
+  test("reads back as it was written", () => {
     holds(json, (value) => expect(JSON.parse(canonical(value))).toEqual(value));
   });
 
-  test("has one text and one digest per value, whatever the order of its names", () => {
+  test("has one text and one digest per value, whatever the order of its members", () => {
     holds(json, (value) => {
       expect(canonical(reversed(value))).toBe(canonical(value));
       expect(digestOf(reversed(value))).toBe(digestOf(value));
     });
   });
 
-  test("is the same text for equal values alone", () => {
+  test("is equal only for equal values", () => {
     const small = fc.jsonValue({ maxDepth: 1 }).map((value) => JSON.parse(JSON.stringify(value)) as Json);
     holds(fc.tuple(small, small), ([one, other]) => {
       expect(canonical(one) === canonical(other)).toBe(isDeepStrictEqual(one, other));
@@ -51,7 +51,7 @@ describe("canonical JSON", () => {
   });
 });
 
-test("compressed bytes come back as they were, and not beyond their bound", () => {
+test("decompresses to the same bytes, and refuses more than the limit", () => {
   holds(fc.uint8Array({ maxLength: 5_000 }), (bytes) => {
     expect(Buffer.compare(decompress(compress(bytes), { what: "it", bytesMax: bytes.length + 1 }), bytes)).toBe(0);
     if (bytes.length > 1)
@@ -62,11 +62,11 @@ test("compressed bytes come back as they were, and not beyond their bound", () =
 });
 
 describe("values", () => {
-  test("whatever is JSON stays what it is", () => {
+  test("keeps every JSON value unchanged", () => {
     holds(json, (value) => expect(asJson(value)).toEqual({ ok: true, json: value }));
   });
 
-  test("whatever it is, it becomes JSON that can be stored, or a reason why not", () => {
+  test("turns any value into storable JSON or a reason for its refusal", () => {
     const anything = fc.anything({
       withBigInt: true,
       withDate: true,
@@ -85,7 +85,7 @@ describe("values", () => {
     );
   });
 
-  test("a large one is a blob that gives it back", () => {
+  test("restores a large value from its blob", () => {
     const large = fc
       .tuple(json, fc.string({ unit: "grapheme" }))
       .map(([value, word]): Json => [value, `${word} `.repeat(SIZES.inlineBytesMax)]);
@@ -100,7 +100,7 @@ describe("values", () => {
     );
   });
 
-  test("whatever is thrown is a bounded sentence that can be stored", () => {
+  test("turns any thrown value into a bounded, storable text", () => {
     holds(fc.oneof(fc.anything({ withNullPrototype: true }), hostile), (value) => {
       for (const said of [sentenceOf(value), sentenceOf(new Error(String(JSON.stringify(value))))]) {
         expect(said.length).toBeLessThanOrEqual(SIZES.errorCharactersMax + 1);
@@ -115,7 +115,7 @@ describe("the transcript", () => {
     .array(fc.nat(20_000), { maxLength: 120, size: "max" })
     .map((sizes) => sizes.map((size, index): Message => messageOf(index, size)));
 
-  test("is cut so that segments and tail are the messages, in order", () => {
+  test("is cut so that segments and tail are the messages in order", () => {
     holds(
       transcript,
       (messages) => {
@@ -129,7 +129,7 @@ describe("the transcript", () => {
     );
   });
 
-  test("has a manifest that grows with the logarithm of its length", () => {
+  test("has a manifest that grows with the logarithm of the transcript", () => {
     holds(
       transcript,
       (messages) => {

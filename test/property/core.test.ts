@@ -1,6 +1,6 @@
 /**
- * The laws of the core, over runs that could have happened: any order of replies, calls, answers, commits and deaths.
- * The seed is fixed, so that a test that passed passes again; a failure prints the path that leads to it.
+ * The laws of the core over random valid runs: any order of replies, calls, answers, commits and deaths.
+ * The seed is fixed, so that the result is reproducible; a failure prints the path that leads to it.
  */
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
@@ -26,7 +26,7 @@ function holds(law: (walk: Walk) => void, numRuns = 300): void {
   fc.assert(fc.property(walks, law), { seed: SEED, numRuns });
 }
 
-/** The state as another process reads it: nothing is shared with the one that wrote it. */
+/** The state as another process reads it, without shared objects. */
 function reread(state: State, version = 0): State {
   const { digest, bytes, segments } = encodeSnapshot({
     version,
@@ -43,7 +43,7 @@ function reread(state: State, version = 0): State {
 const folded = (state: State, commits: readonly CommitRecord[]): State =>
   commits.reduce((before, { events }) => foldAll(before, events), state);
 
-test("the walks reach every phase, every event and every command", () => {
+test("the random runs reach every phase, every event and every command", () => {
   const phases = new Set<string>();
   const kinds = new Set<EventKind>();
   const commands = new Set<Command["kind"]>();
@@ -64,7 +64,7 @@ test("the walks reach every phase, every event and every command", () => {
   expect([...commands].toSorted()).toEqual(all.split(" "));
 });
 
-test("deterministic: the same event makes the same state, and changes neither", () => {
+test("deterministic: equal events make equal states, and fold changes neither state nor event", () => {
   holds(({ strides }) => {
     for (const { before, event, view: by, outcome } of strides) {
       const copy = structuredClone({ before, event });
@@ -86,20 +86,20 @@ test("fold(snapshot, journal) is the live state, for the snapshot and the journa
   }, 60);
 });
 
-/** A command as one line per thing that is owed. */
+/** A command as one line per outstanding action. */
 const lines = (commands: readonly Command[]): string[] =>
   commands.flatMap((command) =>
     "calls" in command ? command.calls.map((call) => `${command.kind} ${call}`) : [command.kind],
   );
 
-/** What is owed of that line when its owner is dead and quiet has passed. */
+/** The outstanding action of that line after its owner is dead and its effects have settled. */
 const heirs: Readonly<Record<string, readonly string[]>> = {
   perform: ["recover"],
   wait: ["askModel", "end", "reconcile", "probe", "expireGate", "decide", "giveUp", "undo", "conclude"],
 };
 
 describe("what a transition commands", () => {
-  test("is outstanding for whoever reads the committed state", () => {
+  test("is outstanding in the committed state, for every later reader", () => {
     holds(({ strides, states }) => {
       for (const { outcome, view: by } of strides.filter((stride) => states.includes(stride.outcome.state))) {
         expect(outstanding(reread(outcome.state), by)).toEqual(outcome.commands);
@@ -107,7 +107,7 @@ describe("what a transition commands", () => {
     }, 60);
   });
 
-  test("stays owed after a crash, until somebody does it", () => {
+  test("stays outstanding after a crash until it is done", () => {
     holds(({ strides }) => {
       for (const { outcome, view: by } of strides) {
         const held = outcome.state.open.map((open) => {
@@ -119,7 +119,7 @@ describe("what a transition commands", () => {
         const next: View = { ...by, now: later, epoch: by.epoch + 1, quietUntil: later };
         const commands = outstanding(outcome.state, next);
         const owed = new Set([...lines(commands), ...commands.map((command) => command.kind)]);
-        // A run that somebody wants to pause is paused first; resuming it brings back what was owed.
+        // A requested pause comes first; a resume brings back the outstanding actions.
         if (owed.has("pause")) continue;
         for (const line of lines(outcome.commands)) {
           const [kind = "", call] = line.split(" ");
@@ -130,14 +130,14 @@ describe("what a transition commands", () => {
     });
   });
 
-  test("is something as long as the run has not ended, and nothing then", () => {
+  test("is never empty before the run ends, and always empty after it", () => {
     holds(({ strides }) => {
       for (const { outcome } of strides) expect(outcome.commands.length > 0).toBe(!isTerminal(outcome.state.phase));
     });
   });
 });
 
-test("while an overtaken owner may still act, nothing ends, no probe is asked and no *it did not happen* is taken", () => {
+test("includes no end, no probe and no conclusion that a call did not happen while a fenced owner may still act", () => {
   let held = 0;
   holds(({ strides }) => {
     for (const { outcome, view: by } of strides.filter((stride) => stride.view.now < stride.view.quietUntil)) {
@@ -155,7 +155,7 @@ test("while an overtaken owner may still act, nothing ends, no probe is asked an
 });
 
 describe("outside effects", () => {
-  test("no call is performed without an intent that is committed, by the epoch that released it", () => {
+  test("no call runs without a committed intent, and only the epoch that released it runs it", () => {
     holds(({ strides }) => {
       for (const { committed, event, view: by } of strides) {
         if (event.kind !== "ToolResultRecorded" || event.outcome !== "succeeded") continue;
@@ -165,7 +165,7 @@ describe("outside effects", () => {
     });
   });
 
-  test("an unsafe call is released once, and once more for each permission", () => {
+  test("an unsafe call is released once, and once more per permission", () => {
     holds(({ commits }) => {
       const events = commits.flatMap((commit) => commit.events);
       for (const unsafe of events) {
@@ -180,7 +180,7 @@ describe("outside effects", () => {
 });
 
 describe("control", () => {
-  test("a paused run goes on where it was, with whatever words came meanwhile", () => {
+  test("a resumed run continues where it was, with all messages that arrived meanwhile", () => {
     holds(({ strides }) => {
       for (const { before, event, outcome } of strides) {
         if (event.kind === "RunPaused") expect(outcome.state.pausedFrom).toBe(before.pausedFrom ?? before.phase);
@@ -194,7 +194,7 @@ describe("control", () => {
     });
   });
 
-  test("after a cancel is decided nothing is released and nothing is asked, and the run ends as cancelled", () => {
+  test("a decided cancel releases no call, asks no question, and ends the run as cancelled", () => {
     let seen = 0;
     holds(({ strides }) => {
       for (const { before, event } of strides.filter((stride) => stride.before.ending?.kind === "cancelled")) {
@@ -208,7 +208,7 @@ describe("control", () => {
     expect(seen).toBeGreaterThan(10);
   });
 
-  test("a probed call is released once, and once more for each time that somebody was asked about it", () => {
+  test("a probed call is released once, and once more for each question to an operator about it", () => {
     holds(({ commits }) => {
       const events = commits.flatMap((commit) => commit.events);
       for (const probed of events) {
@@ -225,14 +225,14 @@ describe("control", () => {
   });
 });
 
-test("the end absorbs: nothing happens after it but a redrive, and nothing is owed", () => {
+test("the end is final: only a redrive can follow it, and no action is outstanding", () => {
   holds(({ strides }) => {
     for (const { outcome } of strides.slice(-1)) {
       const { state } = outcome;
       const ended = isTerminal(state.phase) ? state : foldAll(state, [aborted, failed]);
       expect(outstanding(ended, view())).toEqual([]);
       for (const kind of EVENT_KINDS) {
-        // The one way out, of ends that know where the run stood.
+        // A redrive is possible only for ends that recorded the phase of the run.
         if (kind === "RunRedriven" && redriveOf(ended) !== null) continue;
         const refusal = kind === "RunRedriven" ? /does not happen in|has no way out/ : `${kind} does not happen in`;
         expect(() => fold(ended, eventOf(kind, "ExecutingTools"))).toThrow(refusal);
@@ -241,7 +241,7 @@ test("the end absorbs: nothing happens after it but a redrive, and nothing is ow
   });
 });
 
-test("a message keeps its id, its time and its source for ever", () => {
+test("a message keeps its ID, its time and its source forever", () => {
   holds(({ strides, states }) => {
     for (const { before, event, outcome } of strides) {
       const { messages } = outcome.state;
@@ -255,7 +255,7 @@ test("a message keeps its id, its time and its source for ever", () => {
   });
 });
 
-test("spent never falls, and is the sum of what was debited", () => {
+test("spent never falls and is the sum of all debits", () => {
   holds(({ states, commits }) => {
     let sum: Spent = NOTHING_SPENT;
     for (const [index, { events }] of commits.entries()) {
@@ -269,7 +269,7 @@ test("spent never falls, and is the sum of what was debited", () => {
   });
 });
 
-test("what is stored stays within its limits", () => {
+test("stored data stays within its limits", () => {
   let sealedMax = 0;
   const long = foldAll(
     newState(),

@@ -8,7 +8,7 @@ const zone = fc.constantFrom(
   ...["Pacific/Apia", "America/St_Johns", "Africa/Cairo"],
 );
 const moment = fc.integer({ min: Date.UTC(2005, 0, 1), max: Date.UTC(2060, 0, 1) });
-/** Around the changes of clocks of some years, where mistakes are. */
+/** Moments around clock changes of several years, where mistakes are likely. */
 const near = fc
   .tuple(
     fc.constantFrom(2011, 2024, 2026),
@@ -38,7 +38,7 @@ const every = fc.oneof(
 );
 const schedule = fc.record({ every, timezone: zone });
 
-test("the next time is later, the latest is not, and each follows the other without a gap", () => {
+test("next is later than its argument, latest is not, and they agree without a gap", () => {
   fc.assert(
     fc.property(schedule, fc.oneof(moment, near), (of, from) => {
       const { next, latest } = firingTimes(of);
@@ -54,7 +54,7 @@ test("the next time is later, the latest is not, and each follows the other with
   );
 });
 
-test("every time is one that the clocks of the zone show, to the minute", () => {
+test("every time occurs on the clocks of the zone, to the minute", () => {
   const format = (timeZone: string) =>
     new Intl.DateTimeFormat("en-US", {
       timeZone,

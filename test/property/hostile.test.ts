@@ -1,4 +1,4 @@
-/** Whatever code of others returns or throws, the functions that read it come to an end and throw nothing themselves. */
+/** Whatever user code returns or throws, the functions that read it terminate and never throw. */
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import { canonical } from "../../src/codec/canonical.ts";
@@ -19,7 +19,7 @@ import { HOSTILE_ERRORS, HOSTILE_VALUES, hostileError, hostileValue, nested } fr
 const SEED = 20_262;
 const RUNS = { seed: SEED, numRuns: 300 };
 
-/** What passes the boundary cannot fail in any later step. */
+/** A value that passes the boundary cannot fail in any later step. */
 function canBeKept(json: unknown): void {
   expect(isTooDeep(json)).toBe(false);
   expect(JSON.parse(canonical(json))).toEqual(json);
@@ -32,12 +32,12 @@ const isSentence = (text: string): boolean =>
   text !== "" && text.length <= SIZES.errorCharactersMax + 1 && text.isWellFormed();
 
 describe("a value", () => {
-  test.each(HOSTILE_VALUES)("that is hostile is refused: %s", (_, make) => {
+  test.each(HOSTILE_VALUES)("is refused when it is hostile: %s", (_, make) => {
     expect(asJson(make())).toEqual({ ok: false, why: expect.any(String) });
     expect(readResult({ output: null }, make())).toMatchObject({ ok: false, code: "ResultRefused" });
   });
 
-  test("is kept as JSON, or refused in words", () => {
+  test("is kept as JSON or refused with a reason", () => {
     fc.assert(
       fc.property(hostileValue, (make) => {
         const parsed = asJson(make());
@@ -48,7 +48,7 @@ describe("a value", () => {
     );
   });
 
-  test("that is kept reads the same: nothing of it is left out but names without a value", () => {
+  test("reads the same when it is kept, except for members with the value undefined", () => {
     fc.assert(
       fc.property(fc.jsonValue({ maxDepth: 6 }), (value) => {
         expect(asJson(value)).toEqual({ ok: true, json: JSON.parse(JSON.stringify(value)) });
@@ -57,21 +57,21 @@ describe("a value", () => {
     );
   });
 
-  test.each([101, 2_000, 4_000, 50_000])("of %i levels in a model's arguments is refused in words", (depth) => {
+  test.each([101, 2_000, 4_000, 50_000])("of %i levels in a model's arguments is refused with a reason", (depth) => {
     const raw = `${"[".repeat(depth)}${"]".repeat(depth)}`;
     expect(parseArguments(raw)).toEqual({ ok: false, why: expect.stringContaining("nested deeper than 100 levels") });
   });
 });
 
-describe("what is thrown", () => {
-  test.each(HOSTILE_ERRORS)("has a sentence and breaks no one who reads it: %s", (_, make) => {
+describe("a thrown value", () => {
+  test.each(HOSTILE_ERRORS)("has a text and breaks no reader: %s", (_, make) => {
     expect(isSentence(sentenceOf(make()))).toBe(true);
     expect(isErrorNamed(make(), "OutcomeUnknown")).toBe(false);
     expect(typeof (stackOf(make()) ?? "")).toBe("string");
     expect(failedBy(make(), "a-secret-key")).toMatchObject({ kind: "failed", retryable: false });
   });
 
-  test("whatever it is", () => {
+  test("has a text whatever it is", () => {
     fc.assert(
       fc.property(hostileError, (make) => {
         const thrown = make();
@@ -91,7 +91,7 @@ describe("a tool", () => {
   const call = (run: Tool["run"]) =>
     callTool({ tool: rules({ run }), context: {} as never, timeoutMs: 1_000, graceMs: 10, clock: virtualClock(AT) });
 
-  test("that returns anything has returned", async () => {
+  test("counts as returned whatever it returns", async () => {
     await fc.assert(
       fc.asyncProperty(hostileValue, async (make) => {
         expect(await call(make)).toMatchObject({ kind: "returned" });
@@ -100,7 +100,7 @@ describe("a tool", () => {
     );
   });
 
-  test("that throws or rejects with anything has thrown", async () => {
+  test("counts as thrown whatever it throws or rejects with", async () => {
     await fc.assert(
       fc.asyncProperty(hostileError, fc.boolean(), async (make, isLate) => {
         const thrown = make();
@@ -112,7 +112,7 @@ describe("a tool", () => {
     );
   });
 
-  test("may say anything of its errors and results, and nothing of that escapes", () => {
+  test("may throw or return anything in its rules, and no exception escapes", () => {
     fc.assert(
       fc.property(hostileError, hostileValue, (makeError, makeValue) => {
         const [thrown, value] = [makeError(), makeValue()];
@@ -131,7 +131,7 @@ function fail(thrown: unknown): never {
   throw thrown;
 }
 
-test("what is nested too deep is found without walking it by recursion", () => {
+test("detects too deep nesting without recursion", () => {
   expect([isTooDeep(nested(SIZES.jsonDepthMax)), isTooDeep(nested(SIZES.jsonDepthMax + 1))]).toEqual([false, true]);
   expect(isTooDeep(nested(1_000_000))).toBe(true);
 });

@@ -1,4 +1,4 @@
-/** The laws of sagas, over runs that could have happened. */
+/** The laws of sagas over random valid runs. */
 import fc from "fast-check";
 import { expect, test } from "vitest";
 import type { Event } from "../../src/core/event.ts";
@@ -29,7 +29,7 @@ const SEED = 20_262;
 
 const undoable = (call: string): Event => ({ ...intended(call), undo: true }) as Event;
 
-/** Two effects stand, one may, one was never begun, and the run has failed. */
+/** A failed run with two effects, one possible effect, and one call that never started. */
 const FAILED = foldAll(newState(), [
   startedEvent,
   replied([calls("a"), calls("b"), calls("c"), calls("d")]),
@@ -59,7 +59,7 @@ test("effects are undone newest first, one at a time, and none twice", () => {
   expect(seen).toBeGreaterThan(100);
 });
 
-test("a run that has to undo something neither ends nor begins again before that", () => {
+test("a run that has effects to undo neither ends nor restarts before that", () => {
   holds(({ strides }) => {
     for (const { before, event } of strides) {
       if (event.kind === "RunEnded") expect(undoOwed(before)).toBeNull();
@@ -70,7 +70,7 @@ test("a run that has to undo something neither ends nor begins again before that
   });
 });
 
-test("a new attempt is shown its task, what people said, and nothing else of the one before", () => {
+test("a restarted run's model sees its task and the user messages, and nothing else of the attempt before", () => {
   let seen = 0;
   holds(({ strides }) => {
     for (const { before, event, outcome } of strides) {
@@ -88,7 +88,7 @@ test("a new attempt is shown its task, what people said, and nothing else of the
   expect(seen).toBeGreaterThan(5);
 });
 
-test("what may still land is not undone before it has", () => {
+test("an effect that may still land is not undone before it has settled", () => {
   let waited = 0;
   holds(({ strides }) => {
     for (const { outcome, view } of strides) {
@@ -101,7 +101,7 @@ test("what may still land is not undone before it has", () => {
   expect(waited).toBeGreaterThan(20);
 });
 
-test("what was never begun is told so, and what may have happened is undone like what did", () => {
+test("a call that never started is settled as such, and one that may have happened is undone like one that did", () => {
   const begun = fold(FAILED, { kind: "RecoveryDecided", at: AT, rule: "r", why: "w", action: { kind: "compensate" } });
   expect(begun.undo).toEqual([
     { call: "c2", key: "key-c2", from: null },
@@ -118,7 +118,7 @@ test("what was never begun is told so, and what may have happened is undone like
   ]);
 });
 
-test("a run that is paused before it begins to undo waits until it is resumed: it may lack its agent", () => {
+test("a run that is paused before it begins to undo waits until it is resumed, because its agent may be missing", () => {
   const aside = foldAll(FAILED, [held(null), paused]);
   expect(outstanding(aside, view({ pause: true }))).toEqual([{ kind: "awaitAnswer" }]);
   expect(outstanding(aside, view())).toEqual([{ kind: "resume" }]);

@@ -1,6 +1,6 @@
 /**
- * What a model is shown is always a question that a provider takes: it begins with the task, every call has its result and
- * every result its call. Over runs that could have happened, compacted wherever they may be and wherever they could be.
+ * Every request to a model is valid for a provider: it begins with the task, every call has its result and
+ * every result its call. Tested over random valid runs, compacted wherever that is allowed or possible.
  */
 import fc from "fast-check";
 import { expect, test } from "vitest";
@@ -11,10 +11,10 @@ import { stretchOf } from "../../src/engine/model/compaction-range.ts";
 import { walks } from "../support/arbitrary.ts";
 import { summed } from "../support/compacting.ts";
 
-/** What a provider would object to. Open calls have no result yet. */
+/** The violations that a provider would refuse. Open calls have no result yet. */
 function wrongWith(state: State): readonly string[] {
   const [first, ...rest] = promptOf("", shown(state));
-  // A call that undoes another one was asked for by no model.
+  // No model requested a call that undoes another call.
   const open = new Set(state.open.filter(({ undoes }) => undoes === undefined).map(({ call }) => call));
   const wrong = first?.role === "user" && shown(state)[0]?.source === "task" ? [] : ["it does not begin with the task"];
   let asked: string[] = [];
@@ -37,7 +37,7 @@ function wrongWith(state: State): readonly string[] {
   return [...wrong, ...missing.map((call) => `${call} is open and not shown`)];
 }
 
-test("every question is a legal one, however often its run was compacted", () => {
+test("every request is valid, however often its run was compacted", () => {
   const counts = { windows: 0, could: 0, open: 0 };
   const law = ({ strides }: { readonly strides: readonly { readonly outcome: { readonly state: State } }[] }): void => {
     for (const { state } of strides.map(({ outcome }) => outcome)) {

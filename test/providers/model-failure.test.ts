@@ -1,4 +1,4 @@
-/** Every way in which a model can fail, over HTTP: what the recovery table is told, and that nothing is asked twice. */
+/** Every way in which a model can fail, over HTTP: what the recovery table gets, and that no request is sent twice. */
 import { APICallError, type LanguageModelV4 } from "@ai-sdk/provider";
 import { describe, expect, test } from "vitest";
 import type { ModelOutcome } from "../../src/ports/model.ts";
@@ -16,7 +16,7 @@ const request = (signal: AbortSignal = new AbortController().signal) => ({
   signal,
 });
 
-/** The outcome of one question, which must have been put to the server once. */
+/** The outcome of one request, which must have reached the server once. */
 async function answered(answer: ChatAnswer, key = ""): Promise<ModelOutcome> {
   await using server = await startChatServer(() => answer);
   const model = modelOf(`openai-compatible:${server.url}#m`, async () => key);
@@ -38,7 +38,7 @@ const error = (status: number, more: Partial<Extract<ChatAnswer, { kind: "error"
   ...more,
 });
 
-describe("may be asked again", () => {
+describe("a failure that may be retried", () => {
   test.each<[string, ChatAnswer, string | RegExp]>([
     ["throttled", error(429, { message: "Slow down" }), "HTTP 429: Slow down"],
     ["a timeout of the server", error(408), "HTTP 408: no"],
@@ -55,7 +55,7 @@ describe("may be asked again", () => {
     expect(await answered(answer)).toStrictEqual(failed("ModelFailed", message, { retryable: true }));
   });
 
-  test("nobody listens", async () => {
+  test("no server listens", async () => {
     const server = await startChatServer(() => ({ kind: "hang" }));
     await server[Symbol.asyncDispose]();
     const outcome = await modelOf(`openai-compatible:${server.url}#m`).ask(request());
@@ -85,7 +85,7 @@ describe("may be asked again", () => {
   });
 });
 
-describe("is not asked again", () => {
+describe("a failure that is not retried", () => {
   test.each<[string, ChatAnswer, string]>([
     ["a bad request", error(400, { message: "Unknown field" }), "HTTP 400: Unknown field"],
     [
@@ -113,12 +113,12 @@ describe("is not asked again", () => {
     expect(await answered(answer)).toMatchObject({ failure: { code: "ContextTooLong" }, retryable: false });
   });
 
-  test("but a throttle that speaks of context is a throttle", async () => {
+  test("except a throttling error that mentions the context", async () => {
     const answer = error(429, { message: "exceeds the context tokens per minute" });
     expect(await answered(answer)).toMatchObject({ failure: { code: "ModelFailed" }, retryable: true });
   });
 
-  test("what a model object throws of its own", async () => {
+  test("an error that a model object throws itself", async () => {
     const model = modelOf(
       scriptedModel({
         name: "broken",
@@ -134,7 +134,7 @@ describe("is not asked again", () => {
 describe("the message", () => {
   const messageOf = (outcome: ModelOutcome): string => (outcome.kind === "failed" ? outcome.failure.message : "");
 
-  test("is bounded, and whole characters", async () => {
+  test("is bounded and ends with a whole character", async () => {
     const message = messageOf(await answered(error(400, { message: "😀".repeat(5_000) })));
     expect(message.length).toBeLessThanOrEqual(SIZES.errorCharactersMax + 1);
     expect(messageOf(await answered(error(400, { message: ".😀\ud800".repeat(5_000) }))).isWellFormed()).toBe(true);
@@ -153,8 +153,8 @@ describe("the message", () => {
   });
 });
 
-describe("our own signal", () => {
-  test("that fired before: nothing is asked", async () => {
+describe("the abort signal of a request", () => {
+  test("that fired before prevents the request", async () => {
     await using server = await startChatServer(() => ({ kind: "reply", text: "late" }));
     const outcome = await modelOf(`openai-compatible:${server.url}#m`).ask(request(AbortSignal.abort()));
     expect(outcome).toStrictEqual({ kind: "aborted" });
@@ -171,7 +171,7 @@ describe("our own signal", () => {
     expect(await outcome).toStrictEqual({ kind: "aborted" });
   });
 
-  test("does not throw a reply away that came nevertheless", async () => {
+  test("does not discard a reply that arrived nevertheless", async () => {
     const stop = new AbortController();
     const reply = () => {
       stop.abort();
@@ -181,7 +181,7 @@ describe("our own signal", () => {
     expect(outcome).toMatchObject({ kind: "reply", parts: [{ kind: "text", text: "done" }] });
   });
 
-  test("is not a timeout of the provider's own, which may be asked again", async () => {
+  test("is distinguished from the provider's own timeout, which may be retried", async () => {
     const reply = () => Promise.reject(new DOMException("timed out", "TimeoutError"));
     const outcome = await modelOf(scriptedModel({ name: "slow", reply })).ask(request());
     expect(outcome).toStrictEqual(failed("ModelFailed", "timed out", { retryable: true }));
@@ -207,7 +207,7 @@ describe("a model object", () => {
   }
 });
 
-describe("a choice", () => {
+describe("a model choice", () => {
   test.each<[string, unknown, RegExp]>([
     [
       "another provider as a string",

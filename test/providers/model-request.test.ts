@@ -1,4 +1,4 @@
-/** What a provider is asked, to the byte, and what becomes of its reply. Over HTTP, against a server of our own. */
+/** The exact bytes of a request to a provider, and the reply made of its response; over HTTP with a test server. */
 import { describe, expect, test } from "vitest";
 import { z } from "zod";
 import { type Tool, tool } from "../../src/index.ts";
@@ -63,7 +63,7 @@ async function bodyOf(messages: readonly Message[], tools: Readonly<Record<strin
 }
 
 describe("the request", () => {
-  test("is the instructions, the transcript and the tools, and nothing else", async () => {
+  test("contains the instructions, the transcript and the tools, and nothing else", async () => {
     const messages = [
       said("user", text('{"from":"BER"}')),
       said("assistant", text("Let me look."), called("c1", { from: "BER", to: "LIS" }), called("c2", {})),
@@ -110,7 +110,7 @@ describe("the request", () => {
     });
   });
 
-  test("says in words what failed and what nobody knows", async () => {
+  test("describes failed calls and unknown outcomes in words", async () => {
     const body = await bodyOf([
       said("assistant", called("c1", {}), called("c2", {})),
       said("tool", result("c1", "failed", { code: "NoSeat" })),
@@ -139,7 +139,7 @@ describe("the request", () => {
     expect(body?.messages[2]?.content).toBe(shown);
   });
 
-  test("gives a provider its own metadata back, and its reasoning", async () => {
+  test("returns a provider's own metadata and reasoning", async () => {
     const provider = { "openai-compatible": { thoughtSignature: "sig-1" } };
     const reasoning: Part = { kind: "reasoning", text: "Lisbon is warm.", provider: null };
     const body = await bodyOf([said("assistant", reasoning, called("c1", {}, provider))]);
@@ -158,7 +158,7 @@ describe("the request", () => {
     });
   });
 
-  test("plays arguments that were no JSON back as an object, and leaves out what a provider refuses", async () => {
+  test("sends arguments that were not JSON as an object, and drops what a provider refuses", async () => {
     const body = await bodyOf([said("assistant", text(" ")), said("assistant", text(""), called("c1", '{"from":'))]);
     expect(body?.messages.slice(1)).toStrictEqual([
       {
@@ -175,7 +175,7 @@ describe("the request", () => {
     ]);
   });
 
-  test("carries the key that its secret has at that moment, and none otherwise", async () => {
+  test("carries the present value of its API key, or no key", async () => {
     await using server = await startChatServer(() => ({ kind: "reply", text: "ok" }));
     await ask(modelOf(`openai-compatible:${server.url}/#m`, keyed("k-1")), []);
     await ask(modelOf(`openai-compatible:${server.url}#m`, keyed("")), []);
@@ -187,7 +187,7 @@ describe("the request", () => {
 });
 
 describe("the reply", () => {
-  test("is its parts in order, why it ended and what it cost", async () => {
+  test("contains its parts in order, its finish reason and its tokens", async () => {
     const calls = [{ tool: "searchFlights", args: { from: "BER" }, signature: "sig-1" }];
     const usage = { in: 120, out: 34 };
     expect(await answered({ kind: "reply", reasoning: "Hm.", text: "One moment.", calls, usage })).toStrictEqual({
@@ -208,7 +208,7 @@ describe("the reply", () => {
     });
   });
 
-  test("without content is a reply with no parts, and without usage it cost nothing that we know of", async () => {
+  test("has no parts when there is no content, and no tokens when there is no usage", async () => {
     expect(await answered({ kind: "reply", usage: null })).toStrictEqual({
       kind: "reply",
       parts: [],
@@ -218,7 +218,7 @@ describe("the reply", () => {
     });
   });
 
-  test("costs a whole number of tokens that can be added up, whatever the provider says", async () => {
+  test("has a safe whole number of tokens, whatever the provider reports", async () => {
     const cost = async (usage: { in: number; out: number }) => {
       const { tokensIn, tokensOut } = (await answered({ kind: "reply", usage })) as ModelReply;
       return [tokensIn, tokensOut];
@@ -239,7 +239,7 @@ describe("the reply", () => {
     });
   });
 
-  test("a call without arguments has none, and a tool that nobody has is the runner's question", async () => {
+  test("accepts a call without arguments, and leaves unknown tools to the runner", async () => {
     const calls = [
       { tool: "noInput", args: "" },
       { tool: "nobody", args: "null" },
@@ -252,25 +252,24 @@ describe("the reply", () => {
     });
   });
 
-  test("that broke off says so", async () => {
+  test("reports that it is truncated", async () => {
     const reply = await answered({ kind: "reply", text: "The first rea", finish: "length" });
     expect(reply).toMatchObject({ kind: "reply", finish: "length" });
   });
 
-  test("is well-formed Unicode, which its digest needs", async () => {
+  test("is well-formed Unicode, as its digest requires", async () => {
     const reply = await answered({ kind: "reply", text: "a\ud800b", calls: [{ tool: "t", args: { x: "\udc00" } }] });
     expect(reply).toMatchObject({ parts: [{ text: "a\ufffdb" }, { args: { x: "\ufffd" } }] });
   });
 
-  test("of as many calls and bytes as are allowed is taken, and of more is refused", async () => {
+  test("is accepted up to the limits of calls and bytes, and refused above them", async () => {
     const calls = (count: number) => Array.from({ length: count }, () => ({ tool: "t", args: "{}" }));
     const most = await answered({ kind: "reply", calls: calls(SIZES.callsPerReplyMax) });
     expect(most).toMatchObject({ kind: "reply" });
     expect(await answered({ kind: "reply", calls: calls(SIZES.callsPerReplyMax + 1) })).toStrictEqual({
       kind: "failed",
-      failure: { code: "ReplyTooLarge", message: "you asked for 17 calls at once; 16 are taken at most" },
-      retryable: false,
-      retryAfterMs: null,
+      failure: { code: "ReplyTooLarge", message: "you requested 17 calls at once; at most 16 are accepted" },
+      ...{ retryable: false, retryAfterMs: null },
       spent: { tokensIn: expect.any(Number) as number, tokensOut: expect.any(Number) as number },
     });
     const long = await answered({ kind: "reply", text: "ä".repeat(SIZES.replyBytesMax / 2) });
@@ -279,7 +278,7 @@ describe("the reply", () => {
     expect(longer).toMatchObject({ kind: "failed", failure: { code: "ReplyTooLarge" }, retryable: false });
   });
 
-  test("is a conversation: calls and results go round until the model has an answer", async () => {
+  test("continues the conversation of calls and results until the model has an answer", async () => {
     await using server = await startChatServer(({ messages }) => {
       const found = messages.findLast(({ role }) => role === "tool");
       if (found === undefined) return { kind: "reply", calls: [{ tool: "searchFlights", args: { from: "BER" } }] };

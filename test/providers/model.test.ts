@@ -1,4 +1,4 @@
-/** What a model can do wrong, what a budget stops, and what a definition of done asks for. */
+/** Mistakes of a model, exhausted budgets, and the definition of done. */
 import { describe, expect, test } from "vitest";
 import { APICallError } from "@ai-sdk/provider";
 import { z } from "zod";
@@ -33,7 +33,7 @@ async function outcomeOf(agent: Agent) {
   return { shown: await show(world, reply.run), events };
 }
 
-describe("told to the model", () => {
+describe("the model is told about", () => {
   test("a tool that does not exist", async () => {
     const agent = talker(({ calls }) => {
       const last = calls.at(-1);
@@ -54,7 +54,7 @@ describe("told to the model", () => {
     expect(events.some(({ kind }) => kind === "ToolInvoked")).toBe(false);
   });
 
-  test("of two calls only the one that cannot be run is refused", async () => {
+  test("the one of two calls that cannot run, while the other runs", async () => {
     const agent = talker(({ calls }) => {
       if (calls.length > 0)
         return { text: calls.map(({ outcome, result }) => `${outcome} ${String(result)}`).join(";") };
@@ -66,7 +66,7 @@ describe("told to the model", () => {
     expect(shown?.result).toMatch(/failed .*UnknownTool/);
   });
 
-  test("an empty reply, three times; then the run fails by that name", async () => {
+  test("an empty reply, three times; then the run fails with that code", async () => {
     let asked = 0;
     const empty = talker(() => {
       asked += 1;
@@ -79,7 +79,7 @@ describe("told to the model", () => {
   });
 });
 
-test("a reply that asks for too many calls is paid for and told, and the run goes on", async () => {
+test("a reply with too many calls is debited, the model is told, and the run continues", async () => {
   const call = { tool: "add", args: { a: 1 } };
   const agent = talker(
     ({ turn, messages }) => {
@@ -94,7 +94,7 @@ test("a reply that asks for too many calls is paid for and told, and the run goe
 });
 
 describe("a model that fails", () => {
-  test("for good: the run fails with its words", async () => {
+  test("permanently fails the run with its message", async () => {
     const broken = talker(() => {
       throw new Error("no such model");
     });
@@ -103,7 +103,7 @@ describe("a model that fails", () => {
     expect(shown?.failure?.message).toContain("no such model");
   });
 
-  test("because the context is too long: the run fails by that name, and asks no more", async () => {
+  test("because the context is too long fails the run with that code, without a further request", async () => {
     let asked = 0;
     const full = talker(() => {
       asked += 1;
@@ -118,7 +118,7 @@ describe("a model that fails", () => {
     expect(asked).toBe(1);
   });
 
-  test("one that gives no reply in time is asked again later", async () => {
+  test("to reply in time is called again later", async () => {
     const agent = talker(() => ({ delayMs: 60_000, text: "late" }));
     const { world } = bench({ modelMs: 30 });
     const runner = runnerOf(world, agent);
@@ -129,7 +129,7 @@ describe("a model that fails", () => {
     expect(await show(world, reply.run)).toMatchObject({ phase: "RetryingLLM", status: "running" });
   });
 
-  test("a process that is asked to end lets go of the model and of the run at once", async () => {
+  test("a process that is asked to end aborts the model call and releases the run at once", async () => {
     const agent = talker(() => ({ delayMs: 60_000, text: "late" }));
     const { world } = bench();
     const payload = await begin(world, agent, {});
@@ -153,13 +153,13 @@ describe("budgets", () => {
     ["money", { usd: 0.025 }, 3],
     ["tokens", { tokens: 2_000 }, 2],
     ["beats", { beats: 5 }, 5],
-  ])("%s stop the run before another call, and what was spent stays spent", async (_, budget, beats) => {
+  ])("%s stop the run before another call and keep what was spent", async (_, budget, beats) => {
     const { shown } = await outcomeOf(talker(chatty, { budget, price: { inUsd: 10, outUsd: 10 } }));
     expect(shown).toMatchObject({ status: "failed", failure: { code: "BudgetExhausted" }, beats });
     expect(shown?.spent).toEqual({ usd: beats / 100, tokensIn: beats * 1_000, tokensOut: 0 });
   });
 
-  test("calls whose process died are debited at their estimate before the next one", async () => {
+  test("debit calls whose process died at their estimate before the next call", async () => {
     const { world } = bench();
     const agent = talker(() => ({ text: "done" }), { price: { inUsd: 10, outUsd: 10 } });
     const payload = await begin(world, agent, {});
@@ -172,7 +172,7 @@ describe("budgets", () => {
     const events = (await timeline(world, { run: payload.run, after: 0 })) ?? [];
     const lost = events.findIndex(({ kind }) => kind === "ModelCallLost");
     expect(events[lost]).toMatchObject({ calls: 2 });
-    // Each of them a quarter of the characters that it asked with, and 500 tokens more.
+    // Each estimate is a quarter of the request's characters plus 500 tokens.
     const { debit } = events[lost + 1] as EventOf<"BudgetDebited">;
     const { tokensIn = 0, tokensOut = 0, microUsd } = debit;
     const task = canonical([{ kind: "text", text: "{}" }]);
@@ -181,7 +181,7 @@ describe("budgets", () => {
   });
 });
 
-test("a lost call is debited even if the next invocation is asked to end before it can ask", async () => {
+test("a lost call is debited even if the next invocation must end before it can call the model", async () => {
   const { world } = bench();
   const agent = talker(() => ({ text: "done" }), { price: { inUsd: 10, outUsd: 10 } });
   const payload = await begin(world, agent, {});
@@ -205,7 +205,7 @@ test("a lost call is debited even if the next invocation is asked to end before 
 });
 
 describe("definition of done", () => {
-  test("what is missing is told to the model, and the run completes when it is there", async () => {
+  test("tells the model what is missing, and the run completes when it is there", async () => {
     const agent = talker(
       ({ turn, calls }) => {
         if (turn === 1) return { calls: [{ tool: "add", args: { a: 41 } }] };
@@ -221,14 +221,14 @@ describe("definition of done", () => {
     });
   });
 
-  test("a check that never holds, or throws, ends the run as NotDone", async () => {
+  test("ends the run as NotDone when a check never holds or throws", async () => {
     for (const holds of [() => false, () => Promise.reject(new Error("the door is locked"))]) {
       const { shown } = await outcomeOf(talker(() => ({ text: "done" }), { done: [check("door", holds)] }));
       expect(shown).toMatchObject({ status: "failed", failure: { code: "NotDone" } });
     }
   });
 
-  test("a result that is no JSON fails the run by name", async () => {
+  test("fails the run with a stable code when the result is not JSON", async () => {
     const result = (): never => 10n as never;
     const { shown } = await outcomeOf(talker(() => ({ text: "done" }), { result }));
     expect(shown).toMatchObject({ status: "failed", failure: { code: "ResultInvalid" } });

@@ -1,4 +1,4 @@
-/** In which order a model reads its transcript when somebody spoke in the middle of it. */
+/** The order in which a model reads its transcript when user messages arrive in the middle of it. */
 import { expect, test } from "vitest";
 import { promptOf } from "../../src/engine/model/prompt.ts";
 import { foldAll } from "../../src/core/transition.ts";
@@ -23,13 +23,13 @@ const released = [
   invoked("c2"),
 ];
 
-test("all results of a reply follow it in one message, and words that came in between follow them", () => {
+test("puts all results of a reply in one message after it, and user messages after the results", () => {
   const state = after(...released, heard("first", "u1"), resulted("c2"), heard("second", "u2"), resulted("c1"));
   expect(state.messages.map(({ role }) => role)).toEqual(["user", "assistant", "user", "tool", "user", "tool"]);
   expect(shape(state.messages)).toEqual([TASK, "assistant: c1 c2", "tool: c2 c1", "user: first", "user: second"]);
 });
 
-test("words after the results stay after them, and the next reply's results follow the next reply", () => {
+test("keeps user messages after earlier results, and the next reply's results after the next reply", () => {
   const state = after(...released, resulted("c1"), resulted("c2"), heard("then", "u1"));
   const next = foldAll(state, [
     replied([says("well"), calls("c")]),
@@ -43,7 +43,7 @@ test("words after the results stay after them, and the next reply's results foll
   ]);
 });
 
-test("words before any call are where they were said", () => {
+test("keeps user messages before any call where they are", () => {
   expect(shape(after(startedEvent, heard("hello"), replied([says("hi")])).messages)).toEqual([
     ...[TASK, "user: hello", "assistant: hi"],
   ]);

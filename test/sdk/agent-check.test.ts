@@ -1,4 +1,4 @@
-/** What can be known of an agent before it runs: it is told at load, in words that say what to type next. */
+/** `checkAgent` reports the problems of an agent before it runs, and says what to write instead. */
 import { describe, expect, test } from "vitest";
 import { z } from "zod";
 import { checkAgent } from "../../src/sdk/check.ts";
@@ -20,7 +20,7 @@ function check(book: Tool, model: ModelChoice = script): void {
 }
 
 describe("checkAgent", () => {
-  test("takes an agent that fits its world", () => {
+  test("accepts an agent that fits its world", () => {
     expect(() => check(toolOf())).not.toThrow();
     expect(() => check(toolOf({ timeoutMs: 15_000, settleMs: 0 }))).not.toThrow();
     expect(() => check(toolOf(), "openai-compatible:http://127.0.0.1:11434/v1#llama3.2:3b")).not.toThrow();
@@ -50,7 +50,7 @@ describe("checkAgent", () => {
   });
 });
 
-test("a task is a zod 4 schema", () => {
+test("requires the task to be a zod 4 schema", () => {
   const agent = defineAgent({
     name: "a",
     version: "1",
@@ -59,12 +59,12 @@ test("a task is a zod 4 schema", () => {
     task: z.object({}),
     tools: {},
   });
-  const message = /^agent a: its task is no zod 4 schema: write task/;
+  const message = /^agent a: its task is not a zod 4 schema: write task/;
   expect(() => checkAgent({ ...agent, task: {} as never }, limits)).toThrow(message);
 });
 
 describe("describeTools", () => {
-  test("describes what goes in, not what comes out, and only once", () => {
+  test("describes the input of tools, not the output, and only once", () => {
     const trim = toolOf({
       description: "Trims.",
       input: z.strictObject({ words: z.string().transform((word) => word.length) }),

@@ -1,4 +1,4 @@
-/** An agent that cannot end well is refused when it is defined, with a sentence that says why. */
+/** `defineAgent` refuses an agent that cannot end well, with an error that says why. */
 import { describe, expect, test } from "vitest";
 import { z } from "zod";
 import { defineAgent, tool } from "../../src/sdk/define.ts";
@@ -21,7 +21,7 @@ const valid: Options = {
 };
 
 describe("an agent", () => {
-  test("gets its defaults: no limit on money and tokens, and one on beats and on what recovery may cost", () => {
+  test("has defaults: no limit on money and tokens, but limits on beats and takeovers", () => {
     const agent = defineAgent(valid);
     expect(agent.result({ task: {}, calls: [], text: "last words", spent: NOTHING_SPENT })).toBe("last words");
     expect(agent).toMatchObject({
@@ -32,7 +32,7 @@ describe("an agent", () => {
     });
   });
 
-  test("keeps its budget in micro-dollars, and in no more beats than its topology has", () => {
+  test("keeps its budget in micro-dollars, with at most the beats of its topology", () => {
     const { budget } = defineAgent({
       ...valid,
       price: { inUsd: 1, outUsd: 1 },
@@ -50,21 +50,21 @@ describe("an agent", () => {
     ["30m", 1_800_000],
     ["1d", 86_400_000],
     [1_500, 1_500],
-  ])("may be at work for %o", (wall, wallMs) => {
+  ])("accepts the working time %o", (wall, wallMs) => {
     expect(defineAgent({ ...valid, budget: { wall } }).budget).toMatchObject({ wallMs });
   });
 
-  test.each(["2 hours", "0s", "h", "-1s", "1.5h", 0, -1, 1.5])("not for %o", (wall) => {
+  test.each(["2 hours", "0s", "h", "-1s", "1.5h", 0, -1, 1.5])("refuses the working time %o", (wall) => {
     expect(() => defineAgent({ ...valid, budget: { wall } })).toThrow(/budget of agent travel: wall/);
   });
 
   const names = (count: number) => Object.fromEntries(Array.from({ length: count }, (_, index) => [`t${index}`, echo]));
 
-  test("may have as many tools as models take", () => {
+  test("may have as many tools as models accept", () => {
     expect(Object.keys(defineAgent({ ...valid, tools: names(SIZES.toolsMax) }).tools)).toHaveLength(SIZES.toolsMax);
   });
 
-  test("says how long its runs are kept in days, from an hour on, and which archive stays", () => {
+  test("says in days, from one hour on, how long its runs are kept, and which archive remains", () => {
     expect(defineAgent(valid).retention).toBeNull();
     const kept = (retention: NonNullable<Options["retention"]>) => defineAgent({ ...valid, retention }).retention;
     expect(kept({ hotDays: 7, archive: "warm" })).toStrictEqual({ hotMs: 604_800_000, archive: "warm" });

@@ -8,7 +8,7 @@ import { scheduledTime } from "../../src/sdk/schedule/schedule.ts";
 const iso = (moment: number | null): string =>
   moment === null ? "never" : new Date(moment).toISOString().replace(":00.000Z", "");
 
-/** The next times after that moment. */
+/** The next times after a moment. */
 function following(every: string, after: string, { timezone = "UTC", count = 3 } = {}): string {
   const { next } = firingTimes({ every, timezone });
   const found: string[] = [];
@@ -56,37 +56,37 @@ describe("an expression of AWS's documentation", () => {
 describe("where clocks change", () => {
   test.each([
     {
-      says: "spring, a time that is left out does not come",
+      says: "a time that clocks skip in spring does not fire",
       every: "cron(30 2 * * ? *)",
       after: "2026-03-28T00:00:00Z",
       times: "2026-03-28T01:30 2026-03-30T00:30 2026-03-31T00:30",
     },
     {
-      says: "autumn, a time that is shown twice comes once",
+      says: "a time that clocks show twice in autumn fires once",
       every: "cron(30 2 * * ? *)",
       after: "2026-10-24T00:00:00Z",
       times: "2026-10-24T00:30 2026-10-25T00:30 2026-10-26T01:30",
     },
     {
-      says: "autumn, also where every hour has one",
+      says: "an hourly schedule fires once in the repeated hour in autumn",
       every: "cron(30 * * * ? *)",
       after: "2026-10-24T23:00:00Z",
       times: "2026-10-24T23:30 2026-10-25T00:30 2026-10-25T02:30",
     },
     {
-      says: "spring, where every hour has one",
+      says: "an hourly schedule does not fire in the skipped hour in spring",
       every: "cron(30 * * * ? *)",
       after: "2026-03-29T00:00:00Z",
       times: "2026-03-29T00:30 2026-03-29T01:30 2026-03-29T02:30",
     },
     {
-      says: "a day of rates has 24 hours",
+      says: "a daily rate fires every 24 hours",
       every: "rate(1 day)",
       after: "2026-03-28T12:00:00Z",
       times: "2026-03-29T00:00 2026-03-30T00:00 2026-03-31T00:00",
     },
     {
-      says: "at a time that is shown twice",
+      says: "an at() time that clocks show twice fires at the first",
       every: "at(2026-10-25T02:30:00)",
       after: "2026-10-24T23:00:00Z",
       times: "2026-10-25T00:30 never",
@@ -95,15 +95,15 @@ describe("where clocks change", () => {
     expect(following(every, after, { timezone: "Europe/Berlin" })).toBe(times);
   });
 
-  test("the latest time is found among those that were shown twice", () => {
+  test("finds the latest time among those that clocks show twice", () => {
     const { latest } = firingTimes({ every: "cron(30 2 * * ? *)", timezone: "Europe/Berlin" });
-    // A quarter past two for the second time: half past two was shown before.
+    // A quarter past two for the second time: the clocks have shown half past two before.
     expect(iso(latest(Date.parse("2026-10-25T01:15:00Z")))).toBe("2026-10-25T00:30");
     expect(iso(latest(Date.parse("2026-10-25T00:29:59Z")))).toBe("2026-10-24T00:30");
     expect(iso(latest(Date.parse("2026-03-29T12:00:00Z")))).toBe("2026-03-28T01:30");
   });
 
-  test("clocks of half hours, and a day that was left out", () => {
+  test("handles clock changes of half an hour, and a day that a zone skipped", () => {
     expect(following("cron(0 8 * * ? *)", "2026-01-01T00:00:00Z", { timezone: "Asia/Kolkata", count: 1 })).toBe(
       "2026-01-01T02:30",
     );
@@ -117,7 +117,7 @@ describe("where clocks change", () => {
 describe("a schedule", () => {
   const task = z.object({ to: z.string(), nights: z.int().default(1) });
 
-  test("has its defaults, and the input that was written", () => {
+  test("has defaults and keeps its input", () => {
     expect(parseSchedule({ every: "rate(1 day)", input: { to: "Lisbon" } }, task)).toStrictEqual({
       ...{ every: "rate(1 day)", timezone: "UTC", input: { to: "Lisbon" }, overlap: "skip", missed: "latest" },
     });
@@ -125,7 +125,7 @@ describe("a schedule", () => {
 
   const every = (text: string) => ({ every: text, input: { to: "Lisbon" } });
   test.each([
-    [every("daily"), /^every: daily is no expression: write for example rate\(5 minutes\), cron\(/],
+    [every("daily"), /^every: daily is not a schedule expression: write for example rate\(5 minutes\), cron\(/],
     [every("rate(5 minute)"), /a rate is a whole number.*; write for example/],
     [every("rate(1 days)"), /a rate is a whole number/],
     [every("rate(0 days)"), /a rate is a whole number/],
@@ -146,12 +146,15 @@ describe("a schedule", () => {
     [every("cron(0 8 1 13 ? *)"), /the month is 13.* or JAN to DEC/],
     [every("cron(0/0 8 1 * ? *)"), /the minutes is 0\/0/],
     [every("cron(0 8 1 * ? 1969)"), /the year is 1969/],
-    [every("cron(0 8 30 2 ? *)"), /no day is like that, so it would never fire/],
-    [every("at(2026-02-30T08:00:00)"), /that is no date and time/],
-    [every("at(tomorrow)"), /that is no date and time/],
-    [{ ...every("at(2026-03-29T02:30:00)"), timezone: "Europe/Berlin" }, /the clocks of that zone leave this time out/],
-    [{ ...every("rate(1 day)"), timezone: "Mars/Olympus" }, /^timezone: Mars\/Olympus is no zone.*Europe\/Berlin/],
-    [{ ...every("rate(1 day)"), timezone: "+02:00" }, /^timezone: \+02:00 is no zone/],
+    [every("cron(0 8 30 2 ? *)"), /no date matches it, so it would never fire/],
+    [every("at(2026-02-30T08:00:00)"), /that is not a date and time/],
+    [every("at(tomorrow)"), /that is not a date and time/],
+    [{ ...every("at(2026-03-29T02:30:00)"), timezone: "Europe/Berlin" }, /the clocks of that zone skip this time/],
+    [
+      { ...every("rate(1 day)"), timezone: "Mars/Olympus" },
+      /^timezone: Mars\/Olympus is not a time zone.*Europe\/Berlin/,
+    ],
+    [{ ...every("rate(1 day)"), timezone: "+02:00" }, /^timezone: \+02:00 is not a time zone/],
     [{ every: "rate(1 day)" }, /^input\.to: .*expected string/],
     [{ every: "rate(1 day)", input: { to: "Lisbon", nights: 0.5 } }, /^input\.nights: /],
     [{ every: "rate(1 day)", input: { to: () => "Lisbon" } }, /^input: a function is not JSON at "to"/],
@@ -162,11 +165,11 @@ describe("a schedule", () => {
   });
 });
 
-test("a firing has one key for its time, whoever writes that", () => {
+test("a firing has one idempotency key for its time, whichever text gives that time", () => {
   const at = scheduledTime("2026-11-20T13:00:00Z");
   expect(firingKey("travel", at)).toBe("schedule travel 2026-11-20T13:00:00.000Z");
   expect(scheduledTime("2026-11-20T13:00:00.000Z")).toBe(at);
   for (const text of ["<aws.scheduler.scheduled-time>", "2026-11-20T13:00:00", "", 5, undefined]) {
-    expect(() => scheduledTime(text)).toThrow("no time such as 2027-01-31T08:00:00Z");
+    expect(() => scheduledTime(text)).toThrow("not a time such as 2027-01-31T08:00:00Z");
   }
 });

@@ -1,4 +1,4 @@
-/** Config and agent files as a user writes them: found, loaded, or refused with the place of what is wrong. */
+/** Loading config and agent files: they are found and loaded, or refused with the place of the problem. */
 import { execFile } from "node:child_process";
 import { mkdir, mkdtemp, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
@@ -35,11 +35,11 @@ describe("the config", () => {
     return loadConfig(join(dir, name));
   };
 
-  test("of a directory without one is none", async () => {
+  test("is null for a directory without a config file", async () => {
     expect(await loadConfig(dir)).toBeNull();
   });
 
-  test("has its paths made absolute", async () => {
+  test("has absolute paths", async () => {
     const content = `
       interface Config { readonly agents: readonly string[] }
       export const config = {
@@ -74,23 +74,23 @@ describe("the config", () => {
     ["a price of no day", priced('inUsd: 1, outUsd: 1, lookedAt: "May"'), /\n {2}config\.prices\.m\.lookedAt: /],
     ["half a worker", "export const config = { agents: [], workers: 0.5 };", /\n {2}config\.workers: /],
     ["an error", 'throw new Error("no disk");', /cairn\.config\.ts cannot be loaded: no disk/],
-  ])("that holds %s is refused", async (name, content, message) => {
+  ])("is refused when it contains %s", async (name, content, message) => {
     await expect(configOf(name, content)).rejects.toThrow(coded("ConfigInvalid", message));
   });
 
-  test("of this repository is good", async () => {
+  test("of this repository is valid", async () => {
     const travel = join(ROOT, "agents/travel/agent.ts");
     expect(await loadConfig(ROOT)).toMatchObject({ agents: expect.arrayContaining([travel]) as string[] });
   });
 });
 
-/** An agent file that stands for itself: the loader knows an agent by its shape. */
+/** An agent file without imports: the loader recognizes an agent by its shape. */
 const agentSource = (name: string): string =>
   `{ name: "${name}", version: "1", model: "m", instructions: "", task: {}, tools: {}, done: [], result: null,
      topology: { kind: "react", maxBeats: 1 }, budget: { microUsd: null }, price: {} }`;
 
 describe("an agent file", () => {
-  test("gives every agent that it exports, once", async () => {
+  test("gives each exported agent once", async () => {
     const path = await file(
       "two.mjs",
       `export const one = ${agentSource("one")};
@@ -132,7 +132,7 @@ describe("a file outside of the repository", () => {
       tools: { echo: tool({ input: z.object({}), effect: "none", run: () => null }) },
     });`;
 
-  /** What a process prints that loads and checks these files; node's own resolver, not that of vitest, is at work. */
+  /** The output of a process that loads and checks these files, with Node's own resolver instead of vitest's. */
   async function load(paths: readonly string[], options: { registered: boolean } = { registered: true }) {
     const program = `
       import { checkAgent } from "${ROOT}/src/sdk/check.ts";
@@ -161,18 +161,18 @@ describe("a file outside of the repository", () => {
     expect(await load(paths)).toBe("ts function,js function,mjs function");
   });
 
-  test("finds them with require too", async () => {
+  test("finds them with require, too", async () => {
     const content = source("common").replaceAll(/import (.*) from (".*");/g, "const $1 = require($2);");
     const path = await file("out/common.js", content.replace("export const agent", "exports.agent"));
     expect(await load([path])).toBe("common function");
   });
 
-  test("finds nothing unless that was asked for", async () => {
+  test("finds nothing when the resolution is not registered", async () => {
     const path = await file("out/alone.ts", source("alone"));
     expect(await load([path], { registered: false })).toMatch(/^AgentInvalid: .*Cannot find package 'cairn'/);
   });
 
-  test("is shown by the line where it is wrong", async () => {
+  test("is reported with the line of its error", async () => {
     const typo = await file("out/typo.ts", "const fine = 1;\nconst wrong: = 2;");
     expect(await load([typo])).toMatch(/^AgentInvalid: agent file .*typo\.ts cannot be loaded: .*\(.*typo\.ts:2\)$/);
     const unnamed = await file(
@@ -182,7 +182,7 @@ describe("a file outside of the repository", () => {
     expect(await load([unnamed])).toMatch(/an agent's name is .*"a b" \(.*unnamed\.ts:2:1\)$/);
   });
 
-  test("keeps its own packages, and misses what neither has", async () => {
+  test("prefers its own packages, and fails for a package that neither has", async () => {
     await file("own/node_modules/zod/package.json", '{ "name": "zod", "exports": "./own.mjs" }');
     await file("own/node_modules/zod/own.mjs", 'throw new Error("its own zod");');
     const own = await file("own/agent.mjs", 'import "zod";');

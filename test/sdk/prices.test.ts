@@ -1,4 +1,4 @@
-/** List prices: dated facts with a source, and what an agent is charged by. */
+/** List prices have a date and a source, and decide what an agent is charged when no other price does. */
 import { describe, expect, test } from "vitest";
 import { z } from "zod";
 import { checkMoney } from "../../src/sdk/check.ts";
@@ -12,7 +12,7 @@ const checked = (of: Agent): void => checkMoney(of);
 
 const hosted = (model: string) => `openai-compatible:http://host/v1#${model}`;
 
-test("each says where and when it was seen, and no model has two", () => {
+test("each price has a source and a date, and no model has two prices", () => {
   for (const { source, lookedAt, inUsd, outUsd } of LIST_PRICES) {
     expect(source).toMatch(/^https:\/\/[a-z.]*(anthropic|claude|openai)\.com\//);
     expect(new Date(lookedAt).toISOString().slice(0, 10)).toBe(lookedAt);
@@ -23,14 +23,14 @@ test("each says where and when it was seen, and no model has two", () => {
 });
 
 describe("the price of a model", () => {
-  test("is that of its name, with or without the day of its release", () => {
+  test("is found by its name, with or without a release date", () => {
     const listed = { inUsd: 5, outUsd: 25 };
     expect(listPriceOf(hosted("claude-opus-4-5")).price).toEqual(listed);
     expect(listPriceOf(hosted("claude-opus-4-5-20251101")).price).toEqual(listed);
     expect(agent(hosted("claude-opus-4-5"), { budget: { usd: 1 } }).price).toEqual(listed);
   });
 
-  test("is what its agent says, where it says one", () => {
+  test("is the agent's own price when it has one", () => {
     const price = { inUsd: 0.5, outUsd: 1 };
     expect(agent(hosted("claude-opus-4-5"), { price }).price).toEqual(price);
   });
@@ -77,7 +77,7 @@ describe("the prices of cairn.config.ts", () => {
     expect(priceWords(priced)).toContain(words);
   });
 
-  test("let an agent have a budget of money whose model is in no list", () => {
+  test("allow a budget of money for an agent whose model is in no list", () => {
     const own = agent(hosted("our-own"), { budget: { usd: 1 } });
     expect(() => checked(own)).toThrow(/prices: { MODEL/);
     expect(() => checked(pricedBy(own, prices))).not.toThrow();

@@ -1,4 +1,4 @@
-/** A recorded run as a model: the same calls again without anybody who thinks, and no reply to what was never asked. */
+/** The recorded model repeats the calls of a run without a real model, and has no reply to requests never recorded. */
 import { describe, expect, test } from "vitest";
 import type { Agent } from "../../src/ports/agent.ts";
 import { recordedModel } from "../../src/index.ts";
@@ -16,7 +16,7 @@ async function exported(world: World, run: string): Promise<Uint8Array> {
   return Buffer.from(chunks.join(""));
 }
 
-/** Runs the agent to its end; what was asked of it, and the run as a file. */
+/** Runs the agent to its end; returns its calls and the exported run. */
 async function played(agent: Agent) {
   const { world } = stage();
   const payload = await begin(world, agent, {});
@@ -26,7 +26,7 @@ async function played(agent: Agent) {
   return { file: await exported(world, payload.run), asked, shown: await show(world, payload.run) };
 }
 
-/** Whose model, asked at all, would give another run every time. */
+/** An agent whose own model would give a different run every time. */
 const fickle = (): Reply => {
   let count = 0;
   const large = "x".repeat(20_000);
@@ -38,7 +38,7 @@ const fickle = (): Reply => {
 };
 
 describe("a recorded run as a model", () => {
-  test("makes the same calls with the same arguments, and comes to the same words", async () => {
+  test("makes the same calls with the same arguments and ends with the same text", async () => {
     const first = await played(actor({ reply: fickle() }));
     const again = await played({ ...actor({}), model: recordedModel(first.file) });
     expect(again.asked).toEqual(first.asked);
@@ -46,7 +46,7 @@ describe("a recorded run as a model", () => {
     expect(again.shown).toMatchObject({ status: "completed", result: "over 4", spent: first.shown?.spent });
   });
 
-  test("gives empty replies again, and what followed them", async () => {
+  test("repeats empty replies and the replies after them", async () => {
     let count = 0;
     const reply: Reply = () => {
       count += 1;
@@ -57,7 +57,7 @@ describe("a recorded run as a model", () => {
     expect([again.asked, again.shown?.result]).toEqual([first.asked, "at last"]);
   });
 
-  test("is asked by whichever process goes on: after a crash it gives the reply that is next", async () => {
+  test("gives the next reply in any process after a crash", async () => {
     const { file, asked } = await played(actor({ reply: fickle() }));
     const on = stage();
     const agent = { ...actor({}), model: recordedModel(file) };
@@ -70,7 +70,7 @@ describe("a recorded run as a model", () => {
     expect(await show(on.world, payload.run)).toMatchObject({ status: "completed", takeovers: 1, result: "over 4" });
   });
 
-  test("has no reply where the recorded run never came to, and is none of an archive", async () => {
+  test("has no reply beyond the recorded run, and cannot be made from an archive", async () => {
     const { file } = await played(actor({ reply: callsThenOver(1) }));
     const nagged = { ...actor({}), done: [{ name: "never", holds: () => "it is never done" }] };
     const { shown } = await played({ ...nagged, model: recordedModel(file) });

@@ -1,4 +1,4 @@
-/** A scripted model is a function of the conversation: it sees what a real model would see, and nothing else. */
+/** A scripted model is a function of the conversation: it sees exactly what a real model would see. */
 import { describe, expect, test } from "vitest";
 import { z } from "zod";
 import type { Tool } from "../../src/ports/agent.ts";
@@ -46,7 +46,7 @@ async function seen(messages: Message[]): Promise<Conversation> {
 }
 
 describe("the conversation", () => {
-  test("holds the task, the messages, the calls and the turn", async () => {
+  test("contains the task, the messages, the calls and the turn", async () => {
     const conversation = await seen([
       task({ to: "LIS" }),
       ...settled("c1", { tool: "search", args: { to: "LIS" }, outcome: "succeeded", result: [1, 2] }),
@@ -69,14 +69,14 @@ describe("the conversation", () => {
     expect(resultOf("book")).toBeUndefined();
   });
 
-  test("knows a task in words by its words", async () => {
+  test("contains a task that is plain text as text", async () => {
     expect((await seen([said("user", text("Book a trip"))])).task).toStrictEqual({
       text: "Book a trip",
       json: undefined,
     });
   });
 
-  test("tells a failed call from one that nobody knows about", async () => {
+  test("distinguishes a failed call from an unknown outcome", async () => {
     const conversation = await seen([
       task(null),
       ...settled("c1", { tool: "book", args: {}, outcome: "succeeded", result: "B-1" }),
@@ -106,7 +106,7 @@ describe("the reply", () => {
       : { text: `Booked ${JSON.stringify(found)}.` };
   };
 
-  test("follows from the conversation: two tasks, two runs; one task, one run", async () => {
+  test("depends only on the conversation: two tasks give two runs, one task gives one run", async () => {
     const lisbon = await ask(book, [task("LIS")]);
     expect(lisbon).toMatchObject({
       kind: "reply",
@@ -125,7 +125,7 @@ describe("the reply", () => {
     });
   });
 
-  test("costs about a token for four characters, unless it says so", async () => {
+  test("costs about one token per four characters by default", async () => {
     const cost = async (reply: ScriptedReply, messages: Message[]) => {
       const outcome = await ask(() => reply, messages);
       return outcome.kind === "reply" ? [outcome.tokensIn, outcome.tokensOut] : [];
@@ -140,7 +140,7 @@ describe("the reply", () => {
     expect(await ask(() => ({}), [])).toMatchObject({ kind: "reply", parts: [], finish: "stop" });
   });
 
-  test("that takes its time ends with the signal", async () => {
+  test("is aborted by the signal while it is delayed", async () => {
     const stop = new AbortController();
     const reply = async () => {
       queueMicrotask(() => stop.abort());
@@ -152,7 +152,7 @@ describe("the reply", () => {
     expect(outcome).toStrictEqual({ kind: "aborted" });
   });
 
-  test("comes after its time", async () => {
+  test("arrives after its delay", async () => {
     expect(await ask(() => ({ text: "soon", delayMs: 1 }), [task(1)])).toMatchObject({ parts: [{ text: "soon" }] });
   });
 });

@@ -1,4 +1,4 @@
-/** The HTTP API over a world in memory. Every answer that a test gets is held to the document that describes it. */
+/** The HTTP API over a world in memory. Every response is validated against the OpenAPI document. */
 import { expect } from "vitest";
 import * as z from "zod";
 import { type Api, createApi } from "../../src/api/app.ts";
@@ -10,7 +10,7 @@ import type { TelemetryRecord, World } from "../../src/ports/world.ts";
 import { problemDocument } from "../../src/api/schemas.ts";
 import { type Part, type Stage, actor, stage } from "./stage.ts";
 
-/** Who asks, as a server would know it. */
+/** The caller as a server identifies it. */
 export interface From {
   readonly caller?: Caller | null;
   readonly base?: string;
@@ -21,9 +21,9 @@ export const ANN: Caller = { tenant: "local", actor: "ann" };
 export interface Desk extends Stage {
   readonly agent: Agent;
   readonly records: readonly TelemetryRecord[];
-  /** Names of agents that were looked for. */
+  /** The agent names that were looked up. */
   readonly named: readonly string[];
-  /** Answers so far, as `POST /runs 202`. */
+  /** The responses so far, as `POST /runs 202`. */
   readonly seen: ReadonlySet<string>;
   readonly agentOf: (name: string) => Promise<Agent | null>;
   readonly ask: (request: Asking, from?: From) => Promise<Answered>;
@@ -35,9 +35,9 @@ export interface Asking {
   readonly headers?: Readonly<Record<string, string>>;
   /** Sent as JSON. */
   readonly json?: unknown;
-  /** Sent as it is. */
+  /** A body that is sent unchanged. */
   readonly body?: string | Uint8Array<ArrayBuffer>;
-  /** Sent as it comes. */
+  /** A body that is sent as a stream. */
   readonly stream?: ReadableStream<Uint8Array>;
 }
 
@@ -45,7 +45,7 @@ export interface Answered {
   readonly status: number;
   readonly headers: Headers;
   readonly text: string;
-  // Tests look into it; its shape was checked against the document.
+  // Tests read it untyped; its shape was validated against the document.
   readonly body: Readonly<Record<string, unknown>>;
 }
 
@@ -103,8 +103,8 @@ async function read(answer: Response): Promise<Answered> {
 }
 
 /**
- * Fails unless the document says that this operation may answer so, and its schema knows every field of the answer.
- * Where there is no such operation, any problem will do.
+ * Fails unless the document allows this response of the operation and its schema contains every field of the response.
+ * If there is no such operation, any problem document is allowed.
  */
 function held(request: Asking, { status, headers, text, body }: Answered): string {
   expect(headers.get("x-content-type-options")).toBe("nosniff");
@@ -137,7 +137,7 @@ interface Documented {
 const matches = (template: string, path: string): boolean =>
   new RegExp(`^${template.replaceAll(/\{\w+\}/g, "[^/]+")}$`).test(path.split(/[?#]/)[0] ?? "");
 
-/** Every answer that the document says may come. */
+/** Every response that the document allows. */
 export const DOCUMENTED: readonly string[] = ROUTES.flatMap(({ method, path, responses }) =>
   Object.keys(responses).map((status) => `${method.toUpperCase()} ${path} ${status}`),
 );

@@ -1,7 +1,7 @@
 /**
- * Runs that could have happened. A walk starts with a new run and does, one choice after another, what some invocation
- * might do next: it takes a command that is outstanding and records an outcome of it, commits, or dies and is followed
- * by another. Like the runner it performs a call only when nothing is pending.
+ * Random valid runs. A walk starts with a new run and repeatedly does what some invocation
+ * might do next: it records an outcome of an outstanding command, commits, or dies and is followed
+ * by another invocation. Like the runner, it runs a call only when no event is uncommitted.
  */
 import fc from "fast-check";
 import type { CommitRecord, Event } from "../../src/core/event.ts";
@@ -14,20 +14,20 @@ import { AT, newState } from "./build.ts";
 
 import { asides, movesOf } from "./moves.ts";
 import { redriveOf } from "./redrive-moves.ts";
-/** What one event did. */
+/** The effect of one event. */
 export interface Stride {
   readonly before: State;
   readonly event: Event;
   readonly view: View;
   readonly outcome: Outcome;
-  /** The state that was durable when it happened. */
+  /** The durable state when the event happened. */
   readonly committed: State;
 }
 
 export interface Walk {
   readonly strides: readonly Stride[];
   readonly commits: readonly CommitRecord[];
-  /** What was durable after each commit; the first is the new run. */
+  /** The durable state after each commit; the first is the new run. */
   readonly states: readonly State[];
 }
 
@@ -43,7 +43,7 @@ const choice: fc.Arbitrary<Choice> = fc.record({
   size: fc.constantFrom(0, 3, 40, 400, 2_000),
 });
 
-/** What may become of a run that is in this state. */
+/** The possible next moves of a run in this state. */
 export const walksFrom = (start: State): fc.Arbitrary<Walk> =>
   fc.array(choice, { maxLength: 150, size: "max" }).map((choices) => walk(start, choices));
 
@@ -88,7 +88,7 @@ class Path implements Walk {
     for (const event of chosen.events(size, pick)) this.#record({ ...event, at: this.#view.now });
   }
 
-  /** The end is committed; now and then somebody redrives the run, and the next invocation records that. */
+  /** The end is committed; now and then an operator redrives the run, and the next invocation records that. */
   #redrive(pick: number): void {
     this.#release();
     const event = pick % 3 === 0 ? redriveOf(this.#state) : null;
@@ -97,7 +97,7 @@ class Path implements Walk {
     this.#record({ ...event, at: this.#view.now });
   }
 
-  /** The next invocation looks anew at the code that is deployed. */
+  /** The next invocation reads the deployed code again. */
   #release(): void {
     this.commit();
     this.#view = { ...this.#view, looked: false };
@@ -111,7 +111,7 @@ class Path implements Walk {
     this.#pending = [];
   }
 
-  /** The next owner begins with what is committed, and knows until when the dead one may still act. */
+  /** The next owner starts from the committed state and knows until when the dead owner's effects may still land. */
   #die(): void {
     this.#state = this.states.at(-1) as State;
     this.#pending = [];
@@ -128,14 +128,14 @@ class Path implements Walk {
   }
 }
 
-/** Whoever changes a state or an event in place is caught in the act. */
+/** Freezes states and events, so that code that changes them in place throws. */
 export function frozen<T>(value: T): T {
   if (typeof value !== "object" || value === null || Object.isFrozen(value)) return value;
   for (const each of Object.values(value)) frozen(each);
   return Object.freeze(value);
 }
 
-/** Any JSON, deep and with every kind of text; without -0, which is the same number with another sign. */
+/** Any JSON, deep and with every kind of text; without -0, which equals 0 but has another sign. */
 export const json: fc.Arbitrary<Json> = fc
   .jsonValue({ maxDepth: 4, stringUnit: "grapheme" })
   .map((value) => JSON.parse(JSON.stringify(value)) as Json);

@@ -1,4 +1,4 @@
-/** An agent whose calls are asked about first, and what a person sees and says of their gates. */
+/** An agent whose calls need approval, and what an operator sees and decides at their gates. */
 import { z } from "zod";
 import type { Agent, Tool } from "../../src/ports/agent.ts";
 import type { Json } from "../../src/core/json.ts";
@@ -15,7 +15,7 @@ export interface Asking {
   readonly version?: string;
   readonly effect?: Tool["effect"];
   readonly approval?: Tool["approval"];
-  /** What its calls were run with, in order; each with its key. */
+  /** The inputs and keys of its calls, in order. */
   readonly ran?: { readonly args: Json; readonly key: string }[];
   readonly run?: (input: Json) => unknown;
   /** Default: one call of `pay`, then the end. */
@@ -53,7 +53,7 @@ export function asking(of: Asking = {}): Agent {
   }) as Agent;
 }
 
-/** A run that waits for a person to decide. */
+/** A run that waits for an operator's decision. */
 export async function asked(on: Stage, of: Asking = {}) {
   const ran: { readonly args: Json; readonly key: string }[] = [];
   const agent = asking({ ran, ...of });
@@ -63,7 +63,7 @@ export async function asked(on: Stage, of: Asking = {}) {
   return { ran, agent, runner, payload: reply, run: payload.run };
 }
 
-/** What the model is told of each call, in order. */
+/** What the model gets about each call, in order. */
 export const resultsOf = async (on: Stage, run: string) =>
   ((await transcript(on.world, run)) ?? []).flatMap(({ parts }) =>
     parts.flatMap((part) => (part.kind === "result" ? [part] : [])),
@@ -79,7 +79,7 @@ export async function stateOf(world: World, run: string): Promise<State> {
 export const gatesOf = async (world: World, run: string): Promise<readonly Gate[]> =>
   (await stateOf(world, run)).open.flatMap(({ gate }: OpenCall) => (gate === null ? [] : [gate]));
 
-/** A person decides about the first open gate, or about that one. */
+/** An operator decides about the first open gate, or about the given one. */
 export async function say(
   world: World,
   of: { readonly run: string; readonly as: "approve" | "deny" | "edit"; readonly args?: Json; readonly gate?: string },

@@ -1,4 +1,4 @@
-/** A server that answers as the services of AWS do, in the order in which a test scripted it. */
+/** A server that responds like AWS services, with the responses that a test scripted. */
 import { vi } from "vitest";
 import { type IncomingMessage, type ServerResponse, createServer } from "node:http";
 import type { AddressInfo } from "node:net";
@@ -6,11 +6,11 @@ import type { AddressInfo } from "node:net";
 export type Answer =
   | { readonly kind: "json"; readonly status: number; readonly body: object }
   | { readonly kind: "xml"; readonly status: number; readonly body: string; readonly headers?: Record<string, string> }
-  /** The connection ends before an answer. */
+  /** The connection closes before a response. */
   | { readonly kind: "drop" }
-  /** There never is an answer. */
+  /** There is never a response. */
   | { readonly kind: "hang" }
-  /** The head promises more bytes than come. */
+  /** The header announces more bytes than arrive. */
   | { readonly kind: "breakOff" };
 
 export interface Asked {
@@ -24,14 +24,14 @@ export interface AwsServer {
   readonly endpoint: string;
   /** Every request so far. */
   readonly asked: readonly Asked[];
-  /** The answers to come; the last one is given again and again. */
+  /** The coming responses; the last one repeats forever. */
   answer(...answers: readonly Answer[]): void;
   close(): Promise<void>;
 }
 
 export const ok = (body: object = {}): Answer => ({ kind: "json", status: 200, body });
 
-/** An error of the JSON protocols: DynamoDB and Step Functions. */
+/** An error in the JSON protocols of DynamoDB and Step Functions. */
 export const refusal = (name: string, more: object = {}, status = 400): Answer => ({
   ...{ kind: "json", status },
   body: { __type: `com.amazonaws#${name}`, message: `${name} it is`, ...more },
@@ -87,7 +87,7 @@ function give(answer: Answer, response: ServerResponse): void {
   response.end(answer.kind === "json" ? JSON.stringify(answer.body) : answer.body);
 }
 
-/** An environment in which a client of AWS speaks to such a server; `vi.unstubAllEnvs` ends it. */
+/** Sets environment variables so that AWS clients use this server; `vi.unstubAllEnvs` reverts them. */
 export function stubAwsEnvironment(): void {
   vi.stubEnv("AWS_REGION", "eu-west-1");
   vi.stubEnv("AWS_ACCESS_KEY_ID", "AKIAEXAMPLE");

@@ -1,4 +1,4 @@
-/** Calls of one reply that run side by side, as long as a test says. */
+/** Parallel calls of one reply that end when the test says. */
 import { z } from "zod";
 import type { Agent, Tool, ToolContext } from "../../src/ports/agent.ts";
 import { type ScriptedReply, tool } from "../../src/index.ts";
@@ -7,7 +7,7 @@ import { OVER, type Stage, actor } from "./stage.ts";
 
 export type Run = (context: ToolContext<unknown>) => unknown;
 
-/** A tool for each name, and a first reply that asks for each of them once. */
+/** One tool per name, and a first reply that calls each of them once. */
 export function beside(tools: Readonly<Record<string, Partial<Tool> & { readonly run: Run }>>): Agent {
   const calls = Object.keys(tools).map((name) => ({ tool: name, args: {} }));
   const made = actor({ reply: (asked): ScriptedReply => (asked.calls.length === 0 ? { calls } : OVER) });

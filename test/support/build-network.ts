@@ -1,19 +1,19 @@
-/** A network between a writer and its store that loses, delays and applies in whatever order a test says. */
+/** A network between a writer and its store that loses, delays and applies writes as a test says. */
 import type { World } from "../../src/ports/world.ts";
 
 /**
- * What becomes of one copy of a write: answered; lost on its way; applied, its answer lost; delayed until just before
- * the next copy is looked at; delayed until just after it.
+ * The fate of one copy of a write: answered; lost; applied with its response lost; delayed until just before
+ * the next copy is processed; delayed until just after it.
  */
 export type Fate = "answered" | "lost" | "unanswered" | "before the next" | "after the next";
 
 export interface Network {
   readonly fates: readonly Fate[];
-  /** Happens while nobody knows what became of the first copy. */
+  /** Runs while the outcome of the first copy is unknown. */
   readonly meanwhile?: () => Promise<unknown>;
 }
 
-/** `write` over that network; what was sent is kept. */
+/** `write` over that network; sent copies are recorded. */
 export function over<Sent, Outcome>(network: Network, write: (sent: Sent) => Promise<Outcome>) {
   const sent: Sent[] = [];
   const early: (() => Promise<unknown>)[] = [];
@@ -35,14 +35,14 @@ export function over<Sent, Outcome>(network: Network, write: (sent: Sent) => Pro
 
 export type Operation = "create" | "claim" | "commit" | "park" | "handOver" | "tell" | "keepKey";
 
-/** A world whose writes of one kind go over that network. */
+/** A world whose writes of one kind use that network. */
 export function worldOver(world: World, operation: Operation, network: Network) {
   const write = world.table[operation] as (sent: unknown) => Promise<unknown>;
   const { sent, send } = over(network, write);
   return { sent, world: { ...world, table: { ...world.table, [operation]: send } } as World };
 }
 
-/** What may become of the first copies of a write; the next one is answered. */
+/** The possible fates of the first copies of a write; the next copy is answered. */
 export const FATES: readonly (readonly [Fate, ...Fate[]])[] = [
   ["lost"],
   ["unanswered"],

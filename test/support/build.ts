@@ -1,4 +1,4 @@
-/** States, events and rows for tests: complete, legal, and changed only by what a test is about. */
+/** States, events and rows for tests: complete and valid, with changes only where a test needs them. */
 import { createHash } from "node:crypto";
 import type { Answer, Decision, Event, EventKind, EventOf, ReplyPart, Action } from "../../src/core/event.ts";
 import type { Hash } from "../../src/core/ids.ts";
@@ -123,7 +123,7 @@ export const reconciled = (call: string, given = answer("retry")): Event => ({
 
 export const decided = (action: Action): Event => ({ kind: "RecoveryDecided", at: AT, rule: "r", why: "w", action });
 
-/** Waits for that version to be accepted, or for its agent. */
+/** A run that waits for that version to be accepted, or for its agent. */
 export const held = (to: string | null): Event => decided({ kind: "hold", to });
 
 export const FAILURE = { code: "Broken", message: "it broke" };
@@ -131,7 +131,7 @@ export const aborted = decided({ kind: "abort", failure: FAILURE });
 export const stopped = decided({ kind: "stop", failure: FAILURE, say: "You have to stop now." });
 export const compacting = decided({ kind: "compact" });
 
-/** A summary of the first reply and its result: `state` is what it follows. */
+/** A compaction of the first reply and its result, after `state`. */
 export const compacted = ({ messages }: State, from = 3): EventOf<"Compacted"> => ({
   ...{ kind: "Compacted", at: AT, summary: "It is booked.", tokens: 4, why: "it was too long" },
   window: { from, lead: [`m${messages.length + 1}`] },
@@ -163,7 +163,7 @@ export const gated = (call: string): Event => ({
   ...{ reason: "it costs money", expiresAt: GATE_UNTIL },
 });
 
-/** The budget is used up, and somebody is asked for more. */
+/** The budget is exhausted, and an operator is asked for more. */
 export const askedForMore = (change: Partial<EventOf<"ApprovalRequested">> = {}): EventOf<"ApprovalRequested"> => ({
   ...{ kind: "ApprovalRequested", at: AT, gate: "budget-1", call: "budget", planHash: SHA, argsHash: SHA },
   ...{ reason: "2 of 2 beats are used", expiresAt: GATE_UNTIL },
@@ -186,7 +186,7 @@ export const approved = (call: string, given = decision("approve")): Event => ({
   decision: given,
 });
 
-/** A decision comes in, and is not applied yet. */
+/** A decision arrived and is not applied yet. */
 export const decisionTaken = (call: string, given = decision("approve")): Event => ({
   kind: "MessageAbsorbed",
   at: AT,
@@ -204,7 +204,7 @@ export const withCalls = (): State =>
     ...[intended("c5"), gated("c5")],
   );
 
-/** It runs alone, so the calls after it wait for it. */
+/** A call that runs alone, so that later calls wait for it. */
 const alone = (call: string): Event => ({ ...intended(call), alone: true }) as Event;
 
 /** c1 unknown, c2 at a gate. */
@@ -237,7 +237,7 @@ export const IN_PHASE: { readonly [P in Phase]: () => State } = {
   Cancelled: () => after(startedEvent, decided({ kind: "cancel" }), cancelled),
 };
 
-/** An event of each kind that fits the state of its phase above. */
+/** An event of each kind, valid in the state of its phase above. */
 export function eventOf(kind: EventKind, phase: Phase): Event {
   const isMany = phase === "ExecutingTools" || isAside(phase);
   const unknown = isMany ? "c4" : "c1";

@@ -1,6 +1,6 @@
 /**
- * A provider on this machine: a real HTTP server that speaks OpenAI chat completions. What it answers is a function of
- * the request, and it can answer badly in every way that the network allows.
+ * A provider on this machine: a real HTTP server for OpenAI chat completions. Its response is a function of
+ * the request, and it can fail in every way that the network allows.
  */
 import { type IncomingMessage, type ServerResponse, createServer } from "node:http";
 import type { AddressInfo } from "node:net";
@@ -20,11 +20,11 @@ export interface ChatRequest {
   readonly tools?: readonly { readonly type: "function"; readonly function: { readonly name: string } }[];
 }
 
-/** `args` becomes JSON, a string stays the text that it is. */
+/** `args` becomes JSON; a string is sent unchanged. */
 interface ChatCall {
   readonly tool: string;
   readonly args: Readonly<Record<string, unknown>> | string;
-  /** A Gemini thought signature, which has to come back with the call. */
+  /** A Gemini thought signature, which must be sent back with the call. */
   readonly signature?: string;
 }
 
@@ -45,11 +45,11 @@ export type ChatAnswer =
       readonly code?: string;
       readonly headers?: Readonly<Record<string, string>>;
     }
-  /** These bytes, whatever they are. */
+  /** Exactly these bytes. */
   | { readonly kind: "raw"; readonly status?: number; readonly body: string }
-  /** Never answers. */
+  /** Never responds. */
   | { readonly kind: "hang" }
-  /** Closes the connection before the answer, or in the middle of it. */
+  /** Closes the connection before or during the response. */
   | { readonly kind: "drop"; readonly after: "nothing" | "half" };
 
 interface Asked {
@@ -59,15 +59,15 @@ interface Asked {
 }
 
 export interface ChatServer extends AsyncDisposable {
-  /** The base URL up to and with `/v1`. */
+  /** The base URL including `/v1`. */
   readonly url: string;
-  /** What was asked so far, in order. */
+  /** The requests so far, in order. */
   readonly asked: readonly Asked[];
   /** Resolves when the server has read its next request. */
   nextAsked(): Promise<Asked>;
 }
 
-/** Listens on a port of its own at 127.0.0.1. `answer` also gets how many requests came before this one. */
+/** Listens on a free port of 127.0.0.1. `answer` also gets the number of earlier requests. */
 export async function startChatServer(
   answer: (request: ChatRequest, before: number) => ChatAnswer | Promise<ChatAnswer>,
 ): Promise<ChatServer> {

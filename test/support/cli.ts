@@ -1,4 +1,4 @@
-/** The real command line as processes of their own, in a folder with one small agent; everything ends with its test. */
+/** The real command line in separate processes, in a folder with one small agent; everything ends with its test. */
 import { type ChildProcess, spawn } from "node:child_process";
 import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
@@ -8,12 +8,12 @@ import { expect, onTestFinished, vi } from "vitest";
 const ROOT = join(import.meta.dirname, "..", "..");
 const MAIN = join(ROOT, "src", "cli", "main.ts");
 
-/** A folder in which somebody types commands. */
+/** A folder in which commands are typed. */
 export interface Desk {
   readonly dir: string;
   readonly store: string;
   readonly env: Readonly<Record<string, string | undefined>>;
-  /** What was started and may still be there. */
+  /** The started processes that may still run. */
   readonly running: Set<Running>;
 }
 
@@ -31,8 +31,8 @@ export interface Running {
 }
 
 /**
- * Does what its task says, call by call, then says how each call went. `mail` must not happen twice, and leaves a line
- * in the store for each time; `gate` waits until somebody opens it.
+ * Makes the calls of its task, then reports the outcome of each. `mail` must not happen twice, and appends a line
+ * to a file in the store each time; `gate` waits until the test opens it.
  */
 const CLERK = `
 import { appendFileSync, existsSync } from "node:fs";
@@ -88,10 +88,10 @@ export const clerk = defineAgent({
 });
 `;
 
-/** What a test holds ends when the test lets it, and not when its time is over, however busy the machine is. */
+/** A long timeout, so that a call that the test holds ends only when the test lets it, even on a busy machine. */
 export const PATIENT = { CAIRN_BEAT_SECONDS: "300", CAIRN_LIMITS: '{"toolMs":240000}' } as const;
 
-/** A test that runs beside others of its file hands over its own `onTestFinished`. */
+/** A concurrent test passes its own `onTestFinished`. */
 export function desk(env: Readonly<Record<string, string>> = {}, atEnd: typeof onTestFinished = onTestFinished): Desk {
   const dir = mkdtempSync(join(tmpdir(), "cairn-cli-"));
   const running = new Set<Running>();
@@ -108,13 +108,13 @@ export function desk(env: Readonly<Record<string, string>> = {}, atEnd: typeof o
 
 interface Circumstances {
   readonly stdin?: string;
-  /** What the shell does before, such as `ulimit`. */
+  /** Shell commands before it, such as `ulimit`. */
   readonly limits?: string;
-  /** As somebody else. */
+  /** As another user. */
   readonly uid?: number;
   /** Without `--store`. */
   readonly bare?: true;
-  /** As `npx cairn`, in the folder where npx finds it. What npx starts is not its end: end that by its own pid. */
+  /** As `npx cairn`, in the folder where npx finds it. To stop the process that npx starts, use that process's pid. */
   readonly npx?: true;
 }
 
@@ -155,14 +155,14 @@ export const input = (...steps: readonly string[]): string => JSON.stringify({ s
 /** The key under which `queued` starts a run. */
 export const keyOf = (...steps: readonly string[]): string => ["do", ...steps].join("-");
 
-/** Starts a run that nobody works on yet, and gives its id. */
+/** Starts a run without a supervisor, and returns its ID. */
 export async function queued(of: Desk, ...steps: readonly string[]): Promise<string> {
   const { run } = await documentOf(of, ["start", "clerk", "--input", input(...steps), "--key", keyOf(...steps)]);
   expect(run).toBeDefined();
   return String(run);
 }
 
-/** Waits until the expectation holds. Unlike `expect.poll` it serves tests that run beside others. */
+/** Waits until the expectation holds. Unlike `expect.poll`, it works in concurrent tests. */
 export const until = (expectation: () => void | Promise<void>): Promise<void> =>
   vi.waitFor(expectation, { timeout: 100_000, interval: 10 });
 
@@ -175,7 +175,7 @@ export const openGate = ({ store }: Desk): void => writeFileSync(join(store, "op
 export const mailsIn = ({ store }: Desk): number =>
   readFileSync(join(store, "mails"), "utf8").trim().split("\n").length;
 
-/** Kills the process that is held at the edge of `CAIRN_HOLD`. */
+/** Kills the process that pauses at the fault point of `CAIRN_HOLD`. */
 export async function killHeld({ store }: Desk): Promise<void> {
   const mark = join(store, "held");
   await until(() => expect(existsSync(mark)).toBe(true));

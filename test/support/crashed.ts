@@ -1,4 +1,4 @@
-/** A run whose process died in its tool more often than it may: it failed as `CrashLoop`, and may be redriven. */
+/** A run whose processes died in its tool too often: it failed with `CrashLoop` and may be redriven. */
 import type { Agent } from "../../src/ports/agent.ts";
 import type { Retention } from "../../src/core/policy/retention.ts";
 import type { Row } from "../../src/protocol/row.ts";
@@ -11,14 +11,14 @@ export interface Crashed {
   readonly on: Stage;
   readonly agent: Agent;
   readonly run: string;
-  /** Of the call that it died in. */
+  /** The key of the call in which it died. */
   readonly key: string;
-  /** Keys under which the tool was called since. */
+  /** The keys of later tool calls. */
   readonly called: string[];
   readonly row: () => Row;
 }
 
-/** So many of its processes die, and that is one more than may. */
+/** How many of its processes die: one more than allowed. */
 export async function crashed(
   { deaths = 2, ...part }: Part & { readonly deaths?: number } = {},
   retention: Retention | null = null,

@@ -1,19 +1,19 @@
 /**
- * A process that dies at one of its calls: every call of a port is counted, and from the one that the test names on
- * none does anything or comes back.
+ * A process that dies at one of its calls: every port call is counted, and from the call that the test names on,
+ * no call has an effect or returns.
  */
 import type { World } from "../../src/ports/world.ts";
 
 export interface Crash {
-  /** Which call, from 0 on. */
+  /** The index of the call, from 0. */
   readonly at: number;
-  /** `after`: what the call does is done, and nobody hears of it. */
+  /** `after`: the call takes effect, but its response is lost. */
   readonly when: "before" | "after";
 }
 
 export interface Dying {
   readonly world: World;
-  /** True if it lives to the end of the work; settles as soon as that is over or the process is dead. */
+  /** True if the process survives the work; resolves as soon as the work is done or the process is dead. */
   readonly survives: (work: (world: World) => Promise<unknown>) => Promise<boolean>;
 }
 
@@ -51,7 +51,7 @@ export function dying(world: World, crash: Crash): Dying {
 
 const CALLS_MAX = 400;
 
-/** Plays once for each moment at which a process could die, until one play has no such moment left. Returns how many. */
+/** Plays once per moment at which a process could die, until no such moment is left. Returns the number of plays. */
 export async function everyCrash(play: (crash: Crash) => Promise<boolean>): Promise<number> {
   let crashes = 0;
   for (const when of ["before", "after"] as const) {

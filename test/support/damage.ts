@@ -1,4 +1,4 @@
-/** A long run that died in the middle of a beat, and copies of it whose stored objects and row are damaged. */
+/** A long run that died during a beat, and copies of it with damaged objects or a damaged row. */
 import { type MemoryStore, memoryStore } from "../../src/adapters/memory/tables.ts";
 import { type MemoryWorld, memoryWorld } from "../../src/adapters/memory/world.ts";
 import { canonical, compress, decompress, sha256 } from "../../src/codec/canonical.ts";
@@ -17,7 +17,9 @@ export interface Left {
   readonly run: string;
 }
 
-/** What a run left: 66 beats with sealed events, segments and a blob, and the journal of one that died in its tool. */
+/**
+ * The data of a run: 66 beats with sealed events, segments and a blob, and the journal of a beat that died in its tool.
+ */
 export async function longRun(): Promise<Left> {
   const on = stage();
   let acted = 0;
@@ -58,7 +60,7 @@ export class Copy {
     return this.store.objects.get(key) as Uint8Array;
   }
 
-  /** In the order in which they were put. */
+  /** The objects in the order in which they were put. */
   keys(folder: string): string[] {
     return [...this.store.objects.keys()].filter((key) => key.includes(`/${folder}/`));
   }
@@ -80,7 +82,7 @@ export class Copy {
     );
   }
 
-  /** The newest snapshot with other content, and a row that vouches for it. */
+  /** The newest snapshot with changed content, and a row with its new digest. */
   forge(to: (document: Snapshot) => object): void {
     const { key } = this.row.snapshot;
     const document = JSON.parse(
@@ -91,7 +93,7 @@ export class Copy {
     this.change({ snapshot: { ...this.row.snapshot, digest: sha256(text) } });
   }
 
-  /** What `verify` has to say. */
+  /** The findings of `verify`. */
   async findings(): Promise<readonly string[]> {
     const verified = await verify(this.world, { run: this.run });
     return verified?.findings.map(({ where, what }) => `${where}: ${what}`) ?? ["the run is gone"];

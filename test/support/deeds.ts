@@ -1,4 +1,4 @@
-/** An agent that pays and mails: what its tools say of their calls is up to a test, and so is what its model asks for. */
+/** An agent that pays and mails. The test decides its tools' rules and its model's calls. */
 import { z } from "zod";
 import type { Agent, Tool, ToolContext } from "../../src/ports/agent.ts";
 import type { SagaOptions } from "../../src/sdk/saga.ts";
@@ -12,13 +12,13 @@ type Said = Partial<Omit<Tool<typeof INPUT>, "input" | "run" | "description">>;
 
 export interface Deeds {
   readonly agent: Agent;
-  /** What was really called, in order. */
+  /** The calls that really ran, in order. */
   readonly done: { readonly tool: string; readonly key: string; readonly input: Order }[];
 }
 
 export type Ask = readonly [tool: "pay" | "mail", to: string, usd: number];
 
-/** One reply after the other asks for these, then the model says over. */
+/** The calls of each reply in turn; after them the model ends. */
 export const asks =
   (...replies: readonly (readonly Ask[])[]) =>
   ({ turn }: Conversation): ScriptedReply => {

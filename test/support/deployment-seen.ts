@@ -1,4 +1,4 @@
-/** A deployment as the doctor sees it when nothing is wrong, and ways to bend it. */
+/** A healthy deployment as the doctor inspects it, and functions that change it. */
 import { definitionOf } from "../../infra/asl.ts";
 import { READ } from "../../infra/environment.ts";
 import type { AwsSeen } from "../../src/adapters/aws/inspection.ts";
@@ -118,7 +118,7 @@ export const caseOf = (aws: AwsSeen, isolated: readonly string[] = []): AwsCase 
   limits: limitsFor(60_000),
 });
 
-/** With other things in what was seen of one part. */
+/** The inspection with changes in one part. */
 export function bent<Part extends keyof AwsSeen>(
   part: Part,
   change: AwsSeen[Part] extends Look<infer Seen> ? (Seen extends object ? Partial<Seen> : never) : never,

@@ -1,9 +1,9 @@
-/** Runs that nobody drives: what a sweeper finds. */
+/** Abandoned runs, as a sweeper finds them. */
 import { begin, attempt, runnerOf } from "./drive.ts";
 import { type Room, close, supervise } from "./supervise.ts";
 import { actor, callsThenOver, dieInTool, replyOf, rowOf } from "./stage.ts";
 
-/** A run that waits for a person, parked by its execution. */
+/** A run that waits for an operator, parked by its execution. */
 export async function parked(on: Room) {
   const agent = actor({});
   const payload = await begin(on.world, agent, {});
@@ -12,7 +12,7 @@ export async function parked(on: Room) {
   return { agent, run: payload.run, row };
 }
 
-/** A run that gave back its lease, and whose execution is about to begin its next beat. */
+/** A run that released its lease and whose execution is about to start its next beat. */
 export async function between(on: Room) {
   const agent = actor({ reply: callsThenOver(2) });
   const payload = await begin(on.world, agent, {});
@@ -20,7 +20,7 @@ export async function between(on: Room) {
   return { agent, run: payload.run, row: rowOf(on, payload.run) };
 }
 
-/** A run whose beat died in its call, and whose execution is over. */
+/** A run whose beat died in its tool call and whose execution has ended. */
 export async function dead(on: Room, effect: "keyed" | "unsafe" = "unsafe") {
   const agent = actor({ effect });
   const payload = await begin(on.world, agent, {});

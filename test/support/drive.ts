@@ -1,6 +1,6 @@
 /**
- * A run driven in this process, on a real store in a temporary folder: what a chain does, without its processes.
- * An invocation that asks to end its process has answered, too.
+ * Drives a run in this process, on a real store in a temporary folder, like a chain without its processes.
+ * A reply that ends the process counts as a reply.
  */
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
@@ -58,7 +58,7 @@ export async function begin(world: World, agent: Agent, input: Json): Promise<Pa
   return { run, born, chain: 1, epoch: 0, agent: agent.name };
 }
 
-/** One attempt of a beat; `tries` of the same entry came before it, and the process of each is known to have died. */
+/** One attempt of a beat, after `tries` attempts of the same entry whose processes are known to have died. */
 export function attempt(runner: Runner, payload: Payload, tries = 0): Promise<TaskResult> {
   const execution = executionName(payload.run, payload.born, payload.chain);
   const invocation = {
@@ -69,7 +69,7 @@ export function attempt(runner: Runner, payload: Payload, tries = 0): Promise<Ta
   return beat(runner, { payload, attempt: { execution, epoch: payload.epoch, retry, died } }, invocation);
 }
 
-/** Beat after beat until the chain would wait, park or end; the last reply. */
+/** Runs beats until the chain would wait, park or end; returns the last reply. */
 export async function drive(runner: Runner, from: Payload, beatsMax = 100): Promise<Reply> {
   let payload = from;
   for (let count = 0; count < beatsMax; count += 1) {
@@ -88,7 +88,7 @@ async function oneBeat(runner: Runner, payload: Payload): Promise<Reply> {
   throw new Error("five attempts asked to end their process");
 }
 
-/** What whoever drives a world in memory does with its removals: each is cleaned up, and forgotten once that is done. */
+/** Cleans up after each removal of the world in memory, and forgets the removal once that succeeded. */
 export async function cleanRemoved({ store, clock, limits }: MemoryWorld, perform: RunTask): Promise<void> {
   for (let [of] = store.removed; of !== undefined; [of] = store.removed) {
     const invocation = { deadline: clock.now() + limits.beatMs, drain: new AbortController().signal };
@@ -97,7 +97,7 @@ export async function cleanRemoved({ store, clock, limits }: MemoryWorld, perfor
   }
 }
 
-/** A world for one invocation that can be killed: from then on none of its calls does anything or comes back. */
+/** A world for one invocation that can be killed: afterwards no call of it has an effect or returns. */
 export function mortal(world: World): { readonly world: World; readonly kill: () => void } {
   let dead = false;
   const guarded = <T extends object>(port: T): T =>

@@ -1,18 +1,18 @@
-/** Which variables of its environment a bundled function reads, as far as our own sources read them. */
+/** Which environment variables a bundled function reads in cairn's own sources. */
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import type { Bundle } from "../../infra/bundle.ts";
 
 const ROOT = join(import.meta.dirname, "..", "..");
-/** What begins with `AWS_LAMBDA_` is set by Lambda. */
+/** Lambda sets the variables that start with `AWS_LAMBDA_`. */
 const READING = /(?:process\.env\[|\bnamed\()\s*"(?!AWS_LAMBDA_)([A-Z][A-Z0-9_]*)"/g;
 
-/** Of one source, in its own words. */
+/** The variables that one source names. */
 export const readsIn = (text: string): readonly string[] => [...text.matchAll(READING)].map(([, name]) => String(name));
 
 /**
- * What its sources read and its files still hold: of a source that several functions share, the bundler leaves out what
- * this one does not call. Packages read variables that Lambda itself sets.
+ * The variables that its sources read and its files still contain: from a shared source, the bundler drops code that
+ * this function does not call. Packages read variables that Lambda itself sets.
  */
 export function readsOf({ folder, files, sources }: Pick<Bundle, "folder" | "files" | "sources">): ReadonlySet<string> {
   const own = sources.filter((path) => /^(src|functions)\//.test(path));

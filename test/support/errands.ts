@@ -1,4 +1,4 @@
-/** Runs of the porter, as somebody types them, and what the other side says of them. */
+/** Runs of the porter agent, started by command, and the records of the external service about them. */
 import { join } from "node:path";
 import { rememberAgentFile } from "../../src/adapters/local/agent-files.ts";
 import type { Agent } from "../../src/ports/agent.ts";
@@ -10,7 +10,7 @@ import type { Workshop } from "./processes.ts";
 
 const FILE = join(import.meta.dirname, "porter.ts");
 
-/** Starts a run of it, which any supervisor of the store finds the code for. */
+/** Starts a run whose code every supervisor of the store finds. */
 export async function startErrand({ store, world }: Workshop, errand: Errand): Promise<Row> {
   rememberAgentFile(store, { agent: porter.name, file: FILE, keepOther: false });
   const input = { ...errand, steps: [...errand.steps] };

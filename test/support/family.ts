@@ -1,4 +1,4 @@
-/** A run that started others and waits for their ends. Nobody drives anybody here but the test. */
+/** A parent run that waits for the ends of its children. Only the test drives these runs. */
 import type { Agent } from "../../src/ports/agent.ts";
 import type { Payload } from "../../src/protocol/chain.ts";
 import { executionName } from "../../src/protocol/ids.ts";
@@ -11,7 +11,7 @@ import { startRun } from "../../src/operations/start.ts";
 import { type Room, invocation } from "./supervise.ts";
 import { actor } from "./stage.ts";
 
-/** Created, and its execution never begins. */
+/** A created run whose execution never starts. */
 export async function born(
   on: Room,
   of: { readonly key: string; readonly parent?: Incarnation; readonly agent?: Agent },
@@ -25,7 +25,7 @@ export async function born(
   return { run, born: begun, chain: 1, epoch: 0, agent: name };
 }
 
-/** The run commits that it starts these; returns what its next beat gets. */
+/** The run commits the start of these children; returns the payload of its next beat. */
 export async function adopts(on: Room, payload: Payload, children: readonly string[]): Promise<Payload> {
   const { run, born: incarnation, chain, epoch } = payload;
   const now = on.clock.now();

@@ -1,4 +1,4 @@
-/** An agent with a schedule on a stage in memory, and a count of the runs that come of it. */
+/** An agent with a schedule on a stage in memory, and the runs that it starts. */
 import type { Agent, Schedule } from "../../src/ports/agent.ts";
 import { firingKey, fire } from "../../src/maintenance/firing.ts";
 import { runId } from "../../src/protocol/ids.ts";
@@ -17,16 +17,16 @@ export const scheduled = (of: Partial<Schedule> = {}): Agent => ({
 
 export interface Plot {
   readonly on: Room;
-  /** Of this process; a crash or a freeze gets another one around it. */
+  /** The world of this process; crashes and freezes wrap it. */
   readonly world: World;
-  /** Runs in the order in which their rows were made, one for each time that one was. */
+  /** The runs in the order in which their rows were created, one entry per creation. */
   readonly created: string[];
-  /** How many were alive at once. */
+  /** The most runs that were alive at once. */
   readonly mostAlive: () => number;
   readonly fire: (at: number, of?: { readonly world?: World; readonly watched?: boolean }) => Promise<FiringOutcome>;
   readonly runOf: (at: number) => string;
   readonly end: (run: string) => void;
-  /** Until whoever had a turn must be dead. */
+  /** Lets time pass until every holder of a mutex lease must be dead. */
   readonly lapse: () => void;
 }
 
@@ -56,5 +56,5 @@ export function plot(agent: Agent): Plot {
   };
 }
 
-/** The last full hour; schedules of a test fire then and at the hours after it. */
+/** The last full hour; test schedules fire then and every hour after it. */
 export const hourOf = ({ on }: Plot): number => Math.floor(on.clock.now() / HOUR) * HOUR;

@@ -1,10 +1,10 @@
-/** A process that freezes at one of its calls, is taken for dead, and thaws. */
+/** A process that freezes at one of its calls, is presumed dead, and thaws. */
 import type { World } from "../../src/ports/world.ts";
 import type { Crash } from "./crashing.ts";
 
 export interface Freezing {
   readonly world: World;
-  /** True once it is frozen, false if its work is over without that. */
+  /** True once it is frozen, false if its work ends without a freeze. */
   readonly freezes: (work: Promise<unknown>) => Promise<boolean>;
   readonly thaw: () => void;
 }

@@ -1,11 +1,11 @@
-/** What a newer version of cairn under the same format may have written: every object has a field that this code does not know. */
+/** Data of a newer version of cairn with the same format: every object has a field that this code does not know. */
 
-/** Values of users and providers, which have no fields of cairn. */
+/** Values of users and providers, in which cairn has no fields. */
 const OPAQUE: ReadonlySet<string> = new Set(["json", "provider", "future"]);
 
 export const FUTURE = { since: "a later version" } as const;
 
-/** The same value with an unknown field in every object of it. */
+/** The same value with an unknown field in every object. */
 export function fromFuture<T>(value: T): T {
   if (typeof value !== "object" || value === null || value instanceof Uint8Array) return value;
   if (Array.isArray(value)) return value.map(fromFuture) as T;
@@ -18,7 +18,7 @@ type Fields = Readonly<Record<string, unknown>>;
 const isFields = (value: unknown): value is Fields =>
   typeof value === "object" && value !== null && !Array.isArray(value) && !(value instanceof Uint8Array);
 
-/** Where an object of `before` is still there in `after`, and has lost its unknown field. */
+/** The paths of objects that are in `before` and `after` but lost their unknown field. */
 export function lostFields(before: unknown, after: unknown, path = ""): readonly string[] {
   if (Array.isArray(before) && Array.isArray(after)) {
     const others = new Map(after.map((each, index) => [nameOf(each, index), each as unknown]));
@@ -33,7 +33,7 @@ export function lostFields(before: unknown, after: unknown, path = ""): readonly
   return [...here, ...below.flatMap((name) => lostFields(before[name], after[name], `${path}.${name}`))];
 }
 
-/** What an element of a list is known by; its place where it has no name. */
+/** The identity of a list element; its index if it has none. */
 function nameOf(element: unknown, index: number): string {
   if (!isFields(element)) return String(index);
   const { id, call, version } = element;

@@ -1,17 +1,17 @@
-/** Events as a REST API of API Gateway hands them to a function: every field that it sends, in its shape. */
+/** Events that a REST API of API Gateway sends to a function, with every field in its shape. */
 
 export interface Recorded {
   readonly method?: string;
-  /** Below the stage. */
+  /** The path below the stage. */
   readonly path: string;
-  /** `/{proxy+}` unless API Gateway matched something else. */
+  /** Default `/{proxy+}`. */
   readonly resource?: string;
   readonly headers?: Readonly<Record<string, string>>;
   readonly body?: string | null;
   readonly isBase64Encoded?: boolean;
-  /** What is before the path: the stage, or what a domain of one's own maps. */
+  /** The prefix of the path: the stage, or the mapping of a custom domain. */
   readonly base?: string;
-  /** Null where the method asks for no signature. */
+  /** Null if the method requires no signature. */
   readonly userArn?: string | null;
 }
 
@@ -29,7 +29,7 @@ export function gatewayEvent(of: Recorded) {
   };
   return {
     resource,
-    // A domain of one's own leaves its mapping in the path, and a stage does not stand in it.
+    // A custom domain keeps its mapping in the path; a stage is not in the path.
     path: base === "/prod" ? path : `${base}${path}`,
     httpMethod: method,
     headers,

@@ -1,4 +1,4 @@
-/** What tools return, people say and models write every day, in which no credential is: it must stay as it is. */
+/** Everyday texts of tools, users and models without a credential, which redaction must leave unchanged. */
 
 const DIGEST = "9f86d081884c7d659a2feaa0c55ad015a3bf4f1b2b0b822cd15d6c15b0f00a08";
 
@@ -86,7 +86,7 @@ export const HARMLESS: readonly (readonly [what: string, text: string])[] = [
   ],
   [
     "an article about tokens",
-    "A bearer token is sent as Authorization: Bearer <token>. Tokens begin with sk- or ghp_ and the secret key is what nobody may see.",
+    "A bearer token is sent as Authorization: Bearer <token>. Tokens begin with sk- or ghp_ and the secret key is what no user may see.",
   ],
   [
     "addresses",

@@ -1,4 +1,4 @@
-/** Long runs for tests: driven a given number of beats, with every read and write of an object on the record. */
+/** Long runs for tests: driven for a given number of beats, with a record of every object read and written. */
 import type { Agent } from "../../src/ports/agent.ts";
 import type { Payload } from "../../src/protocol/chain.ts";
 import type { World } from "../../src/ports/world.ts";
@@ -8,7 +8,7 @@ import { type Part, actor, replyOf } from "./stage.ts";
 
 export interface Recorded<W extends World> {
   readonly world: W;
-  /** Keys, in order. */
+  /** The object keys, in order. */
   readonly gets: string[];
   readonly puts: { readonly key: string; readonly outcome: string }[];
 }
@@ -31,13 +31,13 @@ export function recorded<W extends World>(world: W): Recorded<W> {
   return { world: { ...world, objects }, gets, puts };
 }
 
-/** An actor that may go on for as long as a test wants. */
+/** An actor agent with a high limit of beats. */
 export function longActor(part: Part): Agent {
   const agent = actor(part);
   return { ...agent, budget: { ...agent.budget, beats: 2_000 } };
 }
 
-/** That many beats, each of which has to lead to the next; the payload of the one that follows. */
+/** Runs that many beats, each of which must lead to the next; returns the payload of the beat after them. */
 export async function beats(runner: Runner, from: Payload, count: number): Promise<Payload> {
   let payload = from;
   for (let done = 0; done < count; done += 1) {

@@ -1,9 +1,9 @@
-/** What code of others may return or throw at worst: each by a name, and made anew for each use. */
+/** The worst values that user code may return or throw, by name and created anew for each use. */
 import fc from "fast-check";
 
 type Made = readonly [name: string, make: () => unknown];
 
-/** A list in a list in a list. */
+/** Nested lists. */
 export function nested(depth: number): unknown {
   let value: unknown = 1;
   for (let level = 0; level < depth; level += 1) value = [value];
@@ -16,7 +16,7 @@ function revoked<T extends object>(target: T): T {
   return proxy;
 }
 
-/** Whatever is done with it throws. */
+/** A proxy on which every operation throws. */
 const thorny = (target: object, thrown: unknown): object => {
   const refuse = (): never => {
     throw thrown;
@@ -25,7 +25,7 @@ const thorny = (target: object, thrown: unknown): object => {
   return new Proxy(target, Object.fromEntries(traps));
 };
 
-/** Each of these names throws when it is read. */
+/** An object on which reading any of these names throws. */
 function guarded<T extends object>(target: T, names: readonly string[], thrown: unknown = null): T {
   const get = (): never => {
     throw thrown;
@@ -40,7 +40,7 @@ function circular(): unknown {
   return value;
 }
 
-/** A tool may return these; none of them is JSON. */
+/** Values that a tool may return and that are not JSON. */
 export const HOSTILE_VALUES: readonly Made[] = [
   ["2,000 levels", () => nested(2_000)],
   ["4,000 levels in a field", () => ({ a: nested(4_000) })],
@@ -59,7 +59,7 @@ export const HOSTILE_VALUES: readonly Made[] = [
   ["a symbol", () => Symbol("x")],
 ];
 
-/** A tool may throw these. */
+/** Values that a tool may throw. */
 export const HOSTILE_ERRORS: readonly Made[] = [
   ["null", () => null],
   ["undefined", () => undefined],
@@ -89,13 +89,13 @@ const any = fc.anything({
   ...{ withNullPrototype: true, withObjectString: true, withSparseArray: true, withBoxedValues: true },
 });
 
-/** Makes the value where it is used: a library that reads such a value throws as well. */
+/** Creates the value where it is used, because a library that reads such a value throws, too. */
 type Maker = () => unknown;
 
 const oneOf = (...tables: readonly (readonly Made[])[]): fc.Arbitrary<Maker> =>
   fc.constantFrom(...tables.flat().map(([, make]) => make));
 
-/** Anything, and the worst at any place of it. */
+/** Any value, with hostile values at any place in it. */
 export const hostileValue: fc.Arbitrary<Maker> = fc
   .tuple(any, oneOf(HOSTILE_VALUES), fc.nat({ max: 3 }))
   .map(([value, worst, place]) => () => {

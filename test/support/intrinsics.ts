@@ -1,9 +1,9 @@
-/** The intrinsic functions of the Amazon States Language that our definition calls, by the words of its specification. */
+/** The intrinsic functions of the Amazon States Language that cairn's definition calls, per its specification. */
 
 export type Argument = unknown;
 
 interface Calls {
-  /** The value of a path of the input or of the context object. */
+  /** The value of a path in the input or the context object. */
   readonly at: (path: string) => unknown;
   /** 0 <= x < 1. */
   readonly draw: () => number;
@@ -11,7 +11,7 @@ interface Calls {
 
 const FUNCTIONS: Readonly<Record<string, (args: readonly Argument[], calls: Calls) => unknown>> = {
   "States.MathAdd": ([one, other]) => integer(one) + integer(other),
-  // The end is not among what is drawn.
+  // The end is exclusive.
   "States.MathRandom": ([start, end], { draw }) => {
     const [least, most] = [integer(start), integer(end)];
     if (least >= most) throw new Error(`there is nothing between ${least} and ${most}`);
@@ -25,7 +25,7 @@ const FUNCTIONS: Readonly<Record<string, (args: readonly Argument[], calls: Call
   },
   "States.StringToJson": ([text]) => JSON.parse(string(text)) as unknown,
   "States.Base64Decode": ([text]) => Buffer.from(string(text), "base64").toString(),
-  // Each of the characters splits, and what is empty is left out.
+  // Each of the characters is a separator, and empty parts are dropped.
   "States.StringSplit": ([text, by]) =>
     [...string(by)]
       .reduce((parts, mark) => parts.flatMap((part) => part.split(mark)), [string(text)])
@@ -54,7 +54,7 @@ export function evaluated(expression: string, calls: Calls): unknown {
   return value;
 }
 
-/** What a text begins with, and the rest of it. */
+/** The first token of a text, and the rest. */
 function term(text: string, calls: Calls): readonly [value: unknown, rest: string] {
   const [path] = /^\$[\w$.]*/.exec(text) ?? [];
   if (path !== undefined) return [calls.at(path), text.slice(path.length)];

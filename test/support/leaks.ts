@@ -1,6 +1,6 @@
 /**
- * Runs through which a secret passes on every way that there is, and whoever looks for it afterwards. Its forms are made
- * here once more, in another way than the product makes them.
+ * Runs through which a secret passes on every possible path, and a search for it afterwards. The forms are computed
+ * here again, independently of the product's code.
  */
 import { brotliDecompressSync, gunzipSync } from "node:zlib";
 import { z } from "zod";
@@ -19,19 +19,19 @@ import { startRun } from "../../src/operations/start.ts";
 import { send } from "../../src/operations/steer.ts";
 import { attempt, begin, drive, mortal, runnerOf } from "./drive.ts";
 
-/** With everything that an encoding changes. */
+/** A secret with all characters that encodings change. */
 export const TOKEN = 't0k/en+"7\\x9~Qä';
-/** Somebody's, whom nobody declared. */
+/** A credential that is not declared as a secret. */
 export const AWS_ID = "AKIAIOSFODNN7EXAMPLE";
 
 const base64 = (text: string): string => Buffer.from(text, "utf8").toString("base64");
 
-/** Every form of it in which anybody could read it. */
+/** Every form from which a reader could recover it. */
 export function formsOf(secret: string): readonly string[] {
-  // In the middle of a text it begins at any of three places of four characters.
+  // In the middle of base64 text it has one of three alignments.
   const within = ["", "a", "ab"].map((before) => base64(`${before}${secret}`).slice(before === "" ? 0 : 4, -4));
   const encoded = [encodeURIComponent(secret), new URLSearchParams({ q: secret }).toString().slice(2)];
-  // A text that holds JSON is escaped once more where it is stored, and so on.
+  // Text that contains JSON is escaped again when it is stored, and so on.
   const escaped = [secret, secret.slice(0, 9), secret.slice(-9)].flatMap((each) => [0, 1, 2, 3].map(inJson(each)));
   const urlSafe = within.map((each) => each.replaceAll("+", "-").replaceAll("/", "_"));
   return [...new Set([...escaped, ...encoded, ...within, ...urlSafe])];
@@ -42,7 +42,7 @@ const inJson =
   (times: number): string =>
     times === 0 ? text : JSON.stringify(inJson(text)(times - 1)).slice(1, -1);
 
-/** What of these is in the bytes, as they are and as they were before they were compressed. */
+/** Which of these occur in the bytes, compressed or uncompressed. */
 export function leaksIn(bytes: Uint8Array, forms: readonly string[]): readonly string[] {
   const texts = [Buffer.from(bytes), ...unpacked(bytes)].map((each) => each.toString("utf8"));
   return forms.filter((form) => texts.some((text) => text.includes(form)));
@@ -62,11 +62,11 @@ const NOTHING = z.object({ token: z.string().optional() });
 type Context = ToolContext<z.output<typeof NOTHING>>;
 const tokenOf = ({ secrets }: Pick<Context, "secrets">): Promise<string> => secrets.get("AIRLINE_TOKEN");
 
-/** What the tools of a run were given. */
+/** The inputs of the run's tools. */
 export interface Seen {
   readonly tokens: string[];
   readonly inputs: (string | undefined)[];
-  /** Called once, in the middle of the first call. */
+  /** Called once, during the first call. */
   readonly die: () => void;
 }
 
@@ -85,7 +85,7 @@ function toolsOf({ tokens, inputs, die }: Seen) {
         tokens.push(token);
         inputs.push(context.input.token);
         context.log(`the token is ${token}`);
-        // The first process dies here, and the next one runs what was recorded.
+        // The first process dies here, and the next one runs the recorded call.
         if (tokens.length === 1) die();
         if (tokens.length === 1) return new Promise(() => undefined);
         return everywhere(token);
@@ -121,7 +121,7 @@ function toolsOf({ tokens, inputs, die }: Seen) {
       ...one,
       effect: "unsafe",
       run: async (context) => {
-        throw new OutcomeUnknown(`nobody knows what became of ${await tokenOf(context)}`);
+        throw new OutcomeUnknown(`it is not known what became of ${await tokenOf(context)}`);
       },
     }),
   };
@@ -129,7 +129,7 @@ function toolsOf({ tokens, inputs, die }: Seen) {
 
 const STEPS = ["echo", "large", "refuse", "exists", "named", "picky", "pay", "lose"] as const;
 
-/** The model knows it too, and says it wherever it can. */
+/** A model that knows the secret, too, and repeats it everywhere. */
 const next = ({ calls }: Conversation) => {
   const step = STEPS[calls.length];
   const text = `I use ${TOKEN} with ${AWS_ID}`;
@@ -152,7 +152,7 @@ const leaky = (seen: Seen): Agent =>
     result: ({ calls }) => ({ first: calls[0]?.result ?? null, token: TOKEN }),
   }) as Agent;
 
-/** Its model fails with the secret in its words, and so does the run. */
+/** Its model fails with the secret in its message, and so does the run. */
 const failing = defineAgent({
   ...{ name: "failing", version: "1", instructions: "", task: z.object({}), tools: {} },
   model: scriptedModel({
@@ -164,7 +164,7 @@ const failing = defineAgent({
   secrets: ["AIRLINE_TOKEN"],
 }) as Agent;
 
-/** Everything that people and other runs say, while it waits at the gate of `pay`. */
+/** Sends all kinds of messages while the run waits at the gate of `pay`. */
 async function people(world: World, { run, born }: Payload): Promise<void> {
   await send(world, { run, text: `use ${TOKEN}, ${base64(TOKEN)}`, by: TOKEN, id: TOKEN });
   await assign(world, { run, to: TOKEN, by: TOKEN });
@@ -178,11 +178,11 @@ export interface Played {
   readonly run: string;
   readonly edit: string;
   readonly input: string;
-  /** Routes of the beats that people came after, and of the last one. */
+  /** The routes of the beats before messages, and of the last beat. */
   readonly routes: readonly string[];
 }
 
-/** From the start to the end, with a death in the middle of the first call. */
+/** Runs from start to end, with a death during the first call. */
 export async function play(world: World, seen: Pick<Seen, "tokens" | "inputs">): Promise<Played> {
   const first = mortal(world);
   const died = Promise.withResolvers<void>();

@@ -1,10 +1,10 @@
-/** A rule set that others maintain, as something that says of a text which of its rules find a credential in it. */
+/** A maintained third-party rule set: returns which of its rules find a credential in a text. */
 import { rules } from "@secretlint/secretlint-rule-preset-recommend";
 
 export interface MaintainedRule {
   readonly name: string;
   readonly finds: (text: string) => boolean;
-  /** What it looks for, as it tells whoever gives it a text that is none. */
+  /** The pattern of a rule, from the error that the rule set throws for invalid input. */
   readonly patterns: readonly RegExp[];
 }
 

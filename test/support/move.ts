@@ -1,14 +1,14 @@
-/** One step that a generated history may take. */
+/** One possible step of a generated history. */
 import type { Event } from "../../src/core/event.ts";
 import type { View } from "../../src/core/outstanding.ts";
 
 export interface Move {
   readonly events: (size: number, pick: number) => readonly Event[];
-  /** The outcome of a call: what released it is durable. */
+  /** The outcome of a call whose release is durable. */
   readonly performs?: boolean;
   readonly waitsUntil?: number;
-  /** Somebody asks it of the run. */
+  /** A request from outside. */
   readonly asks?: Partial<Pick<View, "cancel" | "pause">>;
-  /** It looks at the code that is deployed. */
+  /** A move that reads the deployed code. */
   readonly looks?: boolean;
 }

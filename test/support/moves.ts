@@ -1,4 +1,4 @@
-/** What an invocation or somebody outside might do next with a run, for the walks of `arbitrary.ts`. */
+/** The next moves of an invocation or an operator, for the walks of `arbitrary.ts`. */
 import type { Event, ReplyPart } from "../../src/core/event.ts";
 import { inline } from "../../src/core/message.ts";
 import { type Command, type View, lacksTool } from "../../src/core/outstanding.ts";
@@ -33,7 +33,7 @@ const move = (...events: readonly Event[]): Move => ({ events: () => events });
 
 export function movesOf(command: Command, state: State, view: View): readonly Move[] {
   if (isOfSaga(command)) {
-    // Many asides are possible at any time: an undo has several steps, and each is to be taken at times.
+    // Many moves are possible at any time. An undo has several steps, and each must be taken now and then.
     const ways = undoEvents(command, state, view).map((events) => move(...events));
     return Array.from({ length: 4 }, () => ways).flat();
   }
@@ -100,12 +100,12 @@ function movesOn(command: Exclude<Command, SagaCommand>, state: State, view: Vie
     case "recover":
       return command.calls.map((call) => recoveryOf(call, state, view));
     case "awaitAnswer":
-      // Answers and wishes come from outside, below.
+      // Answers and requests come from outside; see below.
       return [];
   }
 }
 
-/** What people, or nobody in time, say about an open call. */
+/** The answers of operators about an open call, or the lack of one in time. */
 function decisionsOn(
   { kind, call }: Extract<Command, { readonly kind: "decide" | "expireGate" | "giveUp" }>,
   state: State,
@@ -123,7 +123,7 @@ function decisionsOn(
   return decision === null ? [] : [move({ kind: "HumanApprovalReceived", at: AT, gate: gate.gate, call, decision })];
 }
 
-/** The code is there that the run waits for. */
+/** The code that the run waits for is deployed. */
 function found(state: State): readonly Move[] {
   if (state.phase !== "AwaitingAgent") {
     const back = state.open.filter(lacksTool).map(({ call }) => decided({ kind: "toolBack", call }));
@@ -138,7 +138,7 @@ function found(state: State): readonly Move[] {
   ];
 }
 
-/** What this invocation released and did not start. */
+/** The calls that this invocation released and did not start. */
 const neverBegan = (state: State, { epoch }: View): readonly Event[] =>
   state.open
     .filter(
@@ -147,7 +147,7 @@ const neverBegan = (state: State, { epoch }: View): readonly Event[] =>
     )
     .map(({ call }) => ({ ...resulted(call, "NotStarted"), outcome: "failed" }) as Event);
 
-/** What may happen whatever is owed. */
+/** The moves that are possible whatever is outstanding. */
 export function asides(state: State, { pause }: View): readonly Move[] {
   const unanswered = state.open.filter((open) => open.status === "unknown" && open.answer === null);
   const undecided = state.open.flatMap(({ gate }) => (gate !== null && gate.decision === null ? [gate.gate] : []));
@@ -204,7 +204,7 @@ function replies(): readonly Move[] {
   ];
 }
 
-/** Only a run that has done something can go in circles. */
+/** Only a run with completed calls can be in a loop. */
 const stops = ({ messages }: State): readonly Move[] =>
   messages.length % 7 === 5 ? [move({ kind: "CrackSignalled", at: AT, crack: "runaway", why: "again" }, stopped)] : [];
 
@@ -225,10 +225,10 @@ function intentsOf(call: string, state: State, view: View): readonly Move[] {
   if (open?.undoes !== undefined) {
     return EFFECTS.filter((effect) => !isJudged || effect === open.intent?.effect).map((effect) => released(effect));
   }
-  // Calls are judged in the order of their reply; here one may come too late to ask for approval.
+  // Calls are judged in the order of the reply; here a call may be too late to ask for approval.
   const mayGate = !isJudged && accepts(foldAll(state, [intended(call, "unsafe")]).phase, "ApprovalRequested");
   return [
-    // Other arguments make another intent; the tool, and how often it may be repeated, stay.
+    // Other arguments make another intent; the tool and its effect class stay.
     ...EFFECTS.filter((effect) => !isJudged || effect === open?.intent?.effect).map((effect) => released(effect)),
     ...(isJudged ? [] : [released("keyed", { alone: true, business: true }), released("keyed", { undo: true })]),
     ...(isJudged ? [] : [released("unsafe", { undo: true })]),
@@ -268,7 +268,7 @@ function decidedOn(gate: string, state: State, pick: number): Event {
   const as = (["approve", "deny", "edit"] as const)[pick % 3] ?? "deny";
   const ids = Array.from({ length: state.absorbed.length + 1 }, (_, index) => `gate#${gate}#${index}`);
   const message = ids.find((id) => !state.absorbed.includes(id)) ?? "";
-  // Now and then it decides about a gate that is not open.
+  // Now and then the decision is about a gate that is not open.
   const meant = pick % 5 === 0 ? `${gate}-other` : gate;
   const body = { kind: "decision", gate: meant, decision: decision(as, textOf(9, pick)) } as const;
   return { kind: "MessageAbsorbed", at: AT, stage: "taken", message, body };
@@ -284,7 +284,7 @@ function answered(call: string, state: State, pick: number): Event {
   const body = { kind: "reconcile", call, asked, answer: given } as const;
   const ids = Array.from({ length: state.absorbed.length + 1 }, (_, index) => `reconcile#${call}#${asked}#${index}`);
   const message = ids.find((id) => !state.absorbed.includes(id)) ?? "";
-  // Now and then it answers a question that is not open.
+  // Now and then the answer is to a question that is not open.
   const said = pick % 5 === 0 ? { ...body, asked: 99 } : body;
   return { kind: "MessageAbsorbed", at: AT, stage: "taken", message, body: said };
 }

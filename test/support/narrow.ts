@@ -1,4 +1,4 @@
-/** An agent whose model takes only so much context: it reads page after page, and is told when its question is too long. */
+/** An agent whose model has a small context: it reads page after page and gets an error for too long requests. */
 import { APICallError, type LanguageModelV4, type LanguageModelV4CallOptions } from "@ai-sdk/provider";
 import { z } from "zod";
 import type { Agent } from "../../src/ports/agent.ts";
@@ -7,7 +7,7 @@ import { type Conversation, type ScriptedReply, check, defineAgent, scriptedMode
 export const isForSummary = ({ messages }: Pick<Conversation, "messages">): boolean =>
   messages.at(-1)?.text.startsWith("Your context has to be made shorter") === true;
 
-/** What a provider answers to a question that is too long. */
+/** A provider's response to a request that is too long. */
 export const tooLong = (): APICallError =>
   new APICallError({
     ...{ message: "prompt is too long: 8200 tokens", url: "http://model.test", requestBodyValues: {} },
@@ -18,21 +18,21 @@ export const SUMMARY: ScriptedReply = { text: "The first pages are read.", token
 
 export interface Narrow {
   readonly pages?: number;
-  /** Whether a question that is none for a summary is too long. */
+  /** Whether a request that does not ask for a summary is too long. */
   readonly refuses?: (conversation: Conversation) => boolean;
   readonly summary?: (count: number) => ScriptedReply | Promise<ScriptedReply>;
   readonly reply?: (conversation: Conversation) => ScriptedReply | Promise<ScriptedReply> | null;
   readonly options?: Partial<Parameters<typeof defineAgent>[0]>;
 }
 
-/** Two replies with their results are too much. */
+/** Two replies with their results exceed the limit. */
 export const twoTurns = ({ turn }: Conversation): boolean => turn > 1;
 
 const page = (of: number): ScriptedReply => ({
   ...{ calls: [{ tool: "read", args: { page: of } }], tokensIn: 100, tokensOut: 10 },
 });
 
-/** `asked`: every question as the provider got it. `summaries`: how many of them asked for one. */
+/** `asked`: every request as the provider got it. `summaries`: how many of them asked for a summary. */
 export function narrow(of: Narrow = {}) {
   const { pages = 4, refuses = twoTurns, summary = () => SUMMARY, reply = () => null, options = {} } = of;
   const asked: LanguageModelV4CallOptions[] = [];

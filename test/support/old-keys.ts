@@ -1,4 +1,4 @@
-/** Retries under one idempotency key, and a run that goes with everything that it left behind. */
+/** Retries under one idempotency key, and the complete removal of a run. */
 import type { Agent } from "../../src/ports/agent.ts";
 import type { Incarnation } from "../../src/protocol/row.ts";
 import type { World } from "../../src/ports/world.ts";
@@ -19,7 +19,7 @@ export async function first(world: World, agent: Agent, parent?: Incarnation): P
   return started.row;
 }
 
-/** The retention passes, the store removes the row, and what the run left behind is cleaned up. */
+/** Lets the retention pass; the store removes the row, and the clean-up removes the run's other data. */
 export async function goes(on: Stage, { run }: Incarnation): Promise<void> {
   on.clock.moveTo((rowOf(on, run).expiresAtSec ?? 0) * 1_000);
   on.world.store.expire(on.clock.now());

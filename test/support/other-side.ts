@@ -1,15 +1,15 @@
 /**
- * The other side of agents in real processes: a service with a file of its own, which writes down every request and
- * every effect as it comes. It outlives whoever asked, and what it says is not cairn's word.
+ * The external service of agents in real processes: it records every request and
+ * every effect in its own file. It outlives its callers, and its records are independent of cairn.
  *
- * It does not sync: a killed process loses nothing that it wrote, and the machine stays up.
+ * It does not sync to disk: a killed process loses no written data, and the machine keeps running.
  */
 import { join } from "node:path";
 import { DatabaseSync } from "node:sqlite";
 
 export interface Order {
   readonly tool: string;
-  /** The run that asks, by the label in its task. */
+  /** The calling run, by the label in its task. */
   readonly of: string;
   readonly step: number;
   readonly key: string;
@@ -20,12 +20,12 @@ export interface Seen extends Order {
 }
 
 export interface OtherSide {
-  /** A request has come. Nothing has happened yet. */
+  /** Records a request before any effect. */
   ask(order: Order): void;
-  /** Each call is an effect, but for a key that it honours and knows. */
+  /** Each call is an effect, unless its key is honoured and known. */
   happen(order: Order, options: { readonly honoursKeys: boolean }): void;
   knows(key: string): boolean;
-  /** In the order in which they came. */
+  /** In the order of their arrival. */
   requests(): readonly Seen[];
   effects(): readonly Seen[];
   close(): void;

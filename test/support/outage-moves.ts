@@ -1,10 +1,10 @@
-/** What a model's provider that is away does to a run, for the walks of `arbitrary.ts`. */
+/** Moves of a provider outage, for the walks of `arbitrary.ts`. */
 import type { Event } from "../../src/core/event.ts";
 import type { View } from "../../src/core/outstanding.ts";
 import type { State } from "../../src/core/state.ts";
 import { decided } from "./build.ts";
 
-/** The model failed and is asked again: as older code wrote it, and with what is known of the outage. */
+/** The model failed and is called again: recorded as by older code, or with the outage. */
 export function retryOf({ outage }: State, { now }: View, pick: number): readonly Event[] {
   const tries = (outage?.tries ?? 0) + 1;
   const known = { since: outage?.since ?? now, tries, notBefore: now + 2_000 };

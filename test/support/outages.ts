@@ -1,4 +1,4 @@
-/** Stores that do not answer, as one process meets them. */
+/** Unavailable stores, as one process meets them. */
 import { SIZES } from "../../src/codec/limits.ts";
 import type { Agent } from "../../src/ports/agent.ts";
 import type { TaskResult } from "../../src/protocol/chain.ts";
@@ -7,13 +7,13 @@ import { StoreUnreachable, type World } from "../../src/ports/world.ts";
 import { type Stage, passing } from "./stage.ts";
 import { leave, meeting, perform } from "./steps.ts";
 
-/** A store that can be away. */
+/** A store that can become unavailable. */
 export interface Outage {
   readonly world: World;
   isAway: boolean;
 }
 
-/** No call of that store is answered while it is away, and none is applied. */
+/** During the outage, no call of that store is answered or applied. */
 export function outageOf(world: World, store: "table" | "objects"): Outage {
   const outage = { isAway: false, world };
   const guarded = new Proxy(world[store], {
@@ -30,12 +30,14 @@ export function outageOf(world: World, store: "table" | "objects"): Outage {
   return outage;
 }
 
-/** Every copy of the first such commit stays under way: it lands when the test says so, and until then nobody hears of it. */
+/**
+ * Every copy of the first such commit is delayed: it is applied when the test says so, without a response until then.
+ */
 export function underWay(
   world: World,
   of: {
     readonly when: (commit: Commit) => boolean;
-    /** Right before the next write, whatever it is. */
+    /** Runs right before the next write of any kind. */
     readonly meanwhile?: (land: () => Promise<{ readonly kind: string }>) => Promise<unknown>;
   },
 ): { readonly world: World; readonly land: () => Promise<{ readonly kind: string }> } {
@@ -57,7 +59,7 @@ export function underWay(
   return { world: mine, land };
 }
 
-/** An attempt leaves. Where a store does not answer it, it is heard of, and its process is alive. */
+/** Starts an attempt. If a store does not answer it, the attempt reports that, and its process is alive. */
 export async function struggle(on: Stage, agent: Agent, world: World): Promise<TaskResult | null> {
   const out = leave(on);
   const result = await passing(on, perform(out.task, { world, agent })).catch((error: unknown) => {

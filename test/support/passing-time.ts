@@ -1,9 +1,9 @@
-/** Hours of a run on a stage: everything that goes on by itself within so long. */
+/** Hours of a run on a stage: runs all work that becomes due in that time. */
 import type { Agent } from "../../src/ports/agent.ts";
 import type { Stage } from "./stage.ts";
 import { step } from "./steps.ts";
 
-/** How many tasks that were; the clock stands at the end of that time. */
+/** Returns the number of tasks; the clock is then at the end of that time. */
 export async function playFor(on: Stage, agent: Agent, ms: number): Promise<number> {
   const until = on.clock.now() + ms;
   let steps = 0;

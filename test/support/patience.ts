@@ -1,6 +1,6 @@
 /**
- * How long a test may take that plays many histories: a second for each, which is what a history takes on a machine with
- * ten times more to do than cores. Each history has a bound of its own, in steps; this one ends what hangs.
+ * The timeout of tests that play many histories: a second per history, which one takes on a machine with
+ * ten times more load than cores. Each history has its own limit in steps; this timeout ends a test that hangs.
  */
 const HISTORIES_MAX = 1_000;
 export const ENUMERATION = { timeout: HISTORIES_MAX * 1_000 } as const;

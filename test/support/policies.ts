@@ -1,4 +1,4 @@
-/** Policies of IAM, read as little as is needed to say that one gives too much. */
+/** IAM policies, parsed just enough to detect ones that are too wide. */
 
 export interface PolicyStatement {
   readonly Effect: "Allow" | "Deny";
@@ -19,7 +19,7 @@ export const policyOf = (given: unknown): Policy => (typeof given === "string" ?
 export const listOf = (given: string | readonly string[] | undefined): readonly string[] =>
   given === undefined ? [] : typeof given === "string" ? [given] : given;
 
-/** What in it is more than single actions on named resources. */
+/** The parts that allow more than single actions on named resources. */
 export function tooWide({ Statement }: Policy): readonly string[] {
   return Statement.filter(({ Effect }) => Effect === "Allow").flatMap((statement) => {
     const { Action, Resource, NotAction, NotResource } = statement;
@@ -36,7 +36,7 @@ export function tooWide({ Statement }: Policy): readonly string[] {
   });
 }
 
-/** Below a folder, a log group or a machine anything may be meant, but service and owner are said, and that by its name. */
+/** A wildcard is allowed below a named folder, log group or state machine, if service and owner are named. */
 function isNamed(resource: string): boolean {
   if (resource.startsWith("@{")) return true;
   const [arn, , service = "", region = "", account = "", ...rest] = resource.split(":");
@@ -53,7 +53,7 @@ function isNamed(resource: string): boolean {
   );
 }
 
-/** The one service that may take a role; null for anybody else, or for more. */
+/** The one service that may assume a role; null for other principals or several. */
 export function trusted({ Statement }: Policy): string | null {
   const [only] = Statement;
   if (only === undefined || Statement.length > 1 || only.Effect !== "Allow") return null;

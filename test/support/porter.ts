@@ -1,6 +1,6 @@
 /**
- * An agent for proofs with real processes: its task says which tools it calls, one after another, and each of them
- * leaves its marks on the other side. What it results in depends on nothing but the steps.
+ * An agent for tests with real processes. Its task says which tools it calls, one after another, and each of them
+ * has an effect at the external service. Its result depends only on the steps.
  */
 import { setTimeout as elapse } from "node:timers/promises";
 import { defineAgent, scriptedModel, tool } from "cairn";
@@ -11,27 +11,27 @@ import { type OtherSide, otherSide } from "./other-side.ts";
 const TOOLS = ["look", "book", "ship", "mail", "bookLate", "mailLate"] as const;
 
 export interface Errand {
-  /** What the other side knows the run by. */
+  /** The label by which the external service knows the run. */
   readonly of: string;
   readonly steps: readonly (typeof TOOLS)[number][];
-  /** How long the model takes for a reply, and the other side before and after each effect. */
+  /** How long the model takes for a reply, and the external service before and after each effect; milliseconds. */
   readonly paceMs?: number;
 }
 
 const LATE_TIMEOUT_MS = 200;
-/** How long after its timeout a late tool writes. */
+/** How long after its timeout a late tool writes; milliseconds. */
 export const LATE_MS = 5_000;
 
-/** The other side of this process, in the store's folder, where whoever drives this agent says it is. */
+/** The external service for this process, in the store's folder that the environment names. */
 let side: OtherSide | null = null;
 const here = (): OtherSide => (side ??= otherSide(process.env["CAIRN_STORE"] ?? "."));
 
 const input = z.object({ of: z.string(), step: z.int(), paceMs: z.int() });
 
-/** What happens after its request has left and before the other side has done anything. */
+/** Runs after the request has left and before its effect. */
 type Inside = (tool: string) => Promise<void>;
 
-/** A tool of that name: it asks, something happens, it answers. */
+/** A tool of that name: it sends a request, the effect happens, it returns. */
 function acting(name: string, of: { readonly honoursKeys: boolean; readonly inside: Inside }) {
   return async (context: { readonly input: z.output<typeof input>; readonly key: string }): Promise<string> => {
     const { paceMs, ...what } = context.input;
@@ -45,7 +45,7 @@ function acting(name: string, of: { readonly honoursKeys: boolean; readonly insi
   };
 }
 
-/** Deaf to its signal. */
+/** Ignores its signal. */
 const late: Inside = () => elapse(LATE_TIMEOUT_MS + LATE_MS);
 
 const QUICK = { input, timeoutMs: 1_500, settleMs: 100 };

@@ -1,9 +1,9 @@
-/** Texts with a credential in each, as tools, models and people bring them; and texts in which there is none. */
+/** Texts with a credential, as tools, models and users send them, and texts without one. */
 
-/** What one probe holds, and the part of it that must not stay. */
+/** The text of a probe, and the part that must be replaced. */
 export type Probe = readonly [what: string, text: string, secret: string];
 
-/** Broken up, so that nobody takes them for the real ones. */
+/** Split, so that no scanner takes them for real credentials. */
 const of = (...parts: readonly string[]): string => parts.join("");
 
 const HEX = "9f86d081884c7d659a2feaa0c55ad015a3bf4f1b2b0b822cd15d6c15b0f00a08";
@@ -15,7 +15,7 @@ const made = (what: string, text: (secret: string) => string, secret: string): P
 const token = (what: string, secret: string): Probe => [what, `the answer was ${secret}, thanks`, secret];
 
 export const PROBES: readonly Probe[] = [
-  // Fields named for what they hold.
+  // Fields with telling names.
   made("password in JSON", (s) => JSON.stringify({ user: "ada", password: s }), "correcthorse"),
   made("password in JSON within JSON", (s) => JSON.stringify(JSON.stringify({ db: { passwd: s } })), "tr0ub4dor&3"),
   made("pwd in a query", (s) => `https://x.test/login?user=ada&pwd=${s}&lang=en`, "letmein99"),
@@ -56,7 +56,7 @@ export const PROBES: readonly Probe[] = [
   made("session id of Express", (s) => `connect.sid=${s}`, of("s%3A", mix(32))),
   made("session token in JSON", (s) => JSON.stringify({ sessionToken: s }), mix(64)),
   made("headers as pairs", (s) => JSON.stringify([{ name: "Cookie", value: `sid=${s}` }]), mix(24)),
-  // Connections.
+  // Connection strings.
   made("postgres", (s) => `postgres://ada:${s}@db.test:5432/app`, "p@ss/w0rd"),
   made("mysql", (s) => `mysql://root:${s}@10.0.0.1/app`, "hunter2"),
   made("mongodb+srv", (s) => `mongodb+srv://ada:${s}@c0.abc.mongodb.net/?retryWrites=true`, "hunter2"),
@@ -74,7 +74,7 @@ export const PROBES: readonly Probe[] = [
   ),
   made("pre-signed address", (s) => `https://b.s3.amazonaws.com/k?X-Amz-Expires=9&X-Amz-Signature=${s}`, hex(64)),
   made("token in the address of git", (s) => `git clone https://${s}@git.test/x.git`, mix(40)),
-  // Tokens of vendors.
+  // Vendor tokens.
   token("Anthropic", of("sk-", "ant-api03-", mix(90), "AA")),
   token("OpenAI, of a project", of("sk-", "proj-", mix(40), "T3Blbk", "FJ", mix(40))),
   token("Google OAuth", of("ya29", ".a0Af_", mix(60))),

@@ -1,6 +1,6 @@
 /**
- * Real supervisors as processes of their own, on a store in a temporary folder; everything ends with its test, or with
- * whatever else it is for.
+ * Real supervisors as separate processes, on a store in a temporary folder. Everything ends with its test, or with
+ * another owner.
  */
 import { type ChildProcess, spawn } from "node:child_process";
 import { existsSync, mkdtempSync, readFileSync, readdirSync, rmSync } from "node:fs";
@@ -16,20 +16,20 @@ import type { World } from "../../src/ports/world.ts";
 
 const CLI = join(import.meta.dirname, "..", "..", "src", "cli", "main.ts");
 
-/** Calls back when everything has to come to its end. */
+/** Registers a callback for the end of the test. */
 type AtEnd = (end: () => void | Promise<void>) => void;
 
 export interface Workshop {
   readonly dir: string;
   readonly store: Store;
   readonly atEnd: AtEnd;
-  /** What the processes of a supervisor get besides this process's own environment. */
+  /** Additional environment variables of a supervisor's processes. */
   readonly env: Readonly<Record<string, string>>;
-  /** This process's own view of the store. */
+  /** The world of this process on the same store. */
   readonly world: World;
 }
 
-/** What does not belong to a test hands over its own `atEnd`. */
+/** Code outside of a test passes its own `atEnd`. */
 export function workshop(env: Readonly<Record<string, string>> = {}, atEnd: AtEnd = onTestFinished): Workshop {
   const dir = mkdtempSync(join(tmpdir(), "cairn-process-"));
   const store = openStore({ dir, create: true });
@@ -42,7 +42,7 @@ export function workshop(env: Readonly<Record<string, string>> = {}, atEnd: AtEn
   return { dir, store, atEnd, world, env: { CAIRN_BEAT_SECONDS: "3", TRAVEL_PACE: "0", ...env } };
 }
 
-/** What a supervisor says under `--json`, as far as it is looked at. */
+/** The parts of a supervisor's `--json` output that tests read. */
 interface Told {
   readonly kind: string;
   readonly pid?: number;
@@ -77,7 +77,7 @@ export function supervise(
   return { child, events, kill };
 }
 
-/** Looks again and again until it holds; outside of a test, where `expect.poll` cannot. */
+/** Polls until the condition holds; for code outside of tests, where `expect.poll` is not available. */
 export async function eventually(
   what: string,
   holds: () => boolean | Promise<boolean>,
@@ -90,7 +90,7 @@ export async function eventually(
   }
 }
 
-/** The processes that are held at an edge, by the run that they hold (`""` for any run). */
+/** The processes that pause at a fault point, by their run (`""` for any run). */
 export function heldIn(dir: string): ReadonlyMap<string, number> {
   const marks = readdirSync(dir).filter((name) => name === "held" || name.startsWith("held."));
   return new Map(
@@ -101,7 +101,7 @@ export function heldIn(dir: string): ReadonlyMap<string, number> {
   );
 }
 
-/** Waits for the mark of a process that is held, and kills that process. */
+/** Waits until a process pauses at its fault point, and kills it. */
 export async function killHeld({ dir }: Workshop): Promise<void> {
   await expect.poll(() => existsSync(join(dir, "held")), { interval: 10 }).toBe(true);
   process.kill(heldIn(dir).get("") ?? 0, "SIGKILL");

@@ -1,14 +1,14 @@
-/** How a run fails for a reason of infrastructure, and goes on again, for the walks of `arbitrary.ts`. */
+/** Moves of an infrastructure failure and a redrive, for the walks of `arbitrary.ts`. */
 import type { Event, Failure } from "../../src/core/event.ts";
 import { failedFrom, redriveRefusal } from "../../src/core/policy/redrive.ts";
 import type { State } from "../../src/core/state.ts";
 import { AT, FAILURE, lostSight, redriven } from "./build.ts";
 
-/** Half of the runs fail for such a reason, also those that have no message yet. */
+/** Half of the runs fail for such a reason, including runs without any message. */
 export const failureIn = ({ messages }: State): Failure =>
   messages.length % 4 > 1 ? FAILURE : { code: "CrashLoop", message: "its processes died" };
 
-/** The end that was decided, as the runner records it: what may be running is called unknown before. */
+/** Records the decided end like the runner: calls that may be running become unknown first. */
 export function failedEnd(state: State, failure: Failure): readonly Event[] {
   const from = failedFrom(state);
   if (from === null) return [{ kind: "RunEnded", at: AT, status: "failed", failure }];
@@ -18,6 +18,6 @@ export function failedEnd(state: State, failure: Failure): readonly Event[] {
   ];
 }
 
-/** Somebody redrives it; null where that is refused. */
+/** An operator redrives it; null if that is refused. */
 export const redriveOf = (state: State): Event | null =>
   redriveRefusal(state) === null ? { ...redriven, failure: state.failure ?? FAILURE } : null;

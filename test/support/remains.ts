@@ -1,4 +1,4 @@
-/** Runs that have ended on a stage, and what is left of them in its store. */
+/** Ended runs on a stage, and their remaining data in its store. */
 import type { Agent } from "../../src/ports/agent.ts";
 import type { Incarnation, Row } from "../../src/protocol/row.ts";
 import type { World } from "../../src/ports/world.ts";
@@ -9,13 +9,13 @@ import { send } from "../../src/operations/steer.ts";
 import { drive, runnerOf } from "./drive.ts";
 import { type Stage, actor, rowOf } from "./stage.ts";
 
-/** Its result is too large for the transcript, so that a run has objects of every kind. */
+/** Its result is too large for the transcript, so that a run has every kind of object. */
 export const verbose: Agent = actor({ run: () => "word ".repeat(10_000) });
 
-/** The tasks of a chain that belong to no run of its own; no agent is asked. */
+/** Runs the chain's tasks that belong to no run and need no agent. */
 export const upkeep = (world: World) => runTask(runnerOf(world, verbose));
 
-/** Starts the run of that key and says something to it. */
+/** Starts the run of that key and sends it a message. */
 export async function startKeyed({ world }: Stage, key: string): Promise<Row> {
   const started = await startRun(world, { agent: verbose, input: {}, tenant: "local", idempotencyKey: key });
   if (started.kind !== "started") throw new Error(`not started: ${started.kind}`);
@@ -30,17 +30,17 @@ export async function finish(on: Stage, { run, born }: Incarnation): Promise<Row
   return rowOf(on, run);
 }
 
-/** A run of that key from its start to its end, which is told. */
+/** A run of that key from its start to its delivered end. */
 export const endedRun = async (on: Stage, key: string): Promise<Row> => finish(on, await startKeyed(on, key));
 
-/** Time passes until neither the data nor the key of that ended run is kept. */
+/** Lets time pass until neither data nor key of that ended run is kept. */
 export function keyExpires({ clock, world }: Stage, run: string): void {
   const tombstone = world.store.tombstones.get(run);
   if (tombstone === undefined) throw new Error(`no key of ${run} is kept`);
   clock.moveTo(tombstone.expiresAtSec * 1_000);
 }
 
-/** Everything of that incarnation that the store holds, by kind. */
+/** All data of that incarnation in the store, by kind. */
 export function remains({ world }: Stage, { run, born }: Incarnation) {
   const { rows, objects, messages } = world.store;
   const isMine = (of: Incarnation): boolean => of.run === run && of.born === born;
@@ -53,7 +53,7 @@ export function remains({ world }: Stage, { run, born }: Incarnation) {
 
 export const NOTHING = { rows: 0, objects: 0, messages: 0 };
 
-/** Throws if what the row names is not there. */
+/** Throws if an object that the row references is missing. */
 export async function readable({ world }: Stage, row: Row): Promise<Row> {
   return (await load(world.objects, row, new SegmentCache())).row;
 }

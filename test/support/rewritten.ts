@@ -1,4 +1,4 @@
-/** Rows as a test has them written, past every port. */
+/** Writes changed rows past every port. */
 import { checksumOf } from "../../src/codec/checksum.ts";
 import type { Row } from "../../src/protocol/row.ts";
 

@@ -1,4 +1,4 @@
-/** The checkers of the tidy test: each takes a source and names what in it offends. */
+/** The checkers of the tidy test: each takes a source and returns its violations. */
 import { type Import, type Node, type Place, type Source } from "./source.ts";
 import { lineOf, memberOf, nameOf, rootOf } from "./source.ts";
 
@@ -24,7 +24,7 @@ const below = (layer: (typeof LAYERS)[number], ...parts: readonly string[]): Reg
     `^src/(${[...LAYERS.slice(0, LAYERS.indexOf(layer)), ...parts.map((part) => `${layer}/${part}`)].join("|")})/`,
   );
 
-/** What each room may import beside itself: ours, and packages. */
+/** What each room may import besides itself: rooms of cairn, and packages. */
 const ROOMS: Readonly<Record<string, { readonly ours: RegExp; readonly packages: RegExp }>> = {
   "src/core": { ours: /^$/, packages: /^$/ },
   "src/protocol": { ours: /^src\/core\//, packages: /^$/ },
@@ -88,7 +88,7 @@ const ROOMS: Readonly<Record<string, { readonly ours: RegExp; readonly packages:
 const roomOf = (path: string): string =>
   Object.keys(ROOMS).find((room) => path === room || path.startsWith(`${room}/`)) ?? "";
 
-/** A file in no known room offends too: a new room says here what it may import. */
+/** A file in an unknown room is a violation, too: declare here what a new room may import. */
 export const trespassing: Check = ({ path, imports }) => {
   const name = roomOf(path);
   const room = ROOMS[name];
@@ -103,7 +103,7 @@ export const usingAws: Check = ({ imports }) =>
     /^(@aws-sdk|@aws-lambda-powertools|@smithy|aws-)/.test(from) ? [`imports ${from}`] : [],
   );
 
-/** A checker whose offences are single nodes, shown by their line. */
+/** A checker whose violations are single nodes, reported by line. */
 function nodes(offends: (place: Place, source: Source) => boolean): Check {
   return (source) =>
     source.nodes
@@ -116,7 +116,7 @@ export const readingEnvironment = nodes(({ node, within: [parent] }) => {
   return memberOf(node) === "process.env" || (isImported && nameOf(parent?.["source"]) === "node:process");
 });
 
-/** A name that stands for itself, and not the key or the member of something. */
+/** A free identifier, not a key or a member name. */
 function freeName({ node, within: [parent] }: Place): string {
   if (node.type !== "Identifier" || parent === undefined || parent["computed"] === true) return nameOf(node);
   const isMember = parent["property"] === node;
@@ -136,7 +136,7 @@ export const impure = nodes((place) => {
 
 const CHANCE = /^(Date|Temporal|performance|set(Timeout|Interval|Immediate)|random(UUID|Bytes|Int)|getRandomValues)$/;
 
-/** Time and chance that did not come through a port. A date that is made of a given time is neither. */
+/** Time and randomness that do not come through a port. A date made from a given time is allowed. */
 export const timeless = nodes((place) => {
   const [parent] = place.within;
   const isGiven = parent?.type === "NewExpression" && (parent["arguments"] as readonly unknown[]).length > 0;
@@ -166,7 +166,7 @@ function endOf(side: unknown): string {
 
 const FUNCTION = /^(FunctionDeclaration|FunctionExpression|ArrowFunctionExpression)$/;
 
-/** What `describe` is given groups tests; nobody reads it as one function. */
+/** The callback of `describe` groups tests; its length is not limited. */
 export const longFunction = nodes(({ node, within: [parent] }, source) => {
   const isGroup = parent?.type === "CallExpression" && rootOf(parent["callee"]) === "describe";
   const lines = lineOf(source, node.end) - lineOf(source, node.start) + 1;
@@ -190,7 +190,7 @@ export const defaultExport = nodes(({ node }) => {
   return node.type === "ExportDefaultDeclaration" || isNamedDefault;
 });
 
-/** The types of a package, which has a quoted name, are nothing that has to be erased. */
+/** A declaration of a package's types, which has a quoted name, needs no erasure. */
 export const unerasable = nodes(
   ({ node }) => /^TS(Enum|Module)Declaration$/.test(node.type) && (node["id"] as Node | undefined)?.type !== "Literal",
 );
@@ -214,7 +214,7 @@ export const badName: Check = (source) => [
 const DECLARING = /^(VariableDeclarator|(Function|Class|TSInterface|TSTypeAlias)Declaration|TSTypeParameter)$/;
 const KEYED = /^(PropertyDefinition|MethodDefinition|TSPropertySignature|TSMethodSignature)$/;
 
-/** Names that are ours to choose: not members and keys of what somebody else made, nor what is taken out of it. */
+/** Names that cairn chooses: not members and keys of foreign objects, nor destructured ones. */
 function chosenName({ node, within: [parent, above] }: Place): string {
   if (KEYED.test(node.type)) return nameOf(node["key"]);
   if (node.type !== "Identifier" || parent === undefined) return "";
@@ -244,7 +244,9 @@ export const excusedTest = nodes(({ node, within }) => {
 
 const isConfig = (node: Node): boolean => node.type === "CallExpression" && rootOf(node["callee"]) === "defineConfig";
 
-/** A test waits for something, with a bound, and never for a while. What it sets off for later is another thing. */
+/**
+ * Tests that wait for a fixed time. A test must wait for a condition, with a limit; timers that act later are allowed.
+ */
 export const sleepingTest = nodes(({ node, within }) => {
   if (node.type === "ImportDeclaration") return nameOf(node["source"]).startsWith("node:timers");
   const isTimer = node.type === "CallExpression" && /^(setTimeout|setInterval)$/.test(nameOf(node["callee"]));
@@ -252,7 +254,7 @@ export const sleepingTest = nodes(({ node, within }) => {
   return (isTimer && isAwaited) || memberOf(node) === "Atomics.wait";
 });
 
-/** Circles of imports, each once, as the path through it. In what users get, types count as well. */
+/** Import cycles, each once, as a path. In published code, type imports count, too. */
 export function cycles(sources: readonly Source[]): readonly string[] {
   const counts = (path: string, { erased, ours }: Import): boolean => ours && (!erased || !path.startsWith("test/"));
   const loads = new Map(sources.map(({ path, imports }) => [path, imports.filter((each) => counts(path, each))]));

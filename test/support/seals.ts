@@ -1,4 +1,4 @@
-/** Runs whose snapshots are sealed with a key, and a forger who can write the store and has no key. */
+/** Runs with sealed snapshots, and a forger who can write the store but has no key. */
 import { canonical, compress, decompress, sha256 } from "../../src/codec/canonical.ts";
 import { sealKeyIn } from "../../src/codec/voucher.ts";
 import type { SealKeys } from "../../src/ports/seal-keys.ts";
@@ -13,7 +13,7 @@ export function keyOf(letter: string): SealKey {
   return key;
 }
 
-/** Seals with the first one. */
+/** Seals with the first key. */
 export function ring(keys: readonly SealKey[], mode: SealKeys["mode"] = "on"): SealKeys {
   return {
     mode,
@@ -30,7 +30,7 @@ interface Document {
   readonly voucher?: unknown;
 }
 
-/** The snapshots of a run, the oldest first. */
+/** The snapshots of a run, oldest first. */
 function snapshotsOf(
   { world: { store } }: Stage,
   row: Row,
@@ -46,7 +46,10 @@ function snapshotsOf(
   return found.toReversed();
 }
 
-/** Rewrites the history of a run, with digests and checksums that fit. What of a seal the forger leaves is the seal of something else. */
+/**
+ * Rewrites the history of a run with matching digests and checksums. Seals that the forger keeps belong to other
+ * documents.
+ */
 export function forge(on: Stage, run: string, change: (text: string, version: number) => string): void {
   const { store } = on.world;
   const row = store.rows.get(run) as Row;

@@ -9,15 +9,15 @@ export const HOUR_MS = 3_600_000;
 export const DAY_MS = 24 * HOUR_MS;
 
 export interface Machine {
-  /** How far the wall clock is ahead of the true time; less than 0: behind. */
+  /** How far the wall clock is ahead of the true time; negative if behind. */
   aheadMs: number;
-  /** The machine begins again, after so long. */
+  /** Restarts the machine after that time. */
   restart(offMs: number): void;
-  /** A look of the supervisor. */
+  /** One poll of the supervisor. */
   follow(): void;
-  /** True time passes, and the supervisor looks all the while. */
+  /** Lets true time pass while the supervisor polls. */
   pass(ms: number): void;
-  /** A process of this machine that begins now: its clock, and what it sees of the world. */
+  /** A process of this machine that starts now: its clock and its world. */
   process(): { readonly clock: StoreClock; readonly world: World };
 }
 

@@ -1,4 +1,4 @@
-/** Source files as the tidy test sees them: path, text, syntax tree and what they import. */
+/** Source files for the tidy test: path, text, syntax tree and imports. */
 import { readFileSync, readdirSync } from "node:fs";
 import { join, posix, relative } from "node:path";
 import { parseAst } from "vitest/node";
@@ -11,22 +11,22 @@ export interface Node {
 }
 
 export interface Import {
-  /** A path from the root for what is ours (`src/core/ids.ts`), else the name of a package (`@ai-sdk/provider`). */
+  /** A path from the root for cairn's files (`src/core/ids.ts`), otherwise a package name (`@ai-sdk/provider`). */
   readonly from: string;
   readonly ours: boolean;
-  /** Types alone: nothing is loaded when the program runs. */
+  /** A type-only import, which loads nothing at run time. */
   readonly erased: boolean;
 }
 
 export interface Source {
-  /** From the root, with slashes. */
+  /** The path from the root, with slashes. */
   readonly path: string;
   readonly text: string;
   readonly nodes: readonly Place[];
   readonly imports: readonly Import[];
 }
 
-/** A node and what it is in, innermost first. */
+/** A node and its ancestors, innermost first. */
 export interface Place {
   readonly node: Node;
   readonly within: readonly Node[];
@@ -47,7 +47,7 @@ function collect(node: Node, within: readonly Node[], into: Place[]): void {
 const isNode = (value: unknown): value is Node =>
   typeof value === "object" && value !== null && typeof (value as Partial<Node>).type === "string";
 
-/** The name of an identifier, the text of a literal; otherwise nothing. */
+/** The name of an identifier or the text of a literal; otherwise undefined. */
 export function nameOf(node: unknown): string {
   if (!isNode(node)) return "";
   return typeof node["name"] === "string" ? node["name"] : typeof node["value"] === "string" ? node["value"] : "";
@@ -57,7 +57,7 @@ export function nameOf(node: unknown): string {
 export const memberOf = (node: Node): string =>
   node.type === "MemberExpression" ? `${nameOf(node["object"])}.${nameOf(node["property"])}` : "";
 
-/** The first name of `a`, `a.b.c`, `a.b(c)(d)`. */
+/** The first name in `a`, `a.b.c` or `a.b(c)(d)`. */
 export function rootOf(node: unknown): string {
   if (!isNode(node)) return "";
   return node.type === "Identifier" ? nameOf(node) : rootOf(node["object"] ?? node["callee"] ?? node["tag"]);

@@ -1,4 +1,4 @@
-/** A run whose budget is used up and that asks a person for more. */
+/** A run whose budget is exhausted and that asks an operator for more. */
 import type { Agent } from "../../src/ports/agent.ts";
 import { type BudgetOptions, budgetFrom, budgetSchema } from "../../src/sdk/budget.ts";
 import type { Grant } from "../../src/core/policy/budget.ts";
@@ -13,7 +13,7 @@ export const withBudget = (agent: Agent, budget: BudgetOptions): Agent => ({
   budget: budgetFrom(budgetSchema.parse(budget), 40),
 });
 
-/** Driven until it waits or ends. */
+/** Drives the run until it waits or ends. */
 export async function spend(on: Stage, of: { readonly part: Part; readonly budget: BudgetOptions }) {
   const agent = withBudget(actor(of.part), { onExhausted: "ask", ...of.budget });
   const runner = runnerOf(on.world, agent);
@@ -21,7 +21,7 @@ export async function spend(on: Stage, of: { readonly part: Part; readonly budge
   return { agent, runner, payload, run: payload.run };
 }
 
-/** The gate that asks for more, as a person sees it. */
+/** The gate that asks for more budget, as an operator sees it. */
 export const asks = async (world: World, run: string) =>
   (await show(world, run))?.gates.find(({ call }) => call === "budget");
 

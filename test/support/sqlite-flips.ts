@@ -1,4 +1,4 @@
-/** A closed store of the embedded world with runs in every state, and copies of its file in which one bit is flipped. */
+/** A closed embedded store with runs in every state, and copies of its file with one flipped bit. */
 import { readFileSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { type OpenOptions, type Store, openStore } from "../../src/adapters/local/database.ts";
@@ -68,22 +68,22 @@ export async function makeScene(): Promise<Scene> {
   return { bytes: readFileSync(fileIn(dir)), runs: { ended, gated, dead: next, queued } };
 }
 
-/** The codes of the errors that name damage. */
+/** The codes of errors that report damage. */
 const NAMED =
   /^(?:StoreDamaged|StoreInvalid|StoreTooNew|RowDamaged|MessageDamaged|Unreadable|UnknownFormat|DigestMismatch|\w+Missing)$/;
 
 const codeOf = (error: unknown): string => String((error as { readonly code?: unknown }).code);
 
-/** What readers and the next invocations see in a file. */
+/** What readers and later invocations find in a file. */
 export interface Seen {
   readonly told: Readonly<Record<string, string>>;
-  /** Where damage was named, and how. */
+  /** Where damage was reported, and how. */
   readonly named: readonly string[];
-  /** The rows and journals as they lie in the file, which carry checksums of their own. */
+  /** The rows and journals in the file, which have their own checksums. */
   readonly rows: string;
 }
 
-/** Throws any error that does not name damage. */
+/** Rethrows any error that does not report damage. */
 export async function observe(of: {
   readonly scene: Scene;
   readonly dir: string;
@@ -91,10 +91,10 @@ export async function observe(of: {
   readonly check?: "none";
 }): Promise<Seen> {
   const { scene, dir, bytes, check } = of;
-  // The observation before this one made commits, which this file does not have.
+  // The previous observation made commits, which this file does not contain.
   for (const end of ["cairn.mark", "cairn.sqlite-wal", "cairn.sqlite-shm"]) rmSync(join(dir, end), { force: true });
   writeFileSync(fileIn(dir), bytes);
-  // The store before it in this place may have kept more commits than this one.
+  // The previous store in this place may have had more commits.
   rmSync(join(dir, "cairn.mark"), { force: true });
   const eyes = new Eyes();
   let room: Room | null = null;
@@ -154,14 +154,14 @@ async function readAll(eyes: Eyes, { store, world }: Room, { runs }: Scene): Pro
     const execution = { name: executionName(of.run, of.born, 1), payload: of, now };
     await eyes.look(`execution ${name}`, async () => {
       const found = executionsOf(store).start(execution);
-      // A damaged one counts as over, and the sweeper hands its run to the next one.
+      // A damaged execution counts as ended, and the sweeper hands its run over.
       if (found?.stage === "ended") eyes.named.push(`execution ${name}: over`);
       return found;
     });
   }
 }
 
-/** What the next invocations make of a run, and which keys its tool is called with. */
+/** The result of a run's later invocations, and the keys of its tool calls. */
 const driven =
   ({ world }: Room, payload: Payload): (() => Promise<unknown>) =>
   async () => {

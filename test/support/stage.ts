@@ -1,6 +1,6 @@
 /**
- * A run on a stage: the world in memory, a clock that moves only when it is told to, and an agent whose model and tool
- * are functions of the test. Nothing here waits for real time.
+ * A stage for one run: the world in memory, a clock that the test moves, and an agent whose model and tool
+ * are functions of the test. No code here waits for real time.
  */
 import { z } from "zod";
 import { type VirtualClock, seededRandom, virtualClock } from "../../src/adapters/memory/clock.ts";
@@ -24,11 +24,11 @@ export const BEAT_MS = 3_000;
 export interface Stage {
   readonly world: MemoryWorld;
   readonly clock: VirtualClock;
-  /** Tokens that somebody woke. */
+  /** The tokens that were woken. */
   readonly wakes: readonly string[];
 }
 
-/** With the chain of the world in memory: its executions go on when a test lets them (`steps.ts`). */
+/** With the chain of the world in memory, whose executions continue when a test lets them (`steps.ts`). */
 export function chainedStage(change: Partial<Limits> = {}): Stage {
   const clock = virtualClock(AT);
   const limits = limitsFor(BEAT_MS, { settleMs: SETTLE_MS, skewMs: SKEW_MS, ...change });
@@ -41,7 +41,7 @@ export function chainedStage(change: Partial<Limits> = {}): Stage {
   return { world: { ...memory, chain: { ...memory.chain, wake } }, clock, wakes };
 }
 
-/** The test is the chain: it does each attempt itself, and every token is one that somebody waits on. */
+/** The test replaces the chain: it runs each attempt itself, and every token is alive. */
 export function stage(change: Partial<Limits> = {}): Stage {
   const on = chainedStage(change);
   const wake: World["chain"]["wake"] = async (token) => {
@@ -60,14 +60,14 @@ export interface Part {
   /** Default: one call, then the end. */
   readonly reply?: (conversation: Conversation) => ScriptedReply | Promise<ScriptedReply>;
   readonly done?: Agent["done"];
-  /** Default: it may do the same again and again. */
+  /** Default: loops are allowed. */
   readonly loops?: Agent["loops"];
 }
 
 const CALL: ScriptedReply = { calls: [{ tool: "act", args: {} }] };
 export const OVER: ScriptedReply = { text: "over" };
 
-/** That many calls, one after another, then the end. */
+/** A model that makes that many calls, one after another, then ends. */
 export const callsThenOver =
   (count: number) =>
   ({ calls }: Conversation): ScriptedReply =>
@@ -94,20 +94,20 @@ export function actor(part: Part): Agent {
   }) as Agent;
 }
 
-/** The reply of one attempt; an end of its process is none. */
+/** The reply of one attempt; throws if the attempt ends its process. */
 export async function replyOf(result: Promise<TaskResult>): Promise<Reply> {
   const told = await result;
   if (told.kind !== "beat") throw new Error(`the attempt ended as ${told.kind}`);
   return told.reply;
 }
 
-/** Lets every promise go on that can, then time pass to the next timer, until the promise is settled. */
+/** Lets all promises continue, then moves time to the next timer, until the promise is settled. */
 export async function passing<T>({ clock }: Stage, promise: Promise<T>): Promise<T> {
   let isOver = false;
   const over = promise.finally(() => {
     isOver = true;
   });
-  // Whoever awaits it below is told of its failure.
+  // The `await` below reports its failure.
   over.catch(() => undefined);
   for (let turn = 0; !isOver && turn < 1_000; turn += 1) {
     await new Promise((resolve) => setImmediate(resolve));
@@ -120,7 +120,7 @@ export async function passing<T>({ clock }: Stage, promise: Promise<T>): Promise
 
 export const never = (): Promise<never> => new Promise(() => undefined);
 
-/** An attempt that reaches its tool and is never heard of again: its process is killed there. */
+/** An attempt whose process is killed once it reaches its tool. */
 export async function dieInTool(
   on: { readonly world: World },
   of: { readonly payload: Payload; readonly agent: Agent },
@@ -131,7 +131,7 @@ export async function dieInTool(
   return key;
 }
 
-/** The attempt goes on in its tool; resolves with the key of the call as soon as it is there. */
+/** Resolves with the key of the call as soon as the attempt is in its tool, where it continues. */
 export function reachTool(world: World, of: { readonly payload: Payload; readonly agent: Agent }): Promise<string> {
   const { act } = of.agent.tools;
   return new Promise((resolve, reject) => {
@@ -144,7 +144,7 @@ export function reachTool(world: World, of: { readonly payload: Payload; readonl
   });
 }
 
-/** Something happens right before a commit is applied, the first time that it is one of those. */
+/** Runs `of.act` right before the first matching commit is applied. */
 export function beforeCommit(
   { world }: Stage,
   of: { readonly when: (commit: Commit) => boolean; readonly act: () => Promise<unknown> },
@@ -160,7 +160,7 @@ export function beforeCommit(
   return { ...world, table: { ...world.table, commit } };
 }
 
-/** What the chain does with a beat that routes to park. */
+/** Parks the run like the chain after a beat with the route park. */
 export async function park({ world }: Stage, of: { readonly reply: Reply; readonly token: string }): Promise<void> {
   const { run, born, chain, epoch, agent } = of.reply;
   const payload = { run, born, chain, epoch, agent };

@@ -1,6 +1,6 @@
 /**
- * The steps of a schedule: attempts of a chain leave, are frozen, die and come back in the order in which a test says.
- * Everything between the steps is real: the world in memory, its chain, the runner. Time passes only when it has to.
+ * The steps of a schedule: attempts of a chain start, freeze, die and return in the order that a test chooses.
+ * Everything between the steps is real: the world in memory, its chain and the runner. Time passes only when it must.
  */
 import type { Agent, Tool, ToolContext } from "../../src/ports/agent.ts";
 import type { Payload, Task, TaskResult } from "../../src/protocol/chain.ts";
@@ -16,14 +16,14 @@ import { startRun } from "../../src/operations/start.ts";
 import { mortal, runnerOf } from "./drive.ts";
 import { type Stage, actor, never, passing, rowOf } from "./stage.ts";
 
-/** An attempt that is out: the chain waits for its answer. */
+/** A running attempt: the chain waits for its reply. */
 export interface Out {
   readonly name: string;
   readonly task: Task;
   readonly attempt: number;
 }
 
-/** The attempt that waited longest leaves; if none may yet, time passes until one may. */
+/** Starts the attempt that waited longest; if none may start yet, lets time pass until one may. */
 export function leave({ world: { chain }, clock }: Stage): Out {
   clock.moveTo(Math.max(clock.now(), chain.next() ?? 0));
   const [name] = chain.ready(clock.now());
@@ -31,7 +31,7 @@ export function leave({ world: { chain }, clock }: Stage): Out {
   return { name, ...chain.begin(name) };
 }
 
-/** Somebody stops an execution, as operators do: its name is spent, and nobody drives its run any more. */
+/** Stops an execution as an operator can: its name is used, and its run is abandoned. */
 export function stop(on: Stage, of: Incarnation): void {
   const { run, born, chain, epoch, agent } = rowOf(on, of.run);
   const name = executionName(run, born, chain);
@@ -39,19 +39,19 @@ export function stop(on: Stage, of: Incarnation): void {
   on.world.chain.end(name, on.world.chain.begin(name).attempt, { kind: "beat", reply });
 }
 
-/** One invocation does a task, with its agent and in its world. */
+/** Runs a task in one invocation, with its agent and in its world. */
 export function perform(task: Task, by: { readonly world: World; readonly agent: Agent }): Promise<TaskResult> {
   const { clock, limits } = by.world;
   const invocation = { deadline: clock.now() + limits.beatMs, drain: new AbortController().signal };
   return runTask(runnerOf(by.world, by.agent))(task, invocation);
 }
 
-/** What the chain hears of an attempt; null: nothing in time, so that it is presumed dead. */
+/** The reply that the chain gets from an attempt; null: none in time, so that the attempt is presumed dead. */
 export function hear({ world: { chain } }: Stage, out: Out, result: TaskResult | null): void {
   chain.end(out.name, out.attempt, result?.kind === "exit" ? { kind: "beat", reply: result.reply } : result);
 }
 
-/** An attempt leaves, is done, and its answer is heard. */
+/** An attempt starts, completes, and the chain gets its reply. */
 export async function step(on: Stage, agent: Agent, world: World = on.world): Promise<TaskResult> {
   const out = leave(on);
   const result = await passing(on, perform(out.task, { world, agent }));
@@ -59,7 +59,7 @@ export async function step(on: Stage, agent: Agent, world: World = on.world): Pr
   return result;
 }
 
-/** An attempt leaves and dies without an answer, at the latest when it can only go on in that world with time. */
+/** An attempt starts and dies without a reply, at the latest when it could continue only with passing time. */
 export async function lose(on: Stage, agent: Agent, world: World): Promise<void> {
   const out = leave(on);
   perform(out.task, { world, agent }).catch(() => undefined);
@@ -67,7 +67,7 @@ export async function lose(on: Stage, agent: Agent, world: World): Promise<void>
   hear(on, out, null);
 }
 
-/** Nobody meddles any more: attempts leave until nothing is left to do within an hour. How many there were. */
+/** Runs attempts without faults until there is no work for an hour; returns how many there were. */
 export async function playOut(on: Stage, agent: Agent): Promise<number> {
   for (let count = 0; count < TASKS_MAX; count += 1) {
     const readyAt = on.world.chain.next();
@@ -80,7 +80,7 @@ export async function playOut(on: Stage, agent: Agent): Promise<number> {
 const TASKS_MAX = 40;
 const HORIZON_MS = 3_600_000;
 
-/** Starts the run of that key; its row. */
+/** Starts the run of that key; returns its row. */
 export async function start(
   world: World,
   of: { readonly agent: Agent; readonly key: string; readonly parent?: Incarnation },
@@ -96,7 +96,7 @@ export const withTakeovers = (agent: Agent, takeovers: number): Agent => ({
   budget: { ...agent.budget, takeovers },
 });
 
-/** The run in the hands of an invocation that the test plays itself: claimed, loaded, and as if it were that attempt. */
+/** The run in an invocation that the test plays itself: claimed and loaded as that attempt. */
 export async function takeUp(
   { world, clock }: Stage,
   of: { readonly payload: Payload; readonly retry: number; readonly attempt: number },
@@ -118,7 +118,7 @@ export async function takeUp(
 /** One round of the sweeper. */
 export const sweep = (world: World): Promise<TaskResult> => perform({ kind: "sweep" }, { world, agent: actor({}) });
 
-/** Lets every promise go on that can without the passing of time. */
+/** Lets every promise continue that can without passing time. */
 export async function rest(): Promise<void> {
   for (let turn = 0; turn < 5; turn += 1) await new Promise((resolve) => setImmediate(resolve));
 }
@@ -127,16 +127,16 @@ type Table = World["table"];
 type Asked<C extends keyof Table> = Parameters<Table[C]>[0];
 type Call = (asked: unknown, ...rest: unknown[]) => Promise<unknown>;
 
-/** A world in which one operation of the table is what `instead` makes of it. */
+/** A world in which `instead` wraps one operation of the table. */
 export function meeting<C extends keyof Table>(world: World, name: C, instead: (call: Table[C]) => Table[C]): World {
   return { ...world, table: { ...world.table, [name]: instead(world.table[name]) } };
 }
 
-/** The same for any of them, whatever it is asked. */
+/** The same for any operation and its arguments. */
 const meetingAny = (world: World, name: keyof Table, instead: (call: Call) => Call): World =>
   meeting(world, name, (call) => instead(call as Call) as typeof call);
 
-/** Its process dies right after the first such call is applied: it hears nothing of it and does nothing more. */
+/** Its process dies right after the first such call is applied: it gets no response and does nothing more. */
 export function dyingAfter<C extends keyof Table>(
   world: World,
   call: C,
@@ -161,7 +161,7 @@ export function frozenBefore(world: World, call: keyof Table): { readonly world:
   return { world: frozen, thaw };
 }
 
-/** Something happens right before the first such call. */
+/** Runs `happens` right before the first such call. */
 export function beforeCall(world: World, call: keyof Table, happens: () => Promise<unknown>): World {
   let isDone = false;
   return meetingAny(world, call, (made) => async (asked, ...rest) => {
@@ -173,13 +173,13 @@ export function beforeCall(world: World, call: keyof Table, happens: () => Promi
   });
 }
 
-/** The same world as a process sees it whose clock is ahead. */
+/** The world of a process whose clock is ahead. */
 export const ahead = (world: World, ms: number): World => ({
   ...world,
   clock: { ...world.clock, now: () => world.clock.now() + ms, earliest: () => world.clock.earliest() + ms },
 });
 
-/** An attempt in its tool: frozen there, and nobody knows whether it will act. */
+/** An attempt that is frozen in its tool and may still act. */
 export interface InTool {
   readonly out: Out;
   readonly key: string;
@@ -188,7 +188,7 @@ export interface InTool {
   readonly thaw: (returns: string) => void;
 }
 
-/** The next attempt leaves and reaches its tool. */
+/** Starts the next attempt and waits until it reaches its tool. */
 export async function enterTool(on: Stage, agent: Agent, world: World = on.world): Promise<InTool> {
   const reached = Promise.withResolvers<string>();
   const returned = Promise.withResolvers<string>();
@@ -206,7 +206,7 @@ export async function enterTool(on: Stage, agent: Agent, world: World = on.world
   return { out, key: await reached.promise, result, thaw: returned.resolve };
 }
 
-/** The next attempt leaves, reaches its tool and dies there; the key of its call. */
+/** Starts the next attempt, which reaches its tool and dies there; returns the key of its call. */
 export async function dieInTool(on: Stage, agent: Agent): Promise<string> {
   const { world, kill } = mortal(on.world);
   const { out, key } = await enterTool(on, agent, world);
@@ -215,7 +215,7 @@ export async function dieInTool(on: Stage, agent: Agent): Promise<string> {
   return key;
 }
 
-/** Why a run came to where it is: the rules that it recorded. */
+/** The recovery rules that the run recorded, in order. */
 export const rulesOf = async (world: World, run: string): Promise<readonly string[]> =>
   ((await timeline(world, { run, after: 0 })) ?? []).flatMap((event) =>
     event.kind === "RecoveryDecided" ? [event.rule] : [],

@@ -1,6 +1,6 @@
 /**
- * A world in memory whose executions are driven as a supervisor does, in virtual time: whatever is ready is handed to a
- * process, one after another, and time passes only when nothing is.
+ * A world in memory whose executions are driven like by a supervisor, in virtual time: each ready entry goes to a
+ * process, one after another, and time passes only when none is ready.
  */
 import { virtualClock } from "../../src/adapters/memory/clock.ts";
 import { memoryWorld } from "../../src/adapters/memory/world.ts";
@@ -16,13 +16,13 @@ import { runnerOf } from "./drive.ts";
 import { BEAT_MS, SETTLE_MS, SKEW_MS, type Stage, actor, passing } from "./stage.ts";
 import { rewritten } from "./rewritten.ts";
 
-/** A stage whose tokens wake who waits on them, and whose alarms are kept. */
+/** A stage whose tokens wake their executions and whose alarms are recorded. */
 export interface Room extends Stage {
   readonly alarms: readonly TelemetryRecord[];
 }
 
 export const OVERDUE_MS = 20_000;
-/** As long as a run may wait without a token, and then some. */
+/** A little longer than a run may wait without a token. */
 export const UNPARKED_MS = TIMES.waitSecondsMax * 1_000 + OVERDUE_MS;
 
 export function room(change: Partial<Limits> = {}): Room {
@@ -35,23 +35,23 @@ export function room(change: Partial<Limits> = {}): Room {
   return { world: memoryWorld({ clock, limits, telemetry: { record } }), clock, wakes: [], alarms };
 }
 
-/** Of an invocation that begins now. */
+/** An invocation that starts now. */
 export const invocation = ({ clock }: Stage): Invocation => ({
   deadline: clock.now() + BEAT_MS,
   drain: new AbortController().signal,
 });
 
-/** One sweep, by a process that sees `world`. */
+/** One sweep by a process with this world. */
 export const sweep = (on: Stage, world: World = on.world): Promise<unknown> =>
   passing(on, runTask(runnerOf(world, actor({})))({ kind: "sweep" }, invocation(on)));
 
-/** Time passes until nobody can say that the run has moved not long ago. */
+/** Lets time pass until the run is overdue. */
 export const wait = (on: Stage, ms = OVERDUE_MS): void => on.clock.moveTo(on.clock.now() + ms);
 
 export const nameOf = ({ run, born, chain }: Pick<Row, "run" | "born" | "chain">): string =>
   executionName(run, born, chain);
 
-/** That execution is over, whatever its run wanted of it. */
+/** Ends that execution, whatever its run waits for. */
 export function close({ world: { chain } }: Stage, of: Pick<Row, "run" | "born" | "chain">): void {
   const name = nameOf(of);
   const { attempt } = chain.begin(name);
@@ -62,7 +62,7 @@ export function close({ world: { chain } }: Stage, of: Pick<Row, "run" | "born" 
 
 const STEPS_MAX = 400;
 
-/** Until the run is as it shall be. */
+/** Drives until the row satisfies the condition. */
 export async function supervise(
   on: Stage,
   of: { readonly agent: Agent; readonly run: string; readonly until: (row: Row) => boolean; readonly world?: World },
@@ -75,7 +75,7 @@ export async function supervise(
     const [name] = world.chain.ready(clock.now());
     if (name === undefined) {
       const next = world.chain.next();
-      if (next === null) throw new Error(`nobody drives ${of.run}, which is ${row.status} in ${row.phase}`);
+      if (next === null) throw new Error(`no execution drives ${of.run}, which is ${row.status} in ${row.phase}`);
       clock.moveTo(Math.max(clock.now(), next));
       continue;
     }

@@ -1,4 +1,4 @@
-/** The command line inside of the test's own process: what a person types in a folder that is a store too. */
+/** The command line within the test's process, in a folder that is also a store. */
 import { plain } from "../../src/cli/terminal/paint.ts";
 import { runCommand } from "../../src/cli/program.ts";
 import type { Shell } from "../../src/cli/shell.ts";
@@ -11,11 +11,11 @@ export interface Said {
 
 interface Desk {
   readonly dir: string;
-  /** Answers what a command asks at the terminal; null: there is no terminal. */
+  /** Answers a command's questions at the terminal; null: there is no terminal. */
   readonly person: Shell["ask"];
 }
 
-/** A shell in which these words were typed, and what it prints. */
+/** A shell with these typed words, and its output. */
 export function shellAt(of: Desk, words: readonly string[]) {
   const said = { out: "", err: "" };
   const shell: Shell = {

@@ -1,4 +1,4 @@
-/** What an invocation does next with a run that undoes what it did; see `moves.ts`. */
+/** The moves of an invocation that compensates a run; see `moves.ts`. */
 import type { Event } from "../../src/core/event.ts";
 import { inline } from "../../src/core/message.ts";
 import type { Command, View } from "../../src/core/outstanding.ts";
@@ -33,7 +33,7 @@ const undone = (call: string): Event => ({
   ...{ kind: "ToolCompensated", at: AT, call, value: inline("undone"), evidence: "the undo returned" },
 });
 
-/** How the try of an undo ends. */
+/** The outcome of an undo attempt. */
 export function undoEnds(call: string, of: { isUnsafe: boolean; again: Event; view: View }): readonly Move[] {
   const asks = of.isUnsafe ? lostSight(call, of.view.now + 30) : of.again;
   return [undone(call), undone(call), undone(call), asks, lostSight(call, of.view.now)].map((event) => ({
@@ -42,7 +42,7 @@ export function undoEnds(call: string, of: { isUnsafe: boolean; again: Event; vi
   }));
 }
 
-/** Now and then somebody wants what it did undone. */
+/** Now and then an operator requests compensation. */
 export const wishes = (state: State): readonly Move[] =>
   state.messages.length % 4 === 3 && state.ending === null && state.attempt < 3
     ? [0, 1, 2].map((nth): Move => ({ events: (_, pick) => [wantsUndo(state, pick + nth)] }))

@@ -1,10 +1,10 @@
-/** Somebody lets a run go on with another version of its agent; see `moves.ts`. */
+/** An operator lets a run continue with another version of its agent; see `moves.ts`. */
 import type { State } from "../../src/core/state.ts";
 import { upgradesOf } from "../../src/core/policy/upgrades.ts";
 import { AT } from "./build.ts";
 import type { Move } from "./move.ts";
 
-/** Somebody accepts what the run waits for, now and then as an answer to another question. */
+/** An operator accepts the version for which the run waits, now and then as an answer to another question. */
 export function upgraded(state: State): readonly Move[] {
   const { lack, asked } = upgradesOf(state);
   if (lack?.kind !== "upgrade") return [];

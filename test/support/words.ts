@@ -1,4 +1,4 @@
-/** Words of a given length, with characters of more than one byte and more than one code unit. */
+/** A text of a given length, with characters of several bytes and of two code units. */
 export function textOf(size: number, pick: number): string {
   const word = `${pick} äß𝄞 `;
   return word

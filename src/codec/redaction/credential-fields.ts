@@ -1,8 +1,8 @@
 /**
- * Secrets that are told by the name that stands before them: `password=…`, `"token": "…"`, `Cookie: …`, `<secret>…</secret>`,
- * `--password …`; as text of any kind, also as JSON within JSON, in addresses and in HTML. And the same for the fields of JSON.
+ * Redacts secrets by the name before them: `password=…`, `"token": "…"`, `Cookie: …`, `<secret>…</secret>` or
+ * `--password …`. It handles any text, including JSON within JSON, URLs and HTML, and also the fields of JSON values.
  *
- * Linear: names are found by one pattern, and each costs a bounded number of characters, whatever stands behind it.
+ * The time is linear: one pattern finds the names, and each name costs a bounded number of characters.
  */
 import { type FieldKind, JUDGED_CHARACTERS, isSecretLike, isSecretValue } from "./secret-values.ts";
 
@@ -25,16 +25,16 @@ const NAMES: readonly (readonly [kind: FieldKind, reference: string, names: stri
 ];
 
 const joined = NAMES.map(([, , names]) => names).join("|");
-/** Names end with these words: `DB_PASSWORD`, `clientSecret`, and neither `password_hint` nor `maxTokens`. */
+/** A name matches if it ends with one of these words: `DB_PASSWORD` and `clientSecret`, but not `maxTokens`. */
 const NAME = new RegExp(`(?:${joined})$`, "i");
 const KINDS = NAMES.map(([kind, reference, names]) => ({ kind, reference, is: new RegExp(`^(?:${names})$`, "i") }));
 
-/** Where a list goes on is no secret, and a model needs it for its next call. */
+/** Pagination tokens are not secret, and a model needs them for its next call. */
 const CURSOR =
   /(?:next|prev|previous|page|continuation|continue|sync|cursor|start|starting|resume|skip)[_-]?(?:page)?[_-]?token$/i;
-/** Short words end other ones too, as in `compass`. */
+/** Short words that are also the end of unrelated words, such as `compass`. */
 const SHORT = /^(?:pass|sid|sess|_?auth|jwt)$/i;
-/** Of an address alone: elsewhere it is what anybody may check. */
+/** A signature is a credential only in a URL; elsewhere it is public. */
 const SIGNATURE = /^sig/i;
 const NAME_CHARACTERS_MAX = 64;
 
@@ -49,14 +49,14 @@ function fieldOf(word: string): Field {
   return found;
 }
 
-/** Whether a name that ends with `word` is one of these. `before`: what stands before the word. */
+/** Whether a name that ends with `word` is the name of a secret. `before` is the text before the word. */
 function isNamed(word: string, before: string): boolean {
   if (SIGNATURE.test(word)) return /[?&;]$/.test(before);
   if (!SHORT.test(word)) return !CURSOR.test(before + word);
   return !/[a-z]$/i.test(before) || (/[a-z]$/.test(before) && /^[A-Z]/.test(word));
 }
 
-/** What stands for `value` in JSON under that name; null if it is no secret. */
+/** The reference that replaces `value` in a JSON field `name`; null if the value is not a secret. */
 export function secretUnder(name: string, value: string): string | null {
   const end = name.slice(-NAME_CHARACTERS_MAX);
   const [word] = NAME.exec(end) ?? [];
@@ -71,7 +71,7 @@ export function secretUnder(name: string, value: string): string | null {
 
 const AWS_SECRET = /^[A-Za-z0-9/+]{40}$/;
 
-/** What has more than one word in it, and is taken as a whole. */
+/** Kinds whose values may have several words and are replaced as a whole. */
 const isWhole = (kind: FieldKind): boolean => kind === "cookie" || kind === "authorization";
 
 function holdsSecret(kind: FieldKind, value: string): boolean {
@@ -85,13 +85,13 @@ const QUOTE = String.raw`(?:\\{0,7}["'\`]|&quot;|&#(?:34|39);|%(?:5C%)?22)`;
 const FIELD = new RegExp(
   [
     `(${joined})(?:`,
-    // Assigned; in YAML also on the next line.
+    // An assignment; in YAML the value may be on the next line.
     String.raw`(?<assigned>${QUOTE}?\]?[ \t]{0,8}(?::=|=>|={1,3}|:[ \t]{0,2}str(?:ing)?[ \t]{0,2}=|:|%3[AaDd])(?:\s{0,24}(?=["'])|[ \t]{0,8}(?:[|>][-+]?\s{1,16})?))|`,
-    // Of a pair: `name: "password", value: "…"`.
+    // A pair: `name: "password", value: "…"`.
     String.raw`(?<paired>${QUOTE}?[ \t]{0,4},?\s{0,24}${QUOTE}?value${QUOTE}?\s{0,4}[:=]\s{0,4})|`,
-    // An element of XML.
+    // An XML element.
     `(?<element>>)|`,
-    // Said: `--password …`, `PASSWORD '…'`, "the password is …".
+    // A phrase: `--password …`, `PASSWORD '…'`, "the password is …".
     String.raw`(?<said>[ \t]{1,4}(?:(?:is|was):?[ \t]{1,4})?))`,
   ].join(""),
   "gi",
@@ -111,7 +111,7 @@ const QUOTED = Object.fromEntries(
     quote,
     {
       plain: runOf(String.raw`[^\s${quote}\\]|\\[^\s]`),
-      // Within a text that is escaped itself.
+      // Within a string that is itself escaped.
       escaped: runOf(String.raw`[^\s${quote}\\]|\\(?![\\${quote}])`),
       whole: runOf(String.raw`[^\r\n${quote}\\]|\\(?![\\${quote}rn])`),
     },
@@ -119,7 +119,7 @@ const QUOTED = Object.fromEntries(
 );
 const OPENING = new RegExp(QUOTE, "y");
 
-/** Where a run that begins at `from` ends; with `isAll` also one that is longer than what is judged. */
+/** The end of the character run that starts at `from`: of its first `JUDGED_CHARACTERS`, or of all with `isAll`. */
 function endOf(run: RegExp, text: string, { from, isAll }: { from: number; isAll: boolean }): number {
   for (let at = from; ;) {
     run.lastIndex = at;
@@ -129,10 +129,10 @@ function endOf(run: RegExp, text: string, { from, isAll }: { from: number; isAll
   }
 }
 
-/** Names may stand within what stands behind a name. Of one run so many are judged: it is judged no more often than that. */
+/** A value may itself contain names of secrets. At most this many values are examined in one character run. */
 const JUDGED_MAX = 16;
 
-/** A text, and for each kind of run where the last one ends and how often a part of it was judged. */
+/** A text, with the end of the last run of each kind and how many values in that run were examined. */
 class Scan {
   readonly text: string;
   readonly #runs = new Map<RegExp, { readonly end: number; judged: number }>();
@@ -141,7 +141,7 @@ class Scan {
     this.text = text;
   }
 
-  /** The end of what is judged of a run; null if that run was judged often enough. */
+  /** The end of the part of a run to examine; null if the limit for that run is reached. */
   begin(run: RegExp, from: number): number | null {
     const last = this.#runs.get(run);
     if (last !== undefined && from < last.end) {
@@ -156,7 +156,7 @@ class Scan {
   }
 }
 
-/** The text with the secrets replaced that stand behind a name. */
+/** The text with every secret that follows a telling name replaced. */
 export function withoutFields(text: string): string {
   const parts: string[] = [];
   const scan = new Scan(text);
@@ -178,7 +178,7 @@ interface Stretch {
   readonly to: number;
 }
 
-/** Where a value may begin, and what it stands behind. */
+/** Where a value may begin, and the name and separator before it. */
 interface Place {
   readonly kind: FieldKind;
   readonly from: number;
@@ -205,7 +205,7 @@ function valueBehind(scan: Scan, match: RegExpExecArray, word: string): Stretch 
   return opening === "" ? bareAt(scan, place) : quotedAt(scan, place);
 }
 
-/** An option of a command, a text in quotes behind its name as in SQL, or a sentence that says what it is. */
+/** Whether a phrase may name a secret: a command-line option, a quoted text as in SQL, or a sentence with "is". */
 function maySay(kind: FieldKind, on: { said: string; before: string; opening: string }): boolean {
   if (isWhole(kind) || kind === "session" || kind === "auth") return false;
   if (/[a-z]/i.test(on.said) || /--[\w-]*$|\bENV[ \t]+[A-Z_]*$/.test(on.before)) return true;
@@ -237,7 +237,7 @@ function quotedAt(scan: Scan, { kind, from, opening }: Place): Stretch | null {
   const end = scan.begin(run, from);
   if (end === null || !isSecretValue(kind, scan.text.slice(from, end), false)) return null;
   const to = scan.end(run, from);
-  // More words follow: it is a sentence.
+  // More words follow, so it is a sentence.
   return /[ \t]/.test(scan.text[to] ?? "") ? null : { from, to };
 }
 
@@ -249,16 +249,16 @@ function bareAt(scan: Scan, { kind, from, separator, isSaid, before }: Place): S
   const value = text.slice(from, end);
   const isAssigned = separator === "=";
   if (!isSecretValue(kind, value, !isAssigned || !VARIABLE.test(before))) return null;
-  // Words that follow, or a list of code that goes on: the value has to look like a secret by itself.
+  // In prose or in a list of code, the value itself must look like a secret.
   const isLoose = isSaid || (!isAssigned && /[ \t,;]/.test(text[end] ?? ""));
   if (isLoose && !/[\d!@#$%^&*?+~]/.test(value.replace(/[.,;:!?)\]}]+$/, ""))) return null;
   return { from, to: scan.end(run, from) };
 }
 
-/** Names of variables of an environment have capital letters. */
+/** Environment variables have upper-case names. */
 const VARIABLE = /(?:^|[\s"'`])(?:[A-Z][A-Z0-9_]*)?$/;
 
-/** Whether the value goes to the end of its line, whatever is in it: in an environment or in YAML. */
+/** Whether the value extends to the end of its line, as in an environment file or in YAML. */
 function isLine(text: string, from: number): boolean {
   const end = endOf(RUNS.line, text, { from, isAll: false });
   if (end < text.length && !/[\r\n]/.test(text[end] ?? "")) return false;

@@ -1,33 +1,33 @@
 /**
- * What looks like a credential, whoever it belongs to: by the shape that its maker gives it, or by the name that stands before
- * it. Each rule has a test of what it hits and of what it must not hit.
+ * Redacts credentials that were not declared as secrets. It recognizes them by the format of their vendor or by the
+ * name before them. Each rule has a test for what it matches and one for what it must not match.
  *
- * Texts of 8 MB come from models and tools, so every pattern is linear: a try that may fail reads a bounded number of
- * characters, or can begin only where a run of its characters begins.
+ * Models and tools send texts of up to 8 MB, so every pattern takes linear time. A failing attempt reads a bounded
+ * number of characters, or can start only at the beginning of a run of its characters.
  */
 import { withoutFields } from "./credential-fields.ts";
 import { isNameAndPassword, isSecretLike } from "./secret-values.ts";
 import { withoutTokens } from "./vendor-tokens.ts";
 
 interface Shape {
-  /** Stands in the reference that takes its place: lower-case letters and `-`. */
+  /** The name in the reference `[redacted NAME]`: lower-case letters and `-`. */
   readonly name: string;
-  /** What of the match is the credential: group 1 stays before it. */
+  /** Group 1 is the text before the credential, which is kept; the rest of the match is the credential. */
   readonly pattern: RegExp;
-  /** What a pattern cannot say. */
+  /** An additional test of the credential that a pattern cannot express. */
   readonly is?: (found: string) => boolean;
 }
 
 const SHAPES: readonly Shape[] = [
   {
     name: "private-key",
-    // Also one whose end is cut off.
+    // The end is optional, because a text may be truncated.
     pattern:
       /()-----BEGIN [A-Z0-9 ]{0,40}PRIVATE KEY(?: BLOCK)?-----(?:[^-]|-(?!-----?END)){0,32768}(?:-----END [A-Z0-9 ]{0,40}PRIVATE KEY(?: BLOCK)?-----)?/g,
     is: (found) => /[A-Za-z0-9+/=]{24}/.test(found),
   },
   { name: "jwt", pattern: /(?<![\w-])()eyJ[\w-]{10,}\.eyJ[\w-]{10,}\.[\w-]{10,}/g },
-  // Encrypted: a header, and an empty or wrapped key.
+  // An encrypted token (JWE): a header, then an empty or wrapped key.
   { name: "jwt", pattern: /(?<![\w-])()eyJ[\w-]{10,}\.[\w-]*\.[\w-]{10,}\.[\w-]{10,}\.[\w-]{10,}/g },
   {
     name: "aws-secret-key",
@@ -40,7 +40,7 @@ const SHAPES: readonly Shape[] = [
     is: (found) => /\d/.test(found) || /[a-z][A-Z]/.test(found),
   },
   { name: "basic-auth", pattern: /(\bbasic(?:\s|%20|\+){1,4})[A-Za-z0-9+/]{6,}={0,2}/gi, is: isNameAndPassword },
-  // Up to the last `@`: a password may have one in it.
+  // Up to the last `@`, because a password may contain one.
   {
     name: "url-password",
     pattern:
@@ -66,7 +66,7 @@ const SHAPES: readonly Shape[] = [
   },
 ];
 
-/** What each shape has in it: most texts have nothing of it, and are done with one look. */
+/** A quick test for all shapes: most texts match none of these hints, so one pass is enough. */
 const HINT =
   /-----BEGIN|eyJ|:\/\/|secret_?(?:access_?)?key|bearer|basic|jdbc:oracle|hooks\.|webhook|\s-(?:u|-user|-proxy-user)[ =]|mysql|mariadb|sshpass|docker login|redis-cli|smbclient/i;
 

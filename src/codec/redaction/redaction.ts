@@ -1,10 +1,10 @@
 /**
- * Redaction: what is a secret is replaced by a reference before it is written anywhere, for what is not written cannot
- * leak. Declared secrets are known by their values, in every form that text on its way may give them (`secret-forms.ts`);
- * all other credentials by their shapes and their names (`credentials.ts`).
+ * Redaction: replaces secrets by references before anything is written, because unwritten data cannot leak.
+ * Declared secrets are found by their values, in every form of `secret-forms.ts`. All other credentials are found by
+ * their formats and names (`credentials.ts`).
  *
- * What is redacted once stays as it is: references are stepped over. So digests and keys are of what is recorded, and an
- * invocation that records again after a crash records the very same.
+ * Redaction is idempotent: it skips existing references. Digests and idempotency keys cover the redacted data, so an
+ * invocation that records again after a crash records the same bytes.
  */
 import type { Event } from "../../core/event.ts";
 import type { Json } from "../../core/json.ts";
@@ -18,7 +18,7 @@ export interface KnownSecret {
   readonly value: string;
 }
 
-/** Where something was replaced, and by what. */
+/** The path of a replaced value and the reference that replaced it. */
 export interface Replaced {
   readonly path: readonly (string | number)[];
   readonly reference: string;
@@ -26,15 +26,15 @@ export interface Replaced {
 
 export interface Redaction {
   readonly text: (text: string) => string;
-  /** The same value if there is nothing to replace. */
+  /** Returns the same object if there is nothing to replace. */
   readonly json: (json: Json, onReplaced?: (replaced: Replaced) => void) => Json;
-  /** Everything in it that is not its structure. The same event if there is nothing to replace. */
+  /** Redacts everything but the structure of an event. Returns the same event if there is nothing to replace. */
   readonly event: <E extends Event>(event: E) => E;
-  /** The same for the body of a message, and for whatever else is made of values and words. */
+  /** Redacts the body of a message, or any other document of cairn that contains values and free text. */
   readonly words: <T>(of: T) => T;
 }
 
-/** A shorter value is no secret: it would be found in every other text. */
+/** A shorter value is not treated as a secret: it would match in too many texts. */
 export const SECRET_CHARACTERS_MIN = 6;
 
 const REFERENCE = /(\[(?:secret [A-Z][A-Z0-9_]{0,63}|redacted [a-z-]{1,64})\])/;
@@ -58,7 +58,7 @@ function remembered(text: (text: string) => string): (name: string) => string {
     const found = known.get(name);
     if (found !== undefined) return found;
     const clean = text(name);
-    // What is large or a secret is not kept for later.
+    // Do not cache large names or secrets.
     if (clean === name && name.length <= NAME_CHARACTERS_MAX && known.size < REMEMBERED_MAX) known.set(name, name);
     return clean;
   };
@@ -66,20 +66,20 @@ function remembered(text: (text: string) => string): (name: string) => string {
 
 const NAME_CHARACTERS_MAX = 64;
 
-/** Of an absorbed message `message` is the id, by which its item is found; of a failure it is what a person reads. */
+/** In an absorbed message, `message` is an ID and stays unchanged; in a failure, `message` is text and is redacted. */
 function redactEvent<E extends Event>(event: E, words: <T>(of: T) => T): E {
   const clean = words(event);
   if (clean === event || event.kind !== "MessageAbsorbed") return clean;
   return { ...clean, message: event.message };
 }
 
-/** What makes an event what it is: its names, kinds and digests, which come from cairn and never from outside. */
+/** The structural fields of an event: names, kinds and digests. Cairn writes them; no outside text gets into them. */
 const STRUCTURE: ReadonlySet<string> = new Set([
   ...["kind", "at", "call", "calls", "effect", "key", "argsDigest", "gate", "planHash", "argsHash", "sha256", "as"],
   ...["stage", "status", "outcome", "crack", "otherwise", "finish", "model", "tool", "child", "rule", "agentVersion"],
 ]);
 
-/** What a value has of forms is made once, however often its redaction is made again with more values. */
+/** The forms of each value are computed once, even if `redactionOf` is called again with more values. */
 const formsKnown = new WeakMap<KnownSecret, readonly Form[]>();
 
 function formsOfSecret(secret: KnownSecret): readonly Form[] {
@@ -92,14 +92,14 @@ function formsOfSecret(secret: KnownSecret): readonly Form[] {
   return forms;
 }
 
-/** Made when the first text is looked through. */
+/** Builds the search lazily, when the first text is redacted. */
 function searchOf(secrets: readonly KnownSecret[]): () => Search {
   const known = [...secrets];
   let search: Search | null = null;
   return () => (search ??= searchFor(known.flatMap(formsOfSecret), SECRET_CHARACTERS_MIN));
 }
 
-/** Of one text: what stands right behind a credential can be told for one only when that is gone. */
+/** Passes per text: a credential directly after another one is recognized only once the first is replaced. */
 const PASSES_MAX = 8;
 const FULL_OF_THEM = "[redacted row-of-credentials]";
 
@@ -115,7 +115,7 @@ function redactText(text: string, search: Search): string {
 
 function redactOnce(text: string, search: Search): string {
   if (!text.includes("[")) return redactPart(text, search);
-  // Every second part is a reference.
+  // `split` with a capturing group returns the references at odd indices.
   const parts = text.split(REFERENCE).map((part, index) => (index % 2 === 1 ? part : redactPart(part, search)));
   return parts.join("");
 }
@@ -133,11 +133,11 @@ function redactPart(part: string, search: Search): string {
   return pieces.join("") + withoutCredentials(cutOff(part.slice(done), search));
 }
 
-/** What a text ends with that was too long (`bounded`). */
+/** The end of a text that `bounded` truncated. */
 const CUT = "…";
 const CUT_CHARACTERS_MIN = 3;
 
-/** Where a long text was cut, a secret may have been cut in two: its beginning goes as well. */
+/** A truncated text may end within a secret, so the beginning of a secret at its end is replaced too. */
 function cutOff(text: string, search: Search): string {
   if (!text.endsWith(CUT)) return text;
   const whole = text.slice(0, -CUT.length);
@@ -145,7 +145,7 @@ function cutOff(text: string, search: Search): string {
   return begun === null ? text : `${whole.slice(0, begun.from)}${begun.reference}${CUT}`;
 }
 
-/** Where the walk is: each step knows the one before it, so that a step costs the same at any depth. */
+/** A position in the walk. Each step links to its parent step, so a step costs the same at any depth. */
 interface Step {
   readonly name: string | number;
   readonly before: Step | null;
@@ -159,13 +159,13 @@ function pathOf(step: Step | null): readonly (string | number)[] {
 
 interface Walk {
   readonly text: (text: string) => string;
-  /** The same for names, most of which come again and again. */
+  /** The same for member names; cached, because most of them repeat. */
   readonly name: (name: string) => string;
   readonly step: Step | null;
-  /** The name that a value stands under, or a list of values. */
+  /** The member name of the value, or of the list that contains it. */
   readonly under: string | null;
   readonly onReplaced: (replaced: Replaced) => void;
-  /** It is somebody else's JSON: its names and numbers may be anything, and none of them is ours. */
+  /** The JSON comes from a tool, a model or a user: its names and numbers may be secrets too. */
   readonly isTheirs: boolean;
 }
 
@@ -177,7 +177,7 @@ const into = (on: Walk, name: string | number, under: string | null): Walk => ({
 
 function walk(given: unknown, on: Walk): unknown {
   if (typeof given === "string") return leaf(given, on);
-  // A token of digits alone may come as a number. Ours are counts and times.
+  // In foreign JSON, a token of digits may be a number. Numbers of cairn are counts and times.
   if (typeof given === "number") return on.isTheirs ? leaf(given, on) : given;
   if (typeof given !== "object" || given === null) return given;
   if (!Array.isArray(given)) return walkObject(given as Readonly<Record<string, unknown>>, on);
@@ -207,12 +207,12 @@ function walkObject(given: Readonly<Record<string, unknown>>, on: Walk): unknown
   }
   if (isSame) return given;
   const clean = Object.fromEntries(on.isTheirs ? apart(fields) : fields);
-  // A provider vouches for what its model thought by a signature: with other words it is none.
+  // A provider signs its model's reasoning. The signature does not fit the redacted text, so it is dropped.
   const isOther = !on.isTheirs && given["kind"] === "reasoning" && clean["text"] !== given["text"];
   return isOther ? { ...clean, provider: null } : clean;
 }
 
-/** A value may stand under its name as `{ name, value }` as well, and one level below it. */
+/** The name of a value may also be beside it, as in `{ name, value }`, or one level above. */
 function underOf(given: Readonly<Record<string, unknown>>, name: string, on: Walk): string {
   if (!on.isTheirs || !/^value$/i.test(name)) return name;
   const said = PAIRED.map((each) => given[each]).find((each) => typeof each === "string");
@@ -225,14 +225,14 @@ function walkField(name: string, value: unknown, on: Walk): unknown {
   if (!on.isTheirs && STRUCTURE.has(name)) return value;
   if (on.isTheirs || !THEIRS.has(name)) return walk(value, on);
   const clean = walk(value, { ...on, isTheirs: true, under: null });
-  // A provider takes its own metadata back as it gave them, or not at all.
+  // A provider accepts its own metadata only unchanged, so metadata that needed redaction is dropped.
   return name === "provider" && clean !== value ? null : clean;
 }
 
-/** Under these names of ours stands somebody else's JSON. */
+/** Members of cairn's documents that contain JSON from a tool, a model, a provider or a user. */
 const THEIRS: ReadonlySet<string> = new Set(["json", "provider"]);
 
-/** Two names may come to be the same one. Each name counts on from where it stopped, however many come to be it. */
+/** Redaction may make two names equal; a numbered suffix keeps both. One counter per name keeps this linear. */
 function apart(fields: readonly (readonly [string, unknown])[]): readonly (readonly [string, unknown])[] {
   const names = new Set<string>();
   const counts = new Map<string, number>();

@@ -1,15 +1,17 @@
 /**
- * The forms that text on its way may give the value of a declared secret: escaped, encoded, and encoded twice. A fixed number
- * for each value (`FORMS_MAX`), whatever is in it.
+ * Lists the forms that a declared secret may take in a text: plain, escaped, encoded, and encoded twice. The number of
+ * forms per value is bounded (`FORMS_MAX`), whatever the value contains.
  */
 
-/** A longer value is known as it is, in JSON, addresses, base64 and hex, and in no rarer form: each form takes its room. */
+/** Longer values are searched only as they are and in JSON, URLs, base64 and hex, because each form takes memory. */
 const RARE_CHARACTERS_MAX = 512;
 
-/** What one value has at most. A test sees that none has more. */
+/** The maximum number of forms of one value; a test checks it. */
 export const FORMS_MAX = 74;
 
-/** `charactersMin`: what is shorter is no secret. */
+/**
+ * All forms of a secret value. A value that has fewer than `charactersMin` characters after trimming is not trimmed.
+ */
 export function formsOf(value: string, charactersMin: number): ReadonlySet<string> {
   const trimmed = value.trim();
   const plain = trimmed.length < charactersMin ? value : trimmed;
@@ -18,7 +20,7 @@ export function formsOf(value: string, charactersMin: number): ReadonlySet<strin
 }
 
 const rare = (value: string): readonly string[] => [
-  // As PHP writes JSON.
+  // PHP escapes slashes in JSON.
   quoted(value).replaceAll("/", "\\/"),
   ...[encodeTwice(value)].flatMap((each) => [each, lowerEscapes(each)]),
   ...inUnicodeEscapes(value),
@@ -28,7 +30,7 @@ const rare = (value: string): readonly string[] => [
 
 const quoted = (text: string): string => JSON.stringify(text).slice(1, -1);
 
-/** Within JSON, and within JSON within JSON. */
+/** Escaped once, as in JSON, and twice, as in JSON within JSON. */
 const inJson = (value: string): readonly string[] => [quoted(value), quoted(quoted(value))];
 
 const encode = (value: string): string => encodeURIComponent(value.toWellFormed());
@@ -36,7 +38,7 @@ const encodeTwice = (value: string): string => encode(encode(value));
 const lowerEscapes = (encoded: string): string =>
   encoded.replaceAll(/%(?:25)?[0-9A-F]{2}/g, (escape) => escape.toLowerCase());
 
-/** Within an address or a form: libraries differ in what they leave as it is. */
+/** Percent-encoded, as in a URL or a form: libraries differ in which characters they leave unescaped. */
 function inAddresses(value: string): readonly string[] {
   const encoded = encode(value);
   const strict = encoded.replaceAll(/[!'()*]/g, (each) => `%${each.charCodeAt(0).toString(16).toUpperCase()}`);
@@ -47,7 +49,7 @@ function inAddresses(value: string): readonly string[] {
 const unitsOf = (value: string): readonly number[] =>
   Array.from({ length: value.length }, (_, index) => value.charCodeAt(index));
 
-/** All of it, what is not ASCII, and what HTML takes for its own: libraries differ. */
+/** With Unicode escapes for all characters, for non-ASCII ones, or for those special in HTML: libraries differ. */
 function inUnicodeEscapes(value: string): readonly string[] {
   const escapesOf = (digits: (unit: number) => string): readonly string[] => {
     const one = (unit: number): string => `\\u${digits(unit)}`;
@@ -93,7 +95,10 @@ function hexOf(value: string): readonly string[] {
   return [hex, hex.toUpperCase()];
 }
 
-/** Three each: what comes before it in the same base64 moves it by one or two bytes, and its ends mix with others. */
+/**
+ * Three alignments each: bytes before the value in the same base64 text shift it by zero, one or two bytes. Characters
+ * at its ends also encode neighbouring bytes, so they are left out.
+ */
 const base64Of = (value: string): readonly string[] => {
   const bytes = Buffer.from(value, "utf8");
   return alignmentsOf(bytes).flatMap((own) => [own, urlSafe(own)]);

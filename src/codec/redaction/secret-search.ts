@@ -1,6 +1,6 @@
 /**
- * Finds the forms of declared secrets in a text: all of them at once, in time that grows with the text and not with how many
- * there are. A rolling hash of a few characters says where a form may begin; only there it is compared.
+ * Searches a text for all forms of all declared secrets at once. The time depends on the length of the text, not on the
+ * number of forms. A rolling hash of a few characters selects the positions where forms are compared in full.
  */
 
 export interface Form {
@@ -8,7 +8,7 @@ export interface Form {
   readonly reference: string;
 }
 
-/** Where a form was found, or several that overlap. */
+/** The position of a match, or of several that overlap. */
 interface Found {
   readonly from: number;
   readonly to: number;
@@ -16,18 +16,18 @@ interface Found {
 }
 
 export interface Search {
-  /** In their order; no two of them overlap. */
+  /** All matches in the order of the text; no two overlap. */
   readonly all: (text: string) => readonly Found[];
-  /** Where the text ends with the beginning of a form, of at least `charactersMin`: where that begins. */
+  /** If the text ends with at least `charactersMin` first characters of a form: where they start. Otherwise null. */
   readonly begun: (text: string, charactersMin: number) => { readonly from: number; readonly reference: string } | null;
 }
 
-/** Forms are told apart by at most this many of their first characters before they are compared as a whole. */
+/** At most this many first characters select the candidate forms, which are then compared as a whole. */
 const HEAD_CHARACTERS_MAX = 64;
 const BITS = 1 << 20;
 const BASE = 0x01_00_01_93;
 
-/** Every literal has at least `charactersMin` characters. */
+/** Builds a search for `forms`. Every literal must have at least `charactersMin` characters. */
 export function searchFor(forms: readonly Form[], charactersMin: number): Search {
   if (forms.length === 0) return { all: () => [], begun: () => null };
   const index = indexOf(forms, charactersMin);
@@ -37,9 +37,9 @@ export function searchFor(forms: readonly Form[], charactersMin: number): Search
 interface Index {
   readonly length: number;
   readonly bits: Uint8Array;
-  /** By the first characters of a form: how long the heads of those forms are, the longest first. */
+  /** By the first `length` characters: the lengths of the heads that begin so, longest first. */
   readonly lengths: ReadonlyMap<string, readonly number[]>;
-  /** Of one head, the longest first. */
+  /** The forms with a given head, longest first. */
   readonly heads: ReadonlyMap<string, readonly Form[]>;
 }
 
@@ -92,7 +92,7 @@ function matchesIn(text: string, index: Index): readonly Found[] {
   }
 }
 
-/** The longest one that begins there. */
+/** The longest form that begins at `at`. */
 function formAt(text: string, at: number, { length, lengths, heads }: Index): Form | null {
   for (const size of lengths.get(text.slice(at, at + length)) ?? []) {
     const form = heads.get(text.slice(at, at + size))?.find(({ literal }) => text.startsWith(literal, at));
@@ -101,7 +101,9 @@ function formAt(text: string, at: number, { length, lengths, heads }: Index): Fo
   return null;
 }
 
-/** What overlaps goes as one, or the end of the longer one would stay; the longest of them names it. */
+/**
+ * Merges overlapping matches; otherwise the end of a longer match would remain. The longest one gives the reference.
+ */
 function merged(matches: readonly Found[]): readonly Found[] {
   const all: Found[] = [];
   let longest = 0;
@@ -122,7 +124,7 @@ function merged(matches: readonly Found[]): readonly Found[] {
   return all;
 }
 
-/** A cut is looked for in the last characters alone. */
+/** Only this many last characters of a text are searched for a truncated form. */
 const CUT_CHARACTERS_MAX = 4_096;
 const BEGIN_CHARACTERS = 3;
 

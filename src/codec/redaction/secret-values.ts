@@ -1,17 +1,18 @@
 /**
- * Whether a text that stands under a name such as `password` or `token` is a secret. Most are none: a type, a placeholder, a
- * state, code that reads it from elsewhere. Judged by its first characters, so that a judgement costs the same for each text.
+ * Decides whether a text after a name such as `password` or `token` is a secret. Most are not: a type, a placeholder, a
+ * status, or code that reads the secret from elsewhere. Only the first characters count, so each decision costs the
+ * same.
  */
 
-/** What a name says about what stands under it. */
+/** What kind of value a field's name promises. */
 export type FieldKind = "password" | "pass" | "token" | "session" | "auth" | "authorization" | "cookie";
 
-/** More of a value is not looked at to judge it. */
+/** At most this many characters of a value are examined. */
 export const JUDGED_CHARACTERS = 256;
 
 const PASSWORD_CHARACTERS_MIN = 6;
 
-/** `value` has no white space in it. `isCode`: it stands without quotes, where code may stand. */
+/** Whether `value`, which has no white space, is a secret. `isCode`: it has no quotes, so it may be source code. */
 export function isSecretValue(kind: FieldKind, value: string, isCode: boolean): boolean {
   if (value.length < PASSWORD_CHARACTERS_MIN || isPlaceholder(value) || (isCode && CODE.test(value))) return false;
   switch (kind) {
@@ -28,19 +29,19 @@ export function isSecretValue(kind: FieldKind, value: string, isCode: boolean): 
   }
 }
 
-/** The base64 of `name:password`. */
+/** Whether `found` is the base64 of `name:password`. */
 export function isNameAndPassword(found: string): boolean {
   if (!/^[A-Za-z0-9+/]{6,}={0,2}$/.test(found)) return false;
   return /^[\x20-\x7e]{1,128}:[\x20-\x7e]{1,512}$/.test(Buffer.from(found, "base64").toString("latin1"));
 }
 
-/** Long and mixed as what is drawn at random is. */
+/** Whether a text is as long and mixed as a random token. */
 export function isSecretLike(value: string): boolean {
   if (value.length < 8) return false;
   if (/\d/.test(value)) {
     if (!/[A-Za-z]/.test(value)) return false;
   } else if (value.length >= 16) {
-    // More lower-case letters than words have, or many runs of upper-case ones.
+    // More consecutive lower-case letters than any word has, or many groups of upper-case letters.
     if (/[a-z]{32}/.test(value)) return true;
     if ((value.match(/[A-Z]+/g)?.length ?? 0) < 4) return false;
   }
@@ -53,7 +54,7 @@ export function isSecretLike(value: string): boolean {
 const classesOf = (value: string): number =>
   [/[a-z]/, /[A-Z]/, /\d/, /[^\w-]/].filter((each) => each.test(value)).length;
 
-/** Letters, and something that no word has. */
+/** Whether the value has letters and also a character that no word has. */
 const isMixed = (value: string, charactersMin: number): boolean =>
   value.length >= charactersMin && /[A-Za-z]/.test(value) && /[\d!@#$%^&*?+~]/.test(value);
 
@@ -61,16 +62,16 @@ const NO_SECRETS: readonly RegExp[] = [
   // Numbers, times, versions.
   /^v?[\d\s.:TZ+_-]+$/,
   /^\d+(?:\.\d+)*[a-z]{1,8}$/i,
-  // Addresses and paths of where it is kept.
+  // URLs, paths and addresses: where a secret is kept, not the secret.
   /^[a-z][a-z0-9+.-]{1,12}:\/\//i,
   /^(?:\.{0,2}\/)?(?:[a-z][a-z0-9_.-]*\/)+[a-z0-9_.:-]*$/,
   /^[\w.+-]+@[\w-]+\.[\w.-]+$/,
-  // Words: each part of a pattern ends where the next one can begin, or a text could be cut in very many ways.
+  // Words. The end of each part is unambiguous; otherwise the pattern could backtrack exponentially.
   /^(?:[A-Z][a-z]{2,}|[a-z]+)(?:[A-Z][a-z]{2,}|[-_. ](?:[A-Z][a-z]*|[a-z]+))*\d{0,4}$/,
   /^[A-Z]+(?:[-_. ][A-Z]+)*\d{0,4}$/,
 ];
 
-/** Names of things: UUIDs and run ids. */
+/** Identifiers that are not secret: UUIDs and run IDs. */
 const IDS = /^(?:[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}|[a-z][a-z0-9-]{0,30}-[a-z2-7]{26})$/i;
 
 const PLACEHOLDERS: readonly RegExp[] = [
@@ -98,6 +99,6 @@ function isPlaceholder(value: string): boolean {
   return WORDS.has(word) || PLACEHOLDERS.some((pattern) => pattern.test(value));
 }
 
-/** A call, a member, a name of something that holds it. */
+/** Source code instead of a value: a call, a member access, or the name of a variable. */
 const CODE =
   /^(?:await$|async$|function|new$|return$|[A-Za-z_$][\w$]*(?:\??\.[A-Za-z_$][A-Za-z_$]*)*[([{]|[A-Za-z_$][A-Za-z_$]*(?:\??\.[A-Za-z_$][A-Za-z_$]*)+[;,)}]*$|[A-Za-z_$]*(?:password|passwd|pass|pwd|secret|token|key|hash|input|value|field|arg|param)s?[;,)}\]]*$|[A-Za-z_$]+[;,)}]+$)/i;

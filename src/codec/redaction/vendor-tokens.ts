@@ -1,18 +1,18 @@
 /**
- * Tokens that their makers gave a shape: a prefix, and how many of which characters follow it. All of them are one pattern,
- * so a text is read once however many there are. A test holds this table against a maintained rule set.
+ * Redacts tokens whose vendor gives them a recognizable format: a prefix, then a known number of known characters. All
+ * formats are one pattern, so a text is read once. A test compares this table with a maintained rule set.
  *
- * Each alternative is linear: what follows a prefix is of a fixed length, or is read to its end and then matches.
+ * Each alternative takes linear time: what follows a prefix has a fixed length, or is read to its end and then matches.
  */
 
-/** What stands before a token: no letter or digit, or the end of an escape (`\n`, `%20`). */
+/** A token may follow anything but a letter or digit, or an escape such as `\n` or `%20`. */
 const BEFORE = String.raw`(?:(?<![A-Za-z0-9])|(?<=\\[nrtbf]|%[0-9A-Fa-f]{2}))`;
-/** Words joined by `-` have no digit, tokens of that length have. */
+/** A token of that length contains a digit; words joined by `-` do not. */
 const DIGIT = String.raw`(?=[\w-]{0,64}\d)`;
 
 type Tokens = readonly (readonly [name: string, alternatives: readonly string[]])[];
 
-/** Where two alternatives fit, the first one names what was found. */
+/** If two alternatives match, the first one gives the name. */
 const TOKENS: Tokens = [
   ["aws-access-key", ["(?:AKIA|ASIA|ABIA|ACCA)[A-Z0-9]{16}(?![A-Za-z0-9])"]],
   ["aws-bedrock-key", ["ABSK[A-Za-z0-9+/]{60,}={0,2}", "bedrock-api-key-[A-Za-z0-9+/=]{40,}"]],
@@ -111,6 +111,6 @@ const joined = (all: Tokens): string => all.flatMap(([, alternatives]) => altern
 const ANY = new RegExp(`${BEFORE}(?:${joined(TOKENS)})`, "g");
 const EACH = TOKENS.map(([name, alternatives]) => ({ name, is: new RegExp(`^(?:${alternatives.join("|")})$`) }));
 
-/** The text with each of them replaced. */
+/** The text with every vendor token replaced by a reference. */
 export const withoutTokens = (text: string): string =>
   text.replace(ANY, (found: string) => `[redacted ${EACH.find(({ is }) => is.test(found))?.name ?? "api-key"}]`);

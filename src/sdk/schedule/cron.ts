@@ -1,7 +1,7 @@
 /**
- * Cron expressions as EventBridge Scheduler takes them, written as the library that computes them does: with seconds in
- * front, days of the week by name, and ranges where AWS writes `0/15`. What only one of the two takes is refused, so
- * that an agent that runs here can be deployed.
+ * Translates cron expressions of EventBridge Scheduler to those of the library that computes them. The library wants
+ * seconds in front, days of the week by name, and ranges where AWS writes `0/15`. An expression that only one of the
+ * two accepts is refused, so that an agent that runs locally can also be deployed.
  */
 import { Cron } from "croner";
 
@@ -12,9 +12,9 @@ interface Field {
   readonly name: string;
   readonly min: number;
   readonly max: number;
-  /** Names that stand for numbers, from `min` on. */
+  /** Names for the numbers from `min` on. */
   readonly names?: readonly string[];
-  /** A part that only this field has, or null; `value` reads one value of it. */
+  /** Translates syntax that only this field has; null for anything else. `value` reads one plain value. */
   readonly special?: (part: string, value: (text: string) => string | null) => string | null;
   readonly steps?: false;
 }
@@ -43,13 +43,15 @@ const FIELDS: readonly Field[] = [
   { name: "year", min: 1970, max: 2199 },
 ];
 
-/** A calendar in which every time of a wall clock comes once; times are epoch milliseconds of the same digits in UTC. */
+/**
+ * The times of a cron expression on a wall clock, as epoch milliseconds of the same digits in UTC. Null: no such time.
+ */
 export interface Calendar {
   readonly after: (wall: number) => number | null;
   readonly before: (wall: number) => number | null;
 }
 
-/** What is between the brackets of `cron(...)`; a text says what is wrong with it. */
+/** Parses the text within `cron(...)`. A returned text says what is wrong with it. */
 export function parseCron(text: string): Calendar | string {
   const written = text.trim().split(/\s+/);
   if (written.length !== FIELDS.length) {
@@ -61,7 +63,7 @@ export function parseCron(text: string): Calendar | string {
   const wrong = read.find((each) => each.kind === "wrong");
   if (wrong !== undefined) return wrong.text;
   const cron = new Cron(["0", ...read.map((each) => each.text)].join(" "), { paused: true, timezone: "UTC" });
-  if (cron.nextRun(new Date(0)) === null) return "no day is like that, so it would never fire";
+  if (cron.nextRun(new Date(0)) === null) return "no date matches it, so it would never fire";
   return {
     after: (wall) => cron.nextRun(new Date(wall))?.getTime() ?? null,
     before: (wall) => cron.previousRuns(1, new Date(wall))[0]?.getTime() ?? null,
@@ -79,7 +81,7 @@ function parseField(field: Field, written: string): Read {
   return read.includes(null) ? wrongWith(field, written) : { kind: "read", text: read.join(",") };
 }
 
-/** Days counted from the end or within the month stand alone, as on AWS. */
+/** Syntax such as `L`, `15W` or `MON#2` must be the only part of its field, as on AWS. */
 const parseSpecial = (field: Field, part: string): string | null =>
   field.special?.(part, (text) => valueOf(field, text)) ?? null;
 
@@ -105,7 +107,7 @@ function parsePart(field: Field, part: string): string | null {
 const isStep = ({ steps, max }: Field, step: string): boolean =>
   steps !== false && /^[1-9]\d*$/.test(step) && Number(step) <= max;
 
-/** One value as the library writes it: a day of the week by its name, everything else as a number. */
+/** One value in the library's syntax: a day of the week by name, everything else as a number. Null if invalid. */
 function valueOf({ min, max, names }: Field, text: string): string | null {
   const named = names?.indexOf(text) ?? -1;
   const value = named >= 0 ? named + min : /^\d{1,4}$/.test(text) ? Number(text) : Number.NaN;

@@ -1,7 +1,7 @@
 /**
- * When a schedule fires, computed where there is no EventBridge Scheduler, and as it does: a time that the clocks of the
- * zone leave out does not come, and one that they show twice comes once. Rates have no zone; they count from the epoch,
- * so that every process that computes them has the same times (on AWS they count from the making of the schedule).
+ * Computes the firing times of a schedule where EventBridge Scheduler is not available, with the same rules. A time
+ * that the zone's clocks skip does not fire; a time that they show twice fires once. Rates have no zone and count from
+ * the epoch, so that all processes compute the same times. (On AWS they count from the creation of the schedule.)
  */
 import { asJson } from "../../codec/value.ts";
 import { parseCron } from "./cron.ts";
@@ -10,17 +10,21 @@ import type { ScheduleOptions } from "./schedule.ts";
 import { type WallClock, wallClock } from "./wall-clock.ts";
 import * as z from "zod";
 
-/** All in epoch milliseconds; null is never. */
+/** Times in epoch milliseconds; null means never. */
 export interface FiringTimes {
-  /** The first time after that moment. */
+  /** The first time after `after`. */
   readonly next: (after: number) => number | null;
-  /** The last time up to that moment, and at it. */
+  /** The last time at or before `moment`. */
   readonly latest: (moment: number) => number | null;
 }
 
 type Of = Pick<Schedule, "every" | "timezone">;
 
-/** @throws Error where `wrongWithSchedule` would have said why */
+/**
+ * The firing times of a valid schedule.
+ *
+ * @throws Error if `parseSchedule` would have refused it
+ */
 export function firingTimes(of: Of): FiringTimes {
   const times = parsed(of);
   if (typeof times === "string") throw new Error(times);
@@ -37,7 +41,7 @@ const optionsSchema = z.strictObject({
   missed: z.enum(["latest", "skip"]).optional(),
 });
 
-/** The schedule that somebody wrote for an agent with such a task; a text says what is wrong with it. */
+/** Parses the schedule options of an agent with this task schema. A returned text says what is wrong with them. */
 export function parseSchedule(options: ScheduleOptions, task: z.ZodType): Schedule | string {
   const checked = optionsSchema.safeParse(options);
   if (!checked.success)
@@ -54,14 +58,14 @@ export function parseSchedule(options: ScheduleOptions, task: z.ZodType): Schedu
 
 function parsed({ every, timezone }: Of): FiringTimes | string {
   const clock = clockOf(timezone);
-  if (clock === null) return `timezone: ${timezone} is no zone: write its IANA name, for example Europe/Berlin`;
+  if (clock === null) return `timezone: ${timezone} is not a time zone: write its IANA name, for example Europe/Berlin`;
   const [, kind, inside = ""] = /^(rate|cron|at)\((.*)\)$/s.exec(every) ?? [];
-  if (kind === undefined) return `every: ${every} is no expression: ${EXAMPLE}`;
+  if (kind === undefined) return `every: ${every} is not a schedule expression: ${EXAMPLE}`;
   const times = { rate: parseRate, cron: parseCronTimes, at: parseAt }[kind as "rate" | "cron" | "at"](inside, clock);
   return typeof times === "string" ? `every: ${every}: ${times}; ${EXAMPLE}` : times;
 }
 
-/** Offsets such as +02:00 are zones to JavaScript, and none to AWS. */
+/** JavaScript accepts offsets such as +02:00 as zones, AWS does not: they are refused. */
 function clockOf(timezone: string): WallClock | null {
   if (!/^[A-Za-z]/.test(timezone)) return null;
   try {
@@ -82,7 +86,7 @@ function parseRate(inside: string): FiringTimes | string {
     return "a rate is a whole number and its unit, minute, hour or day, with an s unless the number is 1";
   }
   const periodMs = value * (UNITS[unit] ?? 0);
-  if (periodMs > YEAR_DAYS * (UNITS["day"] ?? 0)) return "it fires once a year at least";
+  if (periodMs > YEAR_DAYS * (UNITS["day"] ?? 0)) return "a rate must fire at least once a year";
   return {
     next: (after) => (Math.floor(after / periodMs) + 1) * periodMs,
     latest: (moment) => Math.floor(moment / periodMs) * periodMs,
@@ -101,7 +105,7 @@ function parseCronTimes(inside: string, clock: WallClock): FiringTimes | string 
       return null;
     },
     latest: (moment) => {
-      // Where clocks were just put back, they showed later times before.
+      // If clocks were just put back, they showed later times before.
       const shown = Math.max(clock.at(moment), clock.at(moment - PUT_BACK_MS) + PUT_BACK_MS);
       for (let wall = calendar.before(shown + 1_000); wall !== null; wall = calendar.before(wall)) {
         const then = clock.first(wall);
@@ -112,15 +116,15 @@ function parseCronTimes(inside: string, clock: WallClock): FiringTimes | string 
   };
 }
 
-/** More than clocks are ever put back at once. */
+/** No zone puts its clocks back by more at once. */
 const PUT_BACK_MS = 4 * 3_600_000;
 
 function parseAt(inside: string, clock: WallClock): FiringTimes | string {
   const wall = /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d$/.test(inside) ? Date.parse(`${inside}Z`) : Number.NaN;
-  // JavaScript takes the 30th of February for the 1st of March.
-  if (Number.isNaN(wall) || !new Date(wall).toISOString().startsWith(inside)) return "that is no date and time";
+  // JavaScript reads the 30th of February as a day in March.
+  if (Number.isNaN(wall) || !new Date(wall).toISOString().startsWith(inside)) return "that is not a date and time";
   const moment = clock.first(wall);
-  if (moment === null) return "the clocks of that zone leave this time out";
+  if (moment === null) return "the clocks of that zone skip this time";
   return {
     next: (after) => (moment > after ? moment : null),
     latest: (now) => (moment <= now ? moment : null),

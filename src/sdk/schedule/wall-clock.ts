@@ -1,20 +1,24 @@
 /**
- * What the clocks on the walls of a time zone show. A time of a wall clock is written as the epoch milliseconds of the same
- * digits in UTC, so that a calendar without time zones can compute with it.
+ * Converts between moments and the wall-clock time of a time zone. A wall-clock time is written as the epoch
+ * milliseconds of the same digits in UTC, so that a calendar without time zones can compute with it.
  *
- * Where clocks are put forward, some times are never shown; where they are put back, some are shown twice, and the first
- * one counts. So the times that come about are in the same order on the wall and in fact.
+ * When clocks are put forward, some times never occur. When they are put back, some occur twice, and only the first
+ * occurrence counts. So the times that occur have the same order on the wall clock and in fact.
  */
 export interface WallClock {
-  /** What it shows at that moment, to the second. */
+  /** The wall-clock time at `moment`, to the second. */
   readonly at: (moment: number) => number;
-  /** When it first shows that time, or null if it never does. */
+  /** The first moment at which the clock shows `wall`, or null if it never does. */
   readonly first: (wall: number) => number | null;
 }
 
 const DAY_MS = 24 * 3_600_000;
 
-/** @throws RangeError for a zone that is none */
+/**
+ * The wall clock of an IANA time zone.
+ *
+ * @throws RangeError for an unknown zone
+ */
 export function wallClock(timezone: string): WallClock {
   const format = new Intl.DateTimeFormat("en-US", {
     ...{ timeZone: timezone, hourCycle: "h23" },

@@ -1,39 +1,41 @@
 /**
- * A conformance case: one sentence of a port's contract, and the steps that show whether a world keeps it. Cases know
- * no test framework: the caller gives each a fresh world, and a violation is an error that says what was expected.
+ * A conformance case: one claim of a port's contract, and the steps that check it. Cases depend on no test framework:
+ * the test runner passes a fresh world, and a violation throws an error that says what was expected.
  */
 import assert from "node:assert/strict";
 import type { Row } from "../../protocol/row.ts";
 import type { Ambiguous } from "../../ports/run-table.ts";
 
+/** One case: `name` is the claim; `run` rejects if the world violates it. */
 export interface Case<World> {
   readonly name: string;
   readonly run: (world: World) => Promise<void>;
 }
 
+/** Throws `violated: what` unless the condition holds. */
 export function must(holds: boolean, what: string): asserts holds {
   if (!holds) throw new assert.AssertionError({ message: `violated: ${what}`, actual: false, expected: true });
 }
 
 export function mustEqual(actual: unknown, expected: unknown, what: string): void {
-  // Bytes come back as whatever array of bytes the world's client has.
+  // Worlds return bytes as different array types, so compare their content.
   assert.deepEqual(plain(actual), plain(expected), `violated: ${what}: ${shown(actual)} instead of ${shown(expected)}`);
 }
 
 const COPIES_MAX = 100;
 
-/** Sends the same write until the world says what became of it; how long to try is not a question of the contract. */
+/** Sends the same write until its outcome is not ambiguous. The contract does not limit how often that is needed. */
 export async function insist<O extends { readonly kind: string }>(write: () => Promise<O>): Promise<Sure<O>> {
   for (let copy = 0; copy < COPIES_MAX; copy += 1) {
     const outcome = await write();
     if (outcome.kind !== "ambiguous") return outcome as Sure<O>;
   }
-  throw new Error(`a write was sent ${COPIES_MAX} times and every answer was ambiguous`);
+  throw new Error(`a write was sent ${COPIES_MAX} times and every outcome was ambiguous`);
 }
 
 type Sure<O> = Exclude<O, Ambiguous>;
 
-/** The row of an outcome that has to be of that kind. */
+/** The row of the outcome, which must be of that kind. */
 export async function rowOf<O extends { readonly kind: string }>(
   write: () => Promise<O>,
   kind: Exclude<O["kind"], "ambiguous" | "missing">,

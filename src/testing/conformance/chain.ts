@@ -1,6 +1,6 @@
 /**
- * Chain, as far as its port shows it: what starts once starts once, and a token wakes one execution once. That each
- * execution is driven to its end is shown by whole histories, not here.
+ * The contract of the Chain port: an execution starts once, and a token wakes one execution once. Other tests, with
+ * whole histories, show that each execution is driven to its end.
  */
 import type { Payload } from "../../protocol/chain.ts";
 import type { Chain, StartOutcome } from "../../ports/chain.ts";
@@ -9,11 +9,11 @@ import { times } from "./run.ts";
 
 export interface ChainWorld {
   readonly chain: Chain;
-  /** A run that no other case and no earlier round has; its executions are named after it. */
+  /** A run that no other case and no earlier round uses; its executions are named after it. */
   readonly run: string;
-  /** Brings that execution to where it waits on a token, and returns the token. */
+  /** Parks that execution and returns the token on which it waits. */
   readonly park: (execution: string) => Promise<string>;
-  /** Brings that execution to its end. */
+  /** Ends that execution. */
   readonly end: (execution: string) => Promise<void>;
 }
 
@@ -26,30 +26,33 @@ const goesOn = (outcome: StartOutcome): boolean => outcome.kind === "started" ||
 
 export const chainCases: readonly Case<ChainWorld>[] = [
   {
-    name: "an execution starts once, and a second start says that it goes on",
+    name: "starts an execution once, and answers a second start that it is running",
     run: async (world) => {
       const [one, other] = [`${world.run}-${BORN}-1`, `${world.run}-${BORN}-2`];
       mustEqual(await world.chain.start(one, payloadOf(world)), { kind: "started" }, "the first start");
-      must(goesOn(await world.chain.start(one, payloadOf(world))), "a second start says that it goes on");
+      must(
+        goesOn(await world.chain.start(one, payloadOf(world))),
+        "a second start answers that the execution is running",
+      );
       mustEqual((await world.chain.start(other, payloadOf(world))).kind, "started", "the start of another");
     },
   },
   {
-    name: "of 50 starts at once one starts, and each says that it goes on",
+    name: "starts one execution when 50 starts run at once",
     run: async (world) => {
       const name = `${world.run}-${BORN}-1`;
       const outcomes = await Promise.all(times(50, () => world.chain.start(name, payloadOf(world))));
-      must(outcomes.every(goesOn), "a start says that it goes on");
+      must(outcomes.every(goesOn), "each start answers that the execution is running");
       must(
         outcomes.some(({ kind }) => kind === "started"),
-        "a start was told `started`",
+        "a start gets `started`",
       );
       const token = await world.park(name);
       must(token.length > 0, "the one that was started can park");
     },
   },
   {
-    name: "a name is spent for ever: an ended execution is not started again",
+    name: "never starts an ended execution again",
     run: async (world) => {
       const name = `${world.run}-${BORN}-1`;
       await world.chain.start(name, payloadOf(world));
@@ -58,7 +61,7 @@ export const chainCases: readonly Case<ChainWorld>[] = [
     },
   },
   {
-    name: "a token wakes once, and a dead or unknown one wakes nobody",
+    name: "a token wakes an execution once, and a used or unknown token wakes none",
     run: async (world) => {
       const name = `${world.run}-${BORN}-1`;
       await world.chain.start(name, payloadOf(world));

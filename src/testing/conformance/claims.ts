@@ -1,11 +1,14 @@
-/** Creating a run, and who may drive it: of any number of invocations one, and no clock decides which. */
+/**
+ * The contract of creation and claims: of many concurrent invocations one wins, and the epoch decides which, never a
+ * clock.
+ */
 import type { Row } from "../../protocol/row.ts";
 import { type Case, insist, must, mustBe, mustEqual, rowOf } from "./case.ts";
 import { BORN, ENDED, HOUR_MS, LEASE_MS, NOW, onRun, type RunTableWorld, subject, times } from "./run.ts";
 
 export const createCases: readonly Case<RunTableWorld>[] = [
   {
-    name: "create makes a queued row that is read back as it was returned",
+    name: "create writes a queued row that reads back as it was returned",
     run: onRun(async ({ mine }) => {
       mustEqual(await mine.stored(), null, "a run that was not created");
       const row = await mine.created();
@@ -14,7 +17,7 @@ export const createCases: readonly Case<RunTableWorld>[] = [
     }),
   },
   {
-    name: "create keeps whose run it is, and nothing that happens to the run changes that",
+    name: "create stores the parent, and no later write changes it",
     run: onRun(async ({ world, table }) => {
       const parent = { run: subject(world, "p").run, born: "pppppppppp" };
       const [child, alone] = [subject(world, "a"), subject(world, "b")];
@@ -33,7 +36,7 @@ export const createCases: readonly Case<RunTableWorld>[] = [
     }),
   },
   {
-    name: "create finds the same run again and changes nothing",
+    name: "a second create finds the existing run and changes nothing",
     run: onRun(async ({ mine, table }) => {
       const row = await mine.created();
       const again = await rowOf(() => table.create(mine.creation({ born: "bbbbbbbbbb" })), "exists");
@@ -44,17 +47,17 @@ export const createCases: readonly Case<RunTableWorld>[] = [
     }),
   },
   {
-    name: "of 50 creations at once one makes the run",
+    name: "creates one run when 50 creations run at once",
     run: onRun(async ({ mine, table }) => {
       const borns = times(50, (index) => `b${String(index).padStart(9, "0")}`);
       const outcomes = await Promise.all(borns.map((born) => insist(() => table.create(mine.creation({ born })))));
       const rows = outcomes.map((each) => ("row" in each ? each.row.born : each.kind));
       mustEqual(new Set(rows).size, 1, "incarnations that were seen");
-      must(outcomes.filter(({ kind }) => kind === "created").length <= 1, "two creations made one run");
+      must(outcomes.filter(({ kind }) => kind === "created").length <= 1, "at most one creation gets `created`");
     }),
   },
   {
-    name: "create replaces an expired row, whose messages stay behind (schedules 19 and 32)",
+    name: "create replaces an expired row and does not inherit its messages (schedules 19 and 32)",
     run: onRun(async ({ mine, table }) => {
       await mine.created();
       await mustBe(() => table.deliver(mine.delivery({ ...MESSAGE })), "delivered");
@@ -77,7 +80,7 @@ const MESSAGE = { id: "m", sentAt: NOW, body: { kind: "user", text: "hello", by:
 
 export const claimCases: readonly Case<RunTableWorld>[] = [
   {
-    name: "claim grants to the epoch of the payload, once",
+    name: "claim grants the epoch of the payload once",
     run: onRun(async ({ mine, table }) => {
       const row = await mine.granted();
       mustEqual([row.epoch, row.owner, row.claims, row.takeovers], [1, "owner", 1, 0], "the granted row");
@@ -88,7 +91,7 @@ export const claimCases: readonly Case<RunTableWorld>[] = [
     }),
   },
   {
-    name: "of 50 claims at once one is granted",
+    name: "grants one claim when 50 claims run at once",
     run: onRun(async ({ mine, table }) => {
       await mine.created();
       const owners = times(50, (index) => `owner ${index}`);
@@ -96,11 +99,11 @@ export const claimCases: readonly Case<RunTableWorld>[] = [
       const row = (await mine.stored()) as Row;
       mustEqual([row.epoch, row.claims, row.takeovers], [1, 1, 0], "the row after fifty claims");
       const winners = outcomes.flatMap((each) => (each.kind === "granted" ? [each.row.owner] : []));
-      must(winners.length <= 1 && winners.every((owner) => owner === row.owner), "two claims were granted");
+      must(winners.length <= 1 && winners.every((owner) => owner === row.owner), "at most one claim is granted");
     }),
   },
   {
-    name: "an attempt that was frozen before its claim is refused (schedule 1)",
+    name: "refuses an attempt that was frozen before its claim (schedule 1)",
     run: onRun(async ({ mine, table }) => {
       await mine.created();
       const held = await rowOf(() => table.claim(mine.claim({ retry: 1 })), "granted");
@@ -111,48 +114,48 @@ export const claimCases: readonly Case<RunTableWorld>[] = [
     }),
   },
   {
-    name: "a retry of the same entry takes over at once and keeps quiet for the lease it took (schedules 3 to 5)",
+    name: "a retry of the same entry takes over at once and raises `quietUntil` to the old lease (schedules 3 to 5)",
     run: onRun(async ({ mine, table }) => {
       await mine.granted();
       const retry = { retry: 1, owner: "second", leaseUntil: NOW + 2 * LEASE_MS };
       const outcome = await insist(() => table.claim(mine.claim(retry)));
       must(outcome.kind === "granted", "a retry of the entry that holds the run is granted");
       const { row } = outcome;
-      mustEqual(outcome.overtook, "owner", "whom it overtook");
+      mustEqual(outcome.overtook, "owner", "the fenced owner");
       mustEqual([row.epoch, row.owner, row.quietUntil], [2, "second", NOW + LEASE_MS], "the row of the second owner");
       mustEqual([row.takeovers, row.claims], [1, 2], "takeovers and claims");
       const third = { retry: 2, owner: "third", leaseUntil: NOW + 1, now: NOW + 9 * LEASE_MS };
       const last = await rowOf(() => table.claim(mine.claim(third)), "granted");
-      mustEqual(last.quietUntil, NOW + 2 * LEASE_MS, "quiet for a lease that has lapsed");
+      mustEqual(last.quietUntil, NOW + 2 * LEASE_MS, "`quietUntil` after a lease that has expired");
       const fourth = await rowOf(() => table.claim(mine.claim({ retry: 3, owner: "fourth" })), "granted");
-      mustEqual(fourth.quietUntil, NOW + 2 * LEASE_MS, "quiet, which nothing lowers");
+      mustEqual(fourth.quietUntil, NOW + 2 * LEASE_MS, "`quietUntil`, which nothing lowers");
     }),
   },
   {
-    name: "a claim is a mark where the last commit said that the model may be called, and a commit says what is left of it",
+    name: "a claim counts a possible model call if the last commit announced one, and a commit sets the count",
     run: onRun(async ({ mine, table }) => {
       const first = await mine.granted();
-      mustEqual([first.asks, first.will], [1, 1], "the mark of a first claim");
+      mustEqual([first.asks, first.will], [1, 1], "the count after a first claim");
       const second = await rowOf(() => table.claim(mine.claim({ retry: 1_000, owner: "second" })), "granted");
-      mustEqual(second.asks, 2, "a mark of each claim");
+      mustEqual(second.asks, 2, "the count after a second claim");
       const waiting = mine.commit(second, { asks: 1, will: 0 });
       const row = await rowOf(() => table.commit(waiting), "committed");
-      mustEqual([row.asks, row.will], [1, 0], "what a commit leaves");
+      mustEqual([row.asks, row.will], [1, 0], "the count that a commit sets");
       const third = await rowOf(() => table.claim(mine.claim({ retry: 2_000, owner: "third" })), "granted");
-      mustEqual(third.asks, 1, "a claim without a mark");
+      mustEqual(third.asks, 1, "the count after a claim without an announced model call");
       const released = await rowOf(() => table.commit(mine.commit(third, { release: true, will: 1 })), "committed");
       mustEqual([released.asks, released.claims], [0, 0], "a release that accounts for everything");
     }),
   },
   {
-    name: "a claim over an owner counts a death only with evidence about the attempt that claimed it",
+    name: "a takeover counts a death only with evidence about the attempt that held the run",
     run: onRun(async ({ mine, table }) => {
       await mine.created();
       await rowOf(() => table.claim(mine.claim({ retry: 3 })), "granted");
       const blind = await rowOf(() => table.claim(mine.claim({ retry: 1_000, owner: "second" })), "granted");
       mustEqual([blind.deaths, blind.takeovers], [0, 1], "a takeover without evidence");
       const stale = await rowOf(() => table.claim(mine.claim({ retry: 2_000, owner: "third", died: 0 })), "granted");
-      mustEqual(stale.deaths, 0, "evidence about an attempt that was overtaken before");
+      mustEqual(stale.deaths, 0, "evidence about an attempt that was fenced before");
       const sure = await rowOf(
         () => table.claim(mine.claim({ retry: 3_001, owner: "fourth", died: 2_000 })),
         "granted",
@@ -167,7 +170,7 @@ export const claimCases: readonly Case<RunTableWorld>[] = [
     }),
   },
   {
-    name: "a release in an outage names the store, keeps the last checkpoint, and a commit clears it",
+    name: "a release in an outage names the store and keeps the last checkpoint, and a commit clears the outage",
     run: onRun(async ({ mine, table }) => {
       const held = await mine.granted();
       const storeOutage = { store: "the objects", since: NOW };
@@ -180,13 +183,13 @@ export const claimCases: readonly Case<RunTableWorld>[] = [
       const row = await rowOf(() => table.commit(away), "committed");
       mustEqual([row.storeOutage, row.lastCheckpointAt], [storeOutage, held.lastCheckpointAt], "outage and checkpoint");
       const again = await rowOf(() => table.claim(mine.claim({ epoch: row.epoch, owner: "second" })), "granted");
-      mustEqual(again.storeOutage, storeOutage, "what a claim leaves of it");
+      mustEqual(again.storeOutage, storeOutage, "the outage after a claim");
       const back = await rowOf(() => table.commit(mine.commit(again)), "committed");
       mustEqual(back.storeOutage, null, "after a commit");
     }),
   },
   {
-    name: "a duplicate execution is refused (schedule 2)",
+    name: "refuses a duplicate execution (schedule 2)",
     run: onRun(async ({ mine, table }) => {
       const row = await mine.granted();
       const entry = { execution: "another execution", epoch: 0, retry: 9 };
@@ -196,7 +199,7 @@ export const claimCases: readonly Case<RunTableWorld>[] = [
     }),
   },
   {
-    name: "skewed clocks decide nothing: a claim a day behind or ahead is granted or refused by its epoch",
+    name: "grants or refuses a claim by its epoch even if its clock is a day behind or ahead",
     run: onRun(async ({ mine, table }) => {
       const day = 24 * HOUR_MS;
       await mine.created();
@@ -209,7 +212,7 @@ export const claimCases: readonly Case<RunTableWorld>[] = [
     }),
   },
   {
-    name: "an ended run is not claimed",
+    name: "refuses to claim an ended run",
     run: onRun(async ({ mine, table }) => {
       const row = await mine.ended();
       const refused = await rowOf(() => table.claim(mine.claim({ epoch: row.epoch })), "terminal");
@@ -217,7 +220,7 @@ export const claimCases: readonly Case<RunTableWorld>[] = [
     }),
   },
   {
-    name: "a wrong born or an unknown run is missing for every operation (schedule 19)",
+    name: "another incarnation or an unknown run is missing for every operation (schedule 19)",
     run: onRun(async ({ world, mine, table }) => {
       const row = await mine.granted();
       for (const wrong of [{ born: "zzzzzzzzzz" }, { run: subject(world, "z").run, born: BORN }]) {
@@ -234,7 +237,7 @@ export const claimCases: readonly Case<RunTableWorld>[] = [
     }),
   },
   {
-    name: "a newer format is newer for every operation, and nothing touches it (schedule 31)",
+    name: "every operation answers `newer` for a row of a newer format and leaves it unchanged (schedule 31)",
     run: onRun(async ({ world, mine, table }) => {
       const row = await mine.granted();
       await world.setFormat(mine.run, row.format + 1);

@@ -1,4 +1,7 @@
-/** Commits: each adds one version under one epoch, a stale one leaves no trace, and an end lets no message slip by. */
+/**
+ * The contract of commits: each adds one version under one epoch, a stale commit changes nothing, and a run cannot end
+ * while a message is unread.
+ */
 import type { Row } from "../../protocol/row.ts";
 import type { Page } from "../../ports/run-table.ts";
 import { type Case, insist, must, mustBe, mustEqual, rowOf } from "./case.ts";
@@ -8,7 +11,7 @@ const SPENT = { tokensIn: 9, tokensOut: 5, microUsd: 7, beats: 1, toolCalls: 2 }
 
 export const commitCases: readonly Case<RunTableWorld>[] = [
   {
-    name: "commit stores what it says, adds one version, and is read back as it was returned",
+    name: "commit stores its fields, adds one version, and reads back as it was returned",
     run: onRun(async ({ mine, table }) => {
       const held = await mine.granted();
       const spent = { ...held.spent, ...SPENT };
@@ -25,14 +28,14 @@ export const commitCases: readonly Case<RunTableWorld>[] = [
     }),
   },
   {
-    name: "a commit that releases leaves no owner and no lease",
+    name: "a commit with `release` leaves no owner and no lease",
     run: async (world) => {
       const row = await subject(world).released();
       mustEqual([row.owner, row.leaseUntil, row.epoch, row.quietUntil], [null, null, 1, 0], "the released row");
     },
   },
   {
-    name: "a commit of an outlived call raises quiet to its own lease (schedule 34)",
+    name: "a commit raises `quietUntil` to its lease for a call that outlives it (schedule 34)",
     run: onRun(async ({ mine, table }) => {
       const held = await mine.granted();
       const change = { release: true, raiseQuiet: true };
@@ -41,7 +44,7 @@ export const commitCases: readonly Case<RunTableWorld>[] = [
     }),
   },
   {
-    name: "the same commit twice is one commit, and the refusal shows its id (schedules 6 and 8)",
+    name: "applies a repeated commit once, and the refusal shows its ID (schedules 6 and 8)",
     run: onRun(async ({ mine, table }) => {
       const commit = mine.commit(await mine.granted());
       const row = await rowOf(() => table.commit(commit), "committed");
@@ -51,7 +54,7 @@ export const commitCases: readonly Case<RunTableWorld>[] = [
     }),
   },
   {
-    name: "a stale epoch leaves no trace",
+    name: "refuses a commit from a stale epoch and changes nothing",
     run: onRun(async ({ mine, table }) => {
       const stale = await mine.granted();
       const row = await rowOf(() => table.claim(mine.claim({ retry: 1, owner: "second" })), "granted");
@@ -63,7 +66,7 @@ export const commitCases: readonly Case<RunTableWorld>[] = [
     }),
   },
   {
-    name: "of 50 commits at once for one version one lands",
+    name: "applies one commit when 50 commits for one version run at once",
     run: onRun(async ({ mine, table }) => {
       const held = await mine.granted();
       const ids = times(50, (index) => `commit of writer ${index}`);
@@ -73,11 +76,14 @@ export const commitCases: readonly Case<RunTableWorld>[] = [
       const row = (await mine.stored()) as Row;
       mustEqual(row.version, 1, "the version after fifty commits");
       const winners = outcomes.flatMap((each) => (each.kind === "committed" ? [each.row.commitId] : []));
-      must(winners.length <= 1 && winners.every((id) => id === row.commitId), "two commits landed for one version");
+      must(
+        winners.length <= 1 && winners.every((id) => id === row.commitId),
+        "at most one commit per version is applied",
+      );
     }),
   },
   {
-    name: "a large journal and a long text come back as they were",
+    name: "returns a large journal and a long text unchanged",
     run: onRun(async ({ mine, table }) => {
       const held = await mine.granted();
       const journal = Uint8Array.from(times(3_072, (index) => (index * 31) % 256));
@@ -89,7 +95,7 @@ export const commitCases: readonly Case<RunTableWorld>[] = [
     }),
   },
   {
-    name: "hostile names are kept letter by letter",
+    name: "keeps hostile names character by character",
     run: onRun(async ({ mine, table }) => {
       await mine.created();
       for (const [index, name] of HOSTILE.entries()) {
@@ -104,7 +110,7 @@ export const commitCases: readonly Case<RunTableWorld>[] = [
   },
 ];
 
-/** What breaks a text that is pasted into a statement, a path, an expression or an encoding. */
+/** Texts that break unescaped statements, paths, expressions or encodings. */
 export const HOSTILE: readonly string[] = [
   'it\'s "quoted" `twice`',
   "'); DROP TABLE runs; --",
@@ -119,7 +125,7 @@ export const HOSTILE: readonly string[] = [
 
 export const endCases: readonly Case<RunTableWorld>[] = [
   {
-    name: "an end is refused while a message is unread, and lands when it is counted (schedules 12 and 13)",
+    name: "refuses an end while a message is unread, and accepts it once the message is read (schedules 12 and 13)",
     run: onRun(async ({ mine, table }) => {
       const held = await mine.granted();
       await mustBe(() => table.deliver(mine.delivery(words("m"))), "delivered");
@@ -131,7 +137,7 @@ export const endCases: readonly Case<RunTableWorld>[] = [
     }),
   },
   {
-    name: "a message and an end at once: one of them wins",
+    name: "lets exactly one win when a message and an end arrive at once",
     run: async (world) => {
       for (const letter of "bcdefghijklmnopqrstuvwxyz") {
         const mine = subject(world, letter);
@@ -153,7 +159,7 @@ export const endCases: readonly Case<RunTableWorld>[] = [
     },
   },
   {
-    name: "an ended run takes nothing more",
+    name: "refuses every write to an ended run",
     run: onRun(async ({ mine, table }) => {
       const row = await mine.ended();
       await mustBe(() => table.deliver(mine.delivery(words("m"))), "late");
@@ -165,7 +171,7 @@ export const endCases: readonly Case<RunTableWorld>[] = [
     }),
   },
   {
-    name: "telling an end starts its time to live, once, and only of an ended run (schedule 41)",
+    name: "tell starts the time to live once, and only for an ended run (schedule 41)",
     run: onRun(async ({ mine, table }) => {
       const live = await mine.granted();
       await insist(() => table.tell({ ...mine.of, expiresAtSec: NOW / 1_000 }));
@@ -179,10 +185,10 @@ export const endCases: readonly Case<RunTableWorld>[] = [
     }),
   },
   {
-    name: "an end that nobody waits for is told by its own commit: it leaves `alive`, and is gone when its time is over",
+    name: "an end without recipients counts as delivered by its own commit: it leaves `alive` and then expires",
     run: onRun(async ({ mine, table }) => {
       const isAlive = async (now: number): Promise<boolean> => {
-        // A store may hold runs of others: as many pages as there are.
+        // The store may contain runs of other cases, so read all pages.
         for (let after: string | null = null; ;) {
           const page: Page = await table.alive({ limit: 100, after, now });
           if (page.rows.some(({ run }) => run === mine.run)) return true;

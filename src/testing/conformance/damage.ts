@@ -1,11 +1,11 @@
-/** A row that cannot be decoded: its run is left alone, and no other run is any worse off for it. */
+/** The contract of damaged rows: a row that cannot be decoded is left alone, and it does not affect other runs. */
 import type { Page } from "../../ports/run-table.ts";
 import { type Case, must, mustBe, mustEqual, rowOf } from "./case.ts";
 import { allOf, LEASE_MS, NOW, onRun, type RunTableWorld, subject, words } from "./run.ts";
 
 export const damageCases: readonly Case<RunTableWorld>[] = [
   {
-    name: "a damaged row is unreadable for every operation, and reading it is refused by name",
+    name: "a damaged row is unreadable for every operation, and a read rejects with RowDamaged",
     run: onRun(async ({ world, mine, table }) => {
       const row = await mine.granted();
       await world.damage(mine.run);
@@ -23,7 +23,7 @@ export const damageCases: readonly Case<RunTableWorld>[] = [
     }),
   },
   {
-    name: "pages name a damaged row, and hold all others",
+    name: "pages name damaged rows and contain all other rows",
     run: async (world) => {
       const { table, tenant } = world;
       const mine = [..."abcde"].map((letter) => subject(world, letter));
@@ -50,7 +50,7 @@ export const damageCases: readonly Case<RunTableWorld>[] = [
     },
   },
   {
-    name: "a page goes on behind any of its rows",
+    name: "a page can continue after any of its rows",
     run: async (world) => {
       const { table, tenant } = world;
       for (const [index, letter] of [..."abcde"].entries()) {

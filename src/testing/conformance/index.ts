@@ -1,6 +1,6 @@
 /**
- * `cairn/conformance`: what a world has to keep, for authors of one. Run each case with a fresh world of your
- * ports; a case that throws names the sentence of the contract that is broken.
+ * `cairn/conformance`: the contract of the storage and chain ports, as cases for authors of new worlds. Run each case
+ * with a fresh world of your ports; a case that throws names the violated claim.
  */
 import { claimCases, createCases } from "./claims.ts";
 import { commitCases, endCases } from "./commits.ts";

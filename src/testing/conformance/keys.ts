@@ -1,9 +1,12 @@
-/** The keys of ended runs: kept beyond the data, judged by `create` with the row in one step, and removed by their own time. */
+/**
+ * The contract of tombstones: the key of an ended run outlives its data. `create` judges row and tombstone in one
+ * atomic step, and a tombstone has its own expiry.
+ */
 import type { Tombstone } from "../../protocol/tombstone.ts";
 import { type Case, insist, mustBe, mustEqual, rowOf } from "./case.ts";
 import { BORN, ENDED, HOUR_MS, NOW, onRun, type RunTableWorld, subject } from "./run.ts";
 
-/** When the time of the row is over, and when that of its key is. */
+/** When the row expires, and when its key does. */
 const LATER = NOW + HOUR_MS;
 const LAST = NOW + 30 * 24 * HOUR_MS;
 const NEXT = { born: "bbbbbbbbbb", now: LATER } as const;
@@ -14,7 +17,7 @@ const tombstone = (run: string, change: Partial<Tombstone> = {}): Tombstone => (
   ...change,
 });
 
-/** A run whose key is kept, and whose row may go at `LATER`. */
+/** A run with a tombstone whose row expires at `LATER`. */
 async function kept(world: RunTableWorld) {
   const mine = subject(world);
   const held = await mine.granted();
@@ -33,10 +36,10 @@ async function mustBeEnded(world: RunTableWorld, { create, stone }: { create: ob
 
 export const keyCases: readonly Case<RunTableWorld>[] = [
   {
-    name: "create is told how the run of its key ended once the row is expired, removed and cleaned up (schedule 81)",
+    name: "create returns the tombstone once the row is expired, removed and cleaned up (schedule 81)",
     run: async (world) => {
       const { run, of, stone } = await kept(world);
-      // Past its time and not deleted.
+      // Expired but not deleted yet.
       await mustBeEnded(world, { create: NEXT, stone });
       mustEqual(await world.removedOf(run), [], "incarnations whose removal was told");
       await world.expire(LATER);
@@ -47,7 +50,7 @@ export const keyCases: readonly Case<RunTableWorld>[] = [
     },
   },
   {
-    name: "a key that is purged with its run stays kept, and create is told so",
+    name: "keeps the key of a purged run, and create returns its tombstone",
     run: async (world) => {
       const { of, stone } = await kept(world);
       await mustBe(() => world.table.purge(of), "purged");
@@ -55,7 +58,7 @@ export const keyCases: readonly Case<RunTableWorld>[] = [
     },
   },
   {
-    name: "a tombstone says nothing while its row is there: the run goes on, and is found under its key",
+    name: "ignores a tombstone while its row exists: create finds the run",
     run: onRun(async ({ mine, table }) => {
       const held = await mine.granted();
       await mustBe(() => table.keepKey(tombstone(mine.run)), "kept");
@@ -65,18 +68,18 @@ export const keyCases: readonly Case<RunTableWorld>[] = [
     }),
   },
   {
-    name: "a key is free once its time is over, deleted or not, and not a moment before",
+    name: "frees a key exactly at its expiry, whether its tombstone is deleted or not",
     run: onRun(async ({ world, mine, table }) => {
       const { run, stone } = await kept(world);
       await world.expire(LATER);
       await mustBeEnded(world, { create: { ...NEXT, now: LAST - 1 }, stone });
-      mustEqual(await table.readKey(run, LAST - 1), stone, "the tombstone in its time");
-      mustEqual(await table.readKey(run, LAST), null, "the tombstone past its time");
+      mustEqual(await table.readKey(run, LAST - 1), stone, "the tombstone before its expiry");
+      mustEqual(await table.readKey(run, LAST), null, "the tombstone at its expiry");
       await mustBe(() => table.create(mine.creation({ ...NEXT, now: LAST })), "created");
     }),
   },
   {
-    name: "an expired tombstone is removed by the world, a kept one is not, and no removal of either is told",
+    name: "the world removes expired tombstones only, and announces no removal of a tombstone",
     run: async (world) => {
       const [mine, other] = [subject(world, "a"), subject(world, "b")];
       await mustBe(() => world.table.keepKey(tombstone(mine.run)), "kept");
@@ -90,7 +93,7 @@ export const keyCases: readonly Case<RunTableWorld>[] = [
     },
   },
   {
-    name: "of one incarnation the tombstone of the newest epoch stands, then the newest one (schedule 83)",
+    name: "keeps the tombstone of the newest epoch of an incarnation, then the newest one (schedule 83)",
     run: async (world) => {
       const { run } = subject(world);
       const keep = async (change: Partial<Tombstone>): Promise<Tombstone | null> => {
@@ -109,7 +112,7 @@ export const keyCases: readonly Case<RunTableWorld>[] = [
     },
   },
   {
-    name: "forgetKey frees the key of one incarnation, and of no other",
+    name: "forgetKey frees the key of one incarnation and of no other",
     run: async (world) => {
       const { of, run, creation, stone } = await kept(world);
       await world.expire(LATER);

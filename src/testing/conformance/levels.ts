@@ -1,4 +1,7 @@
-/** Two versions of cairn on one store: what the newer one wrote stays, and what only it can go on with waits for it. */
+/**
+ * The contract of two cairn versions on one store: data of the newer version is kept, and runs that only it can
+ * continue wait for it.
+ */
 import { LEVEL } from "../../core/levels.ts";
 import { type Case, must, mustBe, mustEqual, rowOf } from "./case.ts";
 import { LEASE_MS, NOW, onRun, type RunTableWorld, subject, words } from "./run.ts";
@@ -7,19 +10,19 @@ const NEWER = LEVEL + 1;
 
 export const levelCases: readonly Case<RunTableWorld>[] = [
   {
-    name: "a commit raises the level of its run, and nothing lowers it",
+    name: "a commit raises the level of its run, and no write lowers it",
     run: onRun(async ({ mine, table }) => {
       const held = await mine.granted();
       must(!("level" in held), "the lowest level is not written");
       const raised = await rowOf(() => table.commit(mine.commit(held, { level: NEWER })), "committed");
       mustEqual(raised.level, NEWER, "the level after the commit");
       const row = await rowOf(() => table.commit(mine.commit(raised, { release: true })), "committed");
-      mustEqual(row.level, NEWER, "the level after a commit that names none");
+      mustEqual(row.level, NEWER, "the level after a commit without a level");
       mustEqual(await mine.stored(), row, "the stored row");
     }),
   },
   {
-    name: "a claim below the level of the row is told so and changes nothing (schedule 102)",
+    name: "refuses a claim below the level of the row and changes nothing (schedule 102)",
     run: async (world) => {
       const { mine, row } = await above(world);
       const claim = { epoch: row.epoch };
@@ -31,7 +34,7 @@ export const levelCases: readonly Case<RunTableWorld>[] = [
     },
   },
   {
-    name: "a claim below the level of an ended row is told so, and not that the run has ended",
+    name: "answers a claim below the level of an ended row with the level, not with the end",
     run: onRun(async ({ mine, table }) => {
       const held = await mine.granted();
       const end = { status: "completed", phase: "Completed", release: true, level: NEWER } as const;
@@ -41,7 +44,7 @@ export const levelCases: readonly Case<RunTableWorld>[] = [
     }),
   },
   {
-    name: "messages, wishes, parks and hand-overs reach a run of any level, and keep what they do not know",
+    name: "accepts messages, requests, parks and hand-overs for any level, and keeps unknown fields",
     run: onRun(async ({ world, table }) => {
       const { mine, row } = await above(world);
       await world.addField(mine.run);
@@ -54,7 +57,7 @@ export const levelCases: readonly Case<RunTableWorld>[] = [
     }),
   },
   {
-    name: "claims and commits keep a field of the row that they do not know",
+    name: "claims and commits keep unknown fields of the row",
     run: onRun(async ({ world, mine, table }) => {
       await mine.created();
       await world.addField(mine.run);
@@ -66,7 +69,7 @@ export const levelCases: readonly Case<RunTableWorld>[] = [
   },
 ];
 
-/** A run that was released above what this code knows. */
+/** A released run whose level is above the one of this code. */
 async function above(world: RunTableWorld) {
   const mine = subject(world);
   const held = await mine.granted();

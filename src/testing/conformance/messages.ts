@@ -1,4 +1,7 @@
-/** Messages and wishes from outside: each counted once, whatever else is written at the same time, and none forgotten. */
+/**
+ * The contract of messages and requests from outside: each is counted once, despite concurrent writes, and none is
+ * lost.
+ */
 import type { Row } from "../../protocol/row.ts";
 import { type Case, insist, must, mustBe, mustEqual, rowOf } from "./case.ts";
 import { HOSTILE } from "./commits.ts";
@@ -8,7 +11,7 @@ const STORM = 50;
 
 export const messageCases: readonly Case<RunTableWorld>[] = [
   {
-    name: "deliver counts a message once, and a retry after its removal is still a duplicate (schedules 10 and 27)",
+    name: "deliver counts a message once, also when it is sent again after its removal (schedules 10 and 27)",
     run: onRun(async ({ mine, table }) => {
       await mine.created();
       const row = await rowOf(() => table.deliver(mine.delivery(words("m"))), "delivered");
@@ -23,7 +26,7 @@ export const messageCases: readonly Case<RunTableWorld>[] = [
     }),
   },
   {
-    name: "deliver refuses another message under an id that was used, for as long as the run exists",
+    name: "deliver refuses another message under a used ID, as long as the run exists",
     run: onRun(async ({ mine, table }) => {
       const held = await mine.granted();
       const first = mine.delivery(words("m"), { digest: "first" });
@@ -31,7 +34,7 @@ export const messageCases: readonly Case<RunTableWorld>[] = [
       const row = await rowOf(() => table.deliver(first), "delivered");
       await mustBe(() => table.deliver(other), "conflict");
       await mustBe(() => table.deliver(first), "duplicate");
-      // Without a digest a retry cannot be told from another message.
+      // Without a digest, a retry looks like another message.
       await mustBe(() => table.deliver(mine.delivery(words("m"))), "duplicate");
       mustEqual([await table.inbox(mine.of), await mine.stored()], [[words("m")], row], "the inbox and the row");
       await table.clearInbox({ ...mine.of, ids: ["m"] });
@@ -45,7 +48,7 @@ export const messageCases: readonly Case<RunTableWorld>[] = [
     }),
   },
   {
-    name: "a duplicate is a duplicate also after the end: it was counted",
+    name: "answers `duplicate` to a repeated message even after the end of the run",
     run: onRun(async ({ mine, table }) => {
       const held = await mine.granted();
       await mustBe(() => table.deliver(mine.delivery(words("m"))), "delivered");
@@ -56,7 +59,7 @@ export const messageCases: readonly Case<RunTableWorld>[] = [
     }),
   },
   {
-    name: "the inbox is read in order of sending, then of ids, and keeps what was not removed",
+    name: "inbox returns messages by time of sending, then by ID, and keeps those that were not removed",
     run: onRun(async ({ mine, table }) => {
       await mine.created();
       const sent = [words("b", NOW + 2), words("z", NOW + 1), words("a", NOW + 2), words("B", NOW + 2), words("y", 0)];
@@ -68,11 +71,11 @@ export const messageCases: readonly Case<RunTableWorld>[] = [
     }),
   },
   {
-    name: "the inbox gives the first ones of as many as are asked for, and the next ones when those are removed",
+    name: "inbox returns the first messages up to its limit, and the next ones after a removal",
     run: onRun(async ({ mine, table }) => {
       await mine.created();
       const sent = times(7, (index) => words(`m${index}`, NOW + index));
-      // The last ones first: the order is that of sending, not of arrival.
+      // Deliver the last messages first: the inbox is ordered by time of sending, not of arrival.
       for (const message of sent.toReversed()) await mustBe(() => table.deliver(mine.delivery(message)), "delivered");
       const ids = async (limit: number) => (await table.inbox({ ...mine.of, limit })).map(({ id }) => id);
       mustEqual(await ids(1), ["m0"], "the first one");
@@ -80,11 +83,11 @@ export const messageCases: readonly Case<RunTableWorld>[] = [
       mustEqual((await ids(7)).length, 7, "as many as there are");
       mustEqual((await ids(8)).length, 7, "more than there are");
       await table.clearInbox({ ...mine.of, ids: ["m0", "m2"] });
-      mustEqual(await ids(3), ["m1", "m3", "m4"], "the first three of what is left");
+      mustEqual(await ids(3), ["m1", "m3", "m4"], "the first three remaining messages");
     }),
   },
   {
-    name: "a message is a sign of life: the deadline moves on, and never back",
+    name: "a message moves the deadline forward and never back",
     run: onRun(async ({ mine, table }) => {
       const { deadline } = await mine.created();
       const later = deadline + HOUR_MS;
@@ -95,7 +98,7 @@ export const messageCases: readonly Case<RunTableWorld>[] = [
     }),
   },
   {
-    name: "hostile ids and large texts come back letter by letter",
+    name: "returns hostile IDs and large texts unchanged",
     run: onRun(async ({ mine, table }) => {
       await mine.created();
       const large = "é🧭'\"".repeat(6_000);
@@ -111,7 +114,7 @@ export const messageCases: readonly Case<RunTableWorld>[] = [
     }),
   },
   {
-    name: "50 deliveries in a storm of commits are each counted once, and no commit is lost",
+    name: "counts each of 50 deliveries once and loses no commit when commits run at the same time",
     run: onRun(async ({ mine, table }) => {
       const held = await mine.granted();
       const storm = times(STORM, (index) => words(`m${String(index).padStart(2, "0")}`, NOW + index));
@@ -134,19 +137,19 @@ export const messageCases: readonly Case<RunTableWorld>[] = [
     }),
   },
   {
-    name: "50 senders of one message are one message",
+    name: "counts one message when 50 senders deliver it at once",
     run: onRun(async ({ mine, table }) => {
       await mine.created();
       const outcomes = await Promise.all(
         times(STORM, (index) => insist(() => table.deliver(mine.delivery(words("m", NOW, `try ${index}`))))),
       );
-      must(outcomes.filter(({ kind }) => kind === "delivered").length <= 1, "two senders were told `delivered`");
+      must(outcomes.filter(({ kind }) => kind === "delivered").length <= 1, "at most one sender gets `delivered`");
       mustEqual((await mine.stored())?.stirs, 1, "stirs");
       mustEqual((await table.inbox(mine.of)).length, 1, "messages in the inbox");
     }),
   },
   {
-    name: "what a caller changes after a call, or in an answer, is not stored",
+    name: "does not store what a caller changes in its arguments or results after a call",
     run: onRun(async ({ mine, table }) => {
       const held = await mine.granted();
       const journal = Uint8Array.of(1, 2, 3);
@@ -162,19 +165,19 @@ export const messageCases: readonly Case<RunTableWorld>[] = [
 
 export const requestCases: readonly Case<RunTableWorld>[] = [
   {
-    name: "request stirs, and a commit brings it back without undoing it (schedules 11 and 14)",
+    name: "request raises the wake counter, and a commit returns it without reverting it (schedules 11 and 14)",
     run: onRun(async ({ mine, table }) => {
       const held = await mine.granted();
       const asked = await rowOf(() => table.request(mine.request("pause")), "requested");
       mustEqual([asked.pause, asked.cancel, asked.stirs, asked.version], [true, false, 1, 0], "the paused row");
       const row = await rowOf(() => table.commit(mine.commit(held)), "committed");
-      mustEqual([row.pause, row.stirs, row.stirsSeen], [true, 1, 0], "what the commit brought back");
+      mustEqual([row.pause, row.stirs, row.stirsSeen], [true, 1, 0], "the request in the row that the commit returns");
       const resumed = await rowOf(() => table.request(mine.request("resume")), "requested");
       mustEqual([resumed.pause, resumed.stirs], [false, 2], "the resumed row");
     }),
   },
   {
-    name: "nothing takes a cancel back",
+    name: "keeps a cancel whatever follows",
     run: onRun(async ({ mine, table }) => {
       await mine.created();
       await rowOf(() => table.request(mine.request("pause")), "requested");
@@ -185,7 +188,7 @@ export const requestCases: readonly Case<RunTableWorld>[] = [
     }),
   },
   {
-    name: "50 requests among deliveries are each counted",
+    name: "counts each of 50 requests among deliveries",
     run: onRun(async ({ mine, table }) => {
       await mine.created();
       await Promise.all(
@@ -196,7 +199,7 @@ export const requestCases: readonly Case<RunTableWorld>[] = [
         ),
       );
       // A request that is sent again after an ambiguous answer may stir twice, which does no harm.
-      must(((await mine.stored())?.stirs ?? 0) >= STORM, "a request or a message was not counted");
+      must(((await mine.stored())?.stirs ?? 0) >= STORM, "each request and message is counted");
       mustEqual((await table.inbox(mine.of)).length, STORM / 2, "messages in the inbox");
     }),
   },

@@ -1,4 +1,4 @@
-/** ObjectStore: put once, for ever these bytes, until a whole prefix is removed. */
+/** The contract of ObjectStore: an object is written once and never changes, until its whole prefix is removed. */
 import type { FoundKey, ObjectStore } from "../../ports/object-store.ts";
 import { type Case, insist, must, mustBe, mustEqual } from "./case.ts";
 import { HOSTILE } from "./commits.ts";
@@ -6,19 +6,19 @@ import { times } from "./run.ts";
 
 export interface ObjectStoreWorld {
   readonly objects: ObjectStore;
-  /** Used by no other case and no earlier round; keys begin with it. */
+  /** The prefix of all keys of the case. No other case and no earlier round may use it. */
   readonly prefix: string;
-  /** By the clock that says when an object was put, or close to it. */
+  /** The time of the clock that stamps objects, or close to it; epoch milliseconds. */
   readonly now: () => number;
 }
 
-/** How far the two clocks of `now` may differ. */
+/** How far `now` may differ from the clock that stamps objects. */
 const CLOCKS_MS = 60_000;
 const LARGE_BYTES = 8 * 1024 * 1024;
 
 export const objectStoreCases: readonly Case<ObjectStoreWorld>[] = [
   {
-    name: "get returns what was put, and null where nothing was",
+    name: "get returns the bytes that were put, and null for other keys",
     run: async ({ objects, prefix }) => {
       mustEqual(await objects.get(`${prefix}/a`), null, "an object that was not put");
       await mustBe(() => objects.put(`${prefix}/a`, Uint8Array.of(0, 255, 10, 13)), "stored");
@@ -28,7 +28,7 @@ export const objectStoreCases: readonly Case<ObjectStoreWorld>[] = [
     },
   },
   {
-    name: "put creates and never replaces, whatever the bytes",
+    name: "put creates an object and never replaces it, whatever the bytes",
     run: async ({ objects, prefix }) => {
       const key = `${prefix}/once`;
       await mustBe(() => objects.put(key, Uint8Array.of(1)), "stored");
@@ -38,18 +38,21 @@ export const objectStoreCases: readonly Case<ObjectStoreWorld>[] = [
     },
   },
   {
-    name: "of 50 puts at once under one key one is stored",
+    name: "stores one object when 50 puts use one key at once",
     run: async ({ objects, prefix }) => {
       const key = `${prefix}/race`;
       const outcomes = await Promise.all(times(50, (index) => insist(() => objects.put(key, Uint8Array.of(index)))));
       const stored = outcomes.flatMap(({ kind }, index) => (kind === "stored" ? [index] : []));
-      must(stored.length <= 1, "two writers were told `stored`");
+      must(stored.length <= 1, "at most one writer gets `stored`");
       const found = await objects.get(key);
-      must(found !== null && stored.every((index) => found[0] === index), "the object is not the one that was stored");
+      must(
+        found !== null && stored.every((index) => found[0] === index),
+        "the object is the one of the writer that got `stored`",
+      );
     },
   },
   {
-    name: "hostile keys are kept apart",
+    name: "keeps hostile keys apart",
     run: async ({ objects, prefix }) => {
       const keys = HOSTILE.map((name) => `${prefix}/${name.slice(0, 400)}`);
       for (const [index, key] of keys.entries()) await mustBe(() => objects.put(key, Uint8Array.of(index)), "stored");
@@ -57,18 +60,18 @@ export const objectStoreCases: readonly Case<ObjectStoreWorld>[] = [
     },
   },
   {
-    name: "an empty object and a large one come back as they were",
+    name: "returns an empty object and a large one unchanged",
     run: async ({ objects, prefix }) => {
       await mustBe(() => objects.put(`${prefix}/empty`, new Uint8Array()), "stored");
       mustEqual(await objects.get(`${prefix}/empty`), new Uint8Array(), "the empty object");
       const large = new Uint8Array(LARGE_BYTES).map((_, index) => index % 251);
       await mustBe(() => objects.put(`${prefix}/large`, large), "stored");
       const found = await objects.get(`${prefix}/large`);
-      must(found !== null && Buffer.compare(found, large) === 0, "the large object came back changed");
+      must(found !== null && Buffer.compare(found, large) === 0, "the large object is unchanged");
     },
   },
   {
-    name: "what a caller changes after a put, or in what it got, is not stored",
+    name: "does not store what a caller changes in its bytes after a put or a get",
     run: async ({ objects, prefix }) => {
       const bytes = Uint8Array.of(1, 2, 3);
       await mustBe(() => objects.put(`${prefix}/mine`, bytes), "stored");
@@ -78,7 +81,7 @@ export const objectStoreCases: readonly Case<ObjectStoreWorld>[] = [
     },
   },
   {
-    name: "next goes from key to key in the order of their bytes, each once, and says when it was put",
+    name: "next returns the keys in byte order, each once, with the time of its put",
     run: async ({ objects, prefix, now }) => {
       const before = now();
       const names = ["a", "a/b", "a0", "B", "~", "\u{FF5E}", "\u{1F9ED}", ...HOSTILE.map((name) => name.slice(0, 400))];
@@ -96,7 +99,7 @@ export const objectStoreCases: readonly Case<ObjectStoreWorld>[] = [
         found.every(({ putAt }) => putAt >= from && putAt <= to),
         "a key has the time of its put",
       );
-      // From the middle of a key, and from one that is not there.
+      // After a prefix of a key, and after a key that does not exist.
       mustEqual((await objects.next(`${prefix}/a/`))?.key, `${prefix}/a/b`, "the key after the beginning of one");
       mustEqual(
         (await objects.next(`${prefix}/a1`))?.key.startsWith(`${prefix}/`),
@@ -106,7 +109,7 @@ export const objectStoreCases: readonly Case<ObjectStoreWorld>[] = [
     },
   },
   {
-    name: "removeUnder removes what begins with that text and nothing else",
+    name: "removeUnder removes the keys with that prefix and no others",
     run: async ({ objects, prefix }) => {
       const below = ["a_b/", "a_b/x", "a_b/x/y", ...HOSTILE.map((name) => `a_b/${name.slice(0, 400)}`)];
       const beside = ["a_b", "a_b0", "a_b.", "aXb/x", "A_B/x", "a%b/x", "a", "z/a_b/x"];
@@ -125,32 +128,32 @@ export const objectStoreCases: readonly Case<ObjectStoreWorld>[] = [
   {
     name: "removeUnder removes any number of objects",
     run: async ({ objects, prefix }) => {
-      // More than a page of any store.
+      // More than one page in any store.
       const keys = times(1_100, (index) => `${prefix}/many/${index}`);
       await Promise.all(keys.map((key) => mustBe(() => objects.put(key, Uint8Array.of(1)), "stored")));
       await objects.removeUnder(`${prefix}/many/`);
       const found = await objects.next(`${prefix}/many/`);
-      must(found === null || !found.key.startsWith(`${prefix}/many/`), "an object is left");
+      must(found === null || !found.key.startsWith(`${prefix}/many/`), "no object is left");
     },
   },
   {
-    name: "the objects say which store they are, always the same",
+    name: "storeId returns the same ID every time",
     run: async ({ objects }) => {
       const id = await objects.storeId();
-      must(id.length > 0, "a store has a name");
-      mustEqual(await objects.storeId(), id, "the name at the next look");
+      must(id.length > 0, "a store has an ID");
+      mustEqual(await objects.storeId(), id, "the ID at the next call");
     },
   },
 ];
 
-/** Every key below that text. */
+/** All keys with the prefix `below`. */
 async function walk(objects: ObjectStore, below: string): Promise<readonly FoundKey[]> {
   const all: FoundKey[] = [];
   let from = below;
   for (;;) {
     const found = await objects.next(from);
     if (found === null || !found.key.startsWith(below)) return all;
-    must(!all.some(({ key }) => key === found.key), "a key comes twice");
+    must(!all.some(({ key }) => key === found.key), "each key comes once");
     all.push(found);
     from = found.key;
   }

@@ -1,4 +1,4 @@
-/** Redriving a failed run: one decision, which one of many wins, and from which everyone else is fenced. */
+/** The contract of redrive: of many concurrent redrives of a failed run one wins, and all older epochs are fenced. */
 import type { Commit, Row } from "../../protocol/row.ts";
 import type { Redrive } from "../../protocol/row-redrive.ts";
 import { type Case, insist, must, mustBe, mustEqual, rowOf } from "./case.ts";
@@ -7,7 +7,7 @@ import { allOf, HOUR_MS, LEASE_MS, NOW, onRun, type RunTableWorld, subject, time
 const FAILED = { status: "failed", phase: "Failed" } as const;
 const EXPIRES = (NOW + HOUR_MS) / 1_000;
 
-/** A run that has failed; `change` is of its last commit. */
+/** A failed run; `change` modifies its last commit. */
 async function failed(world: RunTableWorld, change: Partial<Commit> = {}, letter = "a") {
   const mine = subject(world, letter);
   const held = await mine.granted();
@@ -24,7 +24,7 @@ async function failed(world: RunTableWorld, change: Partial<Commit> = {}, letter
 
 export const redriveCases: readonly Case<RunTableWorld>[] = [
   {
-    name: "redrive gives a failed run the next epoch and execution, and takes its time to live away",
+    name: "redrive gives a failed run the next epoch and execution, and removes its expiry",
     run: async (world) => {
       const mine = await failed(world, { expiresAtSec: EXPIRES });
       const row = await rowOf(() => world.table.redrive(mine.redrive({ now: NOW + 5 })), "redriven");
@@ -39,13 +39,13 @@ export const redriveCases: readonly Case<RunTableWorld>[] = [
         "the redriven row",
       );
       mustEqual(redrive, { id: "wish 1", by: "ada", why: "the provider is back" }, "what it remembers");
-      mustEqual(await mine.stored(NOW + 2 * HOUR_MS), row, "the stored row, past its old time to live");
+      mustEqual(await mine.stored(NOW + 2 * HOUR_MS), row, "the stored row, after its old expiry");
       await world.expire(NOW + 10_000 * HOUR_MS);
-      mustEqual(await mine.stored(), row, "a row that goes on does not expire");
+      mustEqual(await mine.stored(), row, "a live row, which does not expire");
     },
   },
   {
-    name: "a redriven run is claimed by its next execution, and its first commit clears the note",
+    name: "the next execution claims a redriven run, and its first commit clears the redrive record",
     run: async (world) => {
       const mine = await failed(world, { expiresAtSec: EXPIRES });
       const { table, tenant } = world;
@@ -54,18 +54,18 @@ export const redriveCases: readonly Case<RunTableWorld>[] = [
         (await table.list({ tenant, status, limit: 9, after: null, now: NOW })).rows.map(({ run }) => run);
       mustEqual([await listed("running"), await listed("failed")], [[mine.run], []], "the lists");
       const alive = await allOf((after) => table.alive({ limit: 50, after, now: NOW }));
-      must(alive.rows.includes(mine.run), "a redriven run is among those that the sweeper looks at");
+      must(alive.rows.includes(mine.run), "the sweeper's list contains the redriven run");
       await mustBe(() => table.deliver(mine.delivery(words("m"))), "delivered");
       await mustBe(() => table.claim(mine.claim({ epoch: mine.row.epoch })), "superseded");
       const held = await rowOf(() => table.claim(mine.claim({ epoch, chain })), "granted");
       mustEqual([held.epoch, held.redrive?.by], [epoch + 1, "ada"], "the claimed row");
       const row = await rowOf(() => table.commit(mine.commit(held, { release: true })), "committed");
-      must(!("redrive" in row), "the first commit clears the note");
+      must(!("redrive" in row), "the first commit clears the redrive record");
       mustEqual(await mine.stored(), row, "the stored row");
     },
   },
   {
-    name: "an outage at the first beat of a redriven run keeps the note of its redrive",
+    name: "keeps the redrive record when the first beat meets a store outage",
     run: onRun(async ({ world, table }) => {
       const mine = await failed(world);
       const { epoch, chain } = await rowOf(() => table.redrive(mine.redrive()), "redriven");
@@ -78,7 +78,7 @@ export const redriveCases: readonly Case<RunTableWorld>[] = [
     }),
   },
   {
-    name: "redrive refuses a run that has not failed, or that moved since it was judged (schedule 87)",
+    name: "refuses to redrive a run that has not failed, or that changed since it was read (schedule 87)",
     run: onRun(async ({ world, table }) => {
       const mine = await failed(world);
       const done = subject(world, "b");
@@ -94,7 +94,7 @@ export const redriveCases: readonly Case<RunTableWorld>[] = [
     }),
   },
   {
-    name: "of 50 redrives at once one is granted",
+    name: "grants one redrive when 50 redrives run at once",
     run: async (world) => {
       const mine = await failed(world);
       const notes = times(50, (index) => ({ id: `wish ${index}`, by: "ada", why: "" }));
@@ -104,11 +104,11 @@ export const redriveCases: readonly Case<RunTableWorld>[] = [
       const row = (await mine.stored()) as Row;
       mustEqual([row.epoch, row.chain], [mine.row.epoch + 1, mine.row.chain + 1], "the row after fifty redrives");
       const winners = outcomes.flatMap((each) => (each.kind === "redriven" ? [each.row.redrive?.id] : []));
-      must(winners.length <= 1 && winners.every((id) => id === row.redrive?.id), "two redrives were granted");
+      must(winners.length <= 1 && winners.every((id) => id === row.redrive?.id), "at most one redrive is granted");
     },
   },
   {
-    name: "redrive finds no run whose time is over, of another incarnation, or of another format",
+    name: "refuses to redrive a run that is expired, or of another incarnation or format",
     run: onRun(async ({ world, table }) => {
       const mine = await failed(world, { expiresAtSec: EXPIRES });
       await mustBe(() => table.redrive(mine.redrive({ now: EXPIRES * 1_000 })), "missing");
@@ -118,7 +118,7 @@ export const redriveCases: readonly Case<RunTableWorld>[] = [
     }),
   },
   {
-    name: "redrive keeps quiet, what was counted and what was asked for",
+    name: "redrive keeps `quietUntil`, the counters and the pending requests",
     run: onRun(async ({ mine, table }) => {
       await mine.granted();
       const retry = { retry: 1, owner: "second", leaseUntil: NOW + 2 * LEASE_MS };
@@ -134,16 +134,16 @@ export const redriveCases: readonly Case<RunTableWorld>[] = [
     }),
   },
   {
-    name: "a late telling of the first end says nothing of the second one (schedule 89)",
+    name: "ignores a late delivery of the first end after a redrive (schedule 89)",
     run: onRun(async ({ world, table }) => {
       const mine = await failed(world);
       const late = { ...mine.of, epoch: mine.row.epoch, expiresAtSec: EXPIRES };
       const { epoch, chain } = await rowOf(() => table.redrive(mine.redrive()), "redriven");
-      must(!(await rowOf(() => table.tell(late), "told")).told, "a run that goes on is not told");
+      must(!(await rowOf(() => table.tell(late), "told")).told, "the end of a live run is not delivered");
       const held = await rowOf(() => table.claim(mine.claim({ epoch, chain })), "granted");
       const end = mine.commit(held, { ...FAILED, release: true });
       const second = await rowOf(() => table.commit(end), "committed");
-      mustEqual(await rowOf(() => table.tell(late), "told"), second, "what the late telling leaves");
+      mustEqual(await rowOf(() => table.tell(late), "told"), second, "the row after the late delivery");
       const own = await rowOf(() => table.tell({ ...late, epoch: second.epoch }), "told");
       mustEqual([own.told, own.expiresAtSec], [true, EXPIRES], "the second end, told");
     }),

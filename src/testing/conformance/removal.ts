@@ -1,4 +1,7 @@
-/** How rows go: by expiry, by purge, or to make room; and that the clean-up is told which incarnation went. */
+/**
+ * The contract of removal: rows are removed by expiry, by purge, or by a new incarnation, and the world announces the
+ * removed incarnation to the clean-up.
+ */
 import type { Row } from "../../protocol/row.ts";
 import { type Case, insist, must, mustBe, mustEqual, rowOf } from "./case.ts";
 import { HOSTILE } from "./commits.ts";
@@ -7,7 +10,7 @@ import { BORN, HOUR_MS, NOW, onRun, type RunTableWorld, subject, times, words } 
 const LATER = NOW + HOUR_MS;
 const NEXT = { born: "bbbbbbbbbb", now: LATER } as const;
 
-/** A run that has ended, whose end is told and whose time is over at `LATER`. */
+/** An ended run whose end is delivered and which expires at `LATER`. */
 async function over(world: RunTableWorld, letter = "a") {
   const mine = subject(world, letter);
   await mine.ended();
@@ -17,7 +20,7 @@ async function over(world: RunTableWorld, letter = "a") {
 
 export const removalCases: readonly Case<RunTableWorld>[] = [
   {
-    name: "purge removes an ended run before its time, and its removal is told",
+    name: "purge removes an ended run before it expires, and its removal is announced",
     run: async (world) => {
       const mine = await over(world);
       mustEqual(await world.removedOf(mine.run), [], "what was removed before");
@@ -26,11 +29,11 @@ export const removalCases: readonly Case<RunTableWorld>[] = [
       mustEqual(await mine.stored(), null, "the stored row");
       await mustBe(() => world.table.purge(mine.of), "missing");
       await mustBe(() => world.table.deliver(mine.delivery(words("m"))), "missing");
-      mustEqual(distinct(await world.removedOf(mine.run)), [BORN], "incarnations whose removal was told");
+      mustEqual(distinct(await world.removedOf(mine.run)), [BORN], "incarnations whose removal was announced");
     },
   },
   {
-    name: "purge keeps a run that goes on, and one whose end is not told (schedule 41)",
+    name: "purge keeps a live run, and one whose end is not delivered (schedule 41)",
     run: async (world) => {
       const [live, untold] = [subject(world, "a"), subject(world, "b")];
       const rows = [await live.granted(), await untold.ended()];
@@ -43,7 +46,7 @@ export const removalCases: readonly Case<RunTableWorld>[] = [
     },
   },
   {
-    name: "purge removes nothing of another incarnation, of another format, or past its time (schedules 19 and 31)",
+    name: "purge removes no row of another incarnation or format, and no expired one (schedules 19 and 31)",
     run: async (world) => {
       const mine = await over(world);
       await mustBe(() => world.table.purge({ ...mine.of, born: "zzzzzzzzzz" }), "missing");
@@ -56,17 +59,17 @@ export const removalCases: readonly Case<RunTableWorld>[] = [
     },
   },
   {
-    name: "of 50 purges at once one removes the row",
+    name: "removes the row once when 50 purges run at once",
     run: async (world) => {
       const mine = await over(world);
       const outcomes = await Promise.all(times(50, () => insist(() => world.table.purge(mine.of))));
-      must(outcomes.filter(({ kind }) => kind === "purged").length <= 1, "two purges were told `purged`");
+      must(outcomes.filter(({ kind }) => kind === "purged").length <= 1, "at most one purge gets `purged`");
       mustEqual(await mine.stored(), null, "the stored row");
-      mustEqual(distinct(await world.removedOf(mine.run)), [BORN], "incarnations whose removal was told");
+      mustEqual(distinct(await world.removedOf(mine.run)), [BORN], "incarnations whose removal was announced");
     },
   },
   {
-    name: "a row expires once its time is over and not before, and its removal is told",
+    name: "a row expires at its time and not before, and its removal is announced",
     run: async (world) => {
       const mine = await over(world);
       await world.expire(LATER - 1);
@@ -75,11 +78,11 @@ export const removalCases: readonly Case<RunTableWorld>[] = [
       must((await world.table.read(mine.run, LATER)) === null, "an expired row is gone before it is deleted");
       await world.expire(LATER);
       mustEqual(await world.table.read(mine.run, 0), null, "the row, as it was before its time was over");
-      mustEqual(distinct(await world.removedOf(mine.run)), [BORN], "incarnations whose removal was told");
+      mustEqual(distinct(await world.removedOf(mine.run)), [BORN], "incarnations whose removal was announced");
     },
   },
   {
-    name: "a run that goes on, or whose end is not told, never expires (schedule 41)",
+    name: "a live run, or one whose end is not delivered, never expires (schedule 41)",
     run: async (world) => {
       const [live, untold] = [subject(world, "a"), subject(world, "b")];
       const rows: readonly Row[] = [await live.granted(), await untold.ended()];
@@ -88,13 +91,13 @@ export const removalCases: readonly Case<RunTableWorld>[] = [
     },
   },
   {
-    name: "create over an expired row removes it as itself, and its removal is told (schedule 32)",
+    name: "create over an expired row removes that incarnation, and its removal is announced (schedule 32)",
     run: async (world) => {
       const mine = await over(world);
       await mustBe(() => world.table.create(mine.creation({ ...NEXT, now: LATER - 1 })), "exists");
       mustEqual(await world.removedOf(mine.run), [], "what was removed before its time");
       await mustBe(() => world.table.create(mine.creation(NEXT)), "created");
-      mustEqual(distinct(await world.removedOf(mine.run)), [BORN], "incarnations whose removal was told");
+      mustEqual(distinct(await world.removedOf(mine.run)), [BORN], "incarnations whose removal was announced");
       mustEqual((await world.table.read(mine.run, LATER))?.born, NEXT.born, "the incarnation that is there");
     },
   },
@@ -102,7 +105,7 @@ export const removalCases: readonly Case<RunTableWorld>[] = [
 
 export const forgetCases: readonly Case<RunTableWorld>[] = [
   {
-    name: "forget removes the items of one incarnation, whatever their ids, and never a row",
+    name: "forget removes the items of one incarnation, whatever their IDs, and never a row",
     run: onRun(async ({ world, table }) => {
       const [mine, other] = [subject(world, "a"), subject(world, "b")];
       await mine.created();
@@ -144,14 +147,14 @@ export const forgetCases: readonly Case<RunTableWorld>[] = [
     }),
   },
   {
-    name: "the table says which store it is, always the same",
+    name: "storeId returns the same ID every time",
     run: async ({ table }) => {
       const id = await table.storeId();
-      must(id.length > 0, "a store has a name");
-      mustEqual(await table.storeId(), id, "the name at the next look");
+      must(id.length > 0, "a store has an ID");
+      mustEqual(await table.storeId(), id, "the ID at the next call");
     },
   },
 ];
 
-/** An event may be told more than once. */
+/** A removal may be announced more than once. */
 const distinct = (borns: readonly string[]): readonly string[] => [...new Set(borns)];

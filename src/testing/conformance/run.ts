@@ -1,4 +1,6 @@
-/** What the cases of RunTable share: one run in a tenant of its own, and complete requests that a case changes. */
+/**
+ * Shared fixtures of the RunTable cases: a run in a tenant of its own, and complete requests that a case can change.
+ */
 import { NOTHING_SPENT } from "../../core/policy/budget.ts";
 import { LEVEL } from "../../core/levels.ts";
 import type { HandOver } from "../../protocol/row-hand-over.ts";
@@ -10,18 +12,24 @@ import { rowOf } from "./case.ts";
 
 export interface RunTableWorld {
   readonly table: RunTable;
-  /** `[a-z0-9]`, at most 23; it, and it with a `z` behind, are used by no other case and no earlier round: a store may outlive many of them. */
+  /**
+   * `[a-z0-9]`, at most 23 characters. No other case and no earlier round may use this tenant, or this tenant followed
+   * by `z`, because a store may outlive many rounds.
+   */
   readonly tenant: string;
-  /** Stores another format in that row, past the port: what a newer version of cairn would have written. */
+  /** Writes another format number to that row, bypassing the port, as a newer version of cairn would. */
   readonly setFormat: (run: string, format: number) => Promise<void>;
-  /** Adds a field that no version of this code knows to that row, past the port; and whether the row still has it. */
+  /** Adds an unknown field to that row, bypassing the port. */
   readonly addField: (run: string) => Promise<void>;
+  /** Whether that row still has the field of `addField`. */
   readonly hasField: (run: string) => Promise<boolean>;
-  /** Damages that row, past the port, so that it cannot be decoded any more. */
+  /** Damages that row, bypassing the port, so that it cannot be decoded. */
   readonly damage: (run: string) => Promise<void>;
-  /** Removes rows whose time is over at `now` as the world does by itself; here it must have happened on return. */
+  /**
+   * Removes rows that are expired at `now`, as the world does by itself. They are removed when the promise resolves.
+   */
   readonly expire: (now: number) => Promise<void>;
-  /** The incarnations of that run whose removal the world has told; a world that tells late waits for it here. */
+  /** The incarnations of that run whose removal the world has announced. A world that announces late waits here. */
   readonly removedOf: (run: string) => Promise<readonly string[]>;
 }
 
@@ -30,7 +38,7 @@ export const LEASE_MS = 5_000;
 export const BORN = "aaaaaaaaaa";
 export const HOUR_MS = 3_600_000;
 
-/** One run of a case: `letter` tells several apart. */
+/** The fixtures of one run. `letter` distinguishes several runs of a case. */
 export function subject({ table, tenant }: Pick<RunTableWorld, "table" | "tenant">, letter = "a") {
   const run = `${tenant}-${letter.repeat(26)}`;
   const of = { run, born: BORN, now: NOW, limit: 1_000 };
@@ -42,14 +50,14 @@ export function subject({ table, tenant }: Pick<RunTableWorld, "table" | "tenant
     deadline: NOW + 1_000_000,
     ...change,
   });
-  /** Attempt 0 of the beat that follows epoch 0, unless told. */
+  /** By default attempt 0 of the beat after epoch 0. */
   const claim = (change: Partial<Claim> & { readonly epoch?: number; readonly retry?: number } = {}): Claim => {
     const { epoch = 0, retry = 0, ...rest } = change;
     const chain = change.chain ?? 1;
     const entry = { execution: execution(chain), epoch, retry };
     return { ...of, chain, entry, owner: "owner", leaseUntil: NOW + LEASE_MS, level: LEVEL, ...rest };
   };
-  /** A commit that keeps the lease, under the epoch and after the version of `row`, unless told. */
+  /** By default a commit that keeps the lease, under the epoch of `row` and after its version. */
   const commit = (row: Row, change: Partial<Commit> = {}): Commit => ({
     ...of,
     ...{ epoch: row.epoch, version: row.version, commitId: `commit ${row.version + 1}`, agentVersion: "1" },
@@ -120,7 +128,7 @@ export const words = (id: string, sentAt = NOW, text = `words of ${id}`): Messag
 export const times = <T>(count: number, make: (index: number) => T): readonly T[] =>
   Array.from({ length: count }, (_, index) => make(index));
 
-/** Whose rows could be decoded, and whose could not; each part in the order of the pages. */
+/** The runs of all pages: those with readable rows, and those with damaged ones. */
 export async function allOf(page: (after: string | null) => Promise<Page>) {
   const rows: string[] = [];
   const damaged: string[] = [];

@@ -1,4 +1,6 @@
-/** Turns: one process at a time, by time alone, and what each leaves to the next one. */
+/**
+ * The contract of mutex leases: one process at a time holds a lease, until it expires, and leaves a cursor to the next.
+ */
 import type { Turn } from "../../protocol/mutex-lease.ts";
 import { type Case, insist, must, mustBe, mustEqual } from "./case.ts";
 import { HOSTILE } from "./commits.ts";
@@ -11,7 +13,7 @@ const turnOf = ({ tenant }: RunTableWorld, change: Partial<Turn> = {}): Turn => 
 
 export const turnCases: readonly Case<RunTableWorld>[] = [
   {
-    name: "a turn is taken by one until it lapses, to the millisecond (schedule 46)",
+    name: "grants a mutex lease to one process until it expires, to the millisecond (schedule 46)",
     run: onRun(async ({ world, table }) => {
       mustEqual(await insist(() => table.takeTurn(turnOf(world))), { kind: "taken", cursor: null }, "a free turn");
       const second = { owner: "second", until: NOW + 2 * LEASE_MS };
@@ -24,31 +26,31 @@ export const turnCases: readonly Case<RunTableWorld>[] = [
       const late = await insist(() =>
         table.takeTurn(turnOf(world, { until: NOW + 9 * LEASE_MS, now: NOW + LEASE_MS })),
       );
-      mustEqual(late, { kind: "held", until: NOW + 2 * LEASE_MS }, "a turn that lapsed and was taken");
+      mustEqual(late, { kind: "held", until: NOW + 2 * LEASE_MS }, "a lease that expired and was taken again");
     }),
   },
   {
-    name: "its owner takes its turn again, for longer, or gives it up by taking it until now",
+    name: "lets the owner extend its lease, or release it by taking it until now",
     run: onRun(async ({ world, table }) => {
       await mustBe(() => table.takeTurn(turnOf(world)), "taken");
       const longer = NOW + 3 * LEASE_MS;
       await mustBe(() => table.takeTurn(turnOf(world, { until: longer, now: NOW + 1 })), "taken");
       const other = { owner: "second", until: NOW + 9 * LEASE_MS };
       const refused = await insist(() => table.takeTurn(turnOf(world, { ...other, now: NOW + LEASE_MS })));
-      mustEqual(refused, { kind: "held", until: longer }, "a turn that was taken for longer");
+      mustEqual(refused, { kind: "held", until: longer }, "a lease that was extended");
       await mustBe(() => table.takeTurn(turnOf(world, { until: NOW + 2, now: NOW + 2 })), "taken");
       await mustBe(() => table.takeTurn(turnOf(world, { ...other, now: NOW + 2 })), "taken");
     }),
   },
   {
-    name: "what the last owner left is handed to the next one, and a refusal leaves nothing",
+    name: "passes the last owner's cursor to the next owner, and a refused request stores no cursor",
     run: onRun(async ({ world, table }) => {
       await mustBe(() => table.takeTurn(turnOf(world)), "taken");
       await mustBe(() => table.takeTurn(turnOf(world, { owner: "rival", cursor: "of the rival" })), "held");
       await mustBe(() => table.takeTurn(turnOf(world, { until: NOW, cursor: "as far as here" })), "taken");
       const next = await insist(() => table.takeTurn(turnOf(world, { owner: "second" })));
       mustEqual(next, { kind: "taken", cursor: "as far as here" }, "what was left");
-      // Nothing was left by the one that came after.
+      // The next owner stored no cursor.
       const lapsed = { owner: "third", now: NOW + LEASE_MS };
       mustEqual(
         await insist(() => table.takeTurn(turnOf(world, lapsed))),
@@ -58,7 +60,7 @@ export const turnCases: readonly Case<RunTableWorld>[] = [
     }),
   },
   {
-    name: "what is left in a turn stays there until something else is left, and can be read by anybody",
+    name: "keeps a cursor until an owner stores another one, and lets every process read it",
     run: onRun(async ({ world, table }) => {
       const { cursor: _, ...silent } = turnOf(world);
       mustEqual(await table.cursorOf(silent.name), null, "what was left where no process had a turn");
@@ -71,11 +73,11 @@ export const turnCases: readonly Case<RunTableWorld>[] = [
       await mustBe(() => table.takeTurn(turnOf(world, { owner: "rival", cursor: "of the rival" })), "held");
       mustEqual(await table.cursorOf(silent.name), "kept", "what is left in a held turn");
       await mustBe(() => table.takeTurn(turnOf(world, { owner: "second", cursor: null })), "taken");
-      mustEqual(await table.cursorOf(silent.name), null, "what is left after nothing was");
+      mustEqual(await table.cursorOf(silent.name), null, "the cursor after the owner stored none");
     }),
   },
   {
-    name: "a turn that goes on is refused once it was another's, lapsed or given up",
+    name: "refuses to continue a lease after another process took it, or after it expired or was released",
     run: onRun(async ({ world, table }) => {
       const again = { again: true, cursor: "of the first" } as const;
       await mustBe(() => table.takeTurn(turnOf(world, again)), "held");
@@ -87,11 +89,11 @@ export const turnCases: readonly Case<RunTableWorld>[] = [
       await mustBe(() => table.takeTurn(turnOf(world, { ...again, now: NOW + 9 * LEASE_MS })), "held");
       await mustBe(() => table.takeTurn(turnOf(world, { ...second, until: second.now })), "taken");
       await mustBe(() => table.takeTurn(turnOf(world, { ...again, now: NOW + 9 * LEASE_MS })), "held");
-      mustEqual(await table.cursorOf(turnOf(world).name), "of the second", "what was left by the last owner");
+      mustEqual(await table.cursorOf(turnOf(world).name), "of the second", "the cursor of the last owner");
     }),
   },
   {
-    name: "turns of other names are others, and hostile names are kept letter by letter",
+    name: "keeps leases with different names apart, and hostile names character by character",
     run: async (world) => {
       const { table, tenant } = world;
       await mustBe(() => table.takeTurn(turnOf(world)), "taken");
@@ -100,17 +102,17 @@ export const turnCases: readonly Case<RunTableWorld>[] = [
         await mustBe(() => table.takeTurn(turnOf(world, mine)), "taken");
         await mustBe(() => table.takeTurn(turnOf(world, { ...mine, owner: `${name}.` })), "held");
         const again = await insist(() => table.takeTurn(turnOf(world, mine)));
-        mustEqual(again, { kind: "taken", cursor: name }, "what was left under a hostile name");
+        mustEqual(again, { kind: "taken", cursor: name }, "the cursor under a hostile name");
       }
     },
   },
   {
-    name: "of 50 that want a turn at once one has it",
+    name: "grants one lease when 50 processes request it at once",
     run: onRun(async ({ world, table }) => {
       const owners = times(50, (index) => `owner ${index}`);
       const outcomes = await Promise.all(owners.map((owner) => insist(() => table.takeTurn(turnOf(world, { owner })))));
       const taken = owners.filter((_, index) => outcomes[index]?.kind === "taken");
-      must(taken.length === 1, `${taken.length} of 50 were told that it is their turn`);
+      must(taken.length === 1, `exactly one of 50 gets the lease, not ${taken.length}`);
       const [winner = ""] = taken;
       await mustBe(() => table.takeTurn(turnOf(world, { owner: winner })), "taken");
       await mustBe(() => table.takeTurn(turnOf(world, { owner: "another" })), "held");

@@ -1,4 +1,4 @@
-/** Parking, handing over, and the lists by which people and the sweeper find a run. */
+/** The contract of parking, of hand-over, and of the lists by which operators and the sweeper find runs. */
 import type { Row } from "../../protocol/row.ts";
 import type { Page } from "../../ports/run-table.ts";
 import { type Case, insist, mustBe, mustEqual, must, rowOf } from "./case.ts";
@@ -6,7 +6,7 @@ import { ENDED, HOUR_MS, LEASE_MS, NOW, onRun, type RunTableWorld, subject, word
 
 export const parkCases: readonly Case<RunTableWorld>[] = [
   {
-    name: "park stores its token and adds no version, and the next claim clears it",
+    name: "park stores its token without a new version, and the next claim clears the token",
     run: onRun(async ({ mine, table }) => {
       const free = await mine.released();
       const row = await rowOf(() => table.park(mine.park(free)), "parked");
@@ -17,7 +17,7 @@ export const parkCases: readonly Case<RunTableWorld>[] = [
     }),
   },
   {
-    name: "a zombie's token does not replace a newer one, and the refusal shows whose it is (schedules 15 and 16)",
+    name: "a zombie's token does not replace a newer one, and the refusal shows the newer one (schedules 15 and 16)",
     run: onRun(async ({ mine, table }) => {
       const free = await mine.released();
       const newer = mine.park(free, { token: "token 2", retry: 1 });
@@ -31,7 +31,7 @@ export const parkCases: readonly Case<RunTableWorld>[] = [
     }),
   },
   {
-    name: "a stirred run does not park, a paused one that has seen it does (schedule 14)",
+    name: "a run with a new wake-up does not park; a paused run that has seen the wake-up does (schedule 14)",
     run: onRun(async ({ mine, table }) => {
       const free = await mine.released();
       await rowOf(() => table.request(mine.request("pause")), "requested");
@@ -46,7 +46,7 @@ export const parkCases: readonly Case<RunTableWorld>[] = [
     }),
   },
   {
-    name: "nobody parks a run that is held, moved on, or of another chain",
+    name: "refuses to park a run that is held, has another epoch, or is in another chain",
     run: onRun(async ({ mine, table }) => {
       const held = await mine.granted();
       await mustBe(() => table.park(mine.park(held)), "superseded");
@@ -61,7 +61,7 @@ export const parkCases: readonly Case<RunTableWorld>[] = [
 
 export const handOverCases: readonly Case<RunTableWorld>[] = [
   {
-    name: "handOver raises the epoch as far as it is told (schedule 109)",
+    name: "handOver raises the epoch by the requested number (schedule 109)",
     run: onRun(async ({ mine, table }) => {
       const released = await mine.released();
       const row = await rowOf(() => table.handOver(mine.handOver({ epochs: 1_000_000 })), "handed");
@@ -72,7 +72,7 @@ export const handOverCases: readonly Case<RunTableWorld>[] = [
     }),
   },
   {
-    name: "handOver is refused where the run was claimed after the epoch that it names",
+    name: "refuses a handOver when the run was claimed after the epoch that it names",
     run: onRun(async ({ mine, table }) => {
       const released = await mine.released();
       await mustBe(() => table.handOver(mine.handOver({ epoch: released.epoch - 1 })), "lost");
@@ -81,7 +81,7 @@ export const handOverCases: readonly Case<RunTableWorld>[] = [
     }),
   },
   {
-    name: "handOver begins the next chain with a fresh epoch and no owner, and shuts the old one out (schedule 24)",
+    name: "handOver starts the next chain with a fresh epoch and no owner, and fences the old chain (schedule 24)",
     run: onRun(async ({ mine, table }) => {
       await mine.released();
       const row = await rowOf(() => table.handOver(mine.handOver()), "handed");
@@ -93,11 +93,11 @@ export const handOverCases: readonly Case<RunTableWorld>[] = [
     }),
   },
   {
-    name: "handOver is held while the lease lives, and raises quiet to a lease that lapsed (schedule 33)",
+    name: "handOver is refused until the lease expires, and then raises `quietUntil` to that lease (schedule 33)",
     run: onRun(async ({ mine, table }) => {
       const held = await mine.granted();
       const early = await insist(() => table.handOver(mine.handOver({ now: NOW + LEASE_MS - 1 })));
-      must(early.kind === "held", "a run whose lease lives is not handed over");
+      must(early.kind === "held", "a run whose lease has not expired is not handed over");
       mustEqual([early.until, await mine.stored()], [NOW + LEASE_MS, held], "until when, and the stored row");
       const late = mine.handOver({ now: NOW + LEASE_MS });
       const row = await rowOf(() => table.handOver(late), "handed");
@@ -117,11 +117,11 @@ export const handOverCases: readonly Case<RunTableWorld>[] = [
       mustEqual([row.deaths, row.takeovers], [1, 1], "deaths and takeovers");
       const free = mine.handOver({ chain: 2, now: NOW + LEASE_MS, dead });
       const next = await rowOf(() => table.handOver(free), "handed");
-      mustEqual([next.deaths, next.takeovers], [1, 1], "of a run that no owner held");
+      mustEqual([next.deaths, next.takeovers], [1, 1], "deaths and takeovers of a run without an owner");
     }),
   },
   {
-    name: "handOver clears a token, and lost shows the successor to whoever lost its answer (schedule 39)",
+    name: "handOver clears the token, and a repeated handOver gets `lost` with the successor's row (schedule 39)",
     run: onRun(async ({ mine, table }) => {
       const free = await mine.released();
       await rowOf(() => table.park(mine.park(free)), "parked");
@@ -132,7 +132,7 @@ export const handOverCases: readonly Case<RunTableWorld>[] = [
     }),
   },
   {
-    name: "handOver does not move an ended run (schedule 40)",
+    name: "refuses to hand over an ended run (schedule 40)",
     run: onRun(async ({ mine, table }) => {
       const row = await mine.ended();
       await mustBe(() => table.handOver(mine.handOver({ now: NOW + HOUR_MS })), "lost");
@@ -140,7 +140,7 @@ export const handOverCases: readonly Case<RunTableWorld>[] = [
     }),
   },
   {
-    name: "a commit that names the next chain moves the run there, under the next epoch, and counts no death (schedule 9)",
+    name: "a commit with `nextChain` moves the run to the next chain and epoch, and counts no death (schedule 9)",
     run: onRun(async ({ mine, table }) => {
       const held = await mine.granted();
       const last = mine.commit(held, { release: true, nextChain: true });
@@ -161,7 +161,7 @@ export const handOverCases: readonly Case<RunTableWorld>[] = [
     }),
   },
   {
-    name: "a commit that names the next chain keeps quiet for an outlived call (schedule 34)",
+    name: "a commit with `nextChain` raises `quietUntil` for a call that outlives it (schedule 34)",
     run: onRun(async ({ mine, table }) => {
       const change = { release: true, nextChain: true, raiseQuiet: true };
       const held = await mine.granted();
@@ -170,12 +170,12 @@ export const handOverCases: readonly Case<RunTableWorld>[] = [
     }),
   },
   {
-    name: "of 50 hand-overs at once one begins the next chain",
+    name: "starts the next chain once when 50 hand-overs run at once",
     run: onRun(async ({ mine, table }) => {
       await mine.released();
       const all = Array.from({ length: 50 }, () => insist(() => table.handOver(mine.handOver())));
       const handed = (await Promise.all(all)).filter(({ kind }) => kind === "handed");
-      must(handed.length <= 1, "two hand-overs were told `handed`");
+      must(handed.length <= 1, "at most one hand-over gets `handed`");
       const row = (await mine.stored()) as Row;
       mustEqual([row.chain, row.epoch, row.takeovers], [2, 2, 0], "chain, epoch and takeovers");
     }),
@@ -184,13 +184,13 @@ export const handOverCases: readonly Case<RunTableWorld>[] = [
 
 export const listCases: readonly Case<RunTableWorld>[] = [
   {
-    name: "list goes from the newest to the oldest of one tenant, page by page, each run once",
+    name: "list returns the runs of one tenant from newest to oldest, page by page, each once",
     run: async (world) => {
       const { table, tenant } = world;
       const expected: string[] = [];
       for (const [index, letter] of [..."abcdefg"].entries()) {
         const mine = subject(world, letter);
-        // Pairs share their moment: the run breaks the tie.
+        // Pairs have equal times, so the run ID breaks the tie.
         await rowOf(() => table.create(mine.creation({ now: NOW + Math.floor(index / 2) })), "created");
         expected.unshift(mine.run);
       }
@@ -202,7 +202,7 @@ export const listCases: readonly Case<RunTableWorld>[] = [
     },
   },
   {
-    name: "a list goes on behind its last page, whatever became of the run that ended it",
+    name: "list continues after a page even if the last run of that page has moved",
     run: async (world) => {
       const { table, tenant } = world;
       const mine = [..."abcde"].map((letter) => subject(world, letter));
@@ -213,7 +213,7 @@ export const listCases: readonly Case<RunTableWorld>[] = [
       const query = { tenant, status: null, limit: 2, now: NOW };
       const first = await table.list({ ...query, after: null });
       mustEqual(runsOf(first), [five.run, four.run], "the first page");
-      // The last one of it moves to the front.
+      // The last run of the page moves to the front.
       await rowOf(() => table.claim(four.claim({ now: NOW + 100 })), "granted");
       const second = await table.list({ ...query, after: first.next });
       mustEqual(runsOf(second), [three.run, two.run], "the second page");
@@ -223,7 +223,7 @@ export const listCases: readonly Case<RunTableWorld>[] = [
     },
   },
   {
-    name: "list by status finds a run under the one that it has",
+    name: "list by status finds a run under its current status",
     run: async (world) => {
       const { table, tenant } = world;
       const mine = [subject(world, "a"), subject(world, "b"), subject(world, "c")] as const;
@@ -239,19 +239,19 @@ export const listCases: readonly Case<RunTableWorld>[] = [
     },
   },
   {
-    name: "alive holds a run until its end is told",
+    name: "alive contains a run until its end is delivered",
     run: onRun(async ({ mine, table }) => {
       const alive = async (): Promise<boolean> => {
         const found = await allOf((after) => table.alive({ limit: 50, after, now: NOW }), 50);
         return found.includes(mine.run);
       };
       const held = await mine.granted();
-      must(await alive(), "a run that goes on is alive");
+      must(await alive(), "a live run is in `alive`");
       await rowOf(() => table.deliver(mine.delivery(words("m"))), "delivered");
       await rowOf(() => table.commit(mine.commit(held, { ...ENDED, release: true })), "committed");
-      must(await alive(), "an ended run whose end is not told is still alive");
+      must(await alive(), "an ended run whose end is not delivered is still in `alive`");
       await rowOf(() => table.tell({ ...mine.of, expiresAtSec: NOW / 1_000 + 60 }), "told");
-      must(!(await alive()), "a run whose end is told is not alive");
+      must(!(await alive()), "a run whose end is delivered is not in `alive`");
     }),
   },
 ];

@@ -1,4 +1,4 @@
-/** The clock of a machine beside the dates of AWS's answers. */
+/** The clock of a machine, corrected by the dates of AWS's responses. */
 import { describe, expect, test } from "vitest";
 import { awsClients } from "../../../src/adapters/aws/clients.ts";
 import { clockBesideAws } from "../../../src/adapters/aws/clock.ts";
@@ -10,7 +10,7 @@ type Middleware = (
   next: (call: object) => Promise<{ readonly response: unknown }>,
 ) => (call: object) => Promise<{ readonly response: unknown }>;
 
-/** A client whose answers carry the true time, and a machine whose clocks the test moves. */
+/** A client whose responses carry the true time, and a machine whose clocks the test moves. */
 function machine(aheadMs: number) {
   const at = { true: AT, aheadMs, frozenMs: 0 };
   const added: Middleware[] = [];
@@ -30,8 +30,8 @@ const seen = ({ at, clock }: ReturnType<typeof machine>) => ({
   earliest: clock.earliest() - at.true,
 });
 
-describe("a clock beside AWS's", () => {
-  test("is believed while AWS has not answered, and where both agree", async () => {
+describe("the clock of a machine", () => {
+  test("is used before the first response of AWS, and when both agree", async () => {
     const on = machine(3_000);
     expect(seen(on)).toEqual({ now: 3_000, earliest: 3_000 });
     await on.answer();
@@ -40,7 +40,7 @@ describe("a clock beside AWS's", () => {
     expect(seen(on)).toEqual({ now: 3_000, earliest: 3_000 });
   });
 
-  test("that is 40 days ahead gives way to AWS's", async () => {
+  test("is replaced by AWS's time when it is 40 days ahead", async () => {
     const on = machine(40 * DAY_MS);
     await on.answer();
     expect(seen(on)).toEqual({ now: 0, earliest: 0 });
@@ -48,13 +48,13 @@ describe("a clock beside AWS's", () => {
     expect(seen(on)).toEqual({ now: 0, earliest: 0 });
   });
 
-  test("that is two days back writes AWS's time, and nothing is over before its own", async () => {
+  test("is replaced by AWS's time when it is two days behind, and no expiry comes early", async () => {
     const on = machine(-2 * DAY_MS);
     await on.answer();
     expect(seen(on)).toEqual({ now: 0, earliest: -2 * DAY_MS });
   });
 
-  test("that is set between two answers is not believed where something would be lost", async () => {
+  test("is not trusted for expiry when it is set between two responses", async () => {
     const on = machine(0);
     await on.answer();
     on.at.aheadMs = 40 * DAY_MS;
@@ -65,7 +65,7 @@ describe("a clock beside AWS's", () => {
     expect(seen(on)).toEqual({ now: 0, earliest: 0 });
   });
 
-  test("of a process that was frozen for a day is right, and is sure of it with the next answer", async () => {
+  test("is right after a freeze of a day, and certain after the next response", async () => {
     const on = machine(0);
     await on.answer();
     on.at.true += DAY_MS;
@@ -76,7 +76,7 @@ describe("a clock beside AWS's", () => {
   });
 });
 
-test("several worlds share a client", () => {
+test("is shared by several worlds with one client", () => {
   const clients = awsClients({ endpoint: "http://127.0.0.1:1" });
   const { repeating } = clients.table;
   for (let worlds = 0; worlds < 2; worlds += 1) {

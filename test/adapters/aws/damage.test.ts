@@ -1,4 +1,4 @@
-/** Items that lack an attribute, or hold it in another shape: their runs are left alone, and every other run is read. */
+/** Items with a missing or malformed attribute: their runs are left alone, and every other run is read. */
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test, vi } from "vitest";
 import { ATTRIBUTES, type Attribute } from "../../../src/adapters/aws/attributes.ts";
 import { awsClients } from "../../../src/adapters/aws/clients.ts";
@@ -47,14 +47,14 @@ describe("a page", () => {
   const found = () => ok({ Items: ["a", "b", "c"].map(itemOf) });
   const rows = () => ok({ Responses: { runs: [itemOf("a"), DAMAGED, itemOf("c")] } });
 
-  test("of a list names the damaged row, and holds all others", async () => {
+  test("of a list names the damaged row and contains all others", async () => {
     server.answer(found(), rows());
     const page = await tableAt().list({ tenant: "acme", status: "queued", limit: 9, after: null, now: NOW });
     expect(page.rows.map(({ run }) => run)).toEqual([runOf("c"), runOf("a")]);
     expect(page.damaged).toMatchObject([{ run: runOf("b"), why: WHY }]);
   });
 
-  test("of what is alive goes on behind each of its rows", async () => {
+  test("of live runs can continue after each of its rows", async () => {
     server.answer(found(), ...Array.from({ length: 15 }, () => ok({ Items: [] })), rows());
     const table = tableAt();
     const { rows: alive, damaged: left, behind } = await table.alive({ limit: 9, after: null, now: NOW });
@@ -64,7 +64,7 @@ describe("a page", () => {
     expect(server.asked[0]?.body).toContain(runOf("a"));
   });
 
-  test("does not take a row for expired whose expiry is damaged", async () => {
+  test("does not treat a row as expired when its expiry is damaged", async () => {
     server.answer(found(), ok({ Responses: { runs: [{ ...itemOf("b"), [ATTRIBUTES.expiresAtSec]: { S: "1" } }] } }));
     const page = await tableAt().list({ tenant: "acme", status: "queued", limit: 9, after: null, now: NOW });
     expect(page).toMatchObject({ rows: [], damaged: [{ run: runOf("b") }] });
@@ -72,7 +72,7 @@ describe("a page", () => {
 });
 
 describe("a damaged row", () => {
-  test("is refused by name when it is read", async () => {
+  test("is refused with RowDamaged when it is read", async () => {
     server.answer(ok({ Item: DAMAGED }));
     await expect(tableAt().read(OF.run, NOW)).rejects.toMatchObject({ code: "RowDamaged", run: OF.run, why: WHY });
   });
@@ -85,18 +85,18 @@ describe("a damaged row", () => {
   test.each([
     ["refused", refused],
     ["written, since no condition names what is damaged", ok({ Attributes: DAMAGED })],
-  ])("is unreadable for a claim that was %s", async (_, answer) => {
+  ])("is unreadable for a claim when its write is %s", async (_, answer) => {
     server.answer(answer);
     expect(await tableAt().claim(claim)).toEqual(unreadable);
     expect(server.asked).toHaveLength(1);
   });
 
-  test("is unreadable whatever incarnation an operation names: its own may be what is damaged", async () => {
+  test("is unreadable for operations of every incarnation, because its own may be the damaged field", async () => {
     server.answer(refusal("ConditionalCheckFailedException", { Item: damaged("b", "born") }));
     expect(await tableAt().claim(claim)).toMatchObject({ kind: "unreadable" });
   });
 
-  test("is never replaced by a run of the same key", async () => {
+  test("is never replaced by a run with the same key", async () => {
     const Item = { ...DAMAGED, [ATTRIBUTES.expiresAtSec]: { N: "1" } };
     const reasons = [{ Code: "ConditionalCheckFailed", Item }, { Code: "None" }];
     server.answer(refusal("TransactionCanceledException", { CancellationReasons: reasons }));
@@ -106,7 +106,7 @@ describe("a damaged row", () => {
     expect(server.asked).toHaveLength(1);
   });
 
-  test("takes no message", async () => {
+  test("accepts no message", async () => {
     const reasons = [{ Code: "None" }, { Code: "ConditionalCheckFailed", Item: DAMAGED }, { Code: "None" }];
     server.answer(refusal("TransactionCanceledException", { CancellationReasons: reasons }));
     const message = { id: "m", sentAt: NOW, body: { kind: "user", text: "hello", by: "anna" } } as const;

@@ -1,6 +1,6 @@
 /**
- * What AWS answers, and what becomes of it: an outcome, `ambiguous`, or `StoreUnreachable` in words that say what to do.
- * A conditional write is sent once, whatever happens to it; what can be repeated is repeated.
+ * Every AWS response becomes an outcome, `ambiguous`, or `StoreUnreachable` with a message that says what to do.
+ * A conditional write is sent once, whatever happens; idempotent requests are retried.
  */
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test, vi } from "vitest";
 import { awsClients } from "../../../src/adapters/aws/clients.ts";
@@ -35,12 +35,12 @@ beforeAll(async () => {
 afterAll(() => server.close());
 beforeEach(() => {
   stubAwsEnvironment();
-  // What the environment says of retries is not for conditional writes.
+  // The retry settings of the environment do not apply to conditional writes.
   vi.stubEnv("AWS_MAX_ATTEMPTS", "7");
 });
 afterEach(() => vi.unstubAllEnvs());
 
-/** Longer than a busy machine keeps anybody waiting; where nobody answers, as long as that is waited for. */
+/** Longer than a request takes on a busy machine. A test without a response waits this long. */
 const REQUEST_MS = { answered: 60_000, hanging: 1_500 };
 
 const worldAt = (endpoint: string, requestMs = REQUEST_MS.answered): World =>
@@ -50,7 +50,7 @@ const worldAt = (endpoint: string, requestMs = REQUEST_MS.answered): World =>
     clients: awsClients({ endpoint, requestMs }),
   });
 
-/** What an operation is, once the server answers like that. */
+/** The outcome of an operation when the server responds like that. */
 async function after<T>(answers: readonly Answer[], operation: (world: World) => Promise<T>): Promise<T> {
   server.answer(...answers);
   const isHanging = answers.some(({ kind }) => kind === "hang");
@@ -73,7 +73,7 @@ const ITEM = newItem(row);
 const cancelled = (...codes: readonly string[]): Answer =>
   refusal("TransactionCanceledException", { CancellationReasons: codes.map((Code) => ({ Code })) });
 
-describe("a conditional write whose outcome nobody knows is ambiguous, and was sent once", () => {
+describe("a conditional write with an unknown outcome is ambiguous and was sent once", () => {
   const answers: readonly (readonly [string, Answer])[] = [
     ["a lost connection", { kind: "drop" }],
     ["no answer in time", { kind: "hang" }],
@@ -116,8 +116,8 @@ describe("a conditional write whose outcome nobody knows is ambiguous, and was s
   });
 });
 
-describe("what is expected is an outcome", () => {
-  test("a refused write is what its row says", async () => {
+describe("an expected response becomes an outcome", () => {
+  test("a refused write gets its outcome from the returned row", async () => {
     const ended = { ...ITEM, ts: { S: "acme#completed" } };
     const refused = (Item?: object) => refusal("ConditionalCheckFailedException", Item === undefined ? {} : { Item });
     expect(await after([refused(ended)], request)).toMatchObject({ kind: "late", row: { status: "completed" } });
@@ -127,27 +127,27 @@ describe("what is expected is an outcome", () => {
     expect(await after([refused({ ...ITEM, e: { S: "no number" } })], request)).toMatchObject({ kind: "unreadable" });
   });
 
-  test("a refused delivery is what its parts say", async () => {
+  test("a refused delivery gets its outcome from its cancellation reasons", async () => {
     const reasons = (seen: object, row: object) =>
       refusal("TransactionCanceledException", { CancellationReasons: [seen, row, { Code: "None" }] });
     const fit = { Code: "None" };
     const failed = (Item?: object) => ({ Code: "ConditionalCheckFailed", ...(Item === undefined ? {} : { Item }) });
     const found = ok({ Item: ITEM });
     expect(await after([reasons(failed({}), fit), found], deliver)).toEqual({ kind: "duplicate", row });
-    // An item of a cairn that kept no digest is in the line above.
+    // The line above has an item of an older cairn that stored no digest.
     const seen = { dg: { S: "of other words" } };
     expect(await after([reasons(failed(seen), fit), found], deliver)).toEqual({ kind: "conflict", row });
     expect(await after([reasons(fit, failed())], deliver)).toEqual({ kind: "missing" });
     const ended = { ...ITEM, ts: { S: "acme#failed" } };
     expect(await after([reasons(fit, failed(ended))], deliver)).toMatchObject({ kind: "late" });
-    // A deadline that is further off already: the second write leaves it as it is.
+    // The deadline is later already, so the second write leaves it unchanged.
     expect(await after([reasons(fit, failed(ITEM)), ok(), found], deliver)).toEqual({ kind: "delivered", row });
     expect(server.asked.map(({ body }) => body.includes("SET #stirs = #stirs + :stirsBy, #deadline"))).toEqual([
       ...[true, false, false],
     ]);
   });
 
-  test("objects: there already, not there", async () => {
+  test("objects: an existing one and a missing one", async () => {
     expect(await after([xmlRefusal(412, "PreconditionFailed")], put)).toEqual({ kind: "exists" });
     expect(await after([xmlRefusal(404, "NoSuchKey")], get)).toBeNull();
   });
@@ -172,7 +172,7 @@ describe("what is expected is an outcome", () => {
   });
 });
 
-describe("what can be repeated is repeated", () => {
+describe("an idempotent request is retried", () => {
   const fault = refusal("InternalServerError", {}, 500);
   test.each([
     ["a read", [fault, { kind: "drop" }, ok({ Item: ITEM })], read, 3],
@@ -184,7 +184,7 @@ describe("what can be repeated is repeated", () => {
     expect(server.asked).toHaveLength(requests);
   });
 
-  test("but not for ever", async () => {
+  test("but not forever", async () => {
     await expect(after([fault], read)).rejects.toThrow(StoreUnreachable);
     expect(server.asked).toHaveLength(4);
     await expect(after([{ kind: "breakOff" }], get)).rejects.toThrow("the bucket payloads cannot be used");
@@ -194,7 +194,7 @@ describe("what can be repeated is repeated", () => {
 
 type Operation = (world: World) => Promise<unknown>;
 
-describe("what is wrong with a store is said in words that help", () => {
+describe("an error of a store says what to do", () => {
   const cases: readonly (readonly [string, Operation, Answer, RegExp])[] = [
     ["no table", request, refusal("ResourceNotFoundException"), /table runs .*does not exist.*deploy/],
     ["no table to read", read, refusal("ResourceNotFoundException"), /table runs .*does not exist/],
@@ -224,7 +224,7 @@ describe("what is wrong with a store is said in words that help", () => {
     expect((failure as Error).message).toMatch(words);
   });
 
-  test("nobody listens at the address", async () => {
+  test("no server listens at the address", async () => {
     const gone = await startAwsServer();
     await gone.close();
     const world = worldAt(gone.endpoint);
@@ -233,7 +233,7 @@ describe("what is wrong with a store is said in words that help", () => {
     }
   });
 
-  test("no credentials, no region", async () => {
+  test("missing credentials or region", async () => {
     for (const name of ["AWS_ACCESS_KEY_ID", "AWS_SECRET_ACCESS_KEY", "AWS_PROFILE"]) vi.stubEnv(name, undefined);
     vi.stubEnv("AWS_SHARED_CREDENTIALS_FILE", "/nowhere");
     vi.stubEnv("AWS_CONFIG_FILE", "/nowhere");
@@ -246,7 +246,7 @@ describe("what is wrong with a store is said in words that help", () => {
 
 const NOTHING = { rows: [], behind: [], damaged: [], next: null };
 
-test("what names no run, no tenant and no page of ours is answered without a request", async () => {
+test("invalid run IDs, tenants and cursors are answered without a request", async () => {
   const { table } = worldAt(server.endpoint);
   server.answer(ok());
   const nobody = { ...OF, run: "../etc/passwd" };

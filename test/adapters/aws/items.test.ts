@@ -1,4 +1,6 @@
-/** Rows as items, and the keys that order them: what goes in comes out, and what cannot be read is not guessed. */
+/**
+ * Rows as DynamoDB items, and their sort keys: a row reads back unchanged, and a malformed item is never guessed at.
+ */
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import { ATTRIBUTES } from "../../../src/adapters/aws/attributes.ts";
@@ -26,7 +28,7 @@ const rowWith = (change: Partial<Parameters<typeof created>[0]> = {}): Row =>
   });
 
 describe("a row as an item", () => {
-  test("comes back as it was", () => {
+  test("reads back unchanged", () => {
     const texts = fc.string({ unit: "grapheme" });
     const incarnation = fc.record({ run: fc.constant(`acme-${"b".repeat(26)}`), born: texts });
     const snapshot = fc.record({ version: fc.nat(), key: texts, digest: texts });
@@ -41,21 +43,21 @@ describe("a row as an item", () => {
     );
   });
 
-  test("has nothing unaccounted where it was made before that was counted", () => {
+  test("has no unaccounted model calls when an older version wrote it", () => {
     const { [ATTRIBUTES.asks]: _, [ATTRIBUTES.will]: __, ...rest } = newItem(rowWith());
     expect(rowOf(rest)).toEqual({ ...rowWith(), ...UNCOUNTED });
     const storeOutage = { [ATTRIBUTES.outageStore]: { S: "the bucket b" }, [ATTRIBUTES.outageSince]: { N: "7" } };
     expect(rowOf({ ...rest, ...storeOutage })).toMatchObject({ storeOutage: { store: "the bucket b", since: 7 } });
   });
 
-  test("keeps who redrove the run, until somebody records it", () => {
+  test("keeps who redrove the run until a commit records it", () => {
     const note = { id: "r1", by: "ada", why: "the provider is back" };
     const item = { ...newItem(rowWith()), [ATTRIBUTES.redrive]: redriveValue(note) };
     expect(rowOf(item)).toEqual({ ...rowWith(), redrive: note });
     expect(rowOf({ ...item, [ATTRIBUTES.redrive]: { L: [{ S: "r1" }] } })).toMatchObject({ code: "RowDamaged" });
   });
 
-  test("of a failed run is written as one that goes on, where it is still the row that was judged", () => {
+  test("of a failed run becomes a live row only if it is still the row that was judged", () => {
     const note = { id: "r1", by: "ada", why: "" };
     const redrive = { ...OF, epoch: 4, version: 7, note, now: 1_700_000_000_000, deadline: 1_700_000_000_001 };
     const { condition, changes } = redriveWrite(redrive);
@@ -96,7 +98,7 @@ describe("a row as an item", () => {
       expect(rowOf(item)).toMatchObject({ code: "RowDamaged", why: expect.stringContaining(`attribute ${name} (`) });
   });
 
-  test("is damaged with a status, a phase or a number that is none", () => {
+  test("is damaged with an invalid status, phase or number", () => {
     const item = newItem(rowWith());
     for (const change of [
       { [ATTRIBUTES.tenantStatus]: { S: "acme#constructor" } },
@@ -111,7 +113,7 @@ describe("a row as an item", () => {
     }
   });
 
-  test("of a later version is that, and not damaged, whatever else it holds", () => {
+  test("of a newer version is reported as newer, not as damaged, whatever else it contains", () => {
     const { [ATTRIBUTES.agent]: _, ...rest } = newItem(rowWith());
     const later = { ...rest, [ATTRIBUTES.format]: { N: String(FORMAT + 1) } };
     const why = `it has format ${FORMAT + 1}, and this version of cairn knows format ${FORMAT}`;
@@ -119,13 +121,13 @@ describe("a row as an item", () => {
     expect(rowOf({ ...newItem(rowWith()), [ATTRIBUTES.format]: { N: "7" } })).toMatchObject({ format: 7 });
   });
 
-  test("that was read without its journal cannot be loaded", () => {
+  test("cannot be loaded when it was read without its journal", () => {
     expect(() => decodeJournal(new Uint8Array())).toThrow(Unreadable);
   });
 });
 
-describe("names of an incarnation", () => {
-  test("are kept short, and any other name as it is", () => {
+describe("the names of an incarnation's items", () => {
+  test("are shortened, and other names are kept unchanged", () => {
     const at = { version: 7, epoch: 3, put: 1 };
     const objects = [
       snapshotKey(OF, at),
@@ -154,7 +156,7 @@ describe("keys of messages", () => {
   const ids = fc.string({ unit: "grapheme", minLength: 1, maxLength: 30 });
   const moments = fc.nat({ max: 2_000_000_000_000 });
 
-  test("are in the order of their times, then of their ids", () => {
+  test("sort by time, then by ID", () => {
     fc.assert(
       fc.property(moments, moments, ids, ids, (one, other, id, otherId) => {
         const [first, second] = [
@@ -167,25 +169,25 @@ describe("keys of messages", () => {
     );
   });
 
-  test("fit into a sort key, however long the id, and stay apart", () => {
+  test("fit into a sort key and stay distinct, however long the ID", () => {
     const long = ["x".repeat(5_000), `${"x".repeat(4_999)}y`, "é".repeat(480), "é".repeat(481)];
     const items = long.flatMap((id) => [keys.inboxItem(OF, { sentAt: 1, id }), keys.seenItem(OF, id)]);
     expect(new Set(items).size).toBe(items.length);
     for (const item of items) expect(bytes(item).length).toBeLessThanOrEqual(1_024);
   });
 
-  test("of one incarnation begin as those of no other one do", () => {
+  test("share a prefix within an incarnation that no other incarnation has", () => {
     expect(keys.inboxItem(OF, { sentAt: 1, id: "m" }).startsWith(keys.itemsOf("inbox", OF))).toBe(true);
     expect(keys.seenItem({ born: "bbbbbbbbbb" }, "m").startsWith(keys.itemsOf("seen", OF))).toBe(false);
   });
 });
 
-test("runs spread over the shards of the live ones", () => {
+test("live runs spread over the shards", () => {
   const shards = Array.from({ length: 400 }, (_, index) => keys.aliveShard(`acme-${index}`));
   expect(new Set(shards).size).toBe(keys.ALIVE_SHARDS);
 });
 
-test("the stream tells of rows and of nothing else", () => {
+test("the stream filter passes rows and nothing else", () => {
   const image = newItem(rowWith()) as Record<string, { readonly S?: string }>;
   expect(removedIncarnation(image)).toEqual(OF);
   expect(removedIncarnation({ ...image, item: { S: "seen#aaaaaaaaaa#m" } })).toBeNull();

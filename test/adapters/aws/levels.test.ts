@@ -1,4 +1,4 @@
-/** The writes of a process on DynamoDB that may be older than another one: what they ask of the row, and what they leave. */
+/** DynamoDB writes of a process that may be older than another: their conditions, and the attributes they keep. */
 import { expect, test } from "vitest";
 import { ATTRIBUTES } from "../../../src/adapters/aws/attributes.ts";
 import { updateInput } from "../../../src/adapters/aws/expression.ts";
@@ -26,14 +26,14 @@ const commit: Commit = {
   ...{ nextChain: false, expiresAtSec: null, unlessStirred: false },
 };
 
-test("a claim compares the level in its own write", () => {
+test("a claim compares the level in the condition of its write", () => {
   const { condition, changes } = claimWrite(claim, null);
   const { ConditionExpression, ExpressionAttributeValues } = updateInput(condition, changes);
   expect(ConditionExpression).toContain("(attribute_not_exists(#level) OR #level <= :level)");
   expect(ExpressionAttributeValues?.[":level"]).toEqual({ N: String(LEVEL) });
 });
 
-test("a commit writes its level above the lowest, and its checksum", () => {
+test("a commit writes its checksum, and its level if that is above the lowest", () => {
   const written = (of: Commit): string => {
     const { condition, changes } = commitWrite(of, null);
     return updateInput(condition, changes).UpdateExpression;
@@ -46,7 +46,7 @@ test("a commit writes its level above the lowest, and its checksum", () => {
   ]);
 });
 
-test("no write names an attribute that this version does not know, so each leaves those of a newer one", () => {
+test("no write names unknown attributes, so each keeps those of a newer version", () => {
   const known = new Set<string>(Object.values(ATTRIBUTES));
   const park = { ...OF, chain: 1, epoch: 1, entry, token: "token" };
   const writes = [

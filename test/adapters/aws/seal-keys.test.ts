@@ -1,4 +1,4 @@
-/** Seal keys of KMS, against a server that speaks its protocol. */
+/** Seal keys from KMS, against a test server with the KMS protocol. */
 import { afterAll, afterEach, beforeAll, beforeEach, expect, test, vi } from "vitest";
 import { kmsSealKeys } from "../../../src/adapters/aws/seal-keys.ts";
 import { isGenuine, vouchFor } from "../../../src/codec/voucher.ts";
@@ -24,7 +24,7 @@ afterAll(() => server.close());
 beforeEach(stubAwsEnvironment);
 afterEach(() => vi.unstubAllEnvs());
 
-/** The keys of a process of its own. */
+/** The seal keys of a new process. */
 const process = () =>
   kmsSealKeys({ kmsKey: KMS_KEY, isRequired: false, client: { endpoint: server.endpoint, requestMs: 60_000 } });
 
@@ -32,7 +32,7 @@ const asked = () => server.asked.map(({ what, body }) => [what, JSON.parse(body)
 
 const agent = actor({ reply: callsThenOver(3) });
 
-test("a process asks for one data key, and another one decrypts it once to judge what the first one wrote", async () => {
+test("a process requests one data key, and another process decrypts it once to verify what the first wrote", async () => {
   server.answer(GENERATED);
   const on = withKeys(stage(), process());
   const payload = await begin(on.world, agent, {});
@@ -45,7 +45,7 @@ test("a process asks for one data key, and another one decrypts it once to judge
   expect(asked()).toEqual([["TrentService.Decrypt", { KeyId: KMS_KEY, CiphertextBlob, ...context }]]);
 });
 
-test("a data key that another key encrypted, or another data key, is not taken for the one that a seal names", async () => {
+test("refuses a data key that is not the one that the seal names, or that another KMS key encrypted", async () => {
   server.answer(GENERATED);
   const key = await process().current();
   if (key === null) throw new Error("there is no key");
@@ -65,7 +65,7 @@ test("a data key that another key encrypted, or another data key, is not taken f
   expect(await process().find({ key: voucher.key })).toBeNull();
 });
 
-test("a service that refuses is said so, and asked again the next time", async () => {
+test("reports a refusal of KMS, and asks KMS again the next time", async () => {
   const keys = process();
   server.answer(refusal("AccessDeniedException"));
   const refused = await keys.current().catch((error: unknown) => error);

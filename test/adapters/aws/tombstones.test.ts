@@ -1,4 +1,4 @@
-/** Tombstones on DynamoDB: what is sent, and what becomes of each answer. */
+/** Tombstones on DynamoDB: the requests, and the outcome of each response. */
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test, vi } from "vitest";
 import { ATTRIBUTES } from "../../../src/adapters/aws/attributes.ts";
 import { awsClients } from "../../../src/adapters/aws/clients.ts";
@@ -43,7 +43,7 @@ afterAll(() => server.close());
 beforeEach(stubAwsEnvironment);
 afterEach(() => vi.unstubAllEnvs());
 
-/** What an operation is, once the server answers like that. */
+/** The outcome of an operation when the server responds like that. */
 async function after<T>(answers: readonly Answer[], operation: (table: RunTable) => Promise<T>): Promise<T> {
   server.answer(...answers);
   const clients = awsClients({ endpoint: server.endpoint, requestMs: 60_000 });
@@ -76,18 +76,18 @@ describe("a creation", () => {
     });
   });
 
-  test("is told of the end where the key is kept and no row is there, which is read again", async () => {
+  test("returns the tombstone when the key is kept and a second read finds no row", async () => {
     const outcome = await after([cancelled(fit, failed(ITEM)), ok()], create);
     expect(outcome).toEqual({ kind: "ended", tombstone: STONE });
     expect(sent()).toEqual(["TransactWriteItems", "GetItem"]);
   });
 
-  test("finds the row that is there, whatever the tombstone says", async () => {
+  test("finds an existing row, whatever the tombstone says", async () => {
     expect(await after([cancelled(failed(ROW), failed(ITEM))], create)).toMatchObject({ kind: "exists" });
     expect(await after([cancelled(fit, failed(ITEM)), ok({ Item: ROW })], create)).toMatchObject({ kind: "exists" });
   });
 
-  test("removes an expired row first, and only where its key is not kept any more", async () => {
+  test("removes an expired row first, and only when its key is no longer kept", async () => {
     const expired = { ...ROW, ts: { S: "acme#failed" }, t: { BOOL: true }, expiresAtSec: { N: "1" } };
     expect(await after([cancelled(failed(expired), failed(ITEM))], create)).toMatchObject({ kind: "ended" });
     const late = { ...ITEM, expiresAtSec: { N: "1" } };
@@ -101,7 +101,7 @@ describe("a creation", () => {
     ["a transaction in the way", cancelled(fit, { Code: "TransactionConflict" })],
     ["throttling", cancelled({ Code: "ThrottlingError" }, fit)],
     ["a lost connection", { kind: "drop" } as const],
-  ])("is ambiguous after %s, and was sent once", async (_, answer) => {
+  ])("is ambiguous after %s and was sent once", async (_, answer) => {
     expect(await after([answer], create)).toMatchObject({ kind: "ambiguous" });
     expect(sent()).toEqual(["TransactWriteItems"]);
   });
@@ -110,7 +110,7 @@ describe("a creation", () => {
 describe("a tombstone", () => {
   const keep = (table: RunTable) => table.keepKey(STONE);
 
-  test("is one small item with its own time to live, in no index, and put over nothing that is newer (schedule 83)", async () => {
+  test("is a small item with its own time to live, in no index, and replaces no newer one (schedule 83)", async () => {
     expect(await after([ok()], keep)).toEqual({ kind: "kept" });
     expect(sent()).toEqual(["PutItem"]);
     const { Item, ConditionExpression } = bodyOf(0);
@@ -126,12 +126,12 @@ describe("a tombstone", () => {
     expect(JSON.stringify(Item).length).toBeLessThan(1_024);
   });
 
-  test("that is refused for a newer one is kept all the same; one whose answer is lost is ambiguous", async () => {
+  test("counts as kept when a newer one refuses it, and is ambiguous when its response is lost", async () => {
     expect(await after([refusal("ConditionalCheckFailedException", { Item: ITEM })], keep)).toEqual({ kind: "kept" });
     expect(await after([{ kind: "drop" }], keep)).toMatchObject({ kind: "ambiguous" });
   });
 
-  test("is read as it was written, until its time is over", async () => {
+  test("reads back as it was written until it expires", async () => {
     const read = (now: number) => after([ok({ Item: ITEM })], (table) => table.readKey(OF.run, now));
     expect(await read(NOW)).toEqual(STONE);
     expect(await read(STONE.expiresAtSec * 1_000)).toBeNull();
@@ -140,7 +140,7 @@ describe("a tombstone", () => {
     expect(sent()).toEqual([]);
   });
 
-  test("is removed as that of its incarnation, and its removal is none of a row", async () => {
+  test("is removed only for its incarnation, and its removal is not announced as that of a row", async () => {
     const forget = (table: RunTable) => table.forgetKey(OF);
     expect(await after([ok()], forget)).toEqual({ kind: "forgotten" });
     expect(bodyOf(0)).toMatchObject({ Key: { item: { S: "tombstone" } }, ConditionExpression: "#born = :born" });

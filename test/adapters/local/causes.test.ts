@@ -1,4 +1,4 @@
-/** How a process ended that died with a run: kept in its execution, and told to whatever ends the run for it. */
+/** The cause of a process death: it is kept in the execution and passed to the task that ends the run. */
 import { expect, test } from "vitest";
 import { type Executions, executionsOf } from "../../../src/adapters/local/executions.ts";
 import type { Payload } from "../../../src/protocol/chain.ts";
@@ -21,7 +21,7 @@ function next(executions: Executions, now: number): Execution {
   return execution;
 }
 
-test("the next attempt and the Rescue of a run are told how the last process ended, also after a restart of the supervisor", () => {
+test("passes the cause of the last death to the next attempt and the Rescue, also after a restart of the supervisor", () => {
   const store = temporaryStore();
   let now = NOW;
   const fails = (executions: Executions, attempted: Execution, of: Partial<Failure>): Execution | null => {
@@ -39,7 +39,7 @@ test("the next attempt and the Rescue of a run are told how the last process end
   after.recover({ now, limits: LIMITS });
   const restarted = next(after, now);
   expect(taskOf(restarted)).toMatchObject({ attempt: { died: 2_000, cause: "it ended with its supervisor" } });
-  // Of a process whose end the chain did not see nothing is told.
+  // If the chain did not see how a process ended, it passes no cause.
   fails(after, restarted, {});
   const silent = next(after, now);
   expect(taskOf(silent)).toEqual({ kind: "beat", payload: PAYLOAD, attempt: { ...ENTRY, retry: 4_000, died: 3_000 } });
@@ -47,12 +47,12 @@ test("the next attempt and the Rescue of a run are told how the last process end
   const dead = { ...ENTRY, retry: 4_000 };
   const rescue = next(after, now);
   expect(taskOf(rescue)).toEqual({ kind: "rescue", payload: PAYLOAD, dead, cause: "exit code 1" });
-  // The run is held for a moment, and then its chain goes on with the next entry.
+  // The run is held for a moment, then its chain continues with the next entry.
   after.settle(rescue, (found) => answered(found, { answer: { kind: "rescue", until: now }, now }));
   expect(taskOf(next(after, now + 1_000))).toMatchObject({ dead, cause: "exit code 1" });
 });
 
-test("an entry that begins anew knows of no death", () => {
+test("a new entry has no cause of death", () => {
   const executions = executionsOf(temporaryStore());
   executions.start({ name: NAME, payload: PAYLOAD, now: NOW });
   const failure = { now: NOW, limits: LIMITS, atOnce: true, isDeath: true, cause: "SIGKILL" };
@@ -62,7 +62,7 @@ test("an entry that begins anew knows of no death", () => {
   expect(next(executions, NOW + 1_000)).toMatchObject({ retry: 0, died: null, cause: null });
 });
 
-test("a store that an earlier version made gets the columns that it lacks, and keeps its executions", () => {
+test("adds missing columns to a store of an earlier version and keeps its executions", () => {
   const store = temporaryStore();
   const before = executionsOf(store);
   before.start({ name: NAME, payload: PAYLOAD, now: NOW });
@@ -86,7 +86,7 @@ test("the failure of a run in a crash loop says how the last process ended", asy
   expect(await show(on.world, payload.run)).toMatchObject({ failure: { code: "CrashLoop", message } });
 });
 
-test("the failure says nothing of an end that the chain did not see", async () => {
+test("the failure names no cause when the chain did not see how the process ended", async () => {
   const on = room();
   const agent = actor({ effect: "keyed" });
   const payload = await begin(on.world, agent, {});

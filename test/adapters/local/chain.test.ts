@@ -42,7 +42,7 @@ const fail = (executions: Executions, attempt: Execution, now = NOW) =>
   executions.settle(attempt, (found) => failed(found, { now, limits: LIMITS, atOnce: false, isDeath: true }));
 
 describe("start", () => {
-  it("starts a name once, ever, and says whether it is still going", async () => {
+  it("starts a name at most once, and reports whether its execution is running", async () => {
     const store = temporaryStore();
     const chain = sqliteChain(store, at(NOW));
     expect(await chain.start(NAME, PAYLOAD)).toEqual({ kind: "started" });
@@ -56,7 +56,7 @@ describe("start", () => {
 });
 
 describe("after a beat", () => {
-  it("beats again at once with the new payload, behind those that waited longer", () => {
+  it("beats again at once with the new payload, after executions that waited longer", () => {
     const executions = startedIn(temporaryStore());
     executions.start({ name: "other", payload: PAYLOAD, now: NOW + 1 });
     const attempt = begin(executions, NOW);
@@ -72,7 +72,7 @@ describe("after a beat", () => {
     });
   });
 
-  it("waits for the seconds that the reply named, then beats", () => {
+  it("waits for the seconds of the reply, then beats", () => {
     const executions = startedIn(temporaryStore());
     answer(executions, { attempt: begin(executions, NOW), answer: reply("wait") });
     expect(executions.firstReady(NOW + 6_999)).toBeNull();
@@ -81,7 +81,7 @@ describe("after a beat", () => {
     expect(begin(executions, NOW + 7_000)).toMatchObject({ state: "Beat", retry: 0, payload: { epoch: 5 } });
   });
 
-  it.each(["done", "failed", "superseded"] as const)("ends by %s, and nothing is ready any more", (route) => {
+  it.each(["done", "failed", "superseded"] as const)("ends with %s, and no entry is ready", (route) => {
     const executions = startedIn(temporaryStore());
     const ended = answer(executions, { attempt: begin(executions, NOW), answer: reply(route) });
     expect(ended).toMatchObject({ state: "End", readyAt: null });
@@ -100,7 +100,7 @@ describe("park", () => {
     return token;
   };
 
-  it("stores a fresh token before the task is sent, and beats when its time is up", () => {
+  it("stores a fresh token before it sends the task, and beats when its time is up", () => {
     const { executions, attempt } = parkedIn(temporaryStore());
     expect(taskOf(attempt)).toEqual({
       kind: "park",
@@ -114,7 +114,7 @@ describe("park", () => {
     expect(beat).toMatchObject({ state: "Beat", retry: 0, token: null, payload: { ...PAYLOAD, epoch: 5 } });
   });
 
-  it("beats when it is woken, once", async () => {
+  it("beats once when it is woken", async () => {
     const store = temporaryStore();
     const { executions, attempt } = parkedIn(store);
     answer(executions, { attempt, answer: { kind: "park" } });
@@ -125,20 +125,20 @@ describe("park", () => {
     expect(begin(executions, NOW + 100)).toMatchObject({ state: "Beat", retry: 0, payload: { epoch: 5 } });
   });
 
-  it("does not lose a wake that comes before the answer of its task", async () => {
+  it("does not lose a wake-up that arrives before the reply to its task", async () => {
     const store = temporaryStore();
     const { executions, attempt } = parkedIn(store);
     expect(await sqliteChain(store, at(NOW + 1)).wake(tokenOf(attempt))).toEqual({ kind: "woken" });
     expect(answer(executions, { attempt, answer: { kind: "park" } })).toBeNull();
     const beat = begin(executions, NOW + 1);
     expect(beat).toMatchObject({ state: "Beat", retry: 0 });
-    // Nor does a late answer, or a late death, of the attempt to park disturb the beat that is out by now.
+    // A late reply or a late death of the park attempt does not disturb the beat that runs meanwhile.
     expect(answer(executions, { attempt, answer: { kind: "park" } })).toBeNull();
     expect(fail(executions, attempt)).toBeNull();
     expect(answer(executions, { attempt: beat, answer: reply("done") })?.state).toBe("End");
   });
 
-  it("is tried again with another token and a higher retry; a wake in between is not lost either", async () => {
+  it("is tried again with another token and a higher retry, and loses no wake-up in between", async () => {
     const store = temporaryStore();
     const { executions, attempt } = parkedIn(store);
     fail(executions, attempt);
@@ -171,7 +171,7 @@ describe("attempts that die", () => {
     const rescue = begin(executions, now);
     const dead = { execution: NAME, epoch: PAYLOAD.epoch, retry: last.retry };
     expect(taskOf(rescue)).toEqual({ kind: "rescue", payload: PAYLOAD, dead });
-    // The run is held by a lease that lives.
+    // The lease of the run has not expired.
     answer(executions, { attempt: rescue, answer: { kind: "rescue", until: now + 1_000 }, now });
     expect(executions.firstReady(now + 999)).toBeNull();
     const again = begin(executions, now + 1_000);
@@ -181,13 +181,13 @@ describe("attempts that die", () => {
     expect(ended).toMatchObject({ state: "End" });
   });
 
-  it("pause for 0, 1, 2, 4 seconds and so on, up to a bound", () => {
+  it("pause for 0, 1, 2, 4 seconds and so on, up to a limit", () => {
     expect([1, 2, 3, 4, 9, 10, 11, 99].map((failures) => beatDelayMs(failures, 300_000) / 1_000)).toEqual([
       ...[0, 1, 2, 4, 128, 256, 300, 300],
     ]);
   });
 
-  it("say which attempt is known to have died, and keep that over failures that are no evidence of it", () => {
+  it("record which attempt is known to have died, and keep that over failures without evidence", () => {
     const executions = startedIn(temporaryStore());
     let now = NOW;
     const next = (isDeath: boolean) => {
@@ -205,7 +205,7 @@ describe("attempts that die", () => {
     expect(taskOf(begin(executions, now))).toMatchObject({ attempt: { retry: 0, died: null } });
   });
 
-  /** Park is tried a few times, and Rescue looks after its run then. */
+  /** Park is tried several times, then Rescue handles the run. */
   const exhaust = (executions: Executions, from: number): Execution | null => {
     let [moved, now]: [Execution | null, number] = [null, from];
     for (let attempt = 0; attempt <= RETRY_DELAYS_MS.length; attempt += 1) {
@@ -219,7 +219,7 @@ describe("attempts that die", () => {
     return exhaust(executions, NOW);
   };
 
-  it("a rescue that dies too often backs off and is tried anew (schedule 38)", () => {
+  it("a rescue that dies too often backs off and is tried again (schedule 38)", () => {
     const executions = startedIn(temporaryStore());
     const first = parkedOut(executions);
     expect(first).toMatchObject({ state: "Backoff", retry: 0 });
@@ -228,21 +228,21 @@ describe("attempts that die", () => {
     expect(begin(executions, second?.readyAt ?? 0)).toMatchObject({ state: "Rescue", retry: 0 });
   });
 
-  it("a rescue that names the past does not go round without a pause", () => {
+  it("a rescue with a time in the past is not repeated without a pause", () => {
     const executions = startedIn(temporaryStore());
     const now = parkedOut(executions)?.readyAt ?? 0;
     const moved = answer(executions, { attempt: begin(executions, now), answer: { kind: "rescue", until: 0 }, now });
     expect(moved?.readyAt).toBeGreaterThan(now);
   });
 
-  it("with their supervisor are counted once, and followed at once", () => {
+  it("with their supervisor are counted once and retried at once", () => {
     const dir = temporaryDir();
     const executions = startedIn(open(dir));
     fail(executions, begin(executions, NOW));
     fail(executions, begin(executions, NOW));
     expect(begin(executions, NOW + 1_000).retry).toBe(2_000);
 
-    // The supervisor dies; whatever comes next sees what is on the disk and nothing else.
+    // The supervisor dies; the next one sees only the data on disk.
     const next = executionsOf(open(dir));
     const recover = () => next.recover({ now: NOW + 1_001, limits: LIMITS });
     recover();
@@ -250,7 +250,7 @@ describe("attempts that die", () => {
     expect(begin(next, NOW + 1_001)).toMatchObject({ state: "Beat", retry: 3_000, died: 2_000, payload: PAYLOAD });
   });
 
-  it("do not disturb what was not out when the supervisor died", () => {
+  it("do not affect entries that were not running when the supervisor died", () => {
     const executions = startedIn(temporaryStore());
     fail(executions, begin(executions, NOW));
     executions.recover({ now: NOW, limits: LIMITS });

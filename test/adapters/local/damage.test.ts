@@ -1,4 +1,4 @@
-/** A damaged row of the embedded store: bits that changed and text that broke off. Everything else goes on. */
+/** Damaged rows of the embedded store: changed bits and truncated text. All other runs continue. */
 import { describe, expect, test } from "vitest";
 import type { Store } from "../../../src/adapters/local/database.ts";
 import { inspectStore } from "../../../src/adapters/local/inspection.ts";
@@ -22,7 +22,7 @@ function store(of: Store, run: string, text: string): void {
 const stored = (of: Store, run: string): string =>
   String(of.rows.prepare("SELECT row FROM runs WHERE run = ?").get(run)?.["row"]);
 
-/** Three runs, and what the middle one's row says; pages begin with the newest. */
+/** Three runs and the row text of the middle one; pages begin with the newest. */
 async function three(): Promise<{ readonly at: Store; readonly table: RunTable; readonly text: string }> {
   const at = temporaryStore();
   const table = sqliteRunTable(at);
@@ -32,7 +32,7 @@ async function three(): Promise<{ readonly at: Store; readonly table: RunTable; 
   return { at, table, text: stored(at, runOf("b")) };
 }
 
-/** Every row of the store through pages of one, and whose rows are damaged. */
+/** All rows of the store in pages of one, and the runs with damaged rows. */
 async function everyPage(table: RunTable, which: "list" | "alive") {
   const rows: string[] = [];
   const damaged: string[] = [];
@@ -49,7 +49,7 @@ async function everyPage(table: RunTable, which: "list" | "alive") {
   return { rows, damaged };
 }
 
-/** What every reader may rely on, whatever bits changed in the row. */
+/** What every reader may rely on, whichever bits of the row changed. */
 async function staysTotal(of: { readonly at: Store; readonly table: RunTable }, text: string): Promise<boolean> {
   const { at, table } = of;
   const [poison, others] = [runOf("b"), [runOf("a"), runOf("c")]];
@@ -70,7 +70,7 @@ async function staysTotal(of: { readonly at: Store; readonly table: RunTable }, 
 }
 
 describe("a row whose text is damaged", () => {
-  test("by one bit is found as damaged or is still a row, and every other run is read", async () => {
+  test("by one bit is reported as damaged or still a row, and every other run is read", async () => {
     const of = await three();
     const bytes = Buffer.from(of.text);
     let damaged = 0;
@@ -79,21 +79,21 @@ describe("a row whose text is damaged", () => {
       flipped[at] = (bytes[at] ?? 0) ^ (1 << (at % 7));
       if (await staysTotal(of, flipped.toString())) damaged += 1;
     }
-    // The rest lie in what says that a sum follows: a row without one was written before there were any.
+    // The other flips lie in the name of the checksum field: a row without a checksum is accepted as an old one.
     expect(damaged).toBeGreaterThan(bytes.length / 3 - 10);
   }, 60_000);
 
-  test("by breaking off is found as damaged, wherever it breaks off", async () => {
+  test("by truncation at any place is reported as damaged", async () => {
     const of = await three();
     for (let length = 0; length < of.text.length; length += 7)
       expect([length, await staysTotal(of, of.text.slice(0, length))]).toEqual([length, true]);
   }, 60_000);
 
-  test.each(["null", "[]", "7", '"text"', "{}"])("by being %s is found as damaged", async (text) => {
+  test.each(["null", "[]", "7", '"text"', "{}"])("and now %s is reported as damaged", async (text) => {
     expect(await staysTotal(await three(), text)).toBe(true);
   });
 
-  test("is no damage where it says more than this version knows: that is kept by every write", async () => {
+  test("is intact when it only has unknown fields: every write keeps them", async () => {
     const { at, table, text } = await three();
     const run = runOf("b");
     const { sum: _, ...more } = JSON.parse(text) as {
@@ -109,7 +109,7 @@ describe("a row whose text is damaged", () => {
     expect(JSON.parse(stored(at, run))).toMatchObject({ ...later, pause: true, stirs: 1 });
   });
 
-  test("answers every operation as unreadable, for any incarnation, and is left as it is", async () => {
+  test("is unreadable for every operation of any incarnation, and stays unchanged", async () => {
     const { at, table } = await three();
     const run = runOf("b");
     const before = (await table.read(run, NOW)) as Row;
@@ -130,7 +130,7 @@ describe("a row whose text is damaged", () => {
   });
 });
 
-test("ended runs are removed when their time is over, beside one whose row says nothing of its incarnation", async () => {
+test("expired runs are removed even if one of them has a damaged row without an incarnation", async () => {
   const at = temporaryStore();
   const table = sqliteRunTable(at);
   for (const letter of ["a", "b", "c"]) {
@@ -144,7 +144,7 @@ test("ended runs are removed when their time is over, beside one whose row says 
   store(at, runOf("a"), "{");
   store(at, runOf("b"), JSON.stringify({ born: "aaaaaaaaaa" }));
   const removals = removalsOf(at);
-  // With one at a time: what cannot be removed must not be in front of the others for ever.
+  // With a limit of one: a row that cannot be removed must not block the others forever.
   while (removals.expire(NOW + 2_000, 1));
   const left = at.rows.prepare("SELECT run FROM runs").all();
   expect(left).toEqual([{ run: runOf("a") }]);
@@ -152,7 +152,7 @@ test("ended runs are removed when their time is over, beside one whose row says 
 });
 
 test.each(["{", '{"kind":"user"}', "null"])(
-  "a message that says %s ends the beat that reads it, and not its run",
+  "a message with the text %s ends the beat that reads it, but not its run",
   async (body) => {
     const { dir, world, records } = bench();
     const payload = await begin(world, actor({}), {});
@@ -163,14 +163,14 @@ test.each(["{", '{"kind":"user"}', "null"])(
     const whole = String(at.rows.prepare("SELECT body FROM inbox").get()?.["body"]);
     change.run(body);
     expect(await replyOf(attempt(runnerOf(world, actor({})), payload))).toMatchObject({ route: "superseded" });
-    const why = "MessageDamaged: message user#w is damaged: it is no message";
+    const why = "MessageDamaged: message user#w is damaged: its body is invalid";
     expect(records.filter(({ level }) => level === "alarm")).toMatchObject([{ run: payload.run, detail: { why } }]);
     change.run(whole);
     expect(await drive(runnerOf(world, actor({})), { ...payload, epoch: 1 })).toMatchObject({ route: "done" });
   },
 );
 
-test("a message whose text changed and still is a message is damaged", async () => {
+test("a message whose text changed is damaged even if it still decodes", async () => {
   const { dir, world } = bench();
   const payload = await begin(world, actor({}), {});
   await send(world, { run: payload.run, text: "take the train", by: "ann", id: "w" });
@@ -189,7 +189,7 @@ describe("commands", () => {
     return { dir, sound, poison };
   }
 
-  test("list names the damaged run on a line of its own, and shows all others", async () => {
+  test("list names the damaged run on its own line and shows all others", async () => {
     const { dir, sound, poison } = await desk();
     const { exit, out } = await typed(dir, "list");
     expect([exit, out]).toEqual([0, expect.stringContaining(sound.slice(0, 14))]);
@@ -212,14 +212,14 @@ describe("commands", () => {
     ["purge", "--yes"],
     ["restart", "--yes"],
     ["send", "hello"],
-  ])("%s of the damaged run is an error with a code, which says what to type", async (command, ...more) => {
+  ])("%s of the damaged run fails with a code and says what to type", async (command, ...more) => {
     const { dir, poison } = await desk();
     const { exit, err } = await typed(dir, command, poison.slice(0, 14), ...more);
     expect([exit, err]).toEqual([5, expect.stringContaining(`error RowDamaged: the row of run ${poison} is damaged`)]);
     expect(err).toContain(`next: npx cairn verify ${poison} --store ${dir}`);
   });
 
-  test("cancel of the damaged run changes nothing, and says what to type", async () => {
+  test("cancel of the damaged run changes nothing and says what to type", async () => {
     const { dir, poison } = await desk();
     const { exit, err } = await typed(dir, "cancel", poison);
     expect([exit, err]).toEqual([5, expect.stringContaining("error Unreadable")]);
@@ -233,7 +233,7 @@ describe("commands", () => {
     expect(out).toContain("bring back its row from a backup of the store");
   });
 
-  test("doctor names the damaged row, and the command that looks at it", async () => {
+  test("doctor names the damaged row and the command that inspects it", async () => {
     const { dir, poison } = await desk();
     const { exit, out } = await typed(dir, "doctor", "--json");
     const { checks } = JSON.parse(out) as { checks: readonly { id: string }[] };
@@ -242,7 +242,7 @@ describe("commands", () => {
     expect(rows).toMatchObject({ mend: expect.stringContaining(`npx cairn verify ${poison}`) });
   });
 
-  test("approvals shows what waits elsewhere, and says which run it could not look at", async () => {
+  test("approvals shows all other waiting gates and names the run that it could not read", async () => {
     const { dir, poison } = await desk();
     const { exit, out, err } = await typed(dir, "approvals");
     expect([exit, out]).toEqual([0, "nothing waits for approval\n"]);

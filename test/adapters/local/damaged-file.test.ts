@@ -1,4 +1,4 @@
-/** A store whose file is damaged: what writes is refused, what reads shows what is left, and each says what to type. */
+/** A damaged store file: writing commands are refused, reading commands show what is left, and all say what to type. */
 import { readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { DatabaseSync } from "node:sqlite";
@@ -13,7 +13,7 @@ import { limitsFor } from "../../../src/protocol/limits.ts";
 import { localWorld } from "../../../src/adapters/local/world.ts";
 import { typed } from "../../support/typed.ts";
 
-/** A closed store with an ended run, in whose index by status one letter has changed. */
+/** A closed store with an ended run; one letter of its index by status has changed. */
 async function damaged() {
   const dir = temporaryDir();
   const store = openStore({ dir, create: true });
@@ -33,7 +33,7 @@ async function damaged() {
   return { dir, run: payload.run };
 }
 
-test("a command that writes is refused, and says what to type", async () => {
+test("a command that writes is refused and says what to type", async () => {
   const { dir, run } = await damaged();
   const { exit, err } = await typed(dir, "send", run, "hello");
   expect([exit, err]).toEqual([5, expect.stringContaining(`error StoreDamaged: the store at ${dir} is damaged`)]);
@@ -42,7 +42,7 @@ test("a command that writes is refused, and says what to type", async () => {
   expect(err).toContain(`next: npx cairn doctor --store ${dir}`);
 });
 
-test("a command that reads warns, and shows what is left; the doctor names the fault", async () => {
+test("a command that reads warns and shows what is left; the doctor names the fault", async () => {
   const { dir, run } = await damaged();
   const shown = await typed(dir, "show", run);
   expect([shown.exit, shown.out]).toEqual([0, expect.stringContaining("completed")]);
@@ -55,7 +55,7 @@ test("a command that reads warns, and shows what is left; the doctor names the f
   ]);
 });
 
-test("a file that is larger than the bound of a command opens without the check", async () => {
+test("skips the check for a file above the size limit of a command", async () => {
   const { dir } = await damaged();
   const file = new DatabaseSync(join(dir, "cairn.sqlite"));
   file.prepare("INSERT INTO objects (key, bytes, putAt) VALUES ('x', zeroblob(?), 0)").run(33 * 1024 * 1024);
@@ -64,7 +64,7 @@ test("a file that is larger than the bound of a command opens without the check"
   expect(() => openStore({ dir, create: false, check: "supervisor" })).toThrow("runsByStatus");
 });
 
-test("an entry of the chain whose checksum does not fit counts as over", () => {
+test("an execution whose checksum does not match counts as ended", () => {
   const dir = temporaryDir();
   const store = openStore({ dir, create: true });
   const executions = executionsOf(store);

@@ -1,4 +1,4 @@
-/** An execution whose row is damaged is over, and keeps no other one from its next attempt; its run is handed over. */
+/** An execution with a damaged row counts as ended and does not block others; its run is handed over. */
 import { expect, test } from "vitest";
 import { sqliteChain } from "../../../src/adapters/local/chain.ts";
 import type { Store } from "../../../src/adapters/local/database.ts";
@@ -17,7 +17,7 @@ function damage(store: Store, name: string, payload: string): void {
   store.rows.prepare("UPDATE executions SET payload = ? WHERE name = ?").run(payload, name);
 }
 
-/** Two executions; the older one, which would go first, is about to be damaged. */
+/** Two executions; the test damages the older one, which would run first. */
 function two(): { readonly store: Store; readonly executions: Executions } {
   const store = temporaryStore();
   const executions = executionsOf(store);
@@ -26,7 +26,7 @@ function two(): { readonly store: Store; readonly executions: Executions } {
   return { store, executions };
 }
 
-/** Every execution that leaves, as a driver finds them. */
+/** Every execution that a driver can start. */
 function leaving(executions: Executions): readonly string[] {
   const names: string[] = [];
   for (let name = executions.firstReady(NOW + 9); name !== null; name = executions.firstReady(NOW + 9)) {
@@ -37,7 +37,7 @@ function leaving(executions: Executions): readonly string[] {
 }
 
 test.each(["", "{", "null", "7", "{}", '{"run":"local-a","born":"born","chain":"1","epoch":0}'])(
-  "one whose payload is %j is passed over, and its name is spent",
+  "skips an execution whose payload is %j, and its name stays used",
   async (payload) => {
     const { store, executions } = two();
     damage(store, "a", payload);
@@ -47,7 +47,7 @@ test.each(["", "{", "null", "7", "{}", '{"run":"local-a","born":"born","chain":"
   },
 );
 
-test("one that is out, or pauses, when its supervisor dies keeps no other from going on", () => {
+test("an execution that runs or pauses when its supervisor dies does not block others", () => {
   const { store, executions } = two();
   for (const name of ["a", "b"]) executions.begin(name, NOW + 9);
   damage(store, "a", "{");
@@ -56,7 +56,7 @@ test("one that is out, or pauses, when its supervisor dies keeps no other from g
   expect(leaving(after)).toEqual(["local-b"]);
 });
 
-test("one that pauses after failures leaves at once under a new supervisor, and one that waits does not", () => {
+test("an execution that pauses after failures starts at once under a new supervisor; one that waits does not", () => {
   const { executions } = two();
   const later = { now: NOW + 9, limits: LIMITS, atOnce: false, isDeath: false };
   for (let tries = 0; tries < 4; tries += 1) {
@@ -72,7 +72,7 @@ test("one that pauses after failures leaves at once under a new supervisor, and 
   expect(executions.begin("a", now)).toMatchObject({ stage: "trying", retry: 4_000 });
 });
 
-test("the answer to an attempt of it moves nothing, and its token wakes nothing", () => {
+test("the reply of its attempt changes nothing, and its token wakes no execution", () => {
   const { store, executions } = two();
   const attempted = executions.begin("a", NOW + 9);
   if (attempted === null) throw new Error("it is not ready");

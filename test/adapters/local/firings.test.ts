@@ -1,4 +1,4 @@
-/** When the supervisor of a store fires: with a clock of the test, and a pool that does what the test says. */
+/** When the supervisor of a store fires schedules, with a test clock and a test pool. */
 import { describe, expect, test } from "vitest";
 import { type VirtualClock, virtualClock } from "../../../src/adapters/memory/clock.ts";
 import type { SupervisorEvent } from "../../../src/adapters/local/supervisor-events.ts";
@@ -22,7 +22,7 @@ interface Bench {
   readonly clock: VirtualClock & { moveBack(moment: number): void };
   readonly events: SupervisorEvent[];
   readonly firings: Firings;
-  /** What is sent at that moment, or null; every firing comes to an end at once, unless `isOpen`. */
+  /** The firing that is sent at that moment, or null. Every firing ends at once unless `isOpen`. */
   readonly look: (moment: number, isOpen?: boolean) => Sent | null;
 }
 
@@ -71,8 +71,8 @@ function bench(...schedules: readonly ScheduledAgent[]): Bench {
   return { clock, events, firings, look };
 }
 
-describe("a supervisor that begins", () => {
-  test("fires the latest time for the store to judge, as one that it did not watch, and then each time as it comes", () => {
+describe("a supervisor that starts", () => {
+  test("fires the latest time as unwatched, for the store to judge, and then each time as it comes", () => {
     const { look } = bench(scheduleOf("rate(1 hour)"));
     expect(look(NOON + 1)).toMatchObject({ at: NOON, watched: false });
     expect(look(NOON + HOUR - 1)).toBeNull();
@@ -80,7 +80,7 @@ describe("a supervisor that begins", () => {
     expect(look(NOON + HOUR)).toBeNull();
   });
 
-  test("before the first time of a schedule fires nothing, and then watches it", () => {
+  test("fires nothing before a schedule's first time, and then watches the schedule", () => {
     const { look } = bench(scheduleOf("at(2026-06-01T13:00:00)"));
     expect(look(NOON)).toBeNull();
     expect(look(NOON + HOUR)).toMatchObject({ at: NOON + HOUR, watched: true });
@@ -89,14 +89,14 @@ describe("a supervisor that begins", () => {
 });
 
 describe("a supervisor", () => {
-  test("after a pause of its machine fires the latest time and none of those before it", () => {
+  test("fires only the latest time after its machine was suspended", () => {
     const { look } = bench(scheduleOf("rate(5 minutes)"));
     look(NOON);
     expect(look(NOON + 9 * HOUR + 1)).toMatchObject({ at: NOON + 9 * HOUR });
     expect(look(NOON + 9 * HOUR + 2)).toBeNull();
   });
 
-  test("fires one time of a schedule at once, and the next one after that has come to an end", () => {
+  test("fires one time of a schedule at a time, and the next after the end of that firing", () => {
     const { look } = bench(scheduleOf("rate(1 hour)"), scheduleOf("rate(2 hours)", "other"));
     const first = look(NOON, true);
     expect(look(NOON)).toMatchObject({ at: NOON });
@@ -105,7 +105,7 @@ describe("a supervisor", () => {
     expect(look(NOON + HOUR)).toMatchObject({ at: NOON + HOUR });
   });
 
-  test("repeats what failed, and tells it, until a newer time takes its place", () => {
+  test("repeats and reports a failed firing until a newer time replaces it", () => {
     const { look, events } = bench(scheduleOf("rate(1 hour)"));
     look(NOON, true)?.end(DIED);
     expect(events).toEqual([{ kind: "firingFailed", agent: "clerk", at: NOON, how: "SIGKILL", error: null }]);
@@ -117,7 +117,7 @@ describe("a supervisor", () => {
     expect(look(NOON + HOUR + 120_000)).toBeNull();
   });
 
-  test("that finds another firing being decided tries again when that must be over", () => {
+  test("retries a firing when the decision of another firing must be over", () => {
     const { look, events } = bench(scheduleOf("rate(1 hour)"));
     look(NOON, true)?.end(answer({ kind: "held", until: NOON + 2_000 }));
     expect(events).toMatchObject([{ kind: "fired", outcome: { kind: "held" } }]);
@@ -126,7 +126,7 @@ describe("a supervisor", () => {
     expect(look(NOON + 3_000)).toBeNull();
   });
 
-  test("whose clock jumped ahead and back fires the times that come now, not only those after the jump", () => {
+  test("fires at the present times after its clock jumped ahead and back", () => {
     const { look, clock } = bench(scheduleOf("rate(1 hour)"));
     look(NOON);
     expect(look(NOON + 9_000 * HOUR)).toMatchObject({ at: NOON + 9_000 * HOUR });
@@ -135,7 +135,7 @@ describe("a supervisor", () => {
     expect(look(NOON + HOUR)).toMatchObject({ at: NOON + HOUR });
   });
 
-  test("whose clock is put back while a firing waits to be repeated does not wait for that time", () => {
+  test("does not wait for the old time when its clock is put back before a repetition", () => {
     const { look, clock } = bench(scheduleOf("rate(1 hour)"));
     look(NOON);
     look(NOON + HOUR, true)?.end(DIED);
@@ -145,7 +145,7 @@ describe("a supervisor", () => {
     expect(look(NOON + HOUR)).toMatchObject({ at: NOON + HOUR });
   });
 
-  test("fires a schedule that comes to be known later", () => {
+  test("fires a schedule that is added later", () => {
     const known: ScheduledAgent[] = [];
     const clock = virtualClock(NOON);
     const firings = firingsOf(

@@ -1,4 +1,4 @@
-/** The run table on SQLite: messages, pages, and what every operation has in common. */
+/** The run table on SQLite: messages, pages, and conditions that all operations share. */
 import { describe, expect, it, onTestFinished } from "vitest";
 import { openStore } from "../../../src/adapters/local/database.ts";
 import { sqliteRunTable } from "../../../src/adapters/local/run-table.ts";
@@ -20,7 +20,7 @@ import {
 import { ENDED, createdTable, endedTable, freshTable, of, row } from "../../process/fixtures/table.ts";
 
 describe("deliver", () => {
-  it("counts a message once, for as long as the run exists (schedules 10 and 27)", async () => {
+  it("counts a message once as long as the run exists (schedules 10 and 27)", async () => {
     const table = await createdTable();
     const delivered = row(await table.deliver(delivery(message("m1"))), "delivered");
     expect(delivered).toMatchObject({ stirs: 1, deadline: NOW + 2_000_000 });
@@ -30,7 +30,7 @@ describe("deliver", () => {
     expect(await table.inbox(of)).toEqual([]);
   });
 
-  it("knows no digest of what an earlier version took in, and takes a message under its id for a duplicate", async () => {
+  it("treats a message under a used ID as a duplicate when an older version stored no digest", async () => {
     const store = temporaryStore();
     store.rows.exec("ALTER TABLE seen DROP COLUMN digest");
     const again = openStore({ dir: store.dir, create: false });
@@ -43,7 +43,7 @@ describe("deliver", () => {
     expect((await table.deliver(delivery(message("m2"), { digest: "of another" }))).kind).toBe("conflict");
   });
 
-  it("comes too late for a run that has ended, unless it was counted before", async () => {
+  it("is too late for an ended run, unless the message was counted before", async () => {
     const table = await createdTable();
     row(await table.deliver(delivery(message("m1"))), "delivered");
     const granted = row(await table.claim(claim()), "granted");
@@ -54,7 +54,7 @@ describe("deliver", () => {
     expect(await table.deliver(delivery(message("m3"), { run: "local-other" }))).toEqual({ kind: "missing" });
   });
 
-  it("gives the inbox in order of sending, then of ids, and clears what it is told", async () => {
+  it("orders the inbox by time of sending, then by ID, and clears the named messages", async () => {
     const table = await createdTable();
     const sent = [message("b", NOW + 2), message("c", NOW + 1), message("a", NOW + 2), message("d", NOW)];
     for (const one of sent) row(await table.deliver(delivery(one)), "delivered");
@@ -63,7 +63,7 @@ describe("deliver", () => {
     expect((await table.inbox(of)).map(({ id }) => id)).toEqual(["d", "b"]);
   });
 
-  it("takes hostile ids and texts as they are", async () => {
+  it("keeps hostile IDs and texts unchanged", async () => {
     const table = await createdTable();
     const hostile = [
       "'; DROP TABLE runs; --",
@@ -92,7 +92,7 @@ describe("conditions of every operation", () => {
     (table, _, now) => table.tell({ ...of, now, expiresAtSec: 1 }),
   ];
 
-  it("a row past its expiry is absent for all of them, deleted or not", async () => {
+  it("an expired row is missing, deleted or not", async () => {
     const table = await endedTable();
     const told = row(await table.tell({ ...of, expiresAtSec: NOW / 1_000 + 60 }), "told");
     for (const operation of operations) {
@@ -110,7 +110,7 @@ describe("conditions of every operation", () => {
     expect(await table.inbox({ ...of, born: "bbbbbbbbbb" })).toEqual([]);
   });
 
-  it("a row of a format above the one that this code knows is newer and stays as it is (schedule 31)", async () => {
+  it("a row of an unknown newer format is `newer` and stays unchanged (schedule 31)", async () => {
     const store = temporaryStore();
     const table = sqliteRunTable(store);
     const made = row(await table.create(creation()), "created");
@@ -129,7 +129,7 @@ describe("list and alive", () => {
   async function tableOfMany(): Promise<RunTable> {
     const table = freshTable();
     for (let index = 0; index < 25; index += 1) {
-      // Groups of five have the same time, so that the order within a time counts too.
+      // Groups of five have equal times, so that the order within a time is tested too.
       const run = `local-${String(index).padStart(2, "0")}`;
       row(await table.create(creation({ run, now: NOW + Math.floor(index / 5) })), "created");
     }
@@ -158,7 +158,7 @@ describe("list and alive", () => {
     expect((await pages((after) => table.list({ ...query, limit: 25, after }))).length).toBe(1);
   });
 
-  it("filters by status, as it is now", async () => {
+  it("filters by the current status", async () => {
     const table = await tableOfMany();
     row(await table.claim(claim({ run: "local-07" })), "granted");
     const granted = await table.read("local-07", NOW);
@@ -171,7 +171,7 @@ describe("list and alive", () => {
     expect((await table.list({ ...query, status: null })).rows[0]?.run).toBe("local-07");
   });
 
-  it("keeps a run alive until its end is told", async () => {
+  it("lists a run as alive until its end is delivered", async () => {
     const table = await endedTable();
     const alive = async () => (await table.alive({ limit: 10, after: null, now: NOW })).rows.map(({ run }) => run);
     expect(await alive()).toEqual([RUN]);
@@ -181,7 +181,7 @@ describe("list and alive", () => {
     expect((await pages((after) => many.alive({ limit: 10, after, now: NOW }))).flat()).toHaveLength(26);
   });
 
-  it("has nothing behind a cursor that it did not give", async () => {
+  it("returns no rows for an invalid cursor", async () => {
     const table = await tableOfMany();
     for (const after of ["", "rubbish", "'; --", Buffer.from('{"a":1}').toString("base64url"), "x".repeat(10_000)]) {
       const page = await table.list({ tenant: "local", status: null, limit: 10, after, now: NOW });
@@ -190,7 +190,7 @@ describe("list and alive", () => {
   });
 });
 
-it("a store that cannot be written rejects with StoreUnreachable, and decides nothing", async () => {
+it("a store that is not writable rejects with StoreUnreachable and decides nothing", async () => {
   const store = temporaryStore();
   const table = sqliteRunTable(store);
   const made = row(await table.create(creation()), "created");

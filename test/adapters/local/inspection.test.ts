@@ -1,4 +1,4 @@
-/** What the doctor sees of an embedded store, on real files. */
+/** The doctor's inspection of an embedded store, on real files. */
 import { closeSync, openSync, readFileSync, statSync, writeSync } from "node:fs";
 import { join } from "node:path";
 import { DatabaseSync } from "node:sqlite";
@@ -15,7 +15,7 @@ import { BORN, NOW, RUN, creation, open, temporaryDir, temporaryStore } from "..
 
 const fileOf = (dir: string): string => join(dir, "cairn.sqlite");
 
-test("an empty store is whole, takes a write, and nobody works on it", () => {
+test("an empty store is intact and writable, and no process works on it", () => {
   const store = temporaryStore();
   expect(inspectStore(store, { overdueBefore: NOW })).toMatchObject({
     ...{ dir: store.dir, id: store.id, journalMode: "wal", refuses: null, faults: [], supervisor: null },
@@ -23,7 +23,7 @@ test("an empty store is whole, takes a write, and nobody works on it", () => {
   });
 });
 
-test("live runs are counted, and those that should have gone on", async () => {
+test("counts live runs and overdue runs", async () => {
   const store = temporaryStore();
   await sqliteRunTable(store).create(creation());
   executionsOf(store).start({
@@ -38,7 +38,7 @@ test("live runs are counted, and those that should have gone on", async () => {
   });
 });
 
-test("the latest time is that of an object, too", async () => {
+test("the latest time in the store may be that of an object", async () => {
   const store = temporaryStore();
   await sqliteRunTable(store).create(creation());
   const before = Date.now();
@@ -46,7 +46,7 @@ test("the latest time is that of an object, too", async () => {
   expect(inspectStore(store, { overdueBefore: NOW }).latestAt).toBeGreaterThanOrEqual(before);
 });
 
-test("the supervisor is told by its pid, while it lives", () => {
+test("reports the supervisor's pid while it lives", () => {
   const store = temporaryStore();
   const self = identityOf(process.pid);
   if (self === null) throw new Error("this process is not known");
@@ -56,14 +56,14 @@ test("the supervisor is told by its pid, while it lives", () => {
   expect(inspectStore(store, { overdueBefore: NOW }).supervisor).toBeNull();
 });
 
-test("a store that takes no write says why", () => {
+test("a store that is not writable says why", () => {
   const store = temporaryStore();
   const rows = new DatabaseSync(fileOf(store.dir), { readOnly: true });
   onTestFinished(() => rows.close());
   expect(inspectStore({ ...store, rows }, { overdueBefore: NOW }).refuses).toMatch(/read-only/);
 });
 
-test("it changes nothing, and lets go", () => {
+test("the inspection changes nothing and closes the store", () => {
   const dir = temporaryDir();
   const first = open(dir);
   first.close();

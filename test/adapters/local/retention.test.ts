@@ -1,4 +1,4 @@
-/** What the embedded store does about runs whose time is over: its stream of removals, its room, its older format. */
+/** Retention in the embedded store: expiry, announced removals, archives, file size, and stores of older versions. */
 import { statSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
@@ -28,7 +28,7 @@ import { ENDED, row } from "../../process/fixtures/table.ts";
 
 const runOf = (letter: string): string => `local-${letter.repeat(26)}`;
 
-/** A run whose time is over so long after `NOW`. */
+/** A run that expires this many milliseconds after `NOW`. */
 async function ended(store: Store, letter: string, afterMs: number): Promise<void> {
   const run = runOf(letter);
   const table = sqliteRunTable(store);
@@ -39,7 +39,7 @@ async function ended(store: Store, letter: string, afterMs: number): Promise<voi
 }
 
 describe("expiry", () => {
-  it("removes no row that has expired by one clock alone", async () => {
+  it("removes no row that has expired by only one clock", async () => {
     const store = temporaryStore();
     await ended(store, "a", 60_000);
     let earliest = NOW + 59_999;
@@ -58,7 +58,7 @@ describe("expiry", () => {
     expect(rows()).toBe(0);
   });
 
-  it("removes a bounded number of rows, those first whose time was over first, and tells each", async () => {
+  it("removes a bounded number of rows, earliest expiry first, and announces each", async () => {
     const store = temporaryStore();
     const removals = removalsOf(store);
     for (const [letter, after] of [
@@ -83,7 +83,7 @@ describe("expiry", () => {
     expect(await sqliteRunTable(store).read(runOf("d"), NOW)).toMatchObject({ run: runOf("d") });
   });
 
-  it("is told until it is finished, later if it failed, and takes the executions of that incarnation along", async () => {
+  it("is announced until its clean-up succeeds, and removes the executions of the incarnation", async () => {
     const store = temporaryStore();
     const removals = removalsOf(store);
     const chain = sqliteChain(store, systemClock);
@@ -103,7 +103,7 @@ describe("expiry", () => {
     expect(removals.firstDue(NOW + 1_000)).toEqual({ run: runOf("b"), born: BORN });
     removals.finish({ run: runOf("b"), born: BORN });
     expect(removals.firstDue(NOW + 4_999)).toBeNull();
-    // Another process sees it as well.
+    // Another process sees it, too.
     expect(removalsOf(open(store.dir)).firstDue(NOW + 5_000)).toEqual(first);
     removals.finish(first);
     removals.finish(first);
@@ -117,7 +117,7 @@ describe("expiry", () => {
 });
 
 describe("keys", () => {
-  it("are kept beyond their rows, and removed a bounded number at a time once their own time is over", async () => {
+  it("outlive their rows, and are removed in bounded numbers after their own expiry", async () => {
     const store = temporaryStore();
     const table = sqliteRunTable(store);
     const removals = removalsOf(store);
@@ -145,7 +145,7 @@ describe("keys", () => {
     expect(kept()).toEqual([runOf("d")]);
   });
 
-  it("are kept in a store that an older cairn made, which has no place for them", async () => {
+  it("are kept in a store of an older cairn that had no table for them", async () => {
     const dir = temporaryDir();
     const old = openStore({ dir, create: true });
     old.rows.exec("DROP TABLE tombstones");
@@ -158,7 +158,7 @@ describe("keys", () => {
 });
 
 describe("archives", () => {
-  it("go when the days of their tier are over, one by one, and nothing else does", async () => {
+  it("are removed one by one after the days of their tier, and no other object is", async () => {
     const store = temporaryStore();
     const day = 24 * 3_600_000;
     const put = async (key: string, putAt: number): Promise<unknown> =>
@@ -187,7 +187,7 @@ describe("archives", () => {
 
 const fileBytes = (dir: string): number => statSync(join(dir, "cairn.sqlite")).size;
 
-/** Puts what is about that many megabytes under a prefix. */
+/** Puts about that many megabytes under a prefix. */
 async function fill(store: Store, prefix: string, megabytes: number): Promise<void> {
   const objects = sqliteObjectStore(store);
   for (let index = 0; index < megabytes * 4; index += 1) {
@@ -197,7 +197,7 @@ async function fill(store: Store, prefix: string, megabytes: number): Promise<vo
 }
 
 describe("the file", () => {
-  it("gets smaller by what was removed, whatever lay behind it", async () => {
+  it("shrinks by the removed size, wherever in the file that was", async () => {
     const store = temporaryStore();
     const objects = sqliteObjectStore(store);
     const empty = fileBytes(store.dir);
@@ -207,7 +207,7 @@ describe("the file", () => {
     await objects.removeUnder("runs/a/");
     const left = fileBytes(store.dir);
     expect(full - empty).toBeGreaterThan(10 * 1024 * 1024);
-    // What is left, and a megabyte for what comes next.
+    // The remaining data, and a megabyte for new data.
     expect(left).toBeLessThan(empty + 4 * 1024 * 1024);
     expect(await objects.get("runs/b/0")).toHaveLength(256 * 1024);
     await objects.removeUnder("runs/b/");
@@ -216,7 +216,7 @@ describe("the file", () => {
   });
 });
 
-it("leaves a store that is older than any release as it is, and says so", () => {
+it("leaves a store older than any release unchanged, and says so", () => {
   const dir = temporaryDir();
   const old = openStore({ dir, create: true });
   old.rows.exec("PRAGMA user_version = 1");

@@ -1,4 +1,4 @@
-/** The run table on SQLite: who gets a run, who may commit to it, and how it ends. */
+/** The run table on SQLite: creation, claims, commits, parking, hand-over and ends. */
 import { fork } from "node:child_process";
 import { once } from "node:events";
 import { describe, expect, it } from "vitest";
@@ -21,7 +21,7 @@ import {
 import { ENDED, createdTable, endedTable, freshTable, of, row } from "../../process/fixtures/table.ts";
 
 describe("create", () => {
-  it("makes a queued row that is read back as it was returned", async () => {
+  it("writes a queued row that reads back as it was returned", async () => {
     const table = freshTable();
     const made = row(await table.create(creation()), "created");
     expect(made).toMatchObject({ run: RUN, status: "queued", version: 0, epoch: 0, journal: null });
@@ -29,7 +29,7 @@ describe("create", () => {
     expect(await table.read("local-other", NOW)).toBeNull();
   });
 
-  it("finds the same run again, and refuses another input or agent under its name", async () => {
+  it("finds the existing run, and refuses another input or agent under its ID", async () => {
     const table = await createdTable();
     const before = await table.read(RUN, NOW);
     expect(await table.create(creation({ born: "bbbbbbbbbb" }))).toEqual({ kind: "exists", row: before });
@@ -38,7 +38,7 @@ describe("create", () => {
     expect(await table.read(RUN, NOW)).toEqual(before);
   });
 
-  it("replaces an expired row, and forgets what that incarnation was sent (schedules 19 and 32)", async () => {
+  it("replaces an expired row and does not inherit its messages (schedules 19 and 32)", async () => {
     const table = await createdTable();
     row(await table.deliver(delivery(message("m1"))), "delivered");
     const granted = row(await table.claim(claim()), "granted");
@@ -49,7 +49,7 @@ describe("create", () => {
     expect((await table.create(creation({ now: later - 1, inputDigest: "another" }))).kind).toBe("conflict");
     const made = row(await table.create(creation({ now: later, born: "bbbbbbbbbb" })), "created");
     expect(made.born).toBe("bbbbbbbbbb");
-    // The old incarnation gets no answer, the new one has seen nothing.
+    // The old incarnation is missing, and the new one has seen no message.
     expect(await table.claim(claim({ now: later }))).toEqual({ kind: "missing" });
     expect(await table.inbox({ ...of, now: later })).toEqual([]);
     row(await table.deliver(delivery(message("m1"), { now: later, born: "bbbbbbbbbb" })), "delivered");
@@ -57,7 +57,7 @@ describe("create", () => {
 });
 
 describe("claim", () => {
-  it("gives the run to the epoch of the payload, once", async () => {
+  it("grants the epoch of the payload once", async () => {
     const table = await createdTable();
     const granted = row(await table.claim(claim()), "granted");
     expect(granted).toMatchObject({ epoch: 1, owner: "owner", leaseUntil: NOW + 5_000, claims: 1, takeovers: 0 });
@@ -73,7 +73,7 @@ describe("claim", () => {
     expect((await table.claim(claim({ owner: "frozen" }))).kind).toBe("superseded");
   });
 
-  it("lets a retry of the same entry take over at once, and keeps quiet for the lease it took (schedule 3)", async () => {
+  it("lets a retry of the same entry take over at once, and raises quietUntil to the old lease (schedule 3)", async () => {
     const table = await createdTable();
     row(await table.claim(claim()), "granted");
     const outcome = await table.claim(
@@ -91,13 +91,13 @@ describe("claim", () => {
     expect((await table.claim(claim({ chain: 2 }))).kind).toBe("superseded");
   });
 
-  it("says so when the run has ended", async () => {
+  it("answers `terminal` when the run has ended", async () => {
     const table = await endedTable();
     const again = claim({ entry: { execution: "execution 1", epoch: 1, retry: 0 } });
     expect((await table.claim(again)).kind).toBe("terminal");
   });
 
-  it("has one winner of fifty, from several processes and connections", async () => {
+  it("grants one of fifty claims from several processes and connections", async () => {
     const dir = temporaryDir();
     const table = sqliteRunTable(open(dir));
     await table.create(creation());
@@ -115,7 +115,7 @@ describe("claim", () => {
 });
 
 describe("commit", () => {
-  it("adds a version, keeps the bytes of the journal, and releases", async () => {
+  it("adds a version, stores the journal, and releases the run", async () => {
     const table = await createdTable();
     const granted = row(await table.claim(claim()), "granted");
     const journal = Uint8Array.from({ length: 256 }, (_, index) => index);
@@ -137,7 +137,7 @@ describe("commit", () => {
     expect(sealed.statusSince).toBe(NOW);
   });
 
-  it("is fenced by a later epoch or version, and leaves no trace", async () => {
+  it("is fenced by a later epoch or version and changes nothing", async () => {
     const table = await createdTable();
     const first = row(await table.claim(claim()), "granted");
     const entry = { execution: "execution 1", epoch: 0, retry: 1 };
@@ -148,7 +148,7 @@ describe("commit", () => {
     expect(await table.read(RUN, NOW)).toEqual(committed);
   });
 
-  it("does not end a run that was stirred since it looked (schedule 12)", async () => {
+  it("does not end a run whose wake counter rose since the run was read (schedule 12)", async () => {
     const table = await createdTable();
     const granted = row(await table.claim(claim()), "granted");
     const stirred = row(await table.deliver(delivery(message("m1"))), "delivered");
@@ -165,7 +165,7 @@ describe("park", () => {
     return { table, released: row(await table.commit(commit(granted)), "committed") };
   }
 
-  it("stores the token, and the next claim clears it", async () => {
+  it("stores the token, which the next claim clears", async () => {
     const { table, released } = await releasedTable();
     const parked = row(await table.park(parking(released)), "parked");
     expect(parked.park?.token).toBe("token 1");
@@ -182,7 +182,7 @@ describe("park", () => {
     expect((await table.read(RUN, NOW))?.park?.token).toBe("token 2");
   });
 
-  it("goes round when the run was stirred, and is superseded while someone owns the run", async () => {
+  it("is refused when the wake counter rose, and superseded while a process owns the run", async () => {
     const { table, released } = await releasedTable();
     row(await table.deliver(delivery(message("m1"))), "delivered");
     expect((await table.park(parking(released))).kind).toBe("stirred");
@@ -192,7 +192,7 @@ describe("park", () => {
 });
 
 describe("handOver", () => {
-  it("is held while the lease lives, then raises quiet to it (schedule 33)", async () => {
+  it("is refused until the lease expires, then raises quietUntil to it (schedule 33)", async () => {
     const table = await createdTable();
     row(await table.claim(claim()), "granted");
     expect(await table.handOver(handOver({ now: NOW + 4_999 }))).toMatchObject({ kind: "held", until: NOW + 5_000 });
@@ -202,14 +202,14 @@ describe("handOver", () => {
     expect(await table.read(RUN, NOW)).toEqual(handed);
   });
 
-  it("does not move a run that has ended (schedule 40)", async () => {
+  it("refuses an ended run (schedule 40)", async () => {
     const table = await endedTable();
     expect((await table.handOver(handOver())).kind).toBe("lost");
   });
 });
 
 describe("tell", () => {
-  it("starts the time to live, once, and only for a run that has ended (schedule 41)", async () => {
+  it("starts the time to live once, and only for an ended run (schedule 41)", async () => {
     const table = await endedTable();
     expect(await table.read(RUN, NOW + 1e12)).toMatchObject({ told: false, expiresAtSec: null });
     const told = row(await table.tell({ ...of, expiresAtSec: NOW / 1_000 + 60 }), "told");

@@ -1,4 +1,4 @@
-/** A store of the embedded world: how it is opened and refused, its objects, and the processes around it. */
+/** The store of the embedded world: how it is opened and refused, its objects, and concurrent processes. */
 import { execFile, fork } from "node:child_process";
 import { once } from "node:events";
 import { chmodSync, existsSync, mkdirSync, readFileSync, readdirSync, rmSync, statSync, writeFileSync } from "node:fs";
@@ -30,7 +30,7 @@ const fileOf = (dir: string): string => join(dir, "cairn.sqlite");
 describe("a store that is in use", () => {
   const write = (store: Store) => atomically(store, () => store.rows.exec("DELETE FROM executions"));
 
-  it("is written to no more once its directory is gone, or another store has its place", () => {
+  it("is not written any more after its directory is removed or replaced by another store", () => {
     const dir = join(temporaryDir(), "store");
     const store = open(dir);
     write(store);
@@ -42,7 +42,7 @@ describe("a store that is in use", () => {
     write(other);
   });
 
-  it("goes on after a commit that the disk refused", () => {
+  it("continues after a commit that the disk refused", () => {
     const store = open(temporaryDir());
     const insert = () => atomically(store, () => store.rows.exec("INSERT INTO removed VALUES ('run', 'born', 0, 0)"));
     const exec = store.rows.exec.bind(store.rows);
@@ -56,13 +56,13 @@ describe("a store that is in use", () => {
     expect(store.rows.prepare("SELECT count FROM commits").get()).toEqual({ count: 1 });
   });
 
-  it("is for its owner alone, and not for git", () => {
+  it("is readable only by its owner, and ignored by git", () => {
     const dir = join(temporaryDir(), "store");
     open(dir);
     const modes = ["", "cairn.sqlite", "cairn.sqlite-wal"].map((name) => statSync(join(dir, name)).mode & 0o777);
     expect(modes).toEqual([0o700, 0o600, 0o600]);
     expect(readFileSync(join(dir, ".gitignore"), "utf8")).toBe("*\n");
-    // A directory that was there before belongs to somebody.
+    // The permissions of a directory that existed before are left unchanged.
     const own = temporaryDir();
     open(own);
     expect(existsSync(join(own, ".gitignore"))).toBe(false);
@@ -70,7 +70,7 @@ describe("a store that is in use", () => {
 });
 
 describe("openStore", () => {
-  it("makes a store, with its directory, and finds the same one again", () => {
+  it("creates a store with its directory, and opens the same store again", () => {
     const dir = join(temporaryDir(), "deep", "er");
     const first = open(dir);
     expect(first.id).toMatch(/^[0-9a-f]{32}$/);
@@ -79,14 +79,14 @@ describe("openStore", () => {
     expect(readdirSync(dir).filter((name) => name.endsWith(".new"))).toEqual([]);
   });
 
-  it("waits for the disk with rows and not with objects, and logs ahead", () => {
+  it("syncs rows to disk but not objects, and uses a write-ahead log", () => {
     const { rows, objects } = temporaryStore();
     expect(rows.prepare("PRAGMA synchronous").get()).toEqual({ synchronous: 2 });
     expect(objects.prepare("PRAGMA synchronous").get()).toEqual({ synchronous: 1 });
     expect(rows.prepare("PRAGMA journal_mode").get()).toEqual({ journal_mode: "wal" });
   });
 
-  it("makes nothing without create", () => {
+  it("creates nothing without `create`", () => {
     const dir = temporaryDir();
     for (const place of [dir, join(dir, "absent")]) {
       const failure = failureOf(() => openStore({ dir: place, create: false }));
@@ -105,7 +105,7 @@ describe("openStore", () => {
     await Promise.all(children.map((child) => once(child, "message")));
     const answers = children.map((child) => once(child, "message"));
     for (const child of children) child.send("go");
-    // All of them see the same, empty store.
+    // All processes see the same empty store.
     for (const [answer] of await Promise.all(answers)) expect(answer).toEqual(["missing", "missing"]);
     expect(readdirSync(dir).filter((name) => name.endsWith(".new"))).toEqual([]);
   });
@@ -114,7 +114,7 @@ describe("openStore", () => {
     ["garbage", Buffer.from("no database ".repeat(1_000))],
     ["a single byte", Buffer.from("x")],
     ["an empty file", Buffer.alloc(0)],
-  ])("refuses a file that is %s, and leaves it as it is", (_, bytes) => {
+  ])("refuses a file that is %s and leaves it unchanged", (_, bytes) => {
     const dir = temporaryDir();
     writeFileSync(fileOf(dir), bytes);
     for (const create of [true, false]) {
@@ -126,7 +126,7 @@ describe("openStore", () => {
     expect(readdirSync(dir)).toEqual(["cairn.sqlite"]);
   });
 
-  it("refuses the database of another program, and leaves it as it is", () => {
+  it("refuses the database of another program and leaves it unchanged", () => {
     const dir = temporaryDir();
     const other = new DatabaseSync(fileOf(dir));
     other.exec("PRAGMA application_id = 7; PRAGMA user_version = 1; CREATE TABLE theirs (a)");
@@ -136,7 +136,7 @@ describe("openStore", () => {
     expect(readFileSync(fileOf(dir))).toEqual(before);
   });
 
-  it("refuses a store of a newer format, names both, and leaves every byte as it is", () => {
+  it("refuses a store of a newer format, names both formats, and leaves every byte unchanged", () => {
     const dir = temporaryDir();
     openStore({ dir, create: true }).close();
     const newer = new DatabaseSync(fileOf(dir));
@@ -149,7 +149,7 @@ describe("openStore", () => {
     expect(readFileSync(fileOf(dir))).toEqual(before);
   });
 
-  it("sees a newer format that is still in the write-ahead log, and leaves both files as they are", () => {
+  it("detects a newer format that is only in the write-ahead log, and leaves both files unchanged", () => {
     const dir = temporaryDir();
     openStore({ dir, create: true }).close();
     const newer = new DatabaseSync(fileOf(dir));
@@ -161,7 +161,7 @@ describe("openStore", () => {
     newer.close();
   });
 
-  it("refuses a file where a directory is needed, and a directory where the file should be", () => {
+  it("refuses a file in the place of the directory, and a directory in the place of the file", () => {
     const dir = temporaryDir();
     const file = join(dir, "file");
     writeFileSync(file, "x");
@@ -174,7 +174,7 @@ describe("openStore", () => {
     expect(failureOf(() => openStore({ dir: join(dir, "sub"), create: true }))).toBeInstanceOf(StoreInvalid);
   });
 
-  it.each(["empty", "with a store"])("cannot be used by a user who may not write the directory: %s", async (which) => {
+  it.each(["empty", "with a store"])("refuses a directory that the user may not write: %s", async (which) => {
     const dir = temporaryDir();
     if (which === "with a store") {
       openStore({ dir, create: true }).close();
@@ -188,7 +188,7 @@ describe("openStore", () => {
     expect(existsSync(fileOf(dir))).toBe(which === "with a store");
   });
 
-  it("does not wait for ever for another writer", async () => {
+  it("does not wait forever for another writer", async () => {
     const dir = temporaryDir();
     const [busy, store] = [open(dir), open(dir)];
     store.rows.exec("PRAGMA busy_timeout = 20");
@@ -203,18 +203,18 @@ describe("openStore", () => {
 });
 
 describe("objects", () => {
-  it("are put once: what is there stays", async () => {
+  it("are put once and never replaced", async () => {
     const dir = temporaryDir();
     const objects = sqliteObjectStore(open(dir));
     expect(await objects.get("key")).toBeNull();
     expect(await objects.put("key", Uint8Array.of(1, 2))).toEqual({ kind: "stored" });
     expect(await objects.put("key", Uint8Array.of(3))).toEqual({ kind: "exists" });
     expect(await objects.put("key", Uint8Array.of(1, 2))).toEqual({ kind: "exists" });
-    // Another process sees the same.
+    // Another process sees the same bytes.
     expect(await sqliteObjectStore(open(dir)).get("key")).toEqual(Uint8Array.of(1, 2));
   });
 
-  it("have one writer of fifty", async () => {
+  it("are stored once when fifty writers put one key", async () => {
     const dir = temporaryDir();
     const stores = Array.from({ length: 10 }, () => sqliteObjectStore(open(dir)));
     const puts = [...stores, ...stores, ...stores, ...stores, ...stores].map((objects, index) =>
@@ -224,7 +224,7 @@ describe("objects", () => {
     expect(kinds.filter((kind) => kind === "stored")).toHaveLength(1);
   });
 
-  it("may be empty, large, and under hostile keys", async () => {
+  it("may be empty or large, and have hostile keys", async () => {
     const objects = sqliteObjectStore(temporaryStore());
     const large = new Uint8Array(8 * 1024 * 1024).fill(7);
     await objects.put("empty", new Uint8Array());
@@ -247,7 +247,7 @@ describe("objects", () => {
   });
 });
 
-it("the world has the clock, the chance and the hash of this machine", async () => {
+it("the world uses the clock, the random numbers and the hash of this machine", async () => {
   const world = localWorld({ store: temporaryStore(), limits: limitsFor(3_000), telemetry: { record: () => {} } });
   expect(Math.abs(world.clock.now() - Date.now())).toBeLessThan(1_000);
   expect(world.random.hex()).toMatch(/^[0-9a-f]{64}$/);
@@ -267,7 +267,7 @@ it("the world has the clock, the chance and the hash of this machine", async () 
 });
 
 describe("identity of a process", () => {
-  it("names this process while it is alive, and no other that had or has its pid", async () => {
+  it("identifies this process while it lives, and no other process with the same pid", async () => {
     const child = fork(new URL("../../process/fixtures/claim.ts", import.meta.url), [temporaryDir(), "{}", "0"], {
       execArgv: [],
       detached: true,

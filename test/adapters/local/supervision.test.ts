@@ -1,4 +1,4 @@
-/** Who supervises a store, and which children are its own. */
+/** The supervisor of a store and its child processes. */
 import { describe, expect, it } from "vitest";
 import { identityOf } from "../../../src/adapters/local/process-identity.ts";
 import {
@@ -14,7 +14,7 @@ describe("supervision", () => {
   const self = identityOf(process.pid);
   if (self === null) throw new Error("this process has no identity");
 
-  it("is taken by one process at a time, and given free", () => {
+  it("is held by one process at a time, and released", () => {
     const store = temporaryStore();
     expect(supervisorOf(store)).toBeNull();
     takeSupervision(store, { self, now: NOW });
@@ -25,17 +25,17 @@ describe("supervision", () => {
     expect(supervisorOf(store)).toBeNull();
   });
 
-  it("is taken over from a dead process, also if another one has its pid by now", () => {
+  it("is taken over from a dead process even if another process has its pid", () => {
     const store = temporaryStore();
     takeSupervision(store, { self: { pid: process.pid, startedAt: "another time" }, now: NOW });
     expect(supervisorOf(store)).toBeNull();
     takeSupervision(store, { self, now: NOW });
-    // The dead one comes late to give it free.
+    // The old process releases it late.
     releaseSupervision(store, { pid: process.pid, startedAt: "another time" });
     expect(supervisorOf(store)).toEqual(self);
   });
 
-  it("keeps the children in the store", () => {
+  it("records its child processes in the store", () => {
     const children = childrenOf(temporaryStore());
     const [one, other] = [
       { pid: 7, startedAt: "a" },

@@ -146,7 +146,7 @@ describe("an agent that declares what it wants in an outage", () => {
     const check = (agent: Agent) => checkAgent(agent, limitsFor(30_000));
     expect(() => check(defined({ fallbacks: [{ model: "gpt-5" }] }))).toThrow(/the model "gpt-5" is not understood/);
     const paid = defined({ price: { inUsd: 1, outUsd: 1 }, budget: { usd: 1 }, fallbacks: [{ model: hosted }] });
-    expect(() => check(paid)).toThrow(/budget of money and no price, and the model of fallback 1 is in no table/);
+    expect(() => check(paid)).toThrow(/budget of money and no price, and the model of fallback 1 is in no price list/);
     const priced = pricedBy(paid, { "unknown-model": { inUsd: 2, outUsd: 3 } });
     expect(() => check(priced)).not.toThrow();
     expect(priced.fallbacks[0]?.price).toEqual({ inUsd: 2, outUsd: 3 });

@@ -100,7 +100,7 @@ test("holds what a probe and an error tell of the call to it as well", async () 
 test("an output that is no schema is refused before any run", () => {
   const agent = booking("none", "a text" as unknown as z.ZodType, () => "x");
   expect(() => checkAgent(agent, bench().world.limits)).toThrow(AgentInvalid);
-  expect(() => checkAgent(agent, bench().world.limits)).toThrow("the output of tool book is no zod 4 schema");
+  expect(() => checkAgent(agent, bench().world.limits)).toThrow("the output of tool book is not a zod 4 schema");
 });
 
 test("a tool returns what its output takes, as types see it", () => {

@@ -255,10 +255,10 @@ async function takeOver(on: Stage, agent: Agent, payload: Parameters<typeof driv
 }
 
 test.each<[string, Partial<Tool>, string]>([
-  ["an unsafe tool", { effect: "unsafe", retry: { attempts: 2 } }, "never tried again by itself"],
-  ["no try", { retry: { attempts: 0 } }, "write 1 to 3 tries"],
-  ["more tries than a call has", { retry: { attempts: 4 } }, "write 1 to 3 tries"],
-  ["half a try", { retry: { attempts: 1.5 } }, "write 1 to 3 tries"],
+  ["an unsafe tool", { effect: "unsafe", retry: { attempts: 2 } }, "never retried automatically"],
+  ["no try", { retry: { attempts: 0 } }, "write 1 to 3 attempts"],
+  ["more tries than a call has", { retry: { attempts: 4 } }, "write 1 to 3 attempts"],
+  ["half a try", { retry: { attempts: 1.5 } }, "write 1 to 3 attempts"],
   ["a pause that outlasts a beat", { retry: { attempts: 2, backoffMs: 10_001 } }, "write 0 to 10000 milliseconds"],
 ])("an agent is refused: %s", (_, said, why) => {
   expect(() => payer(said, [])).toThrow(AgentInvalid);

@@ -42,7 +42,7 @@ describe("a tool's result that cannot be kept", () => {
     ["a cycle", () => cycle, "circular"],
     ["not a number", () => ({ price: Number.NaN }), "NaN is not JSON"],
     ["a Map", () => new Map([[1, 2]]), "a Map is not JSON"],
-    ["50 MB", () => "x".repeat(50 * 1024 * 1024), "are kept at most"],
+    ["50 MB", () => "x".repeat(50 * 1024 * 1024), "it is too large: as JSON"],
   ])("%s is told to the model", async (_, run, why) => {
     const words = await lastWords(agentWith({ run }));
     expect(words).toContain("ResultRefused");
