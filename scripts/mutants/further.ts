@@ -53,6 +53,11 @@ export const FURTHER: readonly Mutant[] = [
     killedBy: unit("doctor/audit"),
   },
   {
+    name: "an effect class that there is not is taken",
+    changes: [{ file: "src/sdk/define.ts", from: "refuse(wrongEffect !== null,", to: 'refuse(wrongEffect === "",' }],
+    killedBy: unit("sdk/agent-define"),
+  },
+  {
     name: "tools replace functions of the language",
     changes: [
       { file: "src/cli/workers/start-worker.ts", from: "protectIntrinsics();\n", to: "void protectIntrinsics;\n" },

@@ -26,7 +26,7 @@ describe("after a crash", () => {
     expect(afterCrash(open(effect), true)).toBe(then);
   });
 
-  test.each([...CLASSES, null])("%s: without its tool nobody can repeat it", (effect) => {
+  test.each([...CLASSES, null])("%s: asks about the call when its tool is gone", (effect) => {
     expect(afterCrash(open(effect), false)).toBe("ask");
   });
 
