@@ -52,7 +52,7 @@ const STAGES: readonly (readonly (readonly Level[])[])[] = [
   ],
   [
     [
-      ["mutants", () => command("node", "scripts/mutants.ts")],
+      ["mutants", () => command("node", "test/mutation/run.ts")],
       ["tests", () => tests("vitest.config.ts")],
       ["tests on LocalStack", () => tests("vitest.localstack.config.ts")],
       ["cost of beats on LocalStack", () => command("node", "scripts/cost.ts")],
