@@ -48,7 +48,7 @@ describe("while more is asked for", () => {
 
   test("a question without a budget is refused", () => {
     const { budget: _, ...question } = askedForMore();
-    expect(() => foldAll(build.IN_PHASE.AwaitingLLM(), [question])).toThrow();
+    expect(() => foldAll(build.IN_PHASE.AwaitingLLM(), [question])).toThrow(/once at a time/);
   });
 
   test("it is not asked for again", () => {

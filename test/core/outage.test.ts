@@ -121,6 +121,12 @@ test.each([
   );
 });
 
+test("a failure without an outage before it lasted no time, and took one call", () => {
+  expect(unavailable(IN_PHASE.AwaitingLLM(), FAILURE, AT).message).toMatch(
+    /^no model answered for 0 seconds, in 1 calls/,
+  );
+});
+
 test("a provider that asks for no pause sets no time before which it is not asked", () => {
   expect(failing(IN_PHASE.AwaitingLLM(), AT, { afterMs: 0 }).state.outage).toEqual({ since: AT, tries: 1 });
 });
