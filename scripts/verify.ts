@@ -74,7 +74,7 @@ const FULL: readonly Stage[] = [
   [[...CRASHES, crash("pairs of crashes", "--pairs", "--stride", "40")], [simulation(10_000)]],
   [
     [
-      ["mutants", () => command("node", "scripts/mutants.ts")],
+      ["mutants", () => command("node", "test/mutation/run.ts")],
       ["tests", () => tests("--config=vitest.config.ts")],
       ["tests on LocalStack", () => tests("--config=vitest.localstack.config.ts")],
       ["cost of beats on LocalStack", () => command("node", "scripts/cost.ts")],

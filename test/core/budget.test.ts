@@ -2,7 +2,7 @@
 import { describe, expect, test } from "vitest";
 import { microUsdOf } from "../../src/core/policy/price.ts";
 import { exhausted, extended, usd } from "../../src/core/policy/spending.ts";
-import { type Budget, NOTHING_SPENT, add, addGrant } from "../../src/core/policy/budget.ts";
+import { type Budget, NOTHING_SPENT, add, addGrant, metersOf } from "../../src/core/policy/budget.ts";
 
 const NONE = { microUsd: null, tokens: null, toolCalls: null, wallMs: null };
 const FREE: Budget = { ...NONE, beats: 10, takeovers: 3, onExhausted: "stop" };
@@ -56,11 +56,20 @@ describe("what is left", () => {
   });
 });
 
+test("the meters of an amount are those that it has, in the order of the report", () => {
+  expect(metersOf({ wallMs: 3, tokensIn: 1, toolCalls: 0 })).toEqual([
+    ["tokensIn", 1],
+    ["toolCalls", 0],
+    ["wallMs", 3],
+  ]);
+});
+
 describe("adding up", () => {
   test("takes each meter that the debit names and leaves the others", () => {
     expect(add(spent, { tokensOut: 2, toolCalls: 1 })).toEqual({ ...spent, tokensOut: 42, toolCalls: 8 });
     expect(add(spent, {})).toEqual(spent);
     expect(add(NOTHING_SPENT, spent)).toStrictEqual(spent);
+    expect(add(spent, { beats: 1 })).not.toHaveProperty("wallMs");
     expect(add(spent, { wallMs: 3 })).toEqual({ ...spent, wallMs: 3 });
     expect(add({ ...spent, wallMs: 3 }, { beats: 1 })).toEqual({ ...spent, beats: 3, wallMs: 3 });
   });

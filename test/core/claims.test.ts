@@ -3,6 +3,7 @@ import { describe, expect, test } from "vitest";
 import type { Event } from "../../src/core/event.ts";
 import type { Json } from "../../src/core/json.ts";
 import { type Claims, TOLD, contradictionIn, turnsIn, wasTold } from "../../src/core/policy/contradictions.ts";
+import type { Message } from "../../src/core/message.ts";
 import { foldAll } from "../../src/core/transition.ts";
 import { AT, after, calls, heard, intended, invoked, replied, startedEvent } from "../support/build.ts";
 
@@ -81,6 +82,7 @@ describe("is none", () => {
     ["where a fact changes once in time", [yes, yes, no, no]],
     ["where it changes and changes back", [yes, no, no, yes]],
     ["where one of the two has come to agree", [yes, no, yes, no, says("search", false)]],
+    ["where one follows a world that moves", [says("a", 1), says("b", 2), says("a", 3), says("b", 2)]],
     ["where both follow a world that moves", [says("a", 1), says("b", 2), says("a", 3), says("b", 4)]],
     [
       "where the same call sees a door open and close",
@@ -93,6 +95,19 @@ describe("is none", () => {
   ])("%s", (_, beats) => {
     expect(conflict(...beats)).toBeNull();
   });
+});
+
+test("a call that claims nothing contradicts no other", () => {
+  const turns = turnsIn(stateOf([yes, no, yes, no]).messages, () => true);
+  expect(contradictionIn(turns, ({ tool }) => (tool === "search" ? { fact: 1 } : undefined))).toBeNull();
+});
+
+test("only a text of cairn counts as notice to the model", () => {
+  const [message] = stateOf([`${TOLD}.`]).messages.slice(-1) as [Message];
+  expect(wasTold([message])).toBe(true);
+  expect(wasTold([])).toBe(false);
+  expect(wasTold([{ ...message, parts: [] }])).toBe(false);
+  expect(wasTold([{ ...message, parts: [{ kind: "reasoning", text: TOLD }] as never }])).toBe(false);
 });
 
 test("after the model was told it counts anew, until a person speaks", () => {

@@ -1,7 +1,7 @@
 /** The dial: what of a step is committed on its own, from what it may do, what it costs and how often processes die. */
 import { describe, expect, test } from "vitest";
 import { z } from "zod";
-import { COMMIT_COST, type StepAtRisk, crashRateOf, dialOf } from "../../src/core/policy/dial.ts";
+import { COMMIT_COST, type StepAtRisk, crashRateOf, dialOf, resultSettingOf } from "../../src/core/policy/dial.ts";
 import type { Effect } from "../../src/core/calls/effects.ts";
 import { defineAgent, scriptedModel } from "../../src/index.ts";
 import { drive, begin, runnerOf } from "../support/drive.ts";
@@ -26,6 +26,19 @@ describe("the table", () => {
       expect(step({ effects })).toMatchObject({ plan, results });
     },
   );
+
+  test("a result is committed at once where its call may not be repeated, or repeating it takes longer than a commit", () => {
+    const slow = COMMIT_COST.ms / RATE;
+    const settings = (["none", "keyed", "probed", "unsafe"] as const).map((effect) =>
+      [0, slow - 1, slow, slow + 1].map((tookMs) => resultSettingOf({ effect, tookMs, crashRate: RATE })),
+    );
+    expect(settings).toEqual([
+      ["merge", "merge", "merge", "merge"],
+      ["merge", "merge", "force", "force"],
+      ["force", "force", "force", "force"],
+      ["force", "force", "force", "force"],
+    ]);
+  });
 
   test("a reply that costs more to lose than a commit is committed, in money as in time", () => {
     const dear = COMMIT_COST.microUsd / RATE;

@@ -2,7 +2,7 @@
 import { describe, expect, test } from "vitest";
 import type { Grant } from "../../src/core/policy/budget.ts";
 import type { EventOf } from "../../src/core/event.ts";
-import { extensionOf } from "../../src/core/policy/extension.ts";
+import { extensionOf, gateNamed } from "../../src/core/policy/extension.ts";
 import { outstanding } from "../../src/core/outstanding.ts";
 import { foldAll } from "../../src/core/transition.ts";
 import * as build from "../support/build.ts";
@@ -38,6 +38,17 @@ describe("while more is asked for", () => {
     expect(inWords(settled)).toEqual(["wait"]);
     const given = foldAll(settled, [answered("approve", { toolCalls: 2 })]);
     expect([given.phase, inWords(given)]).toEqual(["ExecutingTools", ["intend c1,c2"]]);
+  });
+
+  test("its gate has a name of its own, and a call that is not open has none", () => {
+    const asking = after(startedEvent, askedForMore());
+    expect(gateNamed(asking, "budget")).toMatchObject({ gate: "budget-1" });
+    expect(gateNamed(asking, "c9")).toBeNull();
+  });
+
+  test("a question without a budget is refused", () => {
+    const { budget: _, ...question } = askedForMore();
+    expect(() => foldAll(build.IN_PHASE.AwaitingLLM(), [question])).toThrow(/once at a time/);
   });
 
   test("it is not asked for again", () => {

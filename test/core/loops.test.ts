@@ -3,14 +3,14 @@ import { describe, expect, test } from "vitest";
 import { BOUNDS } from "../../src/core/limits.ts";
 import type { Event } from "../../src/core/event.ts";
 import type { Json } from "../../src/core/json.ts";
-import { loopOf } from "../../src/core/policy/loops.ts";
+import { loopOf, sameJson, sameValue } from "../../src/core/policy/loops.ts";
 import { foldAll } from "../../src/core/transition.ts";
 import { AT, after, calls, heard, intended, invoked, replied, startedEvent } from "../support/build.ts";
 
-type Call = readonly [tool: string, args: Json, result: Json];
+type Call = readonly [tool: string, args: Json, result: Json, outcome?: "failed"];
 
 /** Beats, each of one call or of several at once, or what a person says in between. */
-function loopIn(beats: readonly (Call | readonly Call[] | string)[]) {
+function stateAfter(beats: readonly (Call | readonly Call[] | string)[]) {
   let state = after(startedEvent);
   for (const [index, beat] of beats.entries()) {
     if (typeof beat === "string") {
@@ -19,16 +19,18 @@ function loopIn(beats: readonly (Call | readonly Call[] | string)[]) {
     }
     const made = (typeof beat[0] === "string" ? [beat] : beat) as readonly Call[];
     const first = state.calls + 1;
-    const settled = made.flatMap(([, , result], at): Event[] => {
+    const settled = made.flatMap(([, , result, outcome], at): Event[] => {
       const call = `c${first + at}`;
       const value = { kind: "inline", json: result } as const;
-      const told = { outcome: "succeeded", value, externalId: null, evidence: "test" } as const;
+      const told = { outcome: outcome ?? "succeeded", value, externalId: null, evidence: "test" } as const;
       return [intended(call), invoked(call), { kind: "ToolResultRecorded", at: AT, call, ...told }];
     });
     state = foldAll(state, [replied(made.map(([tool, args]) => calls(tool, args))), ...settled]);
   }
-  return loopOf(state.messages);
+  return state;
 }
+
+const loopIn = (beats: Parameters<typeof stateAfter>[0]) => loopOf(stateAfter(beats).messages);
 
 const A: Call = ["search", { from: "LIS", to: "BER" }, { found: 0 }];
 const B: Call = ["relax", { by: 1 }, "relaxed"];
@@ -59,6 +61,35 @@ describe("runaway", () => {
     expect(loopIn([1, 2, 3, 4].map((page): Call => ["search", { page }, []]))).toBeNull();
     expect(loopIn([[1], [1, 2], [[1]]].map((result): Call => ["poll", {}, result]))).toBeNull();
     expect(loopIn([{ a: 1 }, { b: 1 }, { a: 1, b: 1 }].map((result): Call => ["poll", {}, result]))).toBeNull();
+  });
+
+  test("is no call of another tool, and none with another outcome", () => {
+    const [here, there]: Call[] = [
+      ["here", {}, 1],
+      ["there", {}, 1],
+    ];
+    expect(loopIn([here, there, other(1), here] as Call[])).toBeNull();
+    const [works, fails]: Call[] = [
+      ["poll", {}, 1],
+      ["poll", {}, 1, "failed"],
+    ];
+    expect(loopIn([works, fails, other(1), works] as Call[])).toBeNull();
+  });
+
+  test("does not count a call without a result", () => {
+    const { messages } = stateAfter([A, A]);
+    const state = foldAll(stateAfter([A, A]), [replied([calls(A[0], A[1])])]);
+    expect(state.messages.length).toBe(messages.length + 1);
+    expect(loopOf(state.messages)).toBeNull();
+  });
+
+  test("within six calls, also where the reply that makes them six made more", () => {
+    const replies = [
+      [A, other(1), other(2)],
+      [A, other(3)],
+      [other(4), A, other(5)],
+    ];
+    expect(loopIn(replies)).toBeNull();
   });
 
   test("begins anew when a person has spoken", () => {
@@ -95,5 +126,27 @@ describe("oscillation", () => {
   test("is none if it breaks out, or if one of the two makes progress", () => {
     expect(loopIn([A, B, A, B, other(1), A])?.crack).toBe("runaway");
     expect(loopIn([A, ["relax", { by: 1 }, 1], A, ["relax", { by: 1 }, 2], other(1), other(2)])).toBeNull();
+  });
+});
+
+describe("two values are the same", () => {
+  test.each<readonly [Json, Json]>([
+    [1, {}],
+    [{}, 1],
+    [null, {}],
+    [{}, null],
+    [[], {}],
+    [["a"], { 0: "a" }],
+    [{ a: null }, { b: null }],
+  ])("not when one is %j and the other %j", (one, other) => {
+    expect(sameJson(one, other)).toBe(false);
+  });
+
+  test("when their bytes are, also outside of the transcript", () => {
+    const blob = (sha256: string) => ({ kind: "blob", sha256, bytes: 9, head: "", tail: "" }) as const;
+    expect(sameValue(blob("a"), blob("a"))).toBe(true);
+    expect(sameValue(blob("a"), blob("b"))).toBe(false);
+    expect(sameValue(blob("a"), { kind: "inline", json: "a" })).toBe(false);
+    expect(sameValue({ kind: "inline", json: "a" }, blob("a"))).toBe(false);
   });
 });

@@ -3,7 +3,7 @@ import { describe, expect, test } from "vitest";
 import type { Event, Action } from "../../src/core/event.ts";
 import { isOfInfrastructure } from "../../src/core/policy/infrastructure.ts";
 import { BOUNDS } from "../../src/core/limits.ts";
-import { type RetryTerms, modelAsked, soonerTry } from "../../src/core/policy/outage.ts";
+import { type RetryTerms, answered, modelAsked, soonerTry, unavailable } from "../../src/core/policy/outage.ts";
 import { decideRecovery } from "../../src/core/policy/recovery.ts";
 import type { State } from "../../src/core/state.ts";
 import { fold, foldAll } from "../../src/core/transition.ts";
@@ -107,7 +107,40 @@ describe("an outage is over", () => {
   });
 });
 
+test.each([
+  [119_000, "2 minutes"],
+  [89_000, "89 seconds"],
+  [90_000, "2 minutes"],
+  [1.4 * HOUR, "84 minutes"],
+  [2 * HOUR, "2 hours"],
+  [5 * HOUR, "5 hours"],
+])("an outage of %d ms is described as %s", (ms, words) => {
+  const state = { ...IN_PHASE.AwaitingLLM(), outage: { since: AT, tries: 2 } };
+  expect(unavailable(state, FAILURE, AT + ms).message).toBe(
+    `no model answered for ${words}, in 3 calls; the last one said: Broken: it broke`,
+  );
+});
+
+test("a failure without an outage before it lasted no time, and took one call", () => {
+  expect(unavailable(IN_PHASE.AwaitingLLM(), FAILURE, AT).message).toMatch(
+    /^no model answered for 0 seconds, in 1 calls/,
+  );
+});
+
+test("a provider that asks for no pause sets no time before which it is not asked", () => {
+  expect(failing(IN_PHASE.AwaitingLLM(), AT, { afterMs: 0 }).state.outage).toEqual({ since: AT, tries: 1 });
+});
+
 describe("the operator is told", () => {
+  test("at three minutes, not only after them, and once for an outage even when the clock is set back", () => {
+    const first = failing(IN_PHASE.AwaitingLLM(), AT).state;
+    const before = failing(first, AT + BOUNDS.outageAlarmMs - 1).state;
+    expect(before.outage?.alarmed).toBeUndefined();
+    const long = failing(first, AT + BOUNDS.outageAlarmMs).state;
+    expect(long.outage?.alarmed).toBe(true);
+    expect(failing(long, AT + MINUTE).state.outage?.alarmed).toBe(true);
+  });
+
   test("once an outage has lasted for three minutes", () => {
     const marks = outage(12).map(({ state, at }) => [at - AT >= BOUNDS.outageAlarmMs, state.outage?.alarmed === true]);
     expect(marks.map(([isLong]) => isLong)).toEqual(marks.map(([, isTold]) => isTold));
@@ -125,6 +158,17 @@ describe("whoever wakes a run that waits for its model", () => {
   test("and never before the provider wants to be asked", () => {
     const { state } = failing(waiting(), AT + HOUR, { afterMs: HOUR, chance: 0.9 });
     expect(soonerTry(state, AT + 80 * MINUTE)).toBe(AT + 2 * HOUR);
+  });
+
+  test("changes nothing at the very moment at which it asks by itself, or after as many tries as are quick", () => {
+    const state = waiting();
+    expect(soonerTry(state, (state.retryAt ?? 0) - 1)).toBe((state.retryAt ?? 0) - 1);
+    expect(soonerTry(state, state.retryAt ?? 0)).toBeNull();
+    const tries = (count: number): State => ({ ...state, outage: { since: AT, tries: count } });
+    expect(soonerTry(tries(BOUNDS.modelRetriesMax), AT)).toBeNull();
+    expect(soonerTry(tries(BOUNDS.modelRetriesMax + 1), AT)).toBe(AT);
+    const { outage: _, ...none } = state;
+    expect(soonerTry(none, AT)).toBeNull();
   });
 
   test("changes nothing where it asks soon by itself, or has asked, or does something else", () => {
@@ -155,6 +199,19 @@ describe("fallbacks", () => {
     const kept = fold(between, replied([calls("book")], at + MINUTE));
     expect(kept.fallback).toEqual(answered.fallback);
     expect(fold(between, replied([calls("book")], at + BOUNDS.fallbackMs)).fallback).toBeUndefined();
+  });
+
+  test("a state without outage or fallback is the same one after a reply", () => {
+    const state = IN_PHASE.AwaitingLLM();
+    expect(answered(state, AT)).toBe(state);
+  });
+
+  test("one whose own model failed once and answered is not asked first any more", () => {
+    const fallback = { model: 1, until: AT + HOUR };
+    const state: State = { ...IN_PHASE.AwaitingLLM(), fallback, outage: { since: AT, tries: 1 } };
+    expect(answered(state, AT)).not.toHaveProperty("fallback");
+    const { fallback: _, ...without } = state;
+    expect(answered(without, AT)).not.toHaveProperty("fallback");
   });
 
   test("one that is away as well has quick retries of its own", () => {

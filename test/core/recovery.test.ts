@@ -1,7 +1,7 @@
 /** The recovery table: the first rule that matches wins, every rule can fire, and none hides another. */
 import { describe, expect, test } from "vitest";
 import { BOUNDS } from "../../src/core/limits.ts";
-import { RECOVERY, type Trouble, decideRecovery } from "../../src/core/policy/recovery.ts";
+import { RECOVERY, type Trouble, decideRecovery, tooManyDeaths } from "../../src/core/policy/recovery.ts";
 import type { RetryTerms } from "../../src/core/policy/outage.ts";
 import type { State } from "../../src/core/state.ts";
 import { AT, FAILURE, IN_PHASE } from "../support/build.ts";
@@ -151,4 +151,20 @@ test("a context that is too long and cannot be made shorter is not asked about a
   expect(decideRecovery(state(), model({ failure, shortens: false }), AT).action).toEqual({ kind: "abort", failure });
   const shortens = model({ failure, shortens: true });
   expect(decideRecovery(state({ modelRetries: 3 }), shortens, AT).action).toEqual({ kind: "compact" });
+});
+
+test("names how many processes died, and what ended the last one where that is known", () => {
+  const said = "3 processes died one after the other while they held this run, 2 are allowed";
+  const trouble = (cause: string | null) => tooManyDeaths("CrashLoop", { deaths: 3, max: 2, cause });
+  expect(trouble(null).failure).toEqual({ code: "CrashLoop", message: said });
+  expect(trouble("out of memory").failure.message).toBe(`${said}; the last one ended with: out of memory`);
+});
+
+test("makes no closing call while a call is open, whatever the phase", () => {
+  const open = IN_PHASE.ExecutingTools().open;
+  expect(decideRecovery(state({ open }), budget, AT).rule).toBe("budget exhausted, calls are open");
+});
+
+test("takes a failure for one of the model only where the model had it", () => {
+  expect(decideRecovery(state(), { ...agent, failure: TOO_LONG }, AT).rule).toBe("nothing else helps");
 });

@@ -1,51 +1,69 @@
-/** The hunt for mutants is itself hunted: what it does not kill it must say, and fail. */
+/** The runner of mutants is tested itself: it reports what it cannot kill or judge, and fails then. */
 import { spawnSync } from "node:child_process";
+import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { expect, test } from "vitest";
-import { hunt } from "../../../scripts/mutants/hunt.ts";
-import type { Mutant } from "../../../scripts/mutants/mutant.ts";
+import { expect, onTestFinished, test } from "vitest";
+import { hunt } from "../../mutation/run.ts";
+import { parseTable } from "../../mutation/table.ts";
 
-const TURN = "src/protocol/mutex-lease.ts";
-const KILLED_BY = { kind: "schedule", row: 46 } as const;
+const FILE = "src/protocol/mutex-lease.ts";
 const HELD = " && turn.now < before.until";
+const EQUIVALENT = ` && (turn.now < before.until)`;
 
-const mutant = (name: string, to: string, from = HELD): Mutant => ({
-  ...{ name, killedBy: KILLED_BY },
-  changes: [{ file: TURN, from, to }],
-});
+const tableOf = (...lines: readonly string[]): string => [`# ${FILE}`, ...lines].join("\n");
 
-async function hunted(...mutants: readonly Mutant[]) {
-  const lines: string[] = [];
-  const isOver = await hunt({ mutants, say: (line) => void lines.push(line) });
-  return { isOver, said: lines.join("\n") };
+async function play(...lines: readonly string[]) {
+  const said: string[] = [];
+  const isOver = await hunt({ mutants: parseTable(tableOf(...lines)), say: (line) => void said.push(line) });
+  return { isOver, said: said.join("\n") };
 }
 
-test("what changes nothing survives, what makes no sense is not counted as killed, and the hunt fails", async () => {
-  const idle = mutant("nothing is broken", HELD);
-  const nonsense = mutant("no rule at all", " && nobody");
-  const { isOver, said } = await hunted(idle, nonsense);
+test("reports a survivor, and a text that is no program as broken, and fails", async () => {
+  const { isOver, said } = await play(
+    ...["nothing is broken [schedule 46]", `  - ${HELD}`, `  + ${EQUIVALENT}`],
+    ...["no rule at all [schedule 46]", `  - ${HELD}`, "  +  && absent"],
+  );
   expect(isOver).toBe(false);
   expect(said).toMatch(/^SURVIVED .* nothing is broken .*sweeper\.test\.ts "schedule 46:"$/m);
-  expect(said).toMatch(/^BROKEN .* no rule at all .*ReferenceError: nobody is not defined/m);
+  expect(said).toMatch(/^BROKEN .* no rule at all .*ReferenceError: absent is not defined/m);
   expect(said).toMatch(/^0 of 2 mutants killed$/m);
 }, 60_000);
 
-test("a suite that fails without any mutant makes it fail, and no mutant is played", async () => {
-  const absent = { kind: "tests", file: "test/crash/absent.test.ts", test: "no such test" } as const;
-  const { isOver, said } = await hunted({ ...mutant("a turn that nobody waits for", ""), killedBy: absent });
-  expect([isOver, said]).toEqual([false, expect.stringMatching(/^fails without any mutant: test\/crash\/absent/)]);
+test("plays no mutant when a suite fails over sound sources", async () => {
+  // It reads files of the checkout that a copy does not have.
+  const failing = "test/tidy.test.ts";
+  const { isOver, said } = await play(`a mutex lease without a wait [${failing}]`, `  - ${HELD}`);
+  expect([isOver, said]).toEqual([false, expect.stringMatching(/^fails without any mutant: test\/tidy\.test\.ts/)]);
 }, 60_000);
 
-test("a mutant whose text is not there any more is an error", async () => {
-  await expect(hunted(mutant("of another time", "", "no such text"))).rejects.toThrow(
-    'mutant "of another time": src/protocol/mutex-lease.ts does not have "no such text"',
-  );
+test("plays no mutant when the table does not fit the checkout", async () => {
+  const { isOver, said } = await play("schedule 46: of another time", "  - no such text");
+  expect([isOver, said]).toEqual([false, expect.stringContaining("must have this text once, and has it 0 times")]);
 });
 
-test("without the test that kills it a mutant survives, and the command exits 1", () => {
-  const root = join(import.meta.dirname, "../../..");
-  const words = ["scripts/mutants.ts", "--without", "schedule 46"];
-  const { status, stdout } = spawnSync(process.execPath, words, { cwd: root, encoding: "utf8" });
-  expect(stdout).toMatch(/^SURVIVED .* schedule 46: /m);
-  expect(status).toBe(1);
-}, 60_000);
+test("the command exits 1 when a mutant survives, 0 when all are killed, and 2 when none has the name", () => {
+  const dir = mkdtempSync(join(tmpdir(), "cairn-table-"));
+  onTestFinished(() => rmSync(dir, { recursive: true }));
+  const table = join(dir, "mutants.txt");
+  writeFileSync(
+    table,
+    tableOf(
+      ...[
+        "schedule 46: killed",
+        `  - ${HELD}`,
+        "  +  && turn.now < 0",
+        "schedule 46: survives",
+        `  - ${HELD}`,
+        `  + ${EQUIVALENT}`,
+      ],
+    ),
+  );
+  const command = (only: string) => {
+    const args = [join(import.meta.dirname, "../../mutation/run.ts"), "--table", table, "--only", only];
+    return spawnSync(process.execPath, args, { encoding: "utf8" });
+  };
+  expect(command("survives")).toMatchObject({ status: 1, stdout: expect.stringMatching(/^0 of 1 mutants killed$/m) });
+  expect(command("killed")).toMatchObject({ status: 0, stdout: expect.stringMatching(/^1 of 1 mutants killed$/m) });
+  expect(command("absent")).toMatchObject({ status: 2, stderr: expect.stringMatching(/^No mutant has "absent"/) });
+}, 120_000);
