@@ -1,5 +1,5 @@
 /** The state machine: the definition that the chain's own table makes, under a fixed name. */
-import { definitionOf } from "./asl.ts";
+import { definitionOf } from "../src/adapters/aws/asl.ts";
 import { type Functions, publishBeat } from "./functions.ts";
 import { machineTimesOf } from "./plan.ts";
 import type { Site } from "./site.ts";

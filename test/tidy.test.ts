@@ -43,6 +43,9 @@ const RULES: readonly Rule[] = [
       ["src/adapters/local/x.ts", 'import { dynamoTable } from "../aws/run-table.ts";'],
       ["src/adapters/local/x.ts", 'type World = import("../../sdk/define.ts").Agent;'],
       ["src/cli/x.ts", 'import { bench } from "../../test/support/drive.ts";'],
+      ["src/cli/x.ts", 'import { planOf } from "../../infra/plan.ts";'],
+      ["src/doctor/x.ts", 'import { inspectAws } from "../adapters/aws/inspection.ts";'],
+      ["src/adapters/aws/x.ts", 'import { definitionOf } from "../../../infra/asl.ts";'],
       ["src/newroom/x.ts", "export const x = 1;"],
     ],
     spares: [
@@ -58,6 +61,33 @@ const RULES: readonly Rule[] = [
     check: rules.usingAws,
     bites: [["src/cli/x.ts", 'import { S3Client } from "@aws-sdk/client-s3";']],
     spares: [["src/cli/x.ts", 'import { awsWorld } from "../adapters/aws/world.ts";']],
+  },
+  {
+    says: "a world is known by its provider, and its adapter by the list of providers and by what runs inside of it",
+    where: /^src\/(?!adapters\/|chaos\/|cli\/(worlds|worker|loop-worker)\.ts$)/,
+    check: rules.knowingAdapter,
+    bites: [
+      ["src/cli/x.ts", 'import { localWorld } from "../adapters/local/world.ts";'],
+      ["src/cli/commands/x.ts", 'const { inspectAws } = await import("../../adapters/aws/inspection.ts");'],
+      ["src/doctor/x.ts", 'import type { StoreSeen } from "../adapters/local/inspection.ts";'],
+    ],
+    spares: [["src/cli/x.ts", 'import type { WorldProvider } from "../ports/world-provider.ts";']],
+  },
+  {
+    says: "nothing but an adapter asks which world it is",
+    where: /^src\/(?!adapters\/)/,
+    check: rules.askingWhichWorld,
+    bites: [
+      ["src/cli/x.ts", 'if (flags.world === "aws") refuse();'],
+      ["src/cli/x.ts", 'const world: "local" | "aws" = named;'],
+      ["src/cli/x.ts", 'if (provider.name !== "local") refuse();'],
+      ["src/cli/x.ts", 'switch (name) { case "memory": refuse(); }'],
+      ["src/cli/x.ts", "const isAws = settings.aws !== null;"],
+    ],
+    spares: [
+      ["src/cli/x.ts", 'const tenant = "local"; if (provider.can.rollout) move("aws-table");'],
+      ["src/cli/worlds.ts", "export const WORLDS = [localProvider, awsProvider];"],
+    ],
   },
   {
     says: "the environment is read by composition roots",

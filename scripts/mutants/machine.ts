@@ -1,7 +1,7 @@
 /** Rules of the machine of Step Functions and of what its functions answer, each switched off once. */
 import { type Change, type Mutant, off } from "./mutant.ts";
 
-const ASL = "infra/asl.ts";
+const ASL = "src/adapters/aws/asl.ts";
 const MOVING = { kind: "tests", file: "test/infra/machine.test.ts" } as const;
 
 const by = (name: string, from: string, to: string): Mutant => ({

@@ -1,5 +1,6 @@
 /** The command line: which commands there are, what they take, and how they end. */
 import { Command, CommanderError, Option } from "commander";
+import { DEFAULT_TENANT } from "../core/ids.ts";
 import { PHASE_NAMES, PHASES } from "../core/phases.ts";
 import { CliError, EXIT, asCliError, errorDocument, renderError } from "./errors.ts";
 import { assignRun } from "./commands/assign.ts";
@@ -21,7 +22,6 @@ import { sendWords, steerRun } from "./commands/steer.ts";
 import { upgradeRun } from "./commands/upgrade.ts";
 import { commandLine } from "./render/words.ts";
 import { work } from "./commands/work.ts";
-import { WORLDS } from "./worlds.ts";
 
 /** Runs what was typed. Never rejects: an error is told, and becomes the exit code. */
 export async function runCommand(shell: Shell, version: string): Promise<number> {
@@ -57,13 +57,24 @@ async function parse(shell: Shell, version: string): Promise<number> {
   return exit;
 }
 
-function programOf({ terminal }: Shell, version: string): Command {
+function programOf(shell: Shell, version: string): Command {
+  const program = bareProgram(shell, version);
+  for (const { option, says } of shell.worlds.flatMap(({ settings }) => settings)) {
+    if (option !== null) program.option(option, says);
+  }
+  const names = shell.worlds.map(({ name }) => name);
+  const [first = ""] = names;
+  return program.option(
+    "--world <name>",
+    `where runs live: ${names.join(" or ")} (CAIRN_WORLD, then the config's, then ${first})`,
+  );
+}
+
+function bareProgram({ terminal }: Shell, version: string): Command {
   return new Command("cairn")
     .description("LLM agents that survive anything: one short, fenced, resumable beat at a time.")
     .version(version, "--version", "print the version")
     .option("--json", "one JSON document or JSON lines on stdout, and nothing else")
-    .option("--store <dir>", "the directory of the store (CAIRN_STORE, then the config's, then .cairn)")
-    .option("--world <name>", `where runs live: ${WORLDS.join(" or ")} (CAIRN_WORLD, then the config's, then local)`)
     .helpOption("-h, --help", "print this help")
     .helpCommand(false)
     .configureHelp({ showGlobalOptions: true })
@@ -93,7 +104,7 @@ function addRunning(program: Command, { shell, ends }: Into): void {
     .option("--input <json>", "the task: JSON, @file, or - for stdin")
     .option("--key <key>", "idempotency key: the same key gives the same run, also for 30 days after its end")
     .option("--wait", "stay until the run has ended or needs a person; works on it if nobody else does")
-    .option("--tenant <name>", "whose run it is", "local")
+    .option("--tenant <name>", "whose run it is", DEFAULT_TENANT)
     .option("--beat-seconds <seconds>", BEAT)
     .action((agent: string, _, command: Command) => ends(start(shell, { agent, flags: command.optsWithGlobals() })));
   program
@@ -129,7 +140,7 @@ function addDecisions(program: Command, { shell, ends }: Into): void {
   program
     .command("approvals")
     .description("calls that wait for a person's decision")
-    .option("--tenant <name>", "whose runs", "local")
+    .option("--tenant <name>", "whose runs", DEFAULT_TENANT)
     .action((_, command: Command) => ends(listApprovals(shell, command.optsWithGlobals())));
   const decisions = [
     ["approve", "let a call run that waits for approval"],
@@ -214,7 +225,7 @@ function addLooking(program: Command, { shell, ends }: Into): void {
     .description("runs, newest first")
     .addOption(new Option("--status <status>", "only these").choices(STATUSES))
     .option("--agent <name>", "only runs of this agent")
-    .option("--tenant <name>", "whose runs", "local")
+    .option("--tenant <name>", "whose runs", DEFAULT_TENANT)
     .option("--limit <n>", "how many at most", wholeNumber(1, 100_000), 20)
     .action((_, command: Command) => ends(list(shell, command.optsWithGlobals())));
   program

@@ -1,7 +1,7 @@
 /** Agents, as far as they can be known before they run. */
 import type { Agent } from "../ports/agent.ts";
 import { priceWords } from "../sdk/prices.ts";
-import { type Check, type Verdict, fail, ok, unknown, warn } from "./check.ts";
+import { type Check, type Verdict, fail, ok, unknown, warn } from "../ports/diagnosis.ts";
 
 export interface AgentSeen {
   readonly name: string;

@@ -16,5 +16,11 @@ export interface SealKeys {
   find(of: Pick<Voucher, "key" | "wrapped">): Promise<SealKey | null>;
 }
 
+/** What is said about seal keys is no key. */
+export class SealKeyInvalid extends Error {
+  override readonly name = "SealKeyInvalid";
+  readonly code = "SealKeyInvalid";
+}
+
 /** Of a world that seals nothing. */
 export const NO_SEAL_KEYS: SealKeys = { mode: "off", current: async () => null, find: async () => null };

@@ -46,14 +46,14 @@ const ROOMS: Readonly<Record<string, { readonly ours: RegExp; readonly packages:
   },
   "src/adapters/aws": {
     ours: /^src\/(core|protocol|codec|ports)\//,
-    packages: /^(@aws-sdk\/.+|@smithy\/.+|@aws-lambda-powertools\/.+|node:.+)$/,
+    packages: /^(zod|@aws-sdk\/.+|@smithy\/.+|@aws-lambda-powertools\/.+|node:.+)$/,
   },
   "src/adapters/local": { ours: /^src\/(core|protocol|codec|ports)\//, packages: /^node:.+$/ },
   "src/adapters/memory": { ours: /^src\/(core|protocol|codec|ports)\//, packages: /^node:crypto$/ },
   "src/testing": { ours: /^src\/(core|protocol|ports)\//, packages: /^node:assert$/ },
   "src/doctor": {
-    ours: /^src\/(core\/|sdk\/|engine\/|providers\/|ports\/|history\/|adapters\/|protocol\/(limits|steadiness)\.ts$)|^infra\/(asl|environment)\.ts$/,
-    packages: /^(zod|node:util)$/,
+    ours: /^src\/(core\/|sdk\/|engine\/|providers\/|ports\/|history\/|protocol\/limits\.ts$)/,
+    packages: /^zod$/,
   },
   "src/chaos": {
     ours: /^src\/(core|codec|protocol|ports|history|engine|operations|maintenance|sdk|providers|adapters\/local)\//,
@@ -69,7 +69,7 @@ const ROOMS: Readonly<Record<string, { readonly ours: RegExp; readonly packages:
   functions: { ours: /^src\//, packages: /^(cairn-agents|hono)$/ },
   "sst.config.ts": { ours: /^infra\//, packages: /^node:.+$/ },
   infra: {
-    ours: /^src\/(core\/|protocol\/|sdk\/|ports\/|adapters\/aws\/(attributes|keys|machine-input|metrics|schema)\.ts$)/,
+    ours: /^src\/(core\/|protocol\/|sdk\/|ports\/|adapters\/aws\/(asl|asl-states|attributes|function-environment|keys|machine-input|metrics|schema)\.ts$)/,
     packages: /^(esbuild|@pulumi\/.+|sst-auto|sst-components|node:.+)$/,
   },
   localstack: { ours: /^(src|infra|functions)\//, packages: /^(@aws-sdk\/.+|zod|node:.+)$/ },
@@ -98,6 +98,10 @@ export const trespassing: Check = ({ path, imports }) => {
   return imports.filter((each) => !isAllowed(each)).map(({ from }) => `imports ${from}`);
 };
 
+/** Surfaces know a world by its provider: another world is then one more line in the list of providers. */
+export const knowingAdapter: Check = ({ imports }) =>
+  imports.flatMap(({ from, ours }) => (ours && from.startsWith("src/adapters/") ? [`imports ${from}`] : []));
+
 export const usingAws: Check = ({ imports }) =>
   imports.flatMap(({ from }) =>
     /^(@aws-sdk|@aws-lambda-powertools|@smithy|aws-)/.test(from) ? [`imports ${from}`] : [],
@@ -110,6 +114,14 @@ function nodes(offends: (place: Place, source: Source) => boolean): Check {
       .filter((place) => offends(place, source))
       .map(({ node }) => `line ${lineOf(source, node.start)}: ${source.text.slice(node.start, node.end).slice(0, 60)}`);
 }
+
+/** The name of a world that decides something. `local` alone is a tenant as well. */
+export const askingWhichWorld = nodes(({ node, within: [parent] }) => {
+  if (/^is(Aws|Local|Memory)$/.test(nameOf(node))) return true;
+  const value = node.type === "Literal" ? node["value"] : null;
+  const isCompared = parent?.type === "BinaryExpression" || parent?.type === "SwitchCase";
+  return value === "aws" || value === "memory" || (value === "local" && isCompared);
+});
 
 export const readingEnvironment = nodes(({ node, within: [parent] }) => {
   const isImported = node.type === "ImportSpecifier" && nameOf(node["imported"]) === "env";

@@ -5,27 +5,21 @@
 import { paginateDescribeAlarms } from "@aws-sdk/client-cloudwatch";
 import { GetAliasCommand, UpdateAliasCommand, paginateListVersionsByFunction } from "@aws-sdk/client-lambda";
 import { DescribeStateMachineCommand } from "@aws-sdk/client-sfn";
+import type { Rollout, RolloutPort, Shares } from "../../ports/rollout.ts";
 import { StoreUnreachable } from "../../ports/world.ts";
 import { isNamed, reaching } from "./errors.ts";
 import { LIVE } from "./machine-input.ts";
 import { callsIn } from "./machine-inspection.ts";
 import type { ReadingClients } from "./reading-clients.ts";
 
-export interface Rollout {
-  /** The name or ARN of the beat function. */
-  readonly beat: string;
-  /** Gets every new run but the share of `next`. */
-  readonly version: string;
-  readonly next: { readonly version: string; readonly percent: number } | null;
-  /** Every published version, the newest last. */
-  readonly published: readonly string[];
-  /** Changes with each change of the alias. */
-  readonly revision: string;
-}
-
-export type Moved = "moved" | "changedMeanwhile";
-
 type Clients = Pick<ReadingClients, "functions" | "machine" | "alarms">;
+
+/** Of the deployment with that machine. */
+export const rolloutOf = (clients: Clients, machine: string): RolloutPort => ({
+  read: () => readRollout(clients, machine),
+  move: (read, to) => moveRollout(clients, read, to),
+  alarms: () => alarmsNow(clients, machine),
+});
 
 /** @throws StoreUnreachable where AWS does not answer or does not let this identity look. */
 export const readRollout = (clients: Clients, machine: string): Promise<Rollout> =>
@@ -51,11 +45,7 @@ export const readRollout = (clients: Clients, machine: string): Promise<Rollout>
   });
 
 /** Only if the alias is still as it was read. */
-export const moveRollout = (
-  { functions }: Clients,
-  read: Rollout,
-  to: Pick<Rollout, "version" | "next">,
-): Promise<Moved> =>
+export const moveRollout = ({ functions }: Clients, read: Rollout, to: Shares): ReturnType<RolloutPort["move"]> =>
   reaching("the alias live of the beat function", async () => {
     const weights = to.next === null ? {} : { [to.next.version]: to.next.percent / 100 };
     try {

@@ -1,7 +1,7 @@
 /** What a supervisor does for the clocks of its store: it remembers what they show, and tells when one is not believed. */
 import type { ClockDoubt } from "../../protocol/steadiness.ts";
 import type { StoreClock } from "./clock.ts";
-import type { SupervisorEvent } from "./supervisor-events.ts";
+import type { SupervisorEvent } from "../../ports/supervisor-events.ts";
 
 export function clockWatch(clock: StoreClock, onEvent: (event: SupervisorEvent) => void): () => void {
   let told: ClockDoubt["kind"] | null = null;

@@ -4,38 +4,14 @@
  * `StoreUnreachable` may pass by itself (a disk that is emptied), so the supervisor waits and tries again;
  * `StoreReplaced` does not, so the supervisor and its workers end.
  */
+import { STORE_FAULTS, StoreUnusable } from "../../ports/store-errors.ts";
 import { StoreUnreachable } from "../../ports/world.ts";
 
-/** There is no store there, or what is there is none of ours. */
-export class StoreInvalid extends Error {
-  override readonly name = "StoreInvalid";
-  readonly code = "StoreInvalid";
-}
-
-/** Written by a later cairn: this one would misread it, so it does not touch it. */
-export class StoreTooNew extends Error {
-  override readonly name = "StoreTooNew";
-  readonly code = "StoreTooNew";
-}
-
-/** The store is not what it was, and does not become so by itself: a supervisor that meets it ends, with its workers. */
-export class StoreUnusable extends Error {
-  readonly code: keyof typeof UNUSABLE;
-
-  constructor(code: keyof typeof UNUSABLE, message: string, options?: ErrorOptions) {
-    super(message, options);
-    this.name = code;
-    this.code = code;
-  }
-}
-
-const UNUSABLE = { StoreDamaged: true, StoreReplaced: true, StoreRolledBack: true } as const;
-
 /** What a worker tells of such an error, as that error. */
-export const unusableIn = (error: { readonly code: string | null; readonly message: string } | null) =>
-  error?.code !== undefined && error.code !== null && error.code in UNUSABLE
-    ? new StoreUnusable(error.code as keyof typeof UNUSABLE, error.message)
-    : null;
+export function unusableIn(error: { readonly code: string | null; readonly message: string } | null) {
+  const fault = STORE_FAULTS.find((each) => each === error?.code);
+  return fault === undefined || error === null ? null : new StoreUnusable(fault, error.message);
+}
 
 /** Something in the file is not as SQLite or cairn wrote it. A write could make it worse, so the store refuses it. */
 export class StoreDamaged extends StoreUnusable {

@@ -3,6 +3,7 @@
  * may find the channel. So each answer repeats a secret that only the message of the task holds, and the supervisor ignores
  * every other message.
  */
+import type { TaskError } from "../../ports/supervisor-events.ts";
 import type { Task, TaskResult } from "../../protocol/chain.ts";
 
 export type ToChild =
@@ -15,13 +16,6 @@ export type FromChild =
   | { readonly kind: "ready" }
   | { readonly kind: "answered"; readonly secret: string; readonly result: TaskResult }
   | { readonly kind: "failed"; readonly secret: string; readonly error: TaskError };
-
-/** What a task threw. `code` is stable where the error has one: `StoreUnreachable` is the store's doing. */
-export interface TaskError {
-  readonly name: string;
-  readonly code: string | null;
-  readonly message: string;
-}
 
 /** Null for a message that `serveTasks` does not send. The secret vouches for the rest, so only the shape is checked. */
 export function heardFrom(message: unknown): FromChild | null {

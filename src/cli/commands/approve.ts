@@ -3,7 +3,6 @@ import { Unreadable } from "../../codec/canonical.ts";
 import type { Grant } from "../../core/policy/budget.ts";
 import { BUDGET } from "../../core/policy/extension.ts";
 import type { Json } from "../../core/json.ts";
-import { agentFileOf } from "../../adapters/local/agent-files.ts";
 import type { Agent } from "../../ports/agent.ts";
 import { registerResolution } from "../../sdk/resolution.ts";
 import { callOf } from "../../core/calls/ignored-decisions.ts";
@@ -63,13 +62,13 @@ export async function decideGate(
 const TAKEN_IN_MS = 5_000;
 
 /** The code that the run goes on with, to check arguments before they are sent; null where it is not at hand. */
-async function agentOf({ settings, store }: Opened, { agent: name, agentVersion }: Shown): Promise<Agent | null> {
+async function agentOf({ settings, agentFiles }: Opened, { agent: name, agentVersion }: Shown): Promise<Agent | null> {
   registerResolution();
   try {
-    const remembered = store === null ? null : agentFileOf(store, name);
+    const remembered = agentFiles?.find(name) ?? null;
     const { agent } = await locateNamed(name, { agentFiles: settings.agentFiles, remembered });
     // What is deployed may differ from the files here; the beat checks once more.
-    return settings.aws === null || agent.version === agentVersion ? agent : null;
+    return settings.world.agents.kind === "files" || agent.version === agentVersion ? agent : null;
   } catch {
     return null;
   }

@@ -2,7 +2,6 @@
  * `cairn purge RUN`: removes an ended run with everything that it left behind, its archive too, before its time. Its
  * idempotency key stays kept, unless the operator says `--forget-key`.
  */
-import { removalsOf } from "../../adapters/local/removals.ts";
 import { isRunId } from "../../core/ids.ts";
 import { type Row, hasEnded } from "../../protocol/row.ts";
 import type { Tombstone } from "../../protocol/tombstone.ts";
@@ -24,7 +23,7 @@ export async function purgeRun(
   { run: text, flags }: { readonly run: string; readonly flags: PurgeFlags },
 ): Promise<number> {
   const opened = await openExisting(shell, flags);
-  const { world, store, settings } = opened;
+  const { world, settings } = opened;
   const { command } = settings;
   const { keepArchive = false, forgetKey = false } = flags;
   const run = forgetKey && isRunId(text) ? text : await resolveRun(world, { text, command });
@@ -41,8 +40,7 @@ export async function purgeRun(
   if (outcome.kind === "tooEarly") throw tooEarly(opened, { run, from: outcome.from });
   if (outcome.kind === "forgotten") return reportForgotten(shell, opened, outcome.tombstone);
   const { row } = outcome;
-  // A supervisor would do it as well, if and when there is one; elsewhere the table's stream does.
-  if (store !== null) removalsOf(store).finish(row);
+  opened.finishRemoval(row);
   const { agent, status, statusSince, version } = row;
   if (shell.json) printDocument(shell, { run, agent, status, version, purged: true, keyForgotten: forgetKey });
   else {

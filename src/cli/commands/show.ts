@@ -97,7 +97,7 @@ export async function watch(shell: Shell, of: RunOf): Promise<number> {
   const stop = shell.stopSignal();
   const live = liveView(shell, opened);
   const end = await follow(opened.world, {
-    ...{ run, stop, lookEveryMs: opened.lookEveryMs },
+    ...{ run, stop, lookEveryMs: opened.pollMs },
     onEntries: (entries) => (shell.json ? printLines(shell, entries) : live.onEntries(entries)),
     onLost: (why) => live.onLost(run, why),
     onLook: (row) => live.onLook(row, attendantOf(opened) !== null),

@@ -12,7 +12,7 @@ import { type Started, startRun } from "../../operations/start.ts";
 import { CliError, EXIT } from "../errors.ts";
 import { readJson, retyped } from "../input.ts";
 import { keepFile, locateTyped } from "../locate.ts";
-import { type Opened, attendantOf, openOrCreate } from "../open.ts";
+import { type Opened, openSettled } from "../open.ts";
 import { exampleOf } from "../render/example.ts";
 import { inked } from "../render/run.ts";
 import { settingsOf } from "../settings.ts";
@@ -38,7 +38,7 @@ export async function start(shell: Shell, of: { readonly agent: string; readonly
   const agent = pricedBy(located.agent, settings.prices);
   checkAgent(agent, settings.limits);
   shell.terminal.waitFor(null);
-  const opened = await openOrCreate(settings);
+  const opened = await openSettled(shell, settings, { create: true });
   keepFile(opened, located);
   const started = await startOrRefuse(shell, opened, { agent, input, flags });
   if (flags.wait !== true) return report(shell, opened, started);
@@ -109,21 +109,24 @@ function inputInvalid(shell: Shell, { agent, why }: { readonly agent: Agent; rea
 
 function report(shell: Shell, opened: Opened, started: Accepted): number {
   const { run, agent, status } = started.row;
-  const supervisor = attendantOf(opened);
+  const attendant = opened.attendant();
   if (shell.json) {
-    printDocument(shell, { run, agent, status, started: started.kind === "started", supervisor });
+    printDocument(shell, {
+      run,
+      agent,
+      status,
+      started: started.kind === "started",
+      supervisor: attendant?.id ?? null,
+    });
     return EXIT.done;
   }
   const { command } = opened.settings;
   shell.terminal.out(headline(shell, opened, started));
   if (hasEnded(started.row)) shell.terminal.out(`look at it: ${command("show", run)}`);
-  else if (supervisor === null) shell.terminal.out(`${status}; run \`${command("work")}\``);
-  else shell.terminal.out(`${attendantName(supervisor)} works on it; watch it: ${command("watch", run)}`);
+  else if (attendant === null) shell.terminal.out(`${status}; run \`${command("work")}\``);
+  else shell.terminal.out(`${attendant.name} works on it; watch it: ${command("watch", run)}`);
   return EXIT.done;
 }
-
-const attendantName = (attendant: number | "aws"): string =>
-  attendant === "aws" ? "Step Functions" : `process ${attendant}`;
 
 function headline({ terminal }: Shell, { world }: Opened, { kind, row }: Accepted): string {
   const { run, agent, status, statusSince } = row;

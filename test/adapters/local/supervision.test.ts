@@ -1,8 +1,8 @@
 /** Who supervises a store, and which children are its own. */
 import { describe, expect, it } from "vitest";
 import { identityOf } from "../../../src/adapters/local/process-identity.ts";
+import { StoreSupervised } from "../../../src/ports/supervision.ts";
 import {
-  StoreSupervised,
   childrenOf,
   releaseSupervision,
   supervisorOf,

@@ -1,8 +1,7 @@
 /** What a supervisor tells whoever runs it. */
-import type { Route, ChainState } from "../../protocol/chain.ts";
-import type { FiringOutcome } from "../../protocol/firing.ts";
-import type { ClockDoubt } from "../../protocol/steadiness.ts";
-import type { TaskError } from "./wire.ts";
+import type { Route, ChainState } from "../protocol/chain.ts";
+import type { FiringOutcome } from "../protocol/firing.ts";
+import type { ClockDoubt } from "../protocol/steadiness.ts";
 
 export type SupervisorEvent =
   | { readonly kind: "workerSpawned"; readonly pid: number }
@@ -53,6 +52,13 @@ interface Failed {
 interface Kept {
   readonly task: "cleanUp" | "orphans";
   readonly run: string | null;
+}
+
+/** What a task threw. `code` is stable where the error has one: `StoreUnreachable` is the store's doing. */
+export interface TaskError {
+  readonly name: string;
+  readonly code: string | null;
+  readonly message: string;
 }
 
 /** A firing, for people. */

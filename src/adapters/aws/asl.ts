@@ -13,10 +13,10 @@
  * An execution calls one published version of the function of beats; its first beat, and the first one after it was
  * parked, call the alias `live`. So a deployment changes no run between two beats.
  */
-import { INPUT_MARK, routeErrorName } from "../src/adapters/aws/machine-input.ts";
-import { TIMES } from "../src/protocol/limits.ts";
-import { AFTER_BEAT, type ChainState, RETRY_DELAYS_MS } from "../src/protocol/chain.ts";
-import { RETRY_GROUP } from "../src/protocol/entry.ts";
+import { INPUT_MARK, routeErrorName } from "./machine-input.ts";
+import { TIMES } from "../../protocol/limits.ts";
+import { AFTER_BEAT, type ChainState, RETRY_DELAYS_MS } from "../../protocol/chain.ts";
+import { RETRY_GROUP } from "../../protocol/entry.ts";
 import type {
   Catcher,
   Comparison,
