@@ -148,7 +148,9 @@ test("an alarm that nobody knows is counted as another one", () => {
 });
 
 test("each alarm that is raised has a metric of its name, and each of those is raised", () => {
-  const sources = filesBelow(ROOT).filter((path) => /^(src\/(history|engine|operations|maintenance)|functions)\/.*\.ts$/.test(path));
+  const sources = filesBelow(ROOT).filter((path) =>
+    /^(src\/(history|engine|operations|maintenance)|functions)\/.*\.ts$/.test(path),
+  );
   const raised = sources.flatMap((path): string[] => {
     const text = readFileSync(join(ROOT, path), "utf8").replaceAll(/level: "trace", what: "\w+"/g, "");
     const isTold = path === "src/engine/context/telemetry-events.ts";
