@@ -7,6 +7,7 @@ import { join } from "node:path";
 import { describe, expect, test } from "vitest";
 import * as rules from "./support/rules.ts";
 import { filesBelow, sourceOf } from "./support/source.ts";
+import { SURFACE_RULES } from "./support/surface-rules.ts";
 
 const ROOT = join(import.meta.dirname, "..");
 const read = (path: string): string => readFileSync(join(ROOT, path), "utf8");
@@ -14,21 +15,11 @@ const read = (path: string): string => readFileSync(join(ROOT, path), "utf8");
 const files = filesBelow(ROOT);
 const sources = files.filter((path) => path.endsWith(".ts")).map((path) => sourceOf(path, read(path)));
 
-type Sample = readonly [path: string, text: string];
-
-interface Rule {
-  readonly says: string;
-  readonly where: RegExp;
-  readonly check: rules.Check;
-  readonly bites: readonly Sample[];
-  readonly spares: readonly Sample[];
-}
-
 const CORE = "src/core/x.ts";
 const TEST = "test/core/x.test.ts";
 const lines = (count: number): string => "\n".repeat(count - 1);
 
-const RULES: readonly Rule[] = [
+const RULES: readonly rules.Rule[] = [
   {
     says: "a room imports what its table row allows",
     where: /./,
@@ -61,33 +52,6 @@ const RULES: readonly Rule[] = [
     check: rules.usingAws,
     bites: [["src/cli/x.ts", 'import { S3Client } from "@aws-sdk/client-s3";']],
     spares: [["src/cli/x.ts", 'import { awsWorld } from "../adapters/aws/world.ts";']],
-  },
-  {
-    says: "a world is known by its provider, and its adapter by the list of providers and by what runs inside of it",
-    where: /^src\/(?!adapters\/|chaos\/|cli\/(worlds|worker|loop-worker)\.ts$)/,
-    check: rules.knowingAdapter,
-    bites: [
-      ["src/cli/x.ts", 'import { localWorld } from "../adapters/local/world.ts";'],
-      ["src/cli/commands/x.ts", 'const { inspectAws } = await import("../../adapters/aws/inspection.ts");'],
-      ["src/doctor/x.ts", 'import type { StoreSeen } from "../adapters/local/inspection.ts";'],
-    ],
-    spares: [["src/cli/x.ts", 'import type { WorldProvider } from "../ports/world-provider.ts";']],
-  },
-  {
-    says: "nothing but an adapter asks which world it is",
-    where: /^src\/(?!adapters\/)/,
-    check: rules.askingWhichWorld,
-    bites: [
-      ["src/cli/x.ts", 'if (flags.world === "aws") refuse();'],
-      ["src/cli/x.ts", 'const world: "local" | "aws" = named;'],
-      ["src/cli/x.ts", 'if (provider.name !== "local") refuse();'],
-      ["src/cli/x.ts", 'switch (name) { case "memory": refuse(); }'],
-      ["src/cli/x.ts", "const isAws = settings.aws !== null;"],
-    ],
-    spares: [
-      ["src/cli/x.ts", 'const tenant = "local"; if (provider.can.rollout) move("aws-table");'],
-      ["src/cli/worlds.ts", "export const WORLDS = [localProvider, awsProvider];"],
-    ],
   },
   {
     says: "the environment is read by composition roots",
@@ -235,7 +199,7 @@ const RULES: readonly Rule[] = [
   },
 ];
 
-describe.each(RULES)("$says", ({ where, check, bites, spares }) => {
+describe.each([...RULES, ...SURFACE_RULES])("$says", ({ where, check, bites, spares }) => {
   test("in this checkout", () => {
     const offended = sources.filter(({ path }) => where.test(path));
     expect(offended).not.toHaveLength(0);

@@ -15,14 +15,14 @@ type How = Pick<OpenWorldOptions, "create" | "check">;
 /** The world with every run in it. A command that only looks must find a store there. */
 export async function openExisting(shell: Shell, flags: BeatFlags, check?: How["check"]): Promise<Opened> {
   const settings = await settingsOf(shell, flags);
-  if (!settings.world.isThere()) throw storeMissing(settings);
+  if (!settings.world.isThere()) throw storeMissing(shell, settings);
   return openSettled(shell, settings, { create: false, ...(check !== undefined && { check }) });
 }
 
-function storeMissing({ provider, world, command }: Settings): CliError {
-  const names = provider.settings.flatMap(({ name, option, variable }) =>
-    option === null ? [] : [`--${name} or ${variable}`],
-  );
+function storeMissing({ worlds }: Shell, { provider, world, command }: Settings): CliError {
+  const { options = [] } = worlds.find(({ name }) => name === provider.name) ?? {};
+  const variableOf = (option: string): string => provider.settings.find(({ name }) => name === option)?.variable ?? "";
+  const names = options.map(({ name }) => `--${name} or ${variableOf(name)}`);
   return new CliError({
     code: "StoreMissing",
     exit: EXIT.store,

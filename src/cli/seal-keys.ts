@@ -14,8 +14,10 @@ export async function sealKeysOf(
   { env, cwd, worlds }: Pick<Shell, "env" | "cwd" | "worlds">,
   first: WorldProvider | null = null,
 ): Promise<SealKeys> {
-  for (const provider of [...(first === null ? [] : [first]), ...worlds.toReversed()]) {
-    const found = await provider.sealKeys({ env, cwd });
+  const own = (await first?.sealKeys({ env, cwd })) ?? null;
+  if (own !== null) return own;
+  for (const { load } of worlds.toReversed()) {
+    const found = await (await load()).sealKeys({ env, cwd });
     if (found !== null) return found;
   }
   return NO_SEAL_KEYS;

@@ -43,8 +43,8 @@ const BEAT_SECONDS = 60;
 export async function settingsOf(shell: Shell, flags: BeatFlags, beatSeconds = BEAT_SECONDS): Promise<Settings> {
   const config = await loadConfig(shell.cwd);
   const examples = config === null ? await loadConfig(OWN_PACKAGE) : null;
-  const provider = providerOf(shell, { flags, config });
-  const options = shell.worlds.flatMap(({ settings }) => settings).filter(({ option }) => option !== null);
+  const provider = await providerOf(shell, { flags, config });
+  const options = shell.worlds.flatMap((world) => world.options);
   const named = optionsIn(flags);
   return {
     provider,

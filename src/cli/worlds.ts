@@ -2,27 +2,34 @@
  * The worlds that commands know, and which of them a command speaks to: flag, environment, config, then the first one. A new
  * world is one more line in this list.
  */
-import { awsProvider } from "../adapters/aws/provider.ts";
-import { localProvider } from "../adapters/local/provider.ts";
-import type { Capability, ConfiguredWorld, WorldProvider } from "../ports/world-provider.ts";
+import type { Capability, ConfiguredWorld, WorldEntry, WorldProvider } from "../ports/world-provider.ts";
 import type { Config } from "../sdk/config.ts";
 import { CliError, EXIT } from "./errors.ts";
 import { retyped } from "./input.ts";
 import { commandLine } from "./render/words.ts";
 import type { Shell, StoreFlags } from "./shell.ts";
 
-export const WORLDS: readonly WorldProvider[] = [localProvider, awsProvider];
+const STORE = "the directory of the store (CAIRN_STORE, then the config's, then .cairn)";
+
+export const WORLDS: readonly WorldEntry[] = [
+  {
+    name: "local",
+    options: [{ name: "store", flags: "--store <dir>", says: STORE }],
+    load: async () => (await import("../adapters/local/provider.ts")).localProvider,
+  },
+  { name: "aws", options: [], load: async () => (await import("../adapters/aws/provider.ts")).awsProvider },
+];
 
 interface Chosen {
   readonly flags: StoreFlags;
   readonly config: Config | null;
 }
 
-export function providerOf(shell: Shell, { flags, config }: Chosen): WorldProvider {
+export async function providerOf(shell: Shell, { flags, config }: Chosen): Promise<WorldProvider> {
   const { env, worlds } = shell;
   const said = flags.world ?? (env["CAIRN_WORLD"] || config?.world) ?? worlds[0]?.name;
   const known = worlds.find(({ name }) => name === said);
-  if (known !== undefined) return known;
+  if (known !== undefined) return known.load();
   const why = `there are: ${worlds.map(({ name }) => name).join(", ")}`;
   const isVariable = flags.world === undefined && env["CAIRN_WORLD"];
   const next = isVariable ? "unset CAIRN_WORLD" : retyped(shell, "--world", worlds[0]?.name ?? "");
@@ -39,8 +46,10 @@ export function configuredIn(shell: Shell, provider: WorldProvider, { flags, con
 }
 
 /** The name of the first world that can do it, for a hint. */
-export const worldThatCan = ({ worlds }: Shell, what: Capability): string =>
-  worlds.find(({ can }) => can[what])?.name ?? "";
+export async function worldThatCan({ worlds }: Shell, what: Capability): Promise<string> {
+  const providers = await Promise.all(worlds.map(({ load }) => load()));
+  return providers.find(({ can }) => can[what])?.name ?? "";
+}
 
 /** Texts of settings, by the name of the setting. */
 export const optionsIn = (flags: object): Readonly<Record<string, string>> =>

@@ -15,6 +15,22 @@ import type { SecretLook } from "./secrets.ts";
 import type { Supervision } from "./supervision.ts";
 import type { World } from "./world.ts";
 
+/** A line of the list of providers. What a world needs is loaded with its provider, and no command loads that of another. */
+export interface WorldEntry {
+  readonly name: string;
+  /** Its options of every command. */
+  readonly options: readonly WorldOption[];
+  readonly load: () => Promise<WorldProvider>;
+}
+
+export interface WorldOption {
+  /** The name of the setting that it says. */
+  readonly name: string;
+  /** `--store <dir>` */
+  readonly flags: string;
+  readonly says: string;
+}
+
 export interface WorldProvider {
   /** As `--world`, `CAIRN_WORLD` and the config name it. */
   readonly name: string;
@@ -41,11 +57,8 @@ export type Capability = "rollout" | "agentFiles" | "kill";
 
 export interface WorldSetting {
   readonly name: string;
-  /** Its option of every command: `--store <dir>`; null: only the environment says it. */
-  readonly option: string | null;
+  /** The variable of the environment that says it. */
   readonly variable: string;
-  /** What the help says of its option, or what the variable holds. */
-  readonly says: string;
 }
 
 /** Where a process finds what it was told. */

@@ -44,7 +44,8 @@ describe.each([localProvider, awsProvider, memoryProvider(systemClock)])("the pr
 });
 
 describe("a world that only the list of providers knows", () => {
-  const worlds = [...WORLDS, memoryProvider(systemClock)];
+  const memory = memoryProvider(systemClock);
+  const worlds = [...WORLDS, { name: "memory", options: [], load: async () => memory }];
   const type = async (...words: readonly string[]) => {
     const { shell, said } = shellAt({ dir: temporaryDir(), person: null }, words);
     return { exit: await runCommand({ ...shell, worlds }, "0"), ...said };
@@ -83,6 +84,15 @@ describe("a world that only the list of providers knows", () => {
     expect(err).toContain("there is no world mars");
     expect(err).toContain("there are: local, aws, memory");
   });
+});
+
+test("each line of the list of providers has the name of the provider that it loads, and options that it knows", async () => {
+  for (const { name, options, load } of WORLDS) {
+    const provider = await load();
+    expect(provider.name).toBe(name);
+    const names = provider.settings.map((setting) => setting.name);
+    expect(names).toEqual(expect.arrayContaining(options.map((option) => option.name)));
+  }
 });
 
 test("a world that is not named says which variables are missing, before anything is opened", async () => {

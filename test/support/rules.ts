@@ -4,6 +4,17 @@ import { lineOf, memberOf, nameOf, rootOf } from "./source.ts";
 
 export type Check = (source: Source) => readonly string[];
 
+type Sample = readonly [path: string, text: string];
+
+/** A rule of the house, with sources that offend it, and ones that look alike and do not. */
+export interface Rule {
+  readonly says: string;
+  readonly where: RegExp;
+  readonly check: Check;
+  readonly bites: readonly Sample[];
+  readonly spares: readonly Sample[];
+}
+
 /** The layers of `src`, lowest first. None imports a higher one, not even a type of it. */
 const LAYERS = [
   "core",
@@ -98,30 +109,18 @@ export const trespassing: Check = ({ path, imports }) => {
   return imports.filter((each) => !isAllowed(each)).map(({ from }) => `imports ${from}`);
 };
 
-/** Surfaces know a world by its provider: another world is then one more line in the list of providers. */
-export const knowingAdapter: Check = ({ imports }) =>
-  imports.flatMap(({ from, ours }) => (ours && from.startsWith("src/adapters/") ? [`imports ${from}`] : []));
-
 export const usingAws: Check = ({ imports }) =>
   imports.flatMap(({ from }) =>
     /^(@aws-sdk|@aws-lambda-powertools|@smithy|aws-)/.test(from) ? [`imports ${from}`] : [],
   );
 
 /** A checker whose offences are single nodes, shown by their line. */
-function nodes(offends: (place: Place, source: Source) => boolean): Check {
+export function nodes(offends: (place: Place, source: Source) => boolean): Check {
   return (source) =>
     source.nodes
       .filter((place) => offends(place, source))
       .map(({ node }) => `line ${lineOf(source, node.start)}: ${source.text.slice(node.start, node.end).slice(0, 60)}`);
 }
-
-/** The name of a world that decides something. `local` alone is a tenant as well. */
-export const askingWhichWorld = nodes(({ node, within: [parent] }) => {
-  if (/^is(Aws|Local|Memory)$/.test(nameOf(node))) return true;
-  const value = node.type === "Literal" ? node["value"] : null;
-  const isCompared = parent?.type === "BinaryExpression" || parent?.type === "SwitchCase";
-  return value === "aws" || value === "memory" || (value === "local" && isCompared);
-});
 
 export const readingEnvironment = nodes(({ node, within: [parent] }) => {
   const isImported = node.type === "ImportSpecifier" && nameOf(node["imported"]) === "env";

@@ -22,9 +22,9 @@ interface Names {
   readonly machine: string;
 }
 
-const TABLE = { name: "table", option: null, variable: "CAIRN_TABLE", says: "the name of the table" } as const;
-const BUCKET = { name: "bucket", option: null, variable: "CAIRN_BUCKET", says: "the name of the bucket" } as const;
-const MACHINE = { name: "machine", option: null, variable: "CAIRN_MACHINE", says: "the ARN of the machine" } as const;
+const TABLE = { name: "table", variable: "CAIRN_TABLE" } as const;
+const BUCKET = { name: "bucket", variable: "CAIRN_BUCKET" } as const;
+const MACHINE = { name: "machine", variable: "CAIRN_MACHINE" } as const;
 
 const SETTINGS = [TABLE, BUCKET, MACHINE] as const;
 

@@ -26,12 +26,7 @@ import { localSecrets, lookFor } from "./secrets.ts";
 import { startSupervisor } from "./supervisor.ts";
 import { localWorld } from "./world.ts";
 
-const STORE = {
-  name: "store",
-  option: "--store <dir>",
-  variable: "CAIRN_STORE",
-  says: "the directory of the store (CAIRN_STORE, then the config's, then .cairn)",
-} as const;
+const STORE = { name: "store", variable: "CAIRN_STORE" } as const;
 
 export const localProvider: WorldProvider = {
   name: "local",

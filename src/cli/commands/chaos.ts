@@ -41,8 +41,8 @@ export async function chaos(shell: Shell, of: { readonly agent: string; readonly
   const { flags } = of;
   const strategies = strategiesIn(shell, flags.strategies);
   // Before its stores are looked for: they may not be named.
-  const provider = providerOf(shell, { flags, config: await loadConfig(shell.cwd) });
-  if (!provider.can.kill) throw notOurs(shell);
+  const provider = await providerOf(shell, { flags, config: await loadConfig(shell.cwd) });
+  if (!provider.can.kill) throw notOurs(shell, await worldThatCan(shell, "kill"));
   const settings = await settingsOf(shell, flags);
   shell.terminal.waitFor("loading the agent");
   registerResolution();
@@ -150,7 +150,7 @@ function print(
   else shell.terminal.out(renderChaos(report, { ...of, paint: shell.terminal.paintOut }));
 }
 
-function notOurs(shell: Shell): CliError {
+function notOurs(shell: Shell, fit: string): CliError {
   const what = "chaos runs in the embedded world only";
   const why = "it kills the processes that do the beats, and those of AWS Lambda are not ours to kill";
   return new CliError({
@@ -158,7 +158,7 @@ function notOurs(shell: Shell): CliError {
     exit: EXIT.usage,
     what,
     why,
-    next: retyped(shell, "--world", worldThatCan(shell, "kill")),
+    next: retyped(shell, "--world", fit),
   });
 }
 

@@ -187,13 +187,13 @@ const usage = ({ settings }: Rolling, what: string): CliError =>
     next: settings.command("rollout", "--help"),
   });
 
-function portOf(shell: Shell, { provider, world }: Settings): Promise<RolloutPort> {
+async function portOf(shell: Shell, { provider, world }: Settings): Promise<RolloutPort> {
   if (world.rollout !== null) return world.rollout();
   throw new CliError({
     code: "WorldWithoutVersions",
     exit: EXIT.refused,
     what: `the world ${provider.name} has no versions of its functions`,
     why: "it runs the files of agents as they are",
-    next: retyped(shell, "--world", worldThatCan(shell, "rollout")),
+    next: retyped(shell, "--world", await worldThatCan(shell, "rollout")),
   });
 }
