@@ -18,6 +18,7 @@ import { LEAKING } from "./leaking.ts";
 import { LEVELLING } from "./levelling.ts";
 import { MACHINE } from "./machine.ts";
 import { NAMED } from "./named.ts";
+import { OPERATING } from "./operating.ts";
 import { OUTAGES } from "./outages.ts";
 import { PROVIDERS } from "./providers.ts";
 import { RECORDED } from "./recorded.ts";
@@ -58,4 +59,5 @@ export const MUTANTS: readonly Mutant[] = [
   ...FLIPPING,
   ...SEALING,
   ...RESTORING,
+  ...OPERATING,
 ];

@@ -189,7 +189,7 @@ export async function outcomeOf(
   given: Readonly<Record<string, unknown>>,
 ): Promise<{ readonly status: number; readonly outcome: { readonly kind: string } }> {
   const { run } = given;
-  const row = run === undefined ? null : await find(asked, String(run));
+  const row = run === undefined ? null : await find(asked, typeof run === "string" ? run : "");
   const input = operation.input.safeParse(given);
   if (!input.success) throw requestInvalid(wrongIn(input.error.issues, "#"));
   const outcome = await operation.run(contextOf(asked, row), input.data as never);
