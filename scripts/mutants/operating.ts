@@ -38,7 +38,7 @@ export const OPERATING: readonly Mutant[] = [
     from: 'if (delivered === "duplicate") return judged.onDuplicate();',
     to: 'if (delivered === "duplicate") return judged.onDelivered();',
   }),
-  without("a message to a run that has ended meanwhile goes to none", "test/operations/assign.test.ts", {
+  without("a message to a run that has ended meanwhile goes to none", "test/operations/look-then-deliver.test.ts", {
     file: SAYING,
     from: 'kind: delivered === "late" ? "late" : "missing"',
     to: 'kind: "missing"',
@@ -49,9 +49,9 @@ export const OPERATING: readonly Mutant[] = [
     to: "if (provider.name === '') throw",
   }),
   without("a world that a service drives is supervised", WORLDS_TEST, {
-    file: "src/cli/commands/work.ts",
-    from: "if (settings.provider.driver !== null) throw drivenElsewhere(settings);\n",
-    to: "",
+    file: "src/adapters/aws/provider.ts",
+    from: "driver: DRIVER,",
+    to: "driver: null,",
   }),
   without("variables that are missing are not named", WORLDS_TEST, {
     file: "src/adapters/aws/provider.ts",
