@@ -1,27 +1,10 @@
 /**
- * What each function finds in its environment: what it reads, and nothing else. `functions/` reads these names one by one,
- * and a test compares them with what is left in the bundles.
+ * What each function finds in its environment: the variables that it reads (`function-environment.ts`), and nothing else.
+ * `functions/` reads these names one by one, and a test compares them with what is left in the bundles.
  */
+import { type FunctionVariable, READ } from "../src/adapters/aws/function-environment.ts";
 import { type DeployedFunction, type FunctionName, type Names, kindOf } from "./names.ts";
 import { type Plan, secretsOf } from "./plan.ts";
-
-type Variable = (typeof OUTSIDE)[number] | "CAIRN_DEPLOYMENT";
-
-/** Given only where `deploy.seal` names a key. */
-const SEAL = ["CAIRN_SEAL_KMS_KEY", "CAIRN_SEAL"] as const;
-const WORLD = ["CAIRN_TABLE", "CAIRN_BUCKET", "CAIRN_MACHINE", "CAIRN_BEAT_SECONDS", "CAIRN_LIMITS", ...SEAL] as const;
-/** Of those that write what comes from outside, and have to know which secrets to keep out. */
-const OUTSIDE = [...WORLD, "CAIRN_PARAMETERS"] as const;
-
-/** By each function. */
-export const READ: Readonly<Record<FunctionName, readonly Variable[]>> = {
-  beat: OUTSIDE,
-  park: ["CAIRN_TABLE", "CAIRN_MACHINE"],
-  start: OUTSIDE,
-  sweep: [...WORLD, "CAIRN_DEPLOYMENT"],
-  cleanup: ["CAIRN_TABLE", "CAIRN_BUCKET", "CAIRN_MACHINE"],
-  api: OUTSIDE,
-};
 
 /** They load agents, which may read the `env` of their deployment. */
 const LOADS_AGENTS: ReadonlySet<FunctionName> = new Set(["beat", "start", "api"]);
@@ -32,7 +15,7 @@ export function environmentOf(
 ): Readonly<Record<string, string>> {
   const { seal } = plan.options;
   const kind = kindOf(fn);
-  const values: Readonly<Record<Variable, string>> = {
+  const values: Readonly<Record<FunctionVariable, string>> = {
     CAIRN_TABLE: names.table,
     CAIRN_BUCKET: names.bucket,
     CAIRN_MACHINE: names.machineArn,

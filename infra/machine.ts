@@ -1,5 +1,5 @@
 /** The state machine: the definition that the chain's own table makes, under a fixed name. */
-import { definitionOf } from "./asl.ts";
+import { definitionOf } from "../src/adapters/aws/asl.ts";
 import { type AgentBeat, type Functions, publish } from "./functions.ts";
 import { agentFunction } from "./names.ts";
 import { machineTimesOf } from "./plan.ts";

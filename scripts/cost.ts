@@ -5,8 +5,8 @@
  * `cost-bounds.ts` is passed.
  */
 import { workload } from "../bench/workload.ts";
-import { definitionOf } from "../infra/asl.ts";
-import type { MachineState } from "../infra/asl-states.ts";
+import { definitionOf } from "../src/adapters/aws/asl.ts";
+import type { MachineState } from "../src/adapters/aws/asl-states.ts";
 import { machineTimesOf, planOf } from "../infra/plan.ts";
 import { installPlatform } from "../infra/platform.ts";
 import { deploy } from "../localstack/deploy.ts";

@@ -7,6 +7,7 @@ import { join } from "node:path";
 import { describe, expect, test } from "vitest";
 import * as rules from "./support/rules.ts";
 import { filesBelow, sourceOf } from "./support/source.ts";
+import { SURFACE_RULES } from "./support/surface-rules.ts";
 
 const ROOT = join(import.meta.dirname, "..");
 const read = (path: string): string => readFileSync(join(ROOT, path), "utf8");
@@ -14,21 +15,11 @@ const read = (path: string): string => readFileSync(join(ROOT, path), "utf8");
 const files = filesBelow(ROOT);
 const sources = files.filter((path) => path.endsWith(".ts")).map((path) => sourceOf(path, read(path)));
 
-type Sample = readonly [path: string, text: string];
-
-interface Rule {
-  readonly says: string;
-  readonly where: RegExp;
-  readonly check: rules.Check;
-  readonly bites: readonly Sample[];
-  readonly spares: readonly Sample[];
-}
-
 const CORE = "src/core/x.ts";
 const TEST = "test/core/x.test.ts";
 const lines = (count: number): string => "\n".repeat(count - 1);
 
-const RULES: readonly Rule[] = [
+const RULES: readonly rules.Rule[] = [
   {
     says: "a room imports what its table row allows",
     where: /./,
@@ -43,6 +34,9 @@ const RULES: readonly Rule[] = [
       ["src/adapters/local/x.ts", 'import { dynamoTable } from "../aws/run-table.ts";'],
       ["src/adapters/local/x.ts", 'type World = import("../../sdk/define.ts").Agent;'],
       ["src/cli/x.ts", 'import { bench } from "../../test/support/drive.ts";'],
+      ["src/cli/x.ts", 'import { planOf } from "../../infra/plan.ts";'],
+      ["src/doctor/x.ts", 'import { inspectAws } from "../adapters/aws/inspection.ts";'],
+      ["src/adapters/aws/x.ts", 'import { definitionOf } from "../../../infra/asl.ts";'],
       ["src/newroom/x.ts", "export const x = 1;"],
     ],
     spares: [
@@ -223,7 +217,7 @@ const RULES: readonly Rule[] = [
   },
 ];
 
-describe.each(RULES)("$says", ({ where, check, bites, spares }) => {
+describe.each([...RULES, ...SURFACE_RULES])("$says", ({ where, check, bites, spares }) => {
   test("in this checkout", () => {
     const offended = sources.filter(({ path }) => where.test(path));
     expect(offended).not.toHaveLength(0);

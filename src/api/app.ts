@@ -9,7 +9,8 @@ import { bounded, sentenceOf, stackOf } from "../codec/value.ts";
 import type { World } from "../ports/world.ts";
 import { alarm } from "../history/alarm.ts";
 import { openApiDocument } from "./document.ts";
-import { type Caller, messageOf, runOf, startOf } from "./operations.ts";
+import { ROWS } from "../operations/table.ts";
+import { type Caller, messageOf, outcomeOf, runOf, startOf } from "./operations.ts";
 import * as problems from "./problem.ts";
 import * as routes from "./routes.ts";
 
@@ -19,6 +20,8 @@ export interface ApiOptions<From extends object> {
   readonly agentOf: (name: string) => Promise<Agent | null>;
   /** Who asks, from what the server knows of a request besides it; null is nobody. */
   readonly callerOf: (from: From) => Caller | null;
+  /** The operations that have routes here: those of the table that have one, unless told. */
+  readonly rows?: routes.Rows;
   /** What stands before every path, such as `/prod`; nothing where the server is at the root. */
   readonly baseOf: (from: From) => string;
 }
@@ -31,7 +34,7 @@ interface ApiEnv<From extends object> {
 export type Api<From extends object> = OpenAPIHono<ApiEnv<From>>;
 
 export function createApi<From extends object>(options: ApiOptions<From>): Api<From> {
-  const { world, callerOf } = options;
+  const { world, callerOf, rows = ROWS } = options;
   const app = new OpenAPIHono<ApiEnv<From>>({ defaultHook: refuseInvalid });
   app.onError((error, c) => {
     const told = problems.asProblem(error);
@@ -53,21 +56,22 @@ export function createApi<From extends object>(options: ApiOptions<From>): Api<F
   const onMethodNotAllowed = (_: unknown, methods: string[]): Response =>
     guarded(problems.answerOf(problems.methodNotAllowed(methods), null));
   app.use(methodsKnown({ app, onMethodNotAllowed }));
-  app.openapi(routes.documentRoute, (c) => c.json(openApiDocument(), 200));
-  return addRuns(app, options);
+  app.openapi(routes.documentRoute, (c) => c.json(openApiDocument(rows), 200));
+  return addPlain(addRuns(app, options), { ...options, rows });
 }
 
 function addRuns<From extends object>(app: Api<From>, { world, agentOf, baseOf }: ApiOptions<From>): Api<From> {
   app.openapi(routes.startRoute, async (c) => {
     const { "Idempotency-Key": idempotencyKey = null } = c.req.valid("header");
     const wanted = { ...c.req.valid("json"), idempotencyKey };
-    const started = await startOf(world, { agentOf, caller: c.get("caller"), wanted });
+    const started = await startOf({ world, agentOf, caller: c.get("caller") }, wanted);
     const headers = { location: `${baseOf(c.env)}/runs/${started.run}` };
     return c.json(started, started.started ? 202 : 200, headers);
   });
   app.openapi(routes.runRoute, async (c) => {
     const { "If-None-Match": ifNoneMatch = "" } = c.req.valid("header");
-    const seen = await runOf(world, { caller: c.get("caller"), run: c.req.valid("param").run, ifNoneMatch });
+    const { run } = c.req.valid("param");
+    const seen = await runOf({ world, agentOf, caller: c.get("caller") }, { run, ifNoneMatch });
     const headers = { etag: seen.etag, "cache-control": "private, no-cache" };
     return seen.kind === "unchanged" ? c.body(null, 304, headers) : c.json(seen.document, 200, headers);
   });
@@ -79,9 +83,26 @@ function addRuns<From extends object>(app: Api<From>, { world, agentOf, baseOf }
       throw problems.requestInvalid([{ pointer: "#/id", detail }]);
     }
     const { run } = c.req.valid("param");
-    const sent = await messageOf(world, { caller: c.get("caller"), run, text, id: id ?? key, ifMatch });
+    const asked = { world, agentOf, caller: c.get("caller") };
+    const sent = await messageOf(asked, { run, text, id: id ?? key, ifMatch });
     return c.json(sent, sent.delivered ? 202 : 200);
   });
+  return app;
+}
+
+/** Operations that are answered as their rows say. */
+function addPlain<From extends object>(
+  app: Api<From>,
+  { world, agentOf, rows }: ApiOptions<From> & { readonly rows: routes.Rows },
+): Api<From> {
+  for (const { operation, route } of routes.plainRoutes(rows)) {
+    app.openapi(route, async (c) => {
+      const said: unknown = route.request?.body === undefined ? {} : await c.req.json();
+      const given = { ...(said as object), ...c.req.param() };
+      const { status, outcome } = await outcomeOf({ world, agentOf, caller: c.get("caller") }, operation, given);
+      return Response.json(outcome, { status });
+    });
+  }
   return app;
 }
 

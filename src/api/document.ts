@@ -1,24 +1,26 @@
 /** The OpenAPI document, from the same routes and schemas that check and answer requests. */
 import { OpenAPIHono } from "@hono/zod-openapi";
 import type { JSONValue } from "hono/utils/types";
-import { ROUTES } from "./routes.ts";
+import { ROWS } from "../operations/table.ts";
+import { type Rows, routesOf } from "./routes.ts";
 
 type Document = Record<string, JSONValue>;
 
-let made: Document | null = null;
+const made = new WeakMap<Rows, Document>();
 
-/** Made when somebody first asks for it. */
-export function openApiDocument(): Document {
-  made ??= make() as unknown as Document;
-  return made;
+/** Of these operations. Made when a caller first asks for it. */
+export function openApiDocument(rows: Rows = ROWS): Document {
+  const document = made.get(rows) ?? (make(rows) as unknown as Document);
+  made.set(rows, document);
+  return document;
 }
 
 /** As it is kept in the repository. */
 export const openApiText = (): string => `${JSON.stringify(openApiDocument(), null, 2)}\n`;
 
-function make(): ReturnType<OpenAPIHono["getOpenAPI31Document"]> {
+function make(rows: Rows): ReturnType<OpenAPIHono["getOpenAPI31Document"]> {
   const app = new OpenAPIHono();
-  for (const { middleware: _, ...route } of ROUTES.map((route) => ({ middleware: null, ...route }))) {
+  for (const { middleware: _, ...route } of routesOf(rows).map((each) => ({ middleware: null, ...each }))) {
     app.openAPIRegistry.registerPath(route);
   }
   app.openAPIRegistry.registerComponent("securitySchemes", "iam", {

@@ -13,10 +13,19 @@ import { SIZES } from "../codec/limits.ts";
 import { type Row, hasEnded } from "../protocol/row.ts";
 import type { Tombstone } from "../protocol/tombstone.ts";
 import type { World } from "../ports/world.ts";
-import { type Shown, showRow } from "../operations/views.ts";
-import { startRun } from "../operations/start.ts";
-import { sendTo } from "../operations/steer.ts";
-import { ApiProblem, agentUnknown, inputInvalid, runUnknown, tooLarge, wrongIn } from "./problem.ts";
+import { type AnyOperation, type OperationContext, perform } from "../operations/operation.ts";
+import { OPERATIONS } from "../operations/table.ts";
+import type { Shown } from "../operations/views.ts";
+import {
+  ApiProblem,
+  agentUnknown,
+  inputInvalid,
+  problemAs,
+  requestInvalid,
+  runUnknown,
+  tooLarge,
+  wrongIn,
+} from "./problem.ts";
 import { entityTag, isOfEpoch, isUnchanged, resumeToken } from "./resume.ts";
 import type * as schemas from "./schemas.ts";
 
@@ -26,6 +35,19 @@ export interface Caller {
   readonly actor: string;
 }
 
+/** What a request may use besides what it says. */
+export interface Asked {
+  readonly world: World;
+  readonly caller: Caller;
+  readonly agentOf: (name: string) => Promise<Agent | null>;
+}
+
+const contextOf = ({ world, caller, agentOf }: Asked, row: Row | null): OperationContext => ({
+  ...{ world, by: caller.actor, tenant: caller.tenant },
+  agentOf: async (name) => (isName(name) ? agentOf(name).catch(asInvalid) : null),
+  ...(row !== null && { row }),
+});
+
 interface Wanted {
   readonly agent: string;
   readonly input: Json;
@@ -34,32 +56,18 @@ interface Wanted {
 }
 
 export async function startOf(
-  world: World,
-  of: {
-    readonly agentOf: (name: string) => Promise<Agent | null>;
-    readonly caller: Caller;
-    readonly wanted: Wanted;
-  },
+  asked: Asked,
+  { agent, input, idempotencyKey: key }: Wanted,
 ): Promise<z.output<typeof schemas.startedDocument>> {
-  const { idempotencyKey, input } = of.wanted;
-  const agent = await agentNamed(of.wanted.agent, of.agentOf);
-  const started = await startRun(world, {
-    ...{ agent, input, idempotencyKey },
-    ...{ tenant: of.caller.tenant, by: of.caller.actor },
-  });
-  if (started.kind === "invalid") throw inputInvalid(agent.name, wrongIn(started.issues, "#/input"));
+  const started = await perform(OPERATIONS.start, contextOf(asked, null), { agent, input, key });
+  if (started.kind === "agentUnknown") throw agentUnknown();
+  if (started.kind === "invalid") throw inputInvalid(agent, wrongIn(started.issues, "#/input"));
   if (started.kind === "conflict") throw keyConflict(started.run);
   if (started.kind === "ended") throw keyEnded(started.tombstone);
   const { row } = started;
-  const token = resumeToken(row, world.clock.now());
+  const token = resumeToken(row, asked.world.clock.now());
   const isFirst = started.kind === "started";
   return { run: row.run, agent: row.agent, status: row.status, started: isFirst, resumeToken: token };
-}
-
-async function agentNamed(name: string, agentOf: (name: string) => Promise<Agent | null>): Promise<Agent> {
-  const agent = isName(name) ? await agentOf(name).catch(asInvalid) : null;
-  if (agent === null) throw agentUnknown();
-  return agent;
 }
 
 /** It is a user's file that cannot be loaded. */
@@ -68,18 +76,14 @@ function asInvalid(cause: unknown): never {
 }
 
 const keyConflict = (run: string): ApiProblem =>
-  new ApiProblem({
-    status: 409,
-    code: "KeyConflict",
+  problemAs(OPERATIONS.start, "conflict", {
     detail: `the key belongs to run ${run}, which was started with another input: the same input would give that run; use another key for another run`,
     facts: { run },
   });
 
 /** A retry that comes after the data of its run is gone. */
 const keyEnded = ({ run, status, endedAt, expiresAtSec, inputDigest }: Tombstone): ApiProblem =>
-  new ApiProblem({
-    status: 409,
-    code: "Ended",
+  problemAs(OPERATIONS.start, "ended", {
     detail: `the work under this key was done before: run ${run} ${status}, and its data is gone; use another key to do it again`,
     facts: { run, ended: { status, at: endedAt, keptUntil: expiresAtSec * 1_000, inputDigest } },
   });
@@ -88,18 +92,16 @@ export type Seen =
   | { readonly kind: "unchanged"; readonly etag: string }
   | { readonly kind: "shown"; readonly etag: string; readonly document: z.output<typeof schemas.runDocument> };
 
-export async function runOf(
-  world: World,
-  of: { readonly caller: Caller; readonly run: string; readonly ifNoneMatch: string },
-): Promise<Seen> {
-  const row = await find(world, of);
+export async function runOf(asked: Asked, of: { readonly run: string; readonly ifNoneMatch: string }): Promise<Seen> {
+  const { world } = asked;
+  const row = await find(asked, of.run);
   // The tag is older than the document, if anything: who asks with it is shown what came in between.
   const token = resumeToken(row, world.clock.now());
   const etag = entityTag(token);
   if (isUnchanged(of.ifNoneMatch, token)) return { kind: "unchanged", etag };
-  const shown = await showRow(world, row);
-  if (shown === null) throw runUnknown();
-  return { kind: "shown", etag, document: fitting(shown) };
+  const outcome = await perform(OPERATIONS.show, contextOf(asked, row), { run: row.run });
+  if (outcome.kind === "missing") throw runUnknown();
+  return { kind: "shown", etag, document: fitting(outcome.shown) };
 }
 
 /** Without what makes it larger than an answer may be, so that nobody who waits for its end is left without an answer. */
@@ -123,9 +125,8 @@ const LARGE: Readonly<Record<string, (shown: Shown) => Partial<Shown>>> = {
 };
 
 export async function messageOf(
-  world: World,
+  asked: Asked,
   of: {
-    readonly caller: Caller;
     readonly run: string;
     readonly text: string;
     /** Null makes a message of its own. */
@@ -134,18 +135,17 @@ export async function messageOf(
     readonly ifMatch: string;
   },
 ): Promise<z.output<typeof schemas.messageDocument>> {
-  const { caller, text, ifMatch } = of;
-  const row = await find(world, of);
+  const { text, id, ifMatch } = of;
+  const row = await find(asked, of.run);
   // What has ended takes nothing more, whatever was seen of it; a message that it took before is still a duplicate.
-  if (ifMatch !== "" && !hasEnded(row) && !isOfEpoch(ifMatch, row)) throw stale(world, row);
-  const id = of.id ?? world.random.hex().slice(0, 32);
-  const sent = await sendTo(world, row, { text, by: caller.actor, id });
+  if (ifMatch !== "" && !hasEnded(row) && !isOfEpoch(ifMatch, row)) throw stale(asked.world, row);
+  const sent = await perform(OPERATIONS.send, contextOf(asked, row), { run: row.run, text, id });
   switch (sent.kind) {
     case "delivered":
     case "duplicate":
-      return { run: row.run, message: id, delivered: sent.kind === "delivered" };
+      return { run: row.run, message: sent.message, delivered: sent.kind === "delivered" };
     case "conflict":
-      throw messageConflict(row, id);
+      throw messageConflict(row, sent.message);
     case "late":
       throw late(row);
     case "missing":
@@ -158,17 +158,13 @@ export async function messageOf(
 }
 
 const messageConflict = ({ run }: Row, id: string): ApiProblem =>
-  new ApiProblem({
-    status: 409,
-    code: "MessageConflict",
+  problemAs(OPERATIONS.send, "conflict", {
     detail: `the id ${bounded(id)} belongs to another message, which was delivered to run ${run} before: nothing was sent; send these words under another id, or without one`,
     facts: { run },
   });
 
 const late = ({ run }: Row): ApiProblem =>
-  new ApiProblem({
-    status: 409,
-    code: "Late",
+  problemAs(OPERATIONS.send, "late", {
     detail: `run ${run} takes no more messages: it has ended; GET /runs/${run} says how`,
     facts: { run },
   });
@@ -186,9 +182,24 @@ function stale(world: World, row: Row): ApiProblem {
   });
 }
 
+/** What an operation without a route of its own design answers: its outcome. */
+export async function outcomeOf(
+  asked: Asked,
+  operation: AnyOperation,
+  given: Readonly<Record<string, unknown>>,
+): Promise<{ readonly status: number; readonly outcome: { readonly kind: string } }> {
+  const { run } = given;
+  const row = run === undefined ? null : await find(asked, typeof run === "string" ? run : "");
+  const input = operation.input.safeParse(given);
+  if (!input.success) throw requestInvalid(wrongIn(input.error.issues, "#"));
+  const outcome = await operation.run(contextOf(asked, row), input.data as never);
+  const { status, says } = operation.outcomes[outcome.kind] ?? { status: 500, says: outcome.kind };
+  if (status >= 400) throw problemAs(operation, outcome.kind, { detail: says });
+  return { status, outcome };
+}
+
 /** The row of a run that is there for whoever asks. */
-async function find(world: World, of: { readonly caller: Caller; readonly run: string }): Promise<Row> {
-  const { run, caller } = of;
+async function find({ world, caller }: Asked, run: string): Promise<Row> {
   const isTheirs = isRunId(run) && run.slice(0, run.indexOf("-")) === caller.tenant;
   const row = isTheirs ? await world.table.read(run, world.clock.now()) : null;
   if (row === null) throw runUnknown();

@@ -10,10 +10,11 @@ import { AgentInvalid } from "../ports/agent-invalid.ts";
 import { Unreadable } from "../codec/canonical.ts";
 import { RowNewer } from "../codec/row.ts";
 import { bounded } from "../codec/value.ts";
-import { InvariantViolated } from "../core/ensure.ts";
+import { InvariantViolated, ensure } from "../core/ensure.ts";
 import { SIZES } from "../codec/limits.ts";
 import { StoreUnreachable } from "../ports/world.ts";
 import { SecretUnread } from "../history/secrets.ts";
+import type { AnyOperation } from "../operations/operation.ts";
 import type { Issue } from "../operations/start.ts";
 
 const TITLES = {
@@ -65,6 +66,20 @@ export class ApiProblem extends Error {
     this.trouble = trouble;
   }
 }
+
+/** That outcome of an operation, under the status and code of its row. */
+export function problemAs(
+  { outcomes }: Pick<AnyOperation, "outcomes">,
+  kind: string,
+  words: Pick<Trouble, "detail" | "facts">,
+): ApiProblem {
+  const told = outcomes[kind];
+  const status = PROBLEM_STATUSES.find((each) => each === told?.status);
+  ensure(status !== undefined && told?.code != null, `an outcome ${kind} is no problem`);
+  return new ApiProblem({ status, code: told.code, ...words });
+}
+
+const PROBLEM_STATUSES = Object.keys(TITLES).map(Number) as readonly ProblemStatus[];
 
 /** Whatever was thrown, as what its sender is told. */
 export function asProblem(error: unknown): ApiProblem {

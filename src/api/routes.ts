@@ -1,5 +1,11 @@
-/** Which operations there are over HTTP, what each takes, and every answer that it may give. */
-import { createRoute, z } from "@hono/zod-openapi";
+/**
+ * The routes of the operation table, what each takes, and every answer that it may give. A row with `http` has one; those below
+ * say more of their headers and documents than their row does.
+ */
+import { type RouteConfig, createRoute, z } from "@hono/zod-openapi";
+import { ensure } from "../core/ensure.ts";
+import type { AnyOperation, Http } from "../operations/operation.ts";
+import { OPERATIONS, type OperationName } from "../operations/table.ts";
 import { boundedBody } from "./body.ts";
 import * as schemas from "./schemas.ts";
 
@@ -44,9 +50,14 @@ const etag = {
   ETag: { description: "The resume token of the run.", schema: { type: "string" as const } },
 };
 
+/** Where an operation is. */
+function at({ http }: Pick<AnyOperation, "http">): Http {
+  ensure(http !== undefined, "an operation without a place has no route");
+  return http;
+}
+
 export const startRoute = createRoute({
-  method: "post",
-  path: "/runs",
+  ...at(OPERATIONS.start),
   operationId: "startRun",
   summary: "Starts a run",
   middleware: boundedBody,
@@ -66,8 +77,7 @@ export const startRoute = createRoute({
 });
 
 export const runRoute = createRoute({
-  method: "get",
-  path: "/runs/{run}",
+  ...at(OPERATIONS.show),
   operationId: "showRun",
   summary: "Shows a run, as `cairn show` does",
   request: { params: schemas.runParams, headers: schemas.runHeaders },
@@ -80,8 +90,7 @@ export const runRoute = createRoute({
 });
 
 export const messageRoute = createRoute({
-  method: "post",
-  path: "/runs/{run}/messages",
+  ...at(OPERATIONS.send),
   operationId: "sendMessage",
   summary: "Sends words to the model of a run",
   middleware: boundedBody,
@@ -120,4 +129,60 @@ export const healthRoute = createRoute({
   responses: { 200: answer("Somebody answers.", schemas.healthDocument) },
 });
 
-export const ROUTES = [startRoute, runRoute, messageRoute, documentRoute, healthRoute] as const;
+/** The routes whose requests and answers have a design of their own. */
+const DESIGNED: { readonly [N in OperationName]?: RouteConfig } = {
+  start: startRoute,
+  show: runRoute,
+  send: messageRoute,
+};
+
+/** Operations by their names; a row with `http` has a route. */
+export type Rows = Readonly<Record<string, AnyOperation>>;
+
+/** The routes of these operations that are made from their rows alone. */
+export const plainRoutes = (rows: Rows): readonly { readonly operation: AnyOperation; readonly route: RouteConfig }[] =>
+  Object.entries(rows).flatMap(([name, operation]) =>
+    operation.http === undefined || Object.hasOwn(DESIGNED, name)
+      ? []
+      : [{ operation, route: plainRoute(name, operation) }],
+  );
+
+/** Every route, in the order of the rows. */
+export const routesOf = (rows: Rows): readonly RouteConfig[] => [
+  ...Object.entries(rows).flatMap(([name, operation]) =>
+    operation.http === undefined ? [] : [DESIGNED[name as OperationName] ?? plainRoute(name, operation)],
+  ),
+  documentRoute,
+  healthRoute,
+];
+
+/** Takes its input as a path and a JSON body, and answers with the outcome. What a `get` does not say is its default. */
+function plainRoute(name: string, operation: AnyOperation): RouteConfig {
+  const { method, path } = at(operation);
+  const inPath = [...path.matchAll(/\{(\w+)\}/g)].map(([, key]) => String(key));
+  const { shape } = operation.input;
+  const own = z.strictObject(Object.fromEntries(Object.entries(shape).filter(([key]) => !inPath.includes(key))));
+  const hasBody = method === "post" && Object.keys(own.shape).length > 0;
+  return createRoute({
+    ...{ method, path, operationId: name, summary: operation.help },
+    ...(hasBody && { middleware: boundedBody }),
+    request: {
+      ...(inPath.length > 0 && { params: z.object(Object.fromEntries(inPath.map((key) => [key, z.string()]))) }),
+      ...(hasBody && { body: body(own) }),
+    },
+    responses: { ...answersOf(operation), ...(hasBody ? ofBody : {}), ...every },
+  });
+}
+
+/** What each outcome is answered with; several may have one status. */
+function answersOf({ outcomes }: AnyOperation): RouteConfig["responses"] {
+  const byStatus = Map.groupBy(Object.entries(outcomes), ([, { status }]) => status);
+  return Object.fromEntries(
+    [...byStatus].map(([status, told]) => {
+      const description = [...new Set(told.map(([, { says }]) => says))].join(" ");
+      if (status >= 400) return [status, { ...problem(status as ProblemStatus), description }];
+      const kinds = told.map(([kind]) => kind) as [string, ...string[]];
+      return [status, answer(description, z.object({ kind: z.enum(kinds) }).loose())];
+    }),
+  );
+}

@@ -7,10 +7,9 @@
  */
 import { AgentInvalid } from "../ports/agent-invalid.ts";
 import { ConfigInvalid } from "../sdk/config.ts";
-import { SealKeyInvalid } from "../adapters/local/seal-keys.ts";
-import { StoreDamaged, StoreInvalid, StoreTooNew, StoreUnusable } from "../adapters/local/store-errors.ts";
-import { WorkersUnbootable } from "../adapters/local/workers.ts";
-import { StoreSupervised } from "../adapters/local/processes.ts";
+import { SealKeyInvalid } from "../ports/seal-keys.ts";
+import { StoreInvalid, StoreTooNew, StoreUnusable } from "../ports/store-errors.ts";
+import { StoreSupervised, WorkersUnbootable } from "../ports/supervision.ts";
 import { Unreadable } from "../codec/canonical.ts";
 import { RowNewer, RowUnreadable } from "../codec/row.ts";
 import { InvariantViolated } from "../core/ensure.ts";
@@ -58,7 +57,7 @@ function troubleOf(error: unknown, argv: readonly string[]): Trouble {
     const next = commandLine(withStore(argv, "ANOTHER_DIRECTORY"));
     return { code: error.code, exit: EXIT.store, ...clausesOf(error.message), next };
   }
-  if (error instanceof StoreDamaged) {
+  if (error instanceof StoreUnusable && error.code === "StoreDamaged") {
     const next = commandLine(["doctor", ...storeOf(argv)]);
     return { code: error.code, exit: EXIT.store, ...clausesOf(error.message), next };
   }

@@ -4,7 +4,6 @@
  * there is no config, cairn's own examples take the names that are left.
  */
 import { existsSync } from "node:fs";
-import { agentFileOf, rememberAgentFile } from "../adapters/local/agent-files.ts";
 import {
   type Located,
   agentClash,
@@ -14,7 +13,7 @@ import {
   isFileName,
   readCatalogue,
 } from "./commands/agents.ts";
-import { type Opened, isMissing, openSettled } from "./open.ts";
+import { type Opened, openSettled } from "./open.ts";
 import { CliError, EXIT } from "./errors.ts";
 import type { Settings } from "./settings.ts";
 import type { Shell } from "./shell.ts";
@@ -28,33 +27,36 @@ export async function locateTyped(
   const configured = await readCatalogue(settings.agentFiles);
   if (!isFileName(name)) {
     const catalogue = await readCatalogue([...settings.agentFiles, ...settings.exampleFiles]);
-    const found = agentNamed(configured, name) ?? (await rememberedIn(settings, name)) ?? agentNamed(catalogue, name);
+    const found =
+      agentNamed(configured, name) ?? (await rememberedIn(shell, { settings, name })) ?? agentNamed(catalogue, name);
     if (found !== null) return found;
     throw agentUnknown({ name, catalogue, hasConfig: settings.hasConfig, command: settings.command });
   }
   const located = await agentInFile(shell.cwd, name);
   const same = agentNamed(configured, located.agent.name);
-  if (same === null && settings.aws !== null) throw notDeployed(shell, located);
+  const { agents } = settings.world;
+  if (same === null && agents.kind === "deployed") throw notDeployed(shell, located, agents.why);
   if (same === null) return located;
   if (same.agent === located.agent) return same;
   throw clash(located, { file: same.file, settings });
 }
 
-async function rememberedIn(settings: Settings, name: string): Promise<Located | null> {
-  if (settings.aws !== null || isMissing(settings)) return null;
-  const { store } = openSettled(settings, { create: false });
+async function rememberedIn(
+  shell: Shell,
+  { settings, name }: { readonly settings: Settings; readonly name: string },
+): Promise<Located | null> {
+  if (settings.world.agents.kind !== "files" || !settings.world.isThere()) return null;
+  const opened = await openSettled(shell, settings, { create: false });
   try {
-    const file = agentFileOf(store, name);
+    const file = opened.agentFiles?.find(name) ?? null;
     return file === null || !existsSync(file) ? null : agentNamed(await readCatalogue([file]), name);
   } finally {
-    store.close();
+    opened.close();
   }
 }
 
-function notDeployed({ argv }: Shell, { agent, file }: Located): CliError {
+function notDeployed({ argv }: Shell, { agent, file }: Located, why: string): CliError {
   const what = `${file} is not named by cairn.config.ts`;
-  const why =
-    "on AWS the functions run the agents of the config that they were deployed with; name it there and deploy";
   return new CliError({
     code: "NotDeployed",
     exit: EXIT.refused,
@@ -66,11 +68,11 @@ function notDeployed({ argv }: Shell, { agent, file }: Located): CliError {
 }
 
 /** Makes the file known to the store, for whoever works on it. */
-export function keepFile({ store, settings }: Opened, located: Located): void {
-  if (store === null) return;
+export function keepFile({ agentFiles, settings }: Opened, located: Located): void {
+  if (agentFiles === null) return;
   const { agent, file } = located;
   const keepOther = !settings.agentFiles.includes(file);
-  const other = rememberAgentFile(store, { agent: agent.name, file, keepOther });
+  const other = agentFiles.remember({ agent: agent.name, file, keepOther });
   if (other !== null) throw clash(located, { file: other, settings });
 }
 

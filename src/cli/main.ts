@@ -32,11 +32,13 @@ const stdout = ownStdout();
 const stderr: Output = { stream: process.stderr, write: (text) => void process.stderr.write(text) };
 const { createTerminal } = await import("./terminal/terminal.ts");
 const { runCommand } = await import("./program.ts");
+const { WORLDS } = await import("./worlds.ts");
 const argv = process.argv.slice(2);
 const shell: Shell = {
   argv,
   env: process.env,
   cwd: process.cwd(),
+  worlds: WORLDS,
   json: argv.includes("--json"),
   terminal: createTerminal({ stdout, stderr }),
   user,

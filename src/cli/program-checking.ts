@@ -1,5 +1,6 @@
 /** The commands that look at an agent and at what it needs, before it matters. */
 import { type Command, InvalidArgumentError } from "commander";
+import { OPERATIONS } from "../operations/table.ts";
 import { STRATEGIES } from "../chaos/strategy.ts";
 import { BEAT, type Into, wholeNumber } from "./arguments.ts";
 import { auditAgent } from "./commands/audit.ts";
@@ -40,7 +41,7 @@ export function addChecking(program: Command, { shell, ends }: Into): void {
     );
   program
     .command("restored")
-    .description("after a store was restored from a backup: fence and pause every run that has not ended")
+    .description(OPERATIONS.restored.help)
     .action((_, command: Command) => ends(fenceStore(shell, command.optsWithGlobals())));
   addChaos(program, { shell, ends });
 }

@@ -1,5 +1,6 @@
 /** The commands about what a run has recorded, as one file or folded once more. */
 import type { Command } from "commander";
+import { OPERATIONS } from "../operations/table.ts";
 import { type Into, wholeNumber } from "./arguments.ts";
 import { exportToFile } from "./commands/export.ts";
 import { replayRun } from "./commands/replay.ts";
@@ -8,7 +9,7 @@ export function addRecorded(program: Command, { shell, ends }: Into): void {
   program.commandsGroup("Recorded:");
   program
     .command("export <run>")
-    .description("a run as one file that needs no store, for replay and for the record; a live one as it is now")
+    .description(OPERATIONS.export.help)
     .option("--out <file>", "where to: gzipped if it ends in .gz, - for stdout (RUN.jsonl.gz)")
     .action((run: string, _, command: Command) => ends(exportToFile(shell, { run, flags: command.optsWithGlobals() })));
   program

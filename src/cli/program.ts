@@ -1,6 +1,8 @@
 /** The command line: which commands there are, what they take, and how they end. */
 import { Command, CommanderError, Option } from "commander";
+import { DEFAULT_TENANT } from "../core/ids.ts";
 import { PHASE_NAMES, PHASES } from "../core/phases.ts";
+import { OPERATIONS } from "../operations/table.ts";
 import { CliError, EXIT, asCliError, errorDocument, renderError } from "./errors.ts";
 import { assignRun } from "./commands/assign.ts";
 import { BEAT, type Into, wholeNumber } from "./arguments.ts";
@@ -21,7 +23,6 @@ import { sendWords, steerRun } from "./commands/steer.ts";
 import { upgradeRun } from "./commands/upgrade.ts";
 import { commandLine } from "./render/words.ts";
 import { work } from "./commands/work.ts";
-import { WORLDS } from "./worlds.ts";
 
 /** Runs what was typed. Never rejects: an error is told, and becomes the exit code. */
 export async function runCommand(shell: Shell, version: string): Promise<number> {
@@ -57,13 +58,22 @@ async function parse(shell: Shell, version: string): Promise<number> {
   return exit;
 }
 
-function programOf({ terminal }: Shell, version: string): Command {
+function programOf(shell: Shell, version: string): Command {
+  const program = bareProgram(shell, version);
+  for (const { flags, says } of shell.worlds.flatMap(({ options }) => options)) program.option(flags, says);
+  const names = shell.worlds.map(({ name }) => name);
+  const [first = ""] = names;
+  return program.option(
+    "--world <name>",
+    `where runs live: ${names.join(" or ")} (CAIRN_WORLD, then the config's, then ${first})`,
+  );
+}
+
+function bareProgram({ terminal }: Shell, version: string): Command {
   return new Command("cairn")
     .description("LLM agents that survive anything: one short, fenced, resumable beat at a time.")
     .version(version, "--version", "print the version")
     .option("--json", "one JSON document or JSON lines on stdout, and nothing else")
-    .option("--store <dir>", "the directory of the store (CAIRN_STORE, then the config's, then .cairn)")
-    .option("--world <name>", `where runs live: ${WORLDS.join(" or ")} (CAIRN_WORLD, then the config's, then local)`)
     .helpOption("-h, --help", "print this help")
     .helpCommand(false)
     .configureHelp({ showGlobalOptions: true })
@@ -89,11 +99,11 @@ function addRunning(program: Command, { shell, ends }: Into): void {
   program.commandsGroup("Runs:");
   program
     .command("start <agent>")
-    .description("start a run of an agent: a name from cairn.config.ts, or a file such as ./my-agent.ts")
+    .description(OPERATIONS.start.help)
     .option("--input <json>", "the task: JSON, @file, or - for stdin")
     .option("--key <key>", "idempotency key: the same key gives the same run, also for 30 days after its end")
     .option("--wait", "stay until the run has ended or needs a person; works on it if nobody else does")
-    .option("--tenant <name>", "whose run it is", "local")
+    .option("--tenant <name>", "whose run it is", DEFAULT_TENANT)
     .option("--beat-seconds <seconds>", BEAT)
     .action((agent: string, _, command: Command) => ends(start(shell, { agent, flags: command.optsWithGlobals() })));
   program
@@ -104,7 +114,7 @@ function addRunning(program: Command, { shell, ends }: Into): void {
     .action((_, command: Command) => ends(work(shell, command.optsWithGlobals())));
   program
     .command("reconcile <run> <call>")
-    .description("say what became of a call whose outcome nobody knows")
+    .description(OPERATIONS.reconcile.help)
     .addOption(
       new Option("--as <answer>", ANSWERS)
         .choices(["succeeded", "failed", "retry", "compensate"])
@@ -129,16 +139,12 @@ function addDecisions(program: Command, { shell, ends }: Into): void {
   program
     .command("approvals")
     .description("calls that wait for a person's decision")
-    .option("--tenant <name>", "whose runs", "local")
+    .option("--tenant <name>", "whose runs", DEFAULT_TENANT)
     .action((_, command: Command) => ends(listApprovals(shell, command.optsWithGlobals())));
-  const decisions = [
-    ["approve", "let a call run that waits for approval"],
-    ["deny", "do not let it run; the model is told"],
-  ] as const;
-  for (const [name, description] of decisions) {
+  for (const { command: name, help = "" } of OPERATIONS.decide.typed) {
     const decision = program
       .command(`${name} <run> [gate]`)
-      .description(`${description}: a gate or its call, where there are several`)
+      .description(help)
       .option("--note <text>", "why, for the record and for the model");
     if (name === "approve") {
       decision.option(
@@ -158,20 +164,15 @@ function addSteering(program: Command, { shell, ends }: Into): void {
   program.commandsGroup("Steering:");
   program
     .command("send <run> <text>")
-    .description("say something to the model of a run")
+    .description(OPERATIONS.send.help)
     .option("--key <key>", "the same key twice is one message")
     .action((run: string, text: string, _, command: Command) =>
       ends(sendWords(shell, { run, text, flags: command.optsWithGlobals() })),
     );
   addDecisions(program, { shell, ends });
-  const wishes = [
-    ["pause", "let a run rest after the beat that is under way"],
-    ["resume", "let a paused run go on, or one that waits for code or its model look at once"],
-    ["cancel", "end a run; nothing new is started"],
-  ] as const;
-  for (const [want, description] of wishes) {
-    const steering = program.command(`${want} <run>`).description(description);
-    if (want === "resume") steering.option("--upgrade", "let it go on with the agent version that it waits for");
+  for (const want of ["pause", "resume", "cancel"] as const) {
+    const steering = program.command(`${want} <run>`).description(OPERATIONS[want].help);
+    if (want === "resume") steering.option("--upgrade", OPERATIONS.upgrade.help);
     if (want === "cancel") steering.option("--compensate", "undo what it did before it ends, newest first");
     steering.action((run: string, { upgrade = false, compensate = false }: Wish, command: Command) => {
       const flags = command.optsWithGlobals();
@@ -181,24 +182,24 @@ function addSteering(program: Command, { shell, ends }: Into): void {
   }
   program
     .command("restart <run>")
-    .description("the last resort: undo what a run did and begin again from its task; shows what that costs")
+    .description(OPERATIONS.restart.help)
     .option("--yes", "do it")
     .action((run: string, _, command: Command) => ends(restartRun(shell, { run, flags: command.optsWithGlobals() })));
   program
     .command("redrive <run>")
-    .description("let a run that failed for a reason of infrastructure go on from its last checkpoint")
+    .description(OPERATIONS.redrive.help)
     .option("--by <name>", "who wants that, for the record (you, unless told)")
     .option("--why <text>", "why, for the record")
     .action((run: string, _, command: Command) => ends(redriveRun(shell, { run, flags: command.optsWithGlobals() })));
   program
     .command("assign <run> <operator>")
-    .description("say who is to look at a run; for the record, and for whoever looks at what waits")
+    .description(OPERATIONS.assign.help)
     .action((run: string, operator: string, _, command: Command) =>
       ends(assignRun(shell, { run, to: operator, flags: command.optsWithGlobals() })),
     );
   program
     .command("purge <run>")
-    .description("remove an ended run with everything that it left behind, before its time")
+    .description(OPERATIONS.purge.help)
     .option("--keep-archive", "its archive stays, if it has one, for as long as its tier says")
     .option("--yes", "do it without asking; needed where there is no terminal to ask at")
     .option("--forget-key", "its idempotency key too: the same key may start the work again; takes a whole run ID")
@@ -211,10 +212,10 @@ function addLooking(program: Command, { shell, ends }: Into): void {
   program.commandsGroup("Looking:");
   program
     .command("list")
-    .description("runs, newest first")
+    .description(OPERATIONS.list.help)
     .addOption(new Option("--status <status>", "only these").choices(STATUSES))
     .option("--agent <name>", "only runs of this agent")
-    .option("--tenant <name>", "whose runs", "local")
+    .option("--tenant <name>", "whose runs", DEFAULT_TENANT)
     .option("--limit <n>", "how many at most", wholeNumber(1, 100_000), 20)
     .action((_, command: Command) => ends(list(shell, command.optsWithGlobals())));
   program
@@ -222,10 +223,10 @@ function addLooking(program: Command, { shell, ends }: Into): void {
     .description("agents that are started by themselves: when next, and what came of the last time")
     .action((_, command: Command) => ends(showSchedules(shell, command.optsWithGlobals())));
   const looks = [
-    ["show", "where a run is, what it cost, and what it needs", showRun],
-    ["timeline", "everything that happened in a run, with beats, money, deaths and takeovers", showTimeline],
-    ["ledger", "every call of a tool: its key, tries, outcome and evidence", showLedger],
-    ["verify", "whether everything of a run, or of its export, is as it was written, back to its start", verifyTyped],
+    ["show", OPERATIONS.show.help, showRun],
+    ["timeline", OPERATIONS.timeline.help, showTimeline],
+    ["ledger", OPERATIONS.ledger.help, showLedger],
+    ["verify", OPERATIONS.verify.help, verifyTyped],
     ["watch", "a run's timeline as it grows, until the run has ended or needs a person", watch],
   ] as const;
   for (const [name, description, look] of looks) {

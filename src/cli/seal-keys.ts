@@ -1,12 +1,24 @@
-/** The seal keys that a command has: of the key service of AWS where its environment names a key there, else its own. */
-import { environmentSealKeys } from "../adapters/local/seal-keys.ts";
+/** The seal keys that a command has. */
 import type { SealKeys } from "../ports/seal-keys.ts";
+import { NO_SEAL_KEYS } from "../ports/seal-keys.ts";
+import type { WorldProvider } from "../ports/world-provider.ts";
 import type { Shell } from "./shell.ts";
 
-/** @throws SealKeyInvalid */
-export async function sealKeysOf({ env, cwd }: Pick<Shell, "env" | "cwd">): Promise<SealKeys> {
-  const kmsKey = env["CAIRN_SEAL_KMS_KEY"];
-  if (!kmsKey) return environmentSealKeys({ env, cwd });
-  const { kmsSealKeys } = await import("../adapters/aws/seal-keys.ts");
-  return kmsSealKeys({ kmsKey, isRequired: env["CAIRN_SEAL"] === "required" });
+/**
+ * Those that the environment names in the way of the `first` of them; where it names none, in that of another world. A key
+ * service counts before keys that lie in the environment themselves, so the last world of the list comes first.
+ *
+ * @throws SealKeyInvalid
+ */
+export async function sealKeysOf(
+  { env, cwd, worlds }: Pick<Shell, "env" | "cwd" | "worlds">,
+  first: WorldProvider | null = null,
+): Promise<SealKeys> {
+  const own = (await first?.sealKeys({ env, cwd })) ?? null;
+  if (own !== null) return own;
+  for (const { load } of worlds.toReversed()) {
+    const found = await (await load()).sealKeys({ env, cwd });
+    if (found !== null) return found;
+  }
+  return NO_SEAL_KEYS;
 }

@@ -4,24 +4,23 @@
  * The config is the `cairn.config.ts` of the current directory. Without one the agents of cairn's own package are known,
  * so that `cairn start travel` works anywhere; nothing else of that config applies, least of all its store.
  */
-import { join, resolve } from "node:path";
 import { fileURLToPath } from "node:url";
 import * as z from "zod";
 import { type Config, limitsIn, loadConfig } from "../sdk/config.ts";
 import type { Prices } from "../sdk/prices.ts";
 import { InvariantViolated } from "../core/ensure.ts";
 import { type Limits, limitsFor } from "../protocol/limits.ts";
+import type { ConfiguredWorld, WorldProvider } from "../ports/world-provider.ts";
 import { CliError, EXIT } from "./errors.ts";
 import { retyped } from "./input.ts";
 import type { BeatFlags, Shell } from "./shell.ts";
 import { commandLine } from "./render/words.ts";
-import { type AwsNames, awsNamesOf } from "./worlds.ts";
+import { configuredIn, optionsIn, providerOf } from "./worlds.ts";
 
 export interface Settings {
-  /** The directory of the embedded store, absolute. */
-  readonly dir: string;
-  /** Null is the embedded world. */
-  readonly aws: AwsNames | null;
+  readonly provider: WorldProvider;
+  /** The stores of that world that are meant. */
+  readonly world: ConfiguredWorld;
   /** Agent files of the config, absolute. */
   readonly agentFiles: readonly string[];
   /** Those of cairn itself, where there is no config. */
@@ -29,9 +28,6 @@ export interface Settings {
   /** There is a config in the current directory. */
   readonly hasConfig: boolean;
   readonly limits: Limits;
-  /** Where secrets are looked for: here, and in the `.env` of the current directory. */
-  readonly env: Shell["env"];
-  readonly cwd: string;
   /** Of models, as the config says. */
   readonly prices: Prices;
   /** Whether agents are deployed to functions of their own, as the config says. */
@@ -47,20 +43,26 @@ const BEAT_SECONDS = 60;
 
 /** `beatSeconds`: what a beat may take where nobody says so. */
 export async function settingsOf(shell: Shell, flags: BeatFlags, beatSeconds = BEAT_SECONDS): Promise<Settings> {
-  const { env, cwd } = shell;
-  const config = await loadConfig(cwd);
+  const config = await loadConfig(shell.cwd);
   const examples = config === null ? await loadConfig(OWN_PACKAGE) : null;
-  const named = flags.store ?? env["CAIRN_STORE"];
+  const provider = await providerOf(shell, { flags, config });
+  const options = shell.worlds.flatMap((world) => world.options);
+  const named = optionsIn(flags);
   return {
-    dir: resolve(cwd, named || (config?.store ?? join(cwd, ".cairn"))),
-    aws: awsNamesOf(shell, { flags, config }),
+    provider,
+    world: configuredIn(shell, provider, { flags, config }),
     agentFiles: config?.agents ?? [],
     exampleFiles: examples?.agents ?? [],
     hasConfig: config !== null,
     limits: limitsOf(shell, { flags, config, beatSeconds }),
-    ...{ env, cwd, prices: config?.prices ?? {}, workers: config?.workers ?? null },
+    ...{ prices: config?.prices ?? {}, workers: config?.workers ?? null },
     isolation: config?.deploy?.isolation ?? "agent",
-    command: (...words) => commandLine([...words, ...typed("--store", flags.store), ...typed("--world", flags.world)]),
+    command: (...words) =>
+      commandLine([
+        ...words,
+        ...options.flatMap(({ name }) => typed(`--${name}`, named[name])),
+        ...typed("--world", flags.world),
+      ]),
   };
 }
 

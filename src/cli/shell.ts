@@ -1,4 +1,5 @@
 /** What a command gets of the process that it runs in. Only the composition root knows the real one. */
+import type { WorldEntry } from "../ports/world-provider.ts";
 import type { Terminal } from "./terminal/terminal.ts";
 
 export interface Shell {
@@ -6,6 +7,8 @@ export interface Shell {
   readonly argv: readonly string[];
   readonly env: Readonly<Record<string, string | undefined>>;
   readonly cwd: string;
+  /** The worlds that there are, the one first that is meant where nothing is said. */
+  readonly worlds: readonly WorldEntry[];
   /** stdout holds one document or JSON lines and nothing else. */
   readonly json: boolean;
   readonly terminal: Terminal;

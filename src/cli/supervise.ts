@@ -1,13 +1,12 @@
 /** Starting the supervisor of a store for a command, with workers that know what the command knows. */
 import { getCompileCacheDir } from "node:module";
-import type { ScheduledAgent } from "../adapters/local/firings.ts";
-import { type Supervisor, startSupervisor } from "../adapters/local/supervisor.ts";
-import type { SupervisorEvent } from "../adapters/local/supervisor-events.ts";
+import type { ScheduledAgent, Supervision, Supervisor } from "../ports/supervision.ts";
+import type { SupervisorEvent } from "../ports/supervisor-events.ts";
 import type { Prices } from "../sdk/prices.ts";
 import type { Limits } from "../protocol/limits.ts";
 import { CliError, EXIT } from "./errors.ts";
 import { holdsIn } from "./workers/pause-at-fault-point.ts";
-import type { OpenedStore } from "./open.ts";
+import type { Settings } from "./settings.ts";
 import type { Shell } from "./shell.ts";
 
 /** What a worker needs to know; it travels as JSON. */
@@ -20,7 +19,8 @@ export interface WorkerSettings {
 
 export interface SuperviseOptions {
   readonly shell: Shell;
-  readonly opened: OpenedStore;
+  readonly settings: Settings;
+  readonly supervision: Supervision;
   readonly workers: number | null;
   /** What it fires beside its work. */
   readonly schedules?: () => readonly ScheduledAgent[];
@@ -28,14 +28,12 @@ export interface SuperviseOptions {
 }
 
 /** @throws StoreSupervised, StoreUnreachable */
-export function supervise({ shell, opened, workers, schedules = () => [], onEvent }: SuperviseOptions): Supervisor {
-  const { store, settings } = opened;
-  const { dir, limits, agentFiles, prices } = settings;
-  const told: WorkerSettings = { dir, limits, agentFiles, prices };
+export function supervise(options: SuperviseOptions): Supervisor {
+  const { shell, settings, supervision, workers, schedules = () => [], onEvent } = options;
+  const { world, limits, agentFiles, prices } = settings;
+  const told: WorkerSettings = { dir: world.place, limits, agentFiles, prices };
   const entry = isHeld(shell) ? "held-worker" : "worker";
-  return startSupervisor({
-    store,
-    limits,
+  return supervision.start({
     worker: {
       module: new URL(`./workers/${entry}.ts`, import.meta.url),
       args: [JSON.stringify(told)],

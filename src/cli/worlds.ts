@@ -1,61 +1,56 @@
 /**
- * Which world a command speaks to: flag, environment, config, then the embedded one. The world of AWS is named by its
- * table, bucket and machine; region, keys and address are what every AWS tool reads from the environment.
+ * The worlds that commands know, and which of them a command speaks to: flag, environment, config, then the first one. A new
+ * world is one more line in this list.
  */
+import type { Capability, ConfiguredWorld, WorldEntry, WorldProvider } from "../ports/world-provider.ts";
 import type { Config } from "../sdk/config.ts";
 import { CliError, EXIT } from "./errors.ts";
 import { retyped } from "./input.ts";
-import type { Shell, StoreFlags } from "./shell.ts";
 import { commandLine } from "./render/words.ts";
+import type { Shell, StoreFlags } from "./shell.ts";
 
-export const WORLDS = ["local", "aws"] as const;
+const STORE = "the directory of the store (CAIRN_STORE, then the config's, then .cairn)";
 
-export type WorldName = (typeof WORLDS)[number];
+export const WORLDS: readonly WorldEntry[] = [
+  {
+    name: "local",
+    options: [{ name: "store", flags: "--store <dir>", says: STORE }],
+    load: async () => (await import("../adapters/local/provider.ts")).localProvider,
+  },
+  { name: "aws", options: [], load: async () => (await import("../adapters/aws/provider.ts")).awsProvider },
+];
 
-export interface AwsNames {
-  readonly table: string;
-  readonly bucket: string;
-  /** The ARN of the state machine. */
-  readonly machine: string;
+interface Chosen {
+  readonly flags: StoreFlags;
+  readonly config: Config | null;
 }
 
-/** Null is the embedded world. */
-export function awsNamesOf(
-  shell: Shell,
-  of: { readonly flags: StoreFlags; readonly config: Config | null },
-): AwsNames | null {
-  return worldOf(shell, of) === "aws" ? namesIn(shell) : null;
-}
-
-function worldOf(shell: Shell, of: { readonly flags: StoreFlags; readonly config: Config | null }): WorldName {
-  const { flags, config } = of;
-  const said = flags.world ?? (shell.env["CAIRN_WORLD"] || config?.world) ?? "local";
-  const known = WORLDS.find((world) => world === said);
-  if (known !== undefined) return known;
-  const why = `there are: ${WORLDS.join(", ")}`;
-  const next = flags.world === undefined ? "unset CAIRN_WORLD" : retyped(shell, "--world", "local");
+export async function providerOf(shell: Shell, { flags, config }: Chosen): Promise<WorldProvider> {
+  const { env, worlds } = shell;
+  const said = flags.world ?? (env["CAIRN_WORLD"] || config?.world) ?? worlds[0]?.name;
+  const known = worlds.find(({ name }) => name === said);
+  if (known !== undefined) return known.load();
+  const why = `there are: ${worlds.map(({ name }) => name).join(", ")}`;
+  const isVariable = flags.world === undefined && env["CAIRN_WORLD"];
+  const next = isVariable ? "unset CAIRN_WORLD" : retyped(shell, "--world", worlds[0]?.name ?? "");
   throw new CliError({ code: "Usage", exit: EXIT.usage, what: `there is no world ${said}`, why, next });
 }
 
-const VARIABLES = { table: "CAIRN_TABLE", bucket: "CAIRN_BUCKET", machine: "CAIRN_MACHINE" } as const;
-
-function namesIn({ env, argv }: Shell): AwsNames {
-  const missing = Object.values(VARIABLES).filter((name) => !env[name]);
-  const machine = env[VARIABLES.machine] ?? "";
-  if (missing.length > 0) {
-    throw new CliError({
-      code: "WorldIncomplete",
-      exit: EXIT.usage,
-      what: `the world aws is not named: ${missing.join(", ")} ${missing.length === 1 ? "is" : "are"} not set`,
-      why: "what deploys cairn prints them; on this machine that is LocalStack",
-      next: 'eval "$(npm run --silent localstack)"',
-      facts: { missing },
-    });
-  }
-  if (!/^arn:aws[\w-]*:states:[\w-]+:\d+:stateMachine:[\w-]+$/.test(machine)) {
-    const why = "it is the whole ARN of a state machine, arn:aws:states:REGION:ACCOUNT:stateMachine:NAME";
-    const next = commandLine(argv);
-    throw new CliError({ code: "Usage", exit: EXIT.usage, what: `CAIRN_MACHINE is ${machine}`, why, next });
-  }
-  return { table: env[VARIABLES.table] ?? "", bucket: env[VARIABLES.bucket] ?? "", machine };
+/** The stores of that world that the user means. Opens nothing. */
+export function configuredIn(shell: Shell, provider: WorldProvider, { flags, config }: Chosen): ConfiguredWorld {
+  const { env, cwd, argv } = shell;
+  const configured = provider.configure({ env, cwd, options: optionsIn(flags), config: optionsIn(config ?? {}) });
+  if (configured.kind === "configured") return configured.world;
+  const { trouble } = configured;
+  throw new CliError({ ...trouble, exit: EXIT.usage, next: trouble.next ?? commandLine(argv) });
 }
+
+/** The name of the first world that can do it, for a hint. */
+export async function worldThatCan({ worlds }: Shell, what: Capability): Promise<string> {
+  const providers = await Promise.all(worlds.map(({ load }) => load()));
+  return providers.find(({ can }) => can[what])?.name ?? "";
+}
+
+/** Texts of settings, by the name of the setting. */
+export const optionsIn = (flags: object): Readonly<Record<string, string>> =>
+  Object.fromEntries(Object.entries(flags).filter(([, value]) => typeof value === "string"));

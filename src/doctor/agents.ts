@@ -2,7 +2,7 @@
 import type { Agent } from "../ports/agent.ts";
 import { EFFECTS } from "../core/calls/effects.ts";
 import { priceWords } from "../sdk/prices.ts";
-import { type Check, type Verdict, fail, ok, unknown, warn } from "./check.ts";
+import { type Check, type Verdict, fail, ok, unknown, warn } from "../ports/diagnosis.ts";
 
 export interface AgentSeen {
   readonly name: string;

@@ -2,7 +2,7 @@
  * The ten points of a durable agent in production (docs/sources.md, "durable state and persistence"), each with what it
  * rests on: code that a test holds to it, and checks of this deployment, of which the worst decides.
  */
-import { type Judged, type Status, type Verdict, ok, unknown, worstOf } from "./check.ts";
+import { type Judged, type Status, type Verdict, ok, unknown, worstOf } from "../ports/diagnosis.ts";
 
 interface Point {
   readonly id: string;

@@ -9,7 +9,8 @@ import type { State } from "../core/state.ts";
 import type { Message } from "../ports/run-table.ts";
 import type { World } from "../ports/world.ts";
 import { type Row, hasEnded } from "../protocol/row.ts";
-import { deliver, senderOf } from "../engine/context/inbox.ts";
+import { senderOf } from "../engine/context/inbox.ts";
+import { type Gone, lookThenDeliver } from "./look-then-deliver.ts";
 import { SegmentCache } from "../history/load.ts";
 import { loadVouched } from "../history/vouch.ts";
 
@@ -21,30 +22,32 @@ export type Assigned =
   | { readonly kind: "same"; readonly to: string }
   /** Somebody else said otherwise in the same moment. */
   | { readonly kind: "crossed"; readonly to: string }
-  | { readonly kind: "late" }
-  | { readonly kind: "missing" };
+  | Gone;
 
-export async function assign(
+export function assign(
   world: World,
   of: { readonly run: string; readonly to: string; readonly by: string },
 ): Promise<Assigned> {
-  const row = await world.table.read(of.run, world.clock.now());
-  if (row === null) return { kind: "missing" };
-  if (hasEnded(row)) return { kind: "late" };
-  const to = bounded(of.to, SIZES.nameCharactersMax);
-  const by = senderOf(of.by);
-  const before = await assignmentOf(world, row);
-  // Also of a sender that died before it heard so.
-  if (before?.to === to) return { kind: "same", to };
-  const asked = (before?.asked ?? 0) + 1;
-  const message = { id: assignId(asked), sentAt: world.clock.now(), body: { kind: "assign", asked, to, by } as const };
-  const delivered = await deliver(world, { run: row.run, born: row.born, message });
-  if (delivered === "late") return { kind: "late" };
-  if (delivered !== "delivered" && delivered !== "duplicate") return { kind: "missing" };
-  if (delivered === "delivered") return { kind: "accepted", to };
-  const now = await world.table.read(of.run, world.clock.now());
-  const standing = now === null ? null : await assignmentOf(world, now);
-  return standing?.to === to ? { kind: "same", to } : { kind: "crossed", to: standing?.to ?? "somebody else" };
+  return lookThenDeliver<Assigned>(world, of.run, async (row) => {
+    if (hasEnded(row)) return { kind: "late" };
+    const to = bounded(of.to, SIZES.nameCharactersMax);
+    const by = senderOf(of.by);
+    const before = await assignmentOf(world, row);
+    // Also of a sender that died before it learned that.
+    if (before?.to === to) return { kind: "same", to };
+    const asked = (before?.asked ?? 0) + 1;
+    return {
+      kind: "send",
+      id: assignId(asked),
+      body: { kind: "assign", asked, to, by },
+      onDelivered: () => ({ kind: "accepted", to }),
+      onDuplicate: async () => {
+        const now = await world.table.read(of.run, world.clock.now());
+        const standing = now === null ? null : await assignmentOf(world, now);
+        return standing?.to === to ? { kind: "same", to } : { kind: "crossed", to: standing?.to ?? "somebody else" };
+      },
+    };
+  });
 }
 
 async function assignmentOf(world: World, row: Row): Promise<Assignment | null> {

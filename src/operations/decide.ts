@@ -17,8 +17,8 @@ import type { World } from "../ports/world.ts";
 import { refusalOf } from "../engine/context/budget-gate.ts";
 import { loadAboutToBe } from "../history/after-redrive.ts";
 import { type Accepted, aboutClosed, aboutSent, afterDelivery, openGates, type Decided } from "./decision-fate.ts";
+import { lookThenDeliver } from "./look-then-deliver.ts";
 import { keepValue } from "../history/write-objects.ts";
-import { deliver } from "../engine/context/inbox.ts";
 import { knowSecrets, redactionIn } from "../history/secrets.ts";
 import { misfit, toolFor } from "../engine/tools/tools.ts";
 
@@ -39,24 +39,23 @@ interface Said {
 }
 
 /** Whatever names no open gate is refused before any write, so that it cannot take the place of a good decision. */
-export async function decide(world: World, of: Said): Promise<Decided> {
-  const row = await world.table.read(of.run, world.clock.now());
-  if (row === null) return { kind: "missing" };
-  const state = await loadAboutToBe(world, row);
-  const gates = openGates(row, state);
-  const gate = gates.find((each) => each.gate === of.gate);
-  if (gate === undefined) return aboutClosed(world, { row, state, gate: of.gate });
-  if (gate.decision !== null) return { kind: "duplicate", decision: gate.decision };
-  const decision = await decisionOf(world, { row, state, said: of });
-  if ("kind" in decision) return decision;
-  const body = { kind: "decision", gate: of.gate, decision } as const;
-  const message = { id: decisionId(of.gate), sentAt: world.clock.now(), body };
-  const delivered = await deliver(world, { run: row.run, born: row.born, message });
-  if (delivered === "delivered") {
-    return afterDelivery(world, { row, gate: of.gate, decision, waitMs: of.waitMs ?? 0 });
-  }
-  if (delivered === "duplicate") return aboutSent(world, { row, gate: of.gate });
-  return { kind: delivered === "late" ? "late" : "missing" };
+export function decide(world: World, of: Said): Promise<Decided> {
+  return lookThenDeliver<Decided>(world, of.run, async (row) => {
+    const state = await loadAboutToBe(world, row);
+    const gates = openGates(row, state);
+    const gate = gates.find((each) => each.gate === of.gate);
+    if (gate === undefined) return aboutClosed(world, { row, state, gate: of.gate });
+    if (gate.decision !== null) return { kind: "duplicate", decision: gate.decision };
+    const decision = await decisionOf(world, { row, state, said: of });
+    if ("kind" in decision) return decision;
+    return {
+      kind: "send",
+      id: decisionId(of.gate),
+      body: { kind: "decision", gate: of.gate, decision },
+      onDelivered: () => afterDelivery(world, { row, gate: of.gate, decision, waitMs: of.waitMs ?? 0 }),
+      onDuplicate: () => aboutSent(world, { row, gate: of.gate }),
+    };
+  });
 }
 
 /** What is sent about that gate, or why nothing is. */

@@ -9,6 +9,7 @@ import type { Gate, State } from "../core/state.ts";
 import { type Row, hasEnded } from "../protocol/row.ts";
 import type { World } from "../ports/world.ts";
 import { loadAboutToBe } from "../history/after-redrive.ts";
+import type { Gone } from "./look-then-deliver.ts";
 import { timeline } from "./views.ts";
 
 /**
@@ -166,5 +167,4 @@ export type Decided =
   | { readonly kind: "refused"; readonly why: string }
   /** What the call shall be run with does not fit its tool; `why` names each path. `asks`: the gate that asks again. */
   | { readonly kind: "argsInvalid"; readonly why: string; readonly asks: string | null }
-  | { readonly kind: "late" }
-  | { readonly kind: "missing" };
+  | Gone;

@@ -12,7 +12,7 @@ import type { World } from "../ports/world.ts";
 import { type Row, hasEnded } from "../protocol/row.ts";
 import { keepValue } from "../history/write-objects.ts";
 import { loadAboutToBe } from "../history/after-redrive.ts";
-import { deliver } from "../engine/context/inbox.ts";
+import { type Gone, type Sending, lookThenDeliver } from "./look-then-deliver.ts";
 import { type TimelineEntry, timeline } from "./views.ts";
 
 export type Reconciled =
@@ -26,28 +26,28 @@ export type Reconciled =
   | { readonly kind: "tooEarly"; readonly askFrom: number }
   /** The result cannot be kept. */
   | { readonly kind: "refused"; readonly why: string }
-  | { readonly kind: "late" }
-  | { readonly kind: "missing" };
+  | Gone;
 
-export async function reconcile(
-  world: World,
-  of: {
-    readonly run: string;
-    readonly call: string;
-    /**
-     * Which question about the call was seen (`OpenCall.asked`). Without it the one that is open now is answered, which
-     * is for people who have just looked. A client that sends its answer again after a crash has to name it: its first
-     * copy may have permitted a try in between, and the second would permit one more (schedule 18).
-     */
-    readonly asked?: number;
-    readonly as: Answer["as"];
-    readonly result: Json | null;
-    readonly by: string;
-    readonly note: string | null;
-  },
-): Promise<Reconciled> {
-  const row = await world.table.read(of.run, world.clock.now());
-  if (row === null) return { kind: "missing" };
+interface Answered {
+  readonly run: string;
+  readonly call: string;
+  /**
+   * Which question about the call was seen (`OpenCall.asked`). Without it the one that is open now is answered, which
+   * is for people who have just looked. A client that sends its answer again after a crash has to name it: its first
+   * copy may have permitted a try in between, and the second would permit one more (schedule 18).
+   */
+  readonly asked?: number;
+  readonly as: Answer["as"];
+  readonly result: Json | null;
+  readonly by: string;
+  readonly note: string | null;
+}
+
+export function reconcile(world: World, of: Answered): Promise<Reconciled> {
+  return lookThenDeliver<Reconciled>(world, of.run, (row) => answerTo(world, row, of));
+}
+
+async function answerTo(world: World, row: Row, of: Answered): Promise<Reconciled | Sending<Reconciled>> {
   const state = await loadAboutToBe(world, row);
   const unknown = state.open.filter((open) => open.status === "unknown");
   const open = unknown.find((each) => each.call === of.call);
@@ -67,16 +67,14 @@ export async function reconcile(
   const note = of.note === null ? null : bounded(of.note);
   const answer: Answer = { as: of.as, value, by: bounded(of.by), note };
   const { call, asked } = open;
-  const message = {
+  return {
+    kind: "send",
     id: reconcileId(call, asked),
-    sentAt: world.clock.now(),
-    body: { kind: "reconcile", call, asked, answer } as const,
+    body: { kind: "reconcile", call, asked, answer },
+    onDelivered: async () =>
+      (await wentOn(world, { row, call, as: of.as })) ? { kind: "stale", unknown: [] } : { kind: "accepted" },
+    onDuplicate: () => ({ kind: "duplicate", answer: null }),
   };
-  const delivered = await deliver(world, { run: row.run, born: row.born, message });
-  if (delivered === "delivered")
-    return (await wentOn(world, { row, call, as: of.as })) ? { kind: "stale", unknown: [] } : { kind: "accepted" };
-  if (delivered === "duplicate") return { kind: "duplicate", answer: null };
-  return { kind: delivered === "late" ? "late" : "missing" };
 }
 
 /**

@@ -1,23 +1,22 @@
 /** Steering a run from outside: words for its model, and wishes to pause it, let it go on, or end it. */
 import { SIZES } from "../codec/limits.ts";
-import type { Incarnation } from "../protocol/row.ts";
+import type { Incarnation, Row } from "../protocol/row.ts";
 import type { World } from "../ports/world.ts";
 import { type Delivered, deliver, senderOf } from "../engine/context/inbox.ts";
 import { knowSecrets, redactionIn } from "../history/secrets.ts";
 
 export type Sent = { readonly kind: Delivered } | { readonly kind: "tooLarge"; readonly bytes: number };
 
-/** Words for the model. The same message id twice is one message. */
+/** Words for the model. The same message id twice is one message. `row`: the incarnation that the sender looked at. */
 export async function send(
   world: World,
-  of: { readonly run: string; readonly text: string; readonly by: string; readonly id: string },
+  of: { readonly run: string; readonly text: string; readonly by: string; readonly id: string; readonly row?: Row },
 ): Promise<Sent> {
-  const row = await world.table.read(of.run, world.clock.now());
+  const row = of.row ?? (await world.table.read(of.run, world.clock.now()));
   return row === null ? { kind: "missing" } : sendTo(world, row, of);
 }
 
-/** To the incarnation that somebody looked at. */
-export async function sendTo(
+async function sendTo(
   world: World,
   { run, born }: Incarnation,
   of: { readonly text: string; readonly by: string; readonly id: string },

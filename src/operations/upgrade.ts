@@ -8,7 +8,8 @@ import type { State } from "../core/state.ts";
 import { upgradesOf } from "../core/policy/upgrades.ts";
 import type { World } from "../ports/world.ts";
 import { type Row, hasEnded } from "../protocol/row.ts";
-import { deliver, senderOf } from "../engine/context/inbox.ts";
+import { senderOf } from "../engine/context/inbox.ts";
+import { type Gone, lookThenDeliver } from "./look-then-deliver.ts";
 import { SegmentCache } from "../history/load.ts";
 import { loadVouched } from "../history/vouch.ts";
 import { request } from "../engine/loop/request.ts";
@@ -19,35 +20,30 @@ export type Upgraded =
   | { readonly kind: "stale"; readonly version: string }
   /** It was accepted before, perhaps by this very sender. */
   | { readonly kind: "duplicate"; readonly to: string }
-  | { readonly kind: "late" }
-  | { readonly kind: "missing" };
+  | Gone;
 
-export async function acceptUpgrade(
-  world: World,
-  of: { readonly run: string; readonly by: string },
-): Promise<Upgraded> {
-  const found = await look(world, of.run);
-  if (found === null) return { kind: "missing" };
-  const { row, state } = found;
-  if (hasEnded(row)) return { kind: "late" };
-  const { lack, asked, accepted } = upgradesOf(state);
-  if (lack?.kind !== "upgrade") return { kind: "stale", version: state.agentVersion };
-  const { to } = lack;
-  if (accepted?.to === to) return goOn(world, { row, told: { kind: "duplicate", to } });
-  const by = senderOf(of.by);
-  const message = {
-    id: upgradeId(asked),
-    sentAt: world.clock.now(),
-    body: { kind: "upgrade", asked, to, by } as const,
-  };
-  const delivered = await deliver(world, { run: row.run, born: row.born, message });
-  if (delivered === "duplicate") return goOn(world, { row, told: { kind: "duplicate", to } });
-  if (delivered !== "delivered") return { kind: delivered === "late" ? "late" : "missing" };
-  // Whatever closed the question in between did not see this answer, and its sender is told.
-  const after = await look(world, of.run);
-  const isHeard = after === null || after.row.version === row.version || counts(after.state, { asked, to });
-  if (!isHeard) return { kind: "stale", version: after.state.agentVersion };
-  return goOn(world, { row, told: { kind: "accepted", from: state.agentVersion, to } });
+export function acceptUpgrade(world: World, of: { readonly run: string; readonly by: string }): Promise<Upgraded> {
+  return lookThenDeliver<Upgraded>(world, of.run, async (seen) => {
+    const { row, state } = await loadVouched(world, seen, new SegmentCache());
+    if (hasEnded(row)) return { kind: "late" };
+    const { lack, asked, accepted } = upgradesOf(state);
+    if (lack?.kind !== "upgrade") return { kind: "stale", version: state.agentVersion };
+    const { to } = lack;
+    if (accepted?.to === to) return goOn(world, { row, told: { kind: "duplicate", to } });
+    return {
+      kind: "send",
+      id: upgradeId(asked),
+      body: { kind: "upgrade", asked, to, by: senderOf(of.by) },
+      onDelivered: async () => {
+        // Whatever closed the question in between did not see this answer, and its sender is told.
+        const after = await look(world, of.run);
+        const isHeard = after === null || after.row.version === row.version || counts(after.state, { asked, to });
+        if (!isHeard) return { kind: "stale", version: after.state.agentVersion };
+        return goOn(world, { row, told: { kind: "accepted", from: state.agentVersion, to } });
+      },
+      onDuplicate: () => goOn(world, { row, told: { kind: "duplicate", to } }),
+    };
+  });
 }
 
 /** A run that is paused besides is to go on as well. */

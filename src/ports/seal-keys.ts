@@ -16,5 +16,11 @@ export interface SealKeys {
   find(of: Pick<Voucher, "key" | "wrapped">): Promise<SealKey | null>;
 }
 
+/** The settings of seal keys are invalid; the message names the setting. */
+export class SealKeyInvalid extends Error {
+  override readonly name = "SealKeyInvalid";
+  readonly code = "SealKeyInvalid";
+}
+
 /** The seal keys of a world that seals nothing. */
 export const NO_SEAL_KEYS: SealKeys = { mode: "off", current: async () => null, find: async () => null };

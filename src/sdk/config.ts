@@ -13,8 +13,8 @@ import { PRICE, type Prices } from "./prices.ts";
 export interface Config {
   /** Agent files, relative to the config file. */
   readonly agents: readonly string[];
-  /** `local` is the store in a directory, `aws` is named by the environment. */
-  readonly world?: "local" | "aws";
+  /** The name of a world: `local` is the store in a directory, `aws` is named by the environment. */
+  readonly world?: string;
   /** The directory of the local store, relative to the config file. */
   readonly store?: string;
   /** How long one beat may take, 0.5 to 900 (no Lambda lives longer). */
@@ -95,7 +95,7 @@ const path = z.string().min(1);
 
 const schema: z.ZodType<Config> = z.strictObject({
   agents: z.array(path),
-  world: z.enum(["local", "aws"]).exactOptional(),
+  world: z.string().min(1).exactOptional(),
   store: path.exactOptional(),
   beatSeconds: z.number().min(0.5).max(900).exactOptional(),
   keyDays: z

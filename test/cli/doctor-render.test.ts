@@ -2,7 +2,7 @@
 import { expect, test } from "vitest";
 import { plain } from "../../src/cli/terminal/paint.ts";
 import { renderExamined } from "../../src/cli/render/doctor.ts";
-import { fail, needing, ok, unknown, warn } from "../../src/doctor/check.ts";
+import { fail, needing, ok, unknown, warn } from "../../src/ports/diagnosis.ts";
 
 test("a line for each check with its mark, what to do below, and a count at the end", () => {
   const checks = [

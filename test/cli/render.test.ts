@@ -1,7 +1,7 @@
 /** What people read: pure functions from a run to a page, compared as a whole. */
 import { stripVTControlCharacters } from "node:util";
 import { describe, expect, it } from "vitest";
-import type { SupervisorEvent } from "../../src/adapters/local/supervisor-events.ts";
+import type { SupervisorEvent } from "../../src/ports/supervisor-events.ts";
 import { inline } from "../../src/core/message.ts";
 import type { LedgerEntry, Shown, TimelineEntry } from "../../src/operations/views.ts";
 import { type Paint, pairs, plain, table } from "../../src/cli/terminal/paint.ts";

@@ -1,8 +1,8 @@
 /** `cairn rollout`: moves the share of new runs, step by step, and takes it back when an alarm goes off. */
 import { beforeEach, describe, expect, test } from "vitest";
-import type { Rollout } from "../../src/adapters/aws/rollout.ts";
+import type { Rollout, RolloutPort } from "../../src/ports/rollout.ts";
 import { CliError } from "../../src/cli/errors.ts";
-import { type RolloutPort, rollOut } from "../../src/cli/commands/rollout.ts";
+import { rollOut } from "../../src/cli/commands/rollout.ts";
 import { shellAt } from "../support/typed.ts";
 
 let now: Rollout;

@@ -1,8 +1,8 @@
 /** What people type and what they are told: numbers, times, JSON with its errors, names of runs and agents. */
 import { describe, expect, it } from "vitest";
 import { systemClock } from "../../src/adapters/local/clock.ts";
-import { StoreSupervised } from "../../src/adapters/local/processes.ts";
-import { StoreInvalid } from "../../src/adapters/local/store-errors.ts";
+import { StoreSupervised } from "../../src/ports/supervision.ts";
+import { StoreInvalid } from "../../src/ports/store-errors.ts";
 import { memoryWorld } from "../../src/adapters/memory/world.ts";
 import { agentNamed, isFileName, nearest } from "../../src/cli/commands/agents.ts";
 import { CliError, asCliError, errorDocument, renderError } from "../../src/cli/errors.ts";
@@ -177,7 +177,7 @@ describe("errors", () => {
   it("that are mistakes of ours show where", () => {
     const { trouble } = asCliError(new TypeError("oops"), ["list"]);
     expect(trouble).toMatchObject({ code: "Unexpected", exit: 1, what: "oops" });
-    expect(trouble.why).toContain("words.test.ts");
+    expect(trouble.why).toContain("cli/words.test.ts");
     expect(asCliError("thrown text", []).trouble.what).toBe("thrown text");
   });
 });

@@ -4,7 +4,7 @@ import { join } from "node:path";
 import { describe, expect, it } from "vitest";
 import { sqliteChain } from "../../src/adapters/local/chain.ts";
 import { systemClock } from "../../src/adapters/local/clock.ts";
-import type { SupervisorEvent } from "../../src/adapters/local/supervisor-events.ts";
+import type { SupervisorEvent } from "../../src/ports/supervisor-events.ts";
 import { identityOf, isAlive } from "../../src/adapters/local/process-identity.ts";
 import { childrenOf, supervisorOf } from "../../src/adapters/local/processes.ts";
 import { RETRY_GROUP } from "../../src/protocol/entry.ts";

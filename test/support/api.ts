@@ -2,7 +2,8 @@
 import { expect } from "vitest";
 import * as z from "zod";
 import { type Api, createApi } from "../../src/api/app.ts";
-import { ROUTES } from "../../src/api/routes.ts";
+import { type Rows, routesOf } from "../../src/api/routes.ts";
+import { ROWS } from "../../src/operations/table.ts";
 import type { Caller } from "../../src/api/operations.ts";
 import type { Agent } from "../../src/ports/agent.ts";
 import { AgentInvalid } from "../../src/ports/agent-invalid.ts";
@@ -51,8 +52,8 @@ export interface Answered {
 
 const trip = z.strictObject({ to: z.string(), nights: z.array(z.int().positive()) });
 
-/** `part` is the agent named `actor`; `traveller` and `omnivore` take other tasks; `broken` cannot be loaded. */
-export function desk(part: Part = {}, change: (world: World) => World = (world) => world): Desk {
+/** `rows`: the operations that it has. `part` is the agent named `actor`; `traveller` and `omnivore` take other tasks; `broken` cannot be loaded. */
+export function desk(part: Part = {}, change: (world: World) => World = (world) => world, rows: Rows = ROWS): Desk {
   const on = stage();
   const agent = actor(part);
   const agents = [
@@ -71,6 +72,7 @@ export function desk(part: Part = {}, change: (world: World) => World = (world) 
   const api: Api<From> = createApi<From>({
     world: change({ ...on.world, telemetry }),
     agentOf,
+    rows,
     callerOf: ({ caller = ANN }) => caller,
     baseOf: ({ base = "" }) => base,
   });
@@ -78,7 +80,7 @@ export function desk(part: Part = {}, change: (world: World) => World = (world) 
   const ask = async (request: Asking, from: From = {}): Promise<Answered> => {
     const answer = await api.fetch(requestOf(request), from);
     const answered = await read(answer);
-    seen.add(held(request, answered));
+    seen.add(held(request, { answered, rows }));
     return answered;
   };
   return { ...on, agent, records, named, seen, agentOf, ask };
@@ -106,12 +108,13 @@ async function read(answer: Response): Promise<Answered> {
  * Fails unless the document allows this response of the operation and its schema contains every field of the response.
  * If there is no such operation, any problem document is allowed.
  */
-function held(request: Asking, { status, headers, text, body }: Answered): string {
+function held(request: Asking, { answered, rows }: { readonly answered: Answered; readonly rows: Rows }): string {
+  const { status, headers, text, body } = answered;
   expect(headers.get("x-content-type-options")).toBe("nosniff");
   const type = headers.get("content-type");
   const method = methodOf(request);
   const looked = method === "HEAD" ? "GET" : method;
-  const route = ROUTES.find((each) => each.method === looked.toLowerCase() && matches(each.path, request.path));
+  const route = routesOf(rows).find((each) => each.method === looked.toLowerCase() && matches(each.path, request.path));
   if (status >= 400) {
     expect(type).toBe("application/problem+json");
     expect(body).toMatchObject({ status, code: expect.any(String), detail: expect.any(String) });
@@ -138,6 +141,6 @@ const matches = (template: string, path: string): boolean =>
   new RegExp(`^${template.replaceAll(/\{\w+\}/g, "[^/]+")}$`).test(path.split(/[?#]/)[0] ?? "");
 
 /** Every response that the document allows. */
-export const DOCUMENTED: readonly string[] = ROUTES.flatMap(({ method, path, responses }) =>
+export const DOCUMENTED: readonly string[] = routesOf(ROWS).flatMap(({ method, path, responses }) =>
   Object.keys(responses).map((status) => `${method.toUpperCase()} ${path} ${status}`),
 );

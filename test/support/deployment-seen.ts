@@ -1,12 +1,12 @@
 /** A healthy deployment as the doctor inspects it, and functions that change it. */
-import { definitionOf } from "../../infra/asl.ts";
-import { READ } from "../../infra/environment.ts";
+import { definitionOf } from "../../src/adapters/aws/asl.ts";
+import { READ } from "../../src/adapters/aws/function-environment.ts";
 import type { AwsSeen } from "../../src/adapters/aws/inspection.ts";
 import type { Look } from "../../src/adapters/aws/looks.ts";
 import type { FunctionRole, FunctionSeen } from "../../src/adapters/aws/machine-inspection.ts";
 import { TABLE } from "../../src/adapters/aws/schema.ts";
 import { limitsFor } from "../../src/protocol/limits.ts";
-import type { AwsCase } from "../../src/doctor/aws-account.ts";
+import type { AwsCase } from "../../src/adapters/aws/check-account.ts";
 
 export const NAMES = {
   table: "runs",

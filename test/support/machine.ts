@@ -10,7 +10,7 @@ import type {
   Comparison,
   StateName,
   TaskState,
-} from "../../infra/asl-states.ts";
+} from "../../src/adapters/aws/asl-states.ts";
 import { evaluated } from "./intrinsics.ts";
 
 export interface Task {

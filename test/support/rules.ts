@@ -4,6 +4,17 @@ import { lineOf, memberOf, nameOf, rootOf } from "./source.ts";
 
 export type Check = (source: Source) => readonly string[];
 
+type Sample = readonly [path: string, text: string];
+
+/** A rule of the house, with sources that offend it, and ones that look alike and do not. */
+export interface Rule {
+  readonly says: string;
+  readonly where: RegExp;
+  readonly check: Check;
+  readonly bites: readonly Sample[];
+  readonly spares: readonly Sample[];
+}
+
 /** The layers of `src`, lowest first. None imports a higher one, not even a type of it. */
 const LAYERS = [
   "core",
@@ -46,14 +57,14 @@ const ROOMS: Readonly<Record<string, { readonly ours: RegExp; readonly packages:
   },
   "src/adapters/aws": {
     ours: /^src\/(core|protocol|codec|ports)\//,
-    packages: /^(@aws-sdk\/.+|@smithy\/.+|@aws-lambda-powertools\/.+|node:.+)$/,
+    packages: /^(zod|@aws-sdk\/.+|@smithy\/.+|@aws-lambda-powertools\/.+|node:.+)$/,
   },
   "src/adapters/local": { ours: /^src\/(core|protocol|codec|ports)\//, packages: /^node:.+$/ },
   "src/adapters/memory": { ours: /^src\/(core|protocol|codec|ports)\//, packages: /^node:crypto$/ },
   "src/testing": { ours: /^src\/(core|protocol|ports)\//, packages: /^node:assert$/ },
   "src/doctor": {
-    ours: /^src\/(core\/|sdk\/|engine\/|providers\/|ports\/|history\/|adapters\/|protocol\/(limits|steadiness)\.ts$)|^infra\/(asl|environment)\.ts$/,
-    packages: /^(zod|node:util)$/,
+    ours: /^src\/(core\/|sdk\/|engine\/|providers\/|ports\/|history\/|protocol\/limits\.ts$)/,
+    packages: /^zod$/,
   },
   "src/chaos": {
     ours: /^src\/(core|codec|protocol|ports|history|engine|operations|maintenance|sdk|providers|adapters\/local|testing)\//,
@@ -69,7 +80,7 @@ const ROOMS: Readonly<Record<string, { readonly ours: RegExp; readonly packages:
   functions: { ours: /^src\//, packages: /^(cairn-agents|hono)$/ },
   "sst.config.ts": { ours: /^infra\//, packages: /^node:.+$/ },
   infra: {
-    ours: /^src\/(core\/|protocol\/|sdk\/|ports\/|adapters\/aws\/(attributes|keys|machine-input|metrics|schema)\.ts$)/,
+    ours: /^src\/(core\/|protocol\/|sdk\/|ports\/|adapters\/aws\/(asl|asl-states|attributes|function-environment|keys|machine-input|metrics|schema)\.ts$)/,
     packages: /^(esbuild|@pulumi\/.+|sst-auto|sst-components|node:.+)$/,
   },
   localstack: { ours: /^(src|infra|functions)\//, packages: /^(@aws-sdk\/.+|zod|node:.+)$/ },
@@ -104,7 +115,7 @@ export const usingAws: Check = ({ imports }) =>
   );
 
 /** A checker whose violations are single nodes, reported by line. */
-function nodes(offends: (place: Place, source: Source) => boolean): Check {
+export function nodes(offends: (place: Place, source: Source) => boolean): Check {
   return (source) =>
     source.nodes
       .filter((place) => offends(place, source))

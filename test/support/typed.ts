@@ -2,6 +2,7 @@
 import { plain } from "../../src/cli/terminal/paint.ts";
 import { runCommand } from "../../src/cli/program.ts";
 import type { Shell } from "../../src/cli/shell.ts";
+import { WORLDS } from "../../src/cli/worlds.ts";
 
 export interface Said {
   readonly exit: number;
@@ -20,6 +21,7 @@ export function shellAt(of: Desk, words: readonly string[]) {
   const said = { out: "", err: "" };
   const shell: Shell = {
     argv: words,
+    worlds: WORLDS,
     ...{ env: {}, cwd: of.dir, json: words.includes("--json"), user: () => "ada", host: () => "loom" },
     readStdin: async () => "",
     ask: of.person,

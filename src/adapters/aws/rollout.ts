@@ -11,39 +11,27 @@ import {
   paginateListVersionsByFunction,
 } from "@aws-sdk/client-lambda";
 import { DescribeStateMachineCommand } from "@aws-sdk/client-sfn";
+import type { BeatFunction, Rollout, RolloutPort, Shares } from "../../ports/rollout.ts";
 import { StoreUnreachable } from "../../ports/world.ts";
 import { isNamed, reaching } from "./errors.ts";
 import { LIVE } from "./machine-input.ts";
 import { callsIn, ofAgent } from "./machine-inspection.ts";
 import type { ReadingClients } from "./reading-clients.ts";
 
-/** A function with which new runs begin. */
-export interface BeatFunction {
-  /** Whose beats it runs; null: those of all agents. */
-  readonly agent: string | null;
-  /** Its name or ARN. */
-  readonly beat: string;
-}
-
-export interface Rollout extends BeatFunction {
-  /** Gets every new run but the share of `next`. */
-  readonly version: string;
-  readonly next: { readonly version: string; readonly percent: number } | null;
-  /** Every published version, the newest last. */
-  readonly published: readonly string[];
-  /** Changes with each change of the alias. */
-  readonly revision: string;
-}
-
-/** `changedMeanwhile`: the alias has changed since it was read, and was left as it is. */
-export type Moved = "moved" | "changedMeanwhile";
-
 type Clients = Pick<ReadingClients, "functions" | "machine" | "alarms">;
 
+/** The rollout of the deployment with that machine. */
+export const rolloutOf = (clients: Clients, machine: string): RolloutPort => ({
+  functions: () => readBeatFunctions(clients, machine),
+  read: (fn) => readRollout(clients, fn),
+  move: (read, to) => moveRollout(clients, read, to),
+  alarms: () => alarmsNow(clients, machine),
+});
+
 /**
- * Those that the machine calls for new runs: the one of all agents, or those of isolated agents, by their names.
+ * The functions that the machine calls for new runs: the one of all agents, or those of isolated agents, sorted by name.
  *
- * @throws StoreUnreachable where AWS does not answer or does not let this identity look.
+ * @throws StoreUnreachable if AWS does not answer or denies access
  */
 export const readBeatFunctions = (clients: Clients, machine: string): Promise<readonly BeatFunction[]> =>
   reaching("the functions of beats", async () => {
@@ -84,8 +72,8 @@ export const readRollout = (clients: Pick<Clients, "functions">, { agent, beat }
 export const moveRollout = (
   { functions }: Pick<Clients, "functions">,
   read: Rollout,
-  to: Pick<Rollout, "version" | "next">,
-): Promise<Moved> =>
+  to: Shares,
+): ReturnType<RolloutPort["move"]> =>
   reaching(`the alias live of ${read.beat}`, async () => {
     const weights = to.next === null ? {} : { [to.next.version]: to.next.percent / 100 };
     try {

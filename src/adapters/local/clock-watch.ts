@@ -3,7 +3,7 @@
  */
 import type { ClockDoubt } from "../../protocol/steadiness.ts";
 import type { StoreClock } from "./clock.ts";
-import type { SupervisorEvent } from "./supervisor-events.ts";
+import type { SupervisorEvent } from "../../ports/supervisor-events.ts";
 
 /** Returns a function to call at each poll. It reports only changes of the judgement. */
 export function clockWatch(clock: StoreClock, onEvent: (event: SupervisorEvent) => void): () => void {

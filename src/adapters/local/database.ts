@@ -11,11 +11,12 @@ import { randomBytes } from "node:crypto";
 import { closeSync, linkSync, mkdirSync, openSync, rmSync, statSync, writeFileSync } from "node:fs";
 import { dirname, join, resolve } from "node:path";
 import { DatabaseSync } from "node:sqlite";
+import { StoreInvalid, StoreTooNew } from "../../ports/store-errors.ts";
 import { StoreUnreachable } from "../../ports/world.ts";
 import { CHECKED_BYTES, assertSound } from "./integrity.ts";
 import { APPLICATION_ID, SCHEMA, STORE_FORMAT, addMissing } from "./schema.ts";
 import { type InPlace, inPlace } from "./in-place.ts";
-import { StoreInvalid, StoreRolledBack, StoreTooNew, asStoreError, fileCode, isGarbage } from "./store-errors.ts";
+import { StoreRolledBack, asStoreError, fileCode, isGarbage } from "./store-errors.ts";
 
 /** An open store. */
 export interface Store {

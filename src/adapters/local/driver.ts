@@ -15,13 +15,14 @@ import { type Backlog, createBacklog } from "./backlog.ts";
 import type { Store } from "./database.ts";
 import { type Execution, answered, failed, taskOf } from "../../protocol/execution.ts";
 import { type Executions, executionsOf } from "./executions.ts";
-import { type ScheduledAgent, firingsOf } from "./firings.ts";
+import type { ScheduledAgent } from "../../ports/supervision.ts";
+import { firingsOf } from "./firings.ts";
 import { isAlive, killIfAlive } from "./process-identity.ts";
 import { type Children, childrenOf } from "./processes.ts";
 import { retentionOf } from "./retention.ts";
 import { unusableIn } from "./store-errors.ts";
 import { type Pool, type TaskEnd, type Worker, type WorkerOptions, createPool } from "./workers.ts";
-import type { SupervisorEvent, Attempted } from "./supervisor-events.ts";
+import type { SupervisorEvent, Attempted } from "../../ports/supervisor-events.ts";
 
 export interface DriverOptions {
   readonly store: Store;

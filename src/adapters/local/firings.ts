@@ -8,18 +8,9 @@
  */
 import type { FiringOutcome } from "../../protocol/firing.ts";
 import type { Clock } from "../../ports/world.ts";
-import type { SupervisorEvent, Fired } from "./supervisor-events.ts";
+import type { ScheduledAgent } from "../../ports/supervision.ts";
+import type { SupervisorEvent, Fired } from "../../ports/supervisor-events.ts";
 import type { Pool, TaskEnd, Worker } from "./workers.ts";
-
-/** The schedule of an agent; times are epoch milliseconds. */
-export interface ScheduledAgent {
-  readonly agent: string;
-  readonly tenant: string;
-  /** The first time after that moment, or null. */
-  readonly next: (after: number) => number | null;
-  /** The last time up to that moment, or null. */
-  readonly latest: (moment: number) => number | null;
-}
 
 export interface Firings {
   /** A firing that is due now, or null. */

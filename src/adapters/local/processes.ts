@@ -4,28 +4,9 @@
  * child that is stuck in a loop does not notice that its supervisor is gone. Unrecorded, it would go on acting for a
  * run that other processes drive by now.
  */
+import { StoreSupervised } from "../../ports/supervision.ts";
 import { type Store, atomically, reaching } from "./database.ts";
 import { type ProcessIdentity, isAlive } from "./process-identity.ts";
-
-/** Another live process supervises the store. */
-export class StoreSupervised extends Error {
-  override readonly name = "StoreSupervised";
-  readonly code = "StoreSupervised";
-  readonly pid: number;
-  /** When it took the store, epoch milliseconds; null if unknown. */
-  readonly since: number | null;
-
-  constructor(of: { readonly dir: string; readonly pid: number; readonly since: number | null }) {
-    const { dir, pid, since } = of;
-    const from = since === null ? "" : ` since ${new Date(since).toISOString().replace(/\.\d+Z$/, "Z")}`;
-    super(
-      `the store at ${dir} is supervised by process ${pid}${from}, and only one can; leave the work to it, or stop it ` +
-        `first: kill ${pid}`,
-    );
-    this.pid = pid;
-    this.since = since;
-  }
-}
 
 /** The live supervisor of this store, or null. */
 export function supervisorOf(store: Store): ProcessIdentity | null {

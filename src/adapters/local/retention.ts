@@ -7,7 +7,7 @@ import type { Task } from "../../protocol/chain.ts";
 import type { Clock } from "../../ports/world.ts";
 import type { Backlog } from "./backlog.ts";
 import { type Store, reaching } from "./database.ts";
-import type { SupervisorEvent } from "./supervisor-events.ts";
+import type { SupervisorEvent } from "../../ports/supervisor-events.ts";
 import { removalsOf } from "./removals.ts";
 import type { Pool, TaskEnd, Worker } from "./workers.ts";
 

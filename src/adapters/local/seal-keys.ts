@@ -9,19 +9,13 @@
 import { readFileSync } from "node:fs";
 import { resolve } from "node:path";
 import { sealKeyIn } from "../../codec/voucher.ts";
-import { NO_SEAL_KEYS, type SealKeys } from "../../ports/seal-keys.ts";
+import { NO_SEAL_KEYS, SealKeyInvalid, type SealKeys } from "../../ports/seal-keys.ts";
 import type { SealKey } from "../../protocol/voucher.ts";
 import { lookFor } from "./secrets.ts";
 import { fileCode } from "./store-errors.ts";
 
 /** The environment variables that hold keys. */
 export const SEAL_VARIABLES = ["CAIRN_SEAL_KEY", "CAIRN_SEAL_KEYS_OLD"] as const;
-
-/** The settings of seal keys are invalid; the message names the setting. */
-export class SealKeyInvalid extends Error {
-  override readonly name = "SealKeyInvalid";
-  readonly code = "SealKeyInvalid";
-}
 
 interface Places {
   readonly env: Readonly<Record<string, string | undefined>>;

@@ -13,7 +13,8 @@ import type { Clock } from "../../ports/world.ts";
 import { systemClock } from "./clock.ts";
 import { killGroup } from "./process-identity.ts";
 import { fileCode } from "./store-errors.ts";
-import type { FromChild, TaskError, ToChild } from "./wire.ts";
+import type { TaskError } from "../../ports/supervisor-events.ts";
+import type { FromChild, ToChild } from "./wire.ts";
 
 export interface ServeOptions {
   /** Removes secrets from the text of errors. */

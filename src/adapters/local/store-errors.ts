@@ -5,38 +5,14 @@
  * - `StoreUnreachable`: it may pass by itself, such as a full disk, so the supervisor waits and retries.
  * - `StoreUnusable`: it does not pass, so the supervisor and its workers end.
  */
+import { STORE_FAULTS, StoreUnusable } from "../../ports/store-errors.ts";
 import { StoreUnreachable } from "../../ports/world.ts";
 
-/** There is no store at that place, or the file there is not a cairn store. */
-export class StoreInvalid extends Error {
-  override readonly name = "StoreInvalid";
-  readonly code = "StoreInvalid";
-}
-
-/** A later cairn wrote the store. This one would misread it, so it does not touch it. */
-export class StoreTooNew extends Error {
-  override readonly name = "StoreTooNew";
-  readonly code = "StoreTooNew";
-}
-
-/** The store is damaged, replaced or rolled back, and stays so. A supervisor that finds this ends, with its workers. */
-export class StoreUnusable extends Error {
-  readonly code: keyof typeof UNUSABLE;
-
-  constructor(code: keyof typeof UNUSABLE, message: string, options?: ErrorOptions) {
-    super(message, options);
-    this.name = code;
-    this.code = code;
-  }
-}
-
-const UNUSABLE = { StoreDamaged: true, StoreReplaced: true, StoreRolledBack: true } as const;
-
 /** The `StoreUnusable` that a worker reported; null for any other error. */
-export const unusableIn = (error: { readonly code: string | null; readonly message: string } | null) =>
-  error?.code !== undefined && error.code !== null && error.code in UNUSABLE
-    ? new StoreUnusable(error.code as keyof typeof UNUSABLE, error.message)
-    : null;
+export function unusableIn(error: { readonly code: string | null; readonly message: string } | null) {
+  const fault = STORE_FAULTS.find((each) => each === error?.code);
+  return fault === undefined || error === null ? null : new StoreUnusable(fault, error.message);
+}
 
 /** Something in the file is not as SQLite or cairn wrote it. A write could make it worse, so the store refuses it. */
 export class StoreDamaged extends StoreUnusable {

@@ -6,16 +6,15 @@
  */
 import { ensure } from "../../core/ensure.ts";
 import type { Limits } from "../../protocol/limits.ts";
+import type { ScheduledAgent, Supervisor, WorkerOptions } from "../../ports/supervision.ts";
 import type { Clock } from "../../ports/world.ts";
 import { storeClock } from "./clock.ts";
 import { clockWatch } from "./clock-watch.ts";
 import type { Store } from "./database.ts";
-import type { SupervisorEvent } from "./supervisor-events.ts";
+import type { SupervisorEvent } from "../../ports/supervisor-events.ts";
 import { createDriver } from "./driver.ts";
-import type { ScheduledAgent } from "./firings.ts";
 import { identityOf } from "./process-identity.ts";
 import { releaseSupervision, takeSupervision } from "./processes.ts";
-import type { WorkerOptions } from "./workers.ts";
 
 export interface SupervisorOptions {
   readonly store: Store;
@@ -30,13 +29,6 @@ export interface SupervisorOptions {
   /** The clock to use; by default the clock of the store. */
   readonly clock?: Clock;
   readonly onEvent: (event: SupervisorEvent) => void;
-}
-
-export interface Supervisor {
-  /** Resolves after a drain. Rejects if an error stopped the supervisor; its workers are dead then. */
-  readonly stopped: Promise<void>;
-  /** Lets busy workers finish, kills the rest and releases the store, in less than 10 s. */
-  drain(): Promise<void>;
 }
 
 /** How often it polls for ready executions. A poll is an indexed read of some microseconds. */

@@ -3,6 +3,7 @@
  * process and may find the channel. So each answer repeats a secret that only the task message holds, and the
  * supervisor ignores every other message.
  */
+import type { TaskError } from "../../ports/supervisor-events.ts";
 import type { Task, TaskResult } from "../../protocol/chain.ts";
 
 export type ToChild =
@@ -15,16 +16,6 @@ export type FromChild =
   | { readonly kind: "ready" }
   | { readonly kind: "answered"; readonly secret: string; readonly result: TaskResult }
   | { readonly kind: "failed"; readonly secret: string; readonly error: TaskError };
-
-/**
- * What a task threw. `code` is the stable code of an error that has one: `StoreUnreachable` means that the store
- * failed.
- */
-export interface TaskError {
-  readonly name: string;
-  readonly code: string | null;
-  readonly message: string;
-}
 
 /**
  * The message, or null if `serveTasks` sends no such message. The secret vouches for the rest, so only the shape is

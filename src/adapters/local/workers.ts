@@ -8,18 +8,14 @@
 import { type ChildProcess, fork } from "node:child_process";
 import { randomBytes } from "node:crypto";
 import type { Task, TaskResult } from "../../protocol/chain.ts";
+import { type WorkerOptions, WorkersUnbootable } from "../../ports/supervision.ts";
+import type { TaskError } from "../../ports/supervisor-events.ts";
 import type { Clock } from "../../ports/world.ts";
 import type { Answer } from "../../protocol/execution.ts";
 import { type ProcessIdentity, identityOf, killGroup } from "./process-identity.ts";
-import { type FromChild, type TaskError, type ToChild, heardFrom } from "./wire.ts";
+import { type FromChild, type ToChild, heardFrom } from "./wire.ts";
 
-/** How a worker is started: a module that calls `serveTasks`. */
-export interface WorkerOptions {
-  readonly module: string | URL;
-  readonly args: readonly string[];
-  readonly execArgv: readonly string[];
-  readonly env: Readonly<Record<string, string | undefined>>;
-}
+export type { WorkerOptions };
 
 /**
  * The outcome of a task. `how` says what ended its process; `error` is what the task threw, if the process reported it.
@@ -83,17 +79,6 @@ export interface Worker {
 export class WorkerUnavailable extends Error {
   override readonly name = "WorkerUnavailable";
   readonly code = "WorkerUnavailable";
-}
-
-/**
- * Several workers in a row ended before they were ready. Their module cannot be loaded, and a retry does not fix that.
- */
-export class WorkersUnbootable extends Error {
-  override readonly name = "WorkersUnbootable";
-  readonly code = "WorkersUnbootable";
-  readonly why =
-    "their output is above. No run has failed: fix the cause (a missing file, a missing flag of Node, a package " +
-    "that is not installed), then start the supervisor again";
 }
 
 /** Workers in a row that may end before they are ready. */

@@ -3,12 +3,12 @@ import { Unreadable } from "../../codec/canonical.ts";
 import type { Grant } from "../../core/policy/budget.ts";
 import { BUDGET } from "../../core/policy/extension.ts";
 import type { Json } from "../../core/json.ts";
-import { agentFileOf } from "../../adapters/local/agent-files.ts";
 import type { Agent } from "../../ports/agent.ts";
 import { registerResolution } from "../../sdk/resolution.ts";
 import { callOf } from "../../core/calls/ignored-decisions.ts";
 import type { Accepted, Decided } from "../../operations/decision-fate.ts";
-import { decide } from "../../operations/decide.ts";
+import { perform } from "../../operations/operation.ts";
+import { OPERATIONS } from "../../operations/table.ts";
 import { type OpenGate, type Shown, show } from "../../operations/views.ts";
 import { reportAccepted } from "../render/accepted.ts";
 import { type GrantFlags, grantOf, grantWords } from "./budget.ts";
@@ -16,6 +16,7 @@ import { CliError, EXIT } from "../errors.ts";
 import { readJson, retyped } from "../input.ts";
 import { locateNamed } from "../locate.ts";
 import { type Opened, attendantOf, openExisting } from "../open.ts";
+import { contextOf, refusedAs } from "../perform.ts";
 import { ignoredWords, renderGate } from "../render/run.ts";
 import { resolveRun, runGone } from "./runs.ts";
 import { type Shell, type StoreFlags, printLines } from "../shell.ts";
@@ -46,11 +47,14 @@ export async function decideGate(
   if (shown === null) throw runGone(run, settings.command("list"));
   const { gate, call, tool } = gateMeant(opened, { shown, typed: of.gate });
   const as = of.approve ? (flags.args === undefined ? "approve" : "edit") : "deny";
-  const said = { run, gate, as, args, by: shell.user(), note: flags.note ?? null } as const;
-  const agent = as === "edit" ? await agentOf(opened, shown) : null;
   // Where a process works on the run, its next beat says at once what becomes of the decision.
   const waitMs = attendantOf(opened) === null ? 0 : TAKEN_IN_MS;
-  const outcome = await decide(world, { ...said, more, agent, waitMs });
+  const context = contextOf(shell, opened, { agentOf: () => agentOf(opened, shown) });
+  const said = { run, gate, note: flags.note ?? null, waitMs };
+  const outcome =
+    as === "approve" && grantWords(more) !== ""
+      ? await perform(OPERATIONS.budget, context, { ...said, more })
+      : await perform(OPERATIONS.decide, context, { ...said, as, args, more });
   if (outcome.kind !== "accepted") throw refusal(shell, opened, { run, call, outcome });
   const { stage } = outcome;
   report(shell, opened, {
@@ -63,13 +67,13 @@ export async function decideGate(
 const TAKEN_IN_MS = 5_000;
 
 /** The code that the run goes on with, to check arguments before they are sent; null where it is not at hand. */
-async function agentOf({ settings, store }: Opened, { agent: name, agentVersion }: Shown): Promise<Agent | null> {
+async function agentOf({ settings, agentFiles }: Opened, { agent: name, agentVersion }: Shown): Promise<Agent | null> {
   registerResolution();
   try {
-    const remembered = store === null ? null : agentFileOf(store, name);
+    const remembered = agentFiles?.find(name) ?? null;
     const { agent } = await locateNamed(name, { agentFiles: settings.agentFiles, remembered });
     // What is deployed may differ from the files here; the beat checks once more.
-    return settings.aws === null || agent.version === agentVersion ? agent : null;
+    return settings.world.agents.kind === "files" || agent.version === agentVersion ? agent : null;
   } catch {
     return null;
   }
@@ -156,48 +160,38 @@ function refusal(
 ): CliError {
   const { run, call, outcome } = of;
   const next = settings.command("show", run);
+  const refused = (words: Partial<Parameters<typeof refusedAs>[2]> & { readonly what: string; readonly why: string }) =>
+    refusedAs(OPERATIONS.decide, outcome.kind, { next, ...words });
   switch (outcome.kind) {
     case "duplicate": {
       const { decision } = outcome;
       const why =
         decision === null ? "the first one counts" : `the first one counts: ${decision.by} says ${decision.as}`;
-      return new CliError({
-        code: "Duplicate",
-        exit: EXIT.refused,
-        what: `${call} is decided about already`,
-        why,
-        next,
-      });
+      return refused({ what: `${call} is decided about already`, why });
     }
     case "noEffect": {
       const { gates } = outcome;
       const calls = gates.map(callOf).join(", ");
       const now = calls === "" ? "nothing waits for a decision now" : `waiting for a decision now: ${calls}`;
       const why = `${outcome.why}; it was delivered, and nothing follows from it; ${now}`;
-      const what = `the decision about ${call} of run ${run} had no effect`;
-      return new CliError({ code: "NoEffect", exit: EXIT.refused, what, why, next, facts: { gates } });
+      return refused({ what: `the decision about ${call} of run ${run} had no effect`, why, facts: { gates } });
     }
     case "argsInvalid": {
       const { asks } = outcome;
       const what = `the arguments do not fit the tool of ${call}`;
       const asked = asks === null ? "nothing was sent" : "the call was not run, and waits for a decision again";
-      const facts = asks === null ? {} : { gate: asks };
-      const again = asks === null ? retyped(shell, "--args", "JSON") : next;
       const why = `${outcome.why}; ${asked}`;
-      return new CliError({ code: "ArgumentsInvalid", exit: EXIT.usage, what, why, next: again, facts });
+      if (asks !== null) return refused({ what, why, facts: { gate: asks } });
+      return refused({ what, why, next: retyped(shell, "--args", "JSON"), facts: {} });
     }
     case "stale": {
       const why = outcome.why ?? "the run has moved on since it was shown";
-      return new CliError({ code: "Stale", exit: EXIT.refused, what: `${call} waits at no gate any more`, why, next });
+      return refused({ what: `${call} waits at no gate any more`, why });
     }
-    case "refused": {
-      const what = `that decides nothing about ${call} of run ${run}`;
-      return new CliError({ code: "Refused", exit: EXIT.refused, what, why: outcome.why, next });
-    }
-    case "late": {
-      const why = "an ended run takes no decisions";
-      return new CliError({ code: "Late", exit: EXIT.refused, what: `run ${run} has ended`, why, next });
-    }
+    case "refused":
+      return refused({ what: `that decides nothing about ${call} of run ${run}`, why: outcome.why });
+    case "late":
+      return refused({ what: `run ${run} has ended`, why: "an ended run takes no decisions" });
     case "missing":
       return runGone(run, settings.command("list"));
   }

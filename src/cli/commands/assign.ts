@@ -1,8 +1,10 @@
 /** `cairn assign RUN OPERATOR`: who is to look at a run. */
-import { assign } from "../../operations/assign.ts";
+import { perform } from "../../operations/operation.ts";
+import { OPERATIONS } from "../../operations/table.ts";
 import { CliError, EXIT } from "../errors.ts";
 import { openExisting } from "../open.ts";
-import { resolveRun, runGone } from "./runs.ts";
+import { contextOf, refusedAs, unlessGone } from "../perform.ts";
+import { resolveRun } from "./runs.ts";
 import { type Shell, type StoreFlags, printDocument } from "../shell.ts";
 
 export async function assignRun(
@@ -17,7 +19,10 @@ export async function assignRun(
     const [what, why] = ["an operator has a name", "nobody can be found by an empty one"];
     throw new CliError({ code: "Usage", exit: EXIT.usage, what, why, next: settings.command("assign", run, "NAME") });
   }
-  const outcome = await assign(world, { run, to: of.to, by: shell.user() });
+  const outcome = unlessGone(opened, {
+    run,
+    outcome: await perform(OPERATIONS.assign, contextOf(shell, opened), { run, to: of.to }),
+  });
   switch (outcome.kind) {
     case "accepted":
     case "same": {
@@ -28,13 +33,11 @@ export async function assignRun(
     }
     case "crossed": {
       const what = `somebody assigned run ${run} to ${outcome.to} in the same moment`;
-      throw new CliError({ code: "Crossed", exit: EXIT.refused, what, why: "the first one counts", next });
+      throw refusedAs(OPERATIONS.assign, "crossed", { what, why: "the first one counts", next });
     }
     case "late": {
       const why = "an ended run needs nobody any more";
-      throw new CliError({ code: "Late", exit: EXIT.refused, what: `run ${run} has ended`, why, next });
+      throw refusedAs(OPERATIONS.assign, "late", { what: `run ${run} has ended`, why, next });
     }
-    case "missing":
-      throw runGone(run, settings.command("list"));
   }
 }

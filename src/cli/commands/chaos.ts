@@ -9,6 +9,7 @@ import { join } from "node:path";
 import { getCompileCacheDir } from "node:module";
 import { chaosIn } from "../../sdk/chaos-file.ts";
 import { checkAgent } from "../../sdk/check.ts";
+import { loadConfig } from "../../sdk/config.ts";
 import type { Agent } from "../../ports/agent.ts";
 import { registerResolution } from "../../sdk/resolution.ts";
 import { type Report, ReferenceFailed, compareAll } from "../../chaos/compare.ts";
@@ -24,6 +25,7 @@ import { type Settings, settingsOf } from "../settings.ts";
 import { type BeatFlags, type Shell, printDocument } from "../shell.ts";
 import type { ChaosWorkerSettings } from "../workers/chaos-worker.ts";
 import { commandLine } from "../render/words.ts";
+import { providerOf, worldThatCan } from "../worlds.ts";
 
 export interface ChaosFlags extends BeatFlags {
   readonly tasks: number;
@@ -38,9 +40,10 @@ export interface ChaosFlags extends BeatFlags {
 export async function chaos(shell: Shell, of: { readonly agent: string; readonly flags: ChaosFlags }): Promise<number> {
   const { flags } = of;
   const strategies = strategiesIn(shell, flags.strategies);
-  if ((flags.world ?? shell.env["CAIRN_WORLD"]) === "aws") throw notOurs(shell);
+  // Before its stores are looked for: they may not be named.
+  const provider = await providerOf(shell, { flags, config: await loadConfig(shell.cwd) });
+  if (!provider.can.kill) throw notOurs(shell, await worldThatCan(shell, "kill"));
   const settings = await settingsOf(shell, flags);
-  if (settings.aws !== null) throw notOurs(shell);
   shell.terminal.waitFor("loading the agent");
   registerResolution();
   const { agent, file } = await locateTyped(shell, { name: of.agent, settings });
@@ -147,7 +150,7 @@ function print(
   else shell.terminal.out(renderChaos(report, { ...of, paint: shell.terminal.paintOut }));
 }
 
-function notOurs(shell: Shell): CliError {
+function notOurs(shell: Shell, fit: string): CliError {
   const what = "chaos runs in the embedded world only";
   const why = "it kills the processes that do the beats, and those of AWS Lambda are not ours to kill";
   return new CliError({
@@ -155,7 +158,7 @@ function notOurs(shell: Shell): CliError {
     exit: EXIT.usage,
     what,
     why,
-    next: retyped(shell, "--world", "local"),
+    next: retyped(shell, "--world", fit),
   });
 }
 

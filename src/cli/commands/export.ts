@@ -7,11 +7,14 @@ import { open, rename, rm } from "node:fs/promises";
 import { resolve } from "node:path";
 import { member } from "../../codec/archive-bytes.ts";
 import { Unreadable } from "../../codec/canonical.ts";
-import { type Exported, exportRun } from "../../history/export.ts";
+import type { Exported } from "../../history/export.ts";
+import { perform } from "../../operations/operation.ts";
+import { OPERATIONS } from "../../operations/table.ts";
 import { CliError, EXIT } from "../errors.ts";
 import { retyped } from "../input.ts";
-import { find, present } from "./show.ts";
-import { type Opened } from "../open.ts";
+import { find } from "./show.ts";
+import type { Opened } from "../open.ts";
+import { contextOf, unlessGone } from "../perform.ts";
 import { type Shell, type StoreFlags, printDocument } from "../shell.ts";
 import { tellSteps } from "../render/steps.ts";
 import { commandLine, count, grouped } from "../render/words.ts";
@@ -76,7 +79,8 @@ async function exported(
   const { opened, run, write } = of;
   const onStep = tellSteps(shell, { clock: opened.world.clock, what: `reading ${run}` });
   try {
-    return present(opened, { run, found: await exportRun(opened.world, { run, write, onStep }) });
+    const outcome = await perform(OPERATIONS.export, contextOf(shell, opened, { write, onStep }), { run });
+    return unlessGone(opened, { run, outcome }).exported;
   } catch (error) {
     if (!(error instanceof Unreadable)) throw error;
     const what = `run ${run} cannot be exported: ${error.message}`;

@@ -6,7 +6,7 @@
 import { execFile } from "node:child_process";
 import { fileURLToPath } from "node:url";
 import { promisify } from "node:util";
-import type { ScheduledAgent } from "../../adapters/local/firings.ts";
+import type { ScheduledAgent } from "../../ports/supervision.ts";
 import { firingTimes } from "../../sdk/schedule/firing-times.ts";
 import { sentenceOf } from "../../codec/value.ts";
 import { DEFAULT_TENANT } from "../../core/ids.ts";
@@ -30,7 +30,7 @@ export async function readSchedules(
   const { settings, stop } = of;
   if (settings.agentFiles.length === 0) return { scheduled: [], broken: [] };
   const main = fileURLToPath(new URL("../main.ts", import.meta.url));
-  const words = [main, "schedules", "--json", "--world", "local", "--store", settings.dir];
+  const words = [main, "schedules", "--json", ...settings.world.words];
   const options = { cwd: shell.cwd, env: shell.env, signal: stop, timeout: READ_MS, killSignal: "SIGKILL" } as const;
   try {
     const { stdout } = await promisify(execFile)(process.execPath, words, options);

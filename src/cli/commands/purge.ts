@@ -2,13 +2,14 @@
  * `cairn purge RUN`: removes an ended run with everything that it left behind, its archive too, before its time. Its
  * idempotency key stays kept, unless the operator says `--forget-key`.
  */
-import { removalsOf } from "../../adapters/local/removals.ts";
 import { isRunId } from "../../core/ids.ts";
 import { type Row, hasEnded } from "../../protocol/row.ts";
 import type { Tombstone } from "../../protocol/tombstone.ts";
-import { purge } from "../../operations/purge.ts";
+import { perform } from "../../operations/operation.ts";
+import { OPERATIONS } from "../../operations/table.ts";
 import { CliError, EXIT } from "../errors.ts";
 import { type Opened, attendantOf, openExisting } from "../open.ts";
+import { contextOf, refusedAs } from "../perform.ts";
 import { resolveRun, runGone, runUnreadable } from "./runs.ts";
 import { type Shell, type StoreFlags, printDocument } from "../shell.ts";
 import { commandLine, count, relative, timeOfDay } from "../render/words.ts";
@@ -24,7 +25,7 @@ export async function purgeRun(
   { run: text, flags }: { readonly run: string; readonly flags: PurgeFlags },
 ): Promise<number> {
   const opened = await openExisting(shell, flags);
-  const { world, store, settings } = opened;
+  const { world, settings } = opened;
   const { command } = settings;
   const { keepArchive = false, forgetKey = false } = flags;
   const run = forgetKey && isRunId(text) ? text : await resolveRun(world, { text, command });
@@ -34,15 +35,14 @@ export async function purgeRun(
   // A person is not asked to confirm what cannot be had.
   if (found !== null && !hasEnded(found)) throw stillLive(opened, found);
   if (found !== null && flags.yes !== true) await confirm(shell, opened, found);
-  const outcome = await purge(world, run, { keepArchive, forgetKey });
+  const outcome = await perform(OPERATIONS.purge, contextOf(shell, opened), { run, keepArchive, forgetKey });
   if (outcome.kind === "missing") throw runGone(run, command("list"));
   if (outcome.kind === "unreadable") throw runUnreadable(run, command("verify", run));
   if (outcome.kind === "live") throw stillLive(opened, outcome.row);
   if (outcome.kind === "tooEarly") throw tooEarly(opened, { run, from: outcome.from });
   if (outcome.kind === "forgotten") return reportForgotten(shell, opened, outcome.tombstone);
   const { row } = outcome;
-  // A supervisor would do it as well, if and when there is one; elsewhere the table's stream does.
-  if (store !== null) removalsOf(store).finish(row);
+  opened.finishRemoval(row);
   const { agent, status, statusSince, version } = row;
   if (shell.json) printDocument(shell, { run, agent, status, version, purged: true, keyForgotten: forgetKey });
   else {
@@ -96,8 +96,8 @@ function tooEarly(
   { run, from }: { readonly run: string; readonly from: number },
 ): CliError {
   const now = world.clock.now();
-  return new CliError({
-    ...{ code: "TooEarly", exit: EXIT.refused, facts: { from } },
+  return refusedAs(OPERATIONS.purge, "tooEarly", {
+    facts: { from },
     what: `the archive of run ${run} cannot be removed yet`,
     why: `until ${timeOfDay(from, now)} (${relative(from, now)}) somebody may still put it; the run without it can go at once`,
     next: settings.command("purge", run, "--keep-archive", "--yes"),
@@ -110,12 +110,12 @@ function stillLive(opened: Opened, { run, status, cancel }: Row): CliError {
   const what = `run ${run} has not ended, it is ${status}`;
   if (!cancel) {
     const why = "only ended runs are removed; cancel it, and purge it when it has ended";
-    return new CliError({ code: "NotEnded", exit: EXIT.refused, what, why, next: settings.command("cancel", run) });
+    return refusedAs(OPERATIONS.purge, "live", { what, why, next: settings.command("cancel", run) });
   }
   const isAttended = attendantOf(opened) !== null;
   const why = isAttended
     ? "only ended runs are removed; it was cancelled and is about to end"
     : "only ended runs are removed; it was cancelled, and nobody works on this store to end it";
   const next = isAttended ? settings.command("watch", run) : settings.command("work");
-  return new CliError({ code: "NotEnded", exit: EXIT.refused, what, why, next });
+  return refusedAs(OPERATIONS.purge, "live", { what, why, next });
 }

@@ -1,11 +1,14 @@
 /** `cairn reconcile RUN CALL`: a person says what became of a call whose outcome is unknown. */
 import type { Answer } from "../../core/event.ts";
+import { perform } from "../../operations/operation.ts";
+import { OPERATIONS } from "../../operations/table.ts";
+import type { Reconciled } from "../../operations/reconcile.ts";
 import { ledger } from "../../operations/views.ts";
-import { type Reconciled, reconcile } from "../../operations/reconcile.ts";
 import { CliError, EXIT } from "../errors.ts";
 import { readJson } from "../input.ts";
 import { reportAccepted } from "../render/accepted.ts";
 import { type Opened, openExisting } from "../open.ts";
+import { contextOf, refusedAs } from "../perform.ts";
 import { resolveRun, runGone } from "./runs.ts";
 import type { Shell, StoreFlags } from "../shell.ts";
 import { commandLine, relative, timeOfDay } from "../render/words.ts";
@@ -27,7 +30,7 @@ export async function reconcileCall(
   const { world, settings } = opened;
   const run = await resolveRun(world, { text: of.run, command: settings.command });
   const { as, note = null } = flags;
-  const outcome = await reconcile(world, { run, call, as, result, by: shell.user(), note });
+  const outcome = await perform(OPERATIONS.reconcile, contextOf(shell, opened), { run, call, as, result, note });
   if (outcome.kind === "stale") throw await stale(opened, { run, call, unknown: outcome.unknown });
   if (outcome.kind !== "accepted") throw refusal(shell, { opened, run, call, outcome });
   report(shell, { opened, run, call, as });
@@ -58,42 +61,35 @@ interface Refusal {
 function refusal(shell: Shell, { opened, run, call, outcome }: Refusal): CliError {
   const now = opened.world.clock.now();
   const look = opened.settings.command("show", run);
+  const refused = (words: Parameters<typeof refusedAs>[2]): CliError =>
+    refusedAs(OPERATIONS.reconcile, outcome.kind, words);
   switch (outcome.kind) {
     case "tooEarly": {
       const { askFrom } = outcome;
-      return new CliError({
-        ...{ code: "TooEarly", exit: EXIT.refused, facts: { askFrom } },
+      return refused({
         what: `nobody can know yet that ${call} did not happen`,
         why: `until ${timeOfDay(askFrom, now)} (${relative(askFrom, now)}) what was sent may still take effect; that it happened can be said at once`,
         next: commandLine(shell.argv),
+        facts: { askFrom },
       });
     }
     case "noUndo": {
       const what = `${outcome.tool} (${call}) has no undo, so nobody can compensate it`;
       const why = "its tool declares none; say what became of the call, or begin the run again at its cost";
-      return new CliError({
-        code: "NoUndo",
-        exit: EXIT.refused,
-        what,
-        why,
-        next: opened.settings.command("restart", run),
-      });
+      return refused({ what, why, next: opened.settings.command("restart", run) });
     }
-    case "refused": {
-      const { why } = outcome;
-      return new CliError({ code: "Refused", exit: EXIT.refused, what: "the result cannot be kept", why, next: look });
-    }
+    case "refused":
+      return refused({ what: "the result cannot be kept", why: outcome.why, next: look });
     case "duplicate": {
       const { answer } = outcome;
       const what = `the question about ${call} has an answer already`;
       const why = answer === null ? "the first one counts" : `the first one counts: ${answer.by} says ${answer.as}`;
-      return new CliError({ code: "Duplicate", exit: EXIT.refused, what, why, next: look });
+      return refused({ what, why, next: look });
     }
-    case "late":
-      return new CliError({
-        ...{ code: "Late", exit: EXIT.refused, what: `run ${run} has ended`, next: look },
-        why: "an ended run takes no answers; its ledger shows the call as it was left",
-      });
+    case "late": {
+      const why = "an ended run takes no answers; its ledger shows the call as it was left";
+      return refused({ what: `run ${run} has ended`, why, next: look });
+    }
     case "missing":
       return runGone(run, opened.settings.command("list"));
   }
@@ -116,7 +112,7 @@ async function stale(
   }
   const what = `the outcome of ${call} is not in question`;
   const why = `${entry.tool} (${call}) is ${entry.status}: ${entry.evidence}`;
-  return new CliError({ code: "Stale", exit: EXIT.refused, what, why, next, facts: { unknown } });
+  return refusedAs(OPERATIONS.reconcile, "stale", { what, why, next, facts: { unknown } });
 }
 
 function resultWithout(shell: Shell, as: string): CliError {

@@ -1,8 +1,11 @@
 /** `cairn redrive RUN`: a run that failed for a reason of infrastructure goes on from its last checkpoint. */
 import { INFRASTRUCTURE } from "../../core/policy/infrastructure.ts";
-import { type Redrove, redrive } from "../../operations/redrive.ts";
-import { CliError, EXIT } from "../errors.ts";
+import { perform } from "../../operations/operation.ts";
+import { OPERATIONS } from "../../operations/table.ts";
+import type { Redrove } from "../../operations/redrive.ts";
+import { type CliError, EXIT } from "../errors.ts";
 import { type Opened, attendantOf, openExisting } from "../open.ts";
+import { contextOf, refusedAs } from "../perform.ts";
 import { resolveRun, runGone, runUnreadable } from "./runs.ts";
 import { type Shell, type StoreFlags, printDocument } from "../shell.ts";
 
@@ -19,7 +22,7 @@ export async function redriveRun(
   const { world, settings } = opened;
   const run = await resolveRun(world, { text: of.run, command: settings.command });
   const { by = shell.user(), why = "" } = of.flags;
-  const outcome = await redrive(world, { run, by, why });
+  const outcome = await perform(OPERATIONS.redrive, contextOf(shell, opened, { by }), { run, why });
   if (outcome.kind !== "redriven") throw refusal(opened, { run, outcome });
   const { failure, from } = outcome;
   const supervisor = attendantOf(opened);
@@ -42,7 +45,7 @@ function refusal(
   if (outcome.kind === "missing") return runGone(run, command("list"));
   if (outcome.kind === "unreadable") return runUnreadable(run, command("show", run));
   const { what, why, next } = WORDS[outcome.kind](run, outcome);
-  return new CliError({ code: outcome.kind, exit: EXIT.refused, what, why, next: command(...next) });
+  return refusedAs(OPERATIONS.redrive, outcome.kind, { what, why, next: command(...next) });
 }
 
 interface Told {

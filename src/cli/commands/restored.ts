@@ -1,16 +1,19 @@
 /** `cairn restored`: after a store was restored from a backup, fences and pauses every run that has not ended. */
-import { fenceRestored } from "../../operations/restored.ts";
+import { perform } from "../../operations/operation.ts";
+import { OPERATIONS } from "../../operations/table.ts";
 import { EXIT } from "../errors.ts";
 import { openExisting } from "../open.ts";
+import { contextOf } from "../perform.ts";
 import { type Shell, type StoreFlags, printDocument } from "../shell.ts";
 import { count, relative } from "../render/words.ts";
 
 export async function fenceStore(shell: Shell, flags: StoreFlags): Promise<number> {
-  const { world, settings } = await openExisting(shell, flags);
+  const opened = await openExisting(shell, flags);
+  const { world, settings } = opened;
   const { command } = settings;
-  const restored = await fenceRestored(world);
+  const { kind, restored } = await perform(OPERATIONS.restored, contextOf(shell, opened), {});
   const { runs, held, damaged } = restored;
-  const exit = held.length + damaged.length === 0 ? EXIT.done : EXIT.refused;
+  const exit = EXIT[OPERATIONS.restored.outcomes[kind].exit];
   if (shell.json) {
     printDocument(shell, restored);
     return exit;

@@ -7,13 +7,14 @@
  * one goes off. If it is killed, the share stays as it was last set, and `cairn rollout --back` ends the rollout.
  */
 import { setTimeout as elapse } from "node:timers/promises";
-import type { BeatFunction, Rollout } from "../../adapters/aws/rollout.ts";
 import type { Json } from "../../core/json.ts";
+import type { BeatFunction, Rollout, RolloutPort, Shares } from "../../ports/rollout.ts";
 import { CliError, EXIT } from "../errors.ts";
 import { SIGNAL_EXITS } from "../terminal/follow.ts";
 import { type Settings, settingsOf } from "../settings.ts";
 import { type Shell, type StoreFlags, printDocument } from "../shell.ts";
 import { retyped } from "../input.ts";
+import { worldThatCan } from "../worlds.ts";
 
 export interface RolloutFlags extends StoreFlags {
   readonly to?: number;
@@ -21,18 +22,6 @@ export interface RolloutFlags extends StoreFlags {
   readonly everyMinutes: number;
   readonly back?: boolean;
   readonly agent?: string;
-}
-
-type Shares = Pick<Rollout, "version" | "next">;
-
-/** What a rollout asks AWS for. */
-export interface RolloutPort {
-  /** With one where agents share it. */
-  readonly functions: () => Promise<readonly BeatFunction[]>;
-  readonly read: (fn: BeatFunction) => Promise<Rollout>;
-  readonly move: (read: Rollout, to: Shares) => Promise<"moved" | "changedMeanwhile">;
-  /** Names of the alarms that are in alarm now. */
-  readonly alarms: () => Promise<readonly string[]>;
 }
 
 const LOOK_MS = 15_000;
@@ -260,26 +249,13 @@ const usage = ({ settings }: Rolling, what: string): CliError =>
     next: settings.command("rollout", "--help"),
   });
 
-/** What speaks to AWS is loaded here. */
-async function portOf(shell: Shell, { aws }: Settings): Promise<RolloutPort> {
-  if (aws === null) {
-    const what = "the embedded world has no versions of its functions";
-    const next = retyped(shell, "--world", "aws");
-    throw new CliError({
-      code: "WorldWithoutVersions",
-      exit: EXIT.refused,
-      what,
-      why: "its workers load the files as they are",
-      next,
-    });
-  }
-  const { readingClients } = await import("../../adapters/aws/reading-clients.ts");
-  const { alarmsNow, moveRollout, readBeatFunctions, readRollout } = await import("../../adapters/aws/rollout.ts");
-  const clients = readingClients();
-  return {
-    functions: () => readBeatFunctions(clients, aws.machine),
-    read: (fn) => readRollout(clients, fn),
-    move: (read, to) => moveRollout(clients, read, to),
-    alarms: () => alarmsNow(clients, aws.machine),
-  };
+async function portOf(shell: Shell, { provider, world }: Settings): Promise<RolloutPort> {
+  if (world.rollout !== null) return world.rollout();
+  throw new CliError({
+    code: "WorldWithoutVersions",
+    exit: EXIT.refused,
+    what: `the world ${provider.name} has no versions of its functions`,
+    why: "it runs the files of agents as they are",
+    next: retyped(shell, "--world", await worldThatCan(shell, "rollout")),
+  });
 }

@@ -6,7 +6,7 @@ import { lastFired } from "../../maintenance/firing.ts";
 import type { World } from "../../ports/world.ts";
 import { type Catalogue, readCatalogue } from "./agents.ts";
 import { EXIT } from "../errors.ts";
-import { isMissing, openOrCreate } from "../open.ts";
+import { openSettled } from "../open.ts";
 import { renderSchedules, type Scheduled } from "../render/schedules.ts";
 import { DEFAULT_TENANT } from "../../core/ids.ts";
 import { settingsOf } from "../settings.ts";
@@ -19,8 +19,8 @@ export async function showSchedules(shell: Shell, flags: StoreFlags): Promise<nu
   registerResolution();
   const catalogue = await readCatalogue(settings.agentFiles);
   // Who looks makes no store.
-  const isBare = settings.aws === null && isMissing(settings);
-  const world = isBare ? null : (await openOrCreate(settings)).world;
+  const isThere = settings.world.isThere();
+  const world = isThere ? (await openSettled(shell, settings, { create: false })).world : null;
   const now = Date.now();
   const scheduled: Scheduled[] = [];
   for (const agent of scheduledIn(catalogue)) scheduled.push(await lineOf(agent, { world, now }));

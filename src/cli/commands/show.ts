@@ -1,13 +1,13 @@
 /** Commands that look: `list`, `show`, `timeline`, `ledger`, `watch`. They read the store and change nothing. */
 import { DEFAULT_TENANT } from "../../core/ids.ts";
 import type { Status } from "../../core/phases.ts";
-import type { Damaged } from "../../ports/run-table.ts";
-import type { World } from "../../ports/world.ts";
-import { type Summary, ledger, show, summaryOf, timeline } from "../../operations/views.ts";
+import { perform } from "../../operations/operation.ts";
+import { OPERATIONS } from "../../operations/table.ts";
 import { EXIT } from "../errors.ts";
 import { exitOf, follow } from "../terminal/follow.ts";
 import { liveView } from "../terminal/live.ts";
 import { type Opened, attendantOf, openToRead } from "../open.ts";
+import { contextOf, unlessGone } from "../perform.ts";
 import type { Style } from "../terminal/paint.ts";
 import { renderDamaged, renderLedger, renderList, renderRun } from "../render/run.ts";
 import { UNTOLD, tell } from "../render/timeline.ts";
@@ -28,44 +28,23 @@ export interface RunOf {
 
 export async function list(shell: Shell, flags: ListFlags): Promise<number> {
   const opened = await openToRead(shell, flags);
-  const { runs, damaged, more } = await newest(opened.world, flags);
+  const { status = null, agent = null, tenant = DEFAULT_TENANT, limit } = flags;
+  const context = contextOf(shell, opened, { tenant });
+  const { runs, damaged, more } = await perform(OPERATIONS.list, context, { status, agent, limit });
   const { command } = opened.settings;
   const style = styleOf(shell, opened);
   if (shell.json) printLines(shell, [...runs, ...damaged.map(({ run, why }) => ({ run, damaged: why }))]);
   else if (runs.length > 0) shell.terminal.out(renderList(runs, style));
   else if (damaged.length === 0) shell.terminal.out(`no such runs; start one: ${command("start", "AGENT")}`);
   for (const each of shell.json ? [] : damaged) shell.terminal.out(renderDamaged(each, { ...style, command }));
-  if (more) shell.terminal.err(`there are more; see them with --limit ${flags.limit * 10}`);
+  if (more) shell.terminal.err(`there are more; see them with --limit ${limit * 10}`);
   return EXIT.done;
-}
-
-async function newest(
-  world: World,
-  {
-    status = null,
-    agent,
-    tenant = DEFAULT_TENANT,
-    limit,
-  }: Omit<ListFlags, "status"> & { readonly status?: Status | null },
-): Promise<{ readonly runs: readonly Summary[]; readonly damaged: readonly Damaged[]; readonly more: boolean }> {
-  const runs: Summary[] = [];
-  // Also where only some runs are asked for: which status or agent these have is not known.
-  const damaged: Damaged[] = [];
-  let after: string | null = null;
-  do {
-    const now = world.clock.now();
-    const page = await world.table.list({ tenant, status, limit: limit + 1, after, now });
-    const fitting = page.rows.filter((row) => agent === undefined || row.agent === agent);
-    runs.push(...fitting.map((row) => summaryOf(row, now)));
-    damaged.push(...page.damaged);
-    after = page.next;
-  } while (after !== null && runs.length <= limit);
-  return { runs: runs.slice(0, limit), damaged, more: runs.length > limit };
 }
 
 export async function showRun(shell: Shell, of: RunOf): Promise<number> {
   const { opened, run } = await find(shell, of);
-  const shown = present(opened, { run, found: await show(opened.world, run) });
+  const outcome = await perform(OPERATIONS.show, contextOf(shell, opened), { run });
+  const { shown } = unlessGone(opened, { run, outcome });
   const style = styleOf(shell, opened);
   if (shell.json) printDocument(shell, shown);
   else shell.terminal.out(renderRun(shown, { ...style, command: opened.settings.command }));
@@ -74,7 +53,8 @@ export async function showRun(shell: Shell, of: RunOf): Promise<number> {
 
 export async function showTimeline(shell: Shell, of: RunOf): Promise<number> {
   const { opened, run } = await find(shell, of);
-  const entries = present(opened, { run, found: await timeline(opened.world, { run, after: 0 }) });
+  const outcome = await perform(OPERATIONS.timeline, contextOf(shell, opened), { run });
+  const { entries } = unlessGone(opened, { run, outcome });
   if (shell.json) printLines(shell, entries);
   else if (entries.length === 0)
     shell.terminal.out(`nothing has happened yet; run \`${opened.settings.command("work")}\``);
@@ -84,7 +64,8 @@ export async function showTimeline(shell: Shell, of: RunOf): Promise<number> {
 
 export async function showLedger(shell: Shell, of: RunOf): Promise<number> {
   const { opened, run } = await find(shell, of);
-  const calls = present(opened, { run, found: await ledger(opened.world, run) });
+  const outcome = await perform(OPERATIONS.ledger, contextOf(shell, opened), { run });
+  const { calls } = unlessGone(opened, { run, outcome });
   if (shell.json) printLines(shell, calls);
   else if (calls.length === 0) shell.terminal.out("no tool was asked for yet");
   else shell.terminal.out(renderLedger(calls, styleOf(shell, opened)));
@@ -97,7 +78,7 @@ export async function watch(shell: Shell, of: RunOf): Promise<number> {
   const stop = shell.stopSignal();
   const live = liveView(shell, opened);
   const end = await follow(opened.world, {
-    ...{ run, stop, lookEveryMs: opened.lookEveryMs },
+    ...{ run, stop, lookEveryMs: opened.pollMs },
     onEntries: (entries) => (shell.json ? printLines(shell, entries) : live.onEntries(entries)),
     onLost: (why) => live.onLost(run, why),
     onLook: (row) => live.onLook(row, attendantOf(opened) !== null),

@@ -8,11 +8,14 @@ import { DEFAULT_TENANT, isTenant, wrongWithKey } from "../../core/ids.ts";
 import type { Json } from "../../core/json.ts";
 import { hasEnded } from "../../protocol/row.ts";
 import type { Tombstone } from "../../protocol/tombstone.ts";
-import { type Started, startRun } from "../../operations/start.ts";
+import { perform } from "../../operations/operation.ts";
+import { OPERATIONS } from "../../operations/table.ts";
+import type { Started } from "../../operations/start.ts";
 import { CliError, EXIT } from "../errors.ts";
 import { readJson, retyped } from "../input.ts";
 import { keepFile, locateTyped } from "../locate.ts";
-import { type Opened, attendantOf, openOrCreate } from "../open.ts";
+import { type Opened, openSettled } from "../open.ts";
+import { contextOf, refusedAs } from "../perform.ts";
 import { exampleOf } from "../render/example.ts";
 import { inked } from "../render/run.ts";
 import { settingsOf } from "../settings.ts";
@@ -38,7 +41,7 @@ export async function start(shell: Shell, of: { readonly agent: string; readonly
   const agent = pricedBy(located.agent, settings.prices);
   checkAgent(agent, settings.limits);
   shell.terminal.waitFor(null);
-  const opened = await openOrCreate(settings);
+  const opened = await openSettled(shell, settings, { create: true });
   keepFile(opened, located);
   const started = await startOrRefuse(shell, opened, { agent, input, flags });
   if (flags.wait !== true) return report(shell, opened, started);
@@ -68,14 +71,15 @@ async function startOrRefuse(
   const { agent, input, flags } = of;
   const { tenant = DEFAULT_TENANT, key = null } = flags;
   const by = `${shell.user()}@${shell.host()}`;
-  const started = await startRun(world, { agent, input, tenant, idempotencyKey: key, by });
+  const context = contextOf(shell, { world }, { by, tenant, agentOf: async () => agent });
+  const started = await perform(OPERATIONS.start, context, { agent: agent.name, input, key });
+  // The command has its code.
+  if (started.kind === "agentUnknown") throw new Error(`no agent is named ${agent.name}`);
   if (started.kind === "invalid") throw inputInvalid(shell, { agent, why: started.why });
   if (started.kind === "ended") throw keyEnded(shell, { world, settings }, started.tombstone);
   if (started.kind !== "conflict") return started;
   const { run } = started;
-  throw new CliError({
-    code: "KeyConflict",
-    exit: EXIT.refused,
+  throw refusedAs(OPERATIONS.start, "conflict", {
     what: `the key ${key} belongs to run ${run}, which was started with another input`,
     why: "one key is one run; the same input would give that run, another run needs another key",
     next: settings.command("show", run),
@@ -92,8 +96,8 @@ function keyEnded(
   const now = world.clock.now();
   const keptUntil = expiresAtSec * 1_000;
   const forget = settings.command("purge", run, "--forget-key");
-  return new CliError({
-    ...{ code: "Ended", exit: EXIT.refused, facts: { run, status, endedAt, keptUntil, inputDigest } },
+  return refusedAs(OPERATIONS.start, "ended", {
+    facts: { run, status, endedAt, keptUntil, inputDigest },
     what: `the work under this key was done before: run ${run} ${status} ${relative(endedAt, now)}, and its data is gone`,
     why: `the key is kept so that a late retry does not start the work again; it is free ${relative(keptUntil, now)}, or after \`${forget}\``,
     next: retyped(shell, "--key", "ANOTHER_KEY"),
@@ -104,26 +108,29 @@ function inputInvalid(shell: Shell, { agent, why }: { readonly agent: Agent; rea
   const schema = z.toJSONSchema(agent.task, { unrepresentable: "any", io: "input" }) as Json;
   const next = retyped(shell, "--input", JSON.stringify(exampleOf(schema)));
   const what = `the input is not what ${agent.name} takes`;
-  return new CliError({ code: "InputInvalid", exit: EXIT.usage, what, why, next });
+  return refusedAs(OPERATIONS.start, "invalid", { what, why, next });
 }
 
 function report(shell: Shell, opened: Opened, started: Accepted): number {
   const { run, agent, status } = started.row;
-  const supervisor = attendantOf(opened);
+  const attendant = opened.attendant();
   if (shell.json) {
-    printDocument(shell, { run, agent, status, started: started.kind === "started", supervisor });
+    printDocument(shell, {
+      run,
+      agent,
+      status,
+      started: started.kind === "started",
+      supervisor: attendant?.id ?? null,
+    });
     return EXIT.done;
   }
   const { command } = opened.settings;
   shell.terminal.out(headline(shell, opened, started));
   if (hasEnded(started.row)) shell.terminal.out(`look at it: ${command("show", run)}`);
-  else if (supervisor === null) shell.terminal.out(`${status}; run \`${command("work")}\``);
-  else shell.terminal.out(`${attendantName(supervisor)} works on it; watch it: ${command("watch", run)}`);
+  else if (attendant === null) shell.terminal.out(`${status}; run \`${command("work")}\``);
+  else shell.terminal.out(`${attendant.name} works on it; watch it: ${command("watch", run)}`);
   return EXIT.done;
 }
-
-const attendantName = (attendant: number | "aws"): string =>
-  attendant === "aws" ? "Step Functions" : `process ${attendant}`;
 
 function headline({ terminal }: Shell, { world }: Opened, { kind, row }: Accepted): string {
   const { run, agent, status, statusSince } = row;

@@ -2,11 +2,12 @@
 import { randomUUID } from "node:crypto";
 import { SIZES } from "../../codec/limits.ts";
 import type { Request } from "../../protocol/row.ts";
-import { request } from "../../engine/loop/request.ts";
-import { send } from "../../operations/steer.ts";
-import { CliError, EXIT } from "../errors.ts";
+import { type OperationContext, perform } from "../../operations/operation.ts";
+import { OPERATIONS } from "../../operations/table.ts";
+import { type CliError, EXIT } from "../errors.ts";
 import { retyped } from "../input.ts";
 import { type Opened, attendantOf, openExisting } from "../open.ts";
+import { contextOf, refusedAs } from "../perform.ts";
 import { resolveRun, runGone, runUnreadable } from "./runs.ts";
 import { type Shell, type StoreFlags, printDocument } from "../shell.ts";
 import { short } from "../render/words.ts";
@@ -23,11 +24,12 @@ export async function sendWords(
   const { world, settings } = opened;
   const run = await resolveRun(world, { text: of.run, command: settings.command });
   const id = of.flags.key ?? randomUUID();
-  const outcome = await send(world, { run, text: of.text, by: shell.user(), id });
+  const outcome = await perform(OPERATIONS.send, contextOf(shell, opened), { run, text: of.text, id });
   if (outcome.kind === "tooLarge") throw tooLarge(outcome.bytes);
   if (outcome.kind === "conflict") throw otherWords(shell, { run, id });
-  refuseSteering(opened, { run, outcome: outcome.kind, what: "takes no more messages" });
   const first = outcome.kind === "delivered";
+  if (!first && outcome.kind !== "duplicate")
+    throw steeringRefused(opened, { run, outcome: outcome.kind, what: "takes no more messages" });
   report(shell, { opened, document: { run, message: id, delivered: first }, says: first ? "sent" : "sent before" });
   return EXIT.done;
 }
@@ -44,6 +46,14 @@ const WISHES: { readonly [W in Request["want"]]: string } = {
   cancel: "is to end; nothing new is started",
 };
 
+type Performed = (context: OperationContext, of: { readonly run: string }) => Promise<{ readonly kind: string }>;
+
+const PERFORMED: { readonly [W in Request["want"]]: Performed } = {
+  pause: (context, of) => perform(OPERATIONS.pause, context, of),
+  resume: (context, of) => perform(OPERATIONS.resume, context, of),
+  cancel: (context, of) => perform(OPERATIONS.cancel, context, of),
+};
+
 export async function steerRun(
   shell: Shell,
   of: { readonly run: string; readonly want: Request["want"]; readonly flags: StoreFlags },
@@ -51,8 +61,8 @@ export async function steerRun(
   const { want } = of;
   const opened = await openExisting(shell, of.flags);
   const run = await resolveRun(opened.world, { text: of.run, command: opened.settings.command });
-  const outcome = await request(opened.world, { run, want });
-  refuseSteering(opened, { run, outcome, what: REFUSED[want] });
+  const { kind: outcome } = await PERFORMED[want](contextOf(shell, opened), { run });
+  if (outcome !== "requested") throw steeringRefused(opened, { run, outcome, what: REFUSED[want] });
   report(shell, { opened, document: { run, want, requested: true }, says: `${run} ${WISHES[want]}` });
   return EXIT.done;
 }
@@ -68,30 +78,22 @@ function report(
   if (supervisor === null) shell.terminal.out(`nobody works on this store now: ${opened.settings.command("work")}`);
 }
 
-/** Throws what the run said no to. */
-export function refuseSteering(
+/** What the run said no to. */
+export function steeringRefused(
   opened: Opened,
   of: { readonly run: string; readonly outcome: string; readonly what: string },
-): void {
+): CliError {
   const { run, outcome, what } = of;
   const { command } = opened.settings;
-  if (outcome === "missing") throw runGone(run, command("list"));
-  if (outcome === "unreadable") throw runUnreadable(run, command("verify", run));
-  if (outcome === "late") {
-    const why = "it has ended; its timeline shows how";
-    throw new CliError({
-      code: "Late",
-      exit: EXIT.refused,
-      what: `run ${run} ${what}`,
-      why,
-      next: command("timeline", run),
-    });
-  }
+  if (outcome === "missing") return runGone(run, command("list"));
+  if (outcome === "unreadable") return runUnreadable(run, command("verify", run));
+  const why = "it has ended; its timeline shows how";
+  return refusedAs(OPERATIONS.cancel, "late", { what: `run ${run} ${what}`, why, next: command("timeline", run) });
 }
 
 function otherWords(shell: Shell, { run, id }: { readonly run: string; readonly id: string }): CliError {
-  return new CliError({
-    ...{ code: "MessageConflict", exit: EXIT.refused, facts: { run } },
+  return refusedAs(OPERATIONS.send, "conflict", {
+    facts: { run },
     what: `the key ${short(id, 60)} belongs to another message, which was delivered to run ${run} before`,
     why: "one key is one message, so these words were not sent; other words need another key, or none",
     next: retyped(shell, "--key", "ANOTHER_KEY"),
@@ -101,5 +103,5 @@ function otherWords(shell: Shell, { run, id }: { readonly run: string; readonly 
 function tooLarge(bytes: number): CliError {
   const why = `a message has ${SIZES.messageBytesMax} bytes at most`;
   const next = "npx cairn send RUN 'fewer words, or where to find them'";
-  return new CliError({ code: "TooLarge", exit: EXIT.usage, what: `the message has ${bytes} bytes`, why, next });
+  return refusedAs(OPERATIONS.send, "tooLarge", { what: `the message has ${bytes} bytes`, why, next });
 }

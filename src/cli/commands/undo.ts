@@ -3,13 +3,15 @@
  * again. A restart is the last resort, so what it costs is shown before anybody asks for it.
  */
 import { usd } from "../../core/policy/spending.ts";
-import { hasEnded } from "../../protocol/row.ts";
-import { type Effects, askToUndo, effectsOf } from "../../operations/compensate.ts";
-import { CliError, EXIT } from "../errors.ts";
+import type { Effects } from "../../operations/compensate.ts";
+import { perform } from "../../operations/operation.ts";
+import { OPERATIONS } from "../../operations/table.ts";
+import { type CliError, EXIT } from "../errors.ts";
 import { type Opened, attendantOf, openExisting } from "../open.ts";
-import { resolveRun, runGone } from "./runs.ts";
+import { contextOf, refusedAs } from "../perform.ts";
+import { resolveRun } from "./runs.ts";
 import { type Shell, type StoreFlags, printDocument } from "../shell.ts";
-import { refuseSteering } from "./steer.ts";
+import { steeringRefused } from "./steer.ts";
 import { commandLine, count } from "../render/words.ts";
 
 export interface RestartFlags extends StoreFlags {
@@ -20,8 +22,10 @@ export async function cancelAndUndo(
   shell: Shell,
   of: { readonly run: string; readonly flags: StoreFlags },
 ): Promise<number> {
-  const { opened, run, effects } = await look(shell, of);
-  await ask(shell, { opened, run, next: "cancel" });
+  const { opened, run } = await find(shell, of);
+  const outcome = await perform(OPERATIONS.cancel, contextOf(shell, opened), { run, compensate: true });
+  if (outcome.kind !== "accepted") throw refusal(opened, { run, kind: outcome.kind, next: "cancel" });
+  const { effects } = outcome;
   const says = [`${run} is to end once what it did is undone`, ...wordsOn(effects)];
   return report(shell, { opened, document: { run, want: "cancel", compensate: true, ...factsOf(effects) }, says });
 }
@@ -30,33 +34,30 @@ export async function restartRun(
   shell: Shell,
   of: { readonly run: string; readonly flags: RestartFlags },
 ): Promise<number> {
-  const { opened, run, effects, isOver } = await look(shell, of);
-  // Nobody is asked to confirm what cannot be had.
-  if (isOver) refuseSteering(opened, { run, outcome: "late", what: REFUSED.restart });
-  if (of.flags.yes !== true) {
-    throw new CliError({
-      ...{ code: "NotConfirmed", exit: EXIT.usage, facts: factsOf(effects) },
+  const { opened, run } = await find(shell, of);
+  const confirmed = of.flags.yes === true;
+  const outcome = await perform(OPERATIONS.restart, contextOf(shell, opened), { run, confirmed });
+  if (outcome.kind === "notConfirmed") {
+    throw refusedAs(OPERATIONS.restart, outcome.kind, {
+      facts: factsOf(outcome.effects),
       what: `a restart of ${run} throws away what it has found out`,
-      why: wordsOn(effects).join("; "),
+      why: wordsOn(outcome.effects).join("; "),
       next: `${commandLine(shell.argv)} --yes`,
     });
   }
-  await ask(shell, { opened, run, next: "restart" });
+  if (outcome.kind !== "accepted") throw refusal(opened, { run, kind: outcome.kind, next: "restart" });
+  const { effects } = outcome;
   const says = [`${run} is to begin again once what it did is undone`, ...wordsOn(effects)];
   return report(shell, { opened, document: { run, want: "restart", ...factsOf(effects) }, says });
 }
 
-async function look(
+async function find(
   shell: Shell,
   of: { readonly run: string; readonly flags: StoreFlags },
-): Promise<{ readonly opened: Opened; readonly run: string; readonly effects: Effects; readonly isOver: boolean }> {
+): Promise<{ readonly opened: Opened; readonly run: string }> {
   const opened = await openExisting(shell, of.flags);
   const { command } = opened.settings;
-  const run = await resolveRun(opened.world, { text: of.run, command });
-  const effects = await effectsOf(opened.world, run);
-  const row = await opened.world.table.read(run, opened.world.clock.now());
-  if (effects === null || row === null) throw runGone(run, command("list"));
-  return { opened, run, effects, isOver: hasEnded(row) };
+  return { opened, run: await resolveRun(opened.world, { text: of.run, command }) };
 }
 
 const REFUSED = {
@@ -64,23 +65,21 @@ const REFUSED = {
   restart: "cannot begin again any more",
 } as const;
 
-async function ask(
-  shell: Shell,
-  of: { readonly opened: Opened; readonly run: string; readonly next: "cancel" | "restart" },
-): Promise<void> {
-  const { opened, run, next } = of;
-  const outcome = await askToUndo(opened.world, { run, next, by: shell.user() });
-  if (outcome === "notStarted") {
+function refusal(
+  opened: Opened,
+  of: { readonly run: string; readonly kind: string; readonly next: "cancel" | "restart" },
+): CliError {
+  const { run, kind, next } = of;
+  const { command } = opened.settings;
+  if (kind === "notStarted") {
     const what = `run ${run} has not begun, so it cannot begin again`;
-    const [why, next] = ["nobody has claimed it yet", opened.settings.command("work")];
-    throw new CliError({ code: "NotStarted", exit: EXIT.refused, what, why, next });
+    return refusedAs(OPERATIONS[next], kind, { what, why: "nobody has claimed it yet", next: command("work") });
   }
-  if (outcome === "duplicate") {
+  if (kind === "duplicate") {
     const what = `somebody asked for that before, and it is under way`;
-    const next = opened.settings.command("timeline", run);
-    throw new CliError({ code: "Duplicate", exit: EXIT.refused, what, why: "the first one counts", next });
+    return refusedAs(OPERATIONS[next], kind, { what, why: "the first one counts", next: command("timeline", run) });
   }
-  refuseSteering(opened, { run, outcome, what: REFUSED[next] });
+  return steeringRefused(opened, { run, outcome: kind, what: REFUSED[next] });
 }
 
 const factsOf = ({ spent, undoable, standing }: Effects) => ({

@@ -1,8 +1,11 @@
 /** `cairn resume RUN --upgrade`: a pinned run is let go on under the version that it waits for. */
-import { type Upgraded, acceptUpgrade } from "../../operations/upgrade.ts";
+import { perform } from "../../operations/operation.ts";
+import { OPERATIONS } from "../../operations/table.ts";
+import type { Upgraded } from "../../operations/upgrade.ts";
 import { reportAccepted } from "../render/accepted.ts";
-import { CliError, EXIT } from "../errors.ts";
+import { type CliError, EXIT } from "../errors.ts";
 import { type Opened, openExisting } from "../open.ts";
+import { contextOf, refusedAs } from "../perform.ts";
 import { resolveRun, runGone } from "./runs.ts";
 import type { Shell, StoreFlags } from "../shell.ts";
 
@@ -13,7 +16,7 @@ export async function upgradeRun(
   const opened = await openExisting(shell, of.flags);
   const { world, settings } = opened;
   const run = await resolveRun(world, { text: of.run, command: settings.command });
-  const outcome = await acceptUpgrade(world, { run, by: shell.user() });
+  const outcome = await perform(OPERATIONS.upgrade, contextOf(shell, opened), { run });
   if (outcome.kind !== "accepted") throw refusal(opened, { run, outcome });
   const { from, to } = outcome;
   const says = `accepted: ${run} goes on with agent version ${to}, it was ${from}`;
@@ -31,15 +34,15 @@ function refusal(
     case "stale": {
       const what = `run ${run} waits for no upgrade`;
       const why = `it has agent version ${outcome.version}, and met no other one that it may not go on with`;
-      return new CliError({ code: "Stale", exit: EXIT.refused, what, why, next });
+      return refusedAs(OPERATIONS.upgrade, outcome.kind, { what, why, next });
     }
     case "duplicate": {
       const what = `version ${outcome.to} is accepted for run ${run} already`;
-      return new CliError({ code: "Duplicate", exit: EXIT.refused, what, why: "the first time counts", next });
+      return refusedAs(OPERATIONS.upgrade, outcome.kind, { what, why: "the first time counts", next });
     }
     case "late": {
       const why = "an ended run goes on with no version";
-      return new CliError({ code: "Late", exit: EXIT.refused, what: `run ${run} has ended`, why, next });
+      return refusedAs(OPERATIONS.upgrade, outcome.kind, { what: `run ${run} has ended`, why, next });
     }
     case "missing":
       return runGone(run, settings.command("list"));

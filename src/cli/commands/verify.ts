@@ -7,12 +7,14 @@ import type { Archive } from "../../codec/archive.ts";
 import { wrongWithFile } from "../../history/recording.ts";
 import { replay } from "../../history/replay.ts";
 import type { SealVerdict } from "../../history/verify-seals.ts";
-import { verify } from "../../history/verify.ts";
+import { perform } from "../../operations/operation.ts";
+import { OPERATIONS } from "../../operations/table.ts";
 import type { SealKeys } from "../../ports/seal-keys.ts";
 import { judge } from "../../history/vouch.ts";
 import { EXIT } from "../errors.ts";
 import { isFile, readExport, recordingFrom } from "../export-file.ts";
-import { type RunOf, find, present } from "./show.ts";
+import { contextOf, unlessGone } from "../perform.ts";
+import { type RunOf, find } from "./show.ts";
 import { renderVerified, sealLine } from "../render/verified.ts";
 import { sealKeysOf } from "../seal-keys.ts";
 import { type Shell, printDocument } from "../shell.ts";
@@ -26,12 +28,12 @@ async function verifyRun(shell: Shell, of: RunOf): Promise<number> {
   const { opened, run } = await find(shell, of);
   const { terminal } = shell;
   const onStep = tellSteps(shell, { clock: opened.world.clock, what: `looking at ${run}` });
-  const found = await verify(opened.world, { run, onStep });
+  const outcome = await perform(OPERATIONS.verify, contextOf(shell, opened, { onStep }), { run });
   terminal.waitFor(null);
-  const verified = present(opened, { run, found });
+  const { kind, verified } = unlessGone(opened, { run, outcome });
   if (shell.json) printDocument(shell, verified);
   else terminal.out(renderVerified(verified, { paint: terminal.paintOut }));
-  return verified.findings.length === 0 ? EXIT.done : EXIT.failed;
+  return EXIT[OPERATIONS.verify.outcomes[kind].exit];
 }
 
 /** Throws where its lines are not what its digest says. */

@@ -2,12 +2,11 @@
  * Staying with a run until it has ended or needs a person. Somebody has to work on the store meanwhile: if nobody does,
  * this process supervises it, also when the supervisor that was there disappears.
  */
-import type { SupervisorEvent } from "../../adapters/local/supervisor-events.ts";
-import { StoreSupervised, supervisorOf } from "../../adapters/local/processes.ts";
-import type { Supervisor } from "../../adapters/local/supervisor.ts";
+import { StoreSupervised, type Supervision, type Supervisor } from "../../ports/supervision.ts";
+import type { SupervisorEvent } from "../../ports/supervisor-events.ts";
 import { exitOf, follow } from "../terminal/follow.ts";
 import { liveView } from "../terminal/live.ts";
-import type { Opened, OpenedStore } from "../open.ts";
+import type { Opened } from "../open.ts";
 import { renderSupervision } from "../render/supervision.ts";
 import { runGone } from "./runs.ts";
 import { type Shell, printDocument } from "../shell.ts";
@@ -20,11 +19,11 @@ export async function waitForRun(
   const { world, settings } = opened;
   const stop = shell.stopSignal();
   const live = liveView(shell, opened);
-  const { store } = opened;
-  const supervision = store === null ? UNATTENDED : foreground(shell, { ...opened, store });
+  const supervision =
+    opened.supervision === null ? UNATTENDED : foreground(shell, { opened, supervision: opened.supervision });
   try {
     const end = await follow(world, {
-      ...{ run, stop, lookEveryMs: opened.lookEveryMs, onEntries: live.onEntries },
+      ...{ run, stop, lookEveryMs: opened.pollMs, onEntries: live.onEntries },
       onLost: (why) => live.onLost(run, why),
       onLook: (row) => {
         supervision.attend();
@@ -44,8 +43,8 @@ export async function waitForRun(
   }
 }
 
-const goesOn = ({ store, settings }: Opened): string =>
-  store === null ? "Step Functions goes on with the run" : `the run goes on with \`${settings.command("work")}\``;
+const goesOn = ({ settings: { provider, command } }: Opened): string =>
+  provider.driver === null ? `the run goes on with \`${command("work")}\`` : `${provider.driver} goes on with the run`;
 
 /** In a world that drives its runs by itself. */
 const UNATTENDED: Foreground = { attend: () => {}, drain: async () => {} };
@@ -58,9 +57,12 @@ interface Foreground {
 
 const ATTEND_EVERY_MS = 500;
 
-function foreground(shell: Shell, opened: OpenedStore): Foreground {
+function foreground(
+  shell: Shell,
+  { opened, supervision }: { readonly opened: Opened; readonly supervision: Supervision },
+): Foreground {
   const { terminal, json } = shell;
-  const { store, world } = opened;
+  const { settings, world } = opened;
   const print = json ? terminal.err : terminal.out;
   const paint = json ? terminal.paintErr : terminal.paintOut;
   let mine: Supervisor | null = null;
@@ -75,7 +77,7 @@ function foreground(shell: Shell, opened: OpenedStore): Foreground {
   };
   const begin = (): Supervisor | null => {
     try {
-      return supervise({ shell, opened, workers: null, onEvent });
+      return supervise({ shell, settings, supervision, workers: null, onEvent });
     } catch (error) {
       // Somebody else was faster.
       if (error instanceof StoreSupervised) return null;
@@ -83,7 +85,7 @@ function foreground(shell: Shell, opened: OpenedStore): Foreground {
     }
   };
   const attendNow = (): void => {
-    const found = supervisorOf(store)?.pid ?? null;
+    const found = supervision.current();
     if (found !== null && found !== other) print(paint("dim", `process ${found} supervises this store`));
     if (found === null && other !== null) print(paint("yellow", `process ${other} is gone; this one takes over`));
     other = found;

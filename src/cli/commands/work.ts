@@ -1,7 +1,7 @@
 /** `cairn work`: the supervisor of a store, until it is told to stop. */
 import { once } from "node:events";
-import type { SupervisorEvent } from "../../adapters/local/supervisor-events.ts";
-import type { ScheduledAgent } from "../../adapters/local/firings.ts";
+import type { ScheduledAgent } from "../../ports/supervision.ts";
+import type { SupervisorEvent } from "../../ports/supervisor-events.ts";
 import { CliError, EXIT } from "../errors.ts";
 import { readSchedules, toFire } from "./firing.ts";
 import { openSettled } from "../open.ts";
@@ -12,9 +12,9 @@ import { type BeatFlags, type Shell, printLines } from "../shell.ts";
 import { supervise } from "../supervise.ts";
 import { duration } from "../render/words.ts";
 
-function drivenByAws({ command }: Settings): CliError {
-  const what = "there is nothing to supervise in the world aws";
-  const why = "Step Functions drives every run there, and a schedule looks after what nobody drives";
+function drivenElsewhere({ provider, command }: Settings): CliError {
+  const what = `there is nothing to supervise in the world ${provider.name}`;
+  const why = `${provider.driver ?? "a service"} drives every run there, and a schedule looks after what nobody drives`;
   return new CliError({ code: "Usage", exit: EXIT.usage, what, why, next: command("list") });
 }
 
@@ -26,8 +26,10 @@ export async function work(shell: Shell, flags: WorkFlags): Promise<number> {
   const { terminal, json } = shell;
   const stop = shell.stopSignal();
   const settings = await settingsOf(shell, flags);
-  if (settings.aws !== null) throw drivenByAws(settings);
-  const opened = openSettled(settings, { create: true, check: "supervisor" });
+  if (settings.provider.driver !== null) throw drivenElsewhere(settings);
+  const opened = await openSettled(shell, settings, { create: true, check: "supervisor" });
+  const { supervision } = opened;
+  if (supervision === null) throw drivenElsewhere(settings);
   const { clock } = opened.world;
   const onEvent = (event: SupervisorEvent): void => {
     const now = clock.now();
@@ -37,11 +39,12 @@ export async function work(shell: Shell, flags: WorkFlags): Promise<number> {
   };
   let schedules: readonly ScheduledAgent[] = [];
   const supervisor = supervise({
-    ...{ shell, opened, workers: flags.workers ?? null, onEvent },
+    ...{ shell, settings, supervision, workers: flags.workers ?? null, onEvent },
     schedules: () => schedules,
   });
   const { pid } = process;
-  const { dir, limits } = settings;
+  const { limits } = settings;
+  const { place: dir } = settings.world;
   if (json) printLines(shell, [{ at: clock.now(), kind: "supervising", pid, store: dir, beatMs: limits.beatMs }]);
   else
     terminal.out(`pid ${pid} supervises ${dir}; a beat takes ${duration(limits.beatMs)} at most; stop it with ctrl-c`);

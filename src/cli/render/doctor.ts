@@ -1,5 +1,5 @@
 /** What `doctor` found: a line for each check, and below each that is not ok what to do. */
-import type { Judged, Status } from "../../doctor/check.ts";
+import type { Judged, Status } from "../../ports/diagnosis.ts";
 import type { Ink, Paint } from "../terminal/paint.ts";
 import { count } from "./words.ts";
 
@@ -7,7 +7,8 @@ import { count } from "./words.ts";
 export interface Examined {
   /** The version that looked. */
   readonly cairn: string;
-  readonly world: "local" | "aws";
+  /** The name of the world that was looked at. */
+  readonly world: string;
   readonly production: boolean;
   /** Nothing failed. */
   readonly ok: boolean;

@@ -1,7 +1,7 @@
 /** What a supervisor tells while it works: children, attempts, routes, deaths and retries, one line each. */
 import { RETRY_GROUP } from "../../protocol/entry.ts";
-import type { SupervisorEvent } from "../../adapters/local/supervisor-events.ts";
-import { describeDoubt } from "../../doctor/clock.ts";
+import type { SupervisorEvent } from "../../ports/supervisor-events.ts";
+import { describeDoubt } from "../../ports/clock-doubt.ts";
 import type { Style } from "../terminal/paint.ts";
 import { duration, relative, short, shortRun, timeOfDay } from "./words.ts";
 

@@ -4,8 +4,8 @@ import { inspectAws } from "../../../src/adapters/aws/inspection.ts";
 import { look } from "../../../src/adapters/aws/looks.ts";
 import { clockGapMs } from "../../../src/adapters/aws/dates.ts";
 import { type ReadingClients, readingClients } from "../../../src/adapters/aws/reading-clients.ts";
-import { awsChecks } from "../../../src/doctor/aws.ts";
-import { judgeAll } from "../../../src/doctor/check.ts";
+import { awsChecks } from "../../../src/adapters/aws/checks.ts";
+import { judgeAll } from "../../../src/ports/diagnosis.ts";
 import { type AwsServer, ok, refusal, startAwsServer } from "../../support/aws-server.ts";
 import { AGENTS, DEFINITION, ISOLATED, NAMES, caseOf } from "../../support/deployment-seen.ts";
 

@@ -1,8 +1,9 @@
 /** When the supervisor of a store fires schedules, with a test clock and a test pool. */
 import { describe, expect, test } from "vitest";
 import { type VirtualClock, virtualClock } from "../../../src/adapters/memory/clock.ts";
-import type { SupervisorEvent } from "../../../src/adapters/local/supervisor-events.ts";
-import { type Firings, type ScheduledAgent, firingsOf } from "../../../src/adapters/local/firings.ts";
+import type { SupervisorEvent } from "../../../src/ports/supervisor-events.ts";
+import type { ScheduledAgent } from "../../../src/ports/supervision.ts";
+import { type Firings, firingsOf } from "../../../src/adapters/local/firings.ts";
 import type { TaskEnd, Worker } from "../../../src/adapters/local/workers.ts";
 import { firingTimes } from "../../../src/sdk/schedule/firing-times.ts";
 import type { Task } from "../../../src/protocol/chain.ts";

@@ -1,8 +1,8 @@
 /** The supervisor of a store and its child processes. */
 import { describe, expect, it } from "vitest";
 import { identityOf } from "../../../src/adapters/local/process-identity.ts";
+import { StoreSupervised } from "../../../src/ports/supervision.ts";
 import {
-  StoreSupervised,
   childrenOf,
   releaseSupervision,
   supervisorOf,

@@ -4,9 +4,10 @@ import { renameSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, it, onTestFinished } from "vitest";
 import { RETRY_GROUP } from "../../../src/protocol/entry.ts";
-import type { SupervisorEvent } from "../../../src/adapters/local/supervisor-events.ts";
+import type { SupervisorEvent } from "../../../src/ports/supervisor-events.ts";
 import { isAlive, killIfAlive } from "../../../src/adapters/local/process-identity.ts";
-import { StoreSupervised, childrenOf, supervisorOf } from "../../../src/adapters/local/processes.ts";
+import { childrenOf, supervisorOf } from "../../../src/adapters/local/processes.ts";
+import { StoreSupervised } from "../../../src/ports/supervision.ts";
 import { fastClock } from "../../process/fixtures/clock.ts";
 import { eventsOf, identify, scene, superviseApart, until } from "../../process/fixtures/scene.ts";
 

@@ -4,7 +4,8 @@
  */
 import { execFileSync } from "node:child_process";
 import { expect, onTestFinished, test } from "vitest";
-import { StoreSupervised, childrenOf, supervisorOf } from "../../../src/adapters/local/processes.ts";
+import { childrenOf, supervisorOf } from "../../../src/adapters/local/processes.ts";
+import { StoreSupervised } from "../../../src/ports/supervision.ts";
 import {
   PATIENT,
   cairn,

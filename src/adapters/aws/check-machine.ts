@@ -1,13 +1,13 @@
 /** The machine, against the definition that this code makes, and the functions that it calls. */
 import { isDeepStrictEqual } from "node:util";
-import { type MachineTimes, TASK_MARGIN_SECONDS, definitionOf } from "../../infra/asl.ts";
-import { READ } from "../../infra/environment.ts";
-import type { FunctionRole, FunctionSeen, MachineSeen } from "../adapters/aws/machine-inspection.ts";
-import { limitsFor } from "../protocol/limits.ts";
-import type { AwsCase } from "./aws-account.ts";
-import { type Check, type Verdict, fail, ok, warn } from "./check.ts";
-import { AGENTS_CHECK, judgeFunction } from "./aws-functions.ts";
-import { judgeLook, judgeSeen } from "./looked.ts";
+import { type MachineTimes, TASK_MARGIN_SECONDS, definitionOf } from "./asl.ts";
+import { READ } from "./function-environment.ts";
+import type { FunctionRole, FunctionSeen, MachineSeen } from "./machine-inspection.ts";
+import { limitsFor } from "../../protocol/limits.ts";
+import type { AwsCase } from "./check-account.ts";
+import { AGENTS_CHECK, judgeFunction } from "./check-functions.ts";
+import { type Check, type Verdict, fail, ok, warn } from "../../ports/diagnosis.ts";
+import { judgeLook, judgeSeen } from "./judge-probe.ts";
 
 const AGAIN = "deploy again";
 const ROLES: readonly FunctionRole[] = ["beat", "park", "sweep", "cleanup"];

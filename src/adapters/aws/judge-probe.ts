@@ -1,6 +1,6 @@
 /** Judging a look: what kept somebody from seeing is told in one way, wherever it happens. */
-import type { Look } from "../adapters/aws/looks.ts";
-import { type Verdict, fail, needing, unknown } from "./check.ts";
+import type { Look } from "./looks.ts";
+import { type Verdict, fail, needing, unknown } from "../../ports/diagnosis.ts";
 
 /**
  * `missing`: what it means that it is not there. `unreachable` is for the one check that says whether a thing is there at

@@ -1,8 +1,8 @@
 /** The embedded world: the machine that it is on, its store, and whether anybody works on its runs. */
-import type { StoreSeen } from "../adapters/local/inspection.ts";
-import type { Limits } from "../protocol/limits.ts";
-import { describeDoubt } from "./clock.ts";
-import { type Check, type Verdict, fail, judgeGap, judgeDamaged, ok, unknown, warn } from "./check.ts";
+import type { StoreSeen } from "./inspection.ts";
+import type { Limits } from "../../protocol/limits.ts";
+import { describeDoubt } from "../../ports/clock-doubt.ts";
+import { type Check, type Verdict, fail, judgeGap, judgeDamaged, ok, unknown, warn } from "../../ports/diagnosis.ts";
 
 /** A store that cannot be opened, and one that is not there yet. */
 export type StoreLook =

@@ -1,8 +1,8 @@
 /** Who asks, where, at what time, and how much the account lets run at once. */
-import type { AwsSeen } from "../adapters/aws/inspection.ts";
-import type { Limits } from "../protocol/limits.ts";
-import { type Check, judgeGap, ok, warn, fail, unknown } from "./check.ts";
-import { judgeLook, judgeSeen } from "./looked.ts";
+import type { AwsSeen } from "./inspection.ts";
+import type { Limits } from "../../protocol/limits.ts";
+import { type Check, judgeGap, ok, warn, fail, unknown } from "../../ports/diagnosis.ts";
+import { judgeLook, judgeSeen } from "./judge-probe.ts";
 
 export interface AwsCase {
   readonly aws: AwsSeen;

@@ -1,9 +1,9 @@
 /** The table against the layout that the adapter has. */
-import type { IndexSeen } from "../adapters/aws/table-inspection.ts";
-import { TABLE } from "../adapters/aws/schema.ts";
-import type { AwsCase } from "./aws-account.ts";
-import { type Check, type Verdict, fail, judgeDamaged, ok, warn } from "./check.ts";
-import { judgeLook, judgeSeen } from "./looked.ts";
+import type { IndexSeen } from "./table-inspection.ts";
+import { TABLE } from "./schema.ts";
+import type { AwsCase } from "./check-account.ts";
+import { type Check, type Verdict, fail, judgeDamaged, ok, warn } from "../../ports/diagnosis.ts";
+import { judgeLook, judgeSeen } from "./judge-probe.ts";
 
 const gone = (of: AwsCase): Verdict =>
   fail(`there is no table ${of.aws.names.table} in this account and region`, "deploy, or check CAIRN_TABLE");

@@ -83,3 +83,10 @@ export function judgeDamaged(
   const more = damaged.length > named.length ? [`and ${damaged.length - named.length} more`] : [];
   return fail([...named, ...more].join("; "), verify(first.run));
 }
+
+/** What a world found out about itself. */
+export interface Diagnosis {
+  readonly checks: readonly Judged[];
+  /** What to know besides, which no check reads. */
+  readonly hints: readonly string[];
+}

@@ -1,13 +1,13 @@
 /** What the doctor says of the functions that isolated agents have for themselves. */
 import { expect, test } from "vitest";
-import { isolatedOf } from "../../src/sdk/config.ts";
-import type { AwsSeen } from "../../src/adapters/aws/inspection.ts";
-import type { Look } from "../../src/adapters/aws/looks.ts";
-import type { FunctionSeen } from "../../src/adapters/aws/machine-inspection.ts";
-import { awsChecks } from "../../src/doctor/aws.ts";
+import { isolatedOf } from "../../../src/sdk/config.ts";
+import type { AwsSeen } from "../../../src/adapters/aws/inspection.ts";
+import type { Look } from "../../../src/adapters/aws/looks.ts";
+import type { FunctionSeen } from "../../../src/adapters/aws/machine-inspection.ts";
+import { awsChecks } from "../../../src/adapters/aws/checks.ts";
 
-import { judgeAll } from "../../src/doctor/check.ts";
-import * as at from "../support/deployment-seen.ts";
+import { judgeAll } from "../../../src/ports/diagnosis.ts";
+import * as at from "../../support/deployment-seen.ts";
 
 const { HEALTHY, bent, saw } = at;
 const MACHINE = HEALTHY.machine.kind === "seen" ? HEALTHY.machine.seen : null;

@@ -1,9 +1,9 @@
 /** Every check of a deployment, in each of its statuses. */
 import { describe, expect, test } from "vitest";
-import type { AwsSeen } from "../../src/adapters/aws/inspection.ts";
-import { awsChecks } from "../../src/doctor/aws.ts";
-import { type Judged, type Status, judgeAll } from "../../src/doctor/check.ts";
-import * as at from "../support/deployment-seen.ts";
+import type { AwsSeen } from "../../../src/adapters/aws/inspection.ts";
+import { awsChecks } from "../../../src/adapters/aws/checks.ts";
+import { type Judged, type Status, judgeAll } from "../../../src/ports/diagnosis.ts";
+import * as at from "../../support/deployment-seen.ts";
 
 const { HEALTHY, bent, bentFunction, saw } = at;
 const CHECKS = awsChecks({ production: true });

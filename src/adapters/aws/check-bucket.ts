@@ -1,9 +1,9 @@
 /** The bucket: who gets at it, and that what was put stays what it is. */
-import type { AwsCase } from "./aws-account.ts";
-import { type Check, type Verdict, fail, ok, unknown, warn } from "./check.ts";
-import type { LifecycleSeen } from "../adapters/aws/bucket-inspection.ts";
-import { judgeLook, judgeSeen } from "./looked.ts";
-import { type Guarantees, guaranteesOf } from "./policy.ts";
+import type { AwsCase } from "./check-account.ts";
+import { type Check, type Verdict, fail, ok, unknown, warn } from "../../ports/diagnosis.ts";
+import type { LifecycleSeen } from "./bucket-inspection.ts";
+import { judgeLook, judgeSeen } from "./judge-probe.ts";
+import { type Guarantees, guaranteesOf } from "./bucket-policy.ts";
 
 /** What cairn puts once. */
 const PREFIXES = ["runs/", "archive/"] as const;

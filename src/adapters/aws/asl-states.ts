@@ -1,5 +1,5 @@
 /** The words of the Amazon States Language that the machine uses, and the names of its states. */
-import type { ChainState } from "../src/protocol/chain.ts";
+import type { ChainState } from "../../protocol/chain.ts";
 
 export interface Retrier {
   readonly ErrorEquals: readonly string[];

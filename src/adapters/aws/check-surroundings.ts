@@ -1,9 +1,9 @@
 /** What stands around the machine: the clean-up behind the stream, the sweeper's schedule, alarms. */
-import type { MappingSeen } from "../adapters/aws/machine-inspection.ts";
-import { TABLE } from "../adapters/aws/schema.ts";
-import type { AwsCase } from "./aws-account.ts";
-import { type Check, type Verdict, fail, ok, unknown, warn } from "./check.ts";
-import { judgeLook, judgeSeen } from "./looked.ts";
+import type { MappingSeen } from "./machine-inspection.ts";
+import { TABLE } from "./schema.ts";
+import type { AwsCase } from "./check-account.ts";
+import { type Check, type Verdict, fail, ok, unknown, warn } from "../../ports/diagnosis.ts";
+import { judgeLook, judgeSeen } from "./judge-probe.ts";
 
 const AGAIN = "deploy again";
 /** A sweep begins every few minutes; one that took all of its time leaves the rest to the next. */

@@ -1,8 +1,8 @@
 /** The functions of a deployment: what each of them has to be, and those that isolated agents have for themselves. */
-import type { FunctionSeen } from "../adapters/aws/machine-inspection.ts";
-import type { AwsCase } from "./aws-account.ts";
-import { type Check, type Verdict, fail, ok, warn, worstOf } from "./check.ts";
-import { judgeLook, judgeSeen } from "./looked.ts";
+import type { FunctionSeen } from "./machine-inspection.ts";
+import type { AwsCase } from "./check-account.ts";
+import { type Check, type Verdict, fail, ok, warn, worstOf } from "../../ports/diagnosis.ts";
+import { judgeLook, judgeSeen } from "./judge-probe.ts";
 
 const AGAIN = "deploy again";
 const RUNTIME = "nodejs24.x";

@@ -1,8 +1,7 @@
 /** The events that a supervisor reports to the code that started it. */
-import type { Route, ChainState } from "../../protocol/chain.ts";
-import type { FiringOutcome } from "../../protocol/firing.ts";
-import type { ClockDoubt } from "../../protocol/steadiness.ts";
-import type { TaskError } from "./wire.ts";
+import type { Route, ChainState } from "../protocol/chain.ts";
+import type { FiringOutcome } from "../protocol/firing.ts";
+import type { ClockDoubt } from "../protocol/steadiness.ts";
 
 /** One event. Texts in it are for people and hold no secrets. */
 export type SupervisorEvent =
@@ -54,6 +53,16 @@ interface Failed {
 interface Kept {
   readonly task: "cleanUp" | "orphans";
   readonly run: string | null;
+}
+
+/**
+ * What a task threw. `code` is the stable code of an error that has one: `StoreUnreachable` means that the store
+ * failed.
+ */
+export interface TaskError {
+  readonly name: string;
+  readonly code: string | null;
+  readonly message: string;
 }
 
 /** A firing, described for people. */

@@ -17,10 +17,10 @@
  * there, no process was started: Shared does the beat, in the function that has all agents of the deployment. So a run whose
  * agent was removed waits for it, and one whose agent has no function yet goes on. Every beat after it tries Beat first.
  */
-import { INPUT_MARK, LIVE, routeErrorName } from "../src/adapters/aws/machine-input.ts";
-import { TIMES } from "../src/protocol/limits.ts";
-import { AFTER_BEAT, type ChainState, RETRY_DELAYS_MS } from "../src/protocol/chain.ts";
-import { RETRY_GROUP } from "../src/protocol/entry.ts";
+import { INPUT_MARK, LIVE, routeErrorName } from "./machine-input.ts";
+import { TIMES } from "../../protocol/limits.ts";
+import { AFTER_BEAT, type ChainState, RETRY_DELAYS_MS } from "../../protocol/chain.ts";
+import { RETRY_GROUP } from "../../protocol/entry.ts";
 import type {
   Catcher,
   Comparison,

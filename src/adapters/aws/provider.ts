@@ -1,0 +1,117 @@
+/**
+ * The world of AWS for surfaces: a table, a bucket and a machine that the environment names. Region, keys and address are
+ * what every AWS tool reads from the environment. Step Functions drives its runs.
+ *
+ * Everything that speaks to AWS is loaded on use: a command of another world does not wait for it.
+ */
+import { type Diagnosis, judgeAll } from "../../ports/diagnosis.ts";
+import type {
+  ConfiguredWorld,
+  DiagnoseOptions,
+  Misconfigured,
+  OpenWorldOptions,
+  OpenedWorld,
+  WorldProvider,
+} from "../../ports/world-provider.ts";
+import { deploymentOf } from "./keys.ts";
+
+interface Names {
+  readonly table: string;
+  readonly bucket: string;
+  /** The ARN of the state machine. */
+  readonly machine: string;
+}
+
+const TABLE = { name: "table", variable: "CAIRN_TABLE" } as const;
+const BUCKET = { name: "bucket", variable: "CAIRN_BUCKET" } as const;
+const MACHINE = { name: "machine", variable: "CAIRN_MACHINE" } as const;
+
+const SETTINGS = [TABLE, BUCKET, MACHINE] as const;
+
+const DRIVER = "Step Functions";
+
+export const awsProvider: WorldProvider = {
+  name: "aws",
+  settings: SETTINGS,
+  driver: DRIVER,
+  can: { rollout: true, agentFiles: false, kill: false },
+  configure: ({ env }) => {
+    const said = ({ variable }: (typeof SETTINGS)[number]): string => env[variable] ?? "";
+    const names = { table: said(TABLE), bucket: said(BUCKET), machine: said(MACHINE) };
+    const trouble = troubleWith(names);
+    return trouble === null ? { kind: "configured", world: deployment(names) } : { kind: "invalid", trouble };
+  },
+  sealKeys: async ({ env }) => {
+    const kmsKey = env["CAIRN_SEAL_KMS_KEY"];
+    if (!kmsKey) return null;
+    const { kmsSealKeys } = await import("./seal-keys.ts");
+    return kmsSealKeys({ kmsKey, isRequired: env["CAIRN_SEAL"] === "required" });
+  },
+};
+
+function troubleWith(names: Names): Misconfigured | null {
+  const missing = SETTINGS.filter(({ name }) => names[name] === "").map(({ variable }) => variable);
+  if (missing.length > 0) {
+    return {
+      code: "WorldIncomplete",
+      what: `the world aws is not named: ${missing.join(", ")} ${missing.length === 1 ? "is" : "are"} not set`,
+      why: "what deploys cairn prints them; on this machine that is LocalStack",
+      next: 'eval "$(npm run --silent localstack)"',
+      facts: { missing },
+    };
+  }
+  if (/^arn:aws[\w-]*:states:[\w-]+:\d+:stateMachine:[\w-]+$/.test(names.machine)) return null;
+  const why = "it is the whole ARN of a state machine, arn:aws:states:REGION:ACCOUNT:stateMachine:NAME";
+  return { code: "Usage", what: `CAIRN_MACHINE is ${names.machine}`, why, next: null };
+}
+
+function deployment(names: Names): ConfiguredWorld {
+  return {
+    place: names.machine,
+    words: ["--world", "aws"],
+    isThere: () => true,
+    open: (options) => openedDeployment(names, options),
+    findSecret: async (name) => {
+      const { parameterSecrets } = await import("./secrets.ts");
+      return parameterSecrets({ deployment: deploymentOf(names.machine), names: [name] }).get(name);
+    },
+    diagnose: (options) => diagnosis(names, options),
+    agents: {
+      kind: "deployed",
+      why: "on AWS the functions run the agents of the config that they were deployed with; name it there and deploy",
+    },
+    rollout: async () => {
+      const { rolloutOf } = await import("./rollout.ts");
+      const { readingClients } = await import("./reading-clients.ts");
+      return rolloutOf(readingClients(), names.machine);
+    },
+  };
+}
+
+/** A command only reads and writes messages: telemetry comes from the functions that run beats. */
+const SILENT = { record: (): void => {} };
+
+async function openedDeployment(names: Names, { limits, sealKeys }: OpenWorldOptions): Promise<OpenedWorld> {
+  const { awsWorld } = await import("./world.ts");
+  const { parameterSecrets } = await import("./secrets.ts");
+  const secrets = parameterSecrets({ deployment: deploymentOf(names.machine), names: null });
+  return {
+    world: awsWorld({ ...names, limits, telemetry: SILENT, secrets, sealKeys }),
+    pollMs: 500,
+    attendant: () => ({ id: "aws", name: DRIVER }),
+    supervision: null,
+    agentFiles: null,
+    // The stream of the table does it.
+    finishRemoval: () => {},
+    close: () => {},
+  };
+}
+
+async function diagnosis(names: Names, { limits, production, isolated, onLook }: DiagnoseOptions): Promise<Diagnosis> {
+  const { inspectAws } = await import("./inspection.ts");
+  const { awsChecks } = await import("./checks.ts");
+  const { AWS_HINTS } = await import("./check-account.ts");
+  const aws = await inspectAws({ names, probe: production, onLook, agents: isolated });
+  const checks = judgeAll(awsChecks({ production }), { seen: { aws, limits, isolated }, production });
+  return { checks, hints: AWS_HINTS };
+}

@@ -1,0 +1,124 @@
+/** The embedded world for surfaces: a store in a directory, supervised by a process of the user. */
+import { existsSync, statSync } from "node:fs";
+import { join, resolve } from "node:path";
+import { sentenceOf } from "../../codec/value.ts";
+import { type Diagnosis, judgeAll } from "../../ports/diagnosis.ts";
+import { StoreInvalid, StoreTooNew, StoreUnusable } from "../../ports/store-errors.ts";
+import { StoreUnreachable } from "../../ports/world.ts";
+import type {
+  Attendant,
+  ConfiguredWorld,
+  DiagnoseOptions,
+  OpenWorldOptions,
+  OpenedWorld,
+  Places,
+  WorldProvider,
+} from "../../ports/world-provider.ts";
+import type { Limits } from "../../protocol/limits.ts";
+import { agentFileOf, rememberAgentFile } from "./agent-files.ts";
+import { LOCAL_CHECKS, type StoreLook } from "./checks.ts";
+import { type Store, openStore } from "./database.ts";
+import { inspectStore } from "./inspection.ts";
+import { supervisorOf } from "./processes.ts";
+import { removalsOf } from "./removals.ts";
+import { environmentSealKeys } from "./seal-keys.ts";
+import { localSecrets, lookFor } from "./secrets.ts";
+import { startSupervisor } from "./supervisor.ts";
+import { localWorld } from "./world.ts";
+
+const STORE = { name: "store", variable: "CAIRN_STORE" } as const;
+
+export const localProvider: WorldProvider = {
+  name: "local",
+  settings: [STORE],
+  driver: null,
+  can: { rollout: false, agentFiles: true, kill: true },
+  configure: ({ env, cwd, options, config }) => {
+    const named = options[STORE.name] ?? env[STORE.variable];
+    const dir = resolve(cwd, named || (config[STORE.name] ?? join(cwd, ".cairn")));
+    return { kind: "configured", world: localStore({ dir, env, cwd }) };
+  },
+  sealKeys: async (places) => environmentSealKeys(places),
+};
+
+interface Located extends Places {
+  readonly dir: string;
+}
+
+function localStore(at: Located): ConfiguredWorld {
+  const { dir, env, cwd } = at;
+  return {
+    place: dir,
+    words: ["--world", "local", "--store", dir],
+    isThere: () => isThere(dir),
+    open: async (options) => openedStore(at, options),
+    findSecret: async (name) => lookFor(name, { env, file: join(cwd, ".env") }),
+    diagnose: async (options) => diagnosis(at, options),
+    agents: { kind: "files" },
+    rollout: null,
+  };
+}
+
+/** Something else that is there is judged by the process that opens it. */
+const isThere = (dir: string): boolean =>
+  existsSync(dir) && (!statSync(dir).isDirectory() || existsSync(join(dir, "cairn.sqlite")));
+
+/** A command only reads and writes messages: telemetry comes from the processes that run beats. */
+const SILENT = { record: (): void => {} };
+
+function openedStore(at: Located, { create, limits, sealKeys, check }: OpenWorldOptions): OpenedWorld {
+  const { dir, env, cwd } = at;
+  const store = openStore({ dir, create, ...(check !== undefined && { check }) });
+  const secrets = localSecrets({ store, env, file: join(cwd, ".env") });
+  const current = (): number | null => supervisorOf(store)?.pid ?? null;
+  return {
+    world: localWorld({ store, limits, telemetry: SILENT, secrets, sealKeys }),
+    pollMs: 100,
+    attendant: () => processNamed(current()),
+    supervision: { current, start: (options) => startSupervisor({ ...options, store, limits }) },
+    agentFiles: {
+      find: (agent) => agentFileOf(store, agent),
+      remember: (of) => rememberAgentFile(store, of),
+    },
+    // A supervisor would do it as well, if and when there is one.
+    finishRemoval: (of) => removalsOf(store).finish(of),
+    close: () => store.close(),
+  };
+}
+
+const processNamed = (pid: number | null): Attendant | null =>
+  pid === null ? null : { id: pid, name: `process ${pid}` };
+
+function diagnosis(at: Located, { limits, command, onLong }: DiagnoseOptions): Diagnosis {
+  const { dir } = at;
+  const bytes = statSync(join(dir, "cairn.sqlite"), { throwIfNoEntry: false })?.size ?? 0;
+  const mebibytes = Math.round(bytes / 1024 ** 2).toLocaleString("en-US");
+  if (bytes > LARGE_BYTES) onLong(`reading all ${mebibytes} MiB of the store at ${dir}`);
+  const now = Date.now();
+  const seen = { look: lookAt(at, { now, limits }), limits, now, command };
+  return { checks: judgeAll(LOCAL_CHECKS, { seen, production: false }), hints: [] };
+}
+
+/** What takes longer than a moment. */
+const LARGE_BYTES = 256 * 1024 ** 2;
+
+function lookAt({ dir, ...places }: Located, of: { readonly now: number; readonly limits: Limits }): StoreLook {
+  if (!isThere(dir)) return { kind: "missing", dir };
+  // What opens the store would refuse these keys.
+  environmentSealKeys(places);
+  let store: Store | null = null;
+  try {
+    store = openStore({ dir, create: false, check: "none" });
+    return { kind: "seen", store: inspectStore(store, { overdueBefore: of.now - of.limits.overdueMs }) };
+  } catch (error) {
+    if (!isOfStore(error)) throw error;
+    return { kind: "broken", why: sentenceOf(error) };
+  } finally {
+    store?.close();
+  }
+}
+
+/** `StoreReplaced` and `StoreRolledBack` are not met without a check. */
+const isOfStore = (error: unknown): boolean =>
+  [StoreInvalid, StoreTooNew, StoreUnreachable].some((kind) => error instanceof kind) ||
+  (error instanceof StoreUnusable && error.code === "StoreDamaged");

@@ -1,0 +1,41 @@
+/** Performing rows of the operation table for a command: who asks, what is refused under which code, and what is gone. */
+import { DEFAULT_TENANT } from "../core/ids.ts";
+import type { AnyOperation, OperationContext } from "../operations/operation.ts";
+import { runGone } from "./commands/runs.ts";
+import { CliError, EXIT } from "./errors.ts";
+import type { Opened } from "./open.ts";
+import type { Shell } from "./shell.ts";
+
+/** `more`: what this command has besides. */
+export const contextOf = (
+  shell: Shell,
+  { world }: Pick<Opened, "world">,
+  more: Partial<OperationContext> = {},
+): OperationContext => ({ world, by: shell.user(), tenant: DEFAULT_TENANT, agentOf: async () => null, ...more });
+
+interface Words {
+  readonly what: string;
+  readonly why: string;
+  readonly next: string;
+  readonly facts?: CliError["trouble"]["facts"];
+}
+
+/** That outcome as an error, under the code and exit code of its row. */
+export function refusedAs({ outcomes }: Pick<AnyOperation, "outcomes">, kind: string, words: Words): CliError {
+  const { exit, code } = outcomes[kind] ?? { exit: "failed", code: null };
+  const { facts, ...rest } = words;
+  return new CliError({ ...rest, code: code ?? kind, exit: EXIT[exit], ...(facts !== undefined && { facts }) });
+}
+
+/** The outcome, unless the run is gone. */
+export function unlessGone<Outcome extends { readonly kind: string }>(
+  { settings }: Pick<Opened, "settings">,
+  { run, outcome }: { readonly run: string; readonly outcome: Outcome },
+): Exclude<Outcome, { readonly kind: "missing" }> {
+  if (isThere(outcome)) return outcome;
+  throw runGone(run, settings.command("list"));
+}
+
+const isThere = <Outcome extends { readonly kind: string }>(
+  outcome: Outcome,
+): outcome is Exclude<Outcome, { readonly kind: "missing" }> => outcome.kind !== "missing";

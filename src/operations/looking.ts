@@ -1,0 +1,98 @@
+/** The operations that read: rows of the operation table. */
+import * as z from "zod";
+import { type Status, PHASES, PHASE_NAMES } from "../core/phases.ts";
+import { type Exported, exportRun } from "../history/export.ts";
+import { type Verified, verify } from "../history/verify.ts";
+import { type Listed, listRuns } from "./list.ts";
+import { TOLD, operation, tell } from "./operation.ts";
+import { type LedgerEntry, type Shown, type TimelineEntry, ledger, showRow, timeline } from "./views.ts";
+
+const statuses: readonly Status[] = ["queued", ...new Set(PHASE_NAMES.map((name) => PHASES[name].status))];
+
+type Missing = { readonly kind: "missing" };
+
+const run = z.string();
+const ofRun = z.strictObject({ run });
+
+export const LOOKING = {
+  list: operation({
+    ...{ scope: "read", writes: false, typed: [{ command: "list" }] },
+    help: "runs, newest first",
+    input: z.strictObject({
+      status: z.enum(statuses).nullable().default(null),
+      agent: z.string().nullable().default(null),
+      limit: z.int().min(1).max(100_000).default(20),
+    }),
+    run: ({ world, tenant }, wanted): Promise<Listed> => listRuns(world, { tenant, ...wanted }),
+    outcomes: { listed: tell.done("The runs are listed.") },
+  }),
+  show: operation({
+    ...{ scope: "read", writes: false, typed: [{ command: "show" }] },
+    help: "where a run is, what it cost, and what it needs",
+    input: ofRun,
+    run: async ({ world, row: seen }, of): Promise<Missing | { readonly kind: "shown"; readonly shown: Shown }> => {
+      const row = seen ?? (await world.table.read(of.run, world.clock.now()));
+      const shown = row === null ? null : await showRow(world, row);
+      return shown === null ? { kind: "missing" } : { kind: "shown", shown };
+    },
+    outcomes: { shown: TOLD.shown, missing: TOLD.missing },
+    http: { method: "get", path: "/runs/{run}" },
+  }),
+  timeline: operation({
+    ...{ scope: "read", writes: false, typed: [{ command: "timeline" }] },
+    help: "everything that happened in a run, with beats, money, deaths and takeovers",
+    input: z.strictObject({ run, after: z.int().nonnegative().default(0) }),
+    run: async (
+      { world },
+      of,
+    ): Promise<Missing | { readonly kind: "shown"; readonly entries: readonly TimelineEntry[] }> => {
+      const entries = await timeline(world, of);
+      return entries === null ? { kind: "missing" } : { kind: "shown", entries };
+    },
+    outcomes: { shown: TOLD.shown, missing: TOLD.missing },
+  }),
+  ledger: operation({
+    ...{ scope: "read", writes: false, typed: [{ command: "ledger" }] },
+    help: "every call of a tool: its key, tries, outcome and evidence",
+    input: ofRun,
+    run: async (
+      { world },
+      of,
+    ): Promise<Missing | { readonly kind: "shown"; readonly calls: readonly LedgerEntry[] }> => {
+      const calls = await ledger(world, of.run);
+      return calls === null ? { kind: "missing" } : { kind: "shown", calls };
+    },
+    outcomes: { shown: TOLD.shown, missing: TOLD.missing },
+  }),
+  verify: operation({
+    ...{ scope: "read", writes: false, typed: [{ command: "verify" }] },
+    help: "whether everything of a run, or of its export, is as it was written, back to its start",
+    input: ofRun,
+    run: async (
+      { world, onStep },
+      of,
+    ): Promise<Missing | { readonly kind: "whole" | "differs"; readonly verified: Verified }> => {
+      const verified = await verify(world, { run: of.run, ...(onStep && { onStep }) });
+      if (verified === null) return { kind: "missing" };
+      return { kind: verified.findings.length === 0 ? "whole" : "differs", verified };
+    },
+    outcomes: {
+      whole: tell.done("Everything is as it was written."),
+      differs: { exit: "failed", status: 200, code: null, says: "Something is not as it was written." },
+      missing: TOLD.missing,
+    },
+  }),
+  export: operation({
+    ...{ scope: "read", writes: false, typed: [{ command: "export" }] },
+    help: "a run as one file that needs no store, for replay and for the record; a live one as it is now",
+    input: ofRun,
+    run: async (
+      { world, onStep, write = () => undefined },
+      of,
+    ): Promise<Missing | { readonly kind: "exported"; readonly exported: Exported }> => {
+      const exported = await exportRun(world, { run: of.run, write, ...(onStep && { onStep }) });
+      return exported === null ? { kind: "missing" } : { kind: "exported", exported };
+    },
+    outcomes: { exported: tell.done("It is exported."), missing: TOLD.missing },
+  }),
+} as const;

@@ -1,0 +1,135 @@
+/** The operations that say something to a run, each in one message: rows of the operation table. */
+import * as z from "zod";
+import { METERS } from "../core/policy/budget.ts";
+import { assign } from "./assign.ts";
+import { decide } from "./decide.ts";
+import type { Decided } from "./decision-fate.ts";
+import { type OperationContext, TOLD, operation, tell } from "./operation.ts";
+import { reconcile } from "./reconcile.ts";
+import { type Sent, send } from "./steer.ts";
+import { acceptUpgrade } from "./upgrade.ts";
+import { json } from "./values.ts";
+
+const run = z.string();
+const note = z.string().nullable().default(null);
+/** What a run may spend beyond its budget. */
+const more = z.partialRecord(z.enum(METERS), z.number().positive());
+/** Milliseconds to wait until the run has taken it in. */
+const waitMs = z.int().nonnegative().default(0);
+
+const DECIDED = {
+  accepted: TOLD.accepted,
+  duplicate: TOLD.duplicate,
+  noEffect: tell.refused("NoEffect", "It was delivered, and nothing follows from it."),
+  stale: TOLD.stale,
+  refused: tell.refused("Refused", "It decides what was not asked, or gives too little."),
+  argsInvalid: tell.invalid("ArgumentsInvalid", "The arguments do not fit the tool."),
+  late: TOLD.late,
+  missing: TOLD.missing,
+} as const;
+
+/** For arguments that a person changed. */
+async function agentOfRun({ world, agentOf }: OperationContext, of: string) {
+  const row = await world.table.read(of, world.clock.now());
+  return row === null ? null : agentOf(row.agent);
+}
+
+export const SAYING = {
+  send: operation({
+    ...{ scope: "operate", writes: true, typed: [{ command: "send" }] },
+    help: "say something to the model of a run",
+    // Without an ID of its own each message is another one.
+    input: z.strictObject({ run, text: z.string(), id: z.string().nullable().default(null) }),
+    run: async (context, { run: to, text, id }): Promise<Sent & { readonly message: string }> => {
+      const message = id ?? context.world.random.hex().slice(0, 32);
+      const said = { run: to, text, by: context.by, id: message };
+      return { ...(await send(context.world, { ...said, ...(context.row && { row: context.row }) })), message };
+    },
+    outcomes: {
+      delivered: TOLD.accepted,
+      duplicate: tell.done("It was delivered before."),
+      conflict: tell.refused("MessageConflict", "The ID belongs to a message with another text."),
+      tooLarge: { exit: "usage", status: 413, code: "TooLarge", says: "The text is too large." },
+      late: TOLD.late,
+      missing: TOLD.missing,
+      unreadable: TOLD.unreadable,
+    },
+    http: { method: "post", path: "/runs/{run}/messages" },
+  }),
+  decide: operation({
+    ...{ scope: "approve", writes: true },
+    help: "decide about a call that waits for approval",
+    typed: [
+      {
+        command: "approve",
+        help: "let a call run that waits for approval: a gate or its call, where there are several",
+      },
+      { command: "deny", help: "do not let it run; the model is told: a gate or its call, where there are several" },
+    ],
+    input: z.strictObject({
+      ...{ run, gate: z.string(), note, waitMs },
+      as: z.enum(["approve", "edit", "deny"]),
+      args: json.default(null),
+      more: more.default({}),
+    }),
+    run: async (context, said): Promise<Decided> => {
+      const agent = said.as === "edit" ? await agentOfRun(context, said.run) : null;
+      return decide(context.world, { ...said, agent, by: context.by });
+    },
+    outcomes: DECIDED,
+  }),
+  budget: operation({
+    ...{ scope: "approve", writes: true },
+    help: "give a run more than its budget, where it asks for that",
+    typed: [{ command: "approve", option: "--usd" }],
+    input: z.strictObject({ run, gate: z.string(), note, waitMs, more }),
+    run: ({ world, by }, said): Promise<Decided> => decide(world, { ...said, as: "approve", args: null, by }),
+    outcomes: DECIDED,
+  }),
+  reconcile: operation({
+    ...{ scope: "approve", writes: true, typed: [{ command: "reconcile" }] },
+    help: "say what became of a call whose outcome nobody knows",
+    input: z.strictObject({
+      ...{ run, call: z.string(), note },
+      as: z.enum(["succeeded", "failed", "retry", "compensate"]),
+      result: json.default(null),
+    }),
+    run: ({ world, by }, said) => reconcile(world, { ...said, by }),
+    outcomes: {
+      accepted: TOLD.accepted,
+      duplicate: TOLD.duplicate,
+      noUndo: tell.refused("NoUndo", "The tool of the call has no undo."),
+      stale: TOLD.stale,
+      tooEarly: tell.refused("TooEarly", "What was sent may still take effect."),
+      refused: tell.refused("Refused", "The result cannot be kept."),
+      late: TOLD.late,
+      missing: TOLD.missing,
+    },
+  }),
+  assign: operation({
+    ...{ scope: "operate", writes: true, typed: [{ command: "assign" }] },
+    help: "say who is to look at a run; for the record, and for whoever looks at what waits",
+    input: z.strictObject({ run, to: z.string() }),
+    run: ({ world, by }, of) => assign(world, { ...of, by }),
+    outcomes: {
+      accepted: TOLD.accepted,
+      same: tell.done("They have it already."),
+      crossed: tell.refused("Crossed", "Another operator assigned it in the same moment."),
+      late: TOLD.late,
+      missing: TOLD.missing,
+    },
+  }),
+  upgrade: operation({
+    ...{ scope: "approve", writes: true, typed: [{ command: "resume", option: "--upgrade" }] },
+    help: "let it go on with the agent version that it waits for",
+    input: z.strictObject({ run }),
+    run: ({ world, by }, of) => acceptUpgrade(world, { ...of, by }),
+    outcomes: {
+      accepted: TOLD.accepted,
+      duplicate: TOLD.duplicate,
+      stale: TOLD.stale,
+      late: TOLD.late,
+      missing: TOLD.missing,
+    },
+  }),
+} as const;

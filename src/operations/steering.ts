@@ -1,0 +1,146 @@
+/** The operations that start, steer and remove runs: rows of the operation table. */
+import * as z from "zod";
+import type { Request } from "../protocol/row.ts";
+import type { World } from "../ports/world.ts";
+import { request } from "../engine/loop/request.ts";
+import { TOLD, operation, tell } from "./operation.ts";
+import { type Purged, purge } from "./purge.ts";
+import { redrive } from "./redrive.ts";
+import { type Restored, fenceRestored } from "./restored.ts";
+import { type Started, startRun } from "./start.ts";
+import { type Undone, undoAndCancel, undoAndRestart } from "./undo.ts";
+import { json } from "./values.ts";
+
+const run = z.string();
+const ofRun = z.strictObject({ run });
+
+type Steered = { readonly kind: Awaited<ReturnType<typeof request>> };
+
+const asked = async (world: World, of: Pick<Request, "run" | "want">): Promise<Steered> => ({
+  kind: await request(world, of),
+});
+
+const STEERED = {
+  requested: TOLD.accepted,
+  late: TOLD.late,
+  missing: TOLD.missing,
+  unreadable: TOLD.unreadable,
+} as const;
+
+const UNDONE = {
+  accepted: TOLD.accepted,
+  duplicate: TOLD.duplicate,
+  notStarted: tell.refused("NotStarted", "The run has not begun."),
+  late: TOLD.late,
+  missing: TOLD.missing,
+  unreadable: TOLD.unreadable,
+} as const;
+
+const notRedriven = (code: string) => tell.refused(code, "The run cannot be redriven.");
+
+export const STARTING = {
+  start: operation({
+    ...{ scope: "operate", writes: true, typed: [{ command: "start" }] },
+    help: "start a run of an agent: a name from cairn.config.ts, or a file such as ./my-agent.ts",
+    input: z.strictObject({ agent: z.string(), input: json, key: z.string().nullable().default(null) }),
+    run: async (
+      { world, tenant, by, agentOf },
+      { agent: name, input, key },
+    ): Promise<Started | { readonly kind: "agentUnknown" }> => {
+      const agent = await agentOf(name);
+      if (agent === null) return { kind: "agentUnknown" };
+      return startRun(world, { agent, input, tenant, idempotencyKey: key, by });
+    },
+    outcomes: {
+      started: tell.done("It is started.", 202),
+      exists: tell.done("An earlier request of that key started it."),
+      conflict: tell.refused("KeyConflict", "The key belongs to a run of another input."),
+      ended: tell.refused("Ended", "The key belongs to a run that has ended and whose data is gone."),
+      invalid: tell.invalid("InputInvalid", "The input is not what the agent takes."),
+      agentUnknown: { exit: "notFound", status: 404, code: "AgentUnknown", says: "There is no such agent." },
+    },
+    http: { method: "post", path: "/runs" },
+  }),
+} as const;
+
+export const STEERING = {
+  pause: operation({
+    ...{ scope: "operate", writes: true, typed: [{ command: "pause" }] },
+    help: "let a run rest after the beat that is under way",
+    input: ofRun,
+    run: ({ world }, of) => asked(world, { run: of.run, want: "pause" }),
+    outcomes: STEERED,
+  }),
+  resume: operation({
+    ...{ scope: "operate", writes: true, typed: [{ command: "resume" }] },
+    help: "let a paused run go on, or one that waits for code or its model look at once",
+    input: ofRun,
+    run: ({ world }, of) => asked(world, { run: of.run, want: "resume" }),
+    outcomes: STEERED,
+  }),
+  cancel: operation({
+    ...{ scope: "operate", writes: true, typed: [{ command: "cancel" }] },
+    help: "end a run; nothing new is started",
+    input: z.strictObject({ run, compensate: z.boolean().default(false) }),
+    run: ({ world, by }, of): Promise<Steered | Undone> =>
+      of.compensate ? undoAndCancel(world, { run: of.run, by }) : asked(world, { run: of.run, want: "cancel" }),
+    outcomes: { ...STEERED, ...UNDONE },
+  }),
+  restart: operation({
+    ...{ scope: "operate", writes: true, typed: [{ command: "restart" }] },
+    help: "the last resort: undo what a run did and begin again from its task; shows what that costs",
+    input: z.strictObject({ run, confirmed: z.boolean().default(false) }),
+    run: ({ world, by }, of) => undoAndRestart(world, { ...of, by }),
+    outcomes: { ...UNDONE, notConfirmed: tell.invalid("NotConfirmed", "It is to be confirmed, with what it costs.") },
+  }),
+  redrive: operation({
+    ...{ scope: "operate", writes: true, typed: [{ command: "redrive" }] },
+    help: "let a run that failed for a reason of infrastructure go on from its last checkpoint",
+    input: z.strictObject({ run, why: z.string().default("") }),
+    run: ({ world, by }, of) => redrive(world, { ...of, by }),
+    outcomes: {
+      redriven: TOLD.accepted,
+      NotFailed: notRedriven("NotFailed"),
+      NotInfrastructure: notRedriven("NotInfrastructure"),
+      Compensated: notRedriven("Compensated"),
+      HasParent: notRedriven("HasParent"),
+      HasChildren: notRedriven("HasChildren"),
+      EndedBefore: notRedriven("EndedBefore"),
+      Expired: notRedriven("Expired"),
+      Late: notRedriven("Late"),
+      missing: TOLD.missing,
+      unreadable: TOLD.unreadable,
+    },
+  }),
+  purge: operation({
+    ...{ scope: "admin", writes: true, typed: [{ command: "purge" }] },
+    help: "remove an ended run with everything that it left behind, before its time",
+    input: z.strictObject({
+      ...{ run, keepArchive: z.boolean().default(false) },
+      forgetKey: z.boolean().default(false),
+    }),
+    run: ({ world }, { run: of, ...options }): Promise<Purged> => purge(world, of, options),
+    outcomes: {
+      purged: tell.done("It is removed."),
+      forgotten: tell.done("Its data was gone already, and its key is free."),
+      live: tell.refused("NotEnded", "The run has not ended."),
+      tooEarly: tell.refused("TooEarly", "Its archive may still be on its way."),
+      missing: TOLD.missing,
+      unreadable: TOLD.unreadable,
+    },
+  }),
+  restored: operation({
+    ...{ scope: "admin", writes: true, typed: [{ command: "restored" }] },
+    help: "after a store was restored from a backup: fence and pause every run that has not ended",
+    input: z.strictObject({}),
+    run: async ({ world }): Promise<{ readonly kind: "fenced" | "partly"; readonly restored: Restored }> => {
+      const restored = await fenceRestored(world);
+      const isWhole = restored.held.length + restored.damaged.length === 0;
+      return { kind: isWhole ? "fenced" : "partly", restored };
+    },
+    outcomes: {
+      fenced: tell.done("Every run that had not ended is fenced and paused."),
+      partly: tell.refused("NotFenced", "Some runs are held or damaged, and not fenced."),
+    },
+  }),
+} as const;

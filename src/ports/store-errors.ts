@@ -1,0 +1,35 @@
+/**
+ * What can be wrong with a store when it is opened or used, besides not being reachable (`StoreUnreachable`, which may pass
+ * by itself). Each message says what happened, why, and what to do next.
+ */
+
+/** There is no store there, or what is there is none of ours. Nothing was touched. */
+export class StoreInvalid extends Error {
+  override readonly name = "StoreInvalid";
+  readonly code = "StoreInvalid";
+}
+
+/** Written by a later cairn: this one would misread it, so it does not touch it. */
+export class StoreTooNew extends Error {
+  override readonly name = "StoreTooNew";
+  readonly code = "StoreTooNew";
+}
+
+/** The store is not what it was, and does not become so by itself: a supervisor that meets it ends, with its workers. */
+export class StoreUnusable extends Error {
+  readonly code: StoreFault;
+
+  constructor(code: StoreFault, message: string, options?: ErrorOptions) {
+    super(message, options);
+    this.name = code;
+    this.code = code;
+  }
+}
+
+/**
+ * `StoreDamaged`: something in it is not as it was written. `StoreReplaced`: another store took its place while it was in
+ * use. `StoreRolledBack`: it lacks commits that were acknowledged.
+ */
+export type StoreFault = (typeof STORE_FAULTS)[number];
+
+export const STORE_FAULTS = ["StoreDamaged", "StoreReplaced", "StoreRolledBack"] as const;

@@ -1,0 +1,57 @@
+/** The operation table: every row says all that a surface needs, and the command line has it as it says. */
+import { describe, expect, test } from "vitest";
+import * as z from "zod";
+import { type AnyOperation, SCOPES, type Told, perform } from "../../src/operations/operation.ts";
+import { OPERATIONS, ROWS } from "../../src/operations/table.ts";
+import { bench } from "../support/drive.ts";
+import { typed } from "../support/typed.ts";
+import { temporaryDir } from "../process/fixtures/store.ts";
+
+const rows = Object.entries(ROWS);
+
+/** Which statuses go with an exit code. */
+const STATUSES: { readonly [E in Told["exit"]]: readonly number[] } = {
+  done: [200, 202],
+  failed: [200],
+  usage: [413, 422],
+  notFound: [404],
+  refused: [409],
+  store: [500],
+};
+
+describe.each(rows)("the operation %s", (_, operation: AnyOperation) => {
+  test("has a scope, a help, an input of its own, and a word for each outcome", () => {
+    const { scope, writes, help, input, outcomes } = operation;
+    expect(SCOPES).toContain(scope);
+    expect(writes).toBe(scope !== "read");
+    expect(help).toMatch(/^[a-z].{10,100}[^.]$/);
+    expect(input).toBeInstanceOf(z.ZodObject);
+    expect(input.safeParse({ surprise: 1 }).success).toBe(false);
+    expect(Object.keys(outcomes)).not.toEqual([]);
+    for (const { says } of Object.values(outcomes)) expect(says).toMatch(/^[A-Z].+\.$/);
+  });
+
+  test("tells each outcome alike at the command line and over HTTP", () => {
+    for (const { exit, status, code } of Object.values(operation.outcomes)) {
+      expect(STATUSES[exit]).toContain(status);
+      expect(code === null).toBe(status < 400);
+    }
+  });
+
+  test("is a command, or an option of one, whose help says the same", async () => {
+    expect(operation.typed).not.toEqual([]);
+    for (const { command, option, help = operation.help } of operation.typed) {
+      const { exit, out } = await typed(temporaryDir(), command, "--help");
+      expect(exit).toBe(0);
+      const words = out.replaceAll(/\s+/g, " ");
+      expect(words).toContain(option ?? help);
+    }
+  });
+});
+
+test("an input that does not fit its row is refused before anything is done", async () => {
+  const { world } = bench();
+  const context = { world, by: "ann", tenant: "local", agentOf: async () => null };
+  const wrong = { run: "local-x", text: 7 as unknown as string };
+  await expect(async () => perform(OPERATIONS.send, context, wrong)).rejects.toThrow("text");
+});

@@ -1,0 +1,77 @@
+/** Rules of the tidy test for surfaces: how they know worlds, and how they change runs. */
+import { type Check, type Rule, nodes } from "./rules.ts";
+import { type Node, memberOf, nameOf } from "./source.ts";
+
+/** Surfaces know a world by its provider: another world is then one more line in the list of providers. */
+const knowingAdapter: Check = ({ imports }) =>
+  imports.flatMap(({ from, ours }) => (ours && from.startsWith("src/adapters/") ? [`imports ${from}`] : []));
+
+/** Modules that only read, and the table itself. */
+const LOOKING = /^src\/operations\/(operation|table|views|labels|list|replay-against)\.ts$/;
+const READING = /^(read|readKey|list|alive|inbox)$/;
+
+/** A surface that changes a run without the operation table: it would have a scope, words and codes of its own. */
+const bypassingTable: Check = (source) => [
+  ...source.imports.flatMap(({ from, ours, erased }) =>
+    ours && !erased && /^src\/(operations|engine)\//.test(from) && !LOOKING.test(from) ? [`imports ${from}`] : [],
+  ),
+  ...nodes(({ node }) => {
+    const isOfTable = node.type === "MemberExpression" && /\btable$/.test(memberOf(node["object"] as Node));
+    return isOfTable && !READING.test(nameOf(node["property"]));
+  })(source),
+];
+
+/** The name of a world that decides something. `local` alone is a tenant as well. */
+const askingWhichWorld = nodes(({ node, within: [parent] }) => {
+  if (/^is(Aws|Local|Memory)$/.test(nameOf(node))) return true;
+  const value = node.type === "Literal" ? node["value"] : null;
+  const isCompared = parent?.type === "BinaryExpression" || parent?.type === "SwitchCase";
+  return value === "aws" || value === "memory" || (value === "local" && isCompared);
+});
+
+export const SURFACE_RULES: readonly Rule[] = [
+  {
+    says: "a world is known by its provider, and its adapter by the list of providers and by what runs inside of it",
+    where: /^src\/(?!adapters\/|chaos\/|cli\/(worlds|worker|loop-worker)\.ts$)/,
+    check: knowingAdapter,
+    bites: [
+      ["src/cli/x.ts", 'import { localWorld } from "../adapters/local/world.ts";'],
+      ["src/cli/commands/x.ts", 'const { inspectAws } = await import("../../adapters/aws/inspection.ts");'],
+      ["src/doctor/x.ts", 'import type { StoreSeen } from "../adapters/local/inspection.ts";'],
+    ],
+    spares: [["src/cli/x.ts", 'import type { WorldProvider } from "../ports/world-provider.ts";']],
+  },
+  {
+    says: "nothing but an adapter asks which world it is",
+    where: /^src\/(?!adapters\/|cli\/worlds\.ts$)/,
+    check: askingWhichWorld,
+    bites: [
+      ["src/cli/x.ts", 'if (flags.world === "aws") refuse();'],
+      ["src/cli/x.ts", 'const world: "local" | "aws" = named;'],
+      ["src/cli/x.ts", 'if (provider.name !== "local") refuse();'],
+      ["src/cli/x.ts", 'switch (name) { case "memory": refuse(); }'],
+      ["src/cli/x.ts", "const isAws = settings.aws !== null;"],
+    ],
+    spares: [
+      ["src/cli/x.ts", 'const tenant = "local"; if (provider.can.rollout) move("aws-table");'],
+      ["src/cli/worlds.ts", 'const { awsProvider } = await import("../adapters/aws/provider.ts");'],
+    ],
+  },
+  {
+    says: "a surface changes runs through the operation table",
+    where: /^src\/(api|cli\/(?!(worker|loop-worker|pause-at-fault-point)\.ts$))/,
+    check: bypassingTable,
+    bites: [
+      ["src/cli/commands/x.ts", 'import { purge } from "../../operations/purge.ts";'],
+      ["src/cli/commands/x.ts", 'import { type Assigned, assign } from "../../operations/assign.ts";'],
+      ["src/cli/commands/x.ts", 'import { request } from "../../engine/loop/request.ts";'],
+      ["src/api/x.ts", "await world.table.deliver(delivery);"],
+      ["src/api/x.ts", "await opened.world.table.purge({ run, born, now });"],
+    ],
+    spares: [
+      ["src/cli/commands/x.ts", 'import { OPERATIONS } from "../../operations/table.ts";'],
+      ["src/cli/commands/x.ts", 'import type { Purged } from "../../operations/purge.ts";'],
+      ["src/cli/commands/x.ts", "await world.table.read(run, now); await world.table.list(query);"],
+    ],
+  },
+];
