@@ -32,7 +32,7 @@ const askingWhichWorld = nodes(({ node, within: [parent] }) => {
 export const SURFACE_RULES: readonly Rule[] = [
   {
     says: "a world is known by its provider, and its adapter by the list of providers and by what runs inside of it",
-    where: /^src\/(?!adapters\/|chaos\/|cli\/(worlds|worker|loop-worker)\.ts$)/,
+    where: /^src\/(?!adapters\/|chaos\/|cli\/(worlds\.ts$|workers\/))/,
     check: knowingAdapter,
     bites: [
       ["src/cli/x.ts", 'import { localWorld } from "../adapters/local/world.ts";'],
@@ -59,7 +59,7 @@ export const SURFACE_RULES: readonly Rule[] = [
   },
   {
     says: "a surface changes runs through the operation table",
-    where: /^src\/(api|cli\/(?!(worker|loop-worker|pause-at-fault-point)\.ts$))/,
+    where: /^src\/(api|cli\/(?!workers\/))/,
     check: bypassingTable,
     bites: [
       ["src/cli/commands/x.ts", 'import { purge } from "../../operations/purge.ts";'],
