@@ -1,6 +1,6 @@
 /**
- * `cairn.config.ts`: which agents there are and how they run, the one file a user edits. It is checked before anything
- * is started, and an error names what in it is wrong.
+ * `cairn.config.ts`, the one file that a user edits: the agents and how they run. It is validated before anything is
+ * started, and an error names the wrong field.
  */
 import { existsSync } from "node:fs";
 import { join, resolve } from "node:path";
@@ -9,7 +9,7 @@ import { type Limits, TIMES } from "../protocol/limits.ts";
 import { importFile } from "./import-file.ts";
 import { PRICE, type Prices } from "./prices.ts";
 
-/** Write `export const config = { ... } satisfies Config`. */
+/** The type of the config file. Write `export const config = { ... } satisfies Config`. */
 export interface Config {
   /** Agent files, relative to the config file. */
   readonly agents: readonly string[];
@@ -17,27 +17,27 @@ export interface Config {
   readonly world?: string;
   /** The directory of the local store, relative to the config file. */
   readonly store?: string;
-  /** How long one beat may take, 0.5 to 900 (no Lambda lives longer). */
+  /** The longest time of one beat, 0.5 to 900 seconds (the limit of Lambda). */
   readonly beatSeconds?: number;
-  /** How many days the idempotency key of an ended run is kept, 1 to 366, 30 unless told; its data goes earlier. */
+  /** How many days the idempotency key of an ended run is kept, 1 to 366, default 30. Its data expires earlier. */
   readonly keyDays?: number;
-  /** How many beats run at the same time. */
+  /** How many beats run at the same time, 1 to 1000. */
   readonly workers?: number;
-  /** What models cost, by their names: before the list of cairn, after what an agent says itself. */
+  /** Prices by model name. They override cairn's own list; the price of an agent overrides them. */
   readonly prices?: Prices;
-  /** How it is deployed to AWS. */
+  /** Options of the deployment to AWS. */
   readonly deploy?: DeployOptions;
 }
 
-/** As CloudWatch takes it, in the words of SST. */
+/** The retention periods that CloudWatch accepts, as SST names them. */
 const LOG_RETENTIONS = ["1 day", "1 week", "1 month", "3 months", "6 months", "1 year", "5 years", "forever"] as const;
 
 export interface DeployOptions {
-  /** Megabytes of the function that runs beats, 512 unless told; with memory comes processor time. */
+  /** Memory of the function that runs beats, in MB; default 512. Lambda scales CPU with memory. */
   readonly memoryMb?: number;
-  /** `1 month` unless told. */
+  /** How long logs are kept; default `1 month`. */
   readonly logRetention?: (typeof LOG_RETENTIONS)[number];
-  /** How often the sweeper looks, 5 unless told. */
+  /** Minutes between two sweeps; default 5. */
   readonly sweepMinutes?: number;
   /**
    * `agent`, unless told: with two agents or more, the beats of each agent run in a Lambda function of its own
@@ -51,38 +51,38 @@ export interface DeployOptions {
    */
   readonly concurrencyMax?: number;
   /**
-   * What of the account's concurrency is kept for these functions, so that beats cannot starve them; it is also as much as
-   * they may take. Nothing unless told: an account whose limit is 10 refuses every reservation.
+   * Concurrency reserved for these functions, so that beats cannot starve them; it is also their maximum. Default:
+   * none, because an account with a limit of 10 refuses every reservation.
    */
   readonly concurrencyReserved?: { readonly sweep?: number; readonly park?: number; readonly api?: number };
-  /** Requests a second that the API takes, 50 unless told; twice as many at once. */
+  /** Requests per second that the API accepts; default 50, with bursts of twice as many. */
   readonly apiRate?: number;
-  /** What models may be paid a day before an alarm tells of it, 100 dollars unless told. It stops nothing. */
+  /** Model cost per day, in dollars, above which an alarm fires; default 100. It stops no run. */
   readonly spendPerDayUsd?: number;
   /**
-   * A table that is there already: one that was restored from a backup, since AWS restores a table under another name. It
-   * is used as it is, and neither made nor removed by a deployment.
+   * An existing table, for example one restored from a backup, because AWS restores a table under another name.
+   * Deployments use it as it is; they neither create nor remove it.
    */
   readonly tableName?: string;
-  /** Who is told of alarms; without it they are only shown. */
+  /** The address that gets alarms by email; without it alarms are only shown in CloudWatch. */
   readonly alarmEmail?: string;
-  /** What the agents find in their environment; never a secret. */
+  /** Environment variables of the agents; never put a secret here. */
   readonly env?: Readonly<Record<string, string>>;
   /**
-   * `at-once`, unless told: new runs begin with the code of each deployment. `by-hand`: with the version that
-   * `cairn rollout` says.
+   * `at-once` (default): new runs start with the code of the newest deployment. `by-hand`: they start with the version
+   * that `cairn rollout` selects.
    */
   readonly rollout?: "at-once" | "by-hand";
-  /** Model replies of one invocation, 1 unless told. */
+  /** The most model replies per invocation; default 1. */
   readonly beatsPerInvocation?: number;
   /**
-   * What is written is sealed with data keys of this KMS key, by its ARN. `required`: nothing without a seal is read, so no run
-   * may be alive that began without.
+   * The ARN of a KMS key whose data keys seal everything that is written. `required`: unsealed data is refused, so set
+   * it only when no run is alive that started without a seal.
    */
   readonly seal?: { readonly kmsKey: string; readonly required?: boolean };
 }
 
-/** A config file that cannot be used, and why. */
+/** The config file is invalid; the message says which field and why. */
 export class ConfigInvalid extends Error {
   override readonly name = "ConfigInvalid";
   readonly code = "ConfigInvalid";
@@ -135,7 +135,7 @@ const schema: z.ZodType<Config> = z.strictObject({
         .regex(/^[\w.-]{3,255}$/)
         .exactOptional(),
       alarmEmail: z.email().exactOptional(),
-      // Lambda keeps these names for itself, and cairn its own.
+      // Lambda reserves the prefixes AWS_ and LAMBDA_; cairn reserves CAIRN_.
       env: z
         .record(z.string().regex(/^(?!AWS_|CAIRN_|LAMBDA_)[A-Z][A-Z0-9_]*$/), z.string().max(1_024))
         .exactOptional(),
@@ -157,11 +157,11 @@ export const isolatedOf = <Agent>(
   agents: readonly Agent[],
 ): readonly Agent[] => (isolation === "none" || agents.length < 2 ? [] : agents);
 
-/** The limits that a config changes, for every world alike. */
+/** The limits that the config overrides, in every world. */
 export const limitsIn = ({ keyDays }: Pick<Config, "keyDays">): Pick<Partial<Limits>, "keyRetentionMs"> =>
   keyDays === undefined ? {} : { keyRetentionMs: Math.round(keyDays * DAY_MS) };
 
-/** The config of that directory with its paths made absolute, or null without one. Throws `ConfigInvalid`. */
+/** The config in `dir` with absolute paths; null if there is no config file. Throws `ConfigInvalid`. */
 export async function loadConfig(dir: string): Promise<Config | null> {
   const file = join(resolve(dir), FILE);
   if (!existsSync(file)) return null;
@@ -182,7 +182,7 @@ export async function loadConfig(dir: string): Promise<Config | null> {
   };
 }
 
-/** `config.agents[1]: Invalid input: expected string, received number` */
+/** One line per issue: `config.agents[1]: Invalid input: expected string, received number`. */
 function lineOf({ path, message }: z.core.$ZodIssue): string {
   const place = path.map((key) => (typeof key === "number" ? `[${key}]` : `.${String(key)}`)).join("");
   return `  config${place}: ${message}`;

@@ -1,7 +1,6 @@
 /**
- * What a tool may say about its calls beyond how often they may be repeated: which key they go out under, which error
- * tells that they happened, which one is worth another try, what becomes of one whose outcome stays unknown, what its
- * results claim, and whether it runs beside others.
+ * The rules of a tool for its calls, in addition to its effect class: business key, which error proves that a call
+ * happened, retries, what to do about an unknown outcome, what its results claim, and whether calls run in parallel.
  */
 import { BOUNDS } from "../core/limits.ts";
 import { EFFECTS, EFFECT_NAMES, type Effect } from "../core/calls/effects.ts";
@@ -29,7 +28,7 @@ export function wrongWithEffect(effect: Effect, { undo }: Partial<Pick<ToolRules
   return null;
 }
 
-/** Why the rules do not fit the effect, or null. */
+/** Why the rules contradict the effect class, or null. */
 export function wrongWithRules(
   effect: Effect,
   { key, onExists, onUnknown, parallel, undo, retry }: Partial<ToolRules<never>>,
@@ -37,7 +36,7 @@ export function wrongWithRules(
   const { actsOutside, isKnownByKey, mayRepeat } = EFFECTS[effect];
   if (key && !actsOutside) return "a tool without an outside effect has no business key";
   if (onExists && !isKnownByKey) {
-    return "onExists is for keyed and probed tools: nothing exists under a key that the other side does not know";
+    return "onExists is for keyed and probed tools: the external service of other tools does not know the key";
   }
   if (onUnknown && !POLICIES.includes(onUnknown)) return `onUnknown is ${onUnknown}: write ${POLICIES.join(", ")}`;
   if (undo && !actsOutside) return "a tool without an outside effect has nothing to undo";
@@ -47,7 +46,7 @@ export function wrongWithRules(
   if (onUnknown === "compensate" && !undo) return "onUnknown is compensate, and the tool has no undo";
   if (parallel !== undefined && typeof parallel !== "boolean") return "parallel is true or false";
   if (!retry) return null;
-  if (!mayRepeat) return "an unsafe tool is never tried again by itself, so it has no retry";
+  if (!mayRepeat) return "an unsafe tool is never retried automatically, so it has no retry";
   return wrongWithRetry(retry);
 }
 
@@ -55,7 +54,7 @@ const BACKOFF_MS_MAX = 10_000;
 
 function wrongWithRetry({ attempts, backoffMs = 0 }: Retry): string | null {
   const isCount = Number.isSafeInteger(attempts) && attempts >= 1 && attempts <= BOUNDS.callTriesMax;
-  if (!isCount) return `retry.attempts is ${attempts}: write 1 to ${BOUNDS.callTriesMax} tries in all`;
+  if (!isCount) return `retry.attempts is ${attempts}: write 1 to ${BOUNDS.callTriesMax} attempts in total`;
   const isPause = Number.isSafeInteger(backoffMs) && backoffMs >= 0 && backoffMs <= BACKOFF_MS_MAX;
   return isPause ? null : `retry.backoffMs is ${backoffMs}: write 0 to ${BACKOFF_MS_MAX} milliseconds`;
 }
