@@ -63,7 +63,7 @@ describe("the config", () => {
     ["a path that is none", 'export const config = { agents: ["./a.ts", 7] };', /\n {2}config\.agents\[1\]: .*string/],
     ["no agents", "export const config = {};", /\n {2}config\.agents: /],
     ["a word that it does not know", "export const config = { agents: [], agent: 1 };", /\n {2}config: .*"agent"/],
-    ["a world without a name", 'export const config = { agents: [], world: 7 };', /\n {2}config\.world: .*string/],
+    ["a world without a name", "export const config = { agents: [], world: 7 };", /\n {2}config\.world: .*string/],
     [
       "a beat too short",
       "export const config = { agents: [], beatSeconds: 0.1 };",
