@@ -2,7 +2,7 @@
 import { describe, expect, test } from "vitest";
 import { BOUNDS } from "../../src/core/limits.ts";
 import { isName, isRunId, isTenant } from "../../src/core/ids.ts";
-import { bornFrom, executionName, intentKey } from "../../src/protocol/ids.ts";
+import { bornFrom, executionName, gateId, intentKey } from "../../src/protocol/ids.ts";
 import { wrongWithKey } from "../../src/core/ids.ts";
 import { reconcileId, runId } from "../../src/protocol/ids.ts";
 import { SIZES } from "../../src/codec/limits.ts";
@@ -142,4 +142,13 @@ test("an idempotency key is refused when it is empty or too long, with the reaso
 test("an answer's id names the call and the question, so the first answer to each counts", () => {
   expect(reconcileId("c1", 1)).toBe("reconcile#c1#1");
   expect(new Set([reconcileId("c1", 1), reconcileId("c1", 2), reconcileId("c11", 1)]).size).toBe(3);
+});
+
+test("a gate has another id for each time that its call is asked about, and the first is without a number", () => {
+  const of = { attempt: 1, call: "c1", planHash: "p", argsHash: "a" };
+  const ids = [undefined, 1, 2].map((again) => gateId(hash, { ...of, again }));
+  expect(new Set(ids).size).toBe(3);
+  expect(gateId(hash, of)).toBe(ids[0]);
+  // A gate that a run waits at keeps its id across versions.
+  expect(ids[0]).toBe("c1-lmwtmzjg7mwau5jjddipa36b3n");
 });

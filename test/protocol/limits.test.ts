@@ -2,7 +2,7 @@
 import { describe, expect, test } from "vitest";
 import { InvariantViolated } from "../../src/core/ensure.ts";
 import { SIZES } from "../../src/codec/limits.ts";
-import { TIMES, type Limits, limitsFor } from "../../src/protocol/limits.ts";
+import { TIMES, type Limits, hotMsOf, limitsFor } from "../../src/protocol/limits.ts";
 
 const MINUTE = 60_000;
 
@@ -43,7 +43,19 @@ describe("limits for a beat", () => {
 
   test("may be changed where they still fit", () => {
     expect(limitsFor(MINUTE, { toolMs: 1_000 })).toMatchObject({ toolMs: 1_000, modelMs: 45_000 });
+    for (const change of [
+      ...[{ retentionMs: 3_600_000 }, { keyRetentionMs: TIMES.keyMsMin }, { keyRetentionMs: TIMES.keyMsMax }],
+      ...[{ settleMs: 86_400_000 - 61_001 }, { gateMs: 2_592_000_000 - 1 }],
+    ]) {
+      expect(limitsFor(MINUTE, change)).toMatchObject(change);
+    }
   });
+});
+
+test("an ended run is kept as long as its agent says, and longer than an invocation and its requests may take", () => {
+  const limits = limitsFor(MINUTE);
+  const hot = (hotMs: number) => hotMsOf(limits, { hotMs } as never);
+  expect([hotMsOf(limits, undefined), hot(100_000), hot(1)]).toEqual([86_400_000, 100_000, 91_001]);
 });
 
 describe("refused", () => {
@@ -59,6 +71,10 @@ describe("refused", () => {
     ["the key of an ended run must be kept for a day", { keyRetentionMs: 86_399_999 }],
     ["the key of an ended run is kept for 366 days at most", { keyRetentionMs: 31_622_400_001 }],
     ["retention must outlast the longest lease plus settleMs", { settleMs: 86_400_000 }],
+    ["retention must outlast the longest lease plus settleMs", { settleMs: 86_400_000 - 61_000 }],
+    ["until what it put counts as an orphan", { beatMs: TIMES.orphanAgeMs - 1_000 }],
+    ["when its park is over", { idleRunMs: TIMES.parkSecondsMax * 1_000 + 1 }],
+    ["a gate must expire before its run does", { gateMs: 2_592_000_000 }],
   ];
 
   test.each(relations)("%s", (why, change) => {

@@ -10,6 +10,7 @@ import { type Claim } from "../../src/protocol/row-claim.ts";
 import { committed, stirred } from "../../src/protocol/row.ts";
 import { claimed } from "../../src/protocol/row-claim.ts";
 import { told } from "../../src/protocol/row-tell.ts";
+import { recordsRedrive, redriven } from "../../src/protocol/row-redrive.ts";
 import { AT, BORN, RUN, SHA, row } from "../support/build.ts";
 
 const OF = { run: RUN, born: BORN, now: AT };
@@ -274,4 +275,22 @@ describe("telling", () => {
   test("does nothing to a run that goes on", () => {
     expect(told(row(), { expiresAtSec: 99 })).toEqual(row());
   });
+});
+
+describe("a checksum", () => {
+  test("is that of the write, and one that an older write left goes", () => {
+    const old = { ...owned(), checksum: "old" };
+    expect(committed(old, commit({ checksum: "new" }))).toMatchObject({ row: { checksum: "new" } });
+    expect(rowOf(committed(old, commit()), "committed")).not.toHaveProperty("checksum");
+    const failed = row({ status: "failed", epoch: 1, version: 0, checksum: "old" });
+    const redrive = { ...OF, epoch: 1, version: 0, note: { id: "r1", by: "ana", why: "w" }, deadline: AT + 9 };
+    expect(redriven(failed, { ...redrive, checksum: "new" })).toMatchObject({ row: { checksum: "new" } });
+    expect(rowOf(redriven(failed, redrive), "redriven")).not.toHaveProperty("checksum");
+  });
+});
+
+test("a commit records a redrive unless it keeps the phase of an end although the run goes on", () => {
+  expect(recordsRedrive({ phase: "AwaitingLLM", status: "running" })).toBe(true);
+  expect(recordsRedrive({ phase: "Failed", status: "failed" })).toBe(true);
+  expect(recordsRedrive({ phase: "Failed", status: "running" })).toBe(false);
 });

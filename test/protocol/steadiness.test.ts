@@ -48,6 +48,20 @@ describe("a wall clock", () => {
     expect(followTime(doubted, after(CLOCK.settleMs, 2 * HOUR_MS)).doubted).toEqual(after(CLOCK.settleMs, 2 * HOUR_MS));
   });
 
+  test("says for how long it has kept its new time, also at the margin of what counts as the same", () => {
+    const doubted = followTime(RECORD, after(0, HOUR_MS));
+    const forMs = (aheadMs: number) => judgeTime(doubted, after(9_000, aheadMs)).doubt?.forMs;
+    expect([forMs(HOUR_MS), forMs(2 * HOUR_MS)]).toEqual([9_000, 0]);
+    expect([forMs(HOUR_MS + CLOCK.marginMs), forMs(HOUR_MS - CLOCK.marginMs)]).toEqual([9_000, 9_000]);
+  });
+
+  test("is of the boot that its machine names, and of the same one where its count went back by the margin", () => {
+    const later = { wall: AT + 2 * HOUR_MS, uptime: BEGUN.uptime + 1_000, boot: "two" };
+    expect(judgeTime(RECORD, later).doubt?.kind).toBe("away");
+    const back = { wall: AT + HOUR_MS, uptime: BEGUN.uptime - CLOCK.marginMs, boot: "one" };
+    expect(judgeTime(RECORD, back).doubt?.kind).toBe("ahead");
+  });
+
   test("that agrees again is believed at once, and is read again only now and then", () => {
     const doubted = followTime(RECORD, after(0, HOUR_MS));
     expect(followTime(doubted, after(1_000))).toEqual({ trusted: after(1_000), doubted: null });

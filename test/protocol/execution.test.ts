@@ -1,0 +1,183 @@
+/** An execution as a value: what each attempt asks of a worker, and what a failure and an answer make of it. */
+import { describe, expect, test } from "vitest";
+import { type Execution, answered, begun, failed, started, taskOf, woken } from "../../src/protocol/execution.ts";
+import { beatDelayMs } from "../../src/protocol/chain.ts";
+import { RETRY_GROUP, sameEntry, sameGroup } from "../../src/protocol/entry.ts";
+import { BORN, RUN } from "../support/build.ts";
+
+const payload = { run: RUN, born: BORN, chain: 1, epoch: 3 };
+const NOW = 1_000_000;
+const limits = { rescueMs: 30_000, entryAttemptsMax: 5, backoffMsMax: 60_000 };
+const first = () => begun(started({ name: "x", payload, now: NOW }), "token");
+const die = (execution: Execution, cause: string | null = null): Execution =>
+  failed(execution, { now: NOW, limits, atOnce: false, isDeath: true, cause });
+const rescue = (change: Partial<Execution> = {}): Execution => ({ ...first(), state: "Rescue", ...change });
+
+describe("an attempt", () => {
+  test("is counted, and only one that parks has a token", () => {
+    expect(first()).toMatchObject({ state: "Beat", stage: "trying", attempt: 1, retry: 0, token: null });
+    expect(begun({ ...first(), state: "Park", stage: "due" }, "token")).toMatchObject({ attempt: 2, token: "token" });
+  });
+
+  test("of a new entry knows no death and begins to count anew; a retry keeps both", () => {
+    const dead = die(first(), "killed");
+    expect(begun(dead, "t")).toMatchObject({ retry: RETRY_GROUP, died: 0, cause: "killed" });
+    const next = begun({ ...dead, state: "Wait", stage: "waiting" }, "t");
+    expect(next).toMatchObject({ state: "Beat", retry: 0, died: null, cause: null });
+  });
+
+  test("to hand over keeps the death that led to it", () => {
+    const next = begun({ ...die(first(), "killed"), state: "Backoff", stage: "waiting" }, "t");
+    expect(next).toMatchObject({ state: "Rescue", retry: 0, died: 0, cause: "killed" });
+  });
+});
+
+describe("the task of an attempt", () => {
+  test("to hand over names the death and its cause, where there was one", () => {
+    const dead = { execution: "x", epoch: 3, retry: 2_000 };
+    expect(taskOf(rescue({ died: 2_000, cause: "killed" }))).toEqual({
+      kind: "rescue",
+      payload,
+      dead,
+      cause: "killed",
+    });
+    expect(taskOf(rescue())).toStrictEqual({ kind: "rescue", payload, dead: null });
+  });
+
+  test("to beat does so as well", () => {
+    const attempt = { execution: "x", epoch: 3, retry: 0, died: null };
+    expect(taskOf(first())).toStrictEqual({ kind: "beat", payload, attempt });
+    expect(taskOf({ ...first(), died: 0, cause: "killed" })).toEqual({
+      ...{ kind: "beat", payload },
+      attempt: { ...attempt, died: 0, cause: "killed" },
+    });
+  });
+
+  test("to park has the token that wakes it", () => {
+    const attempt = { execution: "x", epoch: 3, retry: 2, died: null };
+    const parking: Execution = { ...first(), state: "Park", retry: 2, died: 1, token: "token" };
+    expect(taskOf(parking)).toEqual({ kind: "park", payload, attempt, token: "token" });
+  });
+
+  test("to continue as new is its payload alone", () => {
+    expect(taskOf({ ...first(), state: "Renew" })).toEqual({ kind: "renew", payload });
+  });
+});
+
+describe("after a beat", () => {
+  const reply = { run: RUN, born: BORN, chain: 1, epoch: 4, seconds: 7 };
+  const after = (route: string) =>
+    answered(first(), { answer: { kind: "beat", reply: { ...reply, route } } as never, now: NOW });
+  const moved = { payload: { ...payload, epoch: 4 }, seconds: 7, retry: 0 };
+
+  test.each([
+    ["beat", { state: "Beat", stage: "due", readyAt: NOW }],
+    ["wait", { state: "Wait", stage: "waiting", readyAt: NOW + 7_000 }],
+    ["park", { state: "Park", stage: "due", readyAt: NOW }],
+    ["done", { state: "End", stage: "ended", readyAt: null }],
+  ])("the route %s leads on", (route, to) => {
+    expect(after(route)).toMatchObject({ ...moved, ...to });
+  });
+
+  test("an execution that parked waits for as long as its beat said, and one that continued as new ends", () => {
+    const parked = answered({ ...after("park"), stage: "trying" }, { answer: { kind: "park" }, now: NOW });
+    expect(parked).toMatchObject({ state: "Park", stage: "waiting", readyAt: NOW + 7_000 });
+    const renewed = answered({ ...first(), state: "Renew" }, { answer: { kind: "renew" }, now: NOW });
+    expect(renewed).toMatchObject({ state: "End", stage: "ended" });
+  });
+
+  test("an answer that belongs to no execution changes nothing", () => {
+    for (const kind of ["sweep", "cleanUp", "orphans", "firing"]) {
+      expect(answered(first(), { answer: { kind } as never, now: NOW })).toEqual(first());
+    }
+    expect(() => answered(first(), { answer: { kind: "absent" } as never, now: NOW })).toThrow(/absent/);
+  });
+});
+
+describe("after a hand-over", () => {
+  test("the execution ends, or comes back no sooner than it was told and never without a pause", () => {
+    const back = (until: number | null) =>
+      answered(rescue({ died: 0, cause: "killed" }), { answer: { kind: "rescue", until } as never, now: NOW });
+    expect(back(null)).toMatchObject({ state: "End", stage: "ended", readyAt: null });
+    expect(back(NOW + 9_000)).toMatchObject({ state: "Rescue", readyAt: NOW + 9_000, died: 0, cause: "killed" });
+    expect(back(NOW - 9_000)).toMatchObject({ readyAt: NOW + 250 });
+  });
+});
+
+describe("a failure", () => {
+  test("of a beat pauses for 0, 1, 2, 4 seconds and so on, up to the bound", () => {
+    expect([1, 2, 3, 4, 5].map((failures) => beatDelayMs(failures, 3_500))).toEqual([0, 1_000, 2_000, 3_500, 3_500]);
+  });
+
+  test("names a death only where the process of a beat died, and keeps the one that is known", () => {
+    const end = (execution: Execution, isDeath: boolean) =>
+      failed(execution, { now: NOW, limits, atOnce: true, isDeath, cause: "killed" });
+    expect(end(first(), true)).toMatchObject({ died: 0, cause: "killed", readyAt: NOW });
+    expect(end({ ...first(), retry: RETRY_GROUP }, true)).toMatchObject({ died: RETRY_GROUP, retry: 2 * RETRY_GROUP });
+    expect(end(first(), false)).toMatchObject({ died: null, cause: null });
+    expect(end(rescue({ died: 5, cause: "out of memory", retry: 1 }), true)).toMatchObject({
+      ...{ died: 5, cause: "out of memory", retry: 2 },
+    });
+  });
+
+  test("of a beat that goes on failing pauses longer each time", () => {
+    const pauses = [0, 1, 2, 3].map((failures) => die({ ...first(), retry: failures * RETRY_GROUP }).readyAt);
+    expect(pauses).toEqual([NOW, NOW + 1_000, NOW + 2_000, NOW + 4_000]);
+    const many = failed(
+      { ...first(), retry: 9 * RETRY_GROUP },
+      {
+        ...{ now: NOW, atOnce: false, isDeath: true, limits: { ...limits, entryAttemptsMax: 100 } },
+      },
+    );
+    expect(many).toMatchObject({ stage: "due", readyAt: NOW + 60_000 });
+  });
+
+  test("of another task, beyond the table of pauses, waits for the hand-over however many attempts a beat has", () => {
+    const last = failed(rescue({ retry: 4 }), {
+      ...{ now: NOW, atOnce: false, isDeath: false, limits: { ...limits, entryAttemptsMax: 100 } },
+    });
+    expect(last).toMatchObject({ state: "Backoff", stage: "waiting", readyAt: NOW + limits.rescueMs });
+  });
+
+  test("beyond the last retry waits for the hand-over", () => {
+    expect(die({ ...first(), retry: 4 * RETRY_GROUP })).toMatchObject({
+      ...{ state: "Backoff", stage: "waiting", readyAt: NOW + limits.rescueMs, died: 4 * RETRY_GROUP },
+    });
+    expect(die({ ...first(), retry: 3 * RETRY_GROUP })).toMatchObject({ stage: "due", retry: 4 * RETRY_GROUP });
+  });
+
+  test("of another task counts by one, and pauses as long as the table says", () => {
+    const retries = [0, 1, 2, 3, 4].map((retry) =>
+      failed(rescue({ retry }), { now: NOW, limits, atOnce: false, isDeath: false }),
+    );
+    expect(retries.map(({ stage, readyAt }) => [stage, (readyAt ?? 0) - NOW])).toEqual([
+      ["due", 0],
+      ["due", 1_000],
+      ["due", 2_000],
+      ["due", 4_000],
+      ["waiting", limits.rescueMs],
+    ]);
+  });
+});
+
+test("a wake-up begins a beat at once", () => {
+  expect(woken({ ...first(), state: "Park", token: "token" }, NOW)).toMatchObject({ state: "Beat", readyAt: NOW });
+});
+
+describe("two attempts", () => {
+  const entry = { execution: "x", epoch: 3, retry: 0 };
+
+  test("are of one entry when execution and epoch are the same", () => {
+    expect(sameEntry(entry, { ...entry, retry: 9_000 })).toBe(true);
+    expect([null, { ...entry, execution: "y" }, { ...entry, epoch: 4 }].map((one) => sameEntry(one, entry))).toEqual([
+      ...[false, false, false],
+    ]);
+  });
+
+  test("are of one group when the chain caught no failure in between", () => {
+    const groups = [entry, { ...entry, retry: RETRY_GROUP - 1 }, { ...entry, retry: RETRY_GROUP }, null];
+    expect(groups.map((one) => sameGroup(one, entry))).toEqual([true, true, false, false]);
+    expect(sameGroup({ ...entry, retry: 1_500 }, { ...entry, retry: 1_700 })).toBe(true);
+    expect(sameGroup({ ...entry, epoch: 4 }, entry)).toBe(false);
+  });
+});

@@ -1,0 +1,49 @@
+/** Who gets a named mutex lease, and what a message is whose id was delivered before. */
+import { expect, test } from "vitest";
+import { type Turn, turnLeft, turnTaken } from "../../src/protocol/mutex-lease.ts";
+import { repetition } from "../../src/protocol/repetition.ts";
+
+const NOW = 1_000;
+const lease = (change: Partial<Turn> = {}): Turn => ({
+  name: "sweep",
+  owner: "ada",
+  until: 2_000,
+  now: NOW,
+  ...change,
+});
+const before = lease({ cursor: "page 3" });
+
+test("the lease of another owner holds until it expires", () => {
+  const bob = (now: number) => turnTaken(before, lease({ owner: "bob", now }));
+  expect(bob(1_999)).toEqual({ kind: "held", until: 2_000 });
+  expect(bob(2_000)).toEqual({ kind: "taken", cursor: "page 3" });
+});
+
+test("a lease that nothing was taken under before is free, and begins without a cursor", () => {
+  expect(turnTaken(null, lease())).toEqual({ kind: "taken", cursor: null });
+});
+
+test("an owner that goes on gets only a lease that is still its own", () => {
+  expect(turnTaken(before, lease({ again: true, now: 9_000 }))).toEqual({ kind: "taken", cursor: "page 3" });
+  expect(turnTaken(before, lease({ again: true, owner: "bob", now: 9_000 }))).toEqual({ kind: "held", until: 2_000 });
+  expect(turnTaken(null, lease({ again: true }))).toEqual({ kind: "held", until: NOW });
+});
+
+test("the cursor stays unless the owner names another, or none", () => {
+  expect(turnLeft(before, lease()).cursor).toBe("page 3");
+  expect(turnLeft(null, lease()).cursor).toBeNull();
+  expect(turnLeft(before, lease({ cursor: "page 4" })).cursor).toBe("page 4");
+  expect(turnLeft(before, lease({ cursor: null })).cursor).toBeNull();
+});
+
+test("a message is in conflict only with one that is known to have another text", () => {
+  expect(repetition("a", "b")).toBe("conflict");
+  for (const [kept, given] of [
+    ["a", "a"],
+    [null, "a"],
+    ["a", null],
+    [null, null],
+  ] as const) {
+    expect(repetition(kept, given)).toBe("duplicate");
+  }
+});
