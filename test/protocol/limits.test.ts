@@ -72,8 +72,8 @@ describe("refused", () => {
     ["the key of an ended run is kept for 366 days at most", { keyRetentionMs: 31_622_400_001 }],
     ["retention must outlast the longest lease plus settleMs", { settleMs: 86_400_000 }],
     ["retention must outlast the longest lease plus settleMs", { settleMs: 86_400_000 - 61_000 }],
-    ["until what it put counts as an orphan", { beatMs: TIMES.orphanAgeMs - 1_000 }],
-    ["when its park is over", { idleRunMs: TIMES.parkSecondsMax * 1_000 + 1 }],
+    ["must end before its objects count as orphans", { beatMs: TIMES.orphanAgeMs - 1_000 }],
+    ["must be checked when its park ends", { idleRunMs: TIMES.parkSecondsMax * 1_000 + 1 }],
     ["a gate must expire before its run does", { gateMs: 2_592_000_000 }],
   ];
 

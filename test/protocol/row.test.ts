@@ -3,14 +3,12 @@
  * played here as decisions over one row, step by step.
  */
 import { describe, expect, test } from "vitest";
-import type { Commit, Row } from "../../src/protocol/row.ts";
+import { type Commit, type Row, committed, stirred, recordsRedrive } from "../../src/protocol/row.ts";
 import { type Park, parked } from "../../src/protocol/row-park.ts";
-import { type Entry } from "../../src/protocol/entry.ts";
-import { type Claim } from "../../src/protocol/row-claim.ts";
-import { committed, stirred } from "../../src/protocol/row.ts";
-import { claimed } from "../../src/protocol/row-claim.ts";
+import type { Entry } from "../../src/protocol/entry.ts";
+import { type Claim, claimed } from "../../src/protocol/row-claim.ts";
 import { told } from "../../src/protocol/row-tell.ts";
-import { recordsRedrive, redriven } from "../../src/protocol/row-redrive.ts";
+import { redriven } from "../../src/protocol/row-redrive.ts";
 import { AT, BORN, RUN, SHA, row } from "../support/build.ts";
 
 const OF = { run: RUN, born: BORN, now: AT };
