@@ -5,7 +5,7 @@ import { beatDelayMs } from "../../src/protocol/chain.ts";
 import { RETRY_GROUP, sameEntry, sameGroup } from "../../src/protocol/entry.ts";
 import { BORN, RUN } from "../support/build.ts";
 
-const payload = { run: RUN, born: BORN, chain: 1, epoch: 3 };
+const payload = { run: RUN, born: BORN, chain: 1, epoch: 3, agent: "deeds" };
 const NOW = 1_000_000;
 const limits = { rescueMs: 30_000, entryAttemptsMax: 5, backoffMsMax: 60_000 };
 const first = () => begun(started({ name: "x", payload, now: NOW }), "token");
