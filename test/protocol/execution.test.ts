@@ -65,7 +65,7 @@ describe("the task of an attempt", () => {
 });
 
 describe("after a beat", () => {
-  const reply = { run: RUN, born: BORN, chain: 1, epoch: 4, seconds: 7 };
+  const reply = { run: RUN, born: BORN, chain: 1, epoch: 4, agent: "deeds", seconds: 7 };
   const after = (route: string) =>
     answered(first(), { answer: { kind: "beat", reply: { ...reply, route } } as never, now: NOW });
   const moved = { payload: { ...payload, epoch: 4 }, seconds: 7, retry: 0 };
