@@ -59,6 +59,14 @@ test("every file that a page points to is there", () => {
   expect(readme).toContain("](docs/failure-modes.md)");
 });
 
+test("every path in code font is there, unless it stands for any name", () => {
+  for (const file of PAGES) {
+    const named = [...read(file).matchAll(/`((?:src|test|infra|functions|scripts|bench|agents)\/[\w./-]+)`/g)];
+    const missing = named.map(([, path = ""]) => path).filter((path) => !/NAME/.test(path));
+    expect([file, ...missing.filter((path) => !existsSync(join(ROOT, path)))]).toEqual([file]);
+  }
+});
+
 test("every heading that a page points to is there", () => {
   for (const file of PAGES) {
     const missing = [...read(file).matchAll(/\]\(([^)#:]*)#([^)]+)\)/g)].filter(([, page = "", heading = ""]) => {
