@@ -18,7 +18,7 @@ const SUITE_MS = 90_000;
 const COPIES = 2;
 const COPIED = [
   ...["src", "functions", "infra", "docs", "test", "agents", "scripts"],
-  ...["package.json", "tsconfig.json", "vitest.config.ts"],
+  ...["package.json", "cairn.config.ts", "tsconfig.json", "vitest.config.ts"],
 ];
 
 export interface Hunt {
