@@ -108,14 +108,14 @@ export class ActiveRun implements RunParts {
   }
 
   /**
-   * Remembers what is pending. Events that are recorded after the mark are conditional: they hold only if no message
+   * Makes a restore point of what is pending. Events recorded after it are conditional: they hold only if no message
    * has come since the inbox was read.
    */
   mark(): Mark {
     return this.pending.mark();
   }
 
-  /** Drops the events that were recorded since the mark. */
+  /** Goes back to the restore point: drops the events that were recorded after it. */
   restore(mark: Mark): void {
     this.pending.restore(mark);
   }

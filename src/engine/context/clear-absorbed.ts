@@ -1,6 +1,7 @@
 /**
- * Removes the inbox items of absorbed and committed messages. An item holds the sender's original text, which may
- * contain a secret; the commit holds the redacted text. So the item is deleted as soon as the commit is durable.
+ * Removes the inbox items of absorbed and committed messages. An item holds the text as its sender wrote it, and the
+ * sender may not know every secret. The commit holds the redacted text. So the item is deleted as soon as the commit is
+ * durable.
  */
 import type { Event } from "../../core/event.ts";
 import type { Incarnation } from "../../protocol/row.ts";

@@ -5,6 +5,7 @@ import { PHASES, isTerminal } from "../../core/phases.ts";
 import type { Commit, StoreOutage } from "../../protocol/row.ts";
 import type { RunParts } from "./run-parts.ts";
 
+/** How the run is committed; the caller decides these. */
 export interface CommitOptions {
   /** The commit also releases the run: the invocation ends with it. */
   readonly release: boolean;
@@ -72,8 +73,9 @@ export function commitRequest(
 }
 
 /**
- * Whether this invocation may call its model after this commit without another commit in between. It does so at once,
- * or after the released tool calls if it has beats left. Then this commit has to make the mark (schedule 67).
+ * Whether this invocation may call its model after this commit without another commit in between. It may do so at once,
+ * or after the released tool calls if it has beats left. Then this commit has to make the mark for that call (schedule
+ * 67).
  */
 function mayCallAgain({ state, noticed, world }: RunParts): boolean {
   const isAnotherBeat = Math.max(1, noticed.beats) < world.limits.beatsPerInvocation;

@@ -15,7 +15,7 @@ import { assertMaySeal } from "../../history/vouch.ts";
 /** A snapshot pointer and the seal of that snapshot. A commit that stores no snapshot names the previous one. */
 export type Checkpoint = Awaited<ReturnType<typeof storeSnapshot>>;
 
-/** Holds the committed row, state and journal of one claimed run. */
+/** The committed row, state and journal of a claimed run. */
 export class CommittedRun {
   readonly #world: World;
   #row: Row;

@@ -1,11 +1,11 @@
 /**
- * The inbox of a run: how messages are delivered, absorbed and removed. A commit absorbs a message by its ID; then the
- * inbox item is deleted; then the ID is cleared. In this order a crash between two steps neither loses nor doubles a
- * message (schedules 10, 27, 43).
+ * The inbox of a run: how messages are delivered, absorbed and removed. A commit absorbs a message by its ID, then the
+ * inbox item is deleted, and only then is the ID cleared. In this order a crash between two steps neither loses nor
+ * doubles a message (schedules 10, 27, 43).
  *
- * An inbox item holds the sender's original text, which may contain a secret. The commit holds the redacted text. So
- * the item is deleted as soon as the commit is durable: by the committing process, by the next invocation, or with the
- * delivery of the end (schedule 108).
+ * An inbox item holds the text as its sender wrote it, and the sender may not know every secret. The commit holds the
+ * redacted text. So the item is deleted as soon as the commit is durable: by the committing process, by the next
+ * invocation, or with the delivery of the end (schedule 108).
  */
 import { RowNewer } from "../../codec/row.ts";
 import { bounded } from "../../codec/value.ts";

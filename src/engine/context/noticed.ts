@@ -6,7 +6,7 @@ import type { Agent } from "../../ports/agent.ts";
 import type { Price } from "../../core/policy/price.ts";
 import type { Row } from "../../protocol/row.ts";
 
-/** Counters and flags of one invocation. */
+/** The counters and flags of one invocation. */
 export class Noticed {
   /**
    * The deadline of the wait as the claim found it, in epoch milliseconds. This invocation's own commits move the row's
@@ -50,7 +50,10 @@ export class Noticed {
     return this.#replies + (this.#ranToolsFirst && this.#replies === 0 ? 1 : 0);
   }
 
-  /** Whether the recorded events have to be durable before the model sees them (rule 2). */
+  /**
+   * Whether the recorded events have to be durable before the model sees them (result before advance,
+   * `docs/protocol.md`).
+   */
   get mustCommitFirst(): boolean {
     return this.#mustCommitFirst;
   }

@@ -1,6 +1,6 @@
 /**
  * What one invocation has decided and not committed yet: the events, the resulting state, and the time and model calls
- * that they debit. The invocation can go back to a mark or drop everything until a commit makes it durable.
+ * that they debit. Until a commit makes it durable, the invocation can go back to a restore point or drop everything.
  */
 import { ensure } from "../../core/ensure.ts";
 import type { Event } from "../../core/event.ts";
@@ -13,7 +13,7 @@ import { noteEvent } from "./telemetry-events.ts";
 import { type UndebitedTime, msAtWork } from "./time-at-work.ts";
 import { type UnaccountedCalls, unaccountedIn } from "./unaccounted-model-calls.ts";
 
-/** A copy of what was pending when the mark was made. */
+/** A restore point: a copy of what was pending when it was made. */
 export interface Mark {
   readonly state: State;
   readonly events: readonly Event[];
@@ -54,7 +54,7 @@ export class PendingWork {
     return this.#modelCalls;
   }
 
-  /** Whether the events since the mark hold only if no message has come since the inbox was read. */
+  /** Whether the pending events are conditional: they hold only if no message has come since the inbox was read. */
   get isConditional(): boolean {
     return this.#isConditional;
   }
@@ -68,7 +68,7 @@ export class PendingWork {
   }
 
   /**
-   * Remembers what is pending. Events that are recorded after the mark are conditional: they hold only if no message
+   * Makes a restore point of what is pending. Events recorded after it are conditional: they hold only if no message
    * has come since the inbox was read.
    */
   mark(): Mark {
@@ -76,7 +76,7 @@ export class PendingWork {
     return { state: this.#state, events: this.#events, time: this.#time, modelCalls: this.#modelCalls };
   }
 
-  /** Drops the events that were recorded since the mark. */
+  /** Goes back to the restore point: drops the events that were recorded after it. */
   restore({ state, events, time, modelCalls }: Mark): void {
     this.#isConditional = false;
     this.#state = state;

@@ -10,6 +10,7 @@ import type { CommittedRun } from "./committed-run.ts";
 import type { Noticed } from "./noticed.ts";
 import type { PendingWork } from "./pending-work.ts";
 
+/** What commits and debits need of a claimed run. */
 export interface RunParts {
   readonly world: World;
   readonly invocation: Invocation;

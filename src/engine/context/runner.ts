@@ -5,6 +5,7 @@ import type { World } from "../../ports/world.ts";
 import type { CommitCache } from "../../history/commits.ts";
 import type { SegmentCache } from "../../history/load.ts";
 
+/** The world, agents and caches of one process. */
 export interface Runner {
   readonly world: World;
   /** Returns the agent of that name with its model, or why it cannot be loaded. An agent is loaded on first use. */
@@ -21,6 +22,7 @@ export interface AgentAbsent {
   readonly why: string;
 }
 
+/** An agent with its models, ready to run. */
 export interface LoadedAgent {
   readonly kind: "agent";
   readonly agent: Agent;

@@ -49,6 +49,7 @@ export interface Waits {
   readonly oldestGateMs: number;
 }
 
+/** The waits before any run was counted. */
 export const NO_WAITS: Waits = { oldestQueuedMs: 0, oldestGateMs: 0 };
 
 /** Adds one run to the waits. */

@@ -5,6 +5,7 @@
 import type { Limits } from "../../protocol/limits.ts";
 import type { Row } from "../../protocol/row.ts";
 
+/** Time that no event has debited yet. */
 export interface UndebitedTime {
   /** When the undebited time of this invocation begins: at its claim or its last debit, in epoch milliseconds. */
   readonly since: number;
@@ -25,12 +26,12 @@ export function undebitedTime(
 }
 
 /**
- * An upper bound of what the `dead` invocations have spent since the last commit, in milliseconds. When they died is
- * not known. They held the run after that commit, each for at most its lease, and `quietUntil` keeps the end of the
- * last lease. So the bound is never below what they spent, never above their leases, and excludes the time in which the
- * run was parked before them.
+ * An upper bound of what the `dead` invocations have spent since the last commit, in milliseconds. The times of their
+ * deaths are not known. Each held the run after that commit and for at most its lease, and `quietUntil` keeps the end
+ * of the last lease. So the bound is never below what they spent and never above their leases. It excludes the time in
+ * which the run was parked before them.
  *
- * Schedule 62: without this bound a process that dies repeatedly would work forever and spend nothing.
+ * Schedule 62: without this bound a process that dies repeatedly would work without limit and spend nothing.
  */
 function unseenMs(
   row: Row,

@@ -1,8 +1,11 @@
 /**
- * Model calls that no debit contains yet. One rule keeps the count: a model call leaves only under a mark of its own
- * epoch. A commit lowers the row's `asks` only by the calls that it debits or that are known not to have left. A claim
- * makes a mark if the run may call its model (`Row.will`). In other cases a commit adds the mark before the call
- * leaves.
+ * Model calls that no debit contains yet. Each may have been paid for, so the row counts them in `asks` until a debit
+ * contains them.
+ *
+ * The count stays right by one rule: a model call leaves only under a *mark* of its own epoch. A mark is an increment
+ * of `asks` that is durable before the call leaves. A claim makes a mark if the run may call its model (`Row.will`); in
+ * other cases a commit makes it. A commit lowers `asks` only by the calls that it debits or that are known not to have
+ * left.
  */
 import { canonical } from "../../codec/canonical.ts";
 import type { Spent } from "../../core/policy/budget.ts";
@@ -11,6 +14,7 @@ import type { State } from "../../core/state.ts";
 import { shown } from "../../core/policy/window.ts";
 import type { Row } from "../../protocol/row.ts";
 
+/** Unaccounted calls, by the invocation that made them. */
 export interface UnaccountedCalls {
   /** Calls and unused marks of earlier invocations. Each of them may have been paid for. */
   readonly others: number;

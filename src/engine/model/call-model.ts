@@ -39,8 +39,9 @@ export async function askModel(run: ActiveRun, agent: Agent, model: Model): Prom
 }
 
 /**
- * If this epoch has no mark left, a commit makes one before the call leaves. Returns true if it committed. The commit
- * may bring news, such as a cancel, so the caller decides again.
+ * Makes a mark for the next model call if this epoch has none left. A mark is durable before its call leaves, so that a
+ * lost call is debited (`unaccounted-model-calls.ts`). Returns true if it committed. The commit may bring news, such as
+ * a cancel, so the caller decides again.
  */
 export async function marksFirst(run: ActiveRun): Promise<boolean> {
   if (run.pending.modelCalls.own === "marked") return false;
@@ -49,8 +50,8 @@ export async function marksFirst(run: ActiveRun): Promise<boolean> {
 }
 
 /**
- * Why the model is not called now, or null. Loops and contradictions are searched in the whole restart, because a
- * summary may hide one.
+ * Why the model is not called now, or null. Loops and contradictions are searched in all messages since the last
+ * restart, because a summary may hide them.
  */
 async function reasonNotToAsk(run: ActiveRun, agent: Agent): Promise<Trouble | null> {
   const isWatched = agent.loops !== "ignore";

@@ -47,7 +47,7 @@ const QUESTION =
   "what was done and what came of it, with every name, number, date and identifier that may be needed again; what was " +
   "decided and why; what persons asked for; what is still open. Call no tool, and write nothing but the summary.";
 
-/** Records the summary, or what follows from a failed or useless one. */
+/** Records the summary. If it is missing or useless, records what follows instead. */
 function absorbSummary(
   run: ActiveRun,
   agent: Agent,

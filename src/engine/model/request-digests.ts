@@ -14,6 +14,7 @@ import type { Agent, Tool } from "../../ports/agent.ts";
 import { promptOf } from "./prompt.ts";
 import { describeTools } from "./tool-schema.ts";
 
+/** The digests of instructions, tools and transcript of one request. */
 export type RequestDigests = NonNullable<EventOf<"ModelCallCompleted">["request"]>;
 
 /** How many characters of a digest are kept: enough to tell versions of one agent apart. */

@@ -7,8 +7,9 @@
 import { PHASES, type Phase } from "../../core/phases.ts";
 import type { Clock } from "../../ports/world.ts";
 
-/** How often the watchdog polls, and after which wait it reports. In milliseconds. */
+/** How often the watchdog polls, in milliseconds. */
 export const WATCH_MS = 5_000;
+/** After how long a wait the watchdog reports that a run waits for its model, in milliseconds. */
 export const SOFT_IDLE_MS = 90_000;
 
 /** What to watch, and whom to call. */

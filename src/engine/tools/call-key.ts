@@ -111,7 +111,7 @@ function wrongWithUse(state: State, { open, tool, argsDigest, key }: Asked & { r
   return `KeyUsed: call ${done.call} is the very same under key ${key}; it ${came}; nothing was started`;
 }
 
-/** Whether the call belongs to an earlier restart. Everything that can be undone was undone before this one began. */
+/** Whether the call was made before the last restart. Everything that can be undone was undone before that restart. */
 const isEarlier = ({ messages, attemptFrom = 0 }: State, call: string): boolean =>
   messages.slice(0, attemptFrom).some(({ parts }) => parts.some((part) => part.kind === "call" && part.call === call));
 

@@ -1,6 +1,6 @@
 /**
- * Decides whether calls may start before the plan that proposed them is committed. The dial weighs the cost of the
- * commit against the risk. This file holds the conditions that always apply.
+ * Decides whether calls may start before the plan that proposed them is committed. The dial (`dial.ts`) weighs the cost
+ * of the commit against the risk. This file holds the conditions that always apply.
  *
  * If the process dies, an uncommitted reply is lost, but its cost must still be debited. The committed phase says that
  * the model may have been called, and each claim accounts for one reply (schedules 70 and 71). An invocation that finds

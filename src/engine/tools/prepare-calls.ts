@@ -77,10 +77,10 @@ export async function intend(run: ActiveRun, agent: Agent, calls: readonly strin
 /**
  * Records the intent of a call. Returns null, or why the call is refused.
  *
- * Each set of arguments is one intent: arguments that a human changed make another intent with another key. If the
- * tool's effect class has changed since the gate was opened, that is another intent under the same key, because
- * recovery after a crash reads the class from it. The first intent decides whether the call runs alone, since others
- * may wait for it by then.
+ * Each set of arguments has its own intent: arguments that a human changed make another intent with another key. A tool
+ * whose effect class has changed since the gate was opened also gets another intent, under the same key. Recovery after
+ * a crash reads the class from it. The first intent decides whether the call runs alone, because other calls may wait
+ * for it by then.
  */
 function recordIntent(run: ActiveRun, { open, tool, args }: Exclude<Judged, { kind: "refused" }>): string | null {
   const argsDigest = digestOf(args);

@@ -27,7 +27,7 @@ export async function probe(run: ActiveRun, agent: Agent, calls: readonly string
     const at = run.now;
     if (truth.kind === "absent") run.record({ kind: "ToolInvoked", at, call, epoch: run.row.epoch });
     if (truth.kind === "happened") {
-      // The result has to be durable before the model sees it (rule 2).
+      // The result has to be durable before the model sees it (result before advance, `docs/protocol.md`).
       run.noticed.requireCommit();
       await recordHappened(run, { call, tool, result: truth.result, by: "probe" });
     }

@@ -234,7 +234,7 @@ function recordSilence(run: ActiveRun, open: OpenCall, of: { tool: Tool; why: st
   });
 }
 
-/** Decides by the resume table about calls that another invocation released. */
+/** Decides by the resume table (`ledger.ts`) about calls that another invocation released. */
 export async function recover(run: ActiveRun, agent: Agent, calls: readonly string[]): Promise<Next> {
   for (const call of calls) {
     const released = openCall(run, call);

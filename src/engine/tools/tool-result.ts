@@ -4,6 +4,7 @@ import { asJson } from "../../codec/value.ts";
 import type { Tool } from "../../ports/agent.ts";
 import { fit } from "../../codec/fit.ts";
 
+/** The parsed result of a tool, or why it is not kept. */
 export type ToolResult =
   | { readonly ok: true; readonly json: Json }
   /**

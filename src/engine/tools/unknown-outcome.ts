@@ -89,7 +89,7 @@ export function askFromOf(run: ActiveRun, tool: Tool | null): number {
  * `claims` counts the invocations that held the run since its last release, including this one. Each of the others lost
  * the run without releasing it, and `quietUntil` covers its lease (schedules 3, 33). No request of those or of any
  * earlier invocation left after `quietUntil` (schedule 22). If one of them released the call, settle time counts from
- * `quietUntil`, so an operator can be asked at once about a run that is found an hour later. Only requests of this
+ * `quietUntil`. So an operator is asked at once about a run that is found an hour later. Only requests of this
  * invocation count from now (schedule 48).
  *
  * In every other case the row does not hold the lease of the invocation that released the call. Either the run was
