@@ -97,7 +97,9 @@ export class ActiveRun implements RunParts {
     };
   }
 
-  /** The commands that are due now, the most urgent first. It is empty when the run has ended. */
+  /**
+   * The commands that are due now, in the order in which they have to run. The list is empty when the run has ended.
+   */
   owed(): readonly Command[] {
     return outstanding(this.state, this.view());
   }

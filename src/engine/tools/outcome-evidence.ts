@@ -35,7 +35,7 @@ export async function recordHappened(run: ActiveRun, { call, tool, result, by, e
 }
 
 /**
- * The text that stands for a lost result. It says that the call itself succeeded; otherwise the model would take the
+ * The text that stands for a lost result. After a successful call it says so; otherwise the model would take the
  * refusal for a failure and repeat the call.
  */
 export function lostResult(

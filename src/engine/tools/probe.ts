@@ -1,6 +1,6 @@
 /**
- * Probes the external service for the outcome of a call. A probe runs only after `quietUntil` plus the settle time
- * (schedules 3, 22, 33, 34). An earlier probe could miss an effect that is still to land.
+ * Probes the external service for the outcome of a call. A probe runs only when no process can still act and every
+ * request has landed (schedules 3, 22, 33, 34). An earlier probe could miss an effect that is still to land.
  */
 import type { Agent, Probe, Tool } from "../../ports/agent.ts";
 import { sentenceOf } from "../../codec/value.ts";
