@@ -1,6 +1,7 @@
 /**
- * A run in the hands of one invocation: what is committed of it, what is pending, and what this invocation has noticed.
- * Each part has one owner that keeps its fields to itself; this class puts them together for the steps of the loop.
+ * One run while one invocation works on it: its committed part, its pending part and what the invocation has noticed.
+ * Each part has one owning class that keeps its fields private. This class combines the parts for the steps of the
+ * loop.
  */
 import type { Event } from "../../core/event.ts";
 import type { Json } from "../../core/json.ts";
@@ -23,6 +24,7 @@ import { type Mark, PendingWork } from "./pending-work.ts";
 import type { RunParts } from "./run-parts.ts";
 import { undebitedTime } from "./time-at-work.ts";
 
+/** A claimed and loaded run. The steps read it, record events in it and commit it. */
 export class ActiveRun implements RunParts {
   readonly world: World;
   readonly invocation: Invocation;
@@ -36,7 +38,7 @@ export class ActiveRun implements RunParts {
     loaded: Loaded;
     segments: SegmentCache;
     commits: CommitCache;
-    /** When it began to claim the run; now, unless told. */
+    /** When this invocation began to claim the run, in epoch milliseconds. The default is now. */
     since?: number;
   }) {
     const { world, invocation, loaded } = options;
@@ -53,6 +55,7 @@ export class ActiveRun implements RunParts {
     return this.committed.row;
   }
 
+  /** The committed state with all pending events applied. */
   get state(): State {
     return this.pending.state;
   }
@@ -61,20 +64,26 @@ export class ActiveRun implements RunParts {
     return this.world.clock.now();
   }
 
-  /** What is left for work before this invocation has to commit and release. */
+  /** Milliseconds for further work. After them this invocation has to commit and release the run. */
   get leftMs(): number {
     return this.invocation.deadline - this.world.limits.drainMs - this.now;
   }
 
+  /** Whether events are recorded that no commit holds yet. */
   get hasPending(): boolean {
     return this.pending.events.length > 0;
   }
 
-  /** An invocation that did nothing yet must not hand over for lack of time: the next one would do the same. */
+  /**
+   * Whether this invocation has made progress: it got a model reply, or it has committed. An invocation without
+   * progress must not release the run for lack of time. The next invocation would have no more time, so the run would
+   * never advance.
+   */
   get moved(): boolean {
     return this.noticed.replies > 0 || this.committed.hasAdvanced;
   }
 
+  /** What the decision about the next command needs to know besides the state. */
   view(): View {
     const { epoch, quietUntil, cancel, pause } = this.row;
     return {
@@ -88,28 +97,34 @@ export class ActiveRun implements RunParts {
     };
   }
 
+  /**
+   * The commands that are due now, in the order in which they have to run. The list is empty when the run has ended.
+   */
   owed(): readonly Command[] {
     return outstanding(this.state, this.view());
   }
 
-  /** Secrets in the event are replaced before anything follows from it. */
+  /** Applies an event to the state and keeps it pending until a commit. Secrets in the event are replaced first. */
   record(event: Event): void {
     this.pending.record(event);
   }
 
-  /** What is recorded from here on is decided on the condition that no message came since the inbox was read. */
+  /**
+   * Makes a restore point of what is pending. Events recorded after it are conditional: they hold only if no message
+   * has come since the inbox was read.
+   */
   mark(): Mark {
     return this.pending.mark();
   }
 
-  /** Forgets what was recorded since. */
+  /** Goes back to the restore point: drops the events that were recorded after it. */
   restore(mark: Mark): void {
     this.pending.restore(mark);
   }
 
   /**
-   * Forgets what is not committed, but for what it cost: replies that are dropped count as lost, at what they cost. What was
-   * read of the inbox is read again.
+   * Drops all pending events except those that debit costs. Dropped model replies are recorded as lost, with their
+   * cost. The inbox will be read again.
    */
   rewind(why: string): void {
     const dropped = this.pending.drop();
@@ -123,27 +138,33 @@ export class ActiveRun implements RunParts {
     return jsonOf(this.world.objects, this.row, value);
   }
 
-  /** The value to record in the transcript; what is large is stored first. */
+  /** Returns the value to record in the transcript. A large value is stored as an object first. */
   keep(json: Json): Promise<Value> {
     return keepValue(this.world, this.row, { json, inlineMax: SIZES.inlineBytesMax });
   }
 
-  /** The value to record in the state itself. */
+  /** Returns the value to record in the state itself. The inline limit is smaller than that of `keep`. */
   keepSmall(json: Json): Promise<Value> {
     return keepValue(this.world, this.row, { json, inlineMax: SIZES.stateValueBytesMax });
   }
 
-  /** Makes everything pending durable under this epoch, or says why it did not (`commit.ts`). */
+  /** Makes everything pending durable under this epoch, or returns why it did not (`commit.ts`). */
   commit(options: CommitOptions): Promise<CommitResult> {
     return commit(this, options);
   }
 
-  /** Makes what is pending durable and goes on. The caller decides again: the row may bring news, such as a cancel. */
+  /**
+   * Commits everything pending without releasing the run. The caller then decides again, because the row may bring
+   * news, such as a cancel.
+   */
   async commitPending(): Promise<void> {
     await this.commit({ release: false });
   }
 }
 
-/** What a commit costs whatever becomes of the rest; a call that is not released costs nothing. */
+/**
+ * Whether the event debits a cost that stays due when other events are dropped. A tool call that was not released costs
+ * nothing.
+ */
 const isCost = (event: Event): boolean =>
   event.kind === "ModelCallLost" || (event.kind === "BudgetDebited" && event.debit.toolCalls === undefined);

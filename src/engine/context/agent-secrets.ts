@@ -1,11 +1,14 @@
-/** The secrets of an agent are read before the agent runs. */
+/** Reads the secrets of an agent before the agent runs. */
 import { secretNamesOf } from "../../ports/secrets.ts";
 import { StoreUnreachable, type World } from "../../ports/world.ts";
 import { sentenceOf } from "../../codec/value.ts";
 import { knowSecrets } from "../../history/secrets.ts";
 import type { AgentAbsent, LoadedAgent } from "./runner.ts";
 
-/** An agent is as good as absent while its secrets cannot be read: nothing could be kept out of what is written. */
+/**
+ * Returns the agent after its secrets are known. If they cannot be read, the agent counts as absent: without them cairn
+ * could not redact what it writes.
+ */
 export async function withSecrets(
   world: Pick<World, "secrets" | "clock">,
   found: LoadedAgent | AgentAbsent,

@@ -1,6 +1,6 @@
 /**
- * Whether the budget has room for what costs next. Where it has none the run ends, or a person is asked for more at a gate
- * like any other: frozen, decided once, denied when nobody decides in time.
+ * Checks whether the budget has room for the next cost. If it has none, the run ends or asks a human for more at a
+ * gate. That gate works like any other: it is frozen, decided once, and denied when it expires.
  */
 import type { Agent } from "../../ports/agent.ts";
 import { digestOf } from "../../codec/canonical.ts";
@@ -15,7 +15,10 @@ import type { BudgetGate, State } from "../../core/state.ts";
 import type { ActiveRun } from "./active-run.ts";
 import { debitTime } from "./debits.ts";
 
-/** Of another model call or, with `calls`, of releasing that many. False: what follows is recorded. */
+/**
+ * Whether the budget has room for another model call or, with `calls`, for releasing that many tool calls. If it
+ * returns false, the consequence is recorded: the question or the end.
+ */
 export function hasRoom(run: ActiveRun, agent: Agent, calls = 0): boolean {
   debitTime(run);
   const limits = extended(agent.budget, extensionOf(run.state));
@@ -26,19 +29,24 @@ export function hasRoom(run: ActiveRun, agent: Agent, calls = 0): boolean {
   return false;
 }
 
-/** Whether any time at work is left, where the agent limits it: another try of a call spends nothing else. */
+/** Whether any time at work is left, if the agent limits it. Another attempt of a call spends nothing else. */
 export function hasTime(run: ActiveRun, agent: Agent): boolean {
   debitTime(run);
   return !shortOf(run.state.spent, extended(agent.budget, extensionOf(run.state)), 0).includes("wallMs");
 }
 
-/** Nobody gave more. It belongs into the commit of the denial (schedule 63). */
+/**
+ * The decision to end the run, since no human gave more budget. It belongs in the commit of the denial (schedule 63).
+ */
 export function endFor(run: ActiveRun, over: string): EventOf<"RecoveryDecided"> {
   const failure = { code: "BudgetExhausted", message: `${over}; raise the agent's budget and start another run` };
   return decideRecovery(run.state, { kind: "budget", failure }, run.now);
 }
 
-/** Each question has a number and so a gate of its own: a decision about one is none about the next (schedule 64). */
+/**
+ * The question for more budget. Each question has a number and so its own gate: a decision about one question does not
+ * apply to the next (schedule 64).
+ */
 function question(
   run: ActiveRun,
   of: { readonly over: string; readonly limits: Limits; readonly calls: number },
@@ -55,8 +63,8 @@ function question(
 }
 
 /**
- * Why that decision cannot be taken, or null: what is not enough would be asked about again at once, and arguments belong
- * to a call.
+ * Why the decision is refused, or null if it is valid. An amount that is too small is refused, because the run would
+ * ask again at once. Changed arguments are refused, because a budget has none.
  */
 export function refusalOf(
   { spent }: State,

@@ -1,16 +1,20 @@
 /**
- * Removes the inbox items of messages that are taken in and committed. An item holds a message as its sender could write it,
- * perhaps with a secret, and the commit holds it redacted; so the item goes as soon as the commit is there.
+ * Removes the inbox items of absorbed and committed messages. An item holds the text as its sender wrote it, and the
+ * sender may not know every secret. The commit holds the redacted text. So the item is deleted as soon as the commit is
+ * durable.
  */
 import type { Event } from "../../core/event.ts";
 import type { Incarnation } from "../../protocol/row.ts";
 import { StoreUnreachable, type World } from "../../ports/world.ts";
 
-/** The messages that these events take in. */
+/** The IDs of the messages that these events absorb. */
 export const takenIn = (events: readonly Event[]): readonly string[] =>
   events.flatMap((event) => (event.kind === "MessageAbsorbed" && event.stage === "taken" ? [event.message] : []));
 
-/** Those that were removed. What is left because the store does not answer, the next invocation removes. */
+/**
+ * Removes the items and returns the IDs of those removed. If the store does not answer, the next invocation removes
+ * them.
+ */
 export async function clearTaken(
   world: World,
   { run, born }: Incarnation,

@@ -1,28 +1,32 @@
-/** What a commit of an active run asks of the table: everything about it but its objects. */
+/** The request of a commit to the table: all of its fields except the objects that it names. */
 import type { EventKind } from "../../core/event.ts";
 import { mayCallModel } from "../../core/calls/model-calls.ts";
 import { PHASES, isTerminal } from "../../core/phases.ts";
 import type { Commit, StoreOutage } from "../../protocol/row.ts";
 import type { RunParts } from "./run-parts.ts";
 
+/** How the run is committed; the caller decides these. */
 export interface CommitOptions {
-  /** The invocation ends with this commit. */
+  /** The commit also releases the run: the invocation ends with it. */
   readonly release: boolean;
-  /** Until when the run waits, for people and the sweeper. */
+  /** Until when the run waits, in epoch milliseconds. Operators and the sweeper read it. */
   readonly wakeAt?: number | null;
-  /** Until when it may wait at all; counted from the commit unless told. */
+  /** The latest time until which the run may wait. The default counts from the time of this commit. */
   readonly deadline?: number;
-  /** Refuse if a message came since the inbox was read. */
+  /** Refuse the commit if a message came since the inbox was read. */
   readonly unlessStirred?: boolean;
-  /** The run moves to the next execution of its chain. */
+  /** Move the run to the next execution of its chain (continue-as-new). */
   readonly nextChain?: boolean;
-  /** This end needs no notification. */
+  /** When the row's time to live is over, in epoch seconds. Set only for an end that needs no notification. */
   readonly expiresAtSec?: number | null;
-  /** A store does not answer: what was decided goes into the journal, and no object is stored. */
+  /** A store does not answer. The events go into the journal, and no object is stored. */
   readonly storeOutage?: StoreOutage;
 }
 
-/** What a process that dies over and over never comes to: it ends the count of deaths. */
+/**
+ * Events that count as progress. A commit with one of them resets `Row.deaths`, because a process that dies repeatedly
+ * never gets that far.
+ */
 const PROGRESS: ReadonlySet<EventKind> = new Set([
   "ModelCallCompleted",
   "Compacted",
@@ -31,6 +35,7 @@ const PROGRESS: ReadonlySet<EventKind> = new Set([
   "ToolResultReconciled",
 ]);
 
+/** Builds the request from the run, the options of the caller, and the stored content. */
 export function commitRequest(
   run: RunParts,
   options: CommitOptions,
@@ -68,8 +73,9 @@ export function commitRequest(
 }
 
 /**
- * After this commit the invocation may call its model without another one: at once, or when the calls of tools that come
- * first are over and it has replies left (schedule 67).
+ * Whether this invocation may call its model after this commit without another commit in between. It may do so at once,
+ * or after the released tool calls if it has beats left. Then this commit has to make the mark for that call (schedule
+ * 67).
  */
 function mayCallAgain({ state, noticed, world }: RunParts): boolean {
   const isAnotherBeat = Math.max(1, noticed.beats) < world.limits.beatsPerInvocation;

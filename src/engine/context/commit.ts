@@ -1,6 +1,6 @@
 /**
- * The one way to make what an invocation decided durable. Payload first, pointer last: a crash leaves an object that no row
- * names, and never a row that names a missing object.
+ * The checkpoint: the only way to make the decisions of an invocation durable. It writes the payload first and the
+ * pointer last. A crash can leave an object that no row names, but never a row that names a missing object.
  */
 import { Unreadable } from "../../codec/canonical.ts";
 import { checkedCommit } from "../../codec/checksum.ts";
@@ -21,12 +21,12 @@ import { Fenced } from "./fenced.ts";
 import type { RunParts } from "./run-parts.ts";
 import { noteCommit } from "./telemetry-events.ts";
 
-/** `stirred`: a message came, and nothing was committed. `tooLarge`: it does not fit into the journal. */
+/** `stirred`: a message came, and nothing was committed. `tooLarge`: the events do not fit into the journal. */
 export type CommitResult = "committed" | "stirred" | "tooLarge";
 
 /**
- * Commits everything pending under this epoch. Throws `Fenced` where another epoch has the run, and `StateTooLarge` before
- * anything is written. With `storeOutage` it stores no object, and answers `tooLarge` where the journal has no room.
+ * Commits everything pending under this epoch. Throws `Fenced` if another epoch holds the run. Throws `StateTooLarge`
+ * before it writes anything. With `storeOutage` it stores no object, and returns `tooLarge` if the journal has no room.
  */
 export async function commit(run: RunParts, options: CommitOptions): Promise<CommitResult> {
   const { committed, pending, noticed, world } = run;
@@ -51,7 +51,7 @@ export async function commit(run: RunParts, options: CommitOptions): Promise<Com
   noteCommit(world, { from: row, to: outcome.row, code: state.failure?.code ?? null });
   pending.committed(request);
   noticed.noteCommitted();
-  // The items of an end go when its notification is delivered.
+  // An end keeps its inbox items until its notification is delivered; the delivery removes them.
   const taken = hasEnded(outcome.row) ? [] : takenIn(events);
   for (const message of await clearTaken(world, outcome.row, taken)) noticed.noteRemoved(message);
   return "committed";
@@ -60,11 +60,11 @@ export async function commit(run: RunParts, options: CommitOptions): Promise<Com
 interface Content extends Pick<Commit, "snapshot" | "journal"> {
   readonly level: number;
   readonly commits: readonly CommitRecord[];
-  /** The snapshot that this commit stored; null where the journal holds what is new. */
+  /** The snapshot that this commit stored. Null if the journal holds the new events instead. */
   readonly stored: Checkpoint | null;
 }
 
-/** Encodes the journal, and stores a snapshot where the invocation ends or the journal has no room. */
+/** Encodes the journal. Stores a snapshot if the invocation ends or the journal has no room. */
 async function storeContent(run: RunParts, options: CommitOptions): Promise<Content | "tooLarge"> {
   const { committed, pending, row, state } = run;
   const { events } = pending;
@@ -81,7 +81,7 @@ async function storeContent(run: RunParts, options: CommitOptions): Promise<Cont
   return { snapshot: stored.snapshot, journal: null, level, commits, stored };
 }
 
-/** Throws where the table refused the commit for good. */
+/** Returns the outcome. Throws if the table refused the commit for good. */
 function accepted(row: Row, outcome: CommitOutcome): Extract<CommitOutcome, { kind: "committed" | "stirred" }> {
   if (outcome.kind === "missing") throw new Fenced("the run is gone");
   if (outcome.kind === "fenced") throw new Fenced(`epoch ${row.epoch} is over, epoch ${outcome.row.epoch} has it`);
@@ -90,6 +90,7 @@ function accepted(row: Row, outcome: CommitOutcome): Extract<CommitOutcome, { ki
   return outcome;
 }
 
+/** Sends the commit, and resends the same write while its answer is ambiguous. */
 function send(run: RunParts, request: Commit): Promise<CommitOutcome> {
   const { world, invocation, noticed } = run;
   const { clock, random, limits } = world;
@@ -98,8 +99,8 @@ function send(run: RunParts, request: Commit): Promise<CommitOutcome> {
   return certainly<CommitOutcome>(
     () => world.table.commit(request),
     (found) => {
-      // Schedule 47: it landed, and another epoch has claimed since. To go on with that row would be to go on under the
-      // epoch of another invocation, so this one stays fenced.
+      // Schedule 47: the commit landed, its answer was lost, and another epoch has claimed the run since. If this
+      // invocation went on with that row, it would act under the epoch of another invocation. So it stays fenced.
       const isMine = found.commitId === request.commitId && found.epoch === epochAfter;
       return isMine ? { kind: "committed", row: found } : null;
     },

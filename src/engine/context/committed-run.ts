@@ -1,6 +1,6 @@
 /**
- * What is committed of a run, as one invocation knows it: the row, the state and journal that the row stands for, and how
- * far its history is sealed. It changes only by what the table answered to a commit.
+ * What one invocation knows to be committed: the row, the state and journal behind it, and how far its history is
+ * sealed. It changes only by the table's answers to commits.
  */
 import type { Seal } from "../../codec/snapshot.ts";
 import type { CommitRecord, Event } from "../../core/event.ts";
@@ -12,15 +12,16 @@ import type { CommitCache } from "../../history/commits.ts";
 import type { Loaded, SegmentCache } from "../../history/load.ts";
 import { assertMaySeal } from "../../history/vouch.ts";
 
-/** A snapshot and the seal that it carries; what a commit names where it stores none is the one before. */
+/** A snapshot pointer and the seal of that snapshot. A commit that stores no snapshot names the previous one. */
 export type Checkpoint = Awaited<ReturnType<typeof storeSnapshot>>;
 
+/** The committed row, state and journal of a claimed run. */
 export class CommittedRun {
   readonly #world: World;
   #row: Row;
   #state: State;
   #journal: readonly CommitRecord[];
-  /** What the row's snapshot says of its history. */
+  /** The seal in the row's current snapshot. */
   #seal: Seal;
   readonly #caches: ObjectCaches;
   readonly #versionAtClaim: number;
@@ -51,23 +52,23 @@ export class CommittedRun {
     return this.#state;
   }
 
-  /** This invocation has committed. */
+  /** Whether this invocation has committed at least once. */
   get hasAdvanced(): boolean {
     return this.#row.version > this.#versionAtClaim;
   }
 
-  /** The journal with these events as the next commit. */
+  /** The journal with these events appended as the next commit. */
   journalWith(events: readonly Event[]): readonly CommitRecord[] {
     const { version, epoch } = this.#row;
     return events.length > 0 ? [...this.#journal, { version: version + 1, epoch, events }] : this.#journal;
   }
 
-  /** The snapshot that the row names already. */
+  /** The checkpoint that the row names already. */
   get checkpoint(): Checkpoint {
     return { snapshot: this.#row.snapshot, seal: this.#seal };
   }
 
-  /** Stores a snapshot that no row names yet. */
+  /** Stores a snapshot that no row names yet. The next commit may name it. */
   store(of: Pick<Storing, "version" | "level" | "commits" | "sign" | "state" | "leftMs">): Promise<Checkpoint> {
     this.#puts += 1;
     return storeSnapshot(this.#world, {
@@ -79,12 +80,15 @@ export class CommittedRun {
     });
   }
 
-  /** The table refused a commit and answered with the row as it is: the wake-up counter has moved on. */
+  /** Adopts the row with which the table refused a commit: its wake-up counter has moved on. */
   refused(row: Row): void {
     this.#row = row;
   }
 
-  /** The table applied a commit of these records and that state. `stored`: the snapshot that now stands for them. */
+  /**
+   * Adopts the row, state and records of an applied commit. `stored` is the snapshot that this commit names, or null if
+   * the journal holds the records.
+   */
   applied(
     row: Row,
     of: { readonly state: State; readonly commits: readonly CommitRecord[]; readonly stored: Checkpoint | null },

@@ -1,12 +1,15 @@
 /**
- * Records what a run has spent and no event accounts for yet: time at work, and model calls whose replies are lost. The
- * budget would otherwise allow what is paid for already.
+ * Records costs that no event contains yet: time at work, and model calls whose replies are lost. Without these debits
+ * the budget would allow the run to spend the same amount again.
  */
 import { NO_PRICE } from "../../core/policy/price.ts";
 import type { RunParts } from "./run-parts.ts";
 import { estimatedCost } from "./unaccounted-model-calls.ts";
 
-/** With what it was spent on, where an agent of the run limits it: a poll that finds nothing to do is no work. */
+/**
+ * Debits the time at work since the last debit, if an agent of the run limits it. Callers record it together with the
+ * events that the time was spent on: a poll that finds nothing to do is not work.
+ */
 export function debitTime(run: RunParts): void {
   if (!run.noticed.countsTime && run.state.spent.wallMs === undefined) return;
   const { now } = run;
@@ -15,8 +18,9 @@ export function debitTime(run: RunParts): void {
 }
 
 /**
- * Debits the calls of invocations before this one at their estimate: before the next call is judged affordable, so that
- * recovery itself is bounded, and in every commit, an end included. Says how many.
+ * Debits the model calls of earlier invocations at their estimated cost, and returns how many there were. This happens
+ * before the next call is judged affordable, so that recovery itself is bounded. It also happens in every commit,
+ * including that of an end.
  */
 export function debitOthers(run: RunParts): number {
   const others = run.pending.takeOthersCalls();
@@ -25,13 +29,13 @@ export function debitOthers(run: RunParts): number {
   return others;
 }
 
-/** The call of this invocation has left, and its reply is lost. */
+/** The model call of this invocation has left, and its reply is lost. Debits its estimated cost. */
 export function ownCallLost(run: RunParts, why: string): void {
   recordLost(run, { calls: 1, why });
   run.pending.modelCallSettled();
 }
 
-/** Calls whose replies are lost, and which another event debits. */
+/** Records model calls whose replies are lost. Another event debits their cost. */
 export function recordLostCalls(run: RunParts, lost: { readonly calls: number; readonly why: string }): void {
   const isClosing = (run.state.pausedFrom ?? run.state.phase) === "ForceStop";
   run.pending.record({ kind: "ModelCallLost", at: run.now, ...lost, ...(isClosing && { closing: true as const }) });
@@ -40,7 +44,7 @@ export function recordLostCalls(run: RunParts, lost: { readonly calls: number; r
 function recordLost(run: RunParts, lost: { readonly calls: number; readonly why: string }): void {
   const at = run.now;
   recordLostCalls(run, lost);
-  // Without its agent a run is charged as its state says.
+  // If the agent is not loaded, the price in the state applies.
   const price = run.noticed.price ?? run.state.price ?? NO_PRICE;
   const debit = estimatedCost(run.state, price, lost.calls);
   run.pending.record({ kind: "BudgetDebited", at, debit, for: "lost model calls, estimated" });

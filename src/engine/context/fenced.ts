@@ -1,4 +1,4 @@
-/** Another epoch has the run: nothing more is written and nothing more is started. */
+/** Thrown when another epoch holds the run. This invocation then writes nothing more and starts nothing more. */
 export class Fenced extends Error {
   override readonly name = "Fenced";
 }

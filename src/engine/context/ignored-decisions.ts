@@ -1,9 +1,9 @@
-/** Records decisions that had no effect: those that come to a closed gate, and those whose gate closes over them. */
+/** Records decisions that had no effect: the gate was closed already, or it closes before the decision is applied. */
 import { closedFor, endsBefore, gatesIn, unapplied } from "../../core/calls/ignored-decisions.ts";
 import type { MessageBody } from "../../core/event.ts";
 import type { ActiveRun } from "./active-run.ts";
 
-/** Of a message that was just taken in. */
+/** Records a decision that was just absorbed and whose gate is not open. */
 export function noteIgnored(run: ActiveRun, body: MessageBody): void {
   if (body.kind !== "decision" || gatesIn(run.state).some(({ gate }) => gate === body.gate)) return;
   const { as, by } = body.decision;
@@ -11,7 +11,10 @@ export function noteIgnored(run: ActiveRun, body: MessageBody): void {
   run.record({ kind: "DecisionIgnored", at: run.now, gate: body.gate, as, by, why });
 }
 
-/** Schedule 84: the run ends or begins again, and with it go gates whose decisions were taken in and not applied. */
+/**
+ * Schedule 84: the run ends or restarts and closes its gates. Some of their decisions were absorbed but not applied, so
+ * each of them is recorded as ignored.
+ */
 export function ignoreUnapplied(run: ActiveRun): void {
   const why = endsBefore(run.state, run.row) ?? "the run ended before the decision was applied";
   for (const { gate, decision } of unapplied(run.state)) {

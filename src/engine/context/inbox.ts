@@ -1,8 +1,11 @@
 /**
- * Messages: absorbed by id in the commit that takes them in, deleted right after it, then forgotten; in that order, so that a
- * crash between any two neither loses nor doubles one (schedules 10, 27, 43). An item holds a message as its sender could
- * write it, perhaps with a secret; the commit holds it redacted. So the item goes as soon as the commit is there, by the commit's
- * own process, by the next invocation, or with the telling of the end (schedule 108).
+ * The inbox of a run: how messages are delivered, absorbed and removed. A commit absorbs a message by its ID, then the
+ * inbox item is deleted, and only then is the ID cleared. In this order a crash between two steps neither loses nor
+ * doubles a message (schedules 10, 27, 43).
+ *
+ * An inbox item holds the text as its sender wrote it, and the sender may not know every secret. The commit holds the
+ * redacted text. So the item is deleted as soon as the commit is durable: by the committing process, by the next
+ * invocation, or with the delivery of the end (schedule 108).
  */
 import { RowNewer } from "../../codec/row.ts";
 import { bounded } from "../../codec/value.ts";
@@ -15,17 +18,17 @@ import { certainly } from "../../history/resolve-ambiguous-write.ts";
 import { noteIgnored } from "./ignored-decisions.ts";
 import { knowSecrets, redactionIn } from "../../history/secrets.ts";
 
-/** Reads the inbox if anybody stirred the run, and forgets what was absorbed by an earlier, committed beat. */
+/** Reads the inbox if the wake-up counter has moved. Also clears the IDs that an earlier, committed beat absorbed. */
 export async function openInbox(run: ActiveRun): Promise<void> {
   await clearAbsorbed(run);
-  // While a run is paused its inbox stays unread; resuming stirs, so that it is read then.
+  // The inbox of a paused run stays unread. Resuming raises the wake-up counter, so that the next invocation reads it.
   if (run.row.pause && !run.row.cancel) run.noticed.noteInboxRead(run.row.stirs);
   else if (run.row.stirs !== run.noticed.wakeCountRead) await absorbInbox(run);
 }
 
 /**
- * Takes in what came, as much as one commit may hold. False if there may be more: then the stirs stay unseen, so that
- * the run neither parks nor ends before all of it is taken.
+ * Absorbs the messages in the inbox, as many as one commit may hold. Returns false if there may be more. Then the
+ * wake-ups stay unseen, so that the run neither parks nor ends before it has absorbed all messages.
  */
 export async function absorbInbox(run: ActiveRun): Promise<boolean> {
   if (run.state.absorbed.length >= SIZES.absorbMax) {
@@ -35,7 +38,8 @@ export async function absorbInbox(run: ActiveRun): Promise<boolean> {
   const { run: id, born, stirs } = run.row;
   const limit = run.state.absorbed.length + SIZES.absorbMax;
   const found = await run.world.table.inbox({ run: id, born, now: run.now, limit });
-  // Where the secrets cannot be read now this rejects, and the messages wait: what is taken in is written.
+  // Absorbed messages are written, so they need redaction. This rejects if the secrets cannot be read now, and the
+  // messages wait.
   if (found.length > 0) await knowSecrets(run.world);
   for (const { id: message, body } of found) {
     if (run.state.absorbed.includes(message)) continue;
@@ -43,12 +47,12 @@ export async function absorbInbox(run: ActiveRun): Promise<boolean> {
     noteIgnored(run, body);
   }
   if (found.length === limit) return false;
-  // The count as it was before the inbox was read: whatever came since will stir again.
+  // The counter as it was before the inbox was read. A later message raises it again and wakes the run.
   run.noticed.noteInboxRead(stirs);
   return true;
 }
 
-/** Deletes what is taken in and committed, and forgets it then. */
+/** Deletes the inbox items of absorbed and committed messages, then records that their IDs are cleared. */
 async function clearAbsorbed(run: ActiveRun): Promise<void> {
   const { absorbed } = run.state;
   if (absorbed.length === 0) return;
@@ -58,11 +62,16 @@ async function clearAbsorbed(run: ActiveRun): Promise<void> {
   for (const message of absorbed) run.record({ kind: "MessageAbsorbed", at: run.now, stage: "cleared", message });
 }
 
+/**
+ * What became of a delivery. `conflict`: another text was delivered under this message ID before. `late`: the run has
+ * ended. `missing`: there is no such run. `unreadable`: its row cannot be read.
+ */
 export type Delivered = "delivered" | "duplicate" | "conflict" | "late" | "missing" | "unreadable";
 
 /**
- * Hands a message to a run and wakes it. A duplicate wakes too: its first sender may have died before it did. What is a
- * secret in it is replaced before it is written. `conflict`: its id belongs to other words, and it was not taken.
+ * Delivers a message to a run and wakes the run. A duplicate wakes the run too, because its first sender may have died
+ * before the wake-up. Secrets in the message are replaced before it is written. Returns `conflict` if the message ID
+ * belongs to another text; then the message was not accepted.
  */
 export async function deliver(
   world: World,
@@ -87,12 +96,14 @@ export async function deliver(
 }
 
 /**
- * Of the words as they were given: a later process may know more secrets, and would replace more of the same words. Where
- * something was replaced there is none, since a weak secret could be guessed from it. What is no words is told from what
- * was said before by its own rules (`decision-fate.ts`).
+ * The digest of a user message, to detect another text under the same ID. It covers the text as the sender gave it: a
+ * later process may know more secrets and would redact more of the same text.
+ *
+ * Null if something was redacted, because a weak secret could be guessed from the digest. Null also for messages that
+ * are no text: `decision-fate.ts` compares those by its own rules.
  */
 const digestOf = (world: World, body: MessageBody): string | null =>
   body.kind === "user" ? world.hash(body.text) : null;
 
-/** How a message names whoever sent it. */
+/** The sender's name for a message, bounded in length. */
 export const senderOf = (by: string): string => bounded(by, SIZES.nameCharactersMax) || "unknown";

@@ -1,2 +1,5 @@
-/** What a step leads to: go on in this invocation, or release the run and let the chain begin the next one. */
+/**
+ * What follows a step. `on`: continue in this invocation. `release`: release the run, so that the chain starts the next
+ * invocation.
+ */
 export type Next = "on" | "release";

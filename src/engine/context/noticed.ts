@@ -1,13 +1,17 @@
 /**
- * What one invocation notices about its run while it works: nothing of it is stored, and the next invocation begins with
- * nothing noticed. The fields have one owner, this class; the steps of the loop tell it what happened through its methods.
+ * What one invocation notices about its run while it works. None of it is stored, and the next invocation starts with
+ * an empty one. This class owns the fields; the steps of the loop report to it through its methods.
  */
 import type { Agent } from "../../ports/agent.ts";
 import type { Price } from "../../core/policy/price.ts";
 import type { Row } from "../../protocol/row.ts";
 
+/** The counters and flags of one invocation. */
 export class Noticed {
-  /** The deadline of the wait as the claim found it: this invocation's own commits move it on. */
+  /**
+   * The deadline of the wait as the claim found it, in epoch milliseconds. This invocation's own commits move the row's
+   * deadline.
+   */
   readonly waitsUntil: number;
   #replies = 0;
   #ranToolsFirst = false;
@@ -27,7 +31,7 @@ export class Noticed {
     this.#wakeCountRead = row.stirsSeen;
   }
 
-  /** Model replies that this invocation brought in. */
+  /** How many model replies this invocation received. */
   get replies(): number {
     return this.#replies;
   }
@@ -36,17 +40,20 @@ export class Noticed {
     this.#replies += 1;
   }
 
-  /** Tools run: before any reply of this invocation they were released by another one. */
+  /** Tools run now. If this invocation has received no reply before, another invocation released these calls. */
   noteToolsRun(): void {
     this.#ranToolsFirst ||= this.#replies === 0;
   }
 
-  /** Rounds of plan, act and observe that this invocation brought to an end. */
+  /** How many rounds of plan, act and observe this invocation has completed. */
   get beats(): number {
     return this.#replies + (this.#ranToolsFirst && this.#replies === 0 ? 1 : 0);
   }
 
-  /** What was recorded has to be durable before the model hears of it (rule 2). */
+  /**
+   * Whether the recorded events have to be durable before the model sees them (result before advance,
+   * `docs/protocol.md`).
+   */
   get mustCommitFirst(): boolean {
     return this.#mustCommitFirst;
   }
@@ -59,7 +66,7 @@ export class Noticed {
     this.#mustCommitFirst = false;
   }
 
-  /** Something outlived its timeout: this process has to end before it does anything else. */
+  /** Whether code or a tool outlived its timeout. Then this process has to end before it does anything else. */
   get outlived(): "no" | "code" | "tool" {
     return this.#outlived;
   }
@@ -68,7 +75,7 @@ export class Noticed {
     this.#outlived = what;
   }
 
-  /** Where the run waits for code: this invocation has compared it with what is deployed now. */
+  /** Whether this invocation has compared a run that waits for code with the current deployment. */
   get hasCheckedDeployment(): boolean {
     return this.#hasCheckedDeployment;
   }
@@ -77,23 +84,23 @@ export class Noticed {
     this.#hasCheckedDeployment = true;
   }
 
-  /** The agent that this invocation works with now. */
+  /** Notes the price and the budget of the agent that this invocation uses now. */
   noteAgent({ price, budget }: Pick<Agent, "price" | "budget">): void {
     this.#price = price;
     this.#countsTime ||= (budget.wallMs ?? null) !== null;
   }
 
-  /** What its model charges; null until this invocation has met the agent. */
+  /** The price of the current model. Null until this invocation has loaded the agent. */
   get price(): Price | null {
     return this.#price;
   }
 
-  /** An agent of the run limits its time at work: what it spends is debited from here on. */
+  /** Whether an agent of this run limits its time at work. From then on the time is debited. */
   get countsTime(): boolean {
     return this.#countsTime;
   }
 
-  /** The row's wake-up counter as it was before the inbox was last read: it is committed as seen. */
+  /** The row's wake-up counter as it was before the inbox was last read. The next commit stores it as seen. */
   get wakeCountRead(): number {
     return this.#wakeCountRead;
   }
@@ -102,7 +109,10 @@ export class Noticed {
     this.#wakeCountRead = wakeCount;
   }
 
-  /** A try of this call, here or in an earlier invocation, may have left and gave no answer. It may have begun. */
+  /**
+   * An attempt of this call, here or in an earlier invocation, may have left and gave no answer. The call may have
+   * taken effect.
+   */
   noteUnanswered(call: string): void {
     this.#unanswered.add(call);
   }
@@ -111,7 +121,7 @@ export class Noticed {
     return this.#unanswered.has(call);
   }
 
-  /** This invocation began that call. */
+  /** This invocation began the call. */
   noteBegun(call: string): void {
     this.#begun.add(call);
   }
@@ -120,7 +130,7 @@ export class Noticed {
     return this.#begun.has(call);
   }
 
-  /** This invocation removed the inbox item of that message. */
+  /** This invocation removed the inbox item of the message. */
   noteRemoved(message: string): void {
     this.#removed.add(message);
   }
@@ -129,7 +139,7 @@ export class Noticed {
     return this.#removed.has(message);
   }
 
-  /** This invocation sent that commit, whatever became of it. */
+  /** This invocation sent the commit. The outcome does not matter here. */
   noteSent(commitId: string): void {
     this.#sent.add(commitId);
   }

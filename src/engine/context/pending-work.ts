@@ -1,6 +1,6 @@
 /**
- * What one invocation has decided and not committed yet: the events, the state that they lead to, and what they account
- * for. All of it can be taken back to a mark, or dropped, until a commit makes it durable.
+ * What one invocation has decided and not committed yet: the events, the resulting state, and the time and model calls
+ * that they debit. Until a commit makes it durable, the invocation can go back to a restore point or drop everything.
  */
 import { ensure } from "../../core/ensure.ts";
 import type { Event } from "../../core/event.ts";
@@ -13,7 +13,7 @@ import { noteEvent } from "./telemetry-events.ts";
 import { type UndebitedTime, msAtWork } from "./time-at-work.ts";
 import { type UnaccountedCalls, unaccountedIn } from "./unaccounted-model-calls.ts";
 
-/** What was pending when it was made. */
+/** A restore point: a copy of what was pending when it was made. */
 export interface Mark {
   readonly state: State;
   readonly events: readonly Event[];
@@ -21,6 +21,7 @@ export interface Mark {
   readonly modelCalls: UnaccountedCalls;
 }
 
+/** Holds the uncommitted events of one claimed run. */
 export class PendingWork {
   readonly #world: World;
   readonly #committed: CommittedRun;
@@ -38,26 +39,27 @@ export class PendingWork {
     this.#modelCalls = unaccountedIn(committed.row);
   }
 
-  /** The committed state with what is pending. */
+  /** The committed state with all pending events applied. */
   get state(): State {
     return this.#state;
   }
 
-  /** Decided, and not yet durable. */
+  /** The recorded events that no commit holds yet. */
   get events(): readonly Event[] {
     return this.#events;
   }
 
+  /** Model calls that no debit contains yet. */
   get modelCalls(): UnaccountedCalls {
     return this.#modelCalls;
   }
 
-  /** What is pending since the mark was decided on the condition that no message came since the inbox was read. */
+  /** Whether the pending events are conditional: they hold only if no message has come since the inbox was read. */
   get isConditional(): boolean {
     return this.#isConditional;
   }
 
-  /** Secrets in the event are replaced before anything follows from it. */
+  /** Applies an event to the state. Secrets in the event are replaced first. */
   record(given: Event): void {
     const event = redactionIn(this.#world).event(given);
     this.#state = fold(this.#state, event);
@@ -65,13 +67,16 @@ export class PendingWork {
     noteEvent(this.#world, { row: this.#committed.row, event, phase: this.#state.phase });
   }
 
-  /** What is recorded from here on is decided on the condition that no message came since the inbox was read. */
+  /**
+   * Makes a restore point of what is pending. Events recorded after it are conditional: they hold only if no message
+   * has come since the inbox was read.
+   */
   mark(): Mark {
     this.#isConditional = true;
     return { state: this.#state, events: this.#events, time: this.#time, modelCalls: this.#modelCalls };
   }
 
-  /** Forgets what was recorded since. */
+  /** Goes back to the restore point: drops the events that were recorded after it. */
   restore({ state, events, time, modelCalls }: Mark): void {
     this.#isConditional = false;
     this.#state = state;
@@ -80,7 +85,7 @@ export class PendingWork {
     this.#modelCalls = modelCalls;
   }
 
-  /** Goes back to the committed state, and returns the events that are dropped. */
+  /** Goes back to the committed state, and returns the dropped events. */
   drop(): readonly Event[] {
     const dropped = this.#events;
     this.#isConditional = false;
@@ -89,42 +94,45 @@ export class PendingWork {
     return dropped;
   }
 
-  /** Milliseconds at work that no event has debited; the caller debits them. */
+  /** Returns the milliseconds at work that no event has debited, and resets them. The caller must debit them. */
   takeTime(now: number): number {
     const ms = msAtWork(this.#time, now);
     this.#time = { since: now, unseenMs: 0 };
     return ms;
   }
 
-  /** Model calls of earlier invocations that no event has debited; the caller debits them. */
+  /**
+   * Returns how many model calls of earlier invocations no event has debited, and resets them. The caller must debit
+   * them.
+   */
   takeOthersCalls(): number {
     const { others } = this.#modelCalls;
     if (others > 0) this.#modelCalls = { ...this.#modelCalls, others: 0 };
     return others;
   }
 
-  /** The call of this invocation leaves. */
+  /** The model call of this invocation leaves the process now. */
   modelCallLeaves(): void {
     ensure(this.#modelCalls.own === "marked", "a model call leaves under a mark");
     this.#modelCalls = { ...this.#modelCalls, own: "left" };
   }
 
-  /** The call of this invocation is accounted for by what is recorded, or cost nothing. */
+  /** The recorded events debit the model call of this invocation, or the call cost nothing. */
   modelCallSettled(): void {
     if (this.#modelCalls.own === "left") this.#modelCalls = { ...this.#modelCalls, own: "none" };
   }
 
-  /** What is pending is sent to the table. */
+  /** The pending events are being sent to the table. */
   sending(options: { readonly isConditional: boolean }): void {
     this.#isConditional = options.isConditional;
   }
 
-  /** The table refused it, since a message came; what is pending stays. */
+  /** The table refused the commit because a message came. The events stay pending. */
   refused(): void {
     this.#isConditional = false;
   }
 
-  /** It is durable. `asks`: the model calls that the commit left marked in the row. */
+  /** The events are durable. `asks` is the number of model calls that the commit left marked in the row. */
   committed({ asks }: { readonly asks: number }): void {
     this.#isConditional = false;
     this.#events = [];

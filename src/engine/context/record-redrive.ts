@@ -1,7 +1,10 @@
-/** A redriven run in the hands of its next invocation. */
+/** Records the redrive of a failed run in its next invocation. */
 import type { ActiveRun } from "./active-run.ts";
 
-/** The first invocation after a redrive records it: until it has, the state is the one that the run failed in. */
+/**
+ * Records the redrive that the row names. The first invocation after a redrive does this; until then the state is still
+ * the failed one.
+ */
 export function recordRedrive(run: ActiveRun): void {
   const { redrive: note } = run.row;
   const { failure } = run.state;

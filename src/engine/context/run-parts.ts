@@ -1,4 +1,7 @@
-/** The parts of a run in the hands of one invocation, each with one owner: what commits and debits needs no more of it. */
+/**
+ * The parts of a claimed run, each with one owning class. Commits and debits depend on this interface only, and not on
+ * `ActiveRun`.
+ */
 import type { State } from "../../core/state.ts";
 import type { Row } from "../../protocol/row.ts";
 import type { Invocation } from "../../ports/tasks.ts";
@@ -7,16 +10,18 @@ import type { CommittedRun } from "./committed-run.ts";
 import type { Noticed } from "./noticed.ts";
 import type { PendingWork } from "./pending-work.ts";
 
+/** What commits and debits need of a claimed run. */
 export interface RunParts {
   readonly world: World;
   readonly invocation: Invocation;
   readonly committed: CommittedRun;
   readonly pending: PendingWork;
   readonly noticed: Noticed;
-  /** The committed row. */
+  /** The row as the last answer of the table showed it. */
   readonly row: Row;
-  /** The committed state with what is pending. */
+  /** The committed state with all pending events applied. */
   readonly state: State;
   readonly now: number;
+  /** Milliseconds for further work. After them this invocation has to commit and release the run. */
   readonly leftMs: number;
 }

@@ -1,30 +1,32 @@
-/** What one process needs to run beats: a world, agents, and what it remembers from beat to beat. */
+/** What one process needs to run beats: a world, its agents, and caches that live from beat to beat. */
 import type { Agent } from "../../ports/agent.ts";
 import type { Model } from "../../ports/model.ts";
 import type { World } from "../../ports/world.ts";
 import type { CommitCache } from "../../history/commits.ts";
 import type { SegmentCache } from "../../history/load.ts";
 
+/** The world, agents and caches of one process. */
 export interface Runner {
   readonly world: World;
-  /** The agent of that name and its model, or why there is none. Loaded on first use. */
+  /** Returns the agent of that name with its model, or why it cannot be loaded. An agent is loaded on first use. */
   readonly agentOf: (name: string) => Promise<LoadedAgent | AgentAbsent>;
   readonly segments: SegmentCache;
   readonly commits: CommitCache;
-  /** What this process knows (`core/levels.ts`); what this code knows unless told. */
+  /** The feature level of this process (`core/levels.ts`). The default is the level of this code. */
   readonly level?: number;
 }
 
-/** It cannot be loaded: what is deployed does not have it, or its file is broken. */
+/** The agent cannot be loaded: the deployment does not contain it, or its file is broken. */
 export interface AgentAbsent {
   readonly kind: "absent";
   readonly why: string;
 }
 
+/** An agent with its models, ready to run. */
 export interface LoadedAgent {
   readonly kind: "agent";
   readonly agent: Agent;
   readonly model: Model;
-  /** Of the fallbacks that the agent declares, in their order. */
+  /** The models of the fallbacks that the agent declares, in the declared order. */
   readonly fallbacks?: readonly Model[];
 }

@@ -1,6 +1,6 @@
 /**
- * What has become of runs, for whoever counts. Told after it is so, unlike the events that are recorded: those may be
- * decided again before they are committed, and would be counted twice.
+ * Emits telemetry events about runs, for metrics. Most are emitted only after the fact is durable. A recorded event may
+ * be decided again before its commit, and a metric would then count it twice.
  */
 import type { Event } from "../../core/event.ts";
 import type { Phase } from "../../core/phases.ts";
@@ -10,7 +10,7 @@ import type { TelemetryRecord, World } from "../../ports/world.ts";
 
 type Telling = Pick<World, "clock" | "telemetry">;
 
-/** At once: what follows may be that this process dies. */
+/** Reports a granted claim. It is emitted at once, because this process may die next. */
 export function noteClaim(
   world: Telling,
   { row, overtook }: Extract<ClaimOutcome, { readonly kind: "granted" }>,
@@ -19,14 +19,14 @@ export function noteClaim(
   note(world, { run, what: "RunClaimed", detail: { epoch, takeovers, overtook: overtook !== null } });
 }
 
-/** An event as it is recorded, which is before it is committed. */
+/** Traces an event when it is recorded, which is before its commit. */
 export function noteEvent({ telemetry }: Telling, of: { row: Row; event: Event; phase: Phase }): void {
   const { row, event, phase } = of;
   const detail = { epoch: row.epoch, version: row.version + 1, phase };
   telemetry.record({ at: event.at, run: row.run, level: "trace", what: event.kind, detail });
 }
 
-/** A commit that was applied. `code` says why a run failed. */
+/** Reports a status change and the money spent after an applied commit. `code` is the failure code of a failed run. */
 export function noteCommit(world: Telling, of: { from: Row; to: Row; code: string | null }): void {
   const { run, epoch, version, status: to, spent } = of.to;
   const from = of.from.status;
@@ -35,7 +35,7 @@ export function noteCommit(world: Telling, of: { from: Row; to: Row; code: strin
   if (microUsd > 0) note(world, { run, what: "Spent", detail: { epoch, version, microUsd } });
 }
 
-/** A process met a run that needs a newer version of cairn, and left it as it is. */
+/** Reports that this process met a run that needs a newer version of cairn. The process leaves the run unchanged. */
 export function noteBehind(
   world: Telling,
   { run, ...detail }: { readonly run: string; readonly why: string; readonly waitedMs: number | null },
@@ -43,15 +43,16 @@ export function noteBehind(
   note(world, { run, what: "RunNewer", detail });
 }
 
-/** What one sweep met: 0 where no run waits so. */
+/** The longest waits that one sweep found, in milliseconds. A value is 0 if no run waits like that. */
 export interface Waits {
   readonly oldestQueuedMs: number;
   readonly oldestGateMs: number;
 }
 
+/** The waits before any run was counted. */
 export const NO_WAITS: Waits = { oldestQueuedMs: 0, oldestGateMs: 0 };
 
-/** Those, and that run. */
+/** Adds one run to the waits. */
 export function withRun(waits: Waits, { status, statusSince }: Row, now: number): Waits {
   const ms = now - statusSince;
   if (status === "queued") return { ...waits, oldestQueuedMs: Math.max(waits.oldestQueuedMs, ms) };
@@ -59,7 +60,7 @@ export function withRun(waits: Waits, { status, statusSince }: Row, now: number)
   return waits;
 }
 
-/** No record of it for long means that no sweeper looks for abandoned runs. */
+/** Reports one completed sweep. No `Swept` record for a long time means that the sweeper is down. */
 export function noteSwept(world: Telling, of: Waits & { readonly runs: number }): void {
   note(world, { run: "", what: "Swept", detail: { ...of } });
 }

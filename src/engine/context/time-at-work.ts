@@ -1,18 +1,22 @@
 /**
- * Time at work that no commit has debited yet. An invocation debits its own; one that died debits nothing any more, so
- * the next one does it for all of them.
+ * Time at work that no commit has debited yet. An invocation debits its own time. An invocation that died cannot, so
+ * the next invocation debits for all that died.
  */
 import type { Limits } from "../../protocol/limits.ts";
 import type { Row } from "../../protocol/row.ts";
 
+/** Time that no event has debited yet. */
 export interface UndebitedTime {
-  /** Of this invocation: since its claim, or since the last debit. */
+  /** When the undebited time of this invocation begins: at its claim or its last debit, in epoch milliseconds. */
   readonly since: number;
-  /** Of those that died since the last commit. */
+  /** Estimated milliseconds of the invocations that died since the last commit. */
   readonly unseenMs: number;
 }
 
-/** As a claim or a hand-over finds it: each invocation that the row counts, but this one, died with the run. */
+/**
+ * The undebited time after a claim or a hand-over. Each invocation in `Row.claims`, except this one, has died with the
+ * run.
+ */
 export function undebitedTime(
   row: Row,
   { since, limits }: { readonly since: number; readonly limits: Pick<Limits, "beatMs" | "skewMs"> },
@@ -22,10 +26,12 @@ export function undebitedTime(
 }
 
 /**
- * What invocations may have spent that died since the last commit, `dead` of them. Nobody saw when, but they held the
- * run after that commit, and each for no longer than its lease, of which the row keeps the last: never less than they
- * spent, never more than their leases, and nothing for the time in which the run was parked before them. Schedule 62:
- * a process that dies over and over would be at work for ever and spend nothing.
+ * An upper bound of what the `dead` invocations have spent since the last commit, in milliseconds. The times of their
+ * deaths are not known. Each held the run after that commit and for at most its lease, and `quietUntil` keeps the end
+ * of the last lease. So the bound is never below what they spent and never above their leases. It excludes the time in
+ * which the run was parked before them.
+ *
+ * Schedule 62: without this bound a process that dies repeatedly would work without limit and spend nothing.
  */
 function unseenMs(
   row: Row,
@@ -37,6 +43,6 @@ function unseenMs(
   return Math.max(0, Math.min(now, row.quietUntil) - from);
 }
 
-/** A clock may be set back in between: that is no time at work, and none is given back. */
+/** Milliseconds at work. A clock that is set back in between adds no time and gives none back. */
 export const msAtWork = ({ since, unseenMs }: UndebitedTime, now: number): number =>
   Math.max(0, now - since) + unseenMs;

@@ -1,7 +1,11 @@
 /**
- * Model calls that no debit accounts for yet. One rule: a model call leaves only under a mark of its own epoch, and a commit
- * lowers the row's `asks` only by what that same commit debits or knows never left. A claim is a mark where the run may call
- * its model (`Row.will`); elsewhere a commit adds one before the call leaves.
+ * Model calls that no debit contains yet. Each may have been paid for, so the row counts them in `asks` until a debit
+ * contains them.
+ *
+ * The count stays right by one rule: a model call leaves only under a *mark* of its own epoch. A mark is an increment
+ * of `asks` that is durable before the call leaves. A claim makes a mark if the run may call its model (`Row.will`); in
+ * other cases a commit makes it. A commit lowers `asks` only by the calls that it debits or that are known not to have
+ * left.
  */
 import { canonical } from "../../codec/canonical.ts";
 import type { Spent } from "../../core/policy/budget.ts";
@@ -10,24 +14,25 @@ import type { State } from "../../core/state.ts";
 import { shown } from "../../core/policy/window.ts";
 import type { Row } from "../../protocol/row.ts";
 
+/** Unaccounted calls, by the invocation that made them. */
 export interface UnaccountedCalls {
-  /** Calls and unused marks of invocations before this one: each may have been paid for. */
+  /** Calls and unused marks of earlier invocations. Each of them may have been paid for. */
   readonly others: number;
-  /** Of this invocation: a mark under which a call may leave, or a call that left and is in no debit. */
+  /** The call of this invocation. `marked`: a call may leave. `left`: a call has left, and no debit contains it. */
   readonly own: "none" | "marked" | "left";
 }
 
-/** As a claim leaves them, or a hand-over: then none is this invocation's own. */
+/** The unaccounted calls after a claim or a hand-over. After a hand-over none belongs to this invocation. */
 export function unaccountedIn({ asks, will, owner }: Row): UnaccountedCalls {
   const own = owner === null ? 0 : will;
   return { others: asks - own, own: own === 0 ? "none" : "marked" };
 }
 
-/** What a lost reply is taken to have cost beyond its prompt. */
+/** Assumed reply length of a lost model call, in tokens. */
 const LOST_REPLY_TOKENS = 500;
 const CHARACTERS_PER_TOKEN = 4;
 
-/** What so many calls with this transcript are taken to cost. */
+/** The estimated cost of this many calls with the current transcript. */
 export function estimatedCost(state: State, price: Price, calls = 1): Partial<Spent> {
   const characters = shown(state).reduce((sum, message) => sum + canonical(message.parts).length, 0);
   const [tokensIn, tokensOut] = [Math.ceil(characters / CHARACTERS_PER_TOKEN), LOST_REPLY_TOKENS];

@@ -1,7 +1,7 @@
 /**
- * A run meets the code that is deployed now. It goes on with the newest version of its agent, unless it is pinned to the
- * one that it was started with (schedules 53 and 54), or the agent cannot be loaded. What it cannot go on with it waits
- * for, and looks again: a deployment wakes nobody.
+ * Compares a run with the deployed version of its agent. The run continues with the newest version, unless it is pinned
+ * to the version that it started with (schedules 53 and 54). It waits if the agent cannot be loaded or the pin forbids
+ * the version. A waiting run polls, because a deployment wakes no run.
  */
 import type { Agent } from "../../ports/agent.ts";
 import { bounded } from "../../codec/value.ts";
@@ -15,7 +15,10 @@ import { toolFor, canGoOn } from "../tools/tools.ts";
 import type { AgentAbsent, LoadedAgent } from "../context/runner.ts";
 import type { Next } from "../context/next.ts";
 
-/** Why a run may not go on with what is deployed: `to` is the version that somebody has to accept, null without any. */
+/**
+ * Why a run may not continue with the deployed code. `to` is the version that an operator has to accept, or null if no
+ * version can be loaded.
+ */
 interface Hold {
   readonly to: string | null;
   readonly what: string;
@@ -23,7 +26,9 @@ interface Hold {
   readonly why: string;
 }
 
-/** What this invocation works with; null: the run waits for other code, and that is recorded. */
+/**
+ * Returns the agent for this invocation. Returns null if the run has to wait for other code; then the wait is recorded.
+ */
 export function meetAgent(run: ActiveRun, found: LoadedAgent | AgentAbsent): LoadedAgent | null {
   const hold = holdBy(run.state, found);
   if (hold !== null) waitFor(run, hold);
@@ -32,6 +37,7 @@ export function meetAgent(run: ActiveRun, found: LoadedAgent | AgentAbsent): Loa
   return found;
 }
 
+/** Why the run may not continue with this agent, or null if it may. */
 function holdBy(state: State, found: LoadedAgent | AgentAbsent): Hold | null {
   if (found.kind === "absent") {
     return { to: null, what: "AgentAbsent", rule: "agent cannot be loaded", why: found.why };
@@ -43,20 +49,24 @@ function holdBy(state: State, found: LoadedAgent | AgentAbsent): Hold | null {
   return { to, what: "UpgradeAwaited", rule: "pinned to another version", why };
 }
 
-/** Waiting for the same as before is no step: nothing is recorded, and no deadline moves. */
+/** Records the wait. If the run waits for the same version as before, nothing is recorded and no deadline moves. */
 function waitFor(run: ActiveRun, { to, what, rule, why: found }: Hold): void {
   const why = bounded(found);
   const { lack } = upgradesOf(run.state);
   const before = lack?.kind === "upgrade" ? lack.to : null;
   const isSame = lack !== null && before === to;
-  // Somebody has to mend what cannot be loaded; a pinned run is where it is meant to be.
+  // An agent that cannot be loaded always needs a repair, so each poll raises the alarm. A pinned run raises it only
+  // once.
   if (!isSame || to === null) alarm(run.world, run.row.run, { what, why });
   run.noticed.noteDeploymentChecked();
   if (isSame) return;
   run.record({ kind: "RecoveryDecided", at: run.now, rule, why, action: { kind: "hold", to } });
 }
 
-/** The first beat under another version says so; one that has not started yet says it with its start. */
+/**
+ * Records that the run continues, and under which version. A run that has not started yet records the version with its
+ * start.
+ */
 function goOn(run: ActiveRun, { version: to, price }: Agent): void {
   const { agentVersion: from, startedAt, phase } = run.state;
   const { policy, accepted } = upgradesOf(run.state);
@@ -70,8 +80,8 @@ function goOn(run: ActiveRun, { version: to, price }: Agent): void {
 }
 
 /**
- * Calls whose tool was gone go on by themselves once it is back. Somebody may be answering at this very moment: an answer
- * beats the look, as a decision beats the clock, so this commits only while nobody stirred the run (schedule 55).
+ * Continues calls whose tool was missing and is available again. An operator may be reconciling such a call at this
+ * moment, and the reconciliation wins. So the commit is conditional on the wake-up counter (schedule 55).
  */
 export async function lookForTools(run: ActiveRun, agent: Agent): Promise<Next> {
   run.noticed.noteDeploymentChecked();
@@ -88,6 +98,7 @@ export async function lookForTools(run: ActiveRun, agent: Agent): Promise<Next> 
   return "on";
 }
 
+/** The open calls that lacked their tool and can continue now. */
 async function withTool(run: ActiveRun, agent: Agent): Promise<readonly OpenCall[]> {
   const back: OpenCall[] = [];
   for (const open of run.state.open.filter(lacksTool)) {

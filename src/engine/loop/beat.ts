@@ -1,6 +1,6 @@
 /**
- * One beat: claim the run, load what is committed, do what is outstanding, commit, release, say where the chain goes.
- * There is no recovery mode: an invocation that finds a run in the middle of a beat does the very same.
+ * One beat: claim the run, load its committed state, run the due commands, commit, release, and tell the chain what to
+ * do next. An invocation that finds a run in the middle of a beat takes the same steps: there is no recovery mode.
  */
 import { Unreadable } from "../../codec/canonical.ts";
 import { RowNewer } from "../../codec/row.ts";
@@ -38,9 +38,12 @@ const EXPIRED: Trouble = {
   failure: { code: "Expired", message: "nobody answered, resumed or spoke to this run for as long as it may wait" },
 };
 
-/** A beat, and whether its process has to end. */
+/** The reply of a beat. `exit`: its process has to end after the reply. */
 type BeatResult = Extract<TaskResult, { readonly kind: "beat" | "exit" }>;
 
+/**
+ * Runs one beat of the run that the payload names. Unexpected errors are thrown, so that the chain retries the entry.
+ */
 export async function beat(
   runner: Runner,
   task: { readonly payload: Payload; readonly attempt: Attempt },
@@ -69,7 +72,7 @@ export async function beat(
     const loaded = await loadVouched(world, claimed.row, runner.segments, runner.level);
     const { segments, commits } = runner;
     run = new ActiveRun({ world, invocation, loaded, segments, commits, since });
-    // Without its agent a run may still end and be answered; before it meets the agent this is asked again.
+    // Without the secrets a run can still end and absorb reconciliations. They are read again before the agent runs.
     await knowSecrets(world).catch(() => undefined);
     recordRedrive(run);
     if (claimed.overtook !== null) recordTakeover(run, claimed.overtook);
@@ -79,15 +82,15 @@ export async function beat(
       if (run !== null && run.noticed.outlived !== "no") invocation.mustEnd?.();
       throw thrown;
     });
-    // Also one that lost the run may hold a promise that outlived its timeout.
+    // An invocation that lost the run may also hold a promise that outlived its timeout.
     return run === null ? lost : mayEnd(run, lost);
   }
 }
 
 /**
- * What an invocation answers that cannot go on. A store that does not answer ends no run: the run is given back, and its
- * chain waits. Any other error is rethrown, and so is this one where the table does not answer either: then the owner stays,
- * and the chain tries the entry again.
+ * What an invocation replies after an error that stops it. A store outage ends no run: the run is released, and its
+ * chain waits. Any other error is rethrown. A store outage is rethrown too if the table does not answer either. Then
+ * the row keeps its owner, and the chain retries the entry.
  */
 async function lostTo(
   error: unknown,
@@ -97,7 +100,7 @@ async function lostTo(
   if (error instanceof Fenced) return answer(payload, "superseded");
   if (error instanceof RowNewer) return waitsForNewer(world, { ...payload, agent: row.agent }, error.refused);
   if (error instanceof Unreadable) return unreadable(world, payload, `${error.code}: ${error.message}`);
-  // An end that is committed is only told again.
+  // A committed end only needs its notification to be delivered again.
   if (!(error instanceof StoreUnreachable) || hasEnded(run?.row ?? row)) throw error;
   try {
     return waits(world, await (run === null ? letGoUnloaded(world, row, error) : letGo(run, error)));
@@ -107,7 +110,10 @@ async function lostTo(
   }
 }
 
-/** A wait cannot be woken, so it is short. A run with an unread message would be woken at once if it parked. */
+/**
+ * The reply after a release in a store outage. A chain that waits cannot be woken, so a wait is short. A run with an
+ * unread message does not park, because it would be woken at once.
+ */
 function waits({ clock }: World, row: Row): Answered {
   const seconds = Math.max(1, Math.ceil(((row.wakeAt ?? 0) - clock.now()) / 1_000));
   const mayPark = seconds > TIMES.waitSecondsMax && row.stirs === row.stirsSeen;
@@ -115,6 +121,7 @@ function waits({ clock }: World, row: Row): Answered {
   return answer(payloadOf(row), "wait", Math.min(seconds, TIMES.waitSecondsMax));
 }
 
+/** Claims the run by the payload's epoch, or as a retry of the same entry. A resent claim recognises its `owner`. */
 function claim(
   { world, level = LEVEL }: Runner,
   { payload, attempt }: { payload: Payload; attempt: Attempt },
@@ -133,17 +140,17 @@ function claim(
 }
 
 /**
- * Does what is owed, one command at a time, until the run has ended or this invocation has to let go of it. `cause`: how the
- * last process ended that is known to have died.
+ * Runs the due commands one at a time, until the run has ended or this invocation has to release it. `cause` says how
+ * the last process that is known to have died ended.
  */
 async function drive(runner: Runner, run: ActiveRun, cause: string | null): Promise<BeatResult> {
   const { deaths } = run.row;
-  // Also a run that undoes what it did: an undo that kills its process does so each time.
+  // This includes a run that compensates: an undo that kills its process would do so each time.
   if (deaths > run.state.takeoversMax && (run.state.ending === null || undoOwed(run.state) !== null)) {
     const trouble = tooManyDeaths("CrashLoop", { deaths, max: run.state.takeoversMax, cause });
     run.record(decideRecovery(run.state, trouble, run.now));
   }
-  // Before anything is committed: somebody spoke to the run, or resumed it, since the last beat.
+  // Whether a message or a resume has come since the last beat. Read before any commit, because a commit clears it.
   let isWoken = run.row.stirs !== run.row.stirsSeen;
   await openInbox(run);
   for (;;) {
@@ -161,35 +168,35 @@ async function drive(runner: Runner, run: ActiveRun, cause: string | null): Prom
       if ((await expire(run)) === "stirred") return release(run, { kind: "beat" });
       continue;
     }
-    // An end that has more to absorb than fits into one invocation is worked on by the next ones.
+    // An end may have more messages to absorb than one invocation can. The next invocations continue it.
     if (command.kind === "end" && run.leftMs <= 0 && run.moved) return release(run, { kind: "beat" });
     const next = await guarded(run, () => step(runner, run, command));
     if (next === "release") return release(run, { kind: "beat" });
   }
 }
 
-/** Nobody came for as long as a run may wait. The chain's clock may be ahead of this one. */
+/** Whether the wait is over. The chain's clock may be ahead, so a wake-up may come early by the margin of clocks. */
 const isTooLate = (run: ActiveRun): boolean =>
   run.world.clock.earliest() + run.world.limits.skewMs >= run.noticed.waitsUntil;
 
 /**
- * Like the expiry of a gate (schedule 13): whoever speaks, answers or resumes before the end commits is heard, and the run
- * has not expired.
+ * Ends a run that has waited too long. As with the expiry of a gate (schedule 13), a message, a reconciliation or a
+ * resume that comes before the commit wins. Then the run has not expired.
  */
 async function expire(run: ActiveRun): Promise<"on" | "stirred"> {
   const { row } = run;
   const before = run.mark();
   run.record(decideRecovery(run.state, EXPIRED, run.now));
-  // While it is quiet the decision is committed, and nothing takes it back any more.
+  // Before `quietUntil` the end cannot be committed yet. The decision alone is committed then, and nothing reverts it.
   if (run.state.ending === null || run.owed()[0]?.kind !== "end") return "on";
   await commitDecided(run, run.state.ending);
-  // Where more was unread than one commit takes in, it is committed as well.
+  // A long inbox may have needed a commit, which then contains this decision as well. A committed decision stays.
   if (run.state.ending === null || run.row.version !== row.version || run.row === row) return "on";
   run.restore(before);
   return "stirred";
 }
 
-/** A state that outgrew its bound was not written; the run ends with that name instead. */
+/** Runs the work. If the state grew beyond its bound, nothing was written, and the run fails with that error. */
 async function guarded<T>(run: ActiveRun, work: () => Promise<T>): Promise<T | "on"> {
   try {
     return await work();
@@ -202,20 +209,22 @@ async function guarded<T>(run: ActiveRun, work: () => Promise<T>): Promise<T | "
   }
 }
 
+/** How this invocation releases the run. */
 type LetGo =
   | { readonly kind: "beat" }
   | { readonly kind: "wait"; readonly until: number }
-  /** Until somebody comes, or as long as a run may wait. */
+  /** Park until a wake-up comes, or as long as a run may wait. */
   | { readonly kind: "park" };
 
-/** Commits what is pending, gives the run back and says where the chain goes. */
+/** Commits what is pending, releases the run, and tells the chain what to do next. */
 async function release(run: ActiveRun, how: LetGo): Promise<BeatResult> {
   const looks = waitsForCode(run.state);
-  // Schedule 57: a look that found nothing new is no step; a run whose agent never comes back has an end.
+  // Schedule 57: a poll without news moves no deadline. Otherwise a run whose agent never returns would never end.
   const isIdle = looks && !run.moved && !run.hasPending;
-  // Schedule 104: over by this clock alone. The deadline stays, and the run looks again.
+  // Schedule 104: the deadline has passed by this clock only. The deadline stays, and the run polls again.
   const isDoubted = how.kind === "park" && run.now + run.world.limits.skewMs >= run.noticed.waitsUntil;
-  // Of one moment with the park: one that is over before the deadline would be followed by another one of a month.
+  // Both times use one reading of the clock. A park that ends before the deadline would lead to another month of
+  // parking.
   const deadline = isIdle || isDoubted ? run.noticed.waitsUntil : run.now + run.world.limits.idleRunMs;
   const waitsUntil = how.kind === "wait" ? how.until : isDoubted ? run.now + BOUNDS.clockAgainMs : deadline;
   const until = looks ? Math.min(waitsUntil, nextLook(run)) : waitsUntil;
@@ -227,18 +236,21 @@ async function release(run: ActiveRun, how: LetGo): Promise<BeatResult> {
   if (nextChain) return mayEnd(run, answer(payload, "renew"));
   if (how.kind === "beat" || outcome === "on") return mayEnd(run, answer(payload, "beat"));
   const seconds = Math.max(1, Math.ceil((until - run.now) / 1_000));
-  // A wait cannot be woken: whoever waits for code can be.
+  // A chain that waits cannot be woken. A run that waits for code has to be, so it parks.
   const route = how.kind === "wait" && !looks && seconds <= TIMES.waitSecondsMax ? "wait" : "park";
   return mayEnd(run, answer(payload, route, Math.min(seconds, TIMES.parkSecondsMax)));
 }
 
-/** After as long again as it has waited: what is mended at once is seen at once, and a long wait costs next to nothing. */
+/**
+ * When a run that waits for code polls next, in epoch milliseconds. The interval is as long as the wait so far. So a
+ * quick fix is noticed quickly, and a long wait costs almost nothing.
+ */
 function nextLook({ row, state, now }: ActiveRun): number {
   const waited = row.status === PHASES[state.phase].status ? now - row.statusSince : 0;
   return now + Math.min(TIMES.lookMsMax, Math.max(TIMES.lookMsMin, waited));
 }
 
-/** A frozen promise must not thaw inside a later invocation: a process that holds one ends (schedule 28). */
+/** Ends the process if a promise outlived its timeout: it must not continue in a later invocation (schedule 28). */
 const mayEnd = (run: ActiveRun, { reply }: Answered): BeatResult =>
   run.noticed.outlived === "no" ? { kind: "beat", reply } : { kind: "exit", reply };
 
@@ -260,13 +272,14 @@ function answer(payload: Payload, route: Route, seconds = 1): Answered {
 }
 
 /**
- * Schedule 9: the commit that moved the run to the next execution landed, its answer was lost, and this is the retry. The
- * successor may never have been started, so it is started now; starting it twice is starting it once.
+ * Schedule 9: the commit that moved the run to the next execution landed, its answer was lost, and this is the retry.
+ * The next execution may never have been started, so it is started here. Starting it twice is harmless.
  */
 function superseded(payload: Payload, row: Row): Answered {
   return row.chain === payload.chain + 1 ? answer(payloadOf(row), "renew") : answer(payload, "superseded");
 }
 
+/** Delivers the end of the run if it is not delivered yet, and replies with the route of an ended run. */
 async function ended(world: World, payload: Payload, row: Row): Promise<Answered> {
   await tellEnd(world, row);
   return answer(payload, PHASES[row.phase].ends ?? "done");

@@ -1,7 +1,7 @@
 /**
- * A run that needs a newer version of cairn than this process. While a rollout is under way both versions take beats: this
- * one leaves the run as it is, and its chain tries again later, so the newer one goes on with it. Nothing is written, since
- * what this process would write lacks what it cannot read.
+ * Handles a run that needs a newer version of cairn than this process. During a rollout both versions take beats. This
+ * process leaves the run unchanged, and its chain retries later, so that a newer process continues it. It writes
+ * nothing, because its write would drop the fields that it cannot read.
  */
 import type { Payload, TaskResult } from "../../protocol/chain.ts";
 import { TIMES } from "../../protocol/limits.ts";
@@ -11,10 +11,11 @@ import { alarm } from "../../history/alarm.ts";
 import { noteBehind } from "../context/telemetry-events.ts";
 
 /**
- * Schedule 103: the process before this one claimed the run and died. As its retry this one may claim, but the entry after the
- * wait begins its retries anew: it has the epoch of the row, or the dead process would refuse it.
+ * Replies that the chain waits as long as the run has waited so far, within bounds.
  *
- * The chain waits as long again as the run has waited, within the bounds of a wait.
+ * Schedule 103: a newer process claimed the run and died, and this process is its retry. The entry after the wait
+ * starts with a new first attempt. So the reply names the epoch of the row; otherwise the claim of the dead process
+ * would fence that entry.
  */
 export function waitsForNewer(
   world: World,

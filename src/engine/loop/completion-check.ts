@@ -1,4 +1,7 @@
-/** The verdict edge: the model says that it is done; the run completes only if its definition of done holds. */
+/**
+ * The definition of done. When the model says that it is done, the run completes only if all checks of its agent hold.
+ * Otherwise the model is told what is missing.
+ */
 import type { Agent, RunView, SettledCall } from "../../ports/agent.ts";
 import type { Check } from "../../ports/agent.ts";
 import { asJson, bounded, sentenceOf } from "../../codec/value.ts";
@@ -12,6 +15,7 @@ import { within } from "../tools/tool-attempt.ts";
 import { commitEnd } from "./terminal-commit.ts";
 import type { Next } from "../context/next.ts";
 
+/** Runs the checks of the agent. Commits the end of the run if all of them hold. */
 export async function judge(run: ActiveRun, agent: Agent): Promise<Next> {
   const view = await viewOf(run);
   const verdicts = await Promise.all(agent.done.map((check) => verdictOf(run, check, view)));
@@ -36,7 +40,10 @@ export async function judge(run: ActiveRun, agent: Agent): Promise<Next> {
   return commitEnd(run, { status: "completed", result });
 }
 
-/** Null when the check holds, else what is missing. A check that throws or gives no verdict does not hold. */
+/**
+ * Runs one check. Returns null if it holds, else what is missing. A check that throws or gives no verdict does not
+ * hold.
+ */
 async function verdictOf(
   run: ActiveRun,
   check: Check,
@@ -50,7 +57,7 @@ async function verdictOf(
     }
   };
   const given = await within(ask(), Math.max(1, run.leftMs), run.world.clock);
-  // It may go on; not in the next invocation.
+  // The check may continue in this process, but not in the next invocation: the process has to end.
   if (given === null) run.noticed.noteOutlived("code");
   const verdict: unknown = given ?? "it gave no verdict in time";
   if (verdict === true) return null;
@@ -58,13 +65,14 @@ async function verdictOf(
   return { check: check.name, why: verdict === false ? "it does not hold" : "it said neither true nor false nor why" };
 }
 
+/** The result of the agent, or why it is refused. */
 type Made = { readonly json: Json; readonly failure: null } | { readonly json: null; readonly failure: Failure };
 
 function resultOf(agent: Agent, view: RunView): Made {
   const refused = (why: string): Made => ({ json: null, failure: { code: "ResultInvalid", message: bounded(why) } });
   try {
     const made: unknown = agent.result(view);
-    // A promise is refused below; if it fails that must not end the process.
+    // A promise is refused below. Its rejection must not end the process.
     if (made instanceof Promise) made.catch(() => undefined);
     const parsed = asJson(made);
     return parsed.ok ? { json: parsed.json, failure: null } : refused(`the result of the agent: ${parsed.why}`);
@@ -73,7 +81,7 @@ function resultOf(agent: Agent, view: RunView): Made {
   }
 }
 
-/** The run as checks and results see it, large values included. */
+/** The run as checks and results see it, with large values loaded. */
 async function viewOf(run: ActiveRun): Promise<RunView> {
   const { state } = run;
   const args = new Map<string, Value>();

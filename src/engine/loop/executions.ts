@@ -1,4 +1,4 @@
-/** Which execution drives a run, and how it gets the next one. */
+/** Starts the execution that drives a run, and moves a run to its next execution. */
 import { executionName } from "../../protocol/ids.ts";
 import type { Payload } from "../../protocol/chain.ts";
 import type { Row } from "../../protocol/row.ts";
@@ -7,9 +7,9 @@ import type { World } from "../../ports/world.ts";
 import { certainly } from "../../history/resolve-ambiguous-write.ts";
 
 /**
- * Row first, then start: the start is a function of the row, so it can be repeated. Where the named execution is over
- * and the run is not, its name is spent: the run is handed to the next one (schedule 20). `going`: it was started before, and
- * has not ended.
+ * Starts the execution that the row names. The row is written first and the start depends on the row alone, so it can
+ * be repeated. If that execution is over and the run is not, its name is used up. Then the run is handed to the next
+ * execution (schedule 20). Returns `going` if the execution was started before and has not ended.
  */
 export async function startExecution(world: World, row: Row): Promise<"going" | "begun"> {
   const { run, born, chain, epoch, agent } = row;
@@ -19,7 +19,7 @@ export async function startExecution(world: World, row: Row): Promise<"going" | 
   return "begun";
 }
 
-/** Hands the run to the next execution, and starts that. */
+/** Hands the run over to the next execution and starts that execution. */
 export async function moveOn(world: World, of: Omit<HandOver, "now">): Promise<void> {
   const { run, born } = of;
   const outcome = await handOver(world, of);
@@ -31,6 +31,7 @@ export async function moveOn(world: World, of: Omit<HandOver, "now">): Promise<v
 const start = (world: World, payload: Payload): ReturnType<World["chain"]["start"]> =>
   world.chain.start(executionName(payload.run, payload.born, payload.chain), payload);
 
+/** Moves the row to the next execution. Does not start that execution. */
 export function handOver(world: World, of: Omit<HandOver, "now">): Promise<HandOverOutcome> {
   return certainly<HandOverOutcome>(
     () => world.table.handOver({ ...of, now: world.clock.now() }),

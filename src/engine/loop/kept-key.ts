@@ -1,15 +1,16 @@
 /**
- * The idempotency key of a run that ends. Its tombstone is written before the row's time to live starts: that start is the
- * first moment from which on the row may go, and with it whatever else knows the key (schedule 81).
+ * Keeps the idempotency key of a run that ends. The tombstone is written before the row's time to live starts. From
+ * that start on the row may be removed, and with it everything else that knows the key (schedule 81).
  *
- * A process may die between the two writes. The end is untold then, so the retry or the sweeper writes both again.
+ * A process may die between the two writes. The end is undelivered then, so the retry or the sweeper repeats both
+ * writes.
  */
 import { type Row } from "../../protocol/row.ts";
 import { type End, type Tombstone, endIn, tombstoneOf } from "../../protocol/tombstone.ts";
 import type { World } from "../../ports/world.ts";
 import { certainly } from "../../history/resolve-ambiguous-write.ts";
 
-/** `expiresAtSec`: when the time of the row itself is over. */
+/** Writes the tombstone and returns it. `expiresAtSec` is when the row itself expires, in epoch seconds. */
 export async function keepKey(
   world: World,
   of: { readonly row: Row; readonly end: End; readonly expiresAtSec: number },
@@ -23,7 +24,7 @@ export async function keepKey(
   return tombstone;
 }
 
-/** The same for a run whose row tells its end. */
+/** The same for a run whose row already names its end. Does nothing for a run that has not ended. */
 export async function keepKeyOfEnded(world: World, row: Row, expiresAtSec: number): Promise<void> {
   const end = endIn(row);
   if (end !== null) await keepKey(world, { row, end, expiresAtSec });

@@ -1,10 +1,13 @@
-/** What somebody asked of a run from outside: the beat that sees it does it, and nothing new is started before. */
+/** Carries out requests of operators. The beat that sees a request carries it out before it starts anything new. */
 import type { ActiveRun } from "../context/active-run.ts";
 import { recordResult } from "../tools/prepare-calls.ts";
 import { inline } from "../../core/message.ts";
 import type { Next } from "../context/next.ts";
 
-/** No effect starts after the commit that saw the cancel: what this invocation released is known not to have begun. */
+/**
+ * Cancels the run. No effect starts after the commit that saw the cancel. So calls that this invocation released and
+ * did not begin are recorded as not started.
+ */
 export function cancel(run: ActiveRun): Next {
   const { epoch } = run.row;
   for (const { call, status, releasedBy, probeAt, tries, undoes } of run.state.open) {

@@ -1,4 +1,7 @@
-/** What a chain asks for between beats: to store what a waiting execution is woken by, and to start a successor. */
+/**
+ * What a chain asks for between beats: to store the token that wakes a parked execution, and to start the next
+ * execution.
+ */
 import { RowUnreadable } from "../../codec/row.ts";
 import type { Attempt, Payload, TaskResult } from "../../protocol/chain.ts";
 import { hasEnded } from "../../protocol/row.ts";
@@ -10,8 +13,8 @@ import { findRow } from "../../history/damage.ts";
 import { startExecution } from "./executions.ts";
 
 /**
- * Stores the token that the execution waits on, or wakes it at once: a message that came before the token was stored
- * found nobody to wake.
+ * Stores the token that the execution waits on. If the row refuses it, the execution is woken at once. A message that
+ * came before the token was stored could not wake it.
  */
 export async function park(
   world: Pick<World, "table" | "chain" | "clock">,
@@ -20,14 +23,17 @@ export async function park(
   const { run, born, chain, epoch } = payload;
   const outcome = await certainly<ParkOutcome>(
     () => world.table.park({ run, born, chain, epoch, entry: attempt, token, now: world.clock.now() }),
-    // Schedule 16: the token is compared, since the version matches for another attempt's token too.
+    // Schedule 16: compare the token, because the version matches another attempt's token too.
     (row) => (row.park?.token === token ? { kind: "parked", row } : null),
   );
   if (outcome.kind !== "parked") await world.chain.wake(token);
   return { kind: "park" };
 }
 
-/** Starts the execution that the run has moved to, unless it has moved on or ended meanwhile. */
+/**
+ * Starts the execution that the run has moved to (continue-as-new). Does nothing if the run has moved on or ended
+ * meanwhile.
+ */
 export async function renew(world: World, { run, born, chain }: Payload): Promise<TaskResult> {
   const row = await findRow(world, run, world.clock.now());
   if (row instanceof RowUnreadable) alarm(world, run, { what: "Unreadable", why: row.message });

@@ -1,12 +1,17 @@
 /**
- * Giving a run back although a store does not answer. An outage is not a death: the run keeps what it decided as far as the
- * row can hold it, has no owner, and is tried again later. What cannot be kept is done again by the next invocation.
+ * Releases a run while a store does not answer. An outage is not a death: the run keeps its decisions as far as the row
+ * can hold them, has no owner, and is retried later. The next invocation repeats what could not be kept.
  *
- * In this order: everything that was decided goes into the journal; or only what it cost; or the row alone is released.
- * Schedules: 91 (a commit is under way when the run is released, and lands later: the release has a version of its own, so
- * that one of the two is refused), 92 (the row shows that a commit landed whose answer was lost: the release follows it), 93
- * (an end or an expiry was decided, a message comes, and the release would commit that decision over the message).
- * It is the last write of an epoch: nothing starts or commits after it was sent. Tests: `test/schedules/outages.test.ts`.
+ * It tries three ways in this order: commit all decisions into the journal; commit only what they cost; release the row
+ * alone.
+ *
+ * Schedule 91: a commit is under way when the run is released, and lands later. The release names the version of that
+ * commit, so the table refuses one of the two. Schedule 92: the row shows that a commit landed whose answer was lost.
+ * The release starts from that row. Schedule 93: an end or an expiry was decided, a message comes, and the release
+ * would commit that decision over the message.
+ *
+ * The release is the last write of an epoch: after it was sent, this invocation starts and commits nothing. Tests:
+ * `test/schedules/outages.test.ts`.
  */
 import { checkedCommit } from "../../codec/checksum.ts";
 import { startsOnce } from "../../core/calls/ledger.ts";
@@ -17,38 +22,39 @@ import { Fenced } from "../context/fenced.ts";
 import { alarm } from "../../history/alarm.ts";
 import { certainly, unitFrom } from "../../history/resolve-ambiguous-write.ts";
 
-/** What every release in an outage says. */
+/** The fields of every release in an outage. */
 interface Waiting {
   readonly storeOutage: StoreOutage;
   readonly wakeAt: number;
 }
 
-/** The run as it was released. Rejects with `StoreUnreachable` where the table does not answer either. */
+/** Releases the run and returns its row. Rejects with `StoreUnreachable` if the table does not answer either. */
 export async function letGo(run: ActiveRun, error: StoreUnreachable): Promise<Row> {
   const { world, row } = run;
   const waiting = waitingFor(world, row, error);
   if (row.owner === null) return row;
-  // What was to be committed only if no message had come is decided again, from the inbox on (schedule 93).
+  // Conditional events hold only if no message has come. They are decided again, beginning with the inbox (schedule
+  // 93).
   if (run.pending.isConditional) run.rewind("no store took it");
   try {
     permitAgain(run);
     return (await released(run, waiting)) ?? (await giveBack(world, row, { ...waiting, ...leftBy(run) }));
   } catch (refused) {
     const found = refused instanceof Fenced ? await world.table.read(row.run, run.now) : null;
-    // Only under its own epoch: the row of the next one may still name a commit of this invocation.
+    // The epoch must be the same: the row of a later epoch may still name a commit of this invocation.
     const hasLanded = found?.epoch === row.epoch && found.version > row.version && run.noticed.hasSent(found.commitId);
     if (found === null || !hasLanded) throw refused;
-    // Schedule 92. What it settled is settled, and a mark that it made ahead is not used any more.
+    // Schedule 92: the commit has settled its calls, and its mark for the next call is not used any more.
     return found.owner === null ? found : giveBack(world, found, { ...waiting, asks: 0, raiseQuiet: false });
   }
 }
 
-/** The same for an invocation that could not even load its run: its own mark was not used. */
+/** The same for an invocation that could not load its run. Its own mark was not used. */
 export function letGoUnloaded(world: World, row: Row, error: StoreUnreachable): Promise<Row> {
   return giveBack(world, row, { ...waitingFor(world, row, error), asks: row.asks - row.will, raiseQuiet: false });
 }
 
-/** Null where the journal has no room even for what was spent. */
+/** Releases the run with a commit. Returns null if the journal has no room even for the costs. */
 async function released(run: ActiveRun, waiting: Waiting): Promise<Row | null> {
   const options = { ...waiting, release: true, deadline: run.row.deadline };
   if (run.hasPending || run.pending.modelCalls.others > 0) {
@@ -60,15 +66,17 @@ async function released(run: ActiveRun, waiting: Waiting): Promise<Row | null> {
 }
 
 /**
- * Of the row's model calls an unused mark is taken back; a call that left under it stays counted, since what would have
- * debited it is dropped.
+ * The counters of a release without events. An unused mark is taken back. A call that left under its mark stays
+ * counted, because its debit is dropped.
  */
 const leftBy = ({ row, pending, noticed }: ActiveRun): Pick<Commit, "asks" | "raiseQuiet"> => ({
   asks: row.asks - (pending.modelCalls.own === "marked" ? 1 : 0),
   raiseQuiet: noticed.outlived === "tool",
 });
 
-/** A commit without events: snapshot, journal, what was read of the inbox, mark and deadline stay as they are. */
+/**
+ * Releases the row with a commit without events. Snapshot, journal, `stirsSeen`, `will` and deadline stay as they are.
+ */
 async function giveBack(world: World, row: Row, of: Waiting & Pick<Commit, "asks" | "raiseQuiet">): Promise<Row> {
   const { agentVersion, journal, snapshot, spent, status, phase, stirsSeen, deadline, will, lastCheckpointAt } = row;
   const commit = {
@@ -104,8 +112,8 @@ async function giveBack(world: World, row: Row, of: Waiting & Pick<Commit, "asks
 }
 
 /**
- * Calls that this invocation released and did not begin are known not to have happened: the next one may release them anew,
- * and no person has to be asked about them.
+ * Permits calls that this invocation released and never began. They are known not to have happened, so the next
+ * invocation may release them again. No human has to reconcile them.
  */
 function permitAgain(run: ActiveRun): void {
   for (const open of run.state.open) {
@@ -122,7 +130,10 @@ function permitAgain(run: ActiveRun): void {
   }
 }
 
-/** The longer the store has been away, the longer the run waits, with jitter: many runs wait for the same store. */
+/**
+ * The wait of a released run. It grows with the length of the outage. It has jitter, because many runs wait for the
+ * same store.
+ */
 function waitingFor({ clock, random, limits, ...world }: World, row: Row, error: StoreUnreachable): Waiting {
   const now = clock.now();
   const storeOutage = { store: error.store, since: row.storeOutage?.since ?? now };
@@ -131,4 +142,5 @@ function waitingFor({ clock, random, limits, ...world }: World, row: Row, error:
   return { storeOutage, wakeAt: now + Math.ceil((most * (1 + unitFrom(random.hex()))) / 2) };
 }
 
+/** The shortest wait in an outage, in milliseconds. */
 const WAIT_MS_MIN = 2_000;

@@ -1,11 +1,14 @@
-/** A wish of an operator or of a parent run: pause, resume or cancel. */
+/** Delivers a request of an operator or a parent run: pause, resume or cancel. */
 import { RowNewer, RowUnreadable } from "../../codec/row.ts";
 import { findRow } from "../../history/damage.ts";
 import { certainly } from "../../history/resolve-ambiguous-write.ts";
 import type { World } from "../../ports/world.ts";
 import type { Request, RequestOutcome } from "../../protocol/row.ts";
 
-/** Acknowledged means that it will be done: the next commit of the run sees it, and a sleeping run is woken. */
+/**
+ * Writes the request into the row and wakes the run if it is parked. Once acknowledged, the request will be carried
+ * out: the next commit of the run sees it. Throws `RowNewer` if the run needs a newer version of cairn.
+ */
 export async function request(
   world: World,
   of: { readonly run: string; readonly want: Request["want"] },

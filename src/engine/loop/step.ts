@@ -1,4 +1,7 @@
-/** What a beat does for each command: one step of plan, act and observe, or of somebody's wish. */
+/**
+ * Maps each command of a beat to the function that carries it out: a step of plan, act and observe, or a request of an
+ * operator.
+ */
 import { ensure } from "../../core/ensure.ts";
 import type { Command } from "../../core/outstanding.ts";
 import { RowUnreadable } from "../../codec/row.ts";
@@ -28,8 +31,9 @@ import type { Runner } from "../context/runner.ts";
 
 type Step = Exclude<Command, { kind: "wait" | "awaitAnswer" }>;
 
+/** Carries out one command. Returns whether this invocation continues or releases the run. */
 export async function step(runner: Runner, run: ActiveRun, command: Step): Promise<Next> {
-  // These need no agent, so a run whose agent is gone or kills its process can still end and be answered.
+  // These commands need no agent. So a run whose agent is missing or kills its process can still end and be reconciled.
   switch (command.kind) {
     case "end":
       ensure(run.state.ending !== null, "no end was decided");
@@ -78,13 +82,13 @@ async function stepOfAgent(runner: Runner, run: ActiveRun, command: AgentStep): 
   if (mayStop(command) && run.invocation.drain.aborted) return "release";
   if (command.kind === "askModel") {
     if (run.noticed.beats >= run.world.limits.beatsPerInvocation) return "release";
-    // The commit may bring news, such as a cancel: everything is decided again.
+    // The commit may bring news, such as a cancel, so the next command is decided again.
     if (run.noticed.mustCommitFirst || holdsReply(run)) {
       await run.commitPending();
       return "on";
     }
-    // Each beat of an invocation hears what came before it, as if it were the first one. All of it: a reply to a part
-    // of what was said would be paid for, and the next part would need another one.
+    // Absorb all new messages before the model is called, as the first beat of an invocation does. A reply to only some
+    // of them would be paid for, and the rest would need another reply.
     if (run.row.stirs !== run.noticed.wakeCountRead && !run.row.pause && !(await absorbInbox(run))) {
       return run.leftMs < run.world.limits.modelMs && run.moved ? "release" : "on";
     }
@@ -127,18 +131,25 @@ async function stepOfAgent(runner: Runner, run: ActiveRun, command: AgentStep): 
   }
 }
 
-/** Schedule 44: a parent is cancelled after it made this child and before anybody could ask the child to stop. */
+/**
+ * Whether the parent of this run has ended. Schedule 44: a parent is cancelled after it started this child and before
+ * it could ask the child to stop.
+ */
 async function isOrphan({ world, row }: ActiveRun): Promise<boolean> {
   if (row.parent === null) return false;
   const parent = await findRow(world, row.parent.run, world.clock.now());
-  // Nothing is known of a parent whose row is damaged, and its child goes on.
+  // The state of a parent with a damaged row is not known, so its child continues.
   if (parent instanceof RowUnreadable) return false;
   return parent === null || parent.born !== row.parent.born || hasEnded(parent);
 }
 
-/** Before these an invocation that is asked to end may let go; what was released must be run or accounted for. */
+/**
+ * Whether an invocation that is asked to end may release the run before this command. Released calls must be run or
+ * accounted for first.
+ */
 const mayStop = (command: AgentStep): boolean => command.kind !== "perform" && command.kind !== "judge";
 
+/** Applies an operator's reconciliation of a call with an unknown outcome. */
 function reconcile(run: ActiveRun, call: string): Next {
   const { answer: given } = openCall(run, call);
   ensure(given !== null, `call ${call} has no answer`);

@@ -1,4 +1,4 @@
-/** How a run ends: one terminal commit that no message can slip past, then hooks that can be repeated. */
+/** How a run ends: one terminal commit that cannot pass over a message, then deliveries that can be repeated. */
 import { Unreadable } from "../../codec/canonical.ts";
 import { RowNewer, newerBy } from "../../codec/row.ts";
 import type { Failure } from "../../core/event.ts";
@@ -25,24 +25,27 @@ import { request } from "./request.ts";
 import type { Next } from "../context/next.ts";
 import { debitOthers, debitTime } from "../context/debits.ts";
 
+/** The outcome with which a run ends. */
 type End =
   | { readonly status: "completed"; readonly result: Value }
   | { readonly status: "failed"; readonly failure: Failure }
   | { readonly status: "cancelled" };
 
 /**
- * Schedule 12: a message is acknowledged between the claim and the end. The end absorbs the inbox first and commits
- * only if nobody stirred the run since; otherwise everything is decided again.
+ * Commits the end of the run. Schedule 12: a message is acknowledged between the claim and the end. So the end absorbs
+ * the inbox first, and its commit is conditional on the wake-up counter. If a message came, everything is decided
+ * again.
  */
 export async function commitEnd(run: ActiveRun, end: End): Promise<Next> {
   const { phase } = run.state;
   const owed = run.owed()[0]?.kind;
   const isAll = await absorbInbox(run);
-  // Somebody said something: a run that was done is not done any more, and what it did may have to be undone.
+  // A message has changed what is due. The run is no longer done, and its effects may have to be compensated.
   if (run.state.phase !== phase || run.owed()[0]?.kind !== owed || !isAll) return "on";
   const before = run.mark();
   const from = failedFrom(run.state);
-  // Only now: whoever wants it undone has a say in what was begun, and nobody may be asked about it too early.
+  // Open calls become unknown outcomes only here. A request to compensate must still see them as begun, and no operator
+  // may be asked about them too early.
   for (const { call, status } of run.state.open) {
     if (status !== "started") continue;
     const why = "the run ended before its outcome was known";
@@ -53,11 +56,13 @@ export async function commitEnd(run: ActiveRun, end: End): Promise<Next> {
   debitTime(run);
   const mayGoOn = end.status === "failed" && from !== null;
   run.record({ kind: "RunEnded", at: run.now, ...end, ...(mayGoOn ? { from } : {}) });
-  // With nobody to tell, nothing to put and nothing to remove, the end is told by its own commit.
+  // Without a parent, children, an archive and inbox items there is nothing to deliver. Then this commit also marks the
+  // end as delivered.
   const isAwaited = run.row.parent !== null || run.state.children.length > 0 || archiveOf(run.row, run.state) !== null;
   const hasItems = run.state.absorbed.some((id) => !run.noticed.hasRemoved(id));
   const expiresAtSec = isAwaited || hasItems ? null : expiryOf(run.world, run.state);
-  // Before the commit that starts the row's time to live. One that is refused leaves a record that counts for nothing.
+  // Write the tombstone before the commit that starts the row's time to live. If that commit is refused, the tombstone
+  // has no effect.
   if (expiresAtSec !== null) {
     await keepKey(run.world, { row: run.row, end: { status: end.status, at: run.now }, expiresAtSec });
   }
@@ -66,7 +71,7 @@ export async function commitEnd(run: ActiveRun, end: End): Promise<Next> {
   return "on";
 }
 
-/** What was decided, once nobody can act for this run any more. */
+/** Commits the end that was decided before, once no other process can act for this run. */
 export function commitDecided(run: ActiveRun, ending: Ending): Promise<Next> {
   return commitEnd(
     run,
@@ -74,17 +79,20 @@ export function commitDecided(run: ActiveRun, ending: Ending): Promise<Next> {
   );
 }
 
+/** When the row of a run that ends now expires, in epoch seconds. */
 const expiryOf = ({ clock, limits }: World, { retention }: State): number =>
   Math.ceil((clock.now() + hotMsOf(limits, retention)) / 1_000);
 
 /**
- * What an ended run owes to others, told until it is acknowledged; whoever finds a run ended and not told repeats it.
- * Inbox items that the end took in are removed, children that still run are asked to stop (schedule 44), the parent hears of the end under one
- * message id, the archive is put (schedule 50), the key is kept (schedule 81), and only then does the run's time to live
- * start (schedule 41).
+ * Delivers the end of a run to others, until each has acknowledged it. The retry or the sweeper repeats this for an
+ * ended run with `told` unset.
+ *
+ * The order matters. The inbox items that the end absorbed are deleted. Children that still run are asked to stop
+ * (schedule 44). The parent receives the end under one message ID. The archive is put (schedule 50), and the tombstone
+ * of the idempotency key is written (schedule 81). Only then does the row's time to live start (schedule 41).
  */
 export async function tellEnd(world: World, row: Row): Promise<void> {
-  // What this process would archive and tell of a run that needs a newer one may lack a part.
+  // If the run needs a newer version of cairn, this process could archive and deliver an incomplete end.
   if (!hasEnded(row) || row.told || newerBy(row.run, row) !== null) return;
   const { run, born } = row;
   const state = await tellOthers(world, row);
@@ -99,14 +107,14 @@ export async function tellEnd(world: World, row: Row): Promise<void> {
 }
 
 /**
- * The state that the run ended in; null if somebody cannot be told or nothing can be archived, since what is stored cannot
- * be read now: then the end stays untold.
+ * Returns the final state. Returns null if a delivery or the archive is impossible now, because a stored object or a
+ * row cannot be read. Then the end stays undelivered.
  */
 async function tellOthers(world: World, row: Row): Promise<State | null> {
   const { run, born, parent } = row;
   try {
     const { state } = await loadVouched(world, row, new SegmentCache());
-    // Schedule 108: the process may have died between the commit of the end and this.
+    // Schedule 108: the process may have died after the commit of the end and before this deletion.
     if (state.absorbed.length > 0) {
       await world.table.clearInbox({ run, born, now: world.clock.now(), ids: state.absorbed });
     }
@@ -126,7 +134,10 @@ async function tellOthers(world: World, row: Row): Promise<State | null> {
   }
 }
 
-/** False where the row of the child cannot be read, or a newer version of cairn goes on with it. */
+/**
+ * Asks a child to stop. Returns false if the child's row cannot be read, or if the child needs a newer version of
+ * cairn.
+ */
 async function askToStop(world: World, child: string): Promise<boolean> {
   try {
     return (await request(world, { run: child, want: "cancel" })) !== "unreadable";
@@ -136,7 +147,10 @@ async function askToStop(world: World, child: string): Promise<boolean> {
   }
 }
 
-/** The result is put under the parent's own prefix: nothing names another run's objects. */
+/**
+ * Delivers the end to the parent. The result is stored under the parent's own prefix, because a run never names objects
+ * of another run.
+ */
 async function tellParent(
   world: World,
   of: { readonly row: Row; readonly state: State; readonly parent: Incarnation },

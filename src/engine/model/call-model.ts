@@ -1,4 +1,4 @@
-/** The plan edge: one call to the model, its reply and its cost. */
+/** Calls the model once and records its reply and its cost, or what follows from a failure. */
 import type { Agent } from "../../ports/agent.ts";
 import type { Model, ModelFailed, RepliedPart } from "../../ports/model.ts";
 import { requestDigests } from "./request-digests.ts";
@@ -18,6 +18,9 @@ import { recordable } from "../tools/outcome-evidence.ts";
 import { debitOthers, ownCallLost, recordLostCalls } from "../context/debits.ts";
 import type { Next } from "../context/next.ts";
 
+/**
+ * Calls the model if the budget, the time and the transcript allow it. Otherwise records why not, or releases the run.
+ */
 export async function askModel(run: ActiveRun, agent: Agent, model: Model): Promise<Next> {
   debitOthers(run);
   if (!hasRoom(run, agent)) return "on";
@@ -31,13 +34,14 @@ export async function askModel(run: ActiveRun, agent: Agent, model: Model): Prom
   if (await marksFirst(run)) return "on";
   const startedAt = run.now;
   const heard = await ask(run, agent, { model, mayCall: true });
-  // A clock may be set back in between; a negative time could be written and never be read again.
+  // A clock may be set back in between. A negative time could be written but never read again.
   return absorbReply(run, agent, { model, heard, tookMs: Math.max(0, run.now - startedAt) });
 }
 
 /**
- * Where no mark of this epoch is left, a commit makes one before the call leaves. The commit may bring news, such as a
- * cancel, so everything is decided again.
+ * Makes a mark for the next model call if this epoch has none left. A mark is durable before its call leaves, so that a
+ * lost call is debited (`unaccounted-model-calls.ts`). Returns true if it committed. The commit may bring news, such as
+ * a cancel, so the caller decides again.
  */
 export async function marksFirst(run: ActiveRun): Promise<boolean> {
   if (run.pending.modelCalls.own === "marked") return false;
@@ -46,8 +50,8 @@ export async function marksFirst(run: ActiveRun): Promise<boolean> {
 }
 
 /**
- * What comes before its model is asked once more. Loops and contradictions are looked for in all of the attempt: a summary
- * may hide one.
+ * Why the model is not called now, or null. Loops and contradictions are searched in all messages since the last
+ * restart, because a summary may hide them.
  */
 async function reasonNotToAsk(run: ActiveRun, agent: Agent): Promise<Trouble | null> {
   const isWatched = agent.loops !== "ignore";
@@ -60,6 +64,7 @@ async function reasonNotToAsk(run: ActiveRun, agent: Agent): Promise<Trouble | n
 
 const CODES: { readonly [C in Loop["crack"]]: string } = { runaway: "Runaway", oscillation: "Oscillation" };
 
+/** Records what came back from a model call. */
 async function absorbReply(
   run: ActiveRun,
   agent: Agent,
@@ -88,6 +93,7 @@ async function absorbReply(
   return "on";
 }
 
+/** Records a model call without a reply: its cost, and what follows from the timeout. */
 export function absorbSilence(
   run: ActiveRun,
   agent: Agent,
@@ -105,6 +111,7 @@ export function absorbSilence(
   return run.noticed.outlived === "no" ? "on" : "release";
 }
 
+/** Records a failed model call, with its cost if there was a reply. */
 function recordFailure(
   run: ActiveRun,
   agent: Agent,
@@ -117,14 +124,14 @@ function recordFailure(
     recordModelFailure(run, agent, { ...failed, shortens });
     return;
   }
-  // It came and was paid for; the model is told what is wrong with it.
+  // There was a reply, and it was paid for. The model is told what is wrong with it.
   run.noticed.noteReply();
   debitReply(run, agent, { ...spent, model, isBeat: true });
   const say = `Your last reply was not taken: ${failure.message}.`;
   run.record(decideRecovery(run.state, { kind: "reply", failure, say }, at));
 }
 
-/** A reply that no store takes is lost, and what it cost is known. */
+/** Stores the parts of the reply. If a store does not accept them, the reply is lost, and its known cost is debited. */
 async function keptParts(
   run: ActiveRun,
   agent: Agent,
@@ -141,7 +148,7 @@ async function keptParts(
 
 async function keepPart(run: ActiveRun, agent: Agent, part: RepliedPart): Promise<ReplyPart> {
   if (part.kind === "badCall") {
-    // The text stays as it came; no tool's schema takes a bare text, so the intent is refused and the model told.
+    // The text stays as it came. No tool's schema accepts bare text, so the call is refused and the model is told.
     return { kind: "call", tool: part.tool, args: await run.keep(part.raw), provider: null };
   }
   if (part.kind !== "call") return part;

@@ -1,7 +1,8 @@
 /**
- * The closing edge: a run that has to stop says its last words, once. That it stops is durable before the model is asked,
- * so whoever finds the run stopping, and claims that nobody accounted for, knows that the question may have been asked:
- * it is debited as lost and never asked again (schedule 65). Nothing that becomes of it changes what the run ends with.
+ * The closing call: a run that has to stop calls its model once more, without tools. The stop is committed before the
+ * call. An invocation that later finds the run stopping with an undebited call therefore knows that the closing call
+ * may have left. It debits the call as lost and never repeats it (schedule 65). The outcome of the closing call does
+ * not change how the run ends.
  */
 import type { Agent } from "../../ports/agent.ts";
 import type { Model, RepliedPart } from "../../ports/model.ts";
@@ -19,6 +20,7 @@ import { marksFirst } from "./call-model.ts";
 import { debitOthers, ownCallLost } from "../context/debits.ts";
 import { estimatedCost } from "../context/unaccounted-model-calls.ts";
 
+/** Makes the closing call, or records why there is none. */
 export async function closeRun(run: ActiveRun, agent: Agent, model: Model): Promise<Next> {
   debitOthers(run);
   if (run.state.closingCallLost) return speechless(run, "its process ended while it asked for them");
@@ -56,22 +58,24 @@ export async function closeRun(run: ActiveRun, agent: Agent, model: Model): Prom
     tookMs,
     request: requestDigests(agent, shown(run.state)),
   });
-  // Nothing is planned any more, so a run whose beats are used up has last words.
+  // The closing call plans nothing, so a run may make it although its beats are used up.
   debitReply(run, agent, { tokensIn, tokensOut, model, isBeat: false });
   return "on";
 }
 
+/** Why the budget has no room for the closing call, or null. The limit on beats does not count here. */
 function unaffordable(run: ActiveRun, agent: Agent): string | null {
   const after = add(run.state.spent, estimatedCost(run.state, agent.price));
   return exhausted(after, { ...extended(agent.budget, extensionOf(run.state)), beats: null });
 }
 
+/** Records that the run ends without a closing message. */
 function speechless(run: ActiveRun, why: string): Next {
   const failure = { code: "NoLastWords", message: why };
   run.record(decideRecovery(run.state, { kind: "speechless", failure }, run.now));
   return "on";
 }
 
-/** A model may call tools all the same; nobody makes those calls, and no ledger has them. */
+/** The model may propose calls in spite of the request. They are dropped: no tool runs, and no state records them. */
 const spoken = (part: RepliedPart): readonly ReplyPart[] =>
   part.kind === "text" || part.kind === "reasoning" ? [part] : [];

@@ -1,7 +1,7 @@
 /**
- * Which stretch of what a model is shown a summary may stand for. It ends in front of a reply, so no call is parted from
- * its result, and the last reply is never in it: what precedes that reply was in a question that the model could take, so
- * it can take the question for the summary as well.
+ * Chooses the range of messages that a summary may replace. The range ends in front of a reply, so no call is separated
+ * from its result. The last reply is never part of it. The messages before that reply fitted into a request already, so
+ * the request for the summary fits too.
  */
 import { canonical } from "../../codec/canonical.ts";
 import { SIZES } from "../../codec/limits.ts";
@@ -9,26 +9,27 @@ import { type Message, type Part, wordsOf } from "../../core/message.ts";
 import type { State } from "../../core/state.ts";
 import { SUMMARY, shown } from "../../core/policy/window.ts";
 
+/** A range of shown messages that a summary may replace. */
 export interface Stretch {
-  /** The index of the first message behind it. */
+  /** The index of the first message after the range. */
   readonly from: number;
-  /** What the model is shown up to there: the summary is made of it. */
+  /** The messages that the model reads to write the summary: all that is shown up to the end of the range. */
   readonly read: readonly Message[];
-  /** What is in it and stays as it is. */
+  /** IDs of messages in the range that stay as they are. */
   readonly stays: readonly string[];
-  /** Characters of what the summary will stand for, and of all that is shown. */
+  /** Characters that the summary will replace, and characters of all that is shown. */
   readonly replaces: number;
   readonly shows: number;
 }
 
-/** Of what is shown the newest messages stay up to this share; the last reply with its results stays in any case. */
+/** The newest messages stay up to this share of what is shown. The last reply with its results always stays. */
 const KEPT_SHARE = 1 / 4;
-/** A context that is not too long yet is made shorter only by as much. */
+/** A context that is not too long yet is compacted only if the range is at least this share of it. */
 const WORTH_SHARE = 1 / 2;
 
 /**
- * Null where nothing is left that a summary could stand for, or where one was made since the last reply: a context that is
- * still too long then stays so.
+ * The range to replace, or null. Null if nothing is left to summarise. Null also if a summary was made since the last
+ * reply; a context that is still too long then stays so.
  */
 export function stretchOf(state: State): Stretch | null {
   const { messages, window } = state;
@@ -43,15 +44,15 @@ export function stretchOf(state: State): Stretch | null {
   return { from, read, stays: stays.map(({ id }) => id), replaces: lengthOf(replaced), shows: lengthOf(all) };
 }
 
-/** Before the provider says that a context is too long, a summary has to be worth its price. */
+/** Whether a summary is worth its price before the provider refuses the context. */
 export const isWorthIt = ({ replaces, shows }: Stretch): boolean => replaces >= shows * WORTH_SHARE;
 
-/** A summary is newer than the last reply: asking again would be asking the same. */
+/** Whether a summary is newer than the last reply. Another summary would then be made of the same messages. */
 const isCompacted = (messages: readonly Message[]): boolean =>
   messages.findLastIndex(({ source }) => source === SUMMARY) >
   messages.findLastIndex(({ role }) => role === "assistant");
 
-/** In front of the earliest reply from which on few enough messages are left, and short enough ones. */
+/** The end of the range: in front of the earliest reply after which the remaining messages are few and short enough. */
 function endOf({ messages }: State, all: readonly Message[]): number {
   const last = messages.findLastIndex(({ role }) => role === "assistant");
   const replies = all.filter(({ role }) => role === "assistant").map(indexOf);
@@ -63,7 +64,10 @@ function endOf({ messages }: State, all: readonly Message[]): number {
   return replies.find(fits) ?? last;
 }
 
-/** Calls that are open or may have to be undone with all of their reply, and words of persons that no words of the model have followed. */
+/**
+ * Messages that stay: replies with calls that are open or may have to be undone, with their results, and user messages
+ * that no text of the model has followed.
+ */
 function staysIn({ open, undo = [] }: State, read: readonly Message[]): (message: Message) => boolean {
   const needed = new Set([...open, ...undo].map(({ call }) => call));
   const replies = read.filter(({ role, parts }) => role === "assistant" && parts.some((part) => isOf(needed, part)));
@@ -77,8 +81,9 @@ function staysIn({ open, undo = [] }: State, read: readonly Message[]): (message
 
 const isOf = (calls: ReadonlySet<string>, part: Part): boolean => "call" in part && calls.has(part.call);
 
-/** Messages are numbered in the order of the transcript. */
+/** The index of a message. Message IDs are numbered in the order of the transcript. */
 const indexOf = ({ id }: Message): number => Number(id.slice(1)) - 1;
 
+/** The length of these messages in characters of canonical JSON. */
 const lengthOf = (messages: readonly Message[]): number =>
   messages.reduce((sum, { parts }) => sum + canonical(parts).length, 0);

@@ -1,13 +1,13 @@
 /**
- * A context that is nearly as long as its agent allows is made shorter before the provider refuses it. What a question came
- * to is known with its reply, and the next question may be another process's: the reply's message says so.
+ * Starts a compaction before the provider refuses the context. The length of a request is known only with its reply,
+ * and another process may send the next request. So the message of the reply records that the context was nearly full.
  */
 import type { Agent } from "../../ports/agent.ts";
 import type { Trouble } from "../../core/policy/recovery.ts";
 import type { ActiveRun } from "../context/active-run.ts";
 import { isWorthIt, stretchOf } from "./compaction-range.ts";
 
-/** Of a question to come that would be nearly as long as the agent allows. Null: it may be asked as it is. */
+/** Why the context has to be compacted before the next model call, or null. */
 export function reasonToCompact({ state }: ActiveRun, { contextTokensMax }: Agent): Trouble | null {
   const last = state.messages.findLast(({ role }) => role === "assistant");
   if (contextTokensMax === null || last?.crowded !== true) return null;
@@ -18,8 +18,9 @@ export function reasonToCompact({ state }: ActiveRun, { contextTokensMax }: Agen
   return { kind: "model", failure, retry: null, shortens: true };
 }
 
-/** From there on the next question may be too long: results of tools are added to it. */
+/** Above this share of the limit the next request may be too long, because tool results are added to it. */
 const CROWDED_SHARE = 0.8;
 
+/** Whether a request of this many tokens nearly filled the context. */
 export const isCrowded = ({ contextTokensMax }: Agent, tokensIn: number): boolean =>
   contextTokensMax !== null && tokensIn > contextTokensMax * CROWDED_SHARE;

@@ -1,7 +1,8 @@
 /**
- * A context that is too long is made shorter: the model is asked for a summary of its older part, and is shown that
- * instead from there on. It is asked for under a mark, and so is the model with it: the commit that makes the second mark
- * keeps the summary (schedule 73). A summary that does not help ends the run and is not asked for again.
+ * Compaction: a context that is too long is made shorter. The model is asked for a summary of the older part, and is
+ * shown the summary in its place from then on. The summary call and the next model call each leave under a mark of
+ * their own. The commit that makes the second mark keeps the summary (schedule 73). If a summary does not help, the run
+ * fails and asks for no further one.
  */
 import type { Agent } from "../../ports/agent.ts";
 import type { Model } from "../../ports/model.ts";
@@ -17,6 +18,7 @@ import type { Next } from "../context/next.ts";
 import { absorbSilence, marksFirst } from "./call-model.ts";
 import { debitOthers } from "../context/debits.ts";
 
+/** Asks for a summary and records it. */
 export async function compactContext(run: ActiveRun, agent: Agent, model: Model): Promise<Next> {
   debitOthers(run);
   if (!hasRoom(run, agent)) return "on";
@@ -30,7 +32,7 @@ export async function compactContext(run: ActiveRun, agent: Agent, model: Model)
   return absorbSummary(run, agent, { model, stretch, heard });
 }
 
-/** Providers take it as what a user says after everything else. */
+/** The request for the summary, as the last user message: all providers accept that. */
 const questionAt = (at: number): Message => ({
   id: "summarise",
   at,
@@ -45,6 +47,7 @@ const QUESTION =
   "what was done and what came of it, with every name, number, date and identifier that may be needed again; what was " +
   "decided and why; what persons asked for; what is still open. Call no tool, and write nothing but the summary.";
 
+/** Records the summary. If it is missing or useless, records what follows instead. */
 function absorbSummary(
   run: ActiveRun,
   agent: Agent,
@@ -62,11 +65,12 @@ function absorbSummary(
   const words = wordsOf(heard.parts.filter((part) => part.kind === "text")).trim();
   const wrong = wrongWith(words, stretch);
   if (wrong === null) recordSummary(run, { words, stretch, tokens: tokensOut });
-  // Nothing is planned by it.
+  // The summary plans nothing, so it does not count as a beat.
   debitReply(run, agent, { tokensIn, tokensOut, model, isBeat: false });
   return wrong === null ? "on" : stillTooLong(run, wrong);
 }
 
+/** Why the summary is useless, or null. */
 function wrongWith(words: string, { replaces }: Stretch): string | null {
   if (words === "") return "the summary is empty";
   return words.length < replaces ? null : `the summary has ${words.length} characters in place of ${replaces}`;
@@ -88,6 +92,7 @@ function recordSummary(
   run.record({ kind: "Compacted", at: run.now, summary, tokens, window, replaced, why });
 }
 
+/** Decides what follows when the context could not be made shorter. */
 function stillTooLong(run: ActiveRun, why: string): Next {
   const failure = { code: "ContextTooLong", message: `its context could not be made shorter: ${why}` };
   const trouble = { kind: "model", failure, retry: null } as const;

@@ -1,7 +1,7 @@
 /**
- * What the results of tools claim, as their agent reads it: where two contradict each other again and again, the model is
- * told once, and a run that goes on like that is stopped. It is looked at before the model is asked, and nothing of it is
- * kept: what the model was told is in the transcript.
+ * Detects contradictions between tool results, as the agent's `claims` reads them. If two tools contradict each other
+ * repeatedly, the model is told once; if they continue, the run is stopped. The check runs before each model call and
+ * keeps no state, because the transcript shows what the model was told.
  */
 import type { Agent } from "../../ports/agent.ts";
 import { asJson, bounded, sentenceOf } from "../../codec/value.ts";
@@ -19,7 +19,7 @@ import { ofAttempt } from "../../core/policy/window.ts";
 import type { ActiveRun } from "../context/active-run.ts";
 import { toolNamed } from "../tools/tools.ts";
 
-/** Null while nothing contradicts; else the crack is signalled. */
+/** Returns what to do about a contradiction, and signals it. Null if there is none. */
 export async function conflictIn(run: ActiveRun, agent: Agent): Promise<Trouble | null> {
   const messages = ofAttempt(run.state);
   const turns = turnsIn(messages, (tool) => (toolNamed(agent, tool)?.claims ?? null) !== null);
@@ -35,12 +35,15 @@ export async function conflictIn(run: ActiveRun, agent: Agent): Promise<Trouble 
   return wasTold(messages) ? { kind: "loop", failure } : { kind: "conflict", failure, say: told(found) };
 }
 
-/** Of a large result as well. What the agent's code cannot read claims nothing. */
+/**
+ * The facts that a tool result claims, also if the result is large. A result that the agent's code cannot read claims
+ * nothing.
+ */
 async function claimsOf(run: ActiveRun, agent: Agent, { tool, result }: Made): Promise<Claims> {
   const json = await run.json(result);
   try {
     const made: unknown = toolNamed(agent, tool)?.claims?.(json);
-    // Nobody waits for it, and if it fails that must not end the process.
+    // The promise is not awaited. Its rejection must not end the process.
     if (made instanceof Promise) made.catch(() => undefined);
     const claims = asJson(made);
     if (!claims.ok) throw new Error(claims.why);
@@ -55,12 +58,13 @@ async function claimsOf(run: ActiveRun, agent: Agent, { tool, result }: Made): P
   }
 }
 
-/** For people and events: which fact, never what is claimed of it. */
+/** The contradiction for humans and events. It names the fact, but never the claimed values. */
 function inWords({ fact, claimed }: Contradiction): string {
   const [one, other] = claimed.map(([tool]) => tool);
   return bounded(`${one} and ${other} contradict each other about ${JSON.stringify(fact)}, again and again`, 500);
 }
 
+/** The contradiction for the model, with the claimed values. */
 const told = ({ fact, claimed }: Contradiction): string =>
   `${TOLD}, and did so before. About ${JSON.stringify(fact)} ` +
   `${claimed.map(([tool, value]) => `${tool} says ${bounded(JSON.stringify(value), 500)}`).join(", and ")}. ` +

@@ -1,4 +1,4 @@
-/** One call to the model, watched over and cut off in time; and what its reply has cost. */
+/** Sends one request to the model, with a timeout and a watchdog, and debits the cost of a reply. */
 import type { Agent } from "../../ports/agent.ts";
 import type { Model, ModelOutcome } from "../../ports/model.ts";
 import { microUsdOf } from "../../core/policy/price.ts";
@@ -10,14 +10,15 @@ import type { ActiveRun } from "../context/active-run.ts";
 import { within } from "../tools/tool-attempt.ts";
 import { watch } from "./watchdog.ts";
 
+/** What came of a model call. */
 export type Heard =
   | Exclude<ModelOutcome, { readonly kind: "aborted" }>
-  /** Nothing came, and whoever waited stopped waiting. */
+  /** No reply came before the timeout, the watchdog or the end of the process. */
   | { readonly kind: "silent"; readonly by: "drain" | "timeout" | "watchdog"; readonly why: string };
 
 /**
- * Asks until the time is up or the process is asked to come to an end; a reply that comes later is lost. The call leaves
- * under a mark of this epoch, and the caller records what it cost.
+ * Calls the model until the time is over or the process is asked to end. A reply that comes later is lost. The call
+ * leaves under a mark of this epoch, and the caller must record its cost.
  */
 export async function ask(
   run: ActiveRun,
@@ -42,7 +43,7 @@ export async function ask(
   try {
     const first = await Promise.race([asked, stopped]);
     if (first !== null && first.kind !== "aborted") return heard(run, first);
-    // One last look: a reply that is there already is not thrown away.
+    // Check once more, so that a reply that is there already is not dropped.
     const last = await within(asked, limits.abortGraceMs, clock);
     if (last === null) run.noticed.noteOutlived("code");
     if (last !== null && last.kind !== "aborted") return heard(run, last);
@@ -56,13 +57,13 @@ export async function ask(
   return { kind: "silent", by: idle.signal.aborted ? "watchdog" : "timeout", why };
 }
 
-/** A call that failed before there was a reply has cost nothing. */
+/** Passes the outcome on. A call that failed before there was a reply has cost nothing. */
 function heard(run: ActiveRun, outcome: Exclude<ModelOutcome, { readonly kind: "aborted" }>): Heard {
   if (outcome.kind === "failed" && outcome.spent === undefined) run.pending.modelCallSettled();
   return outcome;
 }
 
-/** A retry whose time has come waits for its model as a first question does. */
+/** Starts the watchdog. A retry that is due counts as waiting for the model, like a first call. */
 function watched(
   run: ActiveRun,
   of: { readonly endsInMs: number; readonly hardMs: number | null; readonly onHard: () => void },
@@ -78,7 +79,10 @@ function watched(
   });
 }
 
-/** A reply that came is paid for, whatever becomes of it; `isBeat`: it plans what is done next, so it counts as one. */
+/**
+ * Debits a reply. It was paid for, whatever becomes of it. `isBeat`: the reply plans the next calls, so it counts as a
+ * beat.
+ */
 export function debitReply(
   run: ActiveRun,
   agent: Agent,

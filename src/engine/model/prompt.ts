@@ -1,6 +1,6 @@
 /**
- * The transcript as a model reads it. Our call ids are the ones the provider sees, so that a resumed run asks the same
- * question as the one that died.
+ * The transcript in the form that a model reads. The provider sees cairn's own call IDs. So a resumed run sends the
+ * same request as the process that died.
  */
 import type {
   JSONObject,
@@ -16,6 +16,7 @@ import { type CallOutcome, type Message, type Part, type Value, inline } from ".
 
 type SpokenPart = Extract<LanguageModelV4Message, { role: "assistant" }>["content"][number];
 
+/** The prompt for these messages, with the instructions as system message unless they are empty. */
 export function promptOf(instructions: string, messages: readonly Message[]): LanguageModelV4Prompt {
   const prompt: LanguageModelV4Prompt = [];
   if (instructions !== "") prompt.push({ role: "system", content: instructions });
@@ -34,8 +35,8 @@ function add(prompt: LanguageModelV4Prompt, { role, parts }: Message): void {
       return;
     }
     case "tool": {
-      // Providers want all results of one reply in one message right after it; we keep one per call, each with its own
-      // time, and a person's words may have come in between.
+      // Providers want all results of one reply in one message right after it. The transcript has one message per
+      // result, each with its own time, and user messages may lie in between.
       const results = parts.flatMap(resultOf);
       const after = prompt.findLastIndex((each) => each.role === "assistant") + 1;
       const first = prompt[after];
@@ -51,7 +52,7 @@ const textOf = (part: Part): LanguageModelV4TextPart[] =>
 function spokenOf(part: Part): SpokenPart[] {
   switch (part.kind) {
     case "text":
-      // Some providers refuse a request that plays an empty text back to them.
+      // Some providers refuse a request with an empty text.
       return part.text.trim() === "" ? [] : textOf(part);
     case "reasoning":
       return [{ type: "reasoning", text: part.text, ...optionsOf(part.provider) }];
@@ -64,7 +65,10 @@ function spokenOf(part: Part): SpokenPart[] {
   }
 }
 
-/** Providers take an object only. A model's unreadable arguments are kept as bare text and shown as that. */
+/**
+ * The arguments of a call as an object, because providers accept nothing else. Unreadable arguments were kept as bare
+ * text and are shown in a field.
+ */
 function inputOf(args: Value): JSONObject {
   if (args.kind === "blob") return { shortened: preview(args) };
   const { json } = args;
@@ -81,7 +85,7 @@ function resultOf(part: Part): LanguageModelV4ToolResultPart[] {
 
 type Shown = Pick<LanguageModelV4ToolResultPart, "output" | "providerOptions">;
 
-/** Chat formats without an error flag show the words only, so the words say what happened. */
+/** How each outcome is shown. Chat formats without an error flag show the text only, so the text states the outcome. */
 const outputs: { readonly [K in CallOutcome]: (value: Value) => Shown } = {
   succeeded: (value) =>
     value.kind === "inline" && typeof value.json !== "string"
@@ -94,7 +98,7 @@ const outputs: { readonly [K in CallOutcome]: (value: Value) => Shown } = {
 const EDITED = "A person changed the arguments of this call before it ran, to ";
 const UNKNOWN = "Nobody knows whether this call took effect; it may have. ";
 
-/** The same in parts, as an option of our own for scripted models; providers ignore it. */
+/** The outcome as text, and again as an option of cairn for scripted models. Providers ignore that option. */
 const notSucceeded = (outcome: CallOutcome, { lead, words }: { lead: string; words: string }): Shown => ({
   output: { type: "error-text", value: `${lead}${words}` },
   providerOptions: { cairn: { outcome, words } },
@@ -105,6 +109,7 @@ function inWords(value: Value): string {
   return typeof value.json === "string" ? value.json : JSON.stringify(value.json);
 }
 
+/** The beginning and the end of a value that is too large to show. */
 function preview({ bytes, head, tail }: Extract<Value, { kind: "blob" }>): string {
   return (
     `This value has ${bytes} bytes, which is too long to show. ` +
@@ -112,7 +117,7 @@ function preview({ bytes, head, tail }: Extract<Value, { kind: "blob" }>): strin
   );
 }
 
-/** A provider's own metadata of a part, given back as it came. */
+/** A provider's own metadata of a part, sent back unchanged. */
 function optionsOf(provider: Json): { providerOptions?: SharedV4ProviderOptions } {
   return provider === null ? {} : { providerOptions: provider as SharedV4ProviderOptions };
 }

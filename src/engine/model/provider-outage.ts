@@ -1,6 +1,6 @@
 /**
- * A model's provider that gives no answers, as the runner meets it: what a failed call leads to, whom the run asks
- * meanwhile, and who may end the wait early.
+ * Outages of a model's provider: what follows from a failed call, which model the run calls meanwhile, and how a
+ * wake-up shortens the wait.
  */
 import type { Agent } from "../../ports/agent.ts";
 import type { Model } from "../../ports/model.ts";
@@ -12,21 +12,27 @@ import type { ActiveRun } from "../context/active-run.ts";
 import { alarm } from "../../history/alarm.ts";
 import type { LoadedAgent } from "../context/runner.ts";
 
-/** A model call that gave no reply. */
+/** A model call without a reply. */
 export interface FailedCall {
   readonly failure: Failure;
-  /** The same question may be answered later. */
+  /** Whether the same request may succeed later. */
   readonly retryable: boolean;
+  /** The wait that the provider asks for, in milliseconds. Null if it names none. */
   readonly retryAfterMs: number | null;
+  /** The context was too long and can be compacted. */
   readonly shortens?: boolean;
 }
 
+/**
+ * Records what follows from the failed call: a retry, a fallback, a compaction or the end. Raises an alarm once the
+ * outage has lasted too long.
+ */
 export function recordModelFailure(run: ActiveRun, agent: Agent, failed: FailedCall): void {
   const { failure, retryable, retryAfterMs: afterMs, shortens = false } = failed;
   const { state: before, now, world } = run;
   const { outageMaxMs, fallbacks } = agent;
   const models = 1 + fallbacks.length;
-  // A version of the agent with fewer fallbacks may have been deployed since.
+  // The deployed version of the agent may have fewer fallbacks than the one that made this choice.
   const asked = Math.min(modelAsked(before, now), fallbacks.length);
   const retry = retryable ? { afterMs, outageMaxMs, models, asked, chance: chanceIn(world) } : null;
   const decided = decideRecovery(before, { kind: "model", failure, retry, shortens }, now);
@@ -40,13 +46,13 @@ export function recordModelFailure(run: ActiveRun, agent: Agent, failed: FailedC
   alarm(world, run.row.run, { what: "ModelUnavailable", why });
 }
 
-/** In [0, 1). */
+/** A random number from 0 to below 1. */
 const chanceIn = ({ random }: Pick<World, "random">): number =>
   Number.parseInt(random.hex().slice(0, HEX_DIGITS), 16) / 16 ** HEX_DIGITS;
-/** As many as a double holds exactly. */
+/** As many hex digits as a double holds exactly. */
 const HEX_DIGITS = 12;
 
-/** The model that is asked now, and the agent as it is charged for it. */
+/** The model to call now, and the agent with the price of that model. */
 export function routed(run: ActiveRun, { agent, model, fallbacks = [] }: LoadedAgent): { agent: Agent; model: Model } {
   const index = modelAsked(run.state, run.now) - 1;
   const [declared, fallback] = [agent.fallbacks[index], fallbacks[index]];
@@ -56,8 +62,8 @@ export function routed(run: ActiveRun, { agent, model, fallbacks = [] }: LoadedA
 }
 
 /**
- * Somebody spoke to a run that waits for its model, or resumed it: the next try is due at once, but never before the
- * provider wants to be asked. The outage goes on as it was: how long it may last is counted from its first failure.
+ * Makes the next model call due after a message or a resume, but not before the time that the provider asked for.
+ * Returns false if the run does not wait for its model. The outage continues: its limit counts from the first failure.
  */
 export function triesSooner(run: ActiveRun): boolean {
   const at = soonerTry(run.state, run.now);

@@ -1,9 +1,10 @@
 /**
- * What a model was asked, by digests. They are kept with every reply, so that a later version of an agent can be held
- * against a recorded run: which is the first request that it would make differently, and what of it is different.
+ * Digests of model requests, recorded with every reply. With them a later version of an agent can be compared with a
+ * recorded run. The comparison shows the first request that the new version would make differently, and which part
+ * differs.
  *
- * A request is instructions, tools and the transcript as the model reads it. The transcript grows with every beat, so it is
- * digested message by message, each once as long as its process lives, and a beat pays for what is new.
+ * A request consists of instructions, tools and transcript. The transcript grows with every beat, so each message is
+ * digested once per process, and a beat pays only for new messages.
  */
 import { createHash } from "node:crypto";
 import { canonical, sha256 } from "../../codec/canonical.ts";
@@ -13,13 +14,15 @@ import type { Agent, Tool } from "../../ports/agent.ts";
 import { promptOf } from "./prompt.ts";
 import { describeTools } from "./tool-schema.ts";
 
+/** The digests of instructions, tools and transcript of one request. */
 export type RequestDigests = NonNullable<EventOf<"ModelCallCompleted">["request"]>;
 
-/** The first characters of a digest: enough to tell versions of one agent apart. */
+/** How many characters of a digest are kept: enough to tell versions of one agent apart. */
 const TEXT_CHARACTERS = 16;
 const NAME_CHARACTERS = 4;
 const TOOL_CHARACTERS = 8;
 
+/** The digests of one request. */
 export const requestDigests = (
   { instructions, tools }: Pick<Agent, "instructions" | "tools">,
   messages: readonly Message[],
@@ -29,10 +32,10 @@ export const requestDigests = (
   messages: transcriptDigest(messages).slice(0, TEXT_CHARACTERS),
 });
 
-/** Of the name of a tool; what follows it in a request is of the tool as the model sees it. */
+/** The digest of a tool's name. In a request, the digest of the tool as the model sees it follows it. */
 export const nameDigest = (name: string): string => sha256(name).slice(0, NAME_CHARACTERS);
 
-// Tools and messages never change, so what was digested of them once stays true as long as they live.
+// Tools and messages never change, so their digests stay valid for the lifetime of the objects.
 const knownTools = new WeakMap<Tool, { readonly name: string; readonly digest: string }>();
 const knownMessages = new WeakMap<Message, Uint8Array>();
 
@@ -44,7 +47,7 @@ function toolDigest(name: string, tool: Tool): string {
   return digest;
 }
 
-/** Half a character in a description has no canonical form; a digest is not worth a beat. */
+/** The text to digest. A description with half a surrogate pair has no canonical form, and must not fail the beat. */
 function asText(described: unknown): string {
   try {
     return canonical(described);
@@ -59,7 +62,7 @@ function transcriptDigest(messages: readonly Message[]): string {
   return hash.digest("hex");
 }
 
-/** As the model reads it, by itself: what a model is told of one message depends on no other. */
+/** The digest of one message as the model reads it. It does not depend on other messages. */
 function messageDigest(message: Message): Uint8Array {
   const known = knownMessages.get(message);
   if (known !== undefined) return known;

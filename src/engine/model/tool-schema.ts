@@ -1,6 +1,7 @@
 /**
- * Tools as a model sees them: a name, a description and a JSON Schema, made by zod from the same schema that checks
- * the arguments. A tool that cannot be described is found when the agent is checked, not when a run asks the model.
+ * Tools as a model sees them: name, description and JSON Schema. Zod makes the JSON Schema from the same schema that
+ * checks the arguments. A tool that cannot be described is found when the agent is checked, not when a run calls the
+ * model.
  */
 import type { LanguageModelV4FunctionTool } from "@ai-sdk/provider";
 import * as z from "zod";
@@ -10,7 +11,9 @@ import { AgentInvalid } from "../../ports/agent-invalid.ts";
 
 type InputSchema = LanguageModelV4FunctionTool["inputSchema"];
 
-/** Throws `AgentInvalid` for an input that has no JSON Schema, or one that models do not take. */
+/**
+ * Describes the tools. Throws `AgentInvalid` for an input that has no JSON Schema, or one that models do not accept.
+ */
 export function describeTools(tools: Readonly<Record<string, Tool>>): LanguageModelV4FunctionTool[] {
   return Object.entries(tools).map(([name, tool]) => ({
     type: "function",
@@ -34,7 +37,7 @@ function jsonSchemaOf(name: string, { input }: Tool): InputSchema {
   if (!isZod(input)) {
     throw new AgentInvalid(`the input of tool ${name} is no zod 4 schema: write input: z.object({ ... })`);
   }
-  // `$schema` costs tokens in every request, and some servers refuse what they do not know.
+  // `$schema` costs tokens in every request, and some servers refuse unknown fields.
   const { $schema: _, ...schema } = draft7(name, input);
   if (schema.type !== "object") {
     throw new AgentInvalid(
@@ -56,6 +59,9 @@ function draft7(name: string, input: z.ZodType): z.core.JSONSchema.BaseSchema {
   }
 }
 
-/** Also a schema of another copy of zod 4: an agent outside of this repository may bring its own. */
+/**
+ * Whether the value is a zod 4 schema, also of another copy of zod: an agent outside of this repository may bring its
+ * own.
+ */
 export const isZod = (schema: unknown): schema is z.ZodType =>
   typeof schema === "object" && schema !== null && "_zod" in schema;

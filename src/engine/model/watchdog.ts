@@ -1,27 +1,30 @@
 /**
- * The watchdog (seed 0): liveness, not restarts. It reads the phase and the time in it, and nothing else; whatever bounds
- * itself is none of its business, so only idle phases count. Soft is a line for people and never a write; hard gives the
- * wait up and leaves what follows to the recovery table.
+ * The watchdog (seed 0: idle phases) detects a run that waits too long for its model; it restarts nothing. It reads
+ * only the phase and the time in it. Other phases have timeouts of their own, so it counts idle phases only. The soft
+ * limit emits a telemetry event and writes nothing. The hard limit aborts the wait, and the recovery table decides what
+ * follows.
  */
 import { PHASES, type Phase } from "../../core/phases.ts";
 import type { Clock } from "../../ports/world.ts";
 
-/** It looks this often, and says that a run waits for its model once it has waited so long. */
+/** How often the watchdog polls, in milliseconds. */
 export const WATCH_MS = 5_000;
+/** After how long a wait the watchdog reports that a run waits for its model, in milliseconds. */
 export const SOFT_IDLE_MS = 90_000;
 
+/** What to watch, and whom to call. */
 interface Watch {
   readonly phase: () => Phase;
-  /** When the wait is over by itself: nobody looks after that. */
+  /** When the wait ends by itself, in milliseconds. The watchdog does not poll after that. */
   readonly endsInMs: number;
-  /** Null: it is never given up. */
+  /** After how many milliseconds the wait is aborted. Null: never. */
   readonly hardMs: number | null;
-  /** Once for each time that a phase is entered. */
+  /** Called at most once for each time that a phase is entered. */
   readonly onSoft: (phase: Phase, waitedMs: number) => void;
   readonly onHard: (waitedMs: number) => void;
 }
 
-/** Looks until the returned function is called. */
+/** Polls until the caller calls the returned function, or until the hard limit is reached. */
 export function watch(clock: Clock, { phase, endsInMs, hardMs, onSoft, onHard }: Watch): () => void {
   const begun = clock.now();
   let entered = { phase: phase(), at: begun, isTold: false };

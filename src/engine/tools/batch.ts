@@ -1,13 +1,15 @@
 /**
- * A batch: the calls that were released together run side by side, and each result is recorded when it is there.
+ * A batch: calls that were released together run in parallel, and each result is recorded when it arrives.
  *
- * Schedule 76: one call of two returns, and the process dies in the other. Committed together, both would be forgotten:
- * the first is repeated, or a human is asked about it although its answer was known. So a result that is worth it is
- * committed while the others still run; the dial says which one (`dial.ts`). The last result needs no commit of its own:
- * it rides on the one that follows the batch anyway. There is one commit at a time.
+ * Schedule 76: one call of two returns, and the process dies in the other. If both results needed one commit, both
+ * would be lost. The first call would be repeated, or an operator would be asked about it although its outcome was
+ * known. So a result that is worth a commit is committed while the other calls still run; the dial decides which
+ * (`dial.ts`). The last result needs no commit of its own, because a commit follows the batch anyway. Only one commit
+ * runs at a time.
  *
- * Schedule 77: such a commit fails while other calls run. If the invocation gave up then, the chain's retry would start
- * them beside themselves. So nothing leaves here before each try has ended, or has outlived its timeout and its grace.
+ * Schedule 77: such a commit fails while other calls run. If the invocation ended then, the chain's retry would start
+ * the same calls in parallel to them. So `runBatch` returns or throws only after each attempt has ended or outlived its
+ * timeout and its grace.
  */
 import { StateTooLarge } from "../../codec/snapshot.ts";
 import type { OpenCall } from "../../core/state.ts";
@@ -15,13 +17,14 @@ import type { ActiveRun } from "../context/active-run.ts";
 import type { Try } from "./tool-attempt.ts";
 import { isWorthCommit } from "./deferred-commit.ts";
 
+/** An attempt that has ended, and how long it took. */
 interface Ended<Call> {
   readonly call: Call;
   readonly ended: Try;
   readonly tookMs: number;
 }
 
-/** `start` never rejects. `record` is called once for each call, and never twice at a time. */
+/** Runs the calls. `start` must never reject. `record` is called once for each call and never concurrently. */
 export async function runBatch<Call extends { readonly open: OpenCall }>(
   run: ActiveRun,
   calls: readonly Call[],
@@ -31,12 +34,12 @@ export async function runBatch<Call extends { readonly open: OpenCall }>(
   },
 ): Promise<void> {
   const running = new Set<Promise<void>>();
-  /** Ended, and not recorded yet. */
+  /** Attempts that have ended and are not recorded yet. */
   const waiting: Ended<Call>[] = [];
   for (const call of calls) {
     const begunAt = run.now;
     const over: Promise<void> = of.start(call).then((ended) => {
-      // Set before anything is decided: from when a human may be asked depends on it.
+      // Set this before any decision: the time from which an operator may be asked depends on it.
       if (ended.kind === "silent" && ended.outlived) run.noticed.noteOutlived("tool");
       waiting.push({ call, ended, tookMs: run.now - begunAt });
       running.delete(over);
@@ -51,7 +54,7 @@ export async function runBatch<Call extends { readonly open: OpenCall }>(
         await Promise.race(running);
         continue;
       }
-      // In the order of the reply, as far as they are there.
+      // Record the results that have arrived in the order of the reply.
       const ready = calls.flatMap((call) => waiting.filter((each) => each.call === call));
       waiting.length = 0;
       for (const { call, ended } of ready) await of.record(call, ended);
@@ -64,7 +67,10 @@ export async function runBatch<Call extends { readonly open: OpenCall }>(
   }
 }
 
-/** False where the state has outgrown its bound: nothing was written, and the commit after the batch meets it as well. */
+/**
+ * Commits what is pending. Returns false if the state has outgrown its bound. Nothing was written then, and the commit
+ * after the batch meets the same error.
+ */
 async function commitBetween(run: ActiveRun): Promise<boolean> {
   try {
     await run.commitPending();

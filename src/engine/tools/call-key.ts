@@ -1,7 +1,8 @@
 /**
- * The key that a call goes out under: its agent's own, or one that derives from the intent. A business key names one deed:
- * of a second deed under it the other side would say what came of the first, and the model would believe it. So whatever
- * was released under a key is looked up: open calls in the state, settled ones in the transcript (ADR 0022).
+ * The idempotency key of a call: the agent's own business key, or a key that derives from the intent. A business key
+ * names one action. For a second action under it, the external service would return the result of the first, and the
+ * model would believe it. So every use of a key is looked up: open calls in the state, settled calls in the transcript
+ * (ADR 0022).
  */
 import type { Tool } from "../../ports/agent.ts";
 import { canonical } from "../../codec/canonical.ts";
@@ -27,7 +28,10 @@ interface Asked {
   readonly argsDigest: string;
 }
 
-/** One key per arguments: what was committed with the intent stays, whatever the code says by now. */
+/**
+ * Returns the key of the call, or why the call is refused. A key that was committed with the intent stays, even if the
+ * agent's code has changed.
+ */
 export function keyOf(run: ActiveRun, asked: Asked): CallKey {
   const { open, tool, args, argsDigest } = asked;
   const { call, intent } = open;
@@ -42,7 +46,10 @@ export function keyOf(run: ActiveRun, asked: Asked): CallKey {
   return why === null ? { kind: "key", key: made.key, isBusiness: true } : { kind: "refused", why: bounded(why) };
 }
 
-/** What goes out is what is recorded, and with a reference in it two deeds would have one key. */
+/**
+ * Why a business key that holds a secret is refused, or null. The key that is sent must equal the key that is recorded.
+ * A redacted key would be the same for different actions.
+ */
 const wrongWithSecret = ({ world }: ActiveRun, key: string): string | null =>
   redactionIn(world).text(key) === key
     ? null
@@ -50,13 +57,14 @@ const wrongWithSecret = ({ world }: ActiveRun, key: string): string | null =>
 
 const PRINTABLE = /^[!-~]+$/;
 
+/** Asks the tool for its business key. `wrong` says why the key is not usable. */
 function ownKey(
   { key, input }: Tool,
   { args, attempt }: { readonly args: Json; readonly attempt: number },
 ): { readonly key: string; readonly wrong: string | null } {
   const refused = (why: string) => ({ key: "", wrong: `KeyRefused: the key of this tool ${why}; nothing was started` });
   try {
-    // A copy: what the function does to it is not what is run.
+    // The function gets a copy, so it cannot change the arguments that run.
     const made: unknown = key?.(input.parse(structuredClone(args)), { attempt });
     if (made instanceof Promise) made.catch(() => undefined);
     if (typeof made !== "string") return refused(`is not a text but ${made === null ? "null" : typeof made}`);
@@ -69,6 +77,7 @@ function ownKey(
   }
 }
 
+/** One earlier use of a business key. */
 interface Use {
   readonly call: string;
   readonly tool: string;
@@ -77,8 +86,8 @@ interface Use {
 }
 
 /**
- * The same deed once more is the same effect where the other side knows the key; elsewhere it would be a second one. What
- * failed did not happen.
+ * Why an earlier use of the key forbids this call, or null. The same action again is one effect only if the external
+ * service deduplicates by the key; otherwise it would be a second effect. A failed call had no effect.
  */
 function wrongWithUse(state: State, { open, tool, argsDigest, key }: Asked & { readonly key: string }): string | null {
   const uses = usesOf(state, key).filter(({ call }) => call !== open.call);
@@ -102,10 +111,11 @@ function wrongWithUse(state: State, { open, tool, argsDigest, key }: Asked & { r
   return `KeyUsed: call ${done.call} is the very same under key ${key}; it ${came}; nothing was started`;
 }
 
-/** Before this attempt everything that can be undone was. */
+/** Whether the call was made before the last restart. Everything that can be undone was undone before that restart. */
 const isEarlier = ({ messages, attemptFrom = 0 }: State, call: string): boolean =>
   messages.slice(0, attemptFrom).some(({ parts }) => parts.some((part) => part.kind === "call" && part.call === call));
 
+/** All calls that were released under this business key, open and settled. */
 function usesOf({ open, messages }: State, key: string): readonly Use[] {
   const isUnder = ({ intent }: OpenCall): boolean => intent?.business === true && intent.key === key;
   const under = open.filter(isUnder).map(({ call, tool, intent }): Use => {

@@ -1,6 +1,7 @@
 /**
- * Sagas: what a run did is undone before it ends. Each undo is a call of its own: intended, released, run and recovered
- * like any other, so a crash between two of them loses neither the order nor what is left to undo (schedule 68).
+ * Compensation (saga): a run undoes its effects before it ends. Each undo is a call of its own: intended, released, run
+ * and recovered like any other. So a crash between two undos loses neither their order nor the remaining ones (schedule
+ * 68).
  */
 import type { Agent, Tool } from "../../ports/agent.ts";
 import { bounded } from "../../codec/value.ts";
@@ -18,7 +19,10 @@ import { toolFor } from "./tools.ts";
 import type { Next } from "../context/next.ts";
 import { askFromOf } from "./unknown-outcome.ts";
 
-/** Nothing else is started from here on. What may be running is not undone before it is over (schedule 69). */
+/**
+ * Begins the compensation, or decides to leave the effects. Nothing else starts from here on. A call that may still run
+ * is not undone before it is over (schedule 69).
+ */
 export function compensate(run: ActiveRun, agent: Agent): Next {
   const { ending, compensate: asked, open } = run.state;
   const isAsked = asked !== undefined || open.some(({ answer }) => answer?.as === "compensate");
@@ -45,6 +49,7 @@ export function compensate(run: ActiveRun, agent: Agent): Next {
 
 const LEFT_IN_OUTAGE = "the run made no mistake: what it did is left as it is, and it may be redriven";
 
+/** Decides to undo this call next. */
 export function undo(run: ActiveRun, call: string): Next {
   const why = "it is the newest effect that stands";
   run.record({
@@ -57,7 +62,7 @@ export function undo(run: ActiveRun, call: string): Next {
   return "on";
 }
 
-/** Somebody wants the run to begin again, whatever that costs. */
+/** Restarts the run because an operator asked for it, whatever that costs. */
 export function startOver(run: ActiveRun): Next {
   const by = run.state.compensate?.by ?? "somebody";
   const why = `${by} wants the run to begin again`;
@@ -66,7 +71,10 @@ export function startOver(run: ActiveRun): Next {
   return "on";
 }
 
-/** Everything is undone, or left because somebody said so: the run begins again if it may, and ends if not. */
+/**
+ * Decides after compensation: the run restarts if it may, otherwise it ends. Every effect is undone by now, or left
+ * because a human decided so.
+ */
 export function conclude(run: ActiveRun, agent: Agent): Next {
   const { ending } = run.state;
   ensure(ending?.kind === "failed", "only a failed run begins again");
@@ -90,6 +98,7 @@ export function conclude(run: ActiveRun, agent: Agent): Next {
   return "on";
 }
 
+/** Why the run may not restart, or null if it may. */
 function reasonToEnd(
   { ending, stopsFor, attempt, spent, ...state }: State,
   { agent, standing }: { readonly agent: Agent; readonly standing: readonly string[] },
@@ -105,7 +114,10 @@ function reasonToEnd(
   return null;
 }
 
-/** As the tools of today say it: an effect that can be undone was undone, unless the run left it. */
+/**
+ * The effect class of each call, as the agent's current tools declare it. An effect that can be undone was undone,
+ * unless the run left it.
+ */
 function factsOf({ saga }: State, tools: Readonly<Record<string, Tool>>) {
   return ({ call, tool }: { readonly call: string; readonly tool: string }): CallFacts => {
     const declared = Object.hasOwn(tools, tool) ? tools[tool] : undefined;

@@ -1,8 +1,10 @@
 /**
- * The plan edge: whether calls may start before the plan that asked for them is committed. The dial weighs what that
- * could cost; here stands what it may never break. A death forgets the reply, so somebody has to know that it was paid
- * for: the committed phase says that the model may have been asked, and each claim stands for one reply (schedules 70
- * and 71). Who finds a death commits first (schedule 72).
+ * Decides whether calls may start before the plan that proposed them is committed. The dial (`dial.ts`) weighs the cost
+ * of the commit against the risk. This file holds the conditions that always apply.
+ *
+ * If the process dies, an uncommitted reply is lost, but its cost must still be debited. The committed phase says that
+ * the model may have been called, and each claim accounts for one reply (schedules 70 and 71). An invocation that finds
+ * a death commits first (schedule 72).
  */
 import type { Agent } from "../../ports/agent.ts";
 import { type Setting, crashRateOf, dialOf, resultSettingOf } from "../../core/policy/dial.ts";
@@ -14,7 +16,7 @@ import type { Row } from "../../protocol/row.ts";
 import type { ActiveRun } from "../context/active-run.ts";
 import { ASKING } from "../../core/calls/model-calls.ts";
 
-/** What a reply and its calls record where nothing went wrong and nobody decided anything. */
+/** The events of an ordinary reply and its calls: nothing failed, and no human decided anything. */
 const CALM: ReadonlySet<EventKind> = new Set([
   "RunStarted",
   "MessageAbsorbed",
@@ -25,17 +27,17 @@ const CALM: ReadonlySet<EventKind> = new Set([
   "ToolResultRecorded",
 ]);
 
-/** What is owed first is to run calls, and something is not committed: whether that may wait until they have run. */
+/** Whether the pending events may stay uncommitted until the due calls have run. */
 export function mayWait(run: ActiveRun, agent: Agent): boolean {
   const { pending, row, state } = run;
-  // Also an agent of another copy of cairn, which says nothing about it.
+  // An agent of another copy of cairn may declare no dial.
   if (agent.dial !== "auto" || !ASKING.has(row.phase)) return false;
   if (!pending.events.every(({ kind }) => CALM.has(kind))) return false;
   if (!state.open.every((open) => isFirstTry(run, open))) return false;
   return settingOf(run).plan === "skip";
 }
 
-/** A reply that was paid for and is not committed: the next one needs a claim of its own. */
+/** Whether a reply that was paid for is not committed. The next model call then needs a commit first (schedule 71). */
 export const holdsReply = ({ pending }: ActiveRun): boolean => pending.events.some(isReply);
 
 const isReply = (event: Event): boolean => event.kind === "BudgetDebited" && (event.debit.beats ?? 0) > 0;
@@ -46,8 +48,8 @@ function isFirstTry({ row, state }: ActiveRun, open: OpenCall): boolean {
 }
 
 /**
- * Claims ever are not in the row, and versions are more: it has those of this execution, and all takeovers. So the rate is
- * rather too high.
+ * The dial's setting for the pending reply. The row does not count claims. `chainClaims` counts those of this execution
+ * only, while `takeovers` counts all, so the crash rate is rather too high.
  */
 function settingOf({ pending, row, state }: ActiveRun): Setting {
   const reply = { microUsd: 0, tookMs: 0 };
@@ -60,6 +62,6 @@ function settingOf({ pending, row, state }: ActiveRun): Setting {
 
 const rateIn = ({ takeovers, chainClaims: claims }: Row): number => crashRateOf({ takeovers, claims });
 
-/** The call has ended while others of its batch still run: whether its result is committed before they end. */
+/** Whether the result of this call is committed while other calls of its batch still run. */
 export const isWorthCommit = ({ row }: ActiveRun, open: OpenCall, tookMs: number): boolean =>
   resultSettingOf({ effect: effectOf(open), tookMs, crashRate: rateIn(row) }) === "force";

@@ -1,6 +1,6 @@
 /**
- * Gates: a person decides about a call before it is started. What is decided is frozen by its hashes (seed 3), the first
- * decision counts, and none in time is a denial.
+ * Gates: a human decides about a call before it starts. The hashes of the gate freeze what is decided (seed 3:
+ * approvals). The first decision counts. A gate that expires is a denial.
  */
 import type { Decision } from "../../core/event.ts";
 import { BUDGET, gateNamed } from "../../core/policy/extension.ts";
@@ -11,7 +11,7 @@ import { endFor } from "../context/budget-gate.ts";
 import { absorbInbox } from "../context/inbox.ts";
 import type { Next } from "../context/next.ts";
 
-/** Applies the decision that was absorbed. */
+/** Applies the decision that the run has absorbed. */
 export function applyDecision(run: ActiveRun, call: string): Next {
   const gate = gateOf(run, call);
   ensure(gate.decision !== null, `gate ${gate.gate} has no decision`);
@@ -19,8 +19,9 @@ export function applyDecision(run: ActiveRun, call: string): Next {
 }
 
 /**
- * Schedule 13: a timer wakes the run, a decision is acknowledged, the denial by expiry commits over it. A decision in
- * the inbox beats the clock, and the denial commits only while nobody stirred the run since the inbox was read.
+ * Denies a gate that has expired. Schedule 13: a timer wakes the run, a decision is acknowledged, and the denial by
+ * expiry commits over it. So a decision in the inbox wins over the expiry, and the denial is conditional on the wake-up
+ * counter.
  */
 export async function expireGate(run: ActiveRun, call: string): Promise<Next> {
   const isAll = await absorbInbox(run);
@@ -34,10 +35,12 @@ export async function expireGate(run: ActiveRun, call: string): Promise<Next> {
   return "on";
 }
 
+/** Records the decision. A denied budget ends the run in the same commit. */
 function record(run: ActiveRun, of: { call: string; gate: Gate; decision: Decision }): Next {
   const { call, gate, decision } = of;
   run.record({ kind: "HumanApprovalReceived", at: run.now, gate: gate.gate, call, decision });
-  // Durable before the model is asked: whoever finds the run has to find it where it may have asked (schedule 66).
+  // The decision has to be durable before the model is called. The next invocation must find the run in a phase in
+  // which the model may have been called (schedule 66).
   run.noticed.requireCommit();
   if (call === BUDGET && decision.as === "deny") run.record(endFor(run, gate.reason));
   return "on";

@@ -1,6 +1,6 @@
 /**
- * What the other side says of a call: a probe asks it, or it says so by itself in an error, such as that something exists
- * already under our key (seed 3). Both are evidence that the call happened.
+ * Evidence from the external service that a call happened. A probe asks for it, or an error of the tool contains it:
+ * something exists already under our key (seed 3: idempotent calls).
  */
 import type { Tool } from "../../ports/agent.ts";
 import { type ToolResult, readResult } from "./tool-result.ts";
@@ -17,6 +17,7 @@ interface Happened {
   readonly evidence?: string;
 }
 
+/** Records that the call succeeded, with its result and the evidence. */
 export async function recordHappened(run: ActiveRun, { call, tool, result, by, evidence }: Happened): Promise<void> {
   const read = readResult(tool, result);
   const value = read.ok
@@ -33,7 +34,10 @@ export async function recordHappened(run: ActiveRun, { call, tool, result, by, e
   });
 }
 
-/** In place of a result that is lost. A model that reads of a refusal alone would take the call for one that failed. */
+/**
+ * The text that stands for a lost result. After a successful call it says so; otherwise the model would take the
+ * refusal for a failure and repeat the call.
+ */
 export function lostResult(
   { code, why }: Extract<ToolResult, { readonly ok: false }>,
   of: { readonly by: string; readonly outcome: "succeeded" | "failed" },
@@ -44,7 +48,10 @@ export function lostResult(
   return inline(of.outcome === "failed" ? said : `${said}. The call itself succeeded; do not repeat it.`);
 }
 
-/** What the tool itself wants recorded of a value. If it cannot say, nothing is: it may be just what it would take out. */
+/**
+ * The value as the tool wants it recorded, after its `redact`. If `redact` throws or returns no JSON, nothing is
+ * recorded, because the value may hold what `redact` would have removed.
+ */
 export function recordable({ redact = null }: Partial<Tool>, json: Json, of: "arguments" | "result"): Json {
   if (redact === null) return json;
   try {
@@ -59,19 +66,20 @@ export function recordable({ redact = null }: Partial<Tool>, json: Json, of: "ar
 
 const WITHHELD = "[redacted by-its-tool]";
 
+/** What an error of the tool says about the call. */
 type Read =
   | { readonly kind: "exists"; readonly result: unknown }
-  /** The error says that the call failed; `evidence` says how that is known. */
+  /** The error says that the call failed. `evidence` says how that is known. */
   | { readonly kind: "failed"; readonly evidence: string };
 
-/** What an error of the tool comes to. */
+/** Reads an error of the tool with its `onExists`. Never throws. */
 export function readError({ onExists }: Tool, error: unknown): Read {
   try {
     const result = onExists?.(error) ?? null;
     if (!(result instanceof Promise)) {
       return result === null ? { kind: "failed", evidence: "the tool threw" } : { kind: "exists", result };
     }
-    // Nobody waits for it, and if it fails that must not end the process.
+    // The promise is not awaited. Its rejection must not end the process.
     result.catch(() => undefined);
     return { kind: "failed", evidence: "the tool threw, and its onExists gave a promise instead of a result" };
   } catch (thrown) {
@@ -79,7 +87,7 @@ export function readError({ onExists }: Tool, error: unknown): Read {
   }
 }
 
-/** The other side's name for what was done. */
+/** The external service's ID for the effect, or null. */
 export function externalIdOf(tool: Tool, result: Json): string | null {
   try {
     return bounded(String(tool.externalId?.(result) ?? "")) || null;

@@ -1,6 +1,7 @@
 /**
- * From proposed to released: each call is judged, its intent recorded, and the commit that follows releases it. Where
- * its tool asks for approval, a gate is opened instead, and nothing is released before a person decides (seed 3).
+ * Turns proposed calls into released calls. Each call is checked and its intent is recorded; the next commit releases
+ * it. If its tool needs approval, a gate is opened instead, and nothing runs until a human approves it (seed 3:
+ * approvals).
  */
 import type { Agent, Tool } from "../../ports/agent.ts";
 import { parseArguments } from "../../codec/arguments.ts";
@@ -20,30 +21,34 @@ import type { Next } from "../context/next.ts";
 import { misfit, openCall, timeoutOf, toolFor } from "./tools.ts";
 import { recordUnknown } from "./unknown-outcome.ts";
 
+/** What the check of one call decided. */
 type Judged =
   | { readonly kind: "fits"; readonly open: OpenCall; readonly tool: Tool; readonly args: Json }
-  /** A person is asked, and this is why. */
+  /** A human has to approve the call, for this reason. */
   | {
       readonly kind: "gated";
       readonly open: OpenCall;
       readonly tool: Tool;
       readonly args: Json;
       readonly reason: string;
-      /** The last decision gave arguments that do not fit: which time the call is asked about again. */
+      /**
+       * The last decision gave arguments that do not fit. This counts how often the call is asked about again, from 1.
+       */
       readonly again?: number;
     }
   | { readonly kind: "refused"; readonly open: OpenCall; readonly why: string };
 
 /**
- * Judges each call: what names no tool or does not fit its schema is told to the model; the rest is intended, and
- * released by the next commit. Nothing is released that could not end within this invocation.
+ * Checks each call. A call that names no tool or does not fit its schema is refused, and the model is told why. The
+ * others get an intent, and the next commit releases them. A call that could not end within this invocation is not
+ * released.
  */
 export async function intend(run: ActiveRun, agent: Agent, calls: readonly string[]): Promise<Next> {
   const judged = await Promise.all(calls.map((call) => judgeCall(run, agent, openCall(run, call))));
   const fitting = judged.filter((each) => each.kind === "fits");
   const longest = Math.max(0, ...fitting.map(({ tool }) => timeoutOf(run, tool)));
   if (longest > run.leftMs && run.moved) return "release";
-  // What stands is undone whatever it costs.
+  // Undo calls need no room in the budget.
   if (fitting.some(({ open }) => open.undoes === undefined) && !hasRoom(run, agent, fitting.length)) return "on";
   let released = 0;
   for (const each of judged) {
@@ -70,9 +75,12 @@ export async function intend(run: ActiveRun, agent: Agent, calls: readonly strin
 }
 
 /**
- * One intent per arguments: those that a person changed are another intent, with another key. So is that of a tool which
- * may be repeated otherwise than when its gate was opened, under the same key: what a crash leads to is read off it.
- * Whether it runs alone is settled by its first intent, since others may wait for it by then. Null, or why it is refused.
+ * Records the intent of a call. Returns null, or why the call is refused.
+ *
+ * Each set of arguments has its own intent: arguments that a human changed make another intent with another key. A tool
+ * whose effect class has changed since the gate was opened also gets another intent, under the same key. Recovery after
+ * a crash reads the class from it. The first intent decides whether the call runs alone, because other calls may wait
+ * for it by then.
  */
 function recordIntent(run: ActiveRun, { open, tool, args }: Exclude<Judged, { kind: "refused" }>): string | null {
   const argsDigest = digestOf(args);
@@ -90,9 +98,10 @@ function recordIntent(run: ActiveRun, { open, tool, args }: Exclude<Judged, { ki
   return null;
 }
 
+/** Opens a gate that freezes the plan and the arguments by their hashes. */
 function openGate(run: ActiveRun, { open, args, ...judged }: Extract<Judged, { kind: "gated" }>): void {
   const { call } = open;
-  // All open calls of a run share that room in its state.
+  // The reasons of all open calls share this room in the state.
   const reason = bounded(judged.reason, Math.floor(SIZES.reasonsCharactersMax / run.state.open.length));
   const [planHash, argsHash] = [digestOf(planOf(run.state, call)), digestOf(args)];
   const { again = open.askedAgain } = judged;
@@ -103,7 +112,7 @@ function openGate(run: ActiveRun, { open, args, ...judged }: Extract<Judged, { k
   run.record({ kind: "ApprovalRequested", at, ...asks });
 }
 
-/** What the model wants to do in the same breath: all calls of its reply, as it asked for them. */
+/** The plan that a gate freezes: all calls of the model's reply, as proposed. */
 function planOf({ messages }: State, call: string): Json {
   const reply = messages.findLast(({ parts }) => parts.some((part) => part.kind === "call" && part.call === call));
   const calls = (reply?.parts ?? []).filter((part) => part.kind === "call");
@@ -129,8 +138,8 @@ async function judgeCall(run: ActiveRun, agent: Agent, open: OpenCall): Promise<
 }
 
 /**
- * What a person gave in place of the model's arguments does not fit. The call is not given up for it, since the person
- * wanted it to run: the gate is opened again, and says what did not fit.
+ * Opens the gate again after a human's arguments did not fit. The human wanted the call to run, so it is not refused.
+ * The new gate says what did not fit.
  */
 async function askAgain(
   run: ActiveRun,
@@ -141,13 +150,16 @@ async function askAgain(
   return { kind: "gated", open, tool, args, reason, again: (open.askedAgain ?? 0) + 1 };
 }
 
-/** Arguments that could not be read are kept as the text that they came as: why they could not; null for others. */
+/** Why the arguments cannot be read as JSON, or null if they can. Such arguments are kept as their original text. */
 function unreadable(args: Json): string | null {
   const parsed = typeof args === "string" ? parseArguments(args) : null;
   return parsed === null || parsed.ok ? null : parsed.why;
 }
 
-/** A policy that fails asks: what nobody could judge is not started unseen. */
+/**
+ * Why a human has to approve the call, or null. A policy that throws asks for approval: what it could not judge must
+ * not start without one.
+ */
 function reasonToAsk({ approval, input }: Tool, args: Json): string | null {
   if (approval === "never") return null;
   if (approval === "always") return "this tool is always asked about";
@@ -159,6 +171,7 @@ function reasonToAsk({ approval, input }: Tool, args: Json): string | null {
   }
 }
 
+/** Records the final result of a call. `evidence` says how the outcome is known. */
 export function recordResult(
   run: ActiveRun,
   call: string,

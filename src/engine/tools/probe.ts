@@ -1,6 +1,6 @@
 /**
- * What became of a probed call is asked of the other side, once nobody can act any more and what left has landed
- * (schedules 3, 22, 33, 34): a probe that is asked earlier tells of the past.
+ * Probes the external service for the outcome of a call. A probe runs only when no process can still act and every
+ * request has landed (schedules 3, 22, 33, 34). An earlier probe could miss an effect that is still to land.
  */
 import type { Agent, Probe, Tool } from "../../ports/agent.ts";
 import { sentenceOf } from "../../codec/value.ts";
@@ -14,6 +14,7 @@ import { secretsFor } from "../../history/secrets.ts";
 import { recordHappened } from "./outcome-evidence.ts";
 import { recordUnknown } from "./unknown-outcome.ts";
 
+/** Probes each call, and records whether it happened, may be released again, or stays unknown. */
 export async function probe(run: ActiveRun, agent: Agent, calls: readonly string[]): Promise<Next> {
   for (const call of calls) {
     const open = openCall(run, call);
@@ -26,7 +27,7 @@ export async function probe(run: ActiveRun, agent: Agent, calls: readonly string
     const at = run.now;
     if (truth.kind === "absent") run.record({ kind: "ToolInvoked", at, call, epoch: run.row.epoch });
     if (truth.kind === "happened") {
-      // Rule 2: durable before the model hears of it.
+      // The result has to be durable before the model sees it (result before advance, `docs/protocol.md`).
       run.noticed.requireCommit();
       await recordHappened(run, { call, tool, result: truth.result, by: "probe" });
     }
@@ -35,7 +36,10 @@ export async function probe(run: ActiveRun, agent: Agent, calls: readonly string
   return "on";
 }
 
-/** An answer of a form of its own says nothing, and it must not be asked for again and again. */
+/**
+ * Reads the answer of a probe. An answer in another form counts as unknown, so that the same probe is not repeated
+ * forever.
+ */
 function readTruth(given: Probe): Truth {
   switch (given.kind) {
     case "absent":
@@ -53,6 +57,7 @@ type Truth = Exclude<Probe, { readonly kind: "unknown" }> | { readonly kind: "un
 
 const unsure = (why: string): Truth => ({ kind: "unsure", why });
 
+/** Runs the tool's probe, with a timeout. A probe that throws leaves the outcome unknown. */
 async function ask(
   run: ActiveRun,
   agent: Agent,
@@ -73,7 +78,7 @@ async function ask(
     }
   })();
   const truth = await within(answered, Math.max(1, Math.min(timeoutOf(run, tool), run.leftMs)), run.world.clock);
-  // A probe changes nothing outside, so one that goes on is only let go of.
+  // A probe has no outside effect. So one that continues is aborted, and its process need not end.
   if (truth === null) stop.abort();
   return truth ?? unsure("the probe gave no answer in time");
 }

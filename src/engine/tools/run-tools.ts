@@ -1,4 +1,4 @@
-/** The batch edge: calls that this invocation released are run, and calls that a dead one left open are recovered. */
+/** Runs the tool calls that this invocation released, and recovers the calls that an earlier invocation left open. */
 import type { Agent, Tool } from "../../ports/agent.ts";
 import { readResult } from "./tool-result.ts";
 import { asJson, bounded, isErrorNamed, sentenceOf } from "../../codec/value.ts";
@@ -28,20 +28,21 @@ import { externalIdOf, lostResult, readError, recordHappened, recordable } from 
 import { pauseBefore, paused, triedAgain } from "./tool-retry.ts";
 import { askFromAfter, askFromOf, recordUnknown, tellAtOnce } from "./unknown-outcome.ts";
 
+/** A released call with its tool and its loaded arguments. */
 interface Runnable {
   readonly open: OpenCall;
   readonly tool: Tool;
   readonly args: Json;
-  /** What it undoes. */
+  /** The call that this one undoes, for an undo; otherwise null. */
   readonly undone: { readonly of: { readonly key: string; readonly result: Json | null } } | null;
 }
 
 /**
- * Write before invoke (seed 3): every intent is durable before its call leaves the process. All calls of one reply run
- * side by side (`batch.ts`).
+ * Runs the released calls of one reply in parallel (`batch.ts`). Every intent is durable before its call leaves the
+ * process (seed 3: write before invoke).
  */
 export async function perform(run: ActiveRun, agent: Agent, calls: readonly string[]): Promise<Next> {
-  // What this commit brings back, such as a cancel, comes before any call that acts outside.
+  // The commit may bring news, such as a cancel. That has to take effect before any call acts outside.
   if (run.hasPending && !mayWait(run, agent)) {
     await run.commitPending();
     return "on";
@@ -50,7 +51,7 @@ export async function perform(run: ActiveRun, agent: Agent, calls: readonly stri
   const longest = Math.max(...runnable.map(({ tool }) => timeoutOf(run, tool)));
   if (longest > run.leftMs) return noTime(run, runnable);
   const pauseMs = Math.max(...runnable.map(({ open, tool }) => pauseBefore(open, tool)));
-  // As far as there is time for it: a pause never costs the try.
+  // The pause before a retry is cut to the time that is left. It never costs the attempt itself.
   if (!(await paused(run, Math.min(pauseMs, run.leftMs - longest)))) return noTime(run, runnable);
   run.noticed.noteToolsRun();
   await runBatch(run, runnable, {
@@ -60,14 +61,18 @@ export async function perform(run: ActiveRun, agent: Agent, calls: readonly stri
   return run.noticed.outlived === "no" ? "on" : "release";
 }
 
-/** Such a call starts only in the epoch that released it: without time it is over, and known not to have begun. */
+/**
+ * Settles calls for which no time is left. A call that starts only in the epoch that released it is over, and is known
+ * not to have begun.
+ */
 function noTime(run: ActiveRun, runnable: readonly Runnable[]): Next {
   for (const { open } of runnable) {
     if (!startsOnce(open)) continue;
     const { call, undoes } = open;
     const evidence = "it was never started";
     if (undoes !== undefined) {
-      // Taken for over, it would leave its effect as it is, which only a person may say. It is released once more.
+      // If this undo were recorded as over, its effect would stay. Only a human may decide that, so the undo is
+      // released again.
       const answer = { as: "retry", value: null, by: "cairn", note: "no time was left to start it" } as const;
       run.record({ kind: "ToolResultReconciled", at: run.now, call, answer, evidence });
       continue;
@@ -79,7 +84,10 @@ function noTime(run: ActiveRun, runnable: readonly Runnable[]): Next {
   return "release";
 }
 
-/** What `intend` or `recover` found to be there and to fit, before this invocation released it. */
+/**
+ * Loads a call for its attempt. `intend` or `recover` has checked the tool and the arguments before this invocation
+ * released the call.
+ */
 async function prepared(run: ActiveRun, agent: Agent, call: string): Promise<Runnable> {
   const found = openCall(run, call);
   const tool = toolFor(agent, found) as Tool;
@@ -87,7 +95,7 @@ async function prepared(run: ActiveRun, agent: Agent, call: string): Promise<Run
   return { open, tool, args: await run.json(argsOf(run.state, call)), undone: await undoneBy(run, found) };
 }
 
-/** The call that this one undoes; null: it undoes none. */
+/** The key and result of the call that this one undoes, or null if it is not an undo. */
 export async function undoneBy(run: ActiveRun, { undoes }: OpenCall): Promise<Runnable["undone"]> {
   if (undoes === undefined) return null;
   const key = run.state.undo?.find(({ call }) => call === undoes)?.key ?? "";
@@ -95,7 +103,9 @@ export async function undoneBy(run: ActiveRun, { undoes }: OpenCall): Promise<Ru
   return { of: { key, result: result && (await run.json(result)) } };
 }
 
-/** Never rejects: other calls of the batch may be under way, and what a try came to is for `recordEnd` to say. */
+/**
+ * Starts one attempt. Never rejects, because other calls of the batch may be running. `recordEnd` records the outcome.
+ */
 async function tryOnce(run: ActiveRun, agent: Agent, each: Runnable): Promise<Try> {
   run.noticed.noteBegun(each.open.call);
   let call: Parameters<typeof callTool>[0];
@@ -105,12 +115,13 @@ async function tryOnce(run: ActiveRun, agent: Agent, each: Runnable): Promise<Tr
     const timeoutMs = timeoutOf(run, tool);
     call = { tool, context: contextOf(run, agent, each), timeoutMs, graceMs: limits.abortGraceMs, clock };
   } catch (error) {
-    // Its schema may throw although these arguments fitted before.
+    // The schema may throw now although it accepted these arguments before.
     return { kind: "unstarted", why: sentenceOf(error) };
   }
   return callTool(call);
 }
 
+/** What the tool's function receives. */
 function contextOf(
   run: ActiveRun,
   agent: Agent,
@@ -123,7 +134,7 @@ function contextOf(
       const detail = { tool: open.tool, line: redactionIn(run.world).text(String(line)) };
       telemetry.record({ at: clock.now(), run: id, level: "trace", what: "log", detail });
     } catch {
-      // A line that has no words must not make its call one that failed.
+      // A line that cannot be converted to text must not make its call fail.
     }
   };
   const input: unknown = tool.input.parse(args);
@@ -131,6 +142,7 @@ function contextOf(
   return { input, key: open.intent?.key ?? "", epoch, log, secrets, ...undone };
 }
 
+/** Records the outcome of one attempt: a result, a failure, an unknown outcome or another attempt. */
 async function recordEnd(run: ActiveRun, agent: Agent, of: Runnable & { readonly ended: Try }): Promise<void> {
   const { open, tool, ended } = of;
   if (startsOnce(open)) run.noticed.requireCommit();
@@ -159,20 +171,23 @@ async function recordEnd(run: ActiveRun, agent: Agent, of: Runnable & { readonly
     const externalId = externalIdOf(tool, read.json);
     return recordResult(run, open.call, { outcome: "succeeded", value, externalId, evidence: "the tool returned" });
   }
-  // It returned, so an outside effect happened; only its result is lost.
+  // The tool returned, so an effect outside has happened. Only its result is lost.
   const outcome = EFFECTS[tool.effect].actsOutside ? "succeeded" : "failed";
   const evidence = `the tool returned, and its result is lost: ${read.code}`;
   recordResult(run, open.call, { outcome, value: lostResult(read, { by: "tool", outcome }), evidence });
 }
 
 /**
- * Whether the error speaks for all tries of the call. One without an outside effect has nothing to be unsure of, and one
- * that was probed is known not to have happened before.
+ * Whether the error settles all attempts of the call. It does for a call without an outside effect. It does for a
+ * probed call, because the probe showed that earlier attempts had no effect. It does if the service rejected the key.
  */
 const isAnswer = ({ intent }: OpenCall, error: unknown): boolean =>
   intent === null || !EFFECTS[intent.effect].overlapsEarlierTries || isErrorNamed(error, "Rejected");
 
-/** No try of it left now; an earlier one without an answer may have, and an undo that is over would leave its effect. */
+/**
+ * Records a call of which this attempt was never started. An earlier attempt without an answer may have left, so its
+ * outcome is unknown. An undo is also unknown: if it counted as over, its effect would stay.
+ */
 function recordUnstarted(run: ActiveRun, open: OpenCall, of: { readonly tool: Tool; readonly why: string }): void {
   const why = bounded(`NotStarted: its arguments could not be read again: ${of.why}`);
   const isUnsure = run.noticed.isUnanswered(open.call) && EFFECTS[effectOf(open)].overlapsEarlierTries;
@@ -182,14 +197,17 @@ function recordUnstarted(run: ActiveRun, open: OpenCall, of: { readonly tool: To
   recordResult(run, open.call, { outcome: "failed", value: inline(`${why}; it did not happen`), evidence });
 }
 
-/** That it returned is what counts; what cannot be kept of it is only not told. */
+/** Records that an undo returned. A value that cannot be kept is replaced by the reason. */
 async function recordUndone(run: ActiveRun, { call, value }: { call: string; value: unknown }): Promise<void> {
   const parsed = asJson(value ?? null);
   const kept = parsed.ok ? await run.keepSmall(parsed.json) : inline(bounded(`ResultRefused: ${parsed.why}`));
   run.record({ kind: "ToolCompensated", at: run.now, call, value: kept, evidence: "the undo returned" });
 }
 
-/** A try without an answer: again with the same key, or a person is asked, or the model is told after the last one. */
+/**
+ * Decides after an attempt without an answer: try again with the same key, probe, or record an unknown outcome. After
+ * the last attempt the tool's policy decides whether an operator reconciles it or the model is told.
+ */
 function recordSilence(run: ActiveRun, open: OpenCall, of: { tool: Tool; why: string }): void {
   const at = run.now;
   const { call } = open;
@@ -216,7 +234,7 @@ function recordSilence(run: ActiveRun, open: OpenCall, of: { tool: Tool; why: st
   });
 }
 
-/** The calls that another invocation released, decided by the resume table. */
+/** Decides by the resume table (`ledger.ts`) about calls that another invocation released. */
 export async function recover(run: ActiveRun, agent: Agent, calls: readonly string[]): Promise<Next> {
   for (const call of calls) {
     const released = openCall(run, call);
@@ -236,7 +254,7 @@ export async function recover(run: ActiveRun, agent: Agent, calls: readonly stri
       run.record({ kind: "RecoveryDecided", at, rule: "call was open when its process ended", why: died, action });
       continue;
     }
-    // Without its tool an unsafe call is where it would be with it: somebody has to say what became of it.
+    // An unsafe call has an unknown outcome with or without its tool, so an operator has to reconcile it.
     const isGone = !fits && (open.intent === null || EFFECTS[open.intent.effect].mayRepeat);
     if (isGone) recordGone(run, { open, tool });
     else recordUnknown(run, { call, tool, why: died, askFrom: askFromAfter(run, { open, tool }) });
@@ -244,7 +262,10 @@ export async function recover(run: ActiveRun, agent: Agent, calls: readonly stri
   return "on";
 }
 
-/** Schedule 52: what was released is never dropped. It goes on when the tool is back, or as somebody says before. */
+/**
+ * Schedule 52: a released call is never dropped. It continues when its tool is back, or when an operator reconciles it
+ * before.
+ */
 export function recordGone(
   run: ActiveRun,
   { open, tool }: { readonly open: OpenCall; readonly tool: Tool | null },

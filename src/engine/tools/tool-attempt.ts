@@ -1,20 +1,22 @@
 /**
- * One try of one tool call. A timeout is no failure: whether the effect happened is unknown, and the resume table
- * says what follows (seed 4). A promise that goes on after its signal and its grace has outlived its timeout; the
- * process that holds it must end, or it could act inside a later invocation (schedule 28).
+ * One attempt of one tool call. A timeout is an unknown outcome, not a failure, and the resume table (`ledger.ts`)
+ * decides what follows (seed 4: timeouts). A promise that continues after its signal and its grace has outlived its
+ * timeout. Its process must end, or the promise could act inside a later invocation (schedule 28).
  */
 import type { Tool, ToolContext } from "../../ports/agent.ts";
 import { isErrorNamed, sentenceOf } from "../../codec/value.ts";
 import type { Clock } from "../../ports/world.ts";
 
+/** How one attempt ended. */
 export type Try =
-  /** It was not started: its own code threw before that. */
+  /** The attempt was not started: code before the tool's function threw. */
   | { readonly kind: "unstarted"; readonly why: string }
   | { readonly kind: "returned"; readonly value: unknown }
   | { readonly kind: "threw"; readonly why: string; readonly error: unknown }
-  /** Nobody can tell whether it happened. */
+  /** An unknown outcome: the effect may have happened. `outlived`: the promise still runs. */
   | { readonly kind: "silent"; readonly why: string; readonly outlived: boolean };
 
+/** Runs one attempt. Aborts it after `timeoutMs` and waits `graceMs` more for its end. Never rejects. */
 export async function callTool(options: {
   readonly tool: Tool;
   readonly context: Omit<ToolContext<unknown>, "signal" | "deadline">;
@@ -35,10 +37,12 @@ export async function callTool(options: {
   return last.kind === "returned" ? last : { kind: "silent", why, outlived: false };
 }
 
+/** Runs the tool's function, and turns its result or error into an outcome. */
 async function settle(run: () => unknown): Promise<Try> {
   try {
     const given = run();
-    // A value that is no promise is not awaited: that alone would throw for a revoked proxy, and the tool has returned.
+    // Do not await a value that is not a promise. The await alone would throw for a revoked proxy, although the tool
+    // has returned.
     return { kind: "returned", value: isThenable(given) ? await given : given };
   } catch (error) {
     return isErrorNamed(error, "OutcomeUnknown")
@@ -55,7 +59,7 @@ function isThenable(value: unknown): value is PromiseLike<unknown> {
   }
 }
 
-/** What the promise gives within that time, or null. */
+/** The value of the promise, or null if it does not settle within `ms` milliseconds. Rejects as the promise does. */
 export async function within<T>(promise: Promise<T>, ms: number, clock: Clock): Promise<T | null> {
   let forget = (): void => undefined;
   const late = new Promise<null>((resolve) => {

@@ -1,15 +1,19 @@
-/** What is kept of what a tool returned: its result as the tool's `output` parses it, as JSON. */
+/** What is kept of a tool's return value: its result as JSON, after the tool's `output` schema has parsed it. */
 import type { Json } from "../../core/json.ts";
 import { asJson } from "../../codec/value.ts";
 import type { Tool } from "../../ports/agent.ts";
 import { fit } from "../../codec/fit.ts";
 
+/** The parsed result of a tool, or why it is not kept. */
 export type ToolResult =
   | { readonly ok: true; readonly json: Json }
-  /** `ResultInvalid`: it does not fit the declared output. `ResultRefused`: it is no JSON that is kept. */
+  /**
+   * `ResultInvalid`: the value does not fit the declared output. `ResultRefused`: the value is not JSON that can be
+   * kept.
+   */
   | { readonly ok: false; readonly code: "ResultInvalid" | "ResultRefused"; readonly why: string };
 
-/** Never throws. An agent of another copy of cairn may know of no `output`. */
+/** Parses the returned value. Never throws. An agent of another copy of cairn may have no `output`. */
 export function readResult({ output = null }: Partial<Pick<Tool, "output">>, returned: unknown): ToolResult {
   const parsed = output === null ? ({ kind: "fits", output: returned } as const) : fit(output, returned);
   if (parsed.kind === "threw") return { ok: false, code: "ResultInvalid", why: parsed.why };

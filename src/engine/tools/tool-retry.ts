@@ -1,7 +1,7 @@
 /**
- * Calls that failed and that their tool wants tried again: with the same key, a bounded number of times, and before the
- * model hears of them. Each decision is an event, and with it in one commit the try is counted in the state, before the
- * next one leaves: whoever takes over after a crash goes on with that count (schedule 45).
+ * Retries of failed calls that their tool asks for. A retry uses the same key, the number of attempts is bounded, and
+ * the model does not see the failures in between. Each decision is an event. Its commit counts the attempt in the state
+ * before the next attempt leaves. So an invocation that continues after a crash goes on with that count (schedule 45).
  */
 import type { Agent, Tool } from "../../ports/agent.ts";
 import { sentenceOf } from "../../codec/value.ts";
@@ -13,6 +13,7 @@ import { within } from "./tool-attempt.ts";
 import { timeoutOf } from "./tools.ts";
 import { askFromOf } from "./unknown-outcome.ts";
 
+/** A failed attempt of an open call. */
 interface Failed {
   readonly open: OpenCall;
   readonly tool: Tool;
@@ -20,7 +21,10 @@ interface Failed {
   readonly why: string;
 }
 
-/** Null where another try was decided; else how it is known that the call has failed. */
+/**
+ * Decides about another attempt. Returns null if one was decided. Otherwise returns the evidence that the call has
+ * failed, to append to the outcome.
+ */
 export function triedAgain(run: ActiveRun, agent: Agent, failed: Failed): string | null {
   const { open, tool, error, why } = failed;
   const { retry } = tool;
@@ -31,26 +35,26 @@ export function triedAgain(run: ActiveRun, agent: Agent, failed: Failed): string
   if (unwilling !== null) return unwilling;
   if (!hasTime(run, agent)) return ", and no time at work is left for another try";
   const { call } = open;
-  // Only the epoch that released such a call may start it. A later one asks the other side first, as after a crash.
+  // Only the epoch that released such a call may start it. A later epoch probes first, as after a crash.
   const isLate = startsOnce(open) && timeoutOf(run, tool) > run.leftMs;
   const action = isLate
     ? ({ kind: "probe", call, at: askFromOf(run, tool), tried: true } as const)
     : ({ kind: "again", call } as const);
   run.record({ kind: "RecoveryDecided", at: run.now, rule: RULE, why, action });
-  // Each further try has a release of its own, as after a probe.
+  // Each further attempt is released by an event of its own, as after a probe.
   if (!isLate) run.record({ kind: "ToolInvoked", at: run.now, call, epoch: run.row.epoch });
   return null;
 }
 
 const RULE = "call failed, its tool says try again";
 
-/** Why its tool wants no other try after that error, or null. */
+/** Why the tool wants no other attempt after this error, or null if it wants one. */
 function unwillingFor({ when }: NonNullable<Tool["retry"]>, error: unknown): string | null {
   if (when === undefined) return null;
   try {
     const wants: unknown = when(error);
     if (typeof wants === "boolean") return wants ? null : ", and its tool wants no other try";
-    // Nobody waits for a promise, and if it fails that must not end the process.
+    // A promise is not awaited. Its rejection must not end the process.
     if (wants instanceof Promise) wants.catch(() => undefined);
     return ", and its retry.when gave neither true nor false";
   } catch (thrown) {
@@ -58,11 +62,11 @@ function unwillingFor({ when }: NonNullable<Tool["retry"]>, error: unknown): str
   }
 }
 
-/** What should lie before the next try of that call. */
+/** The pause before the next attempt of the call, in milliseconds. It doubles with each attempt. */
 export const pauseBefore = ({ tries }: OpenCall, { retry }: Tool): number =>
   tries === 0 ? 0 : (retry?.backoffMs ?? 0) * 2 ** (tries - 1);
 
-/** False if the process was asked to come to an end meanwhile. */
+/** Waits `ms` milliseconds. Returns false if the process was asked to end meanwhile. */
 export async function paused({ world, invocation }: ActiveRun, ms: number): Promise<boolean> {
   const { drain } = invocation;
   if (ms === 0) return true;

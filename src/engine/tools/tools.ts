@@ -1,4 +1,4 @@
-/** The open calls of a run, and the tools that make them. */
+/** The open calls of a run, and the tools that run them. */
 import type { Agent, Tool, UndoContext, ProbeContext, OfCall } from "../../ports/agent.ts";
 import { sentenceOf } from "../../codec/value.ts";
 import type { Json } from "../../core/json.ts";
@@ -7,21 +7,28 @@ import type { ActiveRun } from "../context/active-run.ts";
 import { EFFECTS } from "../../core/calls/effects.ts";
 import { argsOf, asDeclared } from "../../core/calls/ledger.ts";
 
+/** The open call with this ID. The caller knows that it is open. */
 export function openCall(run: ActiveRun, call: string): OpenCall {
   return run.state.open.find((each) => each.call === call) as OpenCall;
 }
 
-/** The tool that makes this call: one that undoes is the undo of the tool whose effect it undoes. */
+/**
+ * The tool that runs this call. For an undo it is the undo of the tool whose effect it undoes. Null if the agent has
+ * none.
+ */
 export function toolFor(agent: Agent, { tool: name, undoes }: OpenCall): Tool | null {
   const tool = toolNamed(agent, name);
   return tool === null || undoes === undefined ? tool : undoOf(tool);
 }
 
-/** Null also for what every object has by birth, such as `constructor`: names come from models. */
+/**
+ * The tool of that name, or null. Tool names come from models, so inherited properties such as `constructor` do not
+ * count.
+ */
 export const toolNamed = ({ tools }: Agent, name: string): Tool | null =>
   (Object.hasOwn(tools, name) ? tools[name] : undefined) ?? null;
 
-/** Why the arguments do not fit the tool's schema, with the path of what is wrong; null when they do. */
+/** Why the arguments do not fit the tool's schema, with the path of each error. Null if they fit. */
 export function misfit(tool: Tool, args: Json): string | null {
   try {
     const parsed = tool.input.safeParse(args);
@@ -32,9 +39,10 @@ export function misfit(tool: Tool, args: Json): string | null {
   }
 }
 
+/** The timeout of one attempt, in milliseconds. */
 export const timeoutOf = (run: ActiveRun, tool: Tool): number => tool.timeoutMs ?? run.world.limits.toolMs;
 
-/** The tool as it is called to undo what it did. */
+/** The tool in its role as the undo of its own effect. Null if it has none. */
 function undoOf(tool: Tool): Tool | null {
   const { undo } = tool;
   if (undo === null) return null;
@@ -58,7 +66,7 @@ function undoOf(tool: Tool): Tool | null {
   };
 }
 
-/** Whether that tool could still do its part for a call that was released: run it again, or be asked about it. */
+/** Whether the tool can still continue a released call: run it again, or probe it. */
 export async function canGoOn(
   run: ActiveRun,
   of: { readonly open: OpenCall; readonly tool: Tool | null },

@@ -1,7 +1,9 @@
 /**
- * Calls whose outcome nobody knows. A person is asked about each; where its tool says so, nobody needs to answer: the
- * model is told, or the run fails. That waits until whoever could still act is dead and what left has landed: a model that
- * is told earlier looks, sees nothing, and does it again (schedule 59).
+ * Calls with an unknown outcome. An operator is asked to reconcile each of them. A tool may declare another policy: the
+ * model is told, or the run fails or compensates.
+ *
+ * Such a policy applies only when no process can act any more and every request has landed. A model that is told
+ * earlier checks the service, finds no effect, and repeats the call (schedule 59).
  */
 import type { Tool } from "../../ports/agent.ts";
 import type { Event } from "../../core/event.ts";
@@ -11,7 +13,10 @@ import { absorbInbox } from "../context/inbox.ts";
 import { openCall } from "./tools.ts";
 import type { Next } from "../context/next.ts";
 
-/** The outcome of the call is unknown from now on. `askFrom`: where it is not a call of this invocation. */
+/**
+ * Records an unknown outcome. `askFrom` is the time from which an operator may be asked. The default is for a call of
+ * this invocation.
+ */
 export function recordUnknown(
   run: ActiveRun,
   of: { readonly call: string; readonly tool: Tool | null; readonly why: string; readonly askFrom?: number },
@@ -22,19 +27,25 @@ export function recordUnknown(
   run.record({ kind: "ToolOutcomeUnknown", at: run.now, call, why, askFrom, ...follows });
 }
 
-/** After the last try of a call that may be repeated: what is on its way has our key, and the model waits for nothing. */
+/**
+ * Tells the model at once, after the last attempt of a call that may be repeated. A request that is still under way
+ * carries the same key, so the model need not wait.
+ */
 export function tellAtOnce(
   run: ActiveRun,
   { call, tool, why }: { readonly call: string; readonly tool: Tool; readonly why: string },
 ): void {
   const at = run.now;
-  // From when it may be undone, should the run fail: what is on its way has landed by then (schedule 69).
+  // If the run fails, the call may be undone from this time on. The request has landed by then (schedule 69).
   const askFrom = askFromOf(run, tool);
   run.record({ kind: "ToolOutcomeUnknown", at, call, why, askFrom, otherwise: "tell" });
   run.record({ kind: "RecoveryDecided", at, rule: TELL, why, action: { kind: "tell", call } });
 }
 
-/** Schedule 60: an answer beats the clock, so this commits only while nobody stirred the run since its inbox was read. */
+/**
+ * Applies the tool's policy to an unknown outcome. Schedule 60: a reconciliation wins over the clock, so this commit is
+ * conditional on the wake-up counter.
+ */
 export async function giveUp(run: ActiveRun, call: string): Promise<Next> {
   const isAll = await absorbInbox(run);
   const open = openCall(run, call);
@@ -50,6 +61,7 @@ const TELL = "outcome stays unknown, the model is told";
 const UNDO = "outcome stays unknown, everything is undone";
 const FAIL = "outcome stays unknown, the run fails";
 
+/** The decision that the tool's policy leads to. */
 function decisionOn({ call, tool, intent, otherwise }: OpenCall, at: number): Event {
   const why = `nobody could say in time whether ${tool} (${call}, key ${intent?.key ?? ""}) happened`;
   if (otherwise === "tell") return { kind: "RecoveryDecided", at, rule: TELL, why, action: { kind: "tell", call } };
@@ -60,9 +72,9 @@ function decisionOn({ call, tool, intent, otherwise }: OpenCall, at: number): Ev
 }
 
 /**
- * From when a person can tell that it did not happen (schedule 35): whoever may still start it is dead then, and what
- * left has landed or never will. A lease has the margin of clocks in it; this invocation's own time has not, and it is
- * judged by somebody whose clock may be ahead (schedule 48).
+ * From when an operator can know that a call of this invocation did not happen, in epoch milliseconds (schedule 35). No
+ * process can start it then, and every request has landed or never will. A lease already contains the margin of clocks.
+ * The time of this invocation does not, and a reader's clock may be ahead of it, so the margin is added (schedule 48).
  */
 export function askFromOf(run: ActiveRun, tool: Tool | null): number {
   const { quietUntil, leaseUntil } = run.row;
@@ -72,15 +84,17 @@ export function askFromOf(run: ActiveRun, tool: Tool | null): number {
 }
 
 /**
- * The same for a call that another invocation released and that has no recorded end. `claims` counts the invocations that
- * held the run since it was last given back, this one included. Each of the others lost it without giving it back, and quiet
- * holds its lease (schedules 3, 33): nothing that it or any invocation before it sent left after that (22). So where one of
- * them released the call, settle time counts from quiet: a run that is found an hour later is asked about at once. Only what
- * this invocation sends is counted from now (48).
+ * The same for a call that another invocation released and that has no recorded end.
  *
- * In every other case the row does not tell the lease of the invocation that released the call: the run was given back
- * without a record of its end (86), or handed over in between, and quiet may be an older lease. Then settle time counts from
- * now, which is never too early.
+ * `claims` counts the invocations that held the run since its last release, including this one. Each of the others lost
+ * the run without releasing it, and `quietUntil` covers its lease (schedules 3, 33). No request of those or of any
+ * earlier invocation left after `quietUntil` (schedule 22). If one of them released the call, settle time counts from
+ * `quietUntil`. So an operator is asked at once about a run that is found an hour later. Only requests of this
+ * invocation count from now (schedule 48).
+ *
+ * In every other case the row does not hold the lease of the invocation that released the call. Either the run was
+ * released without a record of the call's end (schedule 86), or it was handed over in between. Then `quietUntil` may be
+ * an older lease, so settle time counts from now, which is never too early.
  */
 export function askFromAfter(run: ActiveRun, { open, tool }: { open: OpenCall; tool: Tool | null }): number {
   const { epoch, claims, quietUntil } = run.row;
