@@ -1,4 +1,4 @@
-/** What must hold between two states, whatever happened. A change that breaks one stops the run before it is committed. */
+/** Invariants between two states, whatever event happened. A violation stops the run before the commit. */
 import type { Spent } from "./policy/budget.ts";
 import { ensure } from "./ensure.ts";
 import { isAside } from "./phases.ts";

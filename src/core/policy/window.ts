@@ -1,6 +1,6 @@
 /**
- * What the model is shown of the transcript. The message list itself stays whole, since checks, the ledger and keys read
- * it: a compaction moves the window, and a summary stands for what is no longer in it.
+ * The window: the part of the transcript that the model sees. The message list itself stays whole, since checks, the
+ * ledger and keys read it. A compaction moves the window, and a summary replaces the messages before it.
  */
 import type { EventOf } from "../event.ts";
 import { ensure } from "../ensure.ts";
@@ -11,7 +11,9 @@ import type { State } from "../state.ts";
 
 export const SUMMARY = "cairn:summary";
 
-/** The task, what the window leads with, then all from its index on; a summary has its place in the lead alone. */
+/**
+ * The task, the messages that the window leads with, then all from its index on. A summary appears in the lead only.
+ */
 export function shown({ messages, window }: Pick<State, "messages" | "window">): readonly Message[] {
   if (window === undefined) return messages;
   const led = new Map(messages.flatMap((each) => (window.lead.includes(each.id) ? [[each.id, each]] : [])));
@@ -26,5 +28,5 @@ export function compacted(state: State, { at, summary, tokens, window }: EventOf
   return { ...answered(state, at), phase: "AwaitingLLM", modelRetries: 0, window, messages: [...state.messages, said] };
 }
 
-/** What belongs to this attempt: what came of the ones before it was undone, or left. */
+/** The messages since the last restart. The effects of earlier ones were undone or left in place. */
 export const ofAttempt = ({ messages, attemptFrom = 0 }: State): readonly Message[] => messages.slice(attemptFrom);
