@@ -73,6 +73,7 @@ export type MessageBody =
   /** A text for the model. */
   | { readonly kind: "user"; readonly text: string; readonly by: string };
 
+/** Why a run failed. */
 export interface Failure {
   /** Stable, for programs. */
   readonly code: string;

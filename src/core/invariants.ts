@@ -5,6 +5,7 @@ import { isAside } from "./phases.ts";
 import type { State } from "./state.ts";
 import { isLacking } from "./policy/upgrades.ts";
 
+/** Throws `InvariantViolated` if the step from `before` to `after` breaks an invariant. */
 export function assertState(before: State, after: State): void {
   ensure(after.messages.length >= before.messages.length, "messages are lost");
   const meters = Object.keys(before.spent) as (keyof Spent)[];

@@ -15,8 +15,10 @@ export type Value =
       readonly tail: string;
     };
 
+/** How a call was settled. `unknown`: neither success nor failure could be established. */
 export type CallOutcome = "succeeded" | "failed" | "unknown";
 
+/** One part of a message. */
 export type Part =
   | { readonly kind: "text"; readonly text: string }
   /** The model's own reasoning with the provider's opaque metadata. Some providers require it in the next request. */
@@ -40,6 +42,7 @@ export type Part =
       readonly under?: { readonly key: string; readonly argsDigest: string };
     };
 
+/** One record of the transcript. */
 export interface Message {
   /** `m1`, `m2`, ... in the order of the transcript. */
   readonly id: string;

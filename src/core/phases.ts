@@ -113,6 +113,7 @@ const rows = {
 
 export type Phase = keyof typeof rows;
 
+/** The phase table. */
 export const PHASES: { readonly [P in Phase]: PhaseRow } = rows;
 
 /** All phases, in the order of the table. */
@@ -127,5 +128,6 @@ export const isAside = (phase: Phase): boolean => (PHASES[phase].next as readonl
 export const mayRedrive = (from: Phase, to: Phase): boolean =>
   from === "Failed" && (BACK as readonly Phase[]).includes(to);
 
+/** Whether an event may lead from one phase to the other, including staying in a phase that is not terminal. */
 export const mayFollow = (from: Phase, to: Phase): boolean =>
   (from === to && !isTerminal(from)) || PHASES[from].next.includes(to);

@@ -87,6 +87,7 @@ export interface Upgrades {
   readonly accepted: { readonly to: string; readonly by: string } | null;
 }
 
+/** The initial value for a run that follows every version. */
 export const FOLLOWS: Upgrades = { policy: "follow", asked: 0, lack: null, accepted: null };
 
 /** A gate that asks for more budget: the limits so far, and how many calls wait for release. */

@@ -29,6 +29,7 @@ export interface ObjectCaches {
   readonly commits: CommitCache;
 }
 
+/** The input of `storeSnapshot`. */
 export interface Storing {
   /** The committed row, and how far its history is sealed. */
   readonly row: Row;

@@ -20,6 +20,7 @@ import type { OnStep } from "./reader.ts";
 import { recordedBack } from "./recording.ts";
 import { loadVouched, signIn } from "./vouch.ts";
 
+/** What an export contains. */
 export interface Exported {
   readonly run: ArchivedRun;
   readonly counts: Required<ArchiveCounts>;

@@ -26,6 +26,7 @@ export interface Finding {
 /** How many objects of each kind were checked. */
 export type Counts = { readonly [K in "snapshots" | "commits" | "sealed" | "segments" | "blobs"]: number };
 
+/** The checks of one run: its findings and counts. */
 export class Inspection {
   readonly row: Row;
   readonly findings: Finding[] = [];

@@ -92,6 +92,7 @@ export async function readSnapshot({ objects, row }: Source, pointer: SnapshotPo
   return snapshot;
 }
 
+/** Throws `Unreadable` if the sealed events are missing or damaged. */
 export async function readSealed({ objects }: Source, ref: SealedRef): Promise<SealedEvents> {
   const bytes = await objects.get(ref.key);
   if (bytes === null) throw new Unreadable(`sealed events ${ref.key} are missing`, "SealedMissing");
@@ -108,6 +109,7 @@ export async function readState(
   return wholeState(state, ({ sha256 }) => byDigest.get(sha256) as Segment);
 }
 
+/** Reads a transcript segment, from the cache if possible. Throws `Unreadable`. */
 export async function readSegment(
   { objects, row, cache }: Source & { readonly cache: SegmentCache },
   ref: SegmentRef,

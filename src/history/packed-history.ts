@@ -13,6 +13,7 @@ import { entryOf, ledgerOf } from "./call-ledger.ts";
 import { type Source, readBlob } from "./load.ts";
 import { inOrder } from "./reader.ts";
 
+/** Collects the history, newest piece first, and returns it oldest first. */
 export class PackedHistory {
   readonly #members: (readonly Uint8Array[])[] = [];
   readonly #ofLedger: (readonly Event[])[] = [];
@@ -37,7 +38,7 @@ export class PackedHistory {
     return ledgerOf(inOrder(this.#ofLedger));
   }
 
-/** The digests of all large values that the history or the state names. */
+  /** The digests of all large values that the history or the state names. */
   blobs({ task, result, messages }: State): readonly string[] {
     return [...new Set([...[task, result, messages].flatMap(blobsIn), ...inOrder(this.#blobs)])];
   }

@@ -40,6 +40,7 @@ export interface Damage {
 /** Called after each snapshot. `left`: the versions still to read; `all`: the number of versions. */
 export type OnStep = (left: number, all: number) => void | Promise<void>;
 
+/** What to read of a history. */
 export interface Reading {
   /**
    * `commits`: the shortest way to all commits, with sealed events in place of the snapshots that they cover. `states`:
@@ -145,6 +146,7 @@ export function commitsOf(piece: Exclude<Piece, Damage>): readonly CommitRecord[
 /** Oldest first, from pieces that were read newest first. */
 export const inOrder = <T>(pieces: readonly (readonly T[])[]): readonly T[] => pieces.toReversed().flat();
 
+/** The readable part of a history. */
 export interface Readable {
   /** The commits without a gap up to the newest one, oldest first. */
   readonly commits: readonly CommitRecord[];

@@ -19,6 +19,7 @@ import { SegmentCache, type Source, jsonOf, readState } from "./load.ts";
 import { type OnStep, commitsOf, inOrder, readHistory } from "./reader.ts";
 import { loadVouched } from "./vouch.ts";
 
+/** A recorded run, as a replay needs it. */
 export interface Recording {
   /** The facts about the run in its row or in the file. */
   readonly run: ArchivedRun;

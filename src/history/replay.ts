@@ -19,6 +19,7 @@ export interface Difference {
   readonly what: string;
 }
 
+/** The result of a replay. `differs`: null if everything matches. */
 export interface Replayed {
   readonly state: State;
   /** The version of the last folded commit. */
@@ -34,6 +35,7 @@ export interface Replayed {
 /** Receives each event before it is folded, with the state before it. */
 export type Witness = (event: Event, at: { readonly before: State; readonly version: number }) => void;
 
+/** Replays up to version `until`, by default to the end. It compares the run's own facts only at the end. */
 export function replay(
   { run, begun, commits }: Recording,
   options: { readonly until?: number; readonly witness?: Witness } = {},

@@ -3,9 +3,9 @@
  * then names it. Sealed events are committed already and content-addressed. So a crash in between leaves an orphan, and
  * a later epoch writes the very same bytes.
  *
- * No run needs its history to go on, so sealing never blocks a run. It is postponed in two cases: time is short, or a
- * snapshot behind the newest one cannot be read. Without the first case, a process that reads 64 snapshots in its last
- * seconds would be killed, and so would each retry. The next 64 snapshots are then sealed together with these.
+ * No run needs its history to go on, so sealing never blocks a run. It is postponed when time is short: a process that
+ * reads 64 snapshots in its last seconds would be killed, and so would each retry. It is also postponed when a snapshot
+ * behind the newest one cannot be read. The next 64 snapshots are then sealed together with these.
  */
 import { encodeSealed } from "../codec/sealed.ts";
 import type { Seal } from "../codec/snapshot.ts";
@@ -19,6 +19,7 @@ import { readSnapshot } from "./load.ts";
 import { sealedKey } from "./object-keys.ts";
 import { chainBack, inOrder } from "./reader.ts";
 
+/** The result of `nextSeal`. */
 export interface Sealing {
   /** The seal that the next snapshot records. */
   readonly seal: Seal;

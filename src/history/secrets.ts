@@ -77,7 +77,7 @@ export async function knowSecretsOfInput(world: Knowing, own: readonly string[])
   if (hidden !== null) throw new SecretUnread("a secret of another agent", hidden);
 }
 
-/** An input cannot be searched for a secret that this process cannot read. Nothing was written. */
+/** This process cannot read a secret, so it cannot search an input for it. Nothing was written. */
 export class SecretUnread extends StoreUnreachable {
   override readonly name = "SecretUnread";
   override readonly code = "SecretUnread";

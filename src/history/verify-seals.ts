@@ -17,6 +17,7 @@ export interface SealVerdict {
   readonly keys: readonly string[];
 }
 
+/** Collects the verdict about all seals of one run. */
 export class SealInspection {
   readonly #world: World;
   readonly #inspection: Inspection;

@@ -1,6 +1,6 @@
 /**
- * Verifies a run: is everything that was ever committed still there, and does each piece follow from the one before? It
- * walks the chain of digests from the row's snapshot back to snapshot 0, and computes whatever can be computed.
+ * Verifies a run: everything that was ever committed is still there, and each piece follows from the one before. It
+ * walks the chain of digests from the row's snapshot back to snapshot 0. It computes whatever can be computed.
  *
  * Digests detect damage. Only keyed seals detect forgery (`verify-seals.ts`): the row names the newest snapshot and the
  * journal, and a process that can write the store can write the row as well.
@@ -21,6 +21,7 @@ import { type Counts, type Finding, Inspection } from "./inspection.ts";
 import { type OnStep, type PieceOf, inOrder, readHistory } from "./reader.ts";
 import { SealInspection, type SealVerdict } from "./verify-seals.ts";
 
+/** The result of `verify`. */
 export interface Verified extends Counts {
   readonly run: string;
   /** Null if the row is damaged. */
@@ -135,7 +136,7 @@ async function checkTask(inspection: Inspection, { task }: State): Promise<void>
 const folded = (state: State, commits: readonly CommitRecord[]): State =>
   commits.reduce((before, { events }) => foldAll(before, events), state);
 
-/** What was read of the history. */
+/** The history, as far as it could be read. */
 interface Chain {
   /** Null if it cannot be read. */
   journal: readonly CommitRecord[] | null;

@@ -20,6 +20,7 @@ export async function signIn({ sealKeys }: Pick<World, "sealKeys">): Promise<Sig
 /** The verdict about one seal. `unknown key`: this process does not have the key that the seal names. */
 export type Judged = "genuine" | "forged" | "unknown key";
 
+/** Checks one seal with the key that it names. */
 export async function judge({ sealKeys }: Pick<World, "sealKeys">, of: SealedBy): Promise<Judged> {
   const key = await sealKeys.find(of.voucher);
   if (key === null) return "unknown key";

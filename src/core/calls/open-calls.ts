@@ -32,6 +32,7 @@ export const newCall = (call: string, tool: string): OpenCall => ({
 
 const callId = (state: State, index: number): string => `c${state.calls + index + 1}`;
 
+/** The next message of the transcript. `at`: epoch milliseconds. */
 export function message(
   state: State,
   at: number,
@@ -43,6 +44,7 @@ export function message(
   return { id: `m${state.messages.length + 1}`, at, source, role, parts, tokens };
 }
 
+/** The reply as a message. Its calls get the IDs that `openCalls` gives them. */
 export function replyMessage(state: State, event: EventOf<"ModelCallCompleted">): Message {
   let index = 0;
   const parts = event.parts.map((part): Part => {
@@ -54,6 +56,7 @@ export function replyMessage(state: State, event: EventOf<"ModelCallCompleted">)
   return event.crowded === true ? { ...said, crowded: true } : said;
 }
 
+/** Replaces one open call. Throws `InvariantViolated` if it is not open. */
 export function withCall(state: State, call: string, change: (open: OpenCall) => OpenCall): State {
   ensure(
     state.open.some((each) => each.call === call),

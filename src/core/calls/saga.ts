@@ -23,6 +23,7 @@ export function undoOwed(state: State): UndoOwed | null {
   return undo.length > 0 || open.some(mayHaveHappened) || again ? "compensate" : null;
 }
 
+/** An operator asked for a restart, and the run has started. */
 export const wantsRestart = ({ compensate, phase }: State): boolean =>
   compensate?.next === "restart" && phase !== "Preparing";
 

@@ -7,6 +7,7 @@ import { type Effect, EFFECTS } from "./effects.ts";
 import { ofAttempt } from "../policy/window.ts";
 import type { State } from "../state.ts";
 
+/** What the caller knows of a call. */
 export interface CallFacts {
   /** Null where it is not known: the call then counts as one with an effect. */
   readonly effect: Effect | null;
@@ -27,6 +28,7 @@ interface NamedCall {
   readonly tool: string;
 }
 
+/** `factsOf` supplies what the state does not know of a call. */
 export function effectsIn(state: State, factsOf: (of: NamedCall) => CallFacts): Effects {
   const parts = ofAttempt(state).flatMap((message) => message.parts);
   const proposed = parts.filter((part) => part.kind === "call");

@@ -23,6 +23,7 @@ export type Limits = { readonly [M in Meter]: number | null };
 /** What a human grants a run beyond the budget of its agent. */
 export type Grant = { readonly [M in Meter]?: number };
 
+/** The limits that an agent declares for each of its runs. */
 export interface Budget extends Limits {
   readonly beats: number;
   /** What happens when a limit is reached: the run stops, or a gate asks a human for more. */

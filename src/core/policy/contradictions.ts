@@ -9,6 +9,7 @@ import type { Json } from "../json.ts";
 import type { Message } from "../message.ts";
 import { type Made, newestCalls, sameJson, sameValue } from "./loops.ts";
 
+/** What a result claims: a value per fact. */
 export type Claims = Readonly<Record<string, Json>>;
 
 /** Two calls that alternated, each made twice: the first and the second time of each. */

@@ -45,9 +45,11 @@ export const COMMIT_COST = { microUsd: 2, ms: 5 } as const;
  */
 const PRIOR = { deaths: 1, claims: 100 } as const;
 
+/** The share of claims that end in a takeover, from 0 to 1, with a prior for runs without history. */
 export const crashRateOf = (seen: { readonly takeovers: number; readonly claims: number }): number =>
   Math.min(1, (seen.takeovers + PRIOR.deaths) / (seen.claims + PRIOR.claims));
 
+/** How to commit the plan and the results of one reply. */
 export function dialOf({ effects, reply, crashRate }: StepAtRisk): Setting {
   const outside = effects.filter((effect) => EFFECTS[effect].actsOutside).length;
   const once = effects.some((effect) => EFFECTS[effect].startsOnce);

@@ -20,6 +20,7 @@ export const extensionOf = ({ extension }: State): Extension => extension ?? NOT
 export const gateNamed = (state: State, call: string): Gate | null =>
   call === BUDGET ? extensionOf(state).gate : (state.open.find((open) => open.call === call)?.gate ?? null);
 
+/** Opens the gate of the budget. At most one is open at a time. */
 export function askedForMore(state: State, event: EventOf<"ApprovalRequested">): State {
   const { gate, planHash, argsHash, reason, expiresAt, budget } = event;
   const { gate: open, ...extension } = extensionOf(state);

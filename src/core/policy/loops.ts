@@ -24,6 +24,7 @@ export interface Made {
   readonly reply: string;
 }
 
+/** The loop that the newest calls form; null if they form none. */
 export function loopOf(messages: readonly Message[]): Loop | null {
   const made = newestCalls(messages);
   if (alternates(made, BOUNDS.loopCalls)) {

@@ -34,6 +34,7 @@ export function modelAsked({ outage, fallback }: Pick<State, "outage" | "fallbac
   return fallback !== undefined && now < fallback.until ? fallback.model : 0;
 }
 
+/** Whether the outage has reached its maximum duration. */
 export const isOver = (state: State, { outageMaxMs }: RetryTerms, now: number): boolean =>
   now >= endOf(state, outageMaxMs, now);
 

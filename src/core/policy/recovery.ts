@@ -23,7 +23,7 @@ export type Trouble =
   /**
    * `deaths`: recovery has cost too many process deaths, and no code of the agent runs any more. `deadline`: no answer
    * came within the time that a run may wait. `idle`: the watchdog gave up on the model. `speechless`: the closing call
-   * brought no text. `agent`: the agent's own code cannot go on.
+   * failed or was lost. `agent`: the agent's own code cannot go on.
    */
   | {
       readonly kind: "budget" | "loop" | "deaths" | "deadline" | "idle" | "speechless" | "agent";
@@ -63,6 +63,7 @@ function retry(trouble: Trouble, next: (terms: RetryTerms) => Retry): Action {
 /** A retry would send the same request: only a shorter context helps. */
 const isTooLong = (trouble: Trouble): boolean => trouble.kind === "model" && trouble.failure.code === "ContextTooLong";
 
+/** The rules in order of precedence. The last one matches every trouble. */
 export const RECOVERY: readonly Rule[] = [
   { name: "too many processes died", when: (_, { kind }) => kind === "deaths", action: leave },
   { name: "nobody came before the deadline", when: (_, { kind }) => kind === "deadline", action: leave },

@@ -16,6 +16,7 @@ export function failedFrom(state: State): FailedFrom | null {
   return { phase: state.pausedFrom ?? state.phase, started };
 }
 
+/** Why a run may not be redriven. `EndedBefore`: its end did not record where it stood. */
 export type RedriveRefusal = "NotInfrastructure" | "Compensated" | "HasChildren" | "EndedBefore";
 
 /** Why the run cannot be redriven; null if it can. */

@@ -6,6 +6,7 @@
 export const ARCHIVE_TIERS = ["warm", "cold"] as const;
 export type ArchiveTier = (typeof ARCHIVE_TIERS)[number];
 
+/** The retention that an agent declares. */
 export interface Retention {
   /** How long the run stays after its end was delivered, in milliseconds; null: the world's default. */
   readonly hotMs: number | null;

@@ -9,6 +9,7 @@ import { message } from "../calls/open-calls.ts";
 import { answered } from "./outage.ts";
 import type { State } from "../state.ts";
 
+/** The source of a message that summarises older messages. */
 export const SUMMARY = "cairn:summary";
 
 /**
@@ -21,6 +22,7 @@ export function shown({ messages, window }: Pick<State, "messages" | "window">):
   return [...messages.slice(0, 1), ...window.lead.flatMap((id) => led.get(id) ?? []), ...tail];
 }
 
+/** Appends the summary and moves the window. */
 export function compacted(state: State, { at, summary, tokens, window }: EventOf<"Compacted">): State {
   const said = message(state, at, SUMMARY, "user", [text(summary)], tokens);
   ensure(window.lead.includes(said.id), "a window leads with its summary");
