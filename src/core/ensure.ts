@@ -1,17 +1,18 @@
 /**
- * Invariants stay on in production: a run that broke one is stopped before it can commit a wrong history.
- * They are for mistakes of ours. What a user, a model or a tool can cause is an outcome, never an invariant.
+ * Invariants stay on in production: a violation stops the run before it can commit a wrong history. They catch bugs of
+ * cairn only. What a user, a model or a tool can cause is an outcome, never an invariant.
  */
 export class InvariantViolated extends Error {
   override readonly name = "InvariantViolated";
   readonly code = "InvariantViolated";
 }
 
+/** Throws `InvariantViolated` with `message` unless the condition holds. */
 export function ensure(condition: boolean, message: string): asserts condition {
   if (!condition) throw new InvariantViolated(message);
 }
 
-/** The branch that exhaustive handling never reaches. */
+/** Marks the branch that an exhaustive `switch` never reaches. */
 export function unreachable(value: never): never {
   throw new InvariantViolated(`unreachable: ${JSON.stringify(value)}`);
 }

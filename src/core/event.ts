@@ -1,5 +1,6 @@
 /**
- * Events: a closed, public vocabulary. The state of a run is the fold of its events, and nothing else changes it.
+ * Events: the closed, public vocabulary of a run. The state of a run is the fold of its events, and nothing else
+ * changes the state.
  */
 import type { Grant, Limits, Spent } from "./policy/budget.ts";
 import type { Json } from "./json.ts";
@@ -8,17 +9,18 @@ import type { Price } from "./policy/price.ts";
 import type { Effect } from "./calls/effects.ts";
 import type { Phase } from "./phases.ts";
 
+/** One part of a model's reply. `provider` is opaque metadata of the provider that cairn returns unchanged. */
 export type ReplyPart =
   | { readonly kind: "text"; readonly text: string }
   | { readonly kind: "reasoning"; readonly text: string; readonly provider: Json }
   | { readonly kind: "call"; readonly tool: string; readonly args: Value; readonly provider: Json };
 
-/** `prematureStop`: the model says that it is done while a check of its definition of done fails. */
+/** `prematureStop`: the model says that it is done while a check of the definition of done fails. */
 export type Crack = "runaway" | "oscillation" | "prematureStop";
 
 /**
- * A person's answer about a call whose outcome is unknown. `failed` says that it did not happen, `compensate` that
- * whatever the run did is to be undone, that call as well.
+ * How a human reconciles a call whose outcome is unknown. `failed`: the call did not happen. `compensate`: everything
+ * that the run did is compensated, including this call.
  */
 export interface Answer {
   readonly as: "succeeded" | "failed" | "retry" | "compensate";
@@ -29,26 +31,26 @@ export interface Answer {
 }
 
 /**
- * What becomes of a call whose outcome stays unknown: a person is asked, the model is told, the run fails, or everything
- * is undone and the run starts again if it may.
+ * What follows when the outcome of a call stays unknown. `ask`: a human reconciles it. `tell`: the model learns that
+ * the outcome is unknown. `fail`: the run fails. `compensate`: the run compensates, and restarts if it may.
  */
 export type OnUnknown = "ask" | "tell" | "fail" | "compensate";
 
-/** What a person decides about a gate. */
+/** A human's decision about a gate. */
 export interface Decision {
   readonly as: "approve" | "deny" | "edit";
-  /** What the run may spend beyond its budget, where that is what was asked. */
+  /** What the run may spend beyond its budget. Only on the gate that asks for more budget. */
   readonly more?: Grant;
-  /** What the call shall be run with instead, if it is edited; null otherwise. */
+  /** The arguments that replace the model's if the call is edited; null otherwise. */
   readonly args: Value | null;
   readonly by: string;
   readonly note: string | null;
 }
 
-/** What a message carries. */
+/** The content of an inbox message. */
 export type MessageBody =
   | { readonly kind: "decision"; readonly gate: string; readonly decision: Decision }
-  /** How a child run ended, and what it came to. */
+  /** How a child run ended, and its result. */
   | {
       readonly kind: "child";
       readonly child: string;
@@ -58,19 +60,20 @@ export type MessageBody =
   | {
       readonly kind: "reconcile";
       readonly call: string;
-      /** The question that it answers: a call can become unknown more than once. */
+      /** The number of the question that it answers: a call can become unknown more than once. */
       readonly asked: number;
       readonly answer: Answer;
     }
-  /** Somebody lets a pinned run go on under version `to`. `asked`: the question that it answers. */
+  /** An operator accepts version `to` for a pinned run. `asked`: the number of the question that it answers. */
   | { readonly kind: "upgrade"; readonly asked: number; readonly to: string; readonly by: string }
-  /** Who is to look at the run. `asked`: the how many-th time that somebody said so. */
+  /** The operator who is responsible for the run. `asked`: the number of this assignment; the highest counts. */
   | { readonly kind: "assign"; readonly asked: number; readonly to: string; readonly by: string }
-  /** What the run did is to be undone, before it is cancelled or so that it starts again. */
+  /** Compensate what the run did, before it is cancelled or before it restarts. */
   | { readonly kind: "compensate"; readonly next: "cancel" | "restart"; readonly by: string }
-  /** Words for the model. */
+  /** A text for the model. */
   | { readonly kind: "user"; readonly text: string; readonly by: string };
 
+/** Why a run failed. */
 export interface Failure {
   /** Stable, for programs. */
   readonly code: string;
@@ -79,7 +82,7 @@ export interface Failure {
 
 interface Bodies {
   RunStarted: { readonly agentVersion: string };
-  /** `by`: who accepted it, where the run was pinned to the version before. */
+  /** `by`: who accepted the version. Present where the run was pinned to the version before. */
   AgentChanged: { readonly from: string; readonly to: string; readonly by?: string; readonly price?: Price };
   ModelCallCompleted: {
     readonly model: string;
@@ -88,20 +91,20 @@ interface Bodies {
     readonly tokensIn: number;
     readonly tokensOut: number;
     readonly tookMs: number;
-    /** Its question was nearly as long as the agent allows. */
+    /** The request was nearly as long as the agent allows. */
     readonly crowded?: true;
-    /** What was asked, by digests (`agent/request.ts`). Absent: nobody kept them yet. */
+    /** What the request contained, by digests (`engine/model/request-digests.ts`). Absent in older records. */
     readonly request?: { readonly instructions: string; readonly tools: readonly string[]; readonly messages: string };
   };
-  /** Model calls that may have been made and whose replies are lost: their process died, or the deadline cut them off. */
+  /** Model calls that may have been made and whose replies are lost: the process died, or the deadline cut them off. */
   ModelCallLost: {
     readonly calls: number;
     readonly why: string;
-    /** It may have been the closing call of the run, which is made once. */
+    /** The lost call may have been the closing call, which a run makes once. */
     readonly closing?: true;
   };
   BudgetDebited: { readonly debit: Partial<Spent>; readonly for: string };
-  /** From here on the model is shown what `lead` names in place of the messages before `from`, which stay where they are. */
+  /** The model sees the messages of `lead` instead of those before `from`. The transcript keeps them all. */
   Compacted: {
     readonly summary: string;
     readonly tokens: number;
@@ -119,36 +122,36 @@ interface Bodies {
     readonly effect: Effect;
     readonly key: string;
     readonly argsDigest: string;
-    /** The key is the agent's own. */
+    /** The agent computed the idempotency key itself. */
     readonly business?: true;
-    /** Its tool can undo it. */
+    /** The tool has an `undo` function. */
     readonly undo?: true;
-    /** It runs alone, after those before it in its reply and before those after it. */
+    /** The call runs alone: after the calls before it in its reply, and before the calls after it. */
     readonly alone?: true;
   };
-  /** Nothing is started before a person decides about exactly this: the plan and the arguments are frozen by their hashes. */
+  /** A gate: nothing starts until a human approves exactly this plan and these arguments, frozen by their hashes. */
   ApprovalRequested: {
     readonly gate: string;
     readonly call: string;
     readonly planHash: string;
     readonly argsHash: string;
     readonly reason: string;
-    /** No decision by then is a denial. */
+    /** Epoch milliseconds. Without a decision by then the gate is denied. */
     readonly expiresAt: number;
-    /** How often the same call was asked about before: the arguments of each decision so far did not fit its tool. */
+    /** How often the gate of this call was opened again, since the edited arguments did not fit its tool. */
     readonly again?: number;
-    /** It is about the budget, and `call` is `budget`: what the limits were, and how many calls wait to be released. */
+    /** The gate asks for more budget, and `call` is `budget`. Its limits so far, and how many calls wait. */
     readonly budget?: { readonly limits: Limits; readonly calls: number };
   };
   HumanApprovalReceived: { readonly gate: string; readonly call: string; readonly decision: Decision };
-  /** A decision was delivered and has no effect, since its gate was closed before it could be applied. */
+  /** A decision was delivered but has no effect, since its gate closed before the run could apply it. */
   DecisionIgnored: {
     readonly gate: string;
     readonly as: Decision["as"];
     readonly by: string;
     readonly why: string;
   };
-  /** The commit of this event released the call to be started by the invocation of `epoch`. */
+  /** The commit of this event released the call: the invocation of `epoch` may start it. */
   ToolInvoked: { readonly call: string; readonly epoch: number };
   ToolResultRecorded: {
     readonly call: string;
@@ -157,43 +160,43 @@ interface Bodies {
     readonly externalId: string | null;
     readonly evidence: string;
   };
-  /** An undo succeeded; the call is that of the undo. What undoes without success is a result like any other. */
+  /** An undo succeeded; `call` is the call of the undo. An undo that fails is a `ToolResultRecorded`. */
   ToolCompensated: { readonly call: string; readonly value: Value; readonly evidence: string };
-  /** `askFrom`: when a person can first tell that it did not happen; null: nobody is asked, the model is told. */
+  /** `askFrom`: the earliest time at which a human can know that the call did not happen. Null: the model is told. */
   ToolOutcomeUnknown: {
     readonly call: string;
     readonly why: string;
     readonly askFrom: number | null;
-    /** The agent has no tool that could go on with it; a later version may have it again. */
+    /** The agent has no tool for this call any more. A later version may have it again. */
     readonly toolGone?: boolean;
-    /** Nobody needs to answer: what follows at `askFrom`. Absent: ask. */
+    /** What follows at `askFrom` without a human's answer. Absent: `ask`, so only a human can settle it. */
     readonly otherwise?: OnUnknown;
   };
-  /** `evidence`: what the other side said by itself, without being asked. */
+  /** `evidence`: what the external service reported on its own initiative, for example by a webhook. */
   ToolResultReconciled: {
     readonly call: string;
     readonly answer: Answer;
     readonly evidence?: string;
     readonly externalId?: string;
   };
-  /** `taken`: its content is in the state. `cleared`: its item is deleted, so its id may leave the state. */
+  /** `taken`: the content is in the state. `cleared`: the inbox item is deleted, so its ID may leave the state. */
   MessageAbsorbed:
     | { readonly stage: "taken"; readonly message: string; readonly body: MessageBody }
     | { readonly stage: "cleared"; readonly message: string };
-  /** From here on the end of this run waits until the child has been told. */
+  /** From here on this run cannot end before the child has been notified of it. */
   ChildStarted: { readonly child: string };
   RunPaused: object;
   RunResumed: object;
   CheckFailed: { readonly check: string; readonly why: string };
-  /** The first sign of a failure that is typical of agents. What follows, the recovery table decides. */
+  /** The first sign of a failure that is typical of agents. The recovery table decides what follows. */
   CrackSignalled: { readonly crack: Crack; readonly why: string };
   RecoveryDecided: { readonly rule: string; readonly why: string; readonly action: Action };
-  /** `from`: where the run stood, if it may be redriven; absent: it may not. */
+  /** `from`: where the run stood. Absent: the run may not be redriven. */
   RunEnded:
     | { readonly status: "completed"; readonly result: Value }
     | { readonly status: "failed"; readonly failure: Failure; readonly from?: FailedFrom }
     | { readonly status: "cancelled" };
-  /** A failed run goes on, since somebody wants it. */
+  /** An operator redrove a failed run, so it goes on. */
   RunRedriven: {
     readonly id: string;
     readonly by: string;
@@ -204,66 +207,67 @@ interface Bodies {
 
 export type EventKind = keyof Bodies;
 
-/** One event: when it happened (epoch milliseconds) and what. */
+/** One event: when it happened (`at`, epoch milliseconds) and what happened. */
 export type Event = { readonly [K in EventKind]: EventOf<K> }[EventKind];
 export type EventOf<K extends EventKind> = { readonly kind: K; readonly at: number } & Bodies[K];
 
-/** What one commit added: `version` is the number that this commit made the run's. */
+/** What one commit added. `version` is the version of the run after this commit. */
 export interface CommitRecord {
   readonly version: number;
   readonly epoch: number;
   readonly events: readonly Event[];
 }
 
+/** What the recovery table may decide. */
 export type Action =
-  /** Ask the model again, not before `at`. `outage`: what is known of its provider; absent in what older code wrote. */
+  /** Call the model again, not before `at`. `outage`: what is known of the provider; absent in older records. */
   | { readonly kind: "retry"; readonly at: number; readonly outage?: Outage }
-  /** Have a summary made, then ask the model. */
+  /** Summarise the older messages, then call the model. */
   | { readonly kind: "compact" }
-  /** Say something to the model and go on. */
+  /** Add a message for the model and go on. */
   | { readonly kind: "nudge"; readonly say: string }
-  /** Ask the model for its last words, then end the run. */
+  /** Make the closing call, then end the run. */
   | { readonly kind: "stop"; readonly failure: Failure; readonly say: string }
-  /** End the run. What it did is undone before, and it may start again, unless `next` says otherwise. */
+  /** End the run. It compensates first, and may restart. `next`: `end` forbids the restart, `leave` both of them. */
   | { readonly kind: "abort"; readonly failure: Failure; readonly next?: "end" | "leave" }
-  /** Undo what was done, in reverse: nothing else is started from here on. */
+  /** Compensate: undo the effects in reverse order. Nothing else starts from here on. */
   | { readonly kind: "compensate" }
-  /** Undo the effect of that call, which is the newest one that stands. */
+  /** Undo the effect of this call, the newest effect that stands. */
   | { readonly kind: "undo"; readonly call: string }
-  /** Begin again from the task, under other keys. */
+  /** Restart from the task, under new idempotency keys. */
   | { readonly kind: "restart"; readonly say: string }
-  /** Run the call again with its key. */
+  /** Run the call again with its idempotency key. */
   | { readonly kind: "again"; readonly call: string }
-  /** Ask the other side, not before `at`, whether the call happened. `tried`: a try of it ended without an answer. */
+  /** Probe the external service for the call, not before `at`. `tried`: an attempt ended with an unknown outcome. */
   | { readonly kind: "probe"; readonly call: string; readonly at: number; readonly tried: boolean }
-  /** Nothing is called before that version of the agent is accepted; null: before its agent can be loaded. */
+  /** Call nothing before version `to` of the agent is accepted; null: before the agent can be loaded. */
   | { readonly kind: "hold"; readonly to: string | null }
-  /** The agent has the tool of that call again: what is open is decided by the resume table. */
+  /** The agent has the tool of this call again, so the effect table decides about the call. */
   | { readonly kind: "toolBack"; readonly call: string }
   /** The outcome of the call stays unknown, and the model is told so. */
   | { readonly kind: "tell"; readonly call: string }
-  /** End the run because somebody wants it. */
+  /** End the run because an operator or client cancelled it. */
   | { readonly kind: "cancel" }
-  /** Another invocation held the run and is gone: go on from the last checkpoint. */
+  /** The invocation that held the run is gone: go on from the last checkpoint. */
   | { readonly kind: "takeover"; readonly from: string; readonly takeovers: number };
 
 /** Where a run stood when it failed. */
 export interface FailedFrom {
   readonly phase: Phase;
-  /** Calls that its end called unknown only because nothing could be found out about them any more. */
+  /** Calls that the end marked as unknown only because the run could not find out their outcomes any more. */
   readonly started: readonly string[];
 }
 
-/** A model's provider gives no answers. */
+/** The model's provider does not answer. */
 export interface Outage {
-  /** When the first call of it failed. */
+  /** When its first call failed, in epoch milliseconds. */
   readonly since: number;
-  /** How many calls failed since. */
+  /** How many calls have failed since then. */
   readonly tries: number;
-  /** A provider asked not to be asked before then (`retry-after`). */
+  /** The provider asked for no call before this time (`retry-after`), in epoch milliseconds. */
   readonly notBefore?: number;
-  /** Which model is asked next: 1 is the agent's first fallback. Absent: its own model. */
+  /** Which model is called next: 1 is the agent's first fallback. Absent: the agent's own model. */
   readonly model?: number;
-  /** The operator was told. */
+  /** An alarm went to the operator. */
   readonly alarmed?: true;
 }

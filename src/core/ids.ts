@@ -1,7 +1,7 @@
-/** Names that people and programs give, and what they may look like. */
+/** The syntax of run IDs, tenants, names and idempotency keys. */
 import { BOUNDS } from "./limits.ts";
 
-/** Whose runs they are where nobody says. */
+/** The tenant of runs that name none. */
 export const DEFAULT_TENANT = "local";
 
 /** SHA-256 of a text (UTF-8) in lower-case hex; the core has no bytes and no crypto of its own. */
@@ -13,10 +13,10 @@ const NAME = /^[a-zA-Z][a-zA-Z0-9_-]{0,63}$/;
 
 export const isRunId = (id: string): boolean => RUN.test(id);
 export const isTenant = (name: string): boolean => TENANT.test(name);
-/** Agents and tools; what models accept as a tool's name. */
+/** Agents and tools. Model providers accept these characters in a tool's name. */
 export const isName = (name: string): boolean => NAME.test(name);
 
-/** What is wrong with an idempotency key, or null. */
+/** What is wrong with an idempotency key; null if it is valid. */
 export function wrongWithKey(key: string): string | null {
   if (key.length === 0) return "it is empty";
   if (key.length > BOUNDS.idempotencyKeyCharactersMax) {

@@ -1,10 +1,11 @@
-/** What must hold between two states, whatever happened. A change that breaks one stops the run before it is committed. */
+/** Invariants between two states, whatever event happened. A violation stops the run before the commit. */
 import type { Spent } from "./policy/budget.ts";
 import { ensure } from "./ensure.ts";
 import { isAside } from "./phases.ts";
 import type { State } from "./state.ts";
 import { isLacking } from "./policy/upgrades.ts";
 
+/** Throws `InvariantViolated` if the step from `before` to `after` breaks an invariant. */
 export function assertState(before: State, after: State): void {
   ensure(after.messages.length >= before.messages.length, "messages are lost");
   const meters = Object.keys(before.spent) as (keyof Spent)[];

@@ -1,2 +1,2 @@
-/** JSON as a type: what may cross a boundary, be hashed and be stored. */
+/** JSON as a type: the values that cairn hashes, stores and passes across boundaries. */
 export type Json = null | boolean | number | string | readonly Json[] | { readonly [name: string]: Json };

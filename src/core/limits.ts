@@ -1,26 +1,26 @@
 /**
- * Bounds of what the core decides. What is stored has its sizes in `codec/limits.ts`, and what waits its times in
- * `protocol/limits.ts`: every bound has a name, and the relations between bounds are asserted when a world is composed.
+ * Bounds of what the core decides. Sizes of stored data are in `codec/limits.ts`, and waiting times in
+ * `protocol/limits.ts`. Every bound has a name, and composing a world asserts the relations between bounds.
  */
 export const BOUNDS = {
   idempotencyKeyCharactersMax: 256,
-  /** Tries of one call that end without an answer. */
+  /** Attempts of one call that may end with an unknown outcome. */
   callTriesMax: 3,
-  /** Quick retries of a model call, before the run waits for the end of an outage. */
+  /** Quick retries of a model call before the run waits for the end of an outage. */
   modelRetriesMax: 3,
-  /** Pauses between the tries of an outage: a random part of one that doubles from the first of these to the second. */
+  /** Pauses between retries in an outage: a random part of a ceiling that doubles from `Min` to `Max`. */
   outagePauseMsMin: 8_000,
   outagePauseMsMax: 15 * 60_000,
-  /** An outage that lasts so long is told to the operator. */
+  /** An outage of this length alarms the operator. */
   outageAlarmMs: 3 * 60_000,
-  /** How long a fallback that answered is asked before the agent's own model. */
+  /** How long a fallback that answered is called before the agent's own model. */
   fallbackMs: 5 * 60_000,
-  /** What is over by one clock and not by another one is looked at again after so long. */
+  /** If clocks disagree whether a time has passed, the run checks again after this time. */
   clockAgainMs: 10 * 60_000,
   nudgesMax: 3,
-  /** The loop detector: so many equal calls among so many of the newest ones are a loop. */
+  /** The loop detector: `loopRepeats` equal calls among the newest `loopCalls` calls are a loop. */
   loopRepeats: 3,
   loopCalls: 6,
-  /** What of its last words a failure tells; all of them are in the transcript. */
+  /** How much of the closing call's text the failure quotes. The transcript has all of it. */
   lastWordsCharactersMax: 1_000,
 } as const;

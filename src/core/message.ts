@@ -1,10 +1,10 @@
 /**
- * The transcript. One record per message, so that its metadata cannot drift from it: parallel arrays of messages and
- * of their metadata lose times and sources on reload, and only there (seed 0).
+ * The transcript of a run: one record per message, with its metadata. Parallel arrays of messages and of metadata would
+ * drift apart: on reload they lose times and sources (seed 0).
  */
 import type { Json } from "./json.ts";
 
-/** A value of any size: as it is, or a reference to a blob with what a reader needs to judge it. */
+/** A value of any size: inline, or a reference to a blob with its first and last characters for a reader. */
 export type Value =
   | { readonly kind: "inline"; readonly json: Json }
   | {
@@ -15,11 +15,13 @@ export type Value =
       readonly tail: string;
     };
 
+/** How a call was settled. `unknown`: neither success nor failure could be established. */
 export type CallOutcome = "succeeded" | "failed" | "unknown";
 
+/** One part of a message. */
 export type Part =
   | { readonly kind: "text"; readonly text: string }
-  /** A model's own thinking, kept because some providers want it back, with their opaque metadata. */
+  /** The model's own reasoning with the provider's opaque metadata. Some providers require it in the next request. */
   | { readonly kind: "reasoning"; readonly text: string; readonly provider: Json }
   | {
       readonly kind: "call";
@@ -34,24 +36,25 @@ export type Part =
       readonly tool: string;
       readonly outcome: CallOutcome;
       readonly value: Value;
-      /** What it was run with, where a person changed that; null where it is what the model asked for. */
+      /** The arguments that a human set in place of the model's; null if the call ran as the model proposed it. */
       readonly edited: Value | null;
-      /** The agent's own key that it was released under, and the digest of its arguments. */
+      /** The business key of the agent that the call was released under, and the digest of its arguments. */
       readonly under?: { readonly key: string; readonly argsDigest: string };
     };
 
+/** One record of the transcript. */
 export interface Message {
   /** `m1`, `m2`, ... in the order of the transcript. */
   readonly id: string;
-  /** When it came to be, epoch milliseconds. */
+  /** When it was created, in epoch milliseconds. */
   readonly at: number;
-  /** Who made it: `task`, `model:NAME`, `tool:NAME`, `check:NAME`, `cairn`, `cairn:summary`. */
+  /** The author: `task`, `model:NAME`, `tool:NAME`, `check:NAME`, `user:NAME`, `cairn`, `cairn:summary`. */
   readonly source: string;
   readonly role: "user" | "assistant" | "tool";
   readonly parts: readonly Part[];
-  /** Tokens that the model reported for it, 0 where it reported none. */
+  /** Tokens that the model reported for it; 0 if it reported none. */
   readonly tokens: number;
-  /** A reply whose question was nearly as long as the agent allows. */
+  /** The reply to a request that was nearly as long as the agent allows. */
   readonly crowded?: true;
 }
 
@@ -59,7 +62,7 @@ export const text = (content: string): Part => ({ kind: "text", text: content })
 
 export const inline = (json: Json): Value => ({ kind: "inline", json });
 
-/** What the parts say in words. */
+/** The text parts, joined by line breaks. */
 export function wordsOf(parts: readonly Part[]): string {
   return parts.flatMap((part) => (part.kind === "text" ? [part.text] : [])).join("\n");
 }

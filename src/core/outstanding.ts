@@ -1,6 +1,6 @@
 /**
- * What a run still owes. There is no recovery mode: every invocation loads what is committed, asks this, and does the
- * first command; a crash only means that the next invocation finds the run in the middle of a beat (seed 2).
+ * What a run must still do. There is no recovery mode: every invocation loads the committed state, calls this function
+ * and executes the first command. After a crash the next invocation finds the run in the middle of a beat (seed 2).
  */
 import { BUDGET } from "./policy/extension.ts";
 import { BOUNDS } from "./limits.ts";
@@ -9,82 +9,83 @@ import { isNext, waitsItsTurn } from "./calls/open-calls.ts";
 import { undoOwed, wantsRestart } from "./calls/saga.ts";
 import type { Gate, OpenCall, State } from "./state.ts";
 
-/** Who asks, and when. */
+/** Which invocation asks, when, and what operators requested. Times are epoch milliseconds. */
 export interface View {
   readonly now: number;
-  /** A time that has come by every clock, `now` unless told: a gate expires by it (schedule 104). */
+  /** A time that every clock has reached, by default `now`. A gate expires by this time (schedule 104). */
   readonly earliest?: number;
-  /** The epoch of the asking invocation. */
+  /** The epoch of the invocation that asks. */
   readonly epoch: number;
-  /** Until when an overtaken invocation may still be alive inside its lease. */
+  /** Until then a fenced invocation may still act within its lease. */
   readonly quietUntil: number;
-  /** What somebody asked of the run. */
+  /** An operator or client asked to cancel or to pause the run. */
   readonly cancel: boolean;
   readonly pause: boolean;
-  /** It has looked at the code that is deployed now, where the run waits for code. */
+  /** This invocation has already checked the deployed code, where the run waits for code. */
   readonly looked: boolean;
 }
 
+/** What the engine may have to do next. */
 export type Command =
-  /** Check that the agent fits the run, and start it. */
+  /** Check that the agent fits the run, and start the run. */
   | { readonly kind: "prepare" }
-  /** End as decided; quiet has passed. */
+  /** End as decided; `quietUntil` has passed. */
   | { readonly kind: "end" }
-  /** Somebody wants the run to end: nothing more is started. */
+  /** An operator cancelled the run: nothing more starts. */
   | { readonly kind: "cancel" }
-  /** Somebody wants the run to begin again: it fails, and what it did is undone first. */
+  /** An operator asked for a restart: the run fails, and its effects are undone first. */
   | { readonly kind: "startOver" }
-  /** The end is decided: what was done is undone before it, the newest effect first; then the run ends or begins again. */
+  /** The end is decided. Undo the effects first, the newest one first; then the run ends or restarts. */
   | { readonly kind: "compensate" }
   | { readonly kind: "undo"; readonly call: string }
   | { readonly kind: "conclude" }
   | { readonly kind: "pause" }
   | { readonly kind: "resume" }
-  /** The run waits for code: look whether it is there now. */
+  /** The run waits for code: check whether that code is deployed now. */
   | { readonly kind: "lookAgain" }
-  /** Apply a person's answer. */
+  /** Apply a human's reconciliation. */
   | { readonly kind: "reconcile"; readonly call: string }
-  /** Apply a person's decision about a gate. */
+  /** Apply a human's decision about a gate. */
   | { readonly kind: "decide"; readonly call: string }
-  /** Nobody decided in time: deny it, unless a decision is in the inbox. */
+  /** The gate expired without a decision: deny it, unless a decision is in the inbox. */
   | { readonly kind: "expireGate"; readonly call: string }
-  /** Nobody said in time what became of it: do what its tool wants done then. */
+  /** The time for a reconciliation is over: do what the tool declares for that case. */
   | { readonly kind: "giveUp"; readonly call: string }
   /** Record the intent of a proposed call, or refuse it. */
   | { readonly kind: "intend"; readonly calls: readonly string[] }
-  /** Started by an invocation that is gone: decide by the resume table. */
+  /** A lost invocation started these calls: decide by the effect table. */
   | { readonly kind: "recover"; readonly calls: readonly string[] }
-  /** Ask the other side what became of them. */
+  /** Ask the external service about the outcomes of these calls. */
   | { readonly kind: "probe"; readonly calls: readonly string[] }
-  /** Released by this invocation: run them. */
+  /** This invocation released these calls: run them. */
   | { readonly kind: "perform"; readonly calls: readonly string[] }
   | { readonly kind: "askModel" }
-  /** Ask the model for the last words of a run that has to stop, and end it. */
+  /** Make the closing call of a run that has to stop, and end the run. */
   | { readonly kind: "close" }
-  /** Look whether the definition of done holds. */
+  /** Check whether the definition of done holds. */
   | { readonly kind: "judge" }
-  /** Have a summary made of what the model is shown. */
+  /** Summarise the older messages that the model sees. */
   | { readonly kind: "compact" }
-  /** Nothing may be done before then. */
+  /** Nothing can be done before then. */
   | { readonly kind: "wait"; readonly until: number }
-  /** Nothing can be done until somebody answers or resumes. */
+  /** Nothing can be done until a human answers or resumes the run. */
   | { readonly kind: "awaitAnswer" };
 
-/** In the order in which they are to be done; empty for a run that has ended. */
+/** The outstanding commands in order of execution; empty for a run that has ended. */
 export function outstanding(state: State, view: View): readonly Command[] {
   if (isTerminal(state.phase)) return [];
   const quiet = view.now < view.quietUntil;
-  // Schedule 5: a failed end waits until no overtaken invocation can still act.
+  // Schedule 5: a failed end waits until no fenced invocation can still act.
   const untilQuiet = (command: Command): Command => (quiet ? { kind: "wait", until: view.quietUntil } : command);
   const undo = undoOwed(state);
   if (state.ending !== null && undo === null) return [untilQuiet({ kind: "end" })];
-  // Also of a run that undoes what it did because it failed: what still stands is left then, unless they say otherwise.
+  // This also cancels a run that compensates after a failure. The other effects stay, unless the request undoes them.
   if (view.cancel && state.ending?.kind !== "cancelled") return [{ kind: "cancel" }];
   const pause = view.pause && !view.cancel;
   if (state.phase === "AwaitingAgent") return [{ kind: pause ? "pause" : view.looked ? "awaitAnswer" : "lookAgain" }];
   if (state.phase === "Paused") return [{ kind: pause ? "awaitAnswer" : "resume" }];
   if (undo === "compensate") return [{ kind: "compensate" }];
-  // What this invocation released is run first: nobody else could tell later that it never began.
+  // Calls that this invocation released run first: no later invocation could know that they never started.
   if (pause && !state.open.some((call) => isReleasedBy(call, view.epoch))) return [{ kind: "pause" }];
   if (undo === "conclude") return [untilQuiet({ kind: "conclude" })];
   if (undo === "undo") return [undoNext(state, view)];
@@ -113,7 +114,7 @@ export function outstanding(state: State, view: View): readonly Command[] {
   }
 }
 
-/** Schedule 69: what may still land is not undone before it has. */
+/** Schedule 69: an effect whose request may still take effect is undone only after that time. */
 function undoNext({ undo = [] }: State, { now, quietUntil }: View): Command {
   const { call, from } = undo.at(-1) ?? { call: "", from: null };
   const until = from === null ? now : Math.max(from, quietUntil);
@@ -124,7 +125,7 @@ function callsOwed(state: State, view: View, quiet: boolean): readonly Command[]
   const owed = state.open;
   const unknown = owed.filter((call) => call.status === "unknown");
   const answered = unknown.filter((call) => call.answer !== null);
-  // `succeeded` and `compensate` are taken at once; `retry` and `failed` claim that nothing happened, which only quiet can prove.
+  // `succeeded` and `compensate` apply at once. `retry` and `failed` claim that nothing happened, and wait for quiet.
   const due = answered.find((call) => !quiet || ["succeeded", "compensate"].includes(call.answer?.as ?? ""));
   const gated = gatesOf(state);
   const decided = gated.find(({ gate }) => gate.decision !== null);
@@ -149,7 +150,7 @@ function callsOwed(state: State, view: View, quiet: boolean): readonly Command[]
   if (overdue !== undefined) commands.push({ kind: "giveUp", call: overdue.call });
   if (!view.looked && owed.some(lacksTool)) commands.push({ kind: "lookAgain" });
   if (commands.length > 0) return commands;
-  // Answers wait for quiet, probes for what may still land as well, gates for a person until they expire.
+  // Answers wait for `quietUntil`, probes also for requests on their way, and gates for a human or their expiry.
   const heldUntil = waiting.map((call) => Math.max(view.quietUntil, call.probeAt ?? 0));
   if (answered.length > 0) heldUntil.push(view.quietUntil);
   heldUntil.push(...left.map((call) => Math.max(view.quietUntil, call.askFrom ?? 0)));
@@ -161,7 +162,7 @@ function callsOwed(state: State, view: View, quiet: boolean): readonly Command[]
 
 const earliestOf = ({ now, earliest = now }: View): number => earliest;
 
-/** What a person is asked about: each call, and the budget. */
+/** The open gates: those of calls, and that of the budget. */
 function gatesOf({ open, extension }: State): readonly { readonly call: string; readonly gate: Gate }[] {
   const gates = open.map(({ call, status, gate }) => ({ call, gate: status === "gated" ? gate : null }));
   return [...gates, { call: BUDGET, gate: extension?.gate ?? null }].flatMap(({ call, gate }) =>
@@ -169,11 +170,11 @@ function gatesOf({ open, extension }: State): readonly { readonly call: string; 
   );
 }
 
-/** A call that goes on by itself as soon as the agent has its tool again, unless somebody answers before. */
+/** An unknown call that goes on by itself once the agent has its tool again, unless a human answers first. */
 export const lacksTool = (call: OpenCall): boolean =>
   call.status === "unknown" && call.toolGone === true && call.answer === null;
 
-/** A deployment can let it go on, and none wakes it. */
+/** A deployment can let this run go on. No deployment wakes it, so it has to be polled. */
 export const waitsForCode = (state: State): boolean => state.phase === "AwaitingAgent" || state.open.some(lacksTool);
 
 const isReleasedBy = (call: OpenCall, epoch: number): boolean =>

@@ -1,32 +1,32 @@
 /**
- * The phase table: one truth. The transition check, the idle predicate, statuses and labels, the chain, the diagram
- * in the docs and the test that walks every (phase, event) pair are derived from it; nothing else lists phases.
+ * The phase table: the single source for phases. The transition check, idle detection, statuses, labels, the chain, the
+ * diagram in the docs and the test of every (phase, event) pair derive from it. No other file lists phases.
  *
  * Source: seed 0 (eight active phases and one transient, two of them idle), `docs/protocol.md`.
  */
 
-/** What people and the API see. A run is `queued` until its first claim. */
+/** The status that the CLI, the API and the console show. A run is `queued` until its first claim. */
 export type Status = "queued" | "running" | "waiting" | "paused" | "blocked" | "completed" | "failed" | "cancelled";
 
 interface PhaseRow {
   readonly kind: "active" | "parked" | "terminal";
-  /** Strictly waiting for a remote model with no local work to do (seed 0): the watchdog counts only these. */
+  /** The run only waits for a remote model and has no local work (seed 0). The watchdog counts only these phases. */
   readonly idle: boolean;
   readonly status: Status;
-  /** How the chain ends that got here; null while it goes on. */
+  /** How a chain ends that reaches this phase; null while the chain goes on. */
   readonly ends: "done" | "failed" | null;
-  /** What leaving this phase makes durable. */
+  /** What becomes durable when a run leaves this phase. */
   readonly edge: "plan" | "batch" | "verdict" | "closing" | "decision" | "resolution" | "none";
-  /** For people: what is being waited for. */
+  /** For humans: what the run does or waits for. */
   readonly label: string;
-  /** Phases that an event may lead to. Staying in a phase is always legal while it is not terminal. */
+  /** Phases that an event may lead to. A run may always stay in a phase that is not terminal. */
   readonly next: readonly string[];
 }
 
-/** From wherever a run is, it may be paused, find its code missing, fail or be cancelled. */
+/** From every phase a run may be paused, wait for its agent, fail or be cancelled. */
 const ANYWHERE = ["Paused", "AwaitingAgent", "Failed", "Cancelled"] as const;
 
-/** A run that stands aside goes back to where it was. */
+/** The phases that a paused or waiting run may return to. */
 const BACK = [
   "Preparing",
   "AwaitingLLM",
@@ -113,19 +113,21 @@ const rows = {
 
 export type Phase = keyof typeof rows;
 
+/** The phase table. */
 export const PHASES: { readonly [P in Phase]: PhaseRow } = rows;
 
-/** Every phase, in the order of the table. */
+/** All phases, in the order of the table. */
 export const PHASE_NAMES = Object.keys(rows) as readonly Phase[];
 
 export const isTerminal = (phase: Phase): boolean => PHASES[phase].kind === "terminal";
 
-/** It is left for the phase that the run was in before; no other phase leads back to the first one. */
+/** The run waits aside (`Paused`, `AwaitingAgent`) and returns to its earlier phase. Only these lead to `Preparing`. */
 export const isAside = (phase: Phase): boolean => (PHASES[phase].next as readonly Phase[]).includes("Preparing");
 
-/** A redriven run goes back to where it stood: the one way out of an end. */
+/** A redriven run returns to the phase where it failed. This is the only way out of a terminal phase. */
 export const mayRedrive = (from: Phase, to: Phase): boolean =>
   from === "Failed" && (BACK as readonly Phase[]).includes(to);
 
+/** Whether an event may lead from one phase to the other, including staying in a phase that is not terminal. */
 export const mayFollow = (from: Phase, to: Phase): boolean =>
   (from === to && !isTerminal(from)) || PHASES[from].next.includes(to);

@@ -1,6 +1,6 @@
 /**
- * The state of a run: what is expensive to compute again or unsafe to repeat (seed 3), and nothing that comes from
- * configuration. It is a value; only `transition` makes the next one.
+ * The state of a run: everything that is expensive to compute again or unsafe to repeat (seed 3: unknown outcomes).
+ * It holds nothing that comes from configuration. It is an immutable value, and only `transition` makes the next one.
  */
 import type { Grant, Limits, Spent } from "./policy/budget.ts";
 import type { Answer, Decision, EventOf, Failure, OnUnknown, Outage, FailedFrom } from "./event.ts";
@@ -10,23 +10,24 @@ import type { Price } from "./policy/price.ts";
 import type { Retention } from "./policy/retention.ts";
 
 /**
- * A decided end. Only a run that is done completes, and that needs no waiting. What a failed run did is undone before, and
- * it may start again then; `next`: it ends after that, or leaves everything as it is.
+ * A decided end that is not yet committed. A completed run needs none, since it ends without a wait. A failed run
+ * compensates first, and may then restart. `next`: `end` forbids the restart, `leave` forbids both.
  */
 export type Ending =
   | { readonly kind: "failed"; readonly failure: Failure; readonly next?: "end" | "leave" }
   | { readonly kind: "cancelled" };
 
-/** A call whose effect can be undone, and from when: what left may still land. Null: its outcome is known. */
+/** A call whose effect can be undone. Before `from` its request may still take effect; null: its outcome is known. */
 export interface Undoable {
   readonly call: string;
-  /** What it went out under: the handle of an effect whose result nobody has. */
+  /** The idempotency key of the call: it identifies the effect if the result is lost. */
   readonly key: string;
   readonly from: number | null;
 }
 
+/** A waiting point for a human's approval. */
 export interface Gate {
-  /** The hash of what is approved, so that a decision about anything else names no gate (schedule 29). */
+  /** The ID contains the hash of what is approved, so a decision about anything else names no gate (schedule 29). */
   readonly gate: string;
   readonly planHash: string;
   readonly argsHash: string;
@@ -35,72 +36,74 @@ export interface Gate {
   readonly decision: Decision | null;
 }
 
-/** A call that nobody settled yet. Its arguments are in the transcript; settled calls live in the events. */
+/** A call without a final outcome. Its arguments are in the transcript; settled calls live in the events. */
 export interface OpenCall {
-  /** `c1`, `c2`, ...; of one that undoes `c1` it is `undo-c1`. */
+  /** `c1`, `c2`, ...; the call that undoes `c1` is `undo-c1`. */
   readonly call: string;
   readonly tool: string;
-  /** `gated`: a person is asked before it is released. `permitted`: a person allowed it. */
+  /** `gated`: it waits for a human's approval. `permitted`: a human approved it. */
   readonly status: "proposed" | "gated" | "permitted" | "started" | "unknown";
-  /** From here on null while it is only proposed. */
+  /** Null until `ToolIntended` records the intent. */
   readonly intent: Omit<EventOf<"ToolIntended">, "kind" | "at" | "call"> | null;
-  /** What is asked before it may start, and the decision as soon as it is absorbed; null unless gated. */
+  /** The gate, and the decision as soon as it is absorbed; null unless `gated`. */
   readonly gate: Gate | null;
-  /** The arguments that a person gave it instead of the model's, or null. */
+  /** The arguments that a human set in place of the model's, or null. */
   readonly edited: Value | null;
-  /** The epoch whose commit released it; only that invocation may start an unsafe call. */
+  /** The epoch whose commit released it. Only that invocation may start an unsafe call. */
   readonly releasedBy: number | null;
-  /** Tries that ended without an answer, or with an error after which its tool wants another one. */
+  /** Attempts that ended with an unknown outcome, or with an error after which the tool wants another attempt. */
   readonly tries: number;
-  /** How often it became unknown, and from when a person can tell that it did not happen. */
+  /** How often it became unknown, and the earliest time at which a human can know that it did not happen. */
   readonly asked: number;
   readonly askFrom: number | null;
-  /** When a probe may be asked: whoever could still act is dead then, and what left has landed. Null: no probe is due. */
+  /** When the probe may run: older invocations are dead by then, and their requests settled. Null: no probe is due. */
   readonly probeAt: number | null;
-  /** An answer that was absorbed and is applied when quiet has passed (schedule 42). */
+  /** An absorbed reconciliation. It is applied when `quietUntil` has passed (schedule 42). */
   readonly answer: Answer | null;
-  /** It is unknown because the agent has no tool that could go on with it; such a tool may come back. */
+  /** It is unknown because the agent has no tool for it. A later version may have the tool again. */
   readonly toolGone?: boolean;
-  /** How often it was asked about again: arguments that a person gave did not fit its tool, or the run was redriven. */
+  /** How often its gate was opened again: the edited arguments did not fit its tool, or the run was redriven. */
   readonly askedAgain?: number;
-  /** The call that it undoes: its arguments are that one's, and its tool is the undo of that one's. */
+  /** The call that this one undoes. Its arguments come from there, and its tool is the undo of that tool. */
   readonly undoes?: string;
-  /** What follows at `askFrom` if nobody has answered. Absent: nothing, somebody has to. */
+  /** What follows at `askFrom` without an answer. Absent: only a human's answer can settle it. */
   readonly otherwise?: OnUnknown;
 }
 
-/** Code that a run waits for. */
+/** The code that a run waits for: its agent cannot be loaded, or version `to` needs acceptance. */
 export type Lack = { readonly kind: "agent"; readonly why: string } | { readonly kind: "upgrade"; readonly to: string };
 
-/** Whether a run goes on with each version of its agent that is deployed, or waits until somebody accepts it. */
+/** `follow`: the run adopts each deployed version of its agent. `pin`: an operator has to accept the version first. */
 export type UpgradePolicy = "follow" | "pin";
 
-/** How a run and the versions of its agent stand. */
+/** How the run relates to the versions of its agent. */
 export interface Upgrades {
-  /** As the agent was declared when the run was made: a later version cannot unpin it. */
+  /** As the agent declared it when the run was created: a later version cannot unpin the run. */
   readonly policy: UpgradePolicy;
-  /** How often the run began to wait: the question that somebody answers. */
+  /** How often the run began to wait. It numbers the question that an operator answers. */
   readonly asked: number;
   readonly lack: Lack | null;
-  /** The version that somebody lets this run go on with, until it does. */
+  /** The version that an operator accepted, until the run adopts it. */
   readonly accepted: { readonly to: string; readonly by: string } | null;
 }
 
+/** The initial value for a run that follows every version. */
 export const FOLLOWS: Upgrades = { policy: "follow", asked: 0, lack: null, accepted: null };
 
-/** A gate that asks for more budget: what the limits were, and how many calls wait to be released. */
+/** A gate that asks for more budget: the limits so far, and how many calls wait for release. */
 export interface BudgetGate extends Gate {
   readonly limits: Limits;
   readonly calls: number;
 }
 
-/** What a person was asked for, how often, and what was given beyond the budget of the agent. */
+/** How often the run asked for more budget, what it was granted beyond the agent's budget, and the open gate. */
 export interface Extension {
   readonly asked: number;
   readonly granted: Grant;
   readonly gate: BudgetGate | null;
 }
 
+/** Times are epoch milliseconds. */
 export interface State {
   readonly run: string;
   readonly born: string;
@@ -108,79 +111,79 @@ export interface State {
   readonly agentVersion: string;
   readonly task: Value;
   readonly phase: Phase;
-  /** How many deaths recovery may cost; here because a beat that is over it loads no agent. */
+  /** How many process deaths recovery may cost. It is here since a beat beyond that number does not load the agent. */
   readonly takeoversMax: number;
-  /** What its model charges, as the agent of its version says; absent where no price is known. */
+  /** What the model charges, by the agent's version; absent where the price is not known. */
   readonly price?: Price;
-  /** Here for the same reason: whoever tells the end has no agent. Absent: the world's default, and no archive. */
+  /** It is here since the beat that ends the run may have no agent. Absent: the world's default, and no archive. */
   readonly retention?: Retention;
-  /** Raised by a restart from scratch; part of every derived key. */
+  /** The restart number. Every derived idempotency key contains it. */
   readonly attempt: number;
-  /** Calls ever proposed, in all attempts. */
+  /** Calls ever proposed, over all restarts. */
   readonly calls: number;
   readonly open: readonly OpenCall[];
-  /** Runs that this one started and whose end it has not heard of. */
+  /** Runs that this run started and whose end has not been reported to it. */
   readonly children: readonly string[];
   readonly spent: Spent;
-  /** Counters of the recovery table, back to 0 at a reply that could be used. */
+  /** Counters of the recovery table. A usable reply sets them back to 0. */
   readonly modelRetries: number;
   readonly nudges: number;
-  /** When the model may be asked again; null except in RetryingLLM. */
+  /** When the model may be called again; null except in `RetryingLLM`. */
   readonly retryAt: number | null;
-  /** The model's provider gives no answers; absent while it does. */
+  /** The model's provider does not answer; absent while it does. */
   readonly outage?: Outage;
-  /** A fallback is asked instead of the agent's own model; absent before the first one answers. */
+  /** The fallback that is called instead of the agent's own model; absent until a fallback answers. */
   readonly fallback?: ActiveFallback;
-  /** Why the run has to stop; absent before ForceStop. What it ends with, whatever becomes of its last words. */
+  /** Why the run has to stop; absent before `ForceStop`. The run fails with it, whatever the closing call brings. */
   readonly stopsFor?: Failure;
-  /** A closing call may have been made whose reply was lost: it is not made again. */
+  /** The reply of a closing call may be lost. The call is not repeated. */
   readonly closingCallLost?: true;
-  /** What the run will end with, decided and not yet committed: a failed end waits for quiet. */
+  /** The decided end, not yet committed. A failed end waits until `quietUntil`. */
   readonly ending: Ending | null;
   /** The phase to go back to; null unless the run is paused or waits for its agent. */
   readonly pausedFrom: Phase | null;
   readonly result: Value | null;
   readonly failure: Failure | null;
-  /** Where a failed run stood, if it may be redriven. */
+  /** Where a failed run stood; absent if it may not be redriven. */
   readonly failedFrom?: FailedFrom;
-  /** Absent as long as nobody redrove the run. */
+  /** Absent until the first redrive. */
   readonly redriven?: Redriven;
-  /** Messages whose content is taken and whose inbox items may still exist. */
+  /** IDs of messages whose content is taken in and whose inbox items may still exist. */
   readonly absorbed: readonly string[];
   readonly startedAt: number | null;
-  /** The identity that started it, as its surface knows it; absent where none was told. */
+  /** The identity that started the run, as the API or CLI knows it; absent where none was given. */
   readonly startedBy?: string;
-  /** Absent as long as the run follows every version and never waited for one. */
+  /** Absent while the run follows every version and never waited for one. */
   readonly upgrades?: Upgrades;
-  /** Absent as long as nobody was asked for more budget. */
+  /** Absent until the run asks for more budget. */
   readonly extension?: Extension;
-  /** What can be undone, in the order in which it was done. */
+  /** Effects that can be undone, oldest first. */
   readonly undo?: readonly Undoable[];
-  /** While it is being undone: the calls that somebody said to leave as they are. */
+  /** Present while the run compensates. `left`: calls whose effects a human decided to leave in place. */
   readonly saga?: { readonly left: readonly string[] };
-  /** Somebody wants what was done to be undone: before a cancelled run ends, or so that it starts again. */
+  /** A request to compensate, before a cancelled run ends or before the run restarts. */
   readonly compensate?: { readonly next: "cancel" | "restart"; readonly by: string };
-  /** Where this attempt begins in the transcript; absent in the first one. */
+  /** The index of the first message after the last restart; absent before the first restart. */
   readonly attemptFrom?: number;
-  /** Who is to look at the run; absent as long as nobody said so. */
+  /** The operator who is responsible for the run; absent until the first assignment. */
   readonly assigned?: { readonly asked: number; readonly to: string; readonly by: string };
-  /** The newest decision that had no effect; absent as long as each had one. */
+  /** The newest decision that had no effect; absent if there was none. */
   readonly ignoredDecision?: Omit<EventOf<"DecisionIgnored">, "kind">;
-  /** What its model is shown of the messages besides the first one; absent as long as it is shown all of them. */
+  /** What the model sees besides the first message; absent while it sees all messages. */
   readonly window?: EventOf<"Compacted">["window"];
-  /** The canonical message list. Its sealed stretches are stored apart and come back before anyone looks. */
+  /** The canonical message list. Its sealed ranges are stored separately, and loading restores them. */
   readonly messages: readonly Message[];
 }
 
-/** What is remembered of redrives. */
+/** What the state keeps about redrives. */
 export interface Redriven {
-  /** How often; each end of the run has an archive of its own. */
+  /** How often the run was redriven. Each end of the run has its own archive. */
   readonly times: number;
-  /** Names the last one. */
+  /** The ID of the last redrive. */
   readonly id: string;
 }
 
-/** A fallback gave the last answer, and is asked first until then. */
+/** A fallback gave the last answer. It is called first until `until`. */
 export interface ActiveFallback {
   readonly model: number;
   readonly until: number;

@@ -1,6 +1,6 @@
 /**
- * `transition(state, event)`: the only way a state becomes another. Pure and total over its legal pairs; an event
- * that its phase does not accept is a mistake of ours and stops the run before anything is committed.
+ * `transition(state, event)`: the only way to derive the next state. It is pure. An event that the current phase does
+ * not accept is a bug in cairn and stops the run before anything is committed.
  */
 import { add } from "./policy/budget.ts";
 import { EFFECTS } from "./calls/effects.ts";
@@ -31,7 +31,7 @@ import { closed, stopping } from "./policy/stopping.ts";
 import { changedTo, goneBack, heldBy, isLacking, lackingNothing } from "./policy/upgrades.ts";
 import { compacted } from "./policy/window.ts";
 
-/** The phases in which each event may happen; `live` is every phase that is not terminal. */
+/** The phases in which each event may happen. `live`: every phase that is not terminal. */
 export const ACCEPTS: { readonly [K in EventKind]: "live" | readonly Phase[] } = {
   RunStarted: ["Preparing"],
   AgentChanged: "live",
@@ -40,7 +40,7 @@ export const ACCEPTS: { readonly [K in EventKind]: "live" | readonly Phase[] } =
   BudgetDebited: "live",
   Compacted: ["Compacting"],
   ToolIntended: ["ExecutingTools"],
-  // Also of a call behind another gate: its intent may have left nothing to do but to wait.
+  // Also in AwaitingApproval: the intent of a call behind another gate may leave the run nothing to do but to wait.
   ApprovalRequested: ["ExecutingTools", "AwaitingApproval", "AwaitingLLM", "RetryingLLM", "Compacting"],
   HumanApprovalReceived: ["ExecutingTools", "AwaitingApproval", "AwaitingReconcile"],
   DecisionIgnored: "live",
@@ -67,7 +67,7 @@ export const accepts = (phase: Phase, kind: EventKind): boolean => {
 
 export interface Step {
   readonly state: State;
-  /** What is owed from here on, for the invocation of `view`. */
+  /** The commands that are outstanding after the event, for the invocation of `view`. */
   readonly commands: readonly Command[];
 }
 
@@ -76,7 +76,7 @@ export function transition(state: State, event: Event, view: View): Step {
   return { state: next, commands: outstanding(next, view) };
 }
 
-/** The state after the event. */
+/** The state after the event. Throws `InvariantViolated` if the phase does not accept the event. */
 export function fold(state: State, event: Event): State {
   ensure(accepts(state.phase, event.kind), `${event.kind} does not happen in ${state.phase}`);
   const handler = handlers[event.kind] as (state: State, event: Event) => State;
@@ -140,7 +140,7 @@ const handlers: Handlers = {
         const isEdited = open.status === "permitted" && open.edited !== null && again !== undefined;
         ensure(open.intent !== null && (open.status === "proposed" || isEdited), `call ${call} is not intended`);
         const asked = { gate, planHash, argsHash, reason, expiresAt, decision: null };
-        // The person who is asked again sees the model's arguments.
+        // A human who is asked again sees the model's arguments.
         return { ...open, status: "gated", gate: asked, ...(isEdited ? { edited: null, askedAgain: again } : {}) };
       }),
     );
@@ -206,7 +206,7 @@ const handlers: Handlers = {
       const said = inline(answer.note ?? `a person says that it ${answer.as}`);
       return settle(state, call, { outcome: answer.as, value: answer.value ?? said, at });
     }
-    // The answer is the permission: the commit of the next ToolInvoked releases the call once more.
+    // The answer permits one more release: the commit of the next ToolInvoked performs it.
     const again = { status: "permitted", releasedBy: null, answer: null, askFrom: null } as const;
     return afterCalls(withCall(state, call, (open) => ({ ...open, ...again })));
   },
@@ -225,7 +225,7 @@ const handlers: Handlers = {
 
   RunPaused: (state) => ({ ...state, phase: "Paused", pausedFrom: state.pausedFrom ?? state.phase }),
 
-  // What it waited for before the pause it still waits for.
+  // A run that waited for its agent before the pause still waits for it.
   RunResumed: (state) =>
     state.phase === "Paused" && isLacking(state) ? { ...state, phase: "AwaitingAgent" } : goneBack(state),
 

@@ -1,16 +1,16 @@
 /**
- * What holds for the history of every run, whatever happened in it. Verify and replay check it, each in its own way
- * through the history, and neither believes the fold: what can be added up or compared is.
+ * Rules that hold for the history of every run. Verify and replay both check them, each on its own way through the
+ * history. Neither relies on the fold: whatever can be added up or compared is computed here.
  */
 import { canonical } from "../codec/canonical.ts";
 import type { Snapshot } from "../codec/snapshot.ts";
 import type { CommitRecord } from "../core/event.ts";
 import { type Spent, metersOf } from "../core/policy/budget.ts";
 
-/** Which commit it was, and who made it. */
+/** The version and epoch of a commit. */
 type Made = Pick<CommitRecord, "version" | "epoch">;
 
-/** Versions rise and epochs never fall. A commit without events has a version and leaves no record. */
+/** Versions rise, and epochs never fall. A commit without events has a version but leaves no record. */
 export function wrongOrder(before: Made, { version, epoch }: Made): readonly string[] {
   const wrong: string[] = [];
   if (version <= before.version) wrong.push(`it comes after version ${before.version}`);
@@ -18,13 +18,13 @@ export function wrongOrder(before: Made, { version, epoch }: Made): readonly str
   return wrong;
 }
 
-/** Each snapshot but snapshot 0 names an earlier one as the one before it. Null: nothing is wrong. */
+/** Each snapshot except snapshot 0 names an earlier one as its predecessor. Null: nothing is wrong. */
 export function wrongPredecessor({ version, previous }: Pick<Snapshot, "version" | "previous">): string | null {
   if (previous === null) return version === 0 ? null : "it names no snapshot before it";
   return previous.version < version ? null : `it names snapshot ${previous.version} as the one before it`;
 }
 
-/** What a run says of its last commit is not older than the last one that there is. */
+/** A run must not name an older version or epoch than its last commit. */
 export function wrongEnd(said: Made, last: Made): readonly string[] {
   const wrong: string[] = [];
   if (said.version < last.version) wrong.push(`its version is ${said.version}, and ${last.version} is committed`);
@@ -32,7 +32,7 @@ export function wrongEnd(said: Made, last: Made): readonly string[] {
   return wrong;
 }
 
-/** By name: what a run says of itself, and what its events come to. */
+/** By field name: what the run claims, and what its events lead to. */
 export function wrongFields(
   fields: Readonly<Record<string, { readonly said: unknown; readonly come: unknown }>>,
 ): readonly string[] {
@@ -43,7 +43,7 @@ export function wrongFields(
   );
 }
 
-/** Meters whose debits do not add up to what the run spent. */
+/** Meters whose debits do not add up to the amount that the run spent. */
 export function wrongDebits(
   spent: Spent,
   commits: readonly CommitRecord[],

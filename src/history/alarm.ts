@@ -1,4 +1,6 @@
-/** What an operator has to look at: cairn goes on, or leaves a run alone, and cannot mend it by itself. */
+/**
+ * Raises an alarm: an operator has to look, since cairn cannot repair the cause itself. cairn goes on or skips the run.
+ */
 import type { World } from "../ports/world.ts";
 import { redactionIn } from "./secrets.ts";
 

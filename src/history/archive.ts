@@ -1,12 +1,13 @@
 /**
- * The archive of an ended run, for agents that ask for one. It is stored after parent and webhook were notified of the
- * end, and before the row says so: that starts the retention of the run, and nothing of it is left when that expires.
+ * The archive of a finished run, for agents that ask for one. It is stored after the parent and the webhook were
+ * notified, and before the row records that (`told`). That record starts the retention, after which nothing else of the
+ * run is left.
  *
- * Schedule 50: the row says that the end was delivered, and the process dies before it has stored the archive. No process
- * reads the run again; its retention expires, and what its agent wanted to keep for years is gone.
+ * Schedule 50: the row records the delivery of the end, and the process dies before it has stored the archive. No
+ * process reads the run again. Its retention expires, and the data that its agent wanted to keep for years is lost.
  *
- * It is made of what is committed and nothing else, so that any process can make it again. The history is read back and
- * each piece of it packed as it comes, so that an archive takes no more memory than loading the run does.
+ * The archive contains committed data only, so any process can build it again. The history is read backwards and packed
+ * piece by piece, so an archive takes no more memory than loading the run.
  */
 import { type ArchivedRun, type ArchiveCounts } from "../codec/archive.ts";
 import { callLine, endLine, headLine, messageLine } from "../codec/archive.ts";
@@ -26,7 +27,7 @@ import { commitsOf, readHistory } from "./reader.ts";
 
 type OfRun = Pick<Loaded, "row" | "state">;
 
-/** Where the archive of a run is to lie; null if there is none to be. */
+/** Tier and key of the archive of a run; null if its agent asks for none. */
 export function archiveOf(
   of: Incarnation,
   { retention, redriven }: Pick<State, "retention" | "redriven">,
@@ -35,12 +36,12 @@ export function archiveOf(
   return tier === null ? null : { tier, key: archiveKey(of, tier, 1 + (redriven?.times ?? 0)) };
 }
 
-/** Throws `Unreadable` where a part of the history cannot be read; then nothing is put. */
+/** Stores the archive. Throws `Unreadable` if a part of the history cannot be read; then nothing is stored. */
 export async function putArchive({ objects }: Pick<World, "objects">, of: OfRun): Promise<void> {
   const archive = archiveOf(of.row, of.state);
   if (archive === null) return;
   const bytes = await archived({ objects, row: of.row }, of.state);
-  // One that is there was made of the same history.
+  // An existing archive was built from the same history.
   await certainlyPut(() => objects.put(archive.key, bytes));
 }
 
@@ -86,10 +87,10 @@ function archivedRun(row: Row, state: State): ArchivedRun {
   return factsOf(row, state);
 }
 
-/** What row and state say of a run. */
+/** The facts about a run in its row and state. */
 export function factsOf(row: Row, state: State): ArchivedRun {
   const { run, born, parent, tenant, createdAt, takeovers, version, epoch, statusSince } = row;
-  // A redrive that no invocation has recorded yet is in no event.
+  // A redrive that no invocation has recorded yet is not in the events.
   const status = row.redrive === undefined ? row.status : PHASES[state.phase].status;
   const { agent, agentVersion, task, result, failure, attempt, startedAt, spent, retention = null } = state;
   const endedAt = hasEnded(row) ? statusSince : null;

@@ -1,9 +1,9 @@
-/** The ledger of a run: one entry per call that a model ever asked for, folded from the events in their order. */
+/** The ledger of a run: one entry per tool call that a model ever proposed, folded from the events in order. */
 import type { LedgerEntry } from "../codec/archive.ts";
 import type { Event } from "../core/event.ts";
 import { inline } from "../core/message.ts";
 
-/** Of all events of a run, in their order. */
+/** The ledger of these events, which must be all events of the run in order. */
 export function ledgerOf(events: Iterable<Event>): readonly LedgerEntry[] {
   const ledger = new CallLedger();
   for (const event of events) ledger.add(event);
@@ -12,7 +12,7 @@ export function ledgerOf(events: Iterable<Event>): readonly LedgerEntry[] {
 
 class CallLedger {
   readonly #calls = new Map<string, LedgerEntry>();
-  /** Calls that models asked for. */
+  /** How many calls the models proposed. */
   #asked = 0;
 
   get entries(): readonly LedgerEntry[] {
@@ -53,7 +53,7 @@ class CallLedger {
 const isUndone = (event: Event): boolean =>
   event.kind === "ToolCompensated" || (event.kind === "ToolResultReconciled" && event.answer.as === "succeeded");
 
-/** What the ledger takes of an event, without the values that it carries, for a caller that cannot hold all of them; or null. */
+/** The part of an event that the ledger needs, without large values, to save memory; null if it needs nothing. */
 export function entryOf(event: Event): Event | null {
   switch (event.kind) {
     case "ModelCallCompleted": {

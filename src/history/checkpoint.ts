@@ -1,4 +1,7 @@
-/** A snapshot and all that it names, stored before the row names it: payload first, pointer last. */
+/**
+ * Stores a checkpoint: the snapshot and every object that it names, before the row points to it. Payload first, pointer
+ * last: a crash in between leaves orphans and never a dangling pointer.
+ */
 import { type Seal, encodeSnapshot } from "../codec/snapshot.ts";
 import type { Sign } from "../codec/voucher.ts";
 import type { CommitRecord } from "../core/event.ts";
@@ -12,36 +15,38 @@ import type { SegmentCache } from "./load.ts";
 import { putSegments, putSnapshot } from "./write-objects.ts";
 import { nextSeal } from "./seal.ts";
 
-/** A snapshot that is stored, and what it says of its history. */
+/** A stored snapshot, and how far its history is sealed. */
 export interface StoredSnapshot {
   readonly snapshot: SnapshotPointer;
   readonly seal: Seal;
 }
 
-/** What a process knows of the objects of a run, so that it stores nothing twice and reads little again. */
+/** What a process knows about the objects of a run. It prevents repeated writes and most repeated reads. */
 export interface ObjectCaches {
-  /** Sealed segments that are known to be stored. */
+  /** Digests of the sealed segments that are known to be stored. */
   readonly stored: Set<string>;
   readonly segments: SegmentCache;
   readonly commits: CommitCache;
 }
 
+/** The input of `storeSnapshot`. */
 export interface Storing {
-  /** As it is committed, and how far its history is sealed. */
+  /** The committed row, and how far its history is sealed. */
   readonly row: Row;
   readonly seal: Seal;
   readonly version: number;
   readonly level: number;
   readonly commits: readonly CommitRecord[];
   readonly state: State;
-  /** Counts the snapshots of this epoch (schedule 17). */
+  /** The number of the snapshot within this epoch (schedule 17). */
   readonly put: number;
   readonly caches: ObjectCaches;
   readonly leftMs: () => number;
-  /** Null: it gets no keyed seal. */
+  /** Null: the snapshot gets no keyed seal. */
   readonly sign: Sign | null;
 }
 
+/** Puts the sealed events if they are due, new segments, and the snapshot, in this order. */
 export async function storeSnapshot(world: World, of: Storing): Promise<StoredSnapshot> {
   const { objects } = world;
   const { row, version, level, commits, state, put, caches, leftMs, sign } = of;

@@ -1,9 +1,9 @@
 /**
- * What an incarnation leaves behind when its row is gone: objects, inbox, seen and audit items. Whoever removed the row
- * is followed by this task, at least once and perhaps late, so it names the incarnation and never the run alone.
+ * Clean-up: deletes what an incarnation leaves behind after its row is removed: objects, inbox, seen and audit items.
+ * Each removal of a row triggers it at least once and perhaps late, so it names the incarnation and never only the run.
  *
- * Schedule 19: the row expires, the same key starts the run again, then the old clean-up arrives. It deletes below the
- * prefix of its own `born` only, and the new run has another one.
+ * Schedule 19: the row expires, the same key starts the run again, then the old clean-up arrives. It deletes only below
+ * the prefix of its own `born`, and the new run has another prefix.
  */
 import { RowUnreadable } from "../codec/row.ts";
 import type { Incarnation } from "../protocol/row.ts";
@@ -11,10 +11,10 @@ import type { World } from "../ports/world.ts";
 import { findRow } from "./damage.ts";
 import { prefixUnder } from "./object-keys.ts";
 
-/** It starts and wakes no process. */
+/** The clean-up starts and wakes no process. */
 type Cleaned = Pick<World, "table" | "objects" | "clock" | "telemetry">;
 
-/** Can be repeated, also after a crash in the middle. A row that is there is never left without its objects. */
+/** Idempotent, also after a crash in the middle. It never deletes the objects of a row that still exists. */
 export async function cleanUp(world: Cleaned, { run, born }: Incarnation): Promise<void> {
   if (await isStored(world, { run, born })) {
     const why = `nothing was deleted: the row of ${run} is still there, so the event that it was removed is wrong`;
@@ -26,8 +26,8 @@ export async function cleanUp(world: Cleaned, { run, born }: Incarnation): Promi
 }
 
 /**
- * Whether the table holds a row of that very incarnation, expired or not: at 0 nothing has expired. A damaged row may be the
- * one, and what belongs to it is what mends it.
+ * Whether the table holds a row of this incarnation, expired or not (at time 0 nothing has expired). A damaged row
+ * counts, since it may belong to this incarnation, and its objects are needed to repair it.
  */
 export async function isStored(world: Pick<World, "table">, { run, born }: Incarnation): Promise<boolean> {
   const found = await findRow(world, run, 0);

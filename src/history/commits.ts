@@ -1,10 +1,10 @@
-/** The commits of recent snapshots in the memory of a warm process, so that sealing them needs no read. */
+/** A cache of the commits in recent snapshots, so that a warm process can seal them without a read. */
 import type { Snapshot } from "../codec/snapshot.ts";
 
-/** What one snapshot adds to the history, and where the history before it is. */
+/** The commits that one snapshot adds, and the pointer to the snapshot before it. */
 type Link = Pick<Snapshot, "previous" | "commits">;
 
-/** By digest, what the snapshots added that this process wrote or read. The oldest leave first when the bound is reached. */
+/** Links by snapshot digest, written or read by this process. Beyond its bound it evicts the oldest ones first. */
 export class CommitCache {
   readonly #links = new Map<string, { readonly link: Link; readonly bytes: number }>();
   #bytes = 0;

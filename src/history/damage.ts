@@ -1,10 +1,10 @@
-/** Damage as a value, for a caller that goes on without what is damaged, and what only looks like damage. */
+/** Damage as a value, for callers that go on without the damaged part, and the check for data that is only gone. */
 import { Unreadable } from "../codec/canonical.ts";
 import { type Found, RowUnreadable } from "../codec/row.ts";
 import type { Row } from "../protocol/row.ts";
 import type { World } from "../ports/world.ts";
 
-/** The row as it was found. A damaged one comes back as a value, where `read` rejects: it must not stop other runs. */
+/** The row, or its damage as a value where `read` rejects: one damaged row must not stop the work on other runs. */
 export async function findRow(world: Pick<World, "table">, run: string, now: number): Promise<Found | null> {
   try {
     return await world.table.read(run, now);
@@ -14,7 +14,7 @@ export async function findRow(world: Pick<World, "table">, run: string, now: num
   }
 }
 
-/** Null where the run was cleaned up or purged while it was read: its objects are gone then, and nothing is damaged. */
+/** Reads; null if the run was cleaned up or purged during the read, since missing objects are no damage then. */
 export async function unlessGone<T>(
   { table, clock }: Pick<World, "table" | "clock">,
   { run, born }: Row,

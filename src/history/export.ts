@@ -1,8 +1,9 @@
 /**
- * A run as one file that needs no store: its facts, its transcript, every commit with a mark of each snapshot, its ledger
- * and its large values. An archive with more in it (`codec/archive.ts`), of a live run too: of its last commit then.
+ * Exports a run as one file that needs no store: facts, transcript, every commit, a mark per snapshot, the ledger and
+ * large values. It is an archive with additional lines (`codec/archive.ts`). A live run is exported as of its last
+ * commit.
  *
- * The history is held packed until all of it was read (`packed-history.ts`). Everything else is written as it comes.
+ * The history is held packed until all of it is read (`packed-history.ts`). Everything else is written immediately.
  */
 import { type ArchiveCounts, type ArchivedRun, begunLine, callLine } from "../codec/archive.ts";
 import { endLine, headLine, messageLine } from "../codec/archive.ts";
@@ -19,30 +20,31 @@ import type { OnStep } from "./reader.ts";
 import { recordedBack } from "./recording.ts";
 import { loadVouched, signIn } from "./vouch.ts";
 
+/** What an export contains. */
 export interface Exported {
   readonly run: ArchivedRun;
   readonly counts: Required<ArchiveCounts>;
-  /** Digests of large values that are not in it. */
+  /** Digests of large values that were left out. */
   readonly leftOut: readonly string[];
-  /** Of its lines but the last one, which says it. */
+  /** The digest of all lines but the last one, which contains this digest. */
   readonly digest: string;
-  /** The key that vouches for this file; null: it has no keyed seal. */
+  /** The key of the file's keyed seal; null if it has none. */
   readonly sealedBy: string | null;
 }
 
 export interface ExportOptions {
   readonly run: string;
-  /** Whole lines, some at a time. */
+  /** Receives whole lines, several at a time. */
   readonly write: (chunk: string) => void | Promise<void>;
   readonly onStep?: OnStep;
-  /** How many bytes of large values it may hold. */
+  /** The maximum number of bytes of large values. */
   readonly blobBytesMax?: number;
 }
 
-/** With them a file stays smaller than what a reader takes (`codec/archive-bytes.ts`). */
+/** This bound keeps a file within what a reader accepts (`codec/archive-bytes.ts`). */
 const BLOB_BYTES_MAX = 1024 ** 3;
 
-/** Null when there is no such run. Throws `Unreadable` where a part of it cannot be read; what was written is no export. */
+/** Null if there is no such run. Throws `Unreadable` if a part cannot be read; the lines so far are then no export. */
 export async function exportRun(world: World, of: ExportOptions): Promise<Exported | null> {
   const row = await world.table.read(of.run, world.clock.now());
   if (row === null) return null;

@@ -1,6 +1,6 @@
 /**
- * What `verify` looks at, each object once: read, compared with the digest that names it, counted. What is missing or
- * has other content is written down and no error, so that one damaged object does not hide the next.
+ * The objects that `verify` checks. Each is read once, compared with its digest and counted. Missing or wrong content
+ * becomes a finding and not an error, so that one damaged object does not hide the next.
  */
 import { Unreadable } from "../codec/canonical.ts";
 import type { SegmentRef, StoredState } from "../codec/schema/state.ts";
@@ -16,22 +16,23 @@ import type { ObjectStore } from "../ports/object-store.ts";
 import { SegmentCache, type Source, jsonOf, readSegment } from "./load.ts";
 import type { Damage } from "./reader.ts";
 
-/** Something that is not as it was written, in words. */
+/** Something that differs from what was written, in words. */
 export interface Finding {
-  /** Such as `snapshot 12` or `the row`. */
+  /** For example `snapshot 12` or `the row`. */
   readonly where: string;
   readonly what: string;
 }
 
-/** How many things of each kind were looked at. */
+/** How many objects of each kind were checked. */
 export type Counts = { readonly [K in "snapshots" | "commits" | "sealed" | "segments" | "blobs"]: number };
 
+/** The checks of one run: its findings and counts. */
 export class Inspection {
   readonly row: Row;
   readonly findings: Finding[] = [];
   readonly counted = { snapshots: 0, commits: 0, sealed: 0 };
   readonly from: Source & { readonly cache: SegmentCache };
-  /** By digest; those that cannot be read are remembered, and told once. */
+  /** By digest. Unreadable ones are remembered, so that each is reported once. */
   readonly #segments = new Map<string, boolean>();
   readonly #blobs = new Set<string>();
   readonly #lost = new Set<string>();
@@ -49,7 +50,7 @@ export class Inspection {
     this.findings.push({ where, what });
   }
 
-  /** Null, with a finding, where what is stored does not come to what it has to be. */
+  /** Runs `look`. Null, with a finding, if the stored data is unreadable or violates an invariant. */
   async attempt<T>(where: string, look: () => T | Promise<T>): Promise<T | null> {
     try {
       return await look();
@@ -60,7 +61,7 @@ export class Inspection {
     }
   }
 
-  /** A part of the history that could not be read. */
+  /** Records a part of the history that could not be read. */
   damaged({ part, where, hidesOlder, error }: Damage): void {
     this.found(where, error.message);
     const isSnapshot = part === "snapshot";
@@ -70,7 +71,7 @@ export class Inspection {
     if (hidesOlder) this.found(where, `${older} could not be looked at`);
   }
 
-  /** The state that a snapshot holds, with its transcript; null where a part of that is not there. */
+  /** The state of a snapshot with its transcript; null if a part is missing. */
   async whole(where: string, stored: StoredState): Promise<State | null> {
     const segments = new Map<string, Segment>();
     for (const ref of stored.manifest) {
@@ -81,7 +82,7 @@ export class Inspection {
     return this.attempt(where, () => wholeState(stored, (ref) => segments.get(ref.sha256) as Segment));
   }
 
-  /** In an object of its own, since null is JSON; null where its blob cannot be read, which is told already. */
+  /** The JSON, wrapped since null is valid JSON. Null if its blob cannot be read, which is already reported. */
   async json(where: string, value: Value): Promise<{ readonly json: Json } | null> {
     if (value.kind === "blob" && this.#lost.has(value.sha256)) return null;
     return this.attempt(where, async () => ({ json: await jsonOf(this.from.objects, this.row, value) }));
@@ -96,7 +97,7 @@ export class Inspection {
     return segment;
   }
 
-  /** Every blob that something stored names. */
+  /** Checks every blob that `stored` names. */
   async blobs(where: string, stored: unknown): Promise<void> {
     for (const sha256 of blobsIn(stored)) {
       if (this.#blobs.has(sha256)) continue;

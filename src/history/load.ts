@@ -1,6 +1,6 @@
 /**
- * A run as it is committed: its row, the snapshot that the row points to, and the journal folded over it. Whatever
- * cannot be read or verified throws `Unreadable`; no process may commit over it.
+ * Loads a run as it is committed: its row, the snapshot that the row points to, and the journal folded over it.
+ * Anything that cannot be read or verified throws `Unreadable`, and no process may commit over it.
  */
 import { Unreadable } from "../codec/canonical.ts";
 import { assertKnown } from "../codec/row.ts";
@@ -20,18 +20,19 @@ import { foldAll } from "../core/transition.ts";
 import type { ObjectStore } from "../ports/object-store.ts";
 import { blobKey, segmentKey } from "./object-keys.ts";
 
+/** A run as it is committed. */
 export interface Loaded {
   readonly row: Row;
   readonly state: State;
-  /** The one that the row points to. */
+  /** The snapshot that the row points to. */
   readonly snapshot: Snapshot;
-  /** Committed since the snapshot. */
+  /** The commits since the snapshot. */
   readonly journal: readonly CommitRecord[];
-  /** Sealed stretches that are known to be stored. */
+  /** Digests of the sealed transcript segments that are known to be stored. */
   readonly stored: ReadonlySet<string>;
 }
 
-/** Sealed stretches by digest, for a warm process. The oldest leave first when the bound is reached. */
+/** Sealed transcript segments by digest, for a warm process. Beyond its bound it evicts the oldest ones first. */
 export class SegmentCache {
   readonly #segments = new Map<string, Segment>();
   #bytes = 0;
@@ -54,7 +55,7 @@ export class SegmentCache {
 
 const CACHE_BYTES_MAX = 32 * 1024 * 1024;
 
-/** `level`: what this process knows. */
+/** Loads the run of `row`. `level`: the level of this process. Throws `Unreadable` and `RowNewer`. */
 export async function load(objects: ObjectStore, row: Row, cache: SegmentCache, level?: number): Promise<Loaded> {
   assertKnown(row, level);
   assertFormat(row.format, `run ${row.run}`);
@@ -65,7 +66,7 @@ export async function load(objects: ObjectStore, row: Row, cache: SegmentCache, 
   return { row, state: replayed(base, journal), snapshot, journal, stored };
 }
 
-/** Events that do not follow from the snapshot are as unreadable as bytes that are no events. */
+/** Events that do not follow from the snapshot are as unreadable as damaged bytes. */
 function replayed(base: State, journal: readonly CommitRecord[]): State {
   try {
     return journal.reduce((state, commit) => foldAll(state, commit.events), base);
@@ -75,12 +76,13 @@ function replayed(base: State, journal: readonly CommitRecord[]): State {
   }
 }
 
-/** Where the objects of a run are read. */
+/** Where the objects of a run are read from. */
 export interface Source {
   readonly objects: ObjectStore;
   readonly row: Row;
 }
 
+/** Throws `Unreadable` if the snapshot is missing, damaged, or belongs to another run. */
 export async function readSnapshot({ objects, row }: Source, pointer: SnapshotPointer): Promise<Snapshot> {
   const bytes = await objects.get(pointer.key);
   if (bytes === null) throw new Unreadable(`snapshot ${pointer.key} is missing`, "SnapshotMissing");
@@ -90,13 +92,14 @@ export async function readSnapshot({ objects, row }: Source, pointer: SnapshotPo
   return snapshot;
 }
 
+/** Throws `Unreadable` if the sealed events are missing or damaged. */
 export async function readSealed({ objects }: Source, ref: SealedRef): Promise<SealedEvents> {
   const bytes = await objects.get(ref.key);
   if (bytes === null) throw new Unreadable(`sealed events ${ref.key} are missing`, "SealedMissing");
   return decodeSealed(ref, bytes);
 }
 
-/** The state that a snapshot holds, with its transcript. */
+/** The state of a snapshot, with its transcript. */
 export async function readState(
   from: Source & { readonly cache: SegmentCache },
   { state }: Pick<Snapshot, "state">,
@@ -106,6 +109,7 @@ export async function readState(
   return wholeState(state, ({ sha256 }) => byDigest.get(sha256) as Segment);
 }
 
+/** Reads a transcript segment, from the cache if possible. Throws `Unreadable`. */
 export async function readSegment(
   { objects, row, cache }: Source & { readonly cache: SegmentCache },
   ref: SegmentRef,
@@ -119,14 +123,14 @@ export async function readSegment(
   return segment;
 }
 
-/** The JSON of a value, from its blob where it is large. */
+/** The JSON of a value, read from its blob if it is large. */
 export async function jsonOf(objects: ObjectStore, of: Incarnation, value: Value): Promise<Json> {
-  // A copy: user code gets it, and what is committed must not change in its hands.
+  // A copy, since user code receives it and must not be able to change committed data.
   if (value.kind === "inline") return structuredClone(value.json);
   return fromBlob(value.sha256, await readBlob(objects, of, value.sha256));
 }
 
-/** The stored bytes of a blob, not yet compared with its name. */
+/** The stored bytes of a blob. They are not yet compared with its digest. */
 export async function readBlob(objects: ObjectStore, of: Incarnation, sha256: string): Promise<Uint8Array> {
   const bytes = await objects.get(blobKey(of, sha256));
   if (bytes === null) throw new Unreadable(`blob ${sha256} is missing`, "BlobMissing");

@@ -1,33 +1,33 @@
 /**
- * Where objects lie: one prefix per incarnation of a run, so that deleting a run is deleting a prefix, and nothing
- * names another run's prefix.
+ * The keys of objects: one prefix per incarnation of a run. So deleting a run means deleting one prefix, and no key of
+ * one run lies below the prefix of another.
  */
 import { isRunId } from "../core/ids.ts";
 import { ARCHIVES, type ArchiveTier } from "../core/policy/retention.ts";
 import type { Incarnation } from "../protocol/row.ts";
 
-/** What every key of a run begins with. */
+/** The common prefix of the objects of all runs. */
 export const RUNS = "runs/";
 
 const placeOf = ({ run, born }: Incarnation): string => `${run.slice(0, run.indexOf("-"))}/${run}/${born}`;
 const prefixOf = (of: Incarnation): string => `${RUNS}${placeOf(of)}`;
 
-/** What the keys of that incarnation begin with, and no others. */
+/** The prefix of all keys of this incarnation, and of no others. */
 export const prefixUnder = (of: Incarnation): string => `${prefixOf(of)}/`;
 
-/** Whose key that is; null if it is none of ours. */
+/** The incarnation that a key belongs to; null for a key in another format. */
 export function incarnationOf(key: string): Incarnation | null {
   const [, run = "", born = ""] = /^runs\/[^/]+\/([^/]+)\/([^/]+)\//.exec(key) ?? [];
   return isRunId(run) && key.startsWith(prefixUnder({ run, born })) ? { run, born } : null;
 }
 
-/** `put` counts the PUTs of one epoch: the same version may be written again with other bytes (schedule 17). */
+/** `put` counts the PUTs of one epoch: the epoch may write the same version again with other bytes (schedule 17). */
 export function snapshotKey(of: Incarnation, at: { version: number; epoch: number; put: number }): string {
   const version = String(at.version).padStart(8, "0");
   return `${prefixOf(of)}/snapshots/${version}-${String(at.epoch).padStart(6, "0")}-${at.put}.json.br`;
 }
 
-/** Content-addressed: every process that seals the same history writes the same bytes under the same key. */
+/** Content-addressed: every process that seals the same history writes the same bytes to the same key. */
 export const sealedKey = (of: Incarnation, at: { from: number; to: number; digest: string }): string =>
   `${prefixOf(of)}/events/${at.from}-${at.to}-${at.digest.slice(0, 16)}`;
 
@@ -36,11 +36,11 @@ export const segmentKey = (of: Incarnation, sha256: string): string => `${prefix
 export const blobKey = (of: Incarnation, sha256: string): string => `${prefixOf(of)}/blobs/${sha256}`;
 
 /**
- * Beside the runs and not below them: it stays when its run is cleaned up. A redriven run has another end, with an archive of
- * its own: an object is put once.
+ * Archives are stored outside the prefix of their run, so they survive its clean-up. An object is put only once, so
+ * each end of a redriven run has an archive of its own. `end` counts the ends from 1.
  */
 export const archiveKey = (of: Incarnation, tier: ArchiveTier, end = 1): string =>
   `${archivesUnder(of, tier)}${end === 1 ? "" : `${end}.`}jsonl.gz`;
 
-/** What the keys of its archives begin with, and no others. */
+/** The prefix of all archives of this incarnation in this tier, and of no others. */
 export const archivesUnder = (of: Incarnation, tier: ArchiveTier): string => `${ARCHIVES[tier].prefix}${placeOf(of)}.`;

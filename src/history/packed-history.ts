@@ -1,6 +1,7 @@
 /**
- * The history of a run as the lines of an archive or an exported file. It is read from the newest piece back and written from
- * the first one on, so it is held in between: packed, and of the events only what the ledger takes.
+ * The history of a run as lines of an archive or export. It is read from the newest piece back and written from the
+ * first one on, so it is held in memory in between. It is held packed, with only those parts of events that the ledger
+ * needs.
  */
 import { type LedgerEntry, blobLine, commitLine, markLine } from "../codec/archive.ts";
 import { packed } from "../codec/archive-bytes.ts";
@@ -12,13 +13,14 @@ import { entryOf, ledgerOf } from "./call-ledger.ts";
 import { type Source, readBlob } from "./load.ts";
 import { inOrder } from "./reader.ts";
 
+/** Collects the history, newest piece first, and returns it oldest first. */
 export class PackedHistory {
   readonly #members: (readonly Uint8Array[])[] = [];
   readonly #ofLedger: (readonly Event[])[] = [];
   readonly #blobs: (readonly string[])[] = [];
   commits = 0;
 
-  /** The commits of one piece, newest piece first; `mark` is of the snapshot that holds them. */
+  /** Adds the commits of one piece; call it with the newest piece first. `mark`: of the snapshot that holds them. */
   add(commits: readonly CommitRecord[], mark: StateMark | null = null): void {
     this.#members.push(packed([...commits.map(commitLine), ...(mark === null ? [] : [markLine(mark)])]));
     const events = commits.flatMap((commit) => commit.events.map(entryOf));
@@ -27,7 +29,7 @@ export class PackedHistory {
     this.commits += commits.length;
   }
 
-  /** From the first commit to the last one, gzipped. */
+  /** All pieces as gzip members, oldest first. */
   get members(): readonly Uint8Array[] {
     return inOrder(this.#members);
   }
@@ -36,16 +38,16 @@ export class PackedHistory {
     return ledgerOf(inOrder(this.#ofLedger));
   }
 
-  /** Every large value that the history or the state names, by its digest. */
+  /** The digests of all large values that the history or the state names. */
   blobs({ task, result, messages }: State): readonly string[] {
     return [...new Set([...[task, result, messages].flatMap(blobsIn), ...inOrder(this.#blobs)])];
   }
 }
 
-/** As many as are read at once. */
+/** How many blobs are read at the same time. */
 const AT_ONCE = 4;
 
-/** A line for each of these large values, in order, as long as they fit; null for one that is left out. */
+/** One line per large value, in order, while they fit into `bytesMax`. `line` is null for a value that is left out. */
 export async function* blobLines(
   { objects, row }: Source,
   { wanted, bytesMax }: { readonly wanted: readonly string[]; readonly bytesMax: number },

@@ -1,10 +1,10 @@
 /**
- * The one reader of a run's history, for timeline, verify, replay, export, archive and sealing. It reads from the newest
- * commit back: the journal in the row, the chain of snapshots, and sealed events, each of which holds the commits of many
- * snapshots. One object is read at a time, when the caller asks for it, and none is kept.
+ * The only reader of a run's history: for timeline, verify, replay, export, archive and sealing. It reads backwards
+ * from the newest commit: the journal in the row, the chain of snapshots, then sealed events, which hold the commits of
+ * many snapshots each. It reads one object at a time, on demand, and keeps none.
  *
- * Damage is a piece of the history like any other. The reader goes on with what can still be found. A caller that needs
- * every commit stops at the first damage, and verify takes note of it and reads on.
+ * Damage is a piece of the history like any other, and the reader goes on with whatever it can still find. A caller
+ * that needs every commit stops at the first damage; `verify` records it and reads on.
  */
 import { Unreadable } from "../codec/canonical.ts";
 import { assertKnown } from "../codec/row.ts";
@@ -15,6 +15,7 @@ import type { CommitRecord } from "../core/event.ts";
 import type { SnapshotPointer } from "../protocol/row.ts";
 import { type Source, readSealed, readSnapshot } from "./load.ts";
 
+/** A piece of the history, as the reader yields it. */
 export type Piece =
   | { readonly kind: "journal"; readonly commits: readonly CommitRecord[] }
   | { readonly kind: "snapshot"; readonly pointer: SnapshotPointer; readonly snapshot: Snapshot }
@@ -23,34 +24,35 @@ export type Piece =
 
 export type PieceOf<K extends Piece["kind"]> = Extract<Piece, { readonly kind: K }>;
 
-/** A part of the history that is missing or has other content than its name says. */
+/** A part of the history that is missing, or whose content does not match its digest. */
 export interface Damage {
   readonly kind: "damaged";
   readonly part: "row" | "journal" | "snapshot" | "sealed";
-  /** In words, such as `snapshot 12`. */
+  /** Where it is, in words, such as `snapshot 12`. */
   readonly where: string;
-  /** The newest version that it holds. */
+  /** The newest version in this part. */
   readonly version: number;
-  /** Only this part names what was committed before it. */
+  /** Only this part points to older history, so older commits cannot be found. */
   readonly hidesOlder: boolean;
   readonly error: Unreadable;
 }
 
-/** After each snapshot: how many versions are still to be read, and how many there are. */
+/** Called after each snapshot. `left`: the versions still to read; `all`: the number of versions. */
 export type OnStep = (left: number, all: number) => void | Promise<void>;
 
+/** What to read of a history. */
 export interface Reading {
   /**
-   * `commits`: on the shortest way, so sealed events stand for the snapshots that they cover. `states`: every snapshot.
-   * `everything`: every snapshot, and then all sealed events.
+   * `commits`: the shortest way to all commits, with sealed events in place of the snapshots that they cover. `states`:
+   * every snapshot. `everything`: every snapshot, and then all sealed events.
    */
   readonly through: "commits" | "states" | "everything";
-  /** Objects that hold nothing newer than this version are not read. Absent: all are. */
+  /** Objects without a commit newer than this version are not read. Absent: read all. */
   readonly after?: number;
   readonly onStep?: OnStep | undefined;
 }
 
-/** From the newest piece back. The first one may hold commits up to `after` as well. */
+/** Yields the pieces from the newest to the oldest. The first one may also hold commits up to `after`. */
 export async function* readHistory(from: Source, reading: Reading): AsyncGenerator<Piece> {
   const { row } = from;
   const { through, after = -1, onStep } = reading;
@@ -102,14 +104,14 @@ async function* sealedBack(
   }
 }
 
-/** What names the snapshot before it. */
+/** An object that points to the snapshot before it. */
 interface Naming {
   readonly previous: SnapshotPointer | null;
 }
 
 /**
- * The chain of snapshots, from that one back to the first one that is not wanted. Damage is its last element. `read` may
- * take what it needs of a snapshot from a cache.
+ * The chain of snapshots from `newest` back to the first one that is not wanted. Damage is its last element. `read` may
+ * answer from a cache.
  */
 export async function* chainBack<T extends Naming>(
   newest: SnapshotPointer,
@@ -135,23 +137,24 @@ async function attempt<T>(at: Omit<Damage, "kind" | "error">, read: () => T | Pr
   }
 }
 
-/** The commits that a piece holds, in order. */
+/** The commits in a piece, oldest first. */
 export function commitsOf(piece: Exclude<Piece, Damage>): readonly CommitRecord[] {
   if (piece.kind === "journal") return piece.commits;
   return piece.kind === "snapshot" ? piece.snapshot.commits : piece.sealed.commits;
 }
 
-/** Of what was read newest first. */
+/** Oldest first, from pieces that were read newest first. */
 export const inOrder = <T>(pieces: readonly (readonly T[])[]): readonly T[] => pieces.toReversed().flat();
 
+/** The readable part of a history. */
 export interface Readable {
-  /** In order, up to the last one. */
+  /** The commits without a gap up to the newest one, oldest first. */
   readonly commits: readonly CommitRecord[];
-  /** Why nothing before them could be read; null where it was read back to the version that was asked for. */
+  /** Why older commits could not be read; null if all requested commits were read. */
   readonly lost: Unreadable | null;
 }
 
-/** The commits after version `after`, from the newest back to the first one that cannot be read. */
+/** The commits after version `after`, as far back as they can be read. */
 export async function commitsReadable(from: Source, after: number): Promise<Readable> {
   const pieces: (readonly CommitRecord[])[] = [];
   let lost: Unreadable | null = null;
@@ -165,7 +168,7 @@ export async function commitsReadable(from: Source, after: number): Promise<Read
   return { commits: inOrder(pieces).filter(({ version }) => version > after), lost };
 }
 
-/** Every commit after version `after`, in order; nothing is read further back than that. Throws `Unreadable`. */
+/** Every commit after version `after`, oldest first. It reads no further back. Throws `Unreadable`. */
 export async function commitsAfter(from: Source, after: number): Promise<readonly CommitRecord[]> {
   const { commits, lost } = await commitsReadable(from, after);
   if (lost !== null) throw lost;

@@ -1,6 +1,6 @@
 /**
- * A run as it was recorded: the state that it began with, every commit, and what each of its snapshots came to. It is read
- * back from a store, or taken out of an exported file, and is all that a replay needs: no model, no tool and no agent.
+ * The recording of a run: its first state, every commit, and a mark of the state in each snapshot. It is read from a
+ * store or from an exported file. A replay needs nothing else: no model, no tool and no agent.
  */
 import type { ArchivedRun, Archive, Begun } from "../codec/archive.ts";
 import { Unreadable, canonical, digestOf } from "../codec/canonical.ts";
@@ -19,16 +19,17 @@ import { SegmentCache, type Source, jsonOf, readState } from "./load.ts";
 import { type OnStep, commitsOf, inOrder, readHistory } from "./reader.ts";
 import { loadVouched } from "./vouch.ts";
 
+/** A recorded run, as a replay needs it. */
 export interface Recording {
-  /** What row or file says of the run. */
+  /** The facts about the run in its row or in the file. */
   readonly run: ArchivedRun;
   readonly begun: Begun;
   readonly commits: readonly CommitRecord[];
-  /** The JSON of a value that a state holds; null where the recording left it out. */
+  /** Returns the JSON of a value in a state; null if the recording left it out. */
   readonly json: (value: Value) => Promise<Json>;
 }
 
-/** A part of what was recorded is missing or has other content: the newest one that has. */
+/** A recorded part is missing or has wrong content. `version`: that of the newest damaged part. */
 export class RecordingDamaged extends Unreadable {
   readonly version: number;
   constructor(version: number, cause: Unreadable) {
@@ -37,7 +38,7 @@ export class RecordingDamaged extends Unreadable {
   }
 }
 
-/** Null when there is no such run. Throws `RecordingDamaged`. */
+/** Reads the recording from the store. Null if there is no such run. Throws `RecordingDamaged`. */
 export async function recordingIn(
   world: World,
   of: { readonly run: string; readonly onStep?: OnStep },
@@ -65,7 +66,9 @@ export async function recordingIn(
   });
 }
 
-/** Throws `Unreadable` for an archive that was put at the end of its run: it does not say what that began with. */
+/**
+ * The recording in a file. Throws `Unreadable` for an archive of a run's end, since that does not hold the first state.
+ */
 export function recordingOf({ run, begun, commits, blobs }: Archive): Recording {
   if (begun === undefined) {
     throw new Unreadable(
@@ -79,8 +82,8 @@ export function recordingOf({ run, begun, commits, blobs }: Archive): Recording 
 }
 
 /**
- * Whether an exported file, whose commits came to that state, holds the transcript, the ledger and the large values that
- * belong to them; or what is wrong with it.
+ * Compares the transcript, ledger and large values of an exported file with the state that its commits lead to. Returns
+ * what is wrong, or null.
  */
 export function wrongWithFile(archive: Archive, state: State): string | null {
   const { messages, commits, calls, blobs, leftOut } = archive;
@@ -99,13 +102,13 @@ export function wrongWithFile(archive: Archive, state: State): string | null {
 
 const isSame = (one: unknown, other: unknown): boolean => other !== undefined && canonical(one) === canonical(other);
 
-/** What one piece adds to the history; a snapshot stops at a state, the journal does not. */
+/** What one piece adds to the history. A snapshot also holds a state (`stop`), the journal does not. */
 interface Recorded {
   readonly commits: readonly CommitRecord[];
   readonly stop: { readonly state: State; readonly mark: StateMark } | null;
 }
 
-/** The journal, then from the newest snapshot back to the one that the run began with. Throws `RecordingDamaged`. */
+/** Yields the journal, then the snapshots from the newest to the first. Throws `RecordingDamaged`. */
 export async function* recordedBack(from: Source, onStep?: OnStep): AsyncGenerator<Recorded> {
   const cached = { ...from, cache: new SegmentCache() };
   for await (const piece of readHistory(from, { through: "states", onStep })) {
@@ -124,7 +127,7 @@ export async function* recordedBack(from: Source, onStep?: OnStep): AsyncGenerat
   }
 }
 
-/** Says of which version it was that could not be read. */
+/** Adds to a read error the version that could not be read. */
 async function ofVersion<T>(version: number, read: () => Promise<T>): Promise<T> {
   try {
     return await read();

@@ -1,7 +1,7 @@
 /**
- * A recorded run, folded once more from the state that it began with, event by event, without a model, a tool or an agent.
- * What the fold comes to is compared with what was stored: at every snapshot, and at the end with what the run says of
- * itself. It stops at the first version that differs, since everything after that follows from it.
+ * Replays a recorded run: folds its events again from its first state, without a model, a tool or an agent. It compares
+ * the result with each stored snapshot, and at the end with the run's own facts. It stops at the first version that
+ * differs, since everything after that follows from it.
  */
 import type { ArchivedRun } from "../codec/archive.ts";
 import { type StateMark, differences, markOf } from "../codec/mark.ts";
@@ -13,27 +13,29 @@ import { fold } from "../core/transition.ts";
 import { wrongDebits, wrongEnd, wrongFields, wrongOrder } from "./agreement.ts";
 import type { Recording } from "./recording.ts";
 
-/** The first version that is not what was stored, and how. */
+/** The first version that differs from what was stored, and how it differs. */
 export interface Difference {
   readonly version: number;
   readonly what: string;
 }
 
+/** The result of a replay. `differs`: null if everything matches. */
 export interface Replayed {
   readonly state: State;
-  /** Of the last commit that was folded. */
+  /** The version of the last folded commit. */
   readonly version: number;
   readonly epoch: number;
   readonly commits: number;
   readonly events: number;
-  /** States of snapshots that the fold was compared with. */
+  /** How many snapshots the fold was compared with. */
   readonly snapshots: number;
   readonly differs: Difference | null;
 }
 
-/** Sees each event before it is folded, with the state that it meets. */
+/** Receives each event before it is folded, with the state before it. */
 export type Witness = (event: Event, at: { readonly before: State; readonly version: number }) => void;
 
+/** Replays up to version `until`, by default to the end. It compares the run's own facts only at the end. */
 export function replay(
   { run, begun, commits }: Recording,
   options: { readonly until?: number; readonly witness?: Witness } = {},
@@ -102,7 +104,7 @@ class Replay {
     this.#events += 1;
   }
 
-  /** With the snapshots before that version: nothing more happened up to them. */
+  /** Compares with all snapshots before this version. No event lies between them and the current state. */
   compareBelow(version: number): void {
     for (;;) {
       const mark = this.#marks[this.#snapshots];
@@ -116,7 +118,7 @@ class Replay {
   }
 }
 
-/** The run says of itself what its events come to. Null: it does. */
+/** Compares the run's facts with the result of its events. Null if they match. */
 function wrongAtEnd(
   run: ArchivedRun,
   { state, version, epoch, folded }: Replayed & { readonly folded: readonly CommitRecord[] },

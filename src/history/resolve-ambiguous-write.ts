@@ -1,11 +1,12 @@
 /**
- * Ambiguous writes, resolved in one place. A write whose answer was lost may have been applied, may still be under
- * way, or may never land. The rule is to send **the very same write again**, and to recognise one's own work in the
- * row that a refusal returns: every write carries a random name of its own.
+ * Resolves ambiguous writes, in one place. A write whose answer was lost may have been applied, may still be under way,
+ * or may never arrive. The rule: send **the very same write again**. Every write carries a random name, so a process
+ * recognises its own write in the row that a refusal returns.
  *
- * Schedules: 6 (a commit answered 500 that was not applied must not be taken for fenced), 7 and 37 (a claim refused
- * by its own first copy), 8 (another write for the same version could be overtaken by the first), 16 (a park token is
- * compared, not a version). Tests: `test/schedules/writes.test.ts`, `test/history/certain.test.ts`.
+ * Schedule 6: a commit that was answered with 500 and not applied must not count as fenced. Schedules 7 and 37: a claim
+ * is refused by its own first copy. Schedule 8: a different write for the same version could be fenced by the first.
+ * Schedule 16: a park token is compared, not a version. Tests: `test/schedules/writes.test.ts`,
+ * `test/history/certain.test.ts`.
  */
 import { SIZES } from "../codec/limits.ts";
 import type { Row } from "../protocol/row.ts";
@@ -13,17 +14,17 @@ import type { PutOutcome } from "../ports/object-store.ts";
 import type { Ambiguous } from "../ports/run-table.ts";
 import { StoreUnreachable, type World } from "../ports/world.ts";
 
-/** Still unknown after all rewrites. The invocation ends; the next epoch finds out. */
+/** The outcome is still unknown after all copies. The invocation ends, and the next epoch finds out. */
 export class Undecided extends StoreUnreachable {
   override readonly name: string = "Undecided";
 }
 
-/** Lets some time pass before a busy store is asked again; false where there is no more time for that. */
+/** Waits before a busy store is called again; false if no time is left for that. */
 export type Patience = () => Promise<boolean>;
 
 const IMPATIENT: Patience = async () => false;
 
-/** What bounds the waiting: until when, by the clock, in which the draws of the jitter differ. */
+/** Bounds for the waiting: the deadline `until`, its clock, and the random source of the jitter. */
 export interface PatienceOptions extends Pick<World, "clock" | "random"> {
   /** Epoch milliseconds. */
   readonly until: number;
@@ -32,7 +33,7 @@ export interface PatienceOptions extends Pick<World, "clock" | "random"> {
 const PAUSE_MS_MIN = 50;
 const PAUSE_MS_MAX = 2_000;
 
-/** Growing pauses with full jitter. A throttled write is repeated as long as the lease of its invocation allows. */
+/** Growing pauses with full jitter. A throttled write is repeated as long as the invocation's lease allows. */
 export function patient({ clock, random, until }: PatienceOptions): Patience {
   let pauses = 0;
   return async () => {
@@ -45,12 +46,13 @@ export function patient({ clock, random, until }: PatienceOptions): Patience {
   };
 }
 
-/** 0 < x <= 1, of random hex digits. */
+/** Maps random hex digits to a number x with 0 < x <= 1. */
 export const unitFrom = (hex: string): number => (Number.parseInt(hex.slice(0, 8), 16) + 1) / 2 ** 32;
 
 /**
- * Sends a conditional write until its outcome is certain. `mine` turns the row of a refusal into the outcome that
- * was lost, when that row shows this very write; otherwise null. A store that asks for patience gets it.
+ * Sends a conditional write until its outcome is certain. `mine` inspects the row of a refusal: if the row shows this
+ * very write, it returns the lost outcome, otherwise null. `patience` waits where the store is busy. Throws
+ * `Undecided`.
  */
 export async function certainly<Outcome extends { readonly kind: string }>(
   write: () => Promise<Outcome | Ambiguous>,
@@ -67,7 +69,7 @@ export async function certainly<Outcome extends { readonly kind: string }>(
     }
     const refusal = copy > 0 ? rowOf(outcome) : null;
     const lost = refusal === null ? null : mine(refusal);
-    // A write that succeeds at last is no refusal: its own answer says more than what can be read off the row.
+    // A write that succeeds in the end is no refusal: its own answer says more than the row does.
     return lost === null || lost.kind === outcome.kind ? outcome : lost;
   }
   throw new Undecided(`a write was sent ${SIZES.rewritesMax + 1} times without an answer: ${why}`, {
@@ -75,7 +77,9 @@ export async function certainly<Outcome extends { readonly kind: string }>(
   });
 }
 
-/** Puts an object until it is certain that it is there; whether these bytes or others is the caller's question. */
+/**
+ * Puts an object until it certainly exists. `exists`: an object was there; the caller decides whether its bytes match.
+ */
 export async function certainlyPut(put: () => Promise<PutOutcome>): Promise<"stored" | "exists"> {
   let why = "";
   for (let copy = 0; copy <= SIZES.rewritesMax; copy += 1) {

@@ -1,11 +1,11 @@
 /**
- * Sealing: when 64 snapshots have been committed since the last seal, the next one first puts their commits into one
- * object and then names it. What is sealed is committed already and named by its content, so a crash in between leaves
- * an orphan, and a later epoch writes the very same bytes.
+ * Sealing: after 64 snapshots since the last seal, the next checkpoint first puts their commits into one object and
+ * then names it. Sealed events are committed already and content-addressed. So a crash in between leaves an orphan, and
+ * a later epoch writes the very same bytes.
  *
- * A run does not go on from its history, so sealing never holds one up. Where time is short (a process that reads 64
- * snapshots in its last seconds is killed, and so is each retry), or where a snapshot behind the newest one cannot be
- * read, the history stays as it is, and the next 64 snapshots are sealed together with these.
+ * No run needs its history to go on, so sealing never blocks a run. It is postponed when time is short: a process that
+ * reads 64 snapshots in its last seconds would be killed, and so would each retry. It is also postponed when a snapshot
+ * behind the newest one cannot be read. The next 64 snapshots are then sealed together with these.
  */
 import { encodeSealed } from "../codec/sealed.ts";
 import type { Seal } from "../codec/snapshot.ts";
@@ -19,23 +19,25 @@ import { readSnapshot } from "./load.ts";
 import { sealedKey } from "./object-keys.ts";
 import { chainBack, inOrder } from "./reader.ts";
 
+/** The result of `nextSeal`. */
 export interface Sealing {
-  /** What the next snapshot says. */
+  /** The seal that the next snapshot records. */
   readonly seal: Seal;
-  /** What has to be stored before it. */
+  /** The object to store before that snapshot; null if none is due. */
   readonly object: { readonly key: string; readonly bytes: Uint8Array } | null;
 }
 
 export interface SealOptions {
   readonly world: World;
-  /** As it is committed, and what its snapshot says. */
+  /** The committed row, and the seal of its snapshot. */
   readonly row: Row;
   readonly seal: Seal;
   readonly cache: CommitCache;
-  /** What is left for work. */
+  /** Milliseconds that are left for work in this invocation. */
   readonly leftMs: () => number;
 }
 
+/** The seal of the next snapshot, and the sealed events to store before it. */
 export async function nextSeal(of: SealOptions): Promise<Sealing> {
   const { sealed, unsealed } = of.seal;
   const isDue = unsealed > 0 && unsealed % SIZES.snapshotsPerSeal === 0;
@@ -47,7 +49,7 @@ export async function nextSeal(of: SealOptions): Promise<Sealing> {
   return { seal: { sealed: { ...ref, key }, unsealed: 1 }, object: { key, bytes } };
 }
 
-/** Every commit since the last seal up to the committed snapshot, or null where they are not to be had now. */
+/** Every commit after the last seal up to the committed snapshot; null if they cannot be read now. */
 async function unsealedCommits(of: SealOptions): Promise<readonly CommitRecord[] | null> {
   const { world, row, seal, cache, leftMs } = of;
   const pieces: (readonly CommitRecord[])[] = [];

@@ -1,10 +1,10 @@
 /**
- * The secrets that a process knows, and the redaction that they make. Whatever cairn writes passes through here before it
- * becomes bytes: events (`active-run.ts`), values (`write-objects.ts`), messages (`inbox.ts`), lines for people (`alarm.ts`), and
- * inputs, which are refused (`start.ts`).
+ * The secrets that a process knows, and the redaction built from them. Everything that cairn writes is redacted before
+ * it becomes bytes: events (`active-run.ts`), values (`write-objects.ts`), messages (`inbox.ts`) and alarms
+ * (`alarm.ts`). Inputs that contain a secret are refused (`start.ts`).
  *
- * Values live in the memory of the process alone, and are read again after a few minutes. The old value of one that was
- * changed is redacted as before: what holds it may still be on its way.
+ * Secret values exist only in memory and are read again after a few minutes. The old value of a rotated secret is still
+ * redacted, since data that contains it may still arrive.
  */
 import type { Agent, ToolSecrets } from "../ports/agent.ts";
 import { type KnownSecret, type Redaction, redactionOf } from "../codec/redaction/redaction.ts";
@@ -18,25 +18,25 @@ interface Looked {
   readonly readAt: number;
 }
 
-/** What a process knows of the secrets of one world. */
+/** What a process knows about the secrets of one world. */
 interface Known {
   readonly looks: Map<string, Looked>;
-  /** Every value that was read, the newest last. */
+  /** Every value that this process read, oldest first. */
   readonly values: KnownSecret[];
   redaction: Redaction;
-  /** When the names were read last. */
+  /** When the declared names were last read. */
   listedAt: number;
 }
 
-/** How long a value is used before it is read again. */
+/** How long a value is used before the process reads it again. */
 const FRESH_MS = 5 * 60_000;
-/** How long a secret that was not there is not read again. */
+/** How long the process does not look again for a secret that was absent. */
 const ABSENT_MS = 30_000;
-/** How long it is used where it cannot be read again. */
+/** How long an old value is used while the secret store cannot be reached. */
 const STALE_MS = 3_600_000;
-/** How long another process may have declared a name that this one does not know. */
+/** How long the list of declared names is cached. Another process may declare a new name in that time. */
 const LISTED_MS = 1_000;
-/** Values that a process remembers, old ones of changed secrets included. */
+/** How many values a process remembers, including old values of rotated secrets. */
 const VALUES_MAX = 512;
 
 const SHAPES_ONLY = redactionOf([]);
@@ -50,13 +50,14 @@ function knownOf(secrets: Secrets): Known {
   return nothing;
 }
 
-/** As far as secrets are known now. Without any, credentials are still known by their shapes. */
+/** The redaction with all secrets known so far. Without any, it still detects credentials by their format. */
 export const redactionIn = ({ secrets }: { readonly secrets?: Secrets }): Redaction =>
   secrets === undefined ? SHAPES_ONLY : knownOf(secrets).redaction;
 
 /**
- * Reads every secret that any agent declared, and those of `own`, unless that was done a moment ago: before anything is
- * written that may hold one. Rejects with `StoreUnreachable` where one was never read and cannot be.
+ * Reads every secret that any agent declared, and those of `own`, unless that happened a moment ago. Call it before
+ * every write that may contain a secret. Rejects with `StoreUnreachable` if a secret was never read and cannot be read
+ * now.
  */
 export async function knowSecrets(world: Knowing, own: readonly string[] = []): Promise<void> {
   const all = knownOf(world.secrets);
@@ -65,8 +66,8 @@ export async function knowSecrets(world: Knowing, own: readonly string[] = []): 
 }
 
 /**
- * The same before an input is kept, which may hold a secret that was set a moment ago. Rejects with `StoreUnreachable`
- * where a secret may have a value that this process cannot read: the input could not be searched for it.
+ * The same before an input is stored: the input may contain a secret that was set a moment ago. Rejects with
+ * `SecretUnread` if this process cannot read the value of a secret, since it could not search the input for it.
  */
 export async function knowSecretsOfInput(world: Knowing, own: readonly string[]): Promise<void> {
   const { hidden, looks } = await readAll(world, own, 0);
@@ -76,7 +77,7 @@ export async function knowSecretsOfInput(world: Knowing, own: readonly string[])
   if (hidden !== null) throw new SecretUnread("a secret of another agent", hidden);
 }
 
-/** An input cannot be searched for a secret that this process cannot read. Nothing was written. */
+/** This process cannot read a secret, so it cannot search an input for it. Nothing was written. */
 export class SecretUnread extends StoreUnreachable {
   override readonly name = "SecretUnread";
   override readonly code = "SecretUnread";
@@ -87,7 +88,7 @@ export class SecretUnread extends StoreUnreachable {
   }
 }
 
-/** `hidden`: where the names that other agents declare may not be listed. */
+/** `hidden`: set if this process may not list the names that other agents declare. */
 async function readAll(
   world: Knowing,
   own: readonly string[],
@@ -107,7 +108,7 @@ async function readAll(
 async function lookUp({ secrets, clock }: Knowing, name: string, absentMs = ABSENT_MS): Promise<SecretLook> {
   const all = knownOf(secrets);
   const before = all.looks.get(name);
-  // A clock may be set back in between.
+  // The clock may be set back between two reads.
   const ageMs = before === undefined ? Infinity : Math.abs(clock.now() - before.readAt);
   if (before !== undefined && ageMs < (before.look.kind === "found" ? FRESH_MS : absentMs)) return before.look;
   try {
@@ -128,7 +129,7 @@ function remember(all: Known, { name, value }: KnownSecret): void {
   all.redaction = redactionOf(all.values);
 }
 
-/** The value of a secret that may be missing, for a caller that speaks to a model. */
+/** Reads a secret that may be absent, for a caller that calls a model. */
 export const readerIn =
   (world: Knowing) =>
   async (name: string): Promise<string | null> => {
@@ -136,22 +137,22 @@ export const readerIn =
     return look.kind === "found" ? look.value : null;
   };
 
-/** A tool asks for what its agent does not declare, or what is not set. */
+/** A tool requests a secret that its agent does not declare, or that is not set. */
 class SecretAbsent extends Error {
   override readonly name = "SecretAbsent";
 }
 
-/** One of another copy of cairn may know of no secrets. */
+/** An agent that another copy of cairn built may have no `secrets` field. */
 type Declaring = Pick<Agent, "name"> & Partial<Pick<Agent, "secrets">>;
 
-/** What a tool gets: each value is read when it is asked for, and known to the redaction before the tool has it. */
+/** The secrets of a tool. Each value is read on request, and redaction knows it before the tool receives it. */
 export const secretsFor = (world: Knowing, { name: agent, secrets = [] }: Declaring): ToolSecrets => ({
   get: async (name) => {
     if (!secrets.includes(name)) {
       const write = `secrets: [${[...secrets, name].map((each) => JSON.stringify(each)).join(", ")}]`;
       throw new SecretAbsent(`agent ${agent} does not declare the secret ${name}: write ${write} in defineAgent`);
     }
-    // An operator may have set it since, so it is read each time.
+    // An operator may have set it since the last read, so it is read each time.
     const look = await lookUp(world, name, 0);
     if (look.kind === "found") return look.value;
     throw new SecretAbsent(

@@ -1,4 +1,4 @@
-/** The keyed seals of a run's snapshots and journal, judged from the newest back: what `verify` says of forgery. */
+/** Checks the keyed seals of a run's snapshots and journal, newest first: the part of `verify` that detects forgery. */
 import { sealOfJournal, type Snapshot } from "../codec/snapshot.ts";
 import type { SealedBy } from "../codec/voucher.ts";
 import type { World } from "../ports/world.ts";
@@ -6,22 +6,24 @@ import type { Inspection } from "./inspection.ts";
 import { judge } from "./vouch.ts";
 
 /**
- * `sealed`: whatever was written from version `from` on was written by a process with the key. `unjudged`: there are seals, and
- * this process lacks a key to judge them with. `unsealed`: digests find damage, and a process that can write the store can forge it.
+ * `sealed`: a process with the key wrote everything from version `from` on. `unjudged`: seals exist, but this process
+ * lacks a key to check them. `unsealed`: digests detect damage only, and a process that can write the store could forge
+ * the run.
  */
 export interface SealVerdict {
   readonly is: "sealed" | "unsealed" | "forged" | "unjudged";
   readonly from: number | null;
-  /** The ids of the keys that the seals name. */
+  /** The IDs of the keys that the seals name. */
   readonly keys: readonly string[];
 }
 
+/** Collects the verdict about all seals of one run. */
 export class SealInspection {
   readonly #world: World;
   readonly #inspection: Inspection;
   readonly #keys = new Set<string>();
   #from: number | null = null;
-  /** The oldest snapshot so far that has no seal. */
+  /** The oldest unsealed snapshot so far. */
   #unsealed: number | null = null;
   #isNewestSealed: boolean | null = null;
   #isForged = false;
@@ -39,7 +41,7 @@ export class SealInspection {
     return { is: this.#isUnjudged ? "unjudged" : "sealed", from, keys };
   }
 
-  /** Newest first. */
+  /** Checks one snapshot; call it with the newest first. */
   async snapshot({ version, sealedBy }: Pick<Snapshot, "version" | "sealedBy">): Promise<void> {
     const where = `snapshot ${version}`;
     this.#isNewestSealed ??= sealedBy !== undefined;
@@ -56,7 +58,7 @@ export class SealInspection {
     await this.#judge(where, sealedBy);
   }
 
-  /** After the snapshots; it can be decoded. */
+  /** Checks the journal; call it after the snapshots, and only if the journal can be decoded. */
   async journal(): Promise<void> {
     const { row } = this.#inspection;
     if (row.journal === null) return;
@@ -72,7 +74,7 @@ export class SealInspection {
     const judged = await judge(this.#world, sealedBy);
     if (judged === "forged") this.#forged(where, `it was not written with key ${key}, which its seal names`);
     if (judged !== "unknown key") return;
-    // A process that has keys cannot tell a key that it lacks from one that a forger made up.
+    // With keys, a process cannot distinguish a key that it lacks from a key that a forger invented.
     const isNew = !this.#isUnjudged && this.#world.sealKeys.mode !== "off";
     this.#isUnjudged = true;
     if (isNew) this.#inspection.found(where, `it is sealed with key ${key}, which this process does not have`);

@@ -1,8 +1,9 @@
 /**
- * Is everything that was ever committed of a run still there, and does each piece follow from the one before? The
- * chain of digests is walked from the row's snapshot back to snapshot 0; nothing is believed that can be computed. Digests
- * find damage. Forgery is found by keyed seals alone (`verify-seals.ts`): the newest snapshot and the journal are what the row
- * says they are, and a process that can write the store can write both.
+ * Verifies a run: everything that was ever committed is still there, and each piece follows from the one before. It
+ * walks the chain of digests from the row's snapshot back to snapshot 0. It computes whatever can be computed.
+ *
+ * Digests detect damage. Only keyed seals detect forgery (`verify-seals.ts`): the row names the newest snapshot and the
+ * journal, and a process that can write the store can write the row as well.
  */
 import { canonical, digestOf } from "../codec/canonical.ts";
 import { RowNewer, RowUnreadable, assertKnown } from "../codec/row.ts";
@@ -20,17 +21,18 @@ import { type Counts, type Finding, Inspection } from "./inspection.ts";
 import { type OnStep, type PieceOf, inOrder, readHistory } from "./reader.ts";
 import { SealInspection, type SealVerdict } from "./verify-seals.ts";
 
+/** The result of `verify`. */
 export interface Verified extends Counts {
   readonly run: string;
-  /** Null where its row is damaged. */
+  /** Null if the row is damaged. */
   readonly agent: string | null;
-  /** Null where its row is damaged. */
+  /** Null if the row is damaged. */
   readonly seal: SealVerdict | null;
-  /** None: everything is as it was written. */
+  /** Empty: everything is as it was written. */
   readonly findings: readonly Finding[];
-  /** What the run stands on can be read: it can be shown, and goes on if it has not ended. */
+  /** The current state can be read: the run can be shown, and goes on if it has not ended. */
   readonly readable: boolean;
-  /** What to do about the findings; null where there are none. */
+  /** What the operator should do about the findings; null if there are none. */
   readonly advice: string | null;
 }
 
@@ -39,7 +41,7 @@ export interface VerifyOptions {
   readonly onStep?: OnStep;
 }
 
-/** Null when there is no such run. Rejects where the store cannot be reached, and with `RowNewer`. */
+/** Null if there is no such run. Rejects if the store cannot be reached, and with `RowNewer`. */
 export async function verify(world: World, of: VerifyOptions): Promise<Verified | null> {
   const row = await findRow(world, of.run, world.clock.now());
   if (row === null) return null;
@@ -50,7 +52,7 @@ export async function verify(world: World, of: VerifyOptions): Promise<Verified 
   const seals = new SealInspection(world, inspection);
   const state = await inspect(inspection, seals, of);
   const { findings, counts } = inspection;
-  // A run whose time came meanwhile is cleaned up, not damaged.
+  // A run whose retention expired during the check is cleaned up, not damaged.
   const left = findings.length === 0 ? row : await findRow(world, of.run, world.clock.now());
   if (left instanceof RowUnreadable) return withoutRow(left);
   if (left?.born !== row.born) return null;
@@ -67,7 +69,7 @@ export async function verify(world: World, of: VerifyOptions): Promise<Verified 
   };
 }
 
-/** Only the row says where its objects lie and what they have to be: without it nothing else can be looked at. */
+/** Only the row says where the objects are and which digests they have. Without it nothing else can be checked. */
 function withoutRow({ run, why }: RowUnreadable): Verified {
   const counts = { snapshots: 0, commits: 0, sealed: 0, segments: 0, blobs: 0 };
   const findings = [{ where: "the row", what: why }];
@@ -96,7 +98,7 @@ function adviceOn({
     : `nobody can go on with the run, and nothing is committed over it: ${back}`;
 }
 
-/** The state that the row comes to, or null. */
+/** The state that the row leads to; null if it cannot be computed. */
 async function inspect(inspection: Inspection, seals: SealInspection, of: VerifyOptions): Promise<State | null> {
   const chain = await walk(inspection, seals, of);
   const { newest, journal } = chain;
@@ -114,7 +116,7 @@ async function inspect(inspection: Inspection, seals: SealInspection, of: Verify
   return state;
 }
 
-/** Added up here, and not by the fold. */
+/** Adds the debits up itself and does not rely on the fold. */
 function checkDebits(
   inspection: Inspection,
   { commits, state }: { readonly commits: readonly CommitRecord[]; readonly state: State },
@@ -124,7 +126,7 @@ function checkDebits(
   }
 }
 
-/** The row knows its task by digest: by that the same key finds the same run again. */
+/** The row stores the digest of its task. By that digest a repeated start with the same key finds the same run. */
 async function checkTask(inspection: Inspection, { task }: State): Promise<void> {
   const json = await inspection.json("the task", task);
   if (json === null || digestOf(json.json) === inspection.row.inputDigest) return;
@@ -134,27 +136,27 @@ async function checkTask(inspection: Inspection, { task }: State): Promise<void>
 const folded = (state: State, commits: readonly CommitRecord[]): State =>
   commits.reduce((before, { events }) => foldAll(before, events), state);
 
-/** What was read of the history. */
+/** The history, as far as it could be read. */
 interface Chain {
-  /** Null where it cannot be read. */
+  /** Null if it cannot be read. */
   journal: readonly CommitRecord[] | null;
-  /** State of the newest snapshot; null where that cannot be put together. */
+  /** The state of the newest snapshot; null if it cannot be restored. */
   newest: State | null;
   /** The commits of all snapshots that could be read, newest first. */
   readonly stretches: (readonly CommitRecord[])[];
-  /** The oldest snapshot that is named: nothing is known of the versions before. */
+  /** The oldest snapshot that any other part names. Nothing is known of older versions. */
   oldest: number;
-  /** It was read back to snapshot 0. */
+  /** The history was read back to snapshot 0. */
   isWhole: boolean;
 }
 
-/** A snapshot, and the state in it where that can be put together. */
+/** A snapshot, and its state; null if the state cannot be restored. */
 interface Held {
   readonly snapshot: Snapshot;
   readonly state: State | null;
 }
 
-/** From the journal back to snapshot 0, then the sealed events. Only two snapshots are held at a time. */
+/** Walks from the journal back to snapshot 0, then through the sealed events. It holds only two snapshots at a time. */
 async function walk(inspection: Inspection, seals: SealInspection, { onStep }: VerifyOptions): Promise<Chain> {
   const chain: Chain = { journal: null, newest: null, stretches: [], oldest: 0, isWhole: false };
   let after: Held | null = null;
@@ -193,7 +195,9 @@ async function hold(inspection: Inspection, { pointer, snapshot }: PieceOf<"snap
   return { snapshot, state: await inspection.whole(where, snapshot.state) };
 }
 
-/** It is where its pointer says, behind the one that it names, with the commits in between. */
+/**
+ * The snapshot has the version of its pointer, follows the snapshot that it names, and holds the commits in between.
+ */
 function checkPlace(inspection: Inspection, pointer: SnapshotPointer, snapshot: Snapshot): void {
   const where = `snapshot ${pointer.version}`;
   const { version, previous, commits } = snapshot;
@@ -205,7 +209,7 @@ function checkPlace(inspection: Inspection, pointer: SnapshotPointer, snapshot: 
   if (stray !== undefined) inspection.found(where, `it holds version ${stray.version}, which is not its own`);
 }
 
-/** A snapshot follows from the one before it: its state, and what it says of its history. */
+/** The snapshot follows from the one before it: in its state and in its seal. */
 async function checkStep(inspection: Inspection, before: Held, { snapshot, state }: Held): Promise<void> {
   const where = `snapshot ${snapshot.version}`;
   if (!sealFollows(before.snapshot, snapshot)) {
@@ -215,7 +219,7 @@ async function checkStep(inspection: Inspection, before: Held, { snapshot, state
   if (base === null || state === null) return;
   const expected = await inspection.attempt(where, () => folded(base, snapshot.commits));
   if (expected === null) return;
-  // A transcript may be cut in other places than it is today; then it is compared whole.
+  // A transcript may have other segment boundaries than today's code would choose. Then the whole states are compared.
   const isSame =
     canonical(storedForm(expected).state) === canonical(snapshot.state) || canonical(expected) === canonical(state);
   if (!isSame) inspection.found(where, "its state is not what its commits make of the state before it");
@@ -239,7 +243,9 @@ function checkOrder(inspection: Inspection, commits: readonly CommitRecord[]): v
   for (const wrong of wrongEnd(row, last)) inspection.found("the row", wrong);
 }
 
-/** Sealed events hold exactly what the snapshots hold that they stand for. They come after the snapshots, newest first. */
+/**
+ * Sealed events must equal the commits of the snapshots that they cover. They come after the snapshots, newest first.
+ */
 function checkSealed(inspection: Inspection, chain: Chain, { where, sealed }: PieceOf<"sealed">): void {
   const { from, to, previous, commits } = sealed;
   inspection.counted.sealed += 1;
@@ -251,11 +257,11 @@ function checkSealed(inspection: Inspection, chain: Chain, { where, sealed }: Pi
   if ((previous?.to ?? 0) + 1 !== from) inspection.found(where, "they do not follow on those before them");
 }
 
-/** The row says of the run what its events come to. */
+/** The fields of the row must match the result of the events. */
 function checkRow(inspection: Inspection, state: State): void {
   const { row } = inspection;
   const isQueued = row.version === 0 && row.status === "queued";
-  // No invocation has recorded it yet.
+  // No invocation has recorded the redrive yet.
   const isRedriven = row.redrive !== undefined;
   const status = isQueued ? "queued" : isRedriven ? "running" : PHASES[state.phase].status;
   const wrong = wrongFields({

@@ -1,8 +1,8 @@
 /**
- * Is what is stored of a run what a process with the key wrote? Each snapshot is sealed, and names the one before it by its
- * digest, so the seal of the newest one covers the whole history; the journal has a seal of its own.
+ * Keyed seals: whether a process with the key wrote the stored data of a run. Each snapshot is sealed and names the one
+ * before it by digest, so the seal of the newest snapshot covers the whole history. The journal has a seal of its own.
  *
- * A seal says nothing about what is not there: a run that is deleted, or put back to an older sealed snapshot, passes.
+ * A seal cannot prove that nothing is missing: it does not detect a deleted run, or one set back to an older snapshot.
  */
 import { Unreadable } from "../codec/canonical.ts";
 import { type Snapshot, sealOfJournal } from "../codec/snapshot.ts";
@@ -11,14 +11,16 @@ import type { Row } from "../protocol/row.ts";
 import type { World } from "../ports/world.ts";
 import { type Loaded, type SegmentCache, load, readSnapshot } from "./load.ts";
 
-/** Null where this process does not seal. */
+/** Signs with the current key; null if this process does not seal. */
 export async function signIn({ sealKeys }: Pick<World, "sealKeys">): Promise<Sign | null> {
   const key = await sealKeys.current();
   return key === null ? null : (what, digest) => vouchFor(key, what, digest);
 }
 
+/** The verdict about one seal. `unknown key`: this process does not have the key that the seal names. */
 export type Judged = "genuine" | "forged" | "unknown key";
 
+/** Checks one seal with the key that it names. */
 export async function judge({ sealKeys }: Pick<World, "sealKeys">, of: SealedBy): Promise<Judged> {
   const key = await sealKeys.find(of.voucher);
   if (key === null) return "unknown key";
@@ -27,7 +29,7 @@ export async function judge({ sealKeys }: Pick<World, "sealKeys">, of: SealedBy)
 
 type Of = Pick<World, "objects" | "sealKeys">;
 
-/** The run as it is committed, if its seals allow to go on from it. Throws `Unreadable`. */
+/** Loads a run if its seals are valid. Throws `Unreadable`. */
 export async function loadVouched(world: Of, row: Row, cache: SegmentCache, level?: number): Promise<Loaded> {
   const loaded = await load(world.objects, row, cache, level);
   await assertSealed(world, loaded);
@@ -58,7 +60,7 @@ async function assertGenuine(world: Of, where: string, of: SealedBy) {
   );
 }
 
-/** A run may begin without seals; once it has one, each snapshot has one. */
+/** A run may begin without seals. After the first seal each snapshot needs one. */
 async function assertNeverSealed(world: Of, { row, snapshot }: Pick<Loaded, "row" | "snapshot">): Promise<void> {
   const where = `snapshot ${snapshot.version}`;
   if (world.sealKeys.mode === "required") throw sealMissing(where, "this process reads nothing without a seal");
@@ -70,7 +72,7 @@ async function assertNeverSealed(world: Of, { row, snapshot }: Pick<Loaded, "row
 const sealMissing = (where: string, why: string): Unreadable =>
   new Unreadable(`${where} has no seal, and ${why}: it was written without the key`, "SealMissing");
 
-/** A process without a key must not write on: processes with the key would take what it writes for forged. */
+/** Refuses to commit without the key: processes that have it would take the result for a forgery. */
 export function assertMaySeal({ sealKeys }: World, { sealedBy }: Snapshot): void {
   if (sealedBy === undefined || sealKeys.mode !== "off") return;
   const mend = "give this process that key (CAIRN_SEAL_KEY)";

@@ -1,4 +1,4 @@
-/** Putting objects: what a row is about to name is durable before, and putting it once more changes nothing. */
+/** Puts objects. An object is durable before a row names it, and a repeated put changes nothing. */
 import type { Segment } from "../codec/transcript.ts";
 import { Unreadable } from "../codec/canonical.ts";
 import { encodeSegment } from "../codec/transcript.ts";
@@ -12,7 +12,7 @@ import { certainlyPut } from "./resolve-ambiguous-write.ts";
 import { blobKey, segmentKey } from "./object-keys.ts";
 import { knowSecrets, redactionIn } from "./secrets.ts";
 
-/** Content-addressed: what is there already is the same. */
+/** Puts segments. Their keys are content-addressed: an existing object has the same content. */
 export async function putSegments(objects: ObjectStore, of: Incarnation, segments: readonly Segment[]): Promise<void> {
   for (const segment of segments) {
     await certainlyPut(() => objects.put(segmentKey(of, segment.ref.sha256), encodeSegment(segment)));
@@ -20,8 +20,8 @@ export async function putSegments(objects: ObjectStore, of: Incarnation, segment
 }
 
 /**
- * Puts a snapshot under a key that only this epoch uses; what lies there already must be these very bytes. Bytes that
- * come back damaged are no mistake of ours, and nothing may be committed over them either.
+ * Puts a snapshot under a key that only this epoch uses, so an existing object must have the same bytes. Different
+ * bytes mean damage in the store. Then it throws `Unreadable`, and nothing may be committed over the run.
  */
 export async function putSnapshot(objects: ObjectStore, object: { key: string; bytes: Uint8Array }): Promise<void> {
   if ((await certainlyPut(() => objects.put(object.key, object.bytes))) === "stored") return;
@@ -31,7 +31,7 @@ export async function putSnapshot(objects: ObjectStore, object: { key: string; b
   }
 }
 
-/** What is a secret in it is replaced before: digests are of what is kept. */
+/** Stores a value, as a blob if it is large. Secrets are redacted first, so digests match what is stored. */
 export async function keepValue(
   world: World,
   of: Incarnation,

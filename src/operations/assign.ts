@@ -1,6 +1,6 @@
 /**
- * Who is to look at a run. It is told in a message, as a decision is, so it is kept with who said it and lost in no crash.
- * Each assignment has a number: of two that were said at once the first one counts, and whoever said the other is told.
+ * Assigns an operator to a run. The assignment is a message, so it survives a crash and records its author. Each one
+ * has a number. If two operators assign at once, the first one counts, and the author of the other is told.
  */
 import { bounded } from "../codec/value.ts";
 import { assignId } from "../protocol/ids.ts";
@@ -18,12 +18,13 @@ type Assignment = NonNullable<State["assigned"]>;
 
 export type Assigned =
   | { readonly kind: "accepted"; readonly to: string }
-  /** They are the one already. */
+  /** The run is assigned to this operator already. */
   | { readonly kind: "same"; readonly to: string }
-  /** Somebody else said otherwise in the same moment. */
+  /** Another operator made a different assignment at the same moment. */
   | { readonly kind: "crossed"; readonly to: string }
   | Gone;
 
+/** Sends the assignment and reports whether it counts. */
 export function assign(
   world: World,
   of: { readonly run: string; readonly to: string; readonly by: string },
@@ -33,7 +34,7 @@ export function assign(
     const to = bounded(of.to, SIZES.nameCharactersMax);
     const by = senderOf(of.by);
     const before = await assignmentOf(world, row);
-    // Also of a sender that died before it learned that.
+    // Also for a sender that crashed before it learned of its success.
     if (before?.to === to) return { kind: "same", to };
     const asked = (before?.asked ?? 0) + 1;
     return {
@@ -57,10 +58,10 @@ async function assignmentOf(world: World, row: Row): Promise<Assignment | null> 
   return newest(state, sent);
 }
 
-/** An assignment that waits behind more messages than that is not seen yet. */
+/** How many inbox messages are read. An assignment behind more messages than that is not seen. */
 const SENT_MAX = 100;
 
-/** The last one that was taken in or waits to be: a paused run takes in nothing. */
+/** The last assignment, absorbed or still in the inbox: a paused run absorbs nothing. */
 function newest({ assigned }: State, sent: readonly Message[]): Assignment | null {
   const told = sent.flatMap(({ body }) => (body.kind === "assign" ? [body] : []));
   return [...(assigned === undefined ? [] : [assigned]), ...told].reduce<Assignment | null>(
@@ -69,6 +70,7 @@ function newest({ assigned }: State, sent: readonly Message[]): Assignment | nul
   );
 }
 
+/** The responsible operator, from the state and the inbox; null if there is none. */
 export function assignedIn(
   state: State,
   sent: readonly Message[],

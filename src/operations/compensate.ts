@@ -1,7 +1,7 @@
 /**
- * An operator wants what a run did to be undone: before it is cancelled, or so that it begins again. It is a message, so it is
- * told once, kept with who said it, and lost in no crash; the request to end comes after it, so a run that ends has heard
- * it (schedule 75).
+ * Requests that a run compensates, before it is cancelled or restarts. The request is a message, so it is delivered
+ * once, survives a crash and records its author. The cancel request follows the message, so a run that ends has
+ * absorbed it (schedule 75).
  */
 import { compensateId } from "../protocol/ids.ts";
 import type { World } from "../ports/world.ts";
@@ -14,14 +14,15 @@ import { loadVouched } from "../history/vouch.ts";
 import { ledger } from "./views.ts";
 import { request } from "../engine/loop/request.ts";
 
+/** The outcome of a request to compensate. `notStarted`: there is nothing to restart yet. */
 export type Compensated = "accepted" | "duplicate" | "late" | "missing" | "unreadable" | "notStarted";
 
-/** What the current attempt cost, and what its calls left behind. */
+/** What the run has spent, and the effects of its calls since the last restart. */
 export interface Effects extends StandingEffects {
   readonly spent: Spent;
 }
 
-/** Null: there is no such run. */
+/** Null if there is no such run. */
 export async function effectsOf(world: World, run: string): Promise<Effects | null> {
   const row = await world.table.read(run, world.clock.now());
   if (row === null) return null;
@@ -34,6 +35,7 @@ export async function effectsOf(world: World, run: string): Promise<Effects | nu
   return { spent: state.spent, ...effects };
 }
 
+/** Delivers the request, then cancels the run, or resumes it if it is paused. */
 export async function askToUndo(
   world: World,
   of: { readonly run: string; readonly next: "cancel" | "restart"; readonly by: string },
@@ -43,7 +45,7 @@ export async function askToUndo(
   if (row === null) return "missing";
   const state = await loadAboutToBe(world, row);
   if (next === "restart" && state.phase === "Preparing") return "notStarted";
-  // An operator cancels it, and it does not begin again over that.
+  // An operator has cancelled the run. A restart does not override that.
   if (next === "restart" && state.compensate?.next === "cancel") return "late";
   const body = { kind: "compensate", next, by: senderOf(of.by) } as const;
   const message = { id: compensateId(next, state.attempt), sentAt: world.clock.now(), body };

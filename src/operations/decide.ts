@@ -1,6 +1,5 @@
 /**
- * A person decides about a call that waits for approval. What is decided is frozen by its hashes (seed 3), and the first
- * decision counts.
+ * Sends a human's decision about a gate. Hashes freeze what is decided (seed 3), and the first decision counts.
  */
 import { TOO_DEEP, isTooDeep } from "../codec/to-json.ts";
 import type { Agent } from "../ports/agent.ts";
@@ -26,19 +25,21 @@ interface Said {
   readonly run: string;
   readonly gate: string;
   readonly as: Decision["as"];
-  /** What the call shall be run with, if it is edited. */
+  /** The arguments that replace the model's if the call is edited. */
   readonly args: Json;
-  /** The agent as its run will load it, where the sender has its code: such arguments are checked before they are sent. */
+  /**
+   * The agent as the run will load it, if the sender has its code. Edited arguments are then checked before sending.
+   */
   readonly agent?: Agent | null;
-  /** What the run may spend beyond its budget, if that is what is asked. */
+  /** What the run may spend beyond its budget. Only for the gate of the budget. */
   readonly more?: Grant;
   readonly by: string;
   readonly note: string | null;
-  /** How long to wait until the run has taken the decision in. Unless told, the sender learns that it waits. */
+  /** How long to wait until the run has absorbed the decision, in milliseconds. By default it does not wait. */
   readonly waitMs?: number;
 }
 
-/** Whatever names no open gate is refused before any write, so that it cannot take the place of a good decision. */
+/** A decision that names no open gate is refused before any write, so that it cannot replace a valid decision. */
 export function decide(world: World, of: Said): Promise<Decided> {
   return lookThenDeliver<Decided>(world, of.run, async (row) => {
     const state = await loadAboutToBe(world, row);
@@ -58,7 +59,7 @@ export function decide(world: World, of: Said): Promise<Decided> {
   });
 }
 
-/** What is sent about that gate, or why nothing is. */
+/** The decision to send, or why it is refused. */
 async function decisionOf(
   world: World,
   { row, state, said }: { readonly row: Row; readonly state: State; readonly said: Said },
@@ -72,10 +73,10 @@ async function decisionOf(
   const wrong = as === "edit" ? misfitOf(said, state) : null;
   if (wrong !== null) return { kind: "argsInvalid", why: wrong, asks: null };
   await knowSecrets(world);
-  // What runs is what is recorded, and a reference is not what the person meant to approve.
+  // The call runs with the recorded arguments. Redacted ones would not be what the human approved.
   if (as === "edit" && redactionIn(world).json(said.args) !== said.args)
     return { kind: "refused", why: SECRET_IN_EDIT };
-  // It stays in the state until its call is settled, and all open calls share that room.
+  // The arguments stay in the state until the call is settled, and all open calls share that space.
   const inlineMax = Math.floor(SIZES.stateValueBytesMax / Math.max(1, state.open.length));
   const args = as === "edit" ? await keepValue(world, row, { json: said.args, inlineMax }) : null;
   const note = said.note === null ? null : bounded(said.note);
@@ -83,7 +84,7 @@ async function decisionOf(
   return { as, args, by: bounded(said.by), note, ...given };
 }
 
-/** Where the code of the run is at hand: why the arguments do not fit the tool of the call; else null. */
+/** Why the edited arguments do not fit the tool; null if they do, or if the agent's code is not available. */
 function misfitOf({ agent = null, gate, args }: Said, { open }: State): string | null {
   const call = open.find((each) => each.gate?.gate === gate);
   const tool = agent === null || call === undefined ? null : toolFor(agent, call);

@@ -1,6 +1,7 @@
 /**
- * What became of a decision. That it is delivered says only that it waits in the inbox: the gate may expire, and the run may
- * end or begin again, before a beat takes it in (schedules 49 and 84). So its author is told what is committed.
+ * The outcome of a decision, for its author. Delivery only means that the decision is in the inbox. The gate may
+ * expire, or the run may end or restart, before a beat absorbs it (schedules 49 and 84). So the author learns what is
+ * committed.
  */
 import { Unreadable } from "../codec/canonical.ts";
 import type { Decision, Event } from "../core/event.ts";
@@ -13,22 +14,22 @@ import type { Gone } from "./look-then-deliver.ts";
 import { timeline } from "./views.ts";
 
 /**
- * `applied`: it is committed that it counts. `waits`: it is in the inbox, or taken in, and its gate is open. `unknown`: it was
- * taken in, and the history that says what followed cannot be read.
+ * `applied`: a commit applied the decision. `waits`: it is in the inbox or absorbed, and its gate is open. `unknown`:
+ * it was absorbed, and the history that records the outcome cannot be read.
  */
 export interface Accepted {
   readonly kind: "accepted";
   readonly stage: "applied" | "waits" | "unknown";
 }
 
-/** It was delivered, now or before, and nothing comes of it. `gates`: those that are open now. */
+/** The decision was delivered, now or before, and has no effect. `gates`: the gates that are open now. */
 export interface NoEffect {
   readonly kind: "noEffect";
   readonly why: string;
   readonly gates: readonly string[];
 }
 
-/** Gates about which a decision can still have an effect. */
+/** The gates whose decision can still have an effect. */
 export const openGates = (row: Row, state: State): readonly Gate[] =>
   hasEnded(row) || endsBefore(state, row) !== null ? [] : gatesIn(state);
 
@@ -46,7 +47,7 @@ interface About {
   readonly gate: string;
 }
 
-/** What is committed about that gate; null is nothing. `unread`: the history that would tell cannot be read. */
+/** What is committed about the gate; null: nothing. `unread`: the history cannot be read. */
 async function fateOf(world: World, { row, gate }: About): Promise<Fate | "unread" | null> {
   const events = await eventsOf(world, row.run);
   for (const event of events ?? []) {
@@ -57,10 +58,10 @@ async function fateOf(world: World, { row, gate }: About): Promise<Fate | "unrea
   return events === null ? "unread" : null;
 }
 
-/** A decision that waits behind more messages than that is not seen yet. */
+/** How many inbox messages are searched. A decision behind more messages than that is not found. */
 const SENT_MAX = 100;
 
-/** The decision about that gate whose message is not deleted yet. */
+/** The decision about the gate that is still in the inbox; null if there is none. */
 async function sentTo(world: World, { row, gate }: About): Promise<Decision | null> {
   const { run, born } = row;
   const sent = await world.table.inbox({ run, born, now: world.clock.now(), limit: SENT_MAX });
@@ -68,7 +69,7 @@ async function sentTo(world: World, { row, gate }: About): Promise<Decision | nu
   return null;
 }
 
-/** A decision about that gate was delivered before, and the gate was open a moment ago. */
+/** The gate was open a moment ago, and a decision about it had already been delivered. */
 export async function aboutSent(world: World, { row, gate }: About): Promise<Decided> {
   const now = await world.table.read(row.run, world.clock.now());
   if (now === null) return { kind: "late" };
@@ -80,7 +81,7 @@ export async function aboutSent(world: World, { row, gate }: About): Promise<Dec
   return told.kind === "stale" ? { kind: "duplicate", decision: null } : told;
 }
 
-/** The gate is not open any more, perhaps since this sender's own decision was applied or ignored. */
+/** The gate is closed, perhaps because this sender's own decision was applied or ignored. */
 export async function aboutClosed(world: World, of: About & { readonly state: State }): Promise<Decided> {
   const { row, state, gate } = of;
   const fate = await fateOf(world, of);
@@ -91,7 +92,7 @@ export async function aboutClosed(world: World, of: About & { readonly state: St
   if (hasEnded(row)) return { kind: "late" };
   const why = endsBefore(state, row);
   const isTaken = gatesIn(state).some((each) => each.gate === gate && each.decision !== null);
-  // It waits in the inbox, or was taken in by a run that is to end: nothing comes of it.
+  // The decision is in the inbox, or a run absorbed it that is about to end: it has no effect.
   if (isTaken || (await sentTo(world, of)) !== null)
     return noEffect(row, { state, why: why ?? closedFor(state, gate) });
   return { kind: "stale", gates: openGates(row, state).map((each) => each.gate), why };
@@ -100,7 +101,7 @@ export async function aboutClosed(world: World, of: About & { readonly state: St
 const LOOK_MS = 200;
 
 interface Sent {
-  /** As it was when the sender looked. */
+  /** The row that the sender saw. */
   readonly row: Row;
   readonly gate: string;
   readonly decision: Decision;
@@ -108,12 +109,15 @@ interface Sent {
 }
 
 /**
- * Schedules 49 and 84: a person looks at a gate, it is closed, and then their decision is delivered: no commit will be
- * refused for it any more. Or it is delivered in time, and the run begins again before it is taken in.
+ * Schedule 49: a human sees a gate, the gate closes, and then the decision is delivered. The commit that closed the
+ * gate came first, so the decision refuses no commit. Schedule 84: the decision is delivered in time, and the run
+ * restarts before a beat absorbs it.
+ *
+ * So this polls the run after the delivery until the outcome is known, for at most `waitMs`.
  */
 export async function afterDelivery(world: World, of: Sent): Promise<Decided> {
   const { clock } = world;
-  // A run that is paused takes nothing in before it is resumed.
+  // A paused run absorbs nothing before an operator resumes it.
   const until = clock.now() + (of.row.pause ? 0 : of.waitMs);
   for (;;) {
     const told = await heard(world, of);
@@ -127,7 +131,7 @@ export async function afterDelivery(world: World, of: Sent): Promise<Decided> {
 async function heard(world: World, { row, gate, decision }: Sent): Promise<Decided> {
   const after = await world.table.read(row.run, world.clock.now());
   if (after === null) return { kind: "late" };
-  // A run that did not move has the gate open, and whatever closes it from now on sees the stir.
+  // If the run did not move, its gate is open. Any later commit that closes the gate sees the raised `stirs`.
   if (after.version === row.version && !after.cancel) return { kind: "accepted", stage: "waits" };
   const state = await loadAboutToBe(world, after);
   if (openGates(after, state).some((each) => each.gate === gate)) return { kind: "accepted", stage: "waits" };
@@ -140,13 +144,13 @@ async function heard(world: World, { row, gate, decision }: Sent): Promise<Decid
   return askedAgain(state, gate) ?? { kind: "accepted", stage: "applied" };
 }
 
-/** Arguments that were given in place of the model's, and that a beat found not to fit the tool. */
+/** A beat found that the edited arguments do not fit the tool, and opened the gate again. Null if not. */
 function askedAgain({ open }: State, gate: string): Decided | null {
   const again = open.find(({ call, gate: asks, askedAgain = 0 }) => call === callOf(gate) && asks && askedAgain > 0);
   return again?.gate == null ? null : { kind: "argsInvalid", why: again.gate.reason, asks: again.gate.gate };
 }
 
-/** Null: a run may go on without its history, and its gates with it. */
+/** Every event of the run. Null if the history cannot be read: a run and its gates may go on without it. */
 async function eventsOf(world: World, run: string): Promise<readonly Event[] | null> {
   try {
     return (await timeline(world, { run, after: 0 })) ?? [];
@@ -156,15 +160,18 @@ async function eventsOf(world: World, run: string): Promise<readonly Event[] | n
   }
 }
 
+/** The outcome of a decision. */
 export type Decided =
   | Accepted
-  /** It was decided before, perhaps by this very sender; the first decision counts. Null: it cannot be told which. */
+  /**
+   * It was decided before, perhaps by this very sender; the first decision counts. Null: that decision is not known.
+   */
   | { readonly kind: "duplicate"; readonly decision: Decision | null }
   | NoEffect
-  /** The run has no such open gate. `why`: it takes no decisions any more. */
+  /** The run has no such open gate. `why`: set if the run applies no decisions any more. */
   | { readonly kind: "stale"; readonly gates: readonly string[]; readonly why: string | null }
-  /** It decides what was not asked, or gives too little. */
+  /** The decision does not fit the gate, or grants too little. */
   | { readonly kind: "refused"; readonly why: string }
-  /** What the call shall be run with does not fit its tool; `why` names each path. `asks`: the gate that asks again. */
+  /** The edited arguments do not fit the tool; `why` names each path. `asks`: the gate that asks again. */
   | { readonly kind: "argsInvalid"; readonly why: string; readonly asks: string | null }
   | Gone;

@@ -1,4 +1,4 @@
-/** What a run waits for, in words for people. */
+/** Labels: what a run waits for, as text for humans. */
 import { BOUNDS } from "../core/limits.ts";
 import { PHASES, isTerminal } from "../core/phases.ts";
 import { undoOwed } from "../core/calls/saga.ts";
@@ -6,19 +6,20 @@ import type { State } from "../core/state.ts";
 import { newerBy } from "../codec/row.ts";
 import { type Row, hasEnded } from "../protocol/row.ts";
 
-/** Its model's provider gives no answers: since when, how many calls failed, and when it is asked again. */
+/** The model's provider does not answer. Times are epoch milliseconds; `tries`: how many calls failed. */
 export interface ModelOutage {
   readonly since: number;
   readonly tries: number;
   readonly nextTryAt: number;
 }
 
-/** The quick retries are over in seconds, and no outage yet. */
+/** Null also during the quick retries: they are over in seconds and do not count as an outage. */
 export function outageIn({ phase, outage, retryAt }: State): ModelOutage | null {
   if (phase !== "RetryingLLM" || outage === undefined || outage.tries <= BOUNDS.modelRetriesMax) return null;
   return { since: outage.since, tries: outage.tries, nextTryAt: retryAt ?? 0 };
 }
 
+/** The label by row and state. */
 export function labelOf(row: Row, state: State): string {
   const label = labelOfRow(row);
   if (row.storeOutage !== null || row.redrive !== undefined) return label;
@@ -26,7 +27,7 @@ export function labelOf(row: Row, state: State): string {
   return undoOwed(state) === null ? label : `${label}, to undo what it did`;
 }
 
-/** What the run waits for, as far as its row says it. */
+/** The label as far as the row alone determines it. */
 export function labelOfRow(row: Row): string {
   const { status, phase, storeOutage, redrive } = row;
   if (!hasEnded(row) && newerBy(row.run, row) !== null) return "waiting: a newer version of cairn";

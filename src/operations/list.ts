@@ -1,13 +1,14 @@
-/** The runs of a tenant, newest first. */
+/** Lists the runs of a tenant, newest first. */
 import type { Status } from "../core/phases.ts";
 import type { Damaged } from "../ports/run-table.ts";
 import type { World } from "../ports/world.ts";
 import { type Summary, summaryOf } from "./views.ts";
 
+/** `more`: there are more runs than `limit`. */
 export interface Listed {
   readonly kind: "listed";
   readonly runs: readonly Summary[];
-  /** Also where only some runs are asked for: which status or agent these have is not known. */
+  /** Damaged rows, whatever the filter: their status and agent are not known. */
   readonly damaged: readonly Damaged[];
   readonly more: boolean;
 }
@@ -16,9 +17,9 @@ export async function listRuns(
   world: World,
   of: {
     readonly tenant: string;
-    /** Null: of every status. */
+    /** Null: every status. */
     readonly status: Status | null;
-    /** Null: of every agent. */
+    /** Null: every agent. */
     readonly agent: string | null;
     readonly limit: number;
   },

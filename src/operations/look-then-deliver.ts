@@ -1,31 +1,31 @@
 /**
- * What an operator says to a run, in one message: the run is looked at, what is said is judged by what was seen, and the
- * message is delivered to the very incarnation that was seen. Assignments, upgrades, answers and decisions all go this way.
+ * Delivers an operator's message to a run. It reads the run, judges the message by what it read, and delivers it to
+ * that very incarnation. Assignments, upgrades, reconciliations and decisions all use it.
  *
- * Whatever names no open question is refused before any write, so that it cannot take the place of a good message. Between
- * the look and the delivery the run may move on, end, or hear the same from another sender: each of these is told apart.
+ * A message that names no open question is refused before any write, so that it cannot replace a valid message. Between
+ * the read and the delivery the run may move on or end, or another sender may be first. Each case has its own outcome.
  */
 import type { MessageBody } from "../core/event.ts";
 import type { World } from "../ports/world.ts";
 import type { Row } from "../protocol/row.ts";
 import { deliver } from "../engine/context/inbox.ts";
 
-/** The message to send, and what became of it. */
+/** A message to send, and the outcome for each result of its delivery. */
 export interface Sending<Outcome> {
   readonly kind: "send";
-  /** The same ID is the same message, from whatever sender. */
+  /** Messages with the same ID are the same message, even from different senders. */
   readonly id: string;
   readonly body: MessageBody;
-  /** It lies in the inbox now; the run may have moved on since it was looked at. */
+  /** The message is in the inbox. The run may have moved on since it was read. */
   readonly onDelivered: () => Outcome | Promise<Outcome>;
-  /** A message of that ID was delivered before, perhaps by this very sender. */
+  /** A message with that ID was delivered before, perhaps by this very sender. */
   readonly onDuplicate: () => Outcome | Promise<Outcome>;
 }
 
-/** `late`: the run has ended, and takes nothing more. `missing`: there is no such run. */
+/** `late`: the run has ended and accepts no messages. `missing`: there is no such run. */
 export type Gone = { readonly kind: "late" } | { readonly kind: "missing" };
 
-/** `judge` gets the row that was read: it says what to send, or the refusal. */
+/** `judge` receives the row that was read, and returns the message to send or the refusal. */
 export async function lookThenDeliver<Outcome extends { readonly kind: string }>(
   world: World,
   run: string,

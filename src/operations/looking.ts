@@ -1,4 +1,4 @@
-/** The operations that read: rows of the operation table. */
+/** The operations that only read, as rows of the operation table. */
 import * as z from "zod";
 import { type Status, PHASES, PHASE_NAMES } from "../core/phases.ts";
 import { type Exported, exportRun } from "../history/export.ts";

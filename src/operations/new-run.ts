@@ -1,11 +1,11 @@
-/** The state that a run begins with. */
+/** The initial state of a run. */
 import { NOTHING_SPENT } from "../core/policy/budget.ts";
 import { type Message, type Value, text } from "../core/message.ts";
 import type { Price } from "../core/policy/price.ts";
 import type { Retention } from "../core/policy/retention.ts";
 import { FOLLOWS, type State, type UpgradePolicy } from "../core/state.ts";
 
-/** The state that snapshot 0 holds: a task, and the first user message with its own time and source. */
+/** The state in snapshot 0: the task, which is also the first user message. `at`: epoch milliseconds. */
 export function initialState(of: {
   run: string;
   born: string;

@@ -1,7 +1,7 @@
 /**
- * What an operation is: one row of the operation table (`table.ts`), from which every surface takes what it needs. A row says
- * what the operation takes, who may do it, what it does, and how each of its outcomes is told. The command line adds how it
- * is typed and rendered; the HTTP API makes a route of every row that has `http`.
+ * The type of an operation: one row of the operation table (`table.ts`), from which the CLI and the API derive what
+ * they need. A row defines the input, the required scope, the action, and how to report each outcome. The CLI adds
+ * syntax and rendering. The HTTP API makes a route of every row that has `http`.
  */
 import type * as z from "zod";
 import type { Agent } from "../ports/agent.ts";
@@ -10,83 +10,84 @@ import type { Row } from "../protocol/row.ts";
 import type { OnStep } from "../history/reader.ts";
 
 /**
- * What a caller must be allowed to: `read` looks; `operate` starts, steers and talks to runs; `approve` decides for a run
- * (approvals, budgets, unknown outcomes, upgrades); `admin` removes and fences.
+ * The permission that a caller needs. `read`: views. `operate`: start and steer runs, and send them messages.
+ * `approve`: decide for a run (approvals, budgets, unknown outcomes, upgrades). `admin`: remove and fence runs.
  */
 export type Scope = "read" | "operate" | "approve" | "admin";
 
 export const SCOPES: readonly Scope[] = ["read", "operate", "approve", "admin"];
 
-/** What an operation has besides its input. */
+/** What an operation receives in addition to its input. */
 export interface OperationContext {
   readonly world: World;
-  /** Who asks, as the surface knows them, for the record. */
+  /** The caller's identity as the CLI or API knows it, for the record. */
   readonly by: string;
-  /** Whose runs are started and listed. A surface lets a caller name no run of another tenant. */
+  /** The tenant whose runs are started and listed. The API lets a caller name no run of another tenant. */
   readonly tenant: string;
-  /** The code of the agent of that name; null where the surface does not have it. */
+  /** Loads the code of the agent with this name; null where it is not available. */
   readonly agentOf: (name: string) => Promise<Agent | null>;
-  /** The row of the run, where the surface has just read it. */
+  /** The row of the run, if the caller has just read it. */
   readonly row?: Row;
-  /** Hears how far a long reading has come. */
+  /** Reports the progress of a long read. */
   readonly onStep?: OnStep;
-  /** Where an export goes, line by line. */
+  /** Receives the lines of an export. */
   readonly write?: (lines: string) => void | Promise<void>;
 }
 
-/** How a process ends; the command line has a number for each. */
+/** How a process ends. The CLI maps each value to an exit code. */
 export type Exit = "done" | "failed" | "usage" | "notFound" | "refused" | "store";
 
-/** How one outcome is told. */
+/** How an outcome is reported. */
 export interface Told {
   readonly exit: Exit;
-  /** Of the HTTP answer. */
+  /** The status of the HTTP response. */
   readonly status: 200 | 202 | 404 | 409 | 413 | 422 | 500;
-  /** The stable code of the error or problem; null: it is neither. */
+  /** The stable code of the error or problem; null if the outcome is neither. */
   readonly code: string | null;
-  /** One sentence for a surface that has no words of its own. */
+  /** One sentence, used where the CLI or API has no text of its own. */
   readonly says: string;
 }
 
+/** The HTTP route of an operation. */
 export interface Http {
   readonly method: "get" | "post" | "delete";
-  /** `/runs/{run}/messages`: each name in braces is one of the input. */
+  /** For example `/runs/{run}/messages`. Each name in braces is a field of the input. */
   readonly path: string;
 }
 
-/** A command that performs it; `option`: only with that option. */
+/** A CLI command that performs the operation. `option`: only if that option is given. */
 export interface Typed {
   readonly command: string;
   readonly option?: string;
-  /** What the help says of that command; the help of the operation, unless told. */
+  /** The help text of this command; by default that of the operation. */
   readonly help?: string;
 }
 
 export interface Operation<Input extends z.ZodObject, Outcome extends { readonly kind: string }> {
   readonly scope: Scope;
-  /** False: it only reads. */
+  /** False if the operation only reads. */
   readonly writes: boolean;
   readonly help: string;
   readonly typed: readonly Typed[];
   readonly input: Input;
   readonly run: (context: OperationContext, input: z.output<Input>) => Promise<Outcome>;
   readonly outcomes: { readonly [K in Outcome["kind"]]: Told };
-  /** Without it the operation has no route. */
+  /** Absent: the operation has no route. */
   readonly http?: Http;
 }
 
-/** A row as a surface sees it that treats all of them alike. */
+/** A row with a uniform type, for code that treats all rows alike. */
 export interface AnyOperation extends Omit<Operation<z.ZodObject, { readonly kind: string }>, "run" | "outcomes"> {
   readonly run: (context: OperationContext, input: never) => Promise<{ readonly kind: string }>;
   readonly outcomes: Readonly<Record<string, Told>>;
 }
 
-/** Ties the parts of a row together, so that no outcome is left untold. */
+/** Checks the types of a row, so that no outcome lacks its report. */
 export const operation = <Input extends z.ZodObject, Outcome extends { readonly kind: string }>(
   row: Operation<Input, Outcome>,
 ): Operation<Input, Outcome> => row;
 
-/** Does it. What does not fit the input is a mistake of the surface, which checks what its caller sends. */
+/** Runs the operation. Throws if `given` does not fit the input: the CLI and the API check their input before. */
 export const perform = <Input extends z.ZodObject, Outcome extends { readonly kind: string }>(
   { input, run }: Pick<Operation<Input, Outcome>, "input" | "run">,
   context: OperationContext,
@@ -99,7 +100,7 @@ const invalid = (code: string, says: string): Told => ({ exit: "usage", status: 
 
 export const tell = { done, refused, invalid };
 
-/** Outcomes that many operations have. */
+/** Reports that many operations share. */
 export const TOLD = {
   shown: done("It is shown."),
   accepted: done("It is accepted: the run will see it.", 202),

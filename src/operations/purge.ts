@@ -1,14 +1,15 @@
 /**
- * Removing an ended run before its time. What it still owes is told first, then its archive goes, then its row, then what it
- * leaves behind. A crash after the row leaves the rest to the clean-up that every removal leads to; that one knows of no
- * archive, so the archive goes while there is a row that names it.
+ * Purges a finished run before its retention expires: it delivers the end, deletes the archive, the row, then the rest.
+ * A crash after the row leaves the rest to the clean-up that every removal triggers. That clean-up does not know
+ * archives, so the archive is deleted while the row still names it.
  *
- * Schedule 51: whoever tells an end freezes before it puts the archive; another one puts it and tells; a person purges the
- * run; the frozen one thaws and puts the archive again, and nobody ever looks for it. So an archive is removed only when
- * everybody is dead who can have found the end untold.
+ * Schedule 51: a process that delivers the end freezes before it stores the archive. A second process stores the
+ * archive and delivers the end. An operator purges the run. The first process thaws and stores the archive again, and
+ * nothing ever deletes it. So an archive is deleted only when every process that can have found the end undelivered is
+ * dead.
  *
- * The idempotency key stays, unless the operator wants it forgotten: a late retry must not start the work again because
- * the data was removed. The tombstone goes last, so a crash in between leaves a key that can be forgotten later.
+ * The idempotency key stays unless the operator wants it forgotten: a late retry must not repeat the work just because
+ * the data was deleted. The tombstone goes last, so after a crash in between the key can still be forgotten later.
  */
 import { Unreadable } from "../codec/canonical.ts";
 import { RowNewer, assertKnown } from "../codec/row.ts";
@@ -26,24 +27,26 @@ import { keepKeyOfEnded } from "../engine/loop/kept-key.ts";
 import { SegmentCache } from "../history/load.ts";
 import { loadVouched } from "../history/vouch.ts";
 
+/** The outcome of a purge. */
 export type Purged =
   | { readonly kind: "purged"; readonly row: Row }
-  /** Its data was gone already, and now its key is as well. */
+  /** The data was gone already, and now the key is forgotten as well. */
   | { readonly kind: "forgotten"; readonly tombstone: Tombstone }
-  /** It has not ended, so it is not removed. */
+  /** The run has not ended, so it is not purged. */
   | { readonly kind: "live"; readonly row: Row }
-  /** Its archive may still be on its way; from then on, epoch milliseconds, it is not. */
+  /** The archive may still be written until `from` (epoch milliseconds). */
   | { readonly kind: "tooEarly"; readonly from: number }
   | { readonly kind: "unreadable" }
   | { readonly kind: "missing" };
 
 export interface PurgeOptions {
-  /** Its archive stays, and the run goes at once. */
+  /** The archive stays, and the run is purged at once. */
   readonly keepArchive?: boolean;
-  /** The same key may start the work again. */
+  /** The key is freed: a start with it begins the work again. */
   readonly forgetKey?: boolean;
 }
 
+/** Can be repeated after a crash. Throws `RowNewer` if a newer version of cairn wrote the run. */
 export async function purge(world: World, run: string, options: PurgeOptions = {}): Promise<Purged> {
   const { keepArchive = false, forgetKey = false } = options;
   const row = await world.table.read(run, world.clock.earliest());
@@ -56,24 +59,24 @@ export async function purge(world: World, run: string, options: PurgeOptions = {
     if (from !== null) return { kind: "tooEarly", from };
   }
   const { born } = row;
-  // An older cairn ended runs without it.
+  // Older versions of cairn ended runs without a tombstone.
   if (!forgetKey) await keepKeyOfEnded(world, row, row.expiresAtSec ?? 0);
   const outcome = await certainly<PurgeOutcome>(
     () => world.table.purge({ run, born, now: world.clock.earliest() }),
-    // Its own first copy leaves no row to be recognised in.
+    // If the first copy of this write was applied, no row is left that could show it.
     () => null,
   );
   if (outcome.kind === "newer") throw new RowNewer(run, outcome);
   if (outcome.kind === "unreadable") return { kind: "unreadable" };
   if (outcome.kind === "kept") return { kind: "live", row: outcome.row };
-  // Its time ran out meanwhile: it goes without us.
+  // The retention expired in between, so the store removes the row.
   if (outcome.kind === "missing" && (await isStored(world, row))) return { kind: "missing" };
   await cleanUp(world, row);
   if (forgetKey) await forget(world, row);
   return { kind: "purged", row };
 }
 
-/** The data of the run is gone, by its time or by an earlier purge; its key may still be kept. */
+/** The data of the run is gone, by its retention or by an earlier purge. Its key may still be kept. */
 async function forgetLater(world: World, run: string): Promise<Purged> {
   const tombstone = await world.table.readKey(run, world.clock.earliest());
   if (tombstone === null) return { kind: "missing" };
@@ -87,11 +90,11 @@ const forget = (world: World, { run, born }: Incarnation): Promise<{ readonly ki
     () => null,
   );
 
-/** Null when there is none any more; else from when on it can be removed. */
+/** Null if no archive is left; else the time from which it can be deleted (epoch milliseconds). */
 async function removeArchive(world: World, { run, born }: Row): Promise<number | null> {
   const { limits, clock, objects } = world;
   const row = await world.table.read(run, clock.earliest());
-  // Nothing is removed of a run that stays: its end cannot be told, or another version wrote it.
+  // A run that stays keeps its archive: its end cannot be delivered, or another version of cairn wrote it.
   if (row === null || row.born !== born || row.format !== FORMAT || !row.told) return null;
   const { tiers, retention } = await archivesOf(world, row);
   if (tiers.length === 0) return null;
@@ -102,7 +105,7 @@ async function removeArchive(world: World, { run, born }: Row): Promise<number |
   return null;
 }
 
-/** Where its archive may lie: anywhere, if it cannot be read any more what the run asked for. */
+/** The tiers that may hold the archive: all of them if the state cannot be read. */
 async function archivesOf(world: World, row: Row) {
   try {
     const { retention } = (await loadVouched(world, row, new SegmentCache())).state;

@@ -1,6 +1,6 @@
 /**
- * A person says what became of a call whose outcome is unknown. Whatever names no open question is refused before any
- * write (schedule 29), and so is "it did not happen" before anybody can know that (schedule 35).
+ * Sends a human's answer about a call whose outcome is unknown. An answer that names no open question is refused before
+ * any write (schedule 29). So is "it did not happen" while the call may still take effect (schedule 35).
  */
 import { TOO_DEEP, isTooDeep } from "../codec/to-json.ts";
 import { bounded } from "../codec/value.ts";
@@ -15,16 +15,17 @@ import { loadAboutToBe } from "../history/after-redrive.ts";
 import { type Gone, type Sending, lookThenDeliver } from "./look-then-deliver.ts";
 import { type TimelineEntry, timeline } from "./views.ts";
 
+/** The outcome of a reconciliation. */
 export type Reconciled =
   | { readonly kind: "accepted" }
-  /** Somebody answered this question before; the first answer counts. */
+  /** The question was answered before; the first answer counts. */
   | { readonly kind: "duplicate"; readonly answer: Answer | null }
-  /** The tool of that call cannot undo it. */
+  /** The tool of the call has no undo. */
   | { readonly kind: "noUndo"; readonly tool: string }
-  /** The run has no such open question. */
+  /** The run has no such open question. `unknown`: the calls that it does ask about. */
   | { readonly kind: "stale"; readonly unknown: readonly string[] }
   | { readonly kind: "tooEarly"; readonly askFrom: number }
-  /** The result cannot be kept. */
+  /** The result cannot be stored. */
   | { readonly kind: "refused"; readonly why: string }
   | Gone;
 
@@ -32,9 +33,9 @@ interface Answered {
   readonly run: string;
   readonly call: string;
   /**
-   * Which question about the call was seen (`OpenCall.asked`). Without it the one that is open now is answered, which
-   * is for people who have just looked. A client that sends its answer again after a crash has to name it: its first
-   * copy may have permitted a try in between, and the second would permit one more (schedule 18).
+   * The number of the question that the sender saw (`OpenCall.asked`). Without it the answer is for the open question,
+   * which suits humans who have just looked. A client that resends its answer after a crash must give the number. Its
+   * first copy may have permitted an attempt, and the second copy would permit one more (schedule 18).
    */
   readonly asked?: number;
   readonly as: Answer["as"];
@@ -43,6 +44,7 @@ interface Answered {
   readonly note: string | null;
 }
 
+/** Sends the answer and reports whether it can still count. */
 export function reconcile(world: World, of: Answered): Promise<Reconciled> {
   return lookThenDeliver<Reconciled>(world, of.run, (row) => answerTo(world, row, of));
 }
@@ -54,7 +56,7 @@ async function answerTo(world: World, row: Row, of: Answered): Promise<Reconcile
   const isOther = of.asked !== undefined && open?.asked !== of.asked;
   if (open === undefined || isOther) return { kind: "stale", unknown: unknown.map(({ call }) => call) };
   if (open.answer !== null) return { kind: "duplicate", answer: open.answer };
-  // Also one that is redriven before the answer arrives: it asks its own questions then.
+  // Also for a run that is redriven before the answer arrives: it asks its own questions then.
   if (hasEnded(row)) return { kind: "late" };
   if (of.as === "compensate" && open.intent?.undo !== true) return { kind: "noUndo", tool: open.tool };
   const askFrom = open.askFrom ?? 0;
@@ -78,8 +80,9 @@ async function answerTo(world: World, row: Row, of: Answered): Promise<Reconcile
 }
 
 /**
- * Schedules 56 and 60: somebody looks at a call, then it goes on, is given up, or the run begins to end, and then their
- * answer is delivered: nobody will apply it any more. A run that did not move in between has the question open.
+ * Whether the run moved past the question before the answer arrived. Schedules 56 and 60: an operator sees a call. Then
+ * the call goes on, is given up, or the run begins to end. Then the answer is delivered, and no beat applies it any
+ * more. If the version of the run did not change, the question is still open.
  */
 async function wentOn(
   world: World,
@@ -89,7 +92,7 @@ async function wentOn(
   const after = await world.table.read(row.run, world.clock.now());
   if (after === null || after.version === row.version) return false;
   const events = (await timeline(world, { run: row.run, after: row.version })) ?? [];
-  // It was heard before its sender looked: what follows, a failure as well, comes of it.
+  // A beat applied the answer before this read. What followed, even a failure, is its consequence.
   const isApplied = events.some(
     (event) =>
       (event.kind === "ToolResultReconciled" && event.call === call && event.evidence === undefined) ||

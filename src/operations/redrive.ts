@@ -1,7 +1,8 @@
 /**
- * `cairn redrive`: a run that failed for a reason of infrastructure goes on from its last checkpoint, with the same keys and
- * the same budget. One row decision gives it the next epoch and execution; the invocation that claims it then records who
- * wanted that and why, so a redrive whose sender dies in between is neither lost nor anonymous (schedule 88).
+ * `cairn redrive`: a run that failed for a reason of infrastructure goes on from its last checkpoint, with the same
+ * keys and budget. One conditional row write gives it the next epoch and execution, and stores the author and the
+ * reason. The invocation that claims the run records them. So a redrive whose sender dies is neither lost nor anonymous
+ * (schedule 88).
  */
 import { checksumOf } from "../codec/checksum.ts";
 import { RowNewer, assertKnown } from "../codec/row.ts";
@@ -20,19 +21,21 @@ import { SegmentCache } from "../history/load.ts";
 import { loadVouched } from "../history/vouch.ts";
 import { knowSecrets, redactionIn } from "../history/secrets.ts";
 
+/** The outcome of a redrive. */
 export type Redrove =
   | { readonly kind: "redriven"; readonly row: Row; readonly failure: Failure; readonly from: Phase }
-  /** It goes on, or ended otherwise. */
+  /** The run goes on, or ended in another way. */
   | { readonly kind: "NotFailed"; readonly row: Row }
   | { readonly kind: "HasParent"; readonly row: Row }
   | { readonly kind: RedriveRefusal; readonly failure: Failure | null }
-  /** Somebody redrove it before. */
+  /** The run was already redriven. */
   | { readonly kind: "Late"; readonly row: Row }
-  /** Its retention is over. */
+  /** The retention of the run has expired. */
   | { readonly kind: "Expired" }
   | { readonly kind: "missing" }
   | { readonly kind: "unreadable" };
 
+/** Throws `RowNewer`, and `Unreadable` if the run cannot be loaded. */
 export async function redrive(
   world: World,
   of: { readonly run: string; readonly by: string; readonly why: string },
@@ -61,13 +64,15 @@ export async function redrive(
   return outcome.kind === "late" ? started(world, outcome.row) : { kind: outcome.kind };
 }
 
-/** Somebody redrove it before, and may have died before its execution was started: starting it twice is starting it once. */
+/**
+ * An earlier sender redrove the run and may have died before it started the execution. A repeated start does nothing.
+ */
 async function started(world: World, row: Row): Promise<Redrove> {
   if (row.redrive !== undefined) await startExecution(world, row);
   return { kind: "Late", row };
 }
 
-/** What is a secret in it is replaced before it is written. */
+/** The author and the reason, with secrets redacted. */
 async function noteOf(world: World, { by, why }: { readonly by: string; readonly why: string }) {
   await knowSecrets(world);
   const words = (text: string, max: number): string => bounded(redactionIn(world).text(text), max).toWellFormed();
@@ -78,7 +83,7 @@ async function noteOf(world: World, { by, why }: { readonly by: string; readonly
   };
 }
 
-/** As much as a note of a person needs; it stands in the row until it is recorded. */
+/** The maximum length of the reason, in characters. The row holds it until an invocation records it. */
 const WHY_MAX = 500;
 
 function decided(
@@ -97,7 +102,7 @@ function decided(
   );
 }
 
-/** The answer was lost, and the run has been claimed since: then its state knows whose redrive that was. */
+/** The answer was lost, and an invocation has claimed the run since: the state then has the ID of its redrive. */
 async function isMine(world: World, row: Row, id: string): Promise<boolean> {
   if (row.redrive !== undefined) return row.redrive.id === id;
   const { state } = await loadVouched(world, row, new SegmentCache());

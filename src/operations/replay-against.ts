@@ -1,7 +1,7 @@
 /**
- * A recorded run held against the code of today: before each recorded reply the request is made anew, from the recorded
- * transcript and today's instructions and tools, and compared with the digests of what was asked then (`agent/request.ts`).
- * Nobody is asked anything. The first request that differs says where another run of this agent may leave the recorded one.
+ * Compares a recorded run with today's code. For each recorded reply it builds the request anew from the recorded
+ * transcript and today's instructions and tools. It compares that with the recorded digests
+ * (`engine/model/request-digests.ts`) and calls no model. The first difference shows where a new run may diverge.
  */
 import type { Agent } from "../ports/agent.ts";
 import { type RequestDigests, nameDigest, requestDigests } from "../engine/model/request-digests.ts";
@@ -10,26 +10,28 @@ import type { State } from "../core/state.ts";
 import { shown } from "../core/policy/window.ts";
 import type { Witness } from "../history/replay.ts";
 
-/** A request that today's code would make differently. */
+/** A request that today's code would build differently. */
 export interface RequestDifference {
-  /** Of the commit that has the reply. */
+  /** The version of the commit that holds the reply. */
   readonly version: number;
-  /** The how many-th reply of the run it led to. */
+  /** The number of the reply within the run, from 1. */
   readonly reply: number;
-  /** In words. */
+  /** The differences, in words. */
   readonly whys: readonly string[];
 }
 
+/** The result of the comparison. */
 export interface Comparison {
-  /** How many replies are recorded with what was asked for them, and how many without. */
+  /** How many replies have recorded digests, and how many have none. */
   readonly compared: number;
   readonly unrecorded: number;
   readonly differing: number;
   readonly first: RequestDifference | null;
-  /** Who answered. */
+  /** The models that answered. */
   readonly models: readonly string[];
 }
 
+/** Compares requests during a replay, as its `witness`. */
 export class RequestComparison {
   readonly #agent: Agent;
   #compared = 0;
@@ -37,7 +39,7 @@ export class RequestComparison {
   #differing = 0;
   #first: RequestDifference | null = null;
   readonly #models = new Set<string>();
-  /** How much of the transcript was shown the same way as today. */
+  /** How many messages had no difference in the last equal request. */
   #alike = 0;
 
   constructor(agent: Agent) {
@@ -96,7 +98,7 @@ function toolWhys(of: {
   const changed = other.filter((tool) => known.has(mine(tool)));
   const fresh = other.filter((tool) => !known.has(mine(tool)));
   const gone = was.filter((tool) => !there.has(mine(tool)));
-  // Only digests of their names are kept: those that were called are named by the transcript.
+  // Only digests of tool names are recorded. The transcript names the tools that were called.
   const called = calledIn(messages).filter((name) => gone.some((tool) => mine(tool) === nameDigest(name)));
   const moved = other.length + gone.length === 0 && is.join() !== was.join();
   return [

@@ -1,13 +1,13 @@
 /**
- * After a store was restored from a backup: its rows are older than what became of their runs. Each run that has not ended is
- * fenced and paused, so that an operator decides what of it is to go on.
+ * Fences all live runs after a store was restored from a backup, since its rows are older than their runs. It fences
+ * and pauses each run that has not ended, so that an operator decides which of them go on.
  *
- * Schedule 109: a row comes back under epoch 3, and epochs 4 to 9 were used before the restore. The next claim would be
- * under epoch 4 again: a process that froze under the first epoch 4 thaws and commits as if it held the run, and the
- * snapshot of the second one meets the object of the first. So each row gets an epoch that no invocation can have had.
+ * Schedule 109: a restored row has epoch 3, and epochs 4 to 9 were used before the restore. The next claim would use
+ * epoch 4 again. A process that froze under the first epoch 4 thaws and commits as if it held the run. The snapshot of
+ * the second process meets the object of the first. So each row gets an epoch that no invocation can have had.
  *
- * What the run did after the backup is not in its row, so it would do it again: its keyed calls with the same keys, which
- * their services know, and its other calls a second time.
+ * The row does not know what the run did after the backup, so the run would do it again. Keyed calls repeat with the
+ * same keys, which their services deduplicate. All other calls happen a second time.
  */
 import type { Damaged } from "../ports/run-table.ts";
 import type { World } from "../ports/world.ts";
@@ -15,21 +15,23 @@ import { type Row, hasEnded } from "../protocol/row.ts";
 import { handOver } from "../engine/loop/executions.ts";
 import { request } from "../engine/loop/request.ts";
 
+/** The outcome for every live run. */
 export interface Restored {
-  /** Fenced and paused. */
+  /** The runs that are now fenced and paused. */
   readonly runs: readonly string[];
-  /** An invocation may hold them until then, epoch milliseconds: fence again after that. */
+  /** An invocation may hold these runs until `until` (epoch milliseconds). Fence again after that. */
   readonly held: readonly { readonly run: string; readonly until: number }[];
   readonly damaged: readonly Damaged[];
 }
 
-/** More than a run can have used since any backup: each claim takes one. */
+/** More epochs than a run can have used since any backup: each claim uses one. */
 const RESTORED_EPOCHS = 1_000_000;
 const PAGE = 100;
 
+/** Fences and pauses every run that has not ended. It can be repeated. */
 export async function fenceRestored(world: World): Promise<Restored> {
   const found = { runs: [] as string[], held: [] as { run: string; until: number }[], damaged: [] as Damaged[] };
-  // Read whole before the first write: a paused run may move within the pages.
+  // All pages are read before the first write, since a paused run may move between pages.
   const rows: Row[] = [];
   let after: string | null = null;
   do {

@@ -1,4 +1,4 @@
-/** The operations that say something to a run, each in one message: rows of the operation table. */
+/** The operations that send one message to a run, as rows of the operation table. */
 import * as z from "zod";
 import { METERS } from "../core/policy/budget.ts";
 import { assign } from "./assign.ts";
@@ -12,9 +12,9 @@ import { json } from "./values.ts";
 
 const run = z.string();
 const note = z.string().nullable().default(null);
-/** What a run may spend beyond its budget. */
+/** What a run may spend beyond its budget, per meter. */
 const more = z.partialRecord(z.enum(METERS), z.number().positive());
-/** Milliseconds to wait until the run has taken it in. */
+/** How long to wait until the run has absorbed the decision, in milliseconds. */
 const waitMs = z.int().nonnegative().default(0);
 
 const DECIDED = {
@@ -28,7 +28,7 @@ const DECIDED = {
   missing: TOLD.missing,
 } as const;
 
-/** For arguments that a person changed. */
+/** The agent's code, which checks arguments that a human edited. */
 async function agentOfRun({ world, agentOf }: OperationContext, of: string) {
   const row = await world.table.read(of, world.clock.now());
   return row === null ? null : agentOf(row.agent);
@@ -38,7 +38,7 @@ export const SAYING = {
   send: operation({
     ...{ scope: "operate", writes: true, typed: [{ command: "send" }] },
     help: "say something to the model of a run",
-    // Without an ID of its own each message is another one.
+    // Without an ID each message is a new one.
     input: z.strictObject({ run, text: z.string(), id: z.string().nullable().default(null) }),
     run: async (context, { run: to, text, id }): Promise<Sent & { readonly message: string }> => {
       const message = id ?? context.world.random.hex().slice(0, 32);

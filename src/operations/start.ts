@@ -1,4 +1,7 @@
-/** Starting a run: snapshot 0, then the row, then its execution; each step can be repeated. */
+/**
+ * Starts a run: stores snapshot 0, then creates the row, then starts the execution. Each step can be repeated, so a
+ * start that crashed is repeated with the same idempotency key.
+ */
 import * as z from "zod";
 import type { Agent } from "../ports/agent.ts";
 import { fit } from "../codec/fit.ts";
@@ -24,34 +27,36 @@ import { snapshotKey } from "../history/object-keys.ts";
 import { senderOf } from "../engine/context/inbox.ts";
 import { knowSecretsOfInput, redactionIn } from "../history/secrets.ts";
 
+/** The outcome of a start. */
 export type Started =
   | { readonly kind: "started"; readonly row: Row }
-  /** The same key and the same input: the same run. */
+  /** The same key and input as an earlier start: it returns the same run. */
   | { readonly kind: "exists"; readonly row: Row }
-  /** The same key with another input; that run may have ended, and its data be gone. */
+  /** The same key with another input. That run may have ended, and its data may be gone. */
   | { readonly kind: "conflict"; readonly run: string }
-  /** The same key and the same input: that run has ended, and its data is gone. */
+  /** The same key and input as a run that has ended and whose data is gone. */
   | { readonly kind: "ended"; readonly tombstone: Tombstone }
-  /** The input is not what the agent takes; `why` names each path. */
+  /** The agent does not accept the input; `why` names each path. */
   | { readonly kind: "invalid"; readonly why: string; readonly issues: readonly Issue[] };
 
-/** What is wrong at one place of an input. */
+/** One problem of an input, and its path. */
 export interface Issue {
   readonly path: readonly PropertyKey[];
   readonly message: string;
 }
 
+/** Throws `RowNewer` if a newer version of cairn wrote the run, and `Unreadable` if its row is damaged. */
 export async function startRun(
   world: World,
   of: {
     readonly agent: Agent;
     readonly input: Json;
     readonly tenant: string;
-    /** Null makes a run of its own. */
+    /** Null: every start creates a new run. */
     readonly idempotencyKey: string | null;
-    /** The run that starts this one and waits for its end. */
+    /** The run that starts this one as its child and waits for its end. */
     readonly parent?: Incarnation;
-    /** Who starts it, as the surface knows them; of several under one key the first. */
+    /** Who starts the run, as the API or CLI knows them. The first start with a key decides. */
     readonly by?: string;
   },
 ): Promise<Started> {
@@ -63,7 +68,7 @@ export async function startRun(
   const idempotencyKey = of.idempotencyKey ?? world.random.hex();
   const run = runId(world.hash, { tenant, agent: agent.name, idempotencyKey });
   const now = world.clock.earliest();
-  // Spares a late retry what a creation puts; what counts is said by the creation itself.
+  // Avoids the PUTs of a late retry. The creation itself makes the decision.
   const [found, tombstone] = await Promise.all([world.table.read(run, now), world.table.readKey(run, now)]);
   if (found !== null) return resumeStart(world, { row: found, inputDigest });
   if (tombstone !== null) return endedBefore(tombstone, inputDigest);
@@ -85,7 +90,7 @@ export async function startRun(
   return { kind: "started", row: outcome.row };
 }
 
-/** A start that is repeated: the first one may have died between the row and the execution. */
+/** A repeated start: the first one may have died after it created the row and before it started the execution. */
 async function resumeStart(world: World, of: { row: Row; inputDigest: string }): Promise<Started> {
   const { row, inputDigest } = of;
   if (row.inputDigest !== inputDigest) return { kind: "conflict", run: row.run };
@@ -93,11 +98,11 @@ async function resumeStart(world: World, of: { row: Row; inputDigest: string }):
   return { kind: "exists", row };
 }
 
-/** Schedule 81: the key was used before, and the work is not done again. */
+/** Schedule 81: the key was used before, and its run is gone. The work is not done again. */
 const endedBefore = (tombstone: Tombstone, inputDigest: string): Started =>
   tombstone.inputDigest === inputDigest ? { kind: "ended", tombstone } : { kind: "conflict", run: tombstone.run };
 
-/** Everything that has to be durable before the row names it. */
+/** Stores everything that has to be durable before the row names it. */
 async function prepare(
   world: World,
   of: Omit<Creation, "agent" | "agentVersion" | "born" | "snapshot" | "now" | "deadline"> & {
@@ -157,7 +162,7 @@ function taskOf(world: World, agent: Agent, input: Json): Task {
   return issues.length === 0 ? task : { ok: false, why: z.prettifyError({ issues }), issues };
 }
 
-/** An input is refused and not redacted: under one key two inputs with two secrets would be the same one. */
+/** A secret in an input is refused, not redacted: with one key, inputs with different secrets would look the same. */
 function secretsIn(world: World, json: Json): z.core.$ZodIssue[] {
   const issues: z.core.$ZodIssue[] = [];
   redactionIn(world).json(json, ({ path, reference }) => {

@@ -1,4 +1,4 @@
-/** Steering a run from outside: words for its model, and wishes to pause it, let it go on, or end it. */
+/** Sends a message to the model of a run. */
 import { SIZES } from "../codec/limits.ts";
 import type { Incarnation, Row } from "../protocol/row.ts";
 import type { World } from "../ports/world.ts";
@@ -7,7 +7,7 @@ import { knowSecrets, redactionIn } from "../history/secrets.ts";
 
 export type Sent = { readonly kind: Delivered } | { readonly kind: "tooLarge"; readonly bytes: number };
 
-/** Words for the model. The same message id twice is one message. `row`: the incarnation that the sender looked at. */
+/** Sends a text to the model. The same `id` twice is one message. `row`: the incarnation that the sender saw. */
 export async function send(
   world: World,
   of: { readonly run: string; readonly text: string; readonly by: string; readonly id: string; readonly row?: Row },
@@ -31,8 +31,9 @@ async function sendTo(
 }
 
 /**
- * What a run cannot write down would be acknowledged and keep it from every commit; what is long fills its state. A secret
- * is not replaced in it, since other ids would become the same one.
+ * The message ID as the run stores it. An ID that the run cannot store would be acknowledged and then block every
+ * commit. A long ID fills the state. Such an ID is hashed. So is one with a secret: redaction could make different IDs
+ * equal.
  */
 function idOf(world: World, id: string): string {
   const isPlain = id.isWellFormed() && id.length <= SIZES.nameCharactersMax && redactionIn(world).text(id) === id;

@@ -1,4 +1,4 @@
-/** The operations that start, steer and remove runs: rows of the operation table. */
+/** The operations that start, steer and remove runs, as rows of the operation table. */
 import * as z from "zod";
 import type { Request } from "../protocol/row.ts";
 import type { World } from "../ports/world.ts";

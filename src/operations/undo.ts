@@ -1,4 +1,4 @@
-/** Undoing what a run did, before it is cancelled or begins again: with what that costs, for the operator who decides. */
+/** Undoes the effects of a run before it is cancelled or restarts. The operator sees what that costs. */
 import type { World } from "../ports/world.ts";
 import { hasEnded } from "../protocol/row.ts";
 import { type Compensated, type Effects, askToUndo, effectsOf } from "./compensate.ts";
@@ -8,17 +8,18 @@ interface Undoing {
   readonly by: string;
 }
 
-/** `effects`: what it cost so far, what is to be undone, and what cannot be. */
+/** `effects`: what was spent so far, which effects will be undone, and which cannot be. */
 export type Undone =
   | { readonly kind: "accepted"; readonly effects: Effects }
   | { readonly kind: Exclude<Compensated, "accepted"> };
 
+/** Requests that the run undoes its effects and is cancelled. */
 export async function undoAndCancel(world: World, { run, by }: Undoing): Promise<Undone> {
   const effects = await effectsOf(world, run);
   return effects === null ? { kind: "missing" } : asked(world, { run, by, next: "cancel", effects });
 }
 
-/** The last resort: without `confirmed` it only says what it costs. */
+/** The last resort. Without `confirmed` it changes nothing and returns the cost. */
 export async function undoAndRestart(
   world: World,
   { run, by, confirmed }: Undoing & { readonly confirmed: boolean },
@@ -26,7 +27,7 @@ export async function undoAndRestart(
   const effects = await effectsOf(world, run);
   const row = await world.table.read(run, world.clock.now());
   if (effects === null || row === null) return { kind: "missing" };
-  // An operator is not asked to confirm what cannot be had.
+  // An operator is not asked to confirm what is impossible.
   if (hasEnded(row)) return { kind: "late" };
   return confirmed ? asked(world, { run, by, next: "restart", effects }) : { kind: "notConfirmed", effects };
 }

@@ -1,7 +1,7 @@
 /**
- * Somebody lets a pinned run go on under the version that it waits for. It is a message like an answer or a decision, so
- * it is told once, kept with who said it, and lost in no crash; and it names the version that was seen, so that it never
- * lets the run go on under another one (schedule 54).
+ * Accepts the version that a pinned run waits for. The acceptance is a message, so it is delivered once, survives a
+ * crash and records its author. It names the version that the operator saw, so it can never accept another one
+ * (schedule 54).
  */
 import { upgradeId } from "../protocol/ids.ts";
 import type { State } from "../core/state.ts";
@@ -14,14 +14,16 @@ import { SegmentCache } from "../history/load.ts";
 import { loadVouched } from "../history/vouch.ts";
 import { request } from "../engine/loop/request.ts";
 
+/** The outcome of an acceptance. */
 export type Upgraded =
   | { readonly kind: "accepted"; readonly from: string; readonly to: string }
-  /** The run waits for no upgrade. */
+  /** The run waits for no upgrade. `version`: its current version. */
   | { readonly kind: "stale"; readonly version: string }
-  /** It was accepted before, perhaps by this very sender. */
+  /** The version was accepted before, perhaps by this very sender. */
   | { readonly kind: "duplicate"; readonly to: string }
   | Gone;
 
+/** Accepts the version that the run waits for now, and resumes the run if it is paused. */
 export function acceptUpgrade(world: World, of: { readonly run: string; readonly by: string }): Promise<Upgraded> {
   return lookThenDeliver<Upgraded>(world, of.run, async (seen) => {
     const { row, state } = await loadVouched(world, seen, new SegmentCache());
@@ -35,7 +37,7 @@ export function acceptUpgrade(world: World, of: { readonly run: string; readonly
       id: upgradeId(asked),
       body: { kind: "upgrade", asked, to, by: senderOf(of.by) },
       onDelivered: async () => {
-        // Whatever closed the question in between did not see this answer, and its sender is told.
+        // If the question was closed in between, no beat applied this answer. The sender is told so.
         const after = await look(world, of.run);
         const isHeard = after === null || after.row.version === row.version || counts(after.state, { asked, to });
         if (!isHeard) return { kind: "stale", version: after.state.agentVersion };
@@ -46,7 +48,7 @@ export function acceptUpgrade(world: World, of: { readonly run: string; readonly
   });
 }
 
-/** A run that is paused besides is to go on as well. */
+/** Resumes the run if it is also paused. */
 async function goOn(world: World, of: { readonly row: Row; readonly told: Upgraded }): Promise<Upgraded> {
   if (of.row.pause) await request(world, { run: of.row.run, want: "resume" });
   return of.told;

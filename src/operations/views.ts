@@ -1,4 +1,4 @@
-/** What surfaces show of a run. Everything here is read from the store; nothing is kept beside it. */
+/** The views of a run for the CLI, the API and the console. All of it is read from the store, uncached. */
 import type { LedgerEntry } from "../codec/archive.ts";
 import { newerBy } from "../codec/row.ts";
 import { usd } from "../core/policy/spending.ts";
@@ -30,15 +30,15 @@ import { loadVouched } from "../history/vouch.ts";
 
 export type { LedgerEntry };
 
-/** One run in a list: what its row says. */
+/** One run in a list, from its row alone. */
 export interface Summary {
   readonly run: string;
   readonly agent: string;
   readonly status: Status;
   readonly phase: Phase;
-  /** Not ended. Derived at every look, so it is right in both directions (seed 0). */
+  /** The run has not ended. Every view derives this anew, so it cannot be stale (seed 0). */
   readonly inProgress: boolean;
-  /** Not ended, and no invocation holds a live lease: the next one may go on with it (seed 3). */
+  /** The run has not ended, and no invocation holds a live lease. The next invocation may continue it (seed 3). */
   readonly resumable: boolean;
   readonly version: number;
   readonly epoch: number;
@@ -48,43 +48,43 @@ export interface Summary {
   readonly statusSince: number;
   readonly lastCheckpointAt: number;
   readonly wakeAt: number | null;
-  /** The store that did not answer when the run was last given back; null once a checkpoint followed. */
+  /** The store that failed when the run was last released; null after the next checkpoint. */
   readonly storeOutage: StoreOutage | null;
-  /** Only a newer version of cairn goes on with the run. */
+  /** Only a newer version of cairn can continue the run. */
   readonly needsNewer?: true;
   readonly spent: { readonly usd: number; readonly tokensIn: number; readonly tokensOut: number };
 }
 
-/** A call that waits for a person, with what was asked of the tool. */
+/** A call whose outcome a human has to reconcile, with its arguments. */
 export interface UnknownCall {
   readonly call: string;
   readonly tool: string;
   readonly key: string;
-  /** The key is the agent's own. */
+  /** The agent computed the idempotency key itself. */
   readonly business: boolean;
   readonly args: Json;
-  /** From when `retry` and `failed` can be answered, epoch milliseconds. */
+  /** The earliest time for the answers `retry` and `failed`, in epoch milliseconds. */
   readonly askFrom: number;
-  /** Also by a message that no beat has taken in yet: no operator is to be asked twice. */
+  /** Also true if the answer is still in the inbox, so that no operator is asked twice. */
   readonly answered: boolean;
-  /** It goes on by itself once the agent has a tool again that can go on with it. */
+  /** It goes on by itself once the agent has its tool again. */
   readonly toolGone: boolean;
-  /** What follows at `askFrom` without an answer: `ask` goes on waiting. */
+  /** What follows at `askFrom` without an answer. `ask`: it keeps waiting. */
   readonly otherwise: OnUnknown;
-  /** Whatever the run did can be undone, this call as well. */
+  /** The effects of the run can be undone, including this call. */
   readonly undo: boolean;
 }
 
-/** Code that a run waits for. */
+/** The code that a run waits for. */
 export type WaitsFor =
-  /** An operator has to accept that version for it; `accepted`: one did, and the next beat sees it. */
+  /** An operator has to accept version `to`. `accepted`: an operator has, and the next beat will see it. */
   | { readonly kind: "upgrade"; readonly from: string; readonly to: string; readonly accepted: boolean }
-  /** Its agent cannot be loaded. */
+  /** The agent cannot be loaded. */
   | { readonly kind: "agent"; readonly why: string }
-  /** Tools of open calls are gone. */
+  /** The agent has no tools for open calls any more. */
   | { readonly kind: "tools"; readonly tools: readonly string[] };
 
-/** A call that waits for a person's approval, frozen as it is to be run; or `budget`, and what was spent of which limits. */
+/** A call that waits for approval, frozen as it will run. For the gate `budget`, `args` are the amounts and limits. */
 export interface OpenGate {
   readonly gate: string;
   readonly call: string;
@@ -93,46 +93,48 @@ export interface OpenGate {
   readonly args: Json;
   readonly argsHash: string;
   readonly planHash: string;
-  /** Without a decision by then it is denied, epoch milliseconds. */
+  /** Without a decision by then the gate is denied. Epoch milliseconds. */
   readonly expiresAt: number;
-  /** Also by a message that no beat has taken in yet. */
+  /** Also true if the decision is still in the inbox. */
   readonly decided: boolean;
 }
 
+/** One run in full. Times are epoch milliseconds. */
 export interface Shown extends Summary {
   readonly label: string;
   readonly task: Json;
   readonly startedAt: number | null;
-  /** The identity that started it; null where none was recorded. */
+  /** The identity that started the run; null if none was recorded. */
   readonly startedBy: string | null;
   readonly messages: number;
-  /** Raised each time that it began again from its task. */
+  /** The restart number, from 1. */
   readonly attempt: number;
   readonly agentVersion: string;
   readonly waitsFor: WaitsFor | null;
-  /** Its model's provider gives no answers: since when, how many calls failed, and when it is asked again. */
+  /** The model's provider does not answer: since when, after how many calls, and when the next call is due. */
   readonly outage: ModelOutage | null;
   readonly unknown: readonly UnknownCall[];
   readonly gates: readonly OpenGate[];
-  /** The newest decision that had no effect, since its gate was closed before; null as long as each had one. */
+  /** The newest decision that had no effect, since its gate was closed; null if there is none. */
   readonly ignoredDecision: (NonNullable<State["ignoredDecision"]> & { readonly call: string }) | null;
-  /** What operators gave it beyond the budget of its agent; null while none did. */
+  /** What operators granted beyond the agent's budget; null if nothing. */
   readonly granted: Grant | null;
-  /** Who is to look at it, also by a message that no beat has taken in yet; null while no operator said so. */
+  /** The responsible operator, also if the assignment is still in the inbox; null if there is none. */
   readonly assigned: { readonly to: string; readonly by: string } | null;
   readonly result: Json;
   readonly failure: { readonly code: string; readonly message: string } | null;
-  /** It failed for a reason of infrastructure, and may go on from its last checkpoint. */
+  /** The run failed for a reason of infrastructure, and may go on from its last checkpoint. */
   readonly redrivable: boolean;
-  /** Until when the run itself stays, epoch milliseconds; null before its end is told. */
+  /** When the retention of the run expires; null before its end is delivered. */
   readonly keptUntil: number | null;
-  /** Where its archive lies: from the moment on at which its end is told, and after it is gone. */
+  /** The archive of the run; null before the end is delivered. It remains when the run is gone. */
   readonly archive: { readonly tier: ArchiveTier; readonly key: string } | null;
 }
 
 /** One event with the commit that made it durable. */
 export type TimelineEntry = { readonly version: number; readonly epoch: number } & Event;
 
+/** `now`: epoch milliseconds, to judge the lease. */
 export function summaryOf(row: Row, now: number): Summary {
   const { run, agent, status, phase, version, epoch, takeovers, createdAt, statusSince, lastCheckpointAt } = row;
   const { microUsd, tokensIn, tokensOut, beats }: Spent = row.spent;
@@ -146,16 +148,16 @@ export function summaryOf(row: Row, now: number): Summary {
   };
 }
 
-/** An answer that waits behind more messages than that shows as not yet given. */
+/** Inbox messages that a view reads. An answer behind more messages than that shows as not yet given. */
 const SENT_SHOWN_MAX = 100;
 
-/** Null when there is no such run. */
+/** Null if there is no such run. Throws `Unreadable`, `RowNewer` and `StoreUnreachable`. */
 export async function show(world: World, run: string): Promise<Shown | null> {
   const row = await world.table.read(run, world.clock.now());
   return row === null ? null : showRow(world, row);
 }
 
-/** The same of a row that was just read. Null when its run was purged since: its objects are gone then. */
+/** The same for a row that was just read. Null if the run was purged in between, since its objects are gone then. */
 export async function showRow(world: World, row: Row): Promise<Shown | null> {
   try {
     return await unlessGone(world, row, async () => shownOf(world, await loadVouched(world, row, new SegmentCache())));
@@ -164,7 +166,7 @@ export async function showRow(world: World, row: Row): Promise<Shown | null> {
   }
 }
 
-/** The table still answers: what its row says is told with the store that does not. */
+/** The object store does not answer but the table does: the error reports what the row says. */
 const unshown = (row: Row, { message, store, cause }: StoreUnreachable): StoreUnreachable =>
   new StoreUnreachable(`run ${row.run} is ${row.status}, ${labelOfRow(row)}, and cannot be shown whole: ${message}`, {
     store,
@@ -174,7 +176,7 @@ const unshown = (row: Row, { message, store, cause }: StoreUnreachable): StoreUn
 async function shownOf(world: World, { row, state: stored }: Loaded): Promise<Shown> {
   const state = aboutToBe(row, stored, world.clock.now());
   const json = (value: Parameters<typeof jsonOf>[2]): Promise<Json> => jsonOf(world.objects, row, value);
-  // An ended run takes no answers; its ledger shows what it left unknown.
+  // A run that has ended takes no answers. Its ledger shows which outcomes it left unknown.
   const open = hasEnded(row) ? [] : state.open;
   const asked = open.filter(({ status }) => status === "unknown");
   const gated = open.filter(({ gate }) => gate !== null);
@@ -230,7 +232,7 @@ async function shownOf(world: World, { row, state: stored }: Loaded): Promise<Sh
   };
 }
 
-/** What it asks for stands where a call has its arguments. */
+/** The gate of the budget. `args` holds what was spent, the limits, and the number of waiting calls. */
 function budgetGate(state: State, asks: BudgetGate, isSent: (id: string) => boolean): OpenGate {
   const { decision, limits, calls, ...gate } = asks;
   const args = { spent: { ...state.spent }, limits, calls };
@@ -248,13 +250,13 @@ function waitsFor(state: State, isSent: (id: string) => boolean): WaitsFor | nul
   return tools.length === 0 ? null : { kind: "tools", tools: [...new Set(tools)] };
 }
 
-/** The whole transcript, each message with its own time and source. Null when there is no such run. */
+/** The whole transcript, each message with its own time and source. Null if there is no such run. */
 export async function transcript(world: World, run: string): Promise<readonly Message[] | null> {
   const row = await world.table.read(run, world.clock.now());
   return row === null ? null : (await loadVouched(world, row, new SegmentCache())).state.messages;
 }
 
-/** Every committed event after `after`, in order; the history is read back no further than that. */
+/** Every committed event after version `after`, in order; null if there is no such run. Reads no further back. */
 export async function timeline(
   world: World,
   of: { readonly run: string; readonly after: number },
@@ -264,7 +266,7 @@ export async function timeline(
   return entriesOf(await commitsAfter({ objects: world.objects, row }, of.after));
 }
 
-/** The same of that row, from its end back to the first commit that cannot be read; `lost` says why no further, or is null. */
+/** The same for `row`, from its newest commit back to the first unreadable one. `lost`: why it stops there, or null. */
 export async function readableTimeline(
   world: World,
   of: { readonly row: Row; readonly after: number },
@@ -276,7 +278,7 @@ export async function readableTimeline(
 const entriesOf = (commits: readonly CommitRecord[]): readonly TimelineEntry[] =>
   commits.flatMap(({ version, epoch, events }) => events.map((event) => ({ version, epoch, ...event })));
 
-/** One entry per call that a model ever asked for, folded from the events. */
+/** One entry per call that a model ever proposed, folded from the events; null if there is no such run. */
 export async function ledger(world: World, run: string): Promise<readonly LedgerEntry[] | null> {
   const events = await timeline(world, { run, after: 0 });
   return events === null ? null : ledgerOf(events);

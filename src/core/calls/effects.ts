@@ -1,38 +1,42 @@
 /**
- * The effect table: one row per effect class, with everything that depends on the class. A tool declares the class of its
- * calls, and the engine reads from its row what may follow: nothing else compares the name of a class, so what happens to
- * a call that a crash left open is computed and never guessed (seed 4: unknown outcomes).
+ * The effect table: one row per effect class, with everything that depends on the class. A tool declares the class of
+ * its calls, and the engine reads from the row what may follow. No other code compares the name of a class. So the fate
+ * of a call that a crash left open is computed and never guessed (seed 4: unknown outcomes).
  */
 
 export interface EffectRow {
-  /** What a new owner does with a call that another invocation released and that has no outcome. */
+  /** What a new owner does with a call that another invocation released and that has no recorded outcome. */
   readonly onCrash: "again" | "probe" | "ask";
-  /** What follows a try that ended without an answer. */
+  /** What follows an attempt that ended with an unknown outcome. */
   readonly onTimeout: "again" | "probe" | "ask";
-  /** What follows the last such try, unless the tool says otherwise (`onUnknown`). */
+  /** What follows the last such attempt, unless the tool declares `onUnknown`. */
   readonly afterLastTry: "tell" | "ask";
-  /** `onCrash`, as the recovery audit says it. */
+  /** `onCrash` in the words of the recovery audit. */
   readonly inWords: string;
-  /** The call changes something outside, so it can have a business key and an undo, and a restart could double it. */
+  /** The call changes something outside: it can have a business key and an undo, and a restart could double it. */
   readonly actsOutside: boolean;
-  /** The external service knows the call by its key, so the tool can recognise what exists already (`onExists`). */
+  /**
+   * The external service knows the call by its idempotency key, so the tool can detect an existing effect (`onExists`).
+   */
   readonly isKnownByKey: boolean;
   /** The external service deduplicates: the same call under the same key is the same effect. */
   readonly isDeduplicated: boolean;
-  /** Its tool has a probe, which asks the external service what became of the call. */
+  /** The tool has a probe, which asks the external service for the outcome of the call. */
   readonly hasProbe: boolean;
-  /** Only the epoch that released the call may start it: another one cannot know whether it was started. */
+  /** Only the epoch that released the call may start it: a later epoch cannot know whether it was started. */
   readonly startsOnce: boolean;
-  /** The engine may release the call a second time; otherwise only after a human said that it did not happen. */
+  /** The engine may release the call a second time. Otherwise a human must first say that it did not happen. */
   readonly mayRepeat: boolean;
-  /** It runs again while an earlier try may still happen: an error of the later try says nothing of the earlier one. */
+  /**
+   * A later attempt may run while an earlier one may still happen: its error says nothing about the earlier attempt.
+   */
   readonly overlapsEarlierTries: boolean;
 }
 
 /**
- * From what may be repeated freely to what may not be repeated at all: of two classes the later row is the stricter one.
- * `again` is always with the same key; `probe` asks the external service; `ask` blocks the run until a human or a policy
- * says what happened; `tell` lets the model go on, knowing that the outcome is unknown.
+ * From freely repeatable to never repeatable: of two classes the later row is the stricter one. `again` always uses the
+ * same idempotency key. `probe` asks the external service. `ask` blocks the run until a human or a policy decides what
+ * happened. `tell` lets the model go on with an unknown outcome.
  */
 const ROWS = {
   none: {
@@ -96,7 +100,7 @@ export const EFFECTS: Readonly<Record<Effect, EffectRow>> = ROWS;
 /** In the order of the table. */
 export const EFFECT_NAMES = Object.keys(ROWS) as readonly Effect[];
 
-/** What holds for a call before its class is known. */
+/** The class of a call before its class is known. */
 export const STRICTEST: Effect = "unsafe";
 
 export const isStricter = (one: Effect, than: Effect): boolean =>

@@ -1,27 +1,25 @@
 /**
- * Decisions that had no effect. A gate is closed by a decision, by its expiry, and by whatever ends its attempt; a decision
- * that comes after that changes nothing. Its author was told that it was delivered, so the run records that it was ignored,
- * and why (schedule 84).
+ * Decisions that had no effect. A decision, the expiry or the end of its attempt closes a gate, and a later decision
+ * changes nothing. Its author was told that it was delivered. So the run records that it was ignored, and why
+ * (schedule 84).
  */
 import type { Decision } from "../event.ts";
 import { BUDGET, extensionOf } from "../policy/extension.ts";
 import { wantsRestart } from "./saga.ts";
 import type { Gate, State } from "../state.ts";
 
-/** Each gate of the state: a call's, or that of the budget. */
+/** The open gates of the state: those of calls, and that of the budget. */
 export const gatesIn = (state: State): readonly Gate[] =>
   [...state.open, extensionOf(state)].flatMap(({ gate }) => (gate === null ? [] : [gate]));
 
-/** Decisions that were taken in and not applied. */
+/** Decisions that the run absorbed and has not applied. */
 export const unapplied = (state: State): readonly { readonly gate: string; readonly decision: Decision }[] =>
   gatesIn(state).flatMap(({ gate, decision }) => (decision === null ? [] : [{ gate, decision }]));
 
-/** Gates begin with the name of their call. */
+/** The call of a gate. The ID of a gate begins with the ID of its call. */
 export const callOf = (gate: string): string => gate.slice(0, gate.lastIndexOf("-"));
 
-/**
- * Why no decision is applied any more, whatever its gate: the run is to end or to begin again. Null: decisions count.
- */
+/** Why the run applies no more decisions, whatever the gate: it is to end or to restart. Null: decisions count. */
 export function endsBefore(state: State, of: { readonly cancel: boolean }): string | null {
   const { ending, saga } = state;
   if (of.cancel || ending?.kind === "cancelled") return "the run is being cancelled, so nothing more is started";

@@ -1,6 +1,6 @@
 /**
- * Where a run may call its model. Whoever claims a run there claims with a mark (`Row.will`): a process that dies before
- * its next commit may have made one call that nothing else would account for.
+ * Where a run may call its model. An invocation that claims the run in such a phase leaves a mark (`Row.will`). If the
+ * process dies before its next commit, it may have made one model call that is recorded nowhere else.
  */
 import type { Phase } from "../phases.ts";
 import { wantsRestart } from "./saga.ts";
@@ -16,8 +16,8 @@ export const ASKING: ReadonlySet<Phase> = new Set([
 ]);
 
 /**
- * A function of the committed state alone: never of the clock, of a cancel, or of what is owed first. A run that is paused,
- * or that waits for its agent, may call its model in the same invocation that resumes it (schedule 65).
+ * Whether the next invocation may call the model. It depends on the committed state alone, never on the clock or a
+ * cancel request. A paused or waiting run may call its model in the same invocation that resumes it (schedule 65).
  */
 export const mayCallModel = (state: State): boolean =>
   ASKING.has(state.pausedFrom ?? state.phase) && state.ending === null && !wantsRestart(state);

@@ -1,6 +1,6 @@
 /**
- * The calls of a run from proposed to settled, as changes of its state, and the transcript that their results join. Used
- * by `transition.ts`, which says which event makes which change.
+ * Open calls, from proposed to settled, as changes of the state, and the transcript that receives their results. Used
+ * by `transition.ts`, which maps each event to its change.
  */
 import type { EventOf, MessageBody, ReplyPart } from "../event.ts";
 import { ensure } from "../ensure.ts";
@@ -9,6 +9,7 @@ import type { Phase } from "../phases.ts";
 import type { OpenCall, State } from "../state.ts";
 import { accepted } from "../policy/upgrades.ts";
 
+/** The calls that a reply proposes. Their IDs continue the count of the run. */
 export function openCalls(state: State, parts: readonly ReplyPart[]): OpenCall[] {
   const proposed = parts.filter((part) => part.kind === "call");
   return proposed.map(({ tool }, index) => newCall(callId(state, index), tool));
@@ -31,6 +32,7 @@ export const newCall = (call: string, tool: string): OpenCall => ({
 
 const callId = (state: State, index: number): string => `c${state.calls + index + 1}`;
 
+/** The next message of the transcript. `at`: epoch milliseconds. */
 export function message(
   state: State,
   at: number,
@@ -42,6 +44,7 @@ export function message(
   return { id: `m${state.messages.length + 1}`, at, source, role, parts, tokens };
 }
 
+/** The reply as a message. Its calls get the IDs that `openCalls` gives them. */
 export function replyMessage(state: State, event: EventOf<"ModelCallCompleted">): Message {
   let index = 0;
   const parts = event.parts.map((part): Part => {
@@ -53,6 +56,7 @@ export function replyMessage(state: State, event: EventOf<"ModelCallCompleted">)
   return event.crowded === true ? { ...said, crowded: true } : said;
 }
 
+/** Replaces one open call. Throws `InvariantViolated` if it is not open. */
 export function withCall(state: State, call: string, change: (open: OpenCall) => OpenCall): State {
   ensure(
     state.open.some((each) => each.call === call),
@@ -62,8 +66,8 @@ export function withCall(state: State, call: string, change: (open: OpenCall) =>
 }
 
 /**
- * What others answered is kept until it may be applied. Whatever names nothing that is open changes nothing: the surface
- * refuses it before any write (schedule 29), and the first answer counts.
+ * Keeps the content of a message until the run may apply it. A message that names nothing open changes nothing: the API
+ * and CLI refuse it before any write (schedule 29). The first decision about a gate counts.
  */
 export function answered(state: State, body: Exclude<MessageBody, { readonly kind: "user" }>): State {
   switch (body.kind) {
@@ -81,7 +85,7 @@ export function answered(state: State, body: Exclude<MessageBody, { readonly kin
       );
     case "compensate": {
       const { kind: _, ...compensate } = body;
-      // Whoever cancelled it and wanted it undone first was told so: a wish to begin again takes nothing of that back.
+      // An earlier request to cancel and undo was acknowledged, so a later request to restart does not override it.
       return state.compensate?.next === "cancel" ? state : { ...state, compensate };
     }
     case "upgrade":
@@ -95,10 +99,10 @@ export function answered(state: State, body: Exclude<MessageBody, { readonly kin
   }
 }
 
-/** Words that arrive in the middle of a run follow what is committed; a run that was done is not done any more. */
+/** A user's text follows what is committed. A run that was about to complete goes on with the text. */
 export function heard(state: State, words: { text: string; by: string; at: number }): State {
   const said = message(state, words.at, `user:${words.by}`, "user", [text(words.text)]);
-  // Also one that was paused in between: its words are taken in before it is resumed.
+  // This also holds for a paused run: it takes in the text before it resumes.
   const notDone = (phase: Phase): Phase => (phase === "Reflecting" ? "AwaitingLLM" : phase);
   const pausedFrom = state.pausedFrom === null ? null : notDone(state.pausedFrom);
   return { ...state, phase: notDone(state.phase), pausedFrom, messages: [...state.messages, said] };
@@ -115,7 +119,7 @@ function withOpen(state: State, is: (open: OpenCall) => boolean, change: (open: 
   return { ...state, open: state.open.map((each) => (is(each) ? change(each) : each)) };
 }
 
-/** A call is over: its result joins the transcript with its own time and source. */
+/** Closes a call: its result joins the transcript with its own time and source. */
 export function settle(state: State, call: string, as: { outcome: CallOutcome; value: Value; at: number }): State {
   const open = state.open.find((each) => each.call === call);
   ensure(open !== undefined, `call ${call} is not open`);
@@ -132,11 +136,11 @@ export function settle(state: State, call: string, as: { outcome: CallOutcome; v
   });
 }
 
-/** One that is undone, or that can be and was released: an undo does nothing where nothing happened. */
+/** An undo, or a released call that can be undone. An undo of a call that did not happen does nothing. */
 export const mayHaveHappened = ({ undoes, intent, releasedBy, asked }: OpenCall): boolean =>
   undoes !== undefined || (intent?.undo === true && (releasedBy !== null || asked > 0));
 
-/** A call that succeeded, or may have, and can be undone is remembered until it is. */
+/** Remembers a call that can be undone, if it succeeded or may have succeeded. */
 function registered(state: State, call: OpenCall, outcome: CallOutcome): Pick<State, "undo"> {
   if (outcome === "failed" || !mayHaveHappened(call)) return {};
   const { intent, askFrom } = call;
@@ -144,7 +148,7 @@ function registered(state: State, call: OpenCall, outcome: CallOutcome): Pick<St
   return { undo: [...(state.undo ?? []), { call: call.call, key: intent?.key ?? "", from }] };
 }
 
-/** An undo is over; where it did not succeed a person said to leave the effect as it is. */
+/** Closes an undo. If it did not succeed, a human decided to leave the effect in place. */
 function undone(
   state: State,
   { call, undoes, tool }: OpenCall & { readonly undoes: string },
@@ -161,7 +165,7 @@ function undone(
   });
 }
 
-/** The phase follows from the calls: the last result closes the batch. A run that stands aside stays so, as when it ends. */
+/** Derives the phase from the open calls: the last result closes the batch. A paused or waiting run keeps its phase. */
 export function afterCalls(state: State): State {
   if (state.pausedFrom !== null) return state;
   const blocked = state.open.some(({ status }) => status === "unknown");
@@ -169,7 +173,7 @@ export function afterCalls(state: State): State {
   const asksForMore = (state.extension?.gate ?? null) !== null;
   if (state.open.length === 0) return { ...state, phase: asksForMore ? "AwaitingApproval" : "AwaitingLLM" };
   const isHeld = (call: OpenCall): boolean => call.status === "unknown" || call.status === "gated";
-  // What is not released yet waits for the budget as well.
+  // Calls that are not yet released wait for the budget as well.
   const waits = state.open.every(
     (call) => isHeld(call) || waitsItsTurn(state.open, call) || (asksForMore && call.status !== "started"),
   );
@@ -177,12 +181,13 @@ export function afterCalls(state: State): State {
   return { ...state, phase: blocked ? "AwaitingReconcile" : "AwaitingApproval" };
 }
 
-/** It is to be intended and released. */
+/** The call is next to get its intent and its release. */
 export const isNext = ({ status }: OpenCall): boolean => status === "proposed" || status === "permitted";
 
 /**
- * Schedule 61: a call that runs alone is released when those before it in its reply are settled, whoever has to find out
- * what became of them, and those after it when it is settled. What nobody has judged yet waits for nothing.
+ * Schedule 61: a call that runs alone is released after all calls before it in its reply are settled, even if a human
+ * has to reconcile them. The calls after it are released after it is settled. A call without an intent waits for
+ * nothing.
  */
 export function waitsItsTurn(open: readonly OpenCall[], call: OpenCall): boolean {
   if (!isNext(call) || call.intent === null) return false;

@@ -1,7 +1,7 @@
 /**
- * Sagas (seed 4): what was done and can be undone is undone in reverse order, each undo a call of its own that survives a
- * crash; then the run ends, or begins again from its task under other keys. Used by `transition.ts`, which says which event
- * makes which change.
+ * Sagas (seed 4): a run undoes its effects in reverse order. Each undo is a call of its own, so it survives a crash.
+ * Then the run ends, or restarts from its task under new idempotency keys. Used by `transition.ts`, which maps each
+ * event to its change.
  */
 import { ensure } from "../ensure.ts";
 import { type Value, text } from "../message.ts";
@@ -9,10 +9,10 @@ import { afterCalls, mayHaveHappened, message, newCall, settle } from "./open-ca
 import type { State } from "../state.ts";
 import { lackingNothing } from "../policy/upgrades.ts";
 
-/** What a run whose end is decided owes before it: nothing else is started then. */
+/** What a run still does before its decided end. It starts nothing else. */
 export type UndoOwed = "compensate" | "undo" | "calls" | "conclude";
 
-/** Null also for a run that goes on. */
+/** Null if nothing is to be undone before the end, or if no end is decided. */
 export function undoOwed(state: State): UndoOwed | null {
   const { ending, saga, open, undo = [] } = state;
   if (ending === null || (ending.kind === "failed" && ending.next === "leave")) return null;
@@ -23,12 +23,13 @@ export function undoOwed(state: State): UndoOwed | null {
   return undo.length > 0 || open.some(mayHaveHappened) || again ? "compensate" : null;
 }
 
+/** An operator asked for a restart, and the run has started. */
 export const wantsRestart = ({ compensate, phase }: State): boolean =>
   compensate?.next === "restart" && phase !== "Preparing";
 
 const asksToUndo = ({ compensate }: State): boolean => compensate?.next === "cancel";
 
-/** Nothing of the plan is started from here on: what was not begun never happens, what was is over. */
+/** Starts the compensation: calls that have not started never start, and unknown calls are settled as unknown. */
 export function compensating(state: State, at: number): State {
   const { extension } = state;
   const still = state.open.filter(({ undoes }) => undoes !== undefined);
@@ -56,7 +57,7 @@ export function compensating(state: State, at: number): State {
 const UNKNOWN = "nobody knows whether it happened";
 const NEVER_STARTED = "NotStarted: the run has to stop; it did not happen";
 
-/** The newest effect that stands is undone next, and no other. */
+/** Opens the undo of the newest effect that stands. One effect is undone at a time. */
 export function undoing(state: State, call: string): State {
   ensure(state.saga !== undefined && state.open.length === 0, "one effect is undone at a time");
   ensure(state.undo?.at(-1)?.call === call, `call ${call} is not the newest one that stands`);
@@ -66,7 +67,7 @@ export function undoing(state: State, call: string): State {
   return afterCalls({ ...state, open: [{ ...newCall(`undo-${call}`, found.tool), undoes: call }] });
 }
 
-/** The task, what people said since, and why it begins again; keys derive from the attempt (schedule 21). */
+/** Restarts the run: the task, the users' messages since, and the reason. Keys derive from `attempt` (schedule 21). */
 export function restarted(state: State, { say, at }: { readonly say: string; readonly at: number }): State {
   const { saga: _, stopsFor: _stop, closingCallLost: _lost, compensate: _by, outage: _outage, ...rest } = state;
   const from = state.messages.length;

@@ -1,24 +1,25 @@
 /**
- * Which effects of the current attempt stand: the engine tells the model of them before a run begins again or ends, and
- * the operator sees them before a request to undo. What the state does not know of a call, the caller does: from the tools
- * of the agent, or from the ledger where the agent is not at hand.
+ * The effects since the last restart that stand. The engine lists them for the model before a run restarts or ends, and
+ * an operator sees them before a request to undo. The caller adds what the state does not know of a call: from the
+ * tools of the agent, or from the ledger where the agent is not available.
  */
 import { type Effect, EFFECTS } from "./effects.ts";
 import { ofAttempt } from "../policy/window.ts";
 import type { State } from "../state.ts";
 
+/** What the caller knows of a call. */
 export interface CallFacts {
-  /** Null where it is not known: the call is taken for one that has an effect. */
+  /** Null where it is not known: the call then counts as one with an effect. */
   readonly effect: Effect | null;
   /** Its effect was compensated. */
   readonly isUndone: boolean;
 }
 
-/** Each as `tool (call)`, in the order in which the model proposed them. */
+/** Each call as `tool (call)`, in the order in which the model proposed them. */
 export interface Effects {
-  /** Still to be undone if the run compensates. */
+  /** Effects that a compensation of the run would undo. */
   readonly undoable: readonly string[];
-  /** Happened, or may have, and nothing undoes them. */
+  /** Effects that happened, or may have, and that cannot be undone. */
   readonly standing: readonly string[];
 }
 
@@ -27,6 +28,7 @@ interface NamedCall {
   readonly tool: string;
 }
 
+/** `factsOf` supplies what the state does not know of a call. */
 export function effectsIn(state: State, factsOf: (of: NamedCall) => CallFacts): Effects {
   const parts = ofAttempt(state).flatMap((message) => message.parts);
   const proposed = parts.filter((part) => part.kind === "call");

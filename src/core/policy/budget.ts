@@ -1,33 +1,34 @@
 /**
- * The budget is a ledger of limit and spent (seed 3). It is debited in the commit of the event that spent, and a
- * resumed run gets no fresh one (seed 4).
+ * The budget: a ledger of limits and of what is spent (seed 3). The commit of an event that spends also debits it. A
+ * resumed run keeps what it has spent, so a crash never refills its budget (seed 4).
  */
 
-/** What a run has used: tokens, micro-dollars, beats (model replies), tool calls that were released. */
+/** What a run has used: tokens, micro-dollars, beats (model replies) and released tool calls. */
 export interface Spent {
   readonly tokensIn: number;
   readonly tokensOut: number;
   readonly microUsd: number;
   readonly beats: number;
   readonly toolCalls: number;
-  /** Milliseconds between claim and release; absent as long as no agent of the run limits it. */
+  /** Milliseconds between claim and release; absent until an agent of the run limits them. */
   readonly wallMs?: number;
 }
 
-/** In the order in which they are judged. */
+/** The meters in the order in which they are checked. */
 export const METERS = ["beats", "microUsd", "tokens", "wallMs", "toolCalls"] as const;
 export type Meter = (typeof METERS)[number];
 
-/** Null is no limit. `tokens` counts input and output together. */
+/** Null means no limit. `tokens` counts input and output together. */
 export type Limits = { readonly [M in Meter]: number | null };
-/** What a person gives a run beyond the budget of its agent. */
+/** What a human grants a run beyond the budget of its agent. */
 export type Grant = { readonly [M in Meter]?: number };
 
+/** The limits that an agent declares for each of its runs. */
 export interface Budget extends Limits {
   readonly beats: number;
-  /** Whether an exhausted budget ends the run, or a person is asked for more. */
+  /** What happens when a limit is reached: the run stops, or a gate asks a human for more. */
   readonly onExhausted: "stop" | "ask";
-  /** Processes that may die in a row while they hold the run, without progress in between. */
+  /** How many processes may die in a row while they hold the run, without progress in between. */
   readonly takeovers: number;
 }
 
@@ -35,7 +36,9 @@ export const NOTHING_SPENT: Spent = { tokensIn: 0, tokensOut: 0, microUsd: 0, be
 
 const COUNTED = ["tokensIn", "tokensOut", "microUsd", "beats", "toolCalls", "wallMs"] as const;
 
-/** What is counted, limited or not. What a later version of cairn counts besides is not added up by this one. */
+/**
+ * Every meter with an amount, limited or not. This version ignores meters that only a later version of cairn counts.
+ */
 export const metersOf = (amounts: Partial<Spent>): readonly (readonly [string, number])[] =>
   COUNTED.flatMap((meter) => (amounts[meter] === undefined ? [] : [[meter, amounts[meter]] as const]));
 

@@ -1,15 +1,18 @@
 /**
- * Tools that contradict each other (seed 4: oscillation). Results claim facts, as their tools declare: two calls claim
- * other values for one fact, and each does so again after the other one. A fact that changes once in time is none: then
- * the same value would not come back. What the claims are is code of the agent; here is only when they contradict.
+ * Tools that contradict each other (seed 4: oscillation). A tool declares which facts its results claim. Two calls
+ * claim different values of one fact, and each repeats its value after the other. A fact that changed once is no
+ * contradiction, since the old value would not come back.
+ *
+ * The claims are code of the agent. This file only decides when they contradict.
  */
 import type { Json } from "../json.ts";
 import type { Message } from "../message.ts";
 import { type Made, newestCalls, sameJson, sameValue } from "./loops.ts";
 
+/** What a result claims: a value per fact. */
 export type Claims = Readonly<Record<string, Json>>;
 
-/** Two calls that were made twice, in turns: the first and the second time of each. */
+/** Two calls that alternated, each made twice: the first and the second time of each. */
 interface Turns {
   readonly one: readonly [Made, Made];
   readonly other: readonly [Made, Made];
@@ -17,14 +20,14 @@ interface Turns {
 
 export interface Contradiction {
   readonly fact: string;
-  /** By tool, what it claims. */
+  /** The claimed value per tool. */
   readonly claimed: readonly (readonly [tool: string, value: Json])[];
 }
 
-/** What the model is told begins so; it is how a later look knows that it was. */
+/** The message to the model begins with this text. Later beats recognise by it that the model was told. */
 export const TOLD = "Two results contradict each other";
 
-/** The model was told of a contradiction since a person spoke. */
+/** Whether the model was told of a contradiction since the last user message. */
 export function wasTold(messages: readonly Message[]): boolean {
   const last = messages.findLast((message) => isTelling(message) || message.source.startsWith("user:"));
   return last !== undefined && isTelling(last);
@@ -34,8 +37,8 @@ const isTelling = ({ source, parts: [part] }: Message): boolean =>
   source === "cairn" && part?.kind === "text" && part.text.startsWith(TOLD);
 
 /**
- * Which of the newest calls took turns since the model was told last: only what these claim is looked at. A call is known by
- * its tool and its arguments. The same call that comes to something else each time follows a world that moves.
+ * The pairs of recent calls that alternated since the model was last told. Only tools that claim facts count. Equal
+ * tool and arguments make the same call. A call whose claims differ each time follows a changing world.
  */
 export function turnsIn(messages: readonly Message[], mayClaim: (tool: string) => boolean): readonly Turns[] {
   const made = newestCalls(messages.slice(messages.findLastIndex(isTelling) + 1));
@@ -51,7 +54,7 @@ export function turnsIn(messages: readonly Message[], mayClaim: (tool: string) =
   return times.flatMap((one) => times.filter((other) => inTurns(one, other)).map((other) => ({ one, other })));
 }
 
-/** The first fact about which two of them say other things, each of them the same thing both times. */
+/** The first fact with two different values, each of which its call claimed both times. */
 export function contradictionIn(
   turns: readonly Turns[],
   claimsOf: (call: Made) => Claims | undefined,
@@ -70,7 +73,7 @@ export function contradictionIn(
   return null;
 }
 
-/** What it claimed both times. */
+/** The value that the call claimed both times; undefined if it did not. */
 function steady(
   times: readonly [Made, Made],
   fact: string,

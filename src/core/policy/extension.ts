@@ -1,7 +1,7 @@
 /**
- * An exhausted budget that a person is asked to extend, as changes of the state. It is a gate like that of a call and
- * goes by the name `budget` where that one has its call's; nothing that costs is begun while it is open. Used by
- * `transition.ts`, which says which event makes which change.
+ * The gate that asks a human to extend an exhausted budget, as changes of the state. It is a gate like that of a call,
+ * with `budget` as its call. Nothing that costs starts while it is open. Used by `transition.ts`, which maps each event
+ * to its change.
  */
 import { addGrant } from "./budget.ts";
 import type { Decision, EventOf } from "../event.ts";
@@ -9,17 +9,18 @@ import { ensure } from "../ensure.ts";
 import { afterCalls } from "../calls/open-calls.ts";
 import type { Extension, Gate, State } from "../state.ts";
 
-/** Calls are named `c1`, `c2`, ...; this is none. */
+/** The name of the budget's gate. It cannot collide with a call, since those are named `c1`, `c2`, ... */
 export const BUDGET = "budget";
 
 const NOTHING_GRANTED: Extension = { asked: 0, granted: {}, gate: null };
 
 export const extensionOf = ({ extension }: State): Extension => extension ?? NOTHING_GRANTED;
 
-/** The gate of that call, or of the budget. */
+/** The gate of this call, or of the budget; null if there is none. */
 export const gateNamed = (state: State, call: string): Gate | null =>
   call === BUDGET ? extensionOf(state).gate : (state.open.find((open) => open.call === call)?.gate ?? null);
 
+/** Opens the gate of the budget. At most one is open at a time. */
 export function askedForMore(state: State, event: EventOf<"ApprovalRequested">): State {
   const { gate, planHash, argsHash, reason, expiresAt, budget } = event;
   const { gate: open, ...extension } = extensionOf(state);
@@ -28,7 +29,9 @@ export function askedForMore(state: State, event: EventOf<"ApprovalRequested">):
   return afterCalls({ ...state, retryAt: null, extension: { ...extension, asked: extension.asked + 1, gate: asks } });
 }
 
-/** The run goes on where it was; one that got nothing finds its budget as it was, unless its end is decided besides. */
+/**
+ * The run goes on where it was. Without a grant its budget is still exhausted, unless the run ends for another reason.
+ */
 export function decidedAboutMore(state: State, { as, more = {} }: Decision): State {
   const { granted, ...rest } = extensionOf(state);
   const now = as === "approve" ? addGrant(granted, more) : granted;

@@ -1,19 +1,19 @@
 /**
- * Failures of what a run runs on: its model's provider, its processes, whoever drives it. The run itself made no mistake
- * and may go on when the cause is gone, so what it did stands unless its agent says otherwise (`saga.onOutage`), and an
- * operator may redrive it. This is the one list of their codes.
+ * The failure codes of infrastructure: the model's provider, the processes, the chain that drives the run. The run
+ * itself made no mistake and can go on when the cause is gone. So its effects stay unless its agent declares otherwise
+ * (`saga.onOutage`), and an operator may redrive it. This is the only list of these codes.
  */
 import type { Failure } from "../event.ts";
 
 export const INFRASTRUCTURE: readonly string[] = [
-  /** No model answered for as long as an outage may last. */
+  /** No model answered for the maximum duration of an outage. */
   "ModelUnavailable",
-  /** The model did not answer in the time that the agent allows (`hardIdleMs`). */
+  /** The model did not answer within the agent's limit (`hardIdleMs`). */
   "HardIdleTimeout",
-  /** Too many of its processes died: found by a beat, and by the sweeper. */
+  /** Too many of the run's processes died: detected by a beat (`CrashLoop`) or by the sweeper (`Abandoned`). */
   "CrashLoop",
   "Abandoned",
-  /** Neither a person nor a deployment came for as long as a run may wait. */
+  /** No human's answer and no deployment came within the time that a run may wait. */
   "Expired",
 ];
 

@@ -1,28 +1,30 @@
 /**
- * The loop detector (seed 4: runaway and oscillation). It reads the transcript and nothing else, so that a resumed run
- * sees what the one before it saw. A poll that makes progress is no loop: its results differ.
+ * The loop detector (seed 4: runaway and oscillation). It reads the transcript alone, so a resumed run sees what the
+ * run before the crash saw. Polling that makes progress is no loop, since its results differ.
  */
 import type { Crack } from "../event.ts";
 import type { Json } from "../json.ts";
 import { BOUNDS } from "../limits.ts";
 import type { CallOutcome, Message, Value } from "../message.ts";
 
-/** What the newest calls are that lead nowhere, in words; never what they were about. */
+/** How the newest calls repeat, in words. The text never contains arguments or results. */
 export interface Loop {
   readonly crack: Extract<Crack, "runaway" | "oscillation">;
   readonly why: string;
 }
 
+/** A settled call of the transcript. */
 export interface Made {
   readonly call: string;
   readonly tool: string;
   readonly args: Value;
   readonly outcome: CallOutcome;
   readonly result: Value;
-  /** The message that asked for it. */
+  /** The ID of the message that proposed it. */
   readonly reply: string;
 }
 
+/** The loop that the newest calls form; null if they form none. */
 export function loopOf(messages: readonly Message[]): Loop | null {
   const made = newestCalls(messages);
   if (alternates(made, BOUNDS.loopCalls)) {
@@ -30,7 +32,7 @@ export function loopOf(messages: readonly Message[]): Loop | null {
     const why = `its last ${BOUNDS.loopCalls} calls took turns between ${one} and ${other}, each with the same arguments and the same result`;
     return { crack: "oscillation", why };
   }
-  // It is about to be an oscillation, or it breaks out of it.
+  // The calls are about to become an oscillation, or to break out of one.
   if (alternates(made, BOUNDS.loopCalls - 1)) return null;
   for (const call of made) {
     const times = made.filter((each) => isEqual(each, call)).length;
@@ -42,8 +44,8 @@ export function loopOf(messages: readonly Message[]): Loop | null {
 }
 
 /**
- * The newest calls since a person spoke, in the order in which they were asked for. Equal ones of one reply count once:
- * they were asked for before any of them had a result.
+ * The newest calls since the last user message, in the order in which the model proposed them. Equal calls of one reply
+ * count once, since the model proposed them before any had a result.
  */
 export function newestCalls(messages: readonly Message[]): readonly Made[] {
   const results = new Map<string, Pick<Made, "outcome" | "result"> & { readonly edited: Value | null }>();
@@ -67,7 +69,7 @@ export function newestCalls(messages: readonly Message[]): readonly Made[] {
   return made.slice(-BOUNDS.loopCalls);
 }
 
-/** Two calls take turns, one a reply: two that are asked for together are a plan that is repeated. */
+/** Two calls alternate, one per reply. Two calls that one reply proposes together are a repeated plan instead. */
 function alternates(made: readonly Made[], length: number): boolean {
   const last = made.slice(-length);
   const [first, second] = last;
@@ -87,7 +89,7 @@ export function sameValue(one: Value, other: Value): boolean {
   return other.kind === "inline" && sameJson(one.json, other.json);
 }
 
-/** As canonical texts would be equal: the order of names does not count. */
+/** Equal as canonical texts: the order of names does not count. */
 export function sameJson(one: Json, other: Json): boolean {
   if (typeof one !== "object" || typeof other !== "object" || one === null || other === null) return one === other;
   if (Array.isArray(one) !== Array.isArray(other)) return false;

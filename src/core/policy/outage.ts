@@ -1,60 +1,61 @@
 /**
- * Outages of a model's provider: when a run asks again, which model it asks, and when it gives up. A provider that is
- * away for minutes or hours is no reason to fail a run whose effects are real, so after the quick retries the run parks.
+ * Outages of a model's provider: when a run tries again, which model it calls, and when it gives up. A provider that is
+ * down for minutes or hours is no reason to fail a run whose effects are real. So after quick retries the run parks.
  *
- * Full jitter keeps the runs of a deployment from asking all at once when the provider is back. The caller draws the
- * chance and the event keeps the chosen moment, so a replay needs neither.
+ * Full jitter prevents that all runs of a deployment call at once when the provider is back. The caller draws the
+ * random number and the event stores the chosen time, so a replay needs neither.
  */
 import type { Failure, Outage } from "../event.ts";
 import { BOUNDS } from "../limits.ts";
 import type { State } from "../state.ts";
 
-/** On which terms a model may be asked again. */
+/** The terms on which a model may be called again. */
 export interface RetryTerms {
-  /** How long the provider asks to be left alone (`retry-after`), or null. */
+  /** How long the provider asks for no calls (`retry-after`), in milliseconds; null if it does not say. */
   readonly afterMs: number | null;
-  /** In [0, 1), drawn by the caller. */
+  /** A random number in [0, 1) that the caller draws. */
   readonly chance: number;
-  /** How long an outage may last before the run fails. */
+  /** How long an outage may last before the run fails, in milliseconds. */
   readonly outageMaxMs: number;
-  /** How many models the agent has, its own included, and which of them failed: 0 is its own. */
+  /** How many models the agent has, including its own, and which of them failed (`asked`, 0 is its own). */
   readonly models: number;
   readonly asked: number;
 }
 
-/** When the model is asked again, and the outage as it is then known. */
+/** When the model is called again, and the updated outage. */
 export interface Retry {
   readonly at: number;
   readonly outage: Outage;
 }
 
-/** The model that is asked now: 0 is the agent's own, 1 its first fallback. */
+/** The model to call now: 0 is the agent's own model, 1 its first fallback. */
 export function modelAsked({ outage, fallback }: Pick<State, "outage" | "fallback">, now: number): number {
   if (outage !== undefined) return outage.model ?? 0;
   return fallback !== undefined && now < fallback.until ? fallback.model : 0;
 }
 
+/** Whether the outage has reached its maximum duration. */
 export const isOver = (state: State, { outageMaxMs }: RetryTerms, now: number): boolean =>
   now >= endOf(state, outageMaxMs, now);
 
-/** After the last model of the agent comes its own again. */
+/** The model after the one that failed. The agent's own model follows its last fallback. */
 export const nextModel = ({ asked, models }: RetryTerms): number => (asked + 1) % models;
 
-/** The same model again after one, two and four seconds, unless its provider asks for more. */
+/** The same model after one, two and four seconds, or later if its provider asks for that. */
 export function retrySoon(state: State, terms: RetryTerms, now: number): Retry {
   const waitMs = Math.max(1_000 * 2 ** state.modelRetries, terms.afterMs ?? 0);
   return { at: Math.min(now + waitMs, endOf(state, terms.outageMaxMs, now)), outage: failedOnce(state, terms, now) };
 }
 
-/** The next model, at once: its provider may be another one. */
+/** The next model, at once: it may have another provider. */
 export const askNext = (state: State, terms: RetryTerms, now: number): Retry => ({
   at: now,
   outage: { ...failedOnce(state, terms, now), model: nextModel(terms) },
 });
 
 /**
- * The agent's own model, after a random part of a pause that doubles with each round up to a cap, and never before a
- * provider wants to be asked. The last try is made when the outage has lasted as long as it may.
+ * The agent's own model after a random pause. Its ceiling doubles with each round up to a cap, and `notBefore` of the
+ * provider is respected. The last try happens when the outage reaches its maximum duration.
  */
 export function retryLater(state: State, terms: RetryTerms, now: number): Retry {
   const { model: _, ...outage } = failedOnce(state, terms, now);
@@ -65,12 +66,12 @@ export function retryLater(state: State, terms: RetryTerms, now: number): Retry 
   return { at: Math.min(at, endOf(state, terms.outageMaxMs, now)), outage };
 }
 
-/** Far beyond the cap; keeps the power finite. */
+/** Far beyond the cap. It keeps the exponent small. */
 const ROUNDS_MAX = 30;
 
 const endOf = ({ outage }: State, outageMaxMs: number, now: number): number => (outage?.since ?? now) + outageMaxMs;
 
-/** The outage with one more call that failed. Its next try goes to the same model. */
+/** The outage after one more failed call. The next try goes to the same model. */
 function failedOnce({ outage }: State, { afterMs, asked }: RetryTerms, now: number): Outage {
   const { notBefore: _until, model: _model, alarmed: _alarmed, ...rest } = outage ?? {};
   const since = outage?.since ?? now;
@@ -86,7 +87,7 @@ function failedOnce({ outage }: State, { afterMs, asked }: RetryTerms, now: numb
   };
 }
 
-/** The run waits for its model. What older code wrote has no outage. */
+/** The run waits before it calls its model again. Events of older code have no outage. */
 export const retried = (
   state: State,
   { at, outage = state.outage }: Omit<Retry, "outage"> & Partial<Retry>,
@@ -98,7 +99,7 @@ export const retried = (
   ...(outage === undefined ? {} : { outage }),
 });
 
-/** What a run fails with whose models were away for too long. */
+/** The failure of a run whose models did not answer for too long. */
 export function unavailable({ outage }: State, last: Failure, now: number): Failure {
   const { since, tries } = outage ?? { since: now, tries: 0 };
   const [lasted, calls] = [spanWords(now - since), tries + 1];
@@ -117,8 +118,8 @@ function spanWords(ms: number): string {
 }
 
 /**
- * A model answered: the outage is over. Where a fallback did, it stays the first to be asked for some minutes: each
- * question to a provider that is away would cost the quick retries again.
+ * A model answered, so the outage is over. If a fallback answered, it stays the first choice for some minutes: each
+ * call to a provider that is down would cost the quick retries again.
  */
 export function answered(state: State, at: number): State {
   const { outage, fallback, ...rest } = state;
@@ -129,7 +130,7 @@ export function answered(state: State, at: number): State {
   return { ...rest, modelRetries: 0, ...(isKept ? { fallback } : {}) };
 }
 
-/** The moment at which a run may ask that somebody woke; null: no sooner than it was going to. */
+/** When a run that was woken may try again, in epoch milliseconds; null: not sooner than it had planned. */
 export function soonerTry({ phase, outage, retryAt }: State, now: number): number | null {
   if (phase !== "RetryingLLM" || outage === undefined || outage.tries <= BOUNDS.modelRetriesMax) return null;
   const at = Math.max(now, outage.notBefore ?? 0);

@@ -1,4 +1,4 @@
-/** What a model charges. It stands in the state of a run, since an end is accounted for without the agent's code. */
+/** What a model charges. The state of a run holds it, since the run may end without the agent's code. */
 
 /** Prices in dollars per million tokens, which is micro-dollars per token. */
 export interface Price {
@@ -8,7 +8,7 @@ export interface Price {
 
 export const NO_PRICE: Price = { inUsd: 0, outUsd: 0 };
 
-/** Rounded up: a budget is not missed by rounding. */
+/** The cost in micro-dollars, rounded up so that rounding never exceeds a budget. */
 export function microUsdOf(price: Price, tokensIn: number, tokensOut: number): number {
   return Math.ceil(price.inUsd * tokensIn + price.outUsd * tokensOut);
 }

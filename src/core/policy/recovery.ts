@@ -1,6 +1,6 @@
 /**
- * One recovery table. The first rule that matches wins, so the order is the policy (seed 0); every decision is an
- * event that names its rule.
+ * The recovery table: the first rule that matches wins, so the order of the rules is the policy (seed 0). Every
+ * decision is an event that names its rule.
  */
 import type { EventOf, Failure, Action } from "../event.ts";
 import { ensure } from "../ensure.ts";
@@ -18,12 +18,12 @@ import {
 import { mayFollow } from "../phases.ts";
 import type { State } from "../state.ts";
 
-/** Something that a beat cannot answer by going on. */
+/** A problem that a beat cannot solve by going on. */
 export type Trouble =
   /**
-   * `deaths`: recovery has cost too much, and nothing of the agent is started any more. `deadline`: nothing was heard for
-   * longer than a run may wait. `idle`: the watchdog gave the model up. `speechless`: a run that has to stop has no last
-   * words. `agent`: its own code cannot go on.
+   * `deaths`: recovery has cost too many process deaths, and no code of the agent runs any more. `deadline`: no answer
+   * came within the time that a run may wait. `idle`: the watchdog gave up on the model. `speechless`: the closing call
+   * failed or was lost. `agent`: the agent's own code cannot go on.
    */
   | {
       readonly kind: "budget" | "loop" | "deaths" | "deadline" | "idle" | "speechless" | "agent";
@@ -32,12 +32,14 @@ export type Trouble =
   | {
       readonly kind: "model";
       readonly failure: Failure;
-      /** Null: the same question would get the same answer. */
+      /** Null: the same request would fail in the same way. */
       readonly retry: RetryTerms | null;
-      /** A summary could stand for a part of what the model is shown, and none was made since its last reply. */
+      /** A summary could replace a part of the context, and none was made since the last reply. */
       readonly shortens?: boolean;
     }
-  /** The reply cannot be used as it is, or (`conflict`) results contradict each other; the model may be told so. */
+  /**
+   * `reply`: the reply cannot be used as it is. `conflict`: results contradict each other. `say` tells the model why.
+   */
   | { readonly kind: "reply" | "conflict"; readonly failure: Failure; readonly say: string };
 
 interface Rule {
@@ -47,25 +49,26 @@ interface Rule {
 }
 
 const abort = (_: State, { failure }: Trouble): Action => ({ kind: "abort", failure });
-/** Nothing of the agent is started any more, so nothing is undone. */
+/** No code of the agent runs any more, so nothing is undone. */
 const leave = (_: State, { failure }: Trouble): Action => ({ kind: "abort", failure, next: "leave" });
 const stop = (_: State, { failure }: Trouble): Action => ({ kind: "stop", failure, say: farewell(failure) });
 const nudge = (_: State, trouble: Trouble): Action => ({ kind: "nudge", say: "say" in trouble ? trouble.say : "" });
-/** Of a model that may be asked again. */
+/** Applies `judge` to a model failure that may be retried. */
 const onTerms = (trouble: Trouble, judge: (terms: RetryTerms) => boolean): boolean =>
   trouble.kind === "model" && trouble.retry !== null && judge(trouble.retry);
 function retry(trouble: Trouble, next: (terms: RetryTerms) => Retry): Action {
   ensure(trouble.kind === "model" && trouble.retry !== null, "only a model call is asked again");
   return { kind: "retry", ...next(trouble.retry) };
 }
-/** Asking again is asking the same: only a shorter context helps. */
+/** A retry would send the same request: only a shorter context helps. */
 const isTooLong = (trouble: Trouble): boolean => trouble.kind === "model" && trouble.failure.code === "ContextTooLong";
 
+/** The rules in order of precedence. The last one matches every trouble. */
 export const RECOVERY: readonly Rule[] = [
   { name: "too many processes died", when: (_, { kind }) => kind === "deaths", action: leave },
   { name: "nobody came before the deadline", when: (_, { kind }) => kind === "deadline", action: leave },
   {
-    // Its end is decided; before the rules that would ask the model again.
+    // The end is decided: this rule comes before those that would call the model again.
     name: "stops without last words",
     when: (_, { kind }) => kind === "speechless",
     action: ({ stopsFor }, { failure }) => ({ kind: "abort", failure: stopsFor ?? failure }),
@@ -109,7 +112,7 @@ export const RECOVERY: readonly Rule[] = [
   { name: "nothing else helps", when: () => true, action: abort },
 ];
 
-/** Recovery has cost more deaths than its budget allows; `code` says whether a beat or the sweeper found it so. */
+/** Recovery has cost more deaths than the budget allows. `code` says whether a beat or the sweeper detected it. */
 export function tooManyDeaths(
   code: string,
   of: { readonly deaths: number; readonly max: number; readonly cause: string | null },
@@ -120,12 +123,12 @@ export function tooManyDeaths(
   return { kind: "deaths", failure: { code, message: `${message}${last}` } };
 }
 
-/** Last words are asked for where the model would be asked for more; among calls that are not made there are none. */
+/** A closing call is possible only where the model would be called next. With open calls there is none. */
 const isBetweenCalls = ({ phase, open }: State): boolean => open.length === 0 && mayFollow(phase, "ForceStop");
 
-/** The event that decides what follows. */
+/** The event that records which rule matches and what follows. `now`: epoch milliseconds. */
 export function decideRecovery(state: State, trouble: Trouble, now: number): EventOf<"RecoveryDecided"> {
-  const rule = RECOVERY.find((each) => each.when(state, trouble, now)) as Rule; // The last one always matches.
+  const rule = RECOVERY.find((each) => each.when(state, trouble, now)) as Rule; // The last rule always matches.
   const why = `${trouble.failure.code}: ${trouble.failure.message}`;
   return { kind: "RecoveryDecided", at: now, rule: rule.name, why, action: rule.action(state, trouble, now) };
 }

@@ -1,6 +1,6 @@
 /**
- * Redriving: a run that failed for a reason of infrastructure goes on from where it stood, when an operator says so. It is
- * the one way out of an end, and only an end that knows where the run stood has it. Used by `transition.ts`.
+ * Redriving: a run that failed for a reason of infrastructure goes on where it stood, on an operator's request. It is
+ * the only way out of an end, and only for an end that recorded where the run stood. Used by `transition.ts`.
  */
 import type { EventOf, FailedFrom } from "../event.ts";
 import { isOfInfrastructure } from "./infrastructure.ts";
@@ -8,7 +8,7 @@ import { ensure } from "../ensure.ts";
 import { afterCalls } from "../calls/open-calls.ts";
 import type { Gate, OpenCall, State } from "../state.ts";
 
-/** What the event of an end says besides; null for an end that stays. */
+/** What the event of the end records for a redrive; null if the run may not be redriven. */
 export function failedFrom(state: State): FailedFrom | null {
   const { ending, saga, open } = state;
   if (ending?.kind !== "failed" || !isOfInfrastructure(ending.failure) || saga !== undefined) return null;
@@ -16,9 +16,10 @@ export function failedFrom(state: State): FailedFrom | null {
   return { phase: state.pausedFrom ?? state.phase, started };
 }
 
+/** Why a run may not be redriven. `EndedBefore`: its end did not record where it stood. */
 export type RedriveRefusal = "NotInfrastructure" | "Compensated" | "HasChildren" | "EndedBefore";
 
-/** Why the state cannot go on; null if it can. */
+/** Why the run cannot be redriven; null if it can. */
 export function redriveRefusal({ failure, saga, children, failedFrom: from }: State): RedriveRefusal | null {
   if (failure === null || !isOfInfrastructure(failure)) return "NotInfrastructure";
   if (saga !== undefined) return "Compensated";
@@ -27,9 +28,11 @@ export function redriveRefusal({ failure, saga, children, failedFrom: from }: St
 }
 
 /**
- * The same calls, keys and budget. What a process may have begun is decided by the resume table, as after any death. What
- * somebody decided and the end did not apply was said to come to nothing, so that is asked about anew; and so is what nobody
- * could decide in time, since the run had ended.
+ * The redriven state keeps calls, idempotency keys and budget. The effect table decides about calls that a process may
+ * have started, as after any death.
+ *
+ * Gates are asked anew in two cases. In the first, the end reported a decision as ignored. In the second, the gate
+ * expired while the run had ended, so no human could decide in time.
  */
 export function redriven(state: State, { id, at }: EventOf<"RunRedriven">): State {
   const { failedFrom: from, outage: _, ...rest } = state;

@@ -1,20 +1,22 @@
 /**
- * How long an ended run is kept, and what of it stays after that (seed 3: hot to be looked at and forked, warm, cold). An
- * agent says so; its runs keep in their state what it said when they were started, since many a run ends without it.
+ * How long a finished run is kept, and what is archived (seed 3: hot for inspection and forks, warm, cold). The agent
+ * declares it. The state of each run keeps the declaration from its start, since a run may end without its agent's
+ * code.
  */
 export const ARCHIVE_TIERS = ["warm", "cold"] as const;
 export type ArchiveTier = (typeof ARCHIVE_TIERS)[number];
 
+/** The retention that an agent declares. */
 export interface Retention {
-  /** How long the run itself stays after its end was told; null takes the world's default. */
+  /** How long the run stays after its end was delivered, in milliseconds; null: the world's default. */
   readonly hotMs: number | null;
-  /** One object with everything that happened, put before the end is told; null: nothing stays. */
+  /** One object with the whole history, stored before `told` is set; null: no archive. */
   readonly archive: ArchiveTier | null;
 }
 
-/** What each archived object of a tier is called, and how many days it stays. Stores go by the beginning of the key. */
+/** The key prefix of each archive tier, and its retention in days. Object stores expire objects by prefix. */
 export const ARCHIVES: { readonly [T in ArchiveTier]: { readonly prefix: string; readonly days: number } } = {
   warm: { prefix: "archive/warm/", days: 90 },
-  /** Seven years: what auditors ask for. */
+  /** Seven years, which auditors usually require. */
   cold: { prefix: "archive/cold/", days: 2_557 },
 };

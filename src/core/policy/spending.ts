@@ -1,7 +1,7 @@
-/** What is left of a budget, and in words what is not. */
+/** What is left of a budget, and the text for an exhausted limit. */
 import { type Grant, type Limits, METERS, type Meter, type Spent } from "./budget.ts";
 
-/** More of what has a limit; what has none needs no more. */
+/** The limits plus the grants. A meter without a limit stays without one. */
 export function extended(limits: Limits, { granted }: { readonly granted: Grant }): Limits {
   const more = METERS.map((meter) => {
     const limit = limits[meter];
@@ -11,15 +11,16 @@ export function extended(limits: Limits, { granted }: { readonly granted: Grant 
 }
 
 /**
- * The first limit that leaves no room, in words; null while there is room. Room is for another beat or, with `calls`, for
- * releasing that many: a run that has made all of its calls may still say what came of them.
+ * The first limit that leaves no room, as text; null while there is room. Without `calls` it checks the room for
+ * another beat, with `calls` the room to release that many calls. A run without calls left may still make its final
+ * reply.
  */
 export function exhausted(spent: Spent, limits: Limits, calls = 0): string | null {
   const [full] = shortOf(spent, limits, calls);
   return full === undefined ? null : WORDS[full](usedOf(spent)[full], limits[full] ?? 0);
 }
 
-/** Every limit that leaves no room. */
+/** All limits that leave no room. */
 export function shortOf(spent: Spent, limits: Limits, calls: number): readonly Meter[] {
   const used = usedOf(spent);
   return METERS.filter((meter) => {
@@ -45,7 +46,7 @@ const WORDS: { readonly [M in Meter]: (used: number, limit: number) => string } 
   toolCalls: (used, limit) => `${used} of ${limit} tool calls are used, and more are asked for`,
 };
 
-/** Micro-dollars as dollars with the digits that matter: `0.17`, `0.0042`. */
+/** Micro-dollars as dollars with the significant digits: `0.17`, `0.0042`. */
 export function usd(microUsd: number): string {
   const isWholeCents = microUsd % 10_000 === 0;
   return isWholeCents ? (microUsd / 1e6).toFixed(2) : (microUsd / 1e6).toFixed(6).replace(/0+$/, "");

@@ -1,6 +1,6 @@
 /**
- * How a run stops that has to (a budget is used up, it goes in circles): the model is asked once for its last words, and
- * no tool is offered to it. Whatever comes of that, the run ends with what it stopped for; used by `transition.ts`.
+ * How a run stops that has to stop, since a budget is exhausted or it loops. The model gets one closing call without
+ * tools. Whatever it answers, the run ends with the failure that it stopped for. Used by `transition.ts`.
  */
 import type { EventOf, Failure } from "../event.ts";
 import { ensure } from "../ensure.ts";
@@ -9,14 +9,14 @@ import { text, wordsOf } from "../message.ts";
 import { message, replyMessage } from "../calls/open-calls.ts";
 import type { State } from "../state.ts";
 
-/** The model will read why, so what it says is about this end. */
+/** Moves the run to `ForceStop`. The model sees the reason, so its closing text is about this end. */
 export function stopping(state: State, of: { failure: Failure; say: string; at: number }): State {
   ensure(state.open.length === 0, "a run stops between its calls");
   const said = message(state, of.at, "cairn", "user", [text(of.say)]);
   return { ...state, phase: "ForceStop", stopsFor: of.failure, retryAt: null, messages: [...state.messages, said] };
 }
 
-/** Calls were not offered and are not made; the words stay in the transcript, and the failure tells them to people. */
+/** Ends the run after the closing call. Proposed calls are dropped; the text joins the transcript and the failure. */
 export function closed(state: State, event: EventOf<"ModelCallCompleted">): State {
   const { stopsFor, ending } = state;
   ensure(stopsFor !== undefined && ending === null, "a run has last words once");

@@ -1,6 +1,6 @@
 /**
- * How a run and the versions of its agent stand, as changes of its state. A run that waits for code keeps the phase that
- * it goes back to, as a paused one does; used by `transition.ts`, which says which event makes which change.
+ * How a run relates to the versions of its agent, as changes of the state. A run that waits for code keeps the phase
+ * that it returns to, as a paused run does. Used by `transition.ts`, which maps each event to its change.
  */
 import type { EventOf, MessageBody } from "../event.ts";
 import { FOLLOWS, type Lack, type State, type Upgrades } from "../state.ts";
@@ -9,21 +9,21 @@ export const upgradesOf = ({ upgrades }: State): Upgrades => upgrades ?? FOLLOWS
 
 export const isLacking = (state: State): boolean => upgradesOf(state).lack !== null;
 
-/** Nothing is called from here on. Each time is a question of its own. */
+/** The run waits for code and calls nothing. Each wait is a new question, counted by `asked`. */
 export function heldBy(state: State, lack: Lack): State {
   const upgrades = upgradesOf(state);
   const pausedFrom = state.pausedFrom ?? state.phase;
   return { ...state, phase: "AwaitingAgent", pausedFrom, upgrades: { ...upgrades, asked: upgrades.asked + 1, lack } };
 }
 
-/** An answer to another question than the one that is open changes nothing. */
+/** Keeps an operator's acceptance. An answer to an earlier question changes nothing. */
 export function accepted(state: State, body: Extract<MessageBody, { readonly kind: "upgrade" }>): State {
   const upgrades = upgradesOf(state);
   const isAsked = upgrades.lack?.kind === "upgrade" && upgrades.asked === body.asked;
   return isAsked ? { ...state, upgrades: { ...upgrades, accepted: { to: body.to, by: body.by } } } : state;
 }
 
-/** The run goes on under that version, and is charged as it says. Being let go on with it counts once. */
+/** The run adopts the version and its price. An acceptance counts once. */
 export function changedTo(state: State, { to, price }: Pick<EventOf<"AgentChanged">, "to" | "price">): State {
   const changed = { ...state, agentVersion: to, ...(price === undefined ? {} : { price }) };
   const upgrades = upgradesOf(state);
@@ -31,7 +31,7 @@ export function changedTo(state: State, { to, price }: Pick<EventOf<"AgentChange
   return state.phase === "AwaitingAgent" ? goneBack(spent) : spent;
 }
 
-/** It goes on where it was. */
+/** The run returns to the phase that it was in. */
 export const goneBack = (state: State): State => ({
   ...state,
   ...lackingNothing(state),

@@ -1,6 +1,6 @@
 /**
- * What the model is shown of the transcript. The message list itself stays whole, since checks, the ledger and keys read
- * it: a compaction moves the window, and a summary stands for what is no longer in it.
+ * The window: the part of the transcript that the model sees. The message list itself stays whole, since checks, the
+ * ledger and keys read it. A compaction moves the window, and a summary replaces the messages before it.
  */
 import type { EventOf } from "../event.ts";
 import { ensure } from "../ensure.ts";
@@ -9,9 +9,12 @@ import { message } from "../calls/open-calls.ts";
 import { answered } from "./outage.ts";
 import type { State } from "../state.ts";
 
+/** The source of a message that summarises older messages. */
 export const SUMMARY = "cairn:summary";
 
-/** The task, what the window leads with, then all from its index on; a summary has its place in the lead alone. */
+/**
+ * The task, the messages that the window leads with, then all from its index on. A summary appears in the lead only.
+ */
 export function shown({ messages, window }: Pick<State, "messages" | "window">): readonly Message[] {
   if (window === undefined) return messages;
   const led = new Map(messages.flatMap((each) => (window.lead.includes(each.id) ? [[each.id, each]] : [])));
@@ -19,6 +22,7 @@ export function shown({ messages, window }: Pick<State, "messages" | "window">):
   return [...messages.slice(0, 1), ...window.lead.flatMap((id) => led.get(id) ?? []), ...tail];
 }
 
+/** Appends the summary and moves the window. */
 export function compacted(state: State, { at, summary, tokens, window }: EventOf<"Compacted">): State {
   const said = message(state, at, SUMMARY, "user", [text(summary)], tokens);
   ensure(window.lead.includes(said.id), "a window leads with its summary");
@@ -26,5 +30,5 @@ export function compacted(state: State, { at, summary, tokens, window }: EventOf
   return { ...answered(state, at), phase: "AwaitingLLM", modelRetries: 0, window, messages: [...state.messages, said] };
 }
 
-/** What belongs to this attempt: what came of the ones before it was undone, or left. */
+/** The messages since the last restart. The effects of earlier ones were undone or left in place. */
 export const ofAttempt = ({ messages, attemptFrom = 0 }: State): readonly Message[] => messages.slice(attemptFrom);

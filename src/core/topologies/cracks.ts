@@ -1,6 +1,7 @@
 /**
- * The first cracks of each topology, and what tells of them (seed 4): the one table for whoever watches a deployment and
- * whoever audits an agent. A crack that nobody looks for shows when its run is over and paid for.
+ * The typical first failures of each topology, and the signals that show them (seed 4). It is the one table for
+ * operators who monitor a deployment and for auditors of an agent. A failure without a signal shows only when its run
+ * is paid for.
  */
 import type { Crack } from "../event.ts";
 import type { Topology } from "./react.ts";
@@ -8,9 +9,9 @@ import type { Topology } from "./react.ts";
 export interface CrackRow {
   readonly crack: Crack;
   readonly signal: string;
-  /** What follows by itself. */
+  /** What the engine does on its own. */
   readonly recovery: string;
-  /** What a run fails with that does not come out of it: such runs are counted, and have an alarm of that name. */
+  /** The failure code of runs that do not recover. They are counted, and the alarm has this name. */
   readonly code: "Runaway" | "Oscillation" | "NotDone";
 }
 

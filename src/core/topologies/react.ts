@@ -1,6 +1,6 @@
 /**
- * ReAct: the model plans one step at a time, sees what it did, and stops when it has nothing left to call. Its first
- * crack is running away (seed 4), so it has a cap on beats that counts those before a crash too.
+ * ReAct: the model plans one step at a time, sees its results, and stops when it has no more calls to make. Its typical
+ * failure is a runaway (seed 4). `maxBeats` prevents it, and beats before a crash count as well.
  */
 export interface Topology {
   readonly kind: "react";
