@@ -1,4 +1,4 @@
-/** What the groups of commands are added with, and the numbers that they take. */
+/** Shared argument parsers and types for the groups of commands. */
 import { InvalidArgumentError } from "commander";
 import type { Shell } from "./shell.ts";
 
@@ -15,5 +15,5 @@ export const wholeNumber =
     throw new InvalidArgumentError(`It is a whole number from ${min} to ${max}.`);
   };
 
-/** What `--beat-seconds` says of itself. */
+/** Help text of the option `--beat-seconds`. */
 export const BEAT = "how long one beat may take, 0.5 to 900 (CAIRN_BEAT_SECONDS, then the config's, then 60)";

@@ -1,4 +1,4 @@
-/** A file that `cairn export` wrote, as a command reads it. */
+/** Reads a file that `cairn export` wrote. */
 import { readFileSync } from "node:fs";
 import { resolve } from "node:path";
 import { type Archive, readArchive } from "../codec/archive.ts";
@@ -8,7 +8,7 @@ import { CliError, EXIT } from "./errors.ts";
 import type { Shell } from "./shell.ts";
 import { commandLine } from "./render/words.ts";
 
-/** No run has a dot or a slash in its name. */
+/** Whether the text names a file. A run ID never contains a dot or a slash. */
 export const isFile = (text: string): boolean => /[./\\]/.test(text);
 
 export function readExport(shell: Shell, text: string): Archive {

@@ -1,4 +1,4 @@
-/** The world that a command works on, opened. */
+/** Opens the world that a command works on. */
 import { StoreUnusable } from "../ports/store-errors.ts";
 import type { OpenWorldOptions, OpenedWorld } from "../ports/world-provider.ts";
 import { CliError, EXIT } from "./errors.ts";
@@ -12,7 +12,9 @@ export interface Opened extends OpenedWorld {
 
 type How = Pick<OpenWorldOptions, "create" | "check">;
 
-/** The world with every run in it. A command that only looks must find a store there. */
+/**
+ * Opens the world of an existing store. Fails with `StoreMissing` if there is none, instead of creating an empty one.
+ */
 export async function openExisting(shell: Shell, flags: BeatFlags, check?: How["check"]): Promise<Opened> {
   const settings = await settingsOf(shell, flags);
   if (!settings.world.isThere()) throw storeMissing(shell, settings);
@@ -32,7 +34,10 @@ function storeMissing({ worlds }: Shell, { provider, world, command }: Settings)
   });
 }
 
-/** For a command that only reads: of a damaged store, or one that lost commits, it shows what is there, and says so. */
+/**
+ * Opens a store for a command that only reads. If the store is damaged or has lost commits, it warns and shows what can
+ * still be read.
+ */
 export async function openToRead(shell: Shell, flags: BeatFlags): Promise<Opened> {
   try {
     return await openExisting(shell, flags);
@@ -49,5 +54,8 @@ export async function openSettled(shell: Shell, settings: Settings, how: How): P
   return { ...(await world.open({ ...how, limits, sealKeys })), settings };
 }
 
-/** Who works on the runs, for programs: the process ID of a supervisor, the name of a world whose service does; null: nothing does. */
+/**
+ * The process or service that drives the runs, for programs: a supervisor's process ID or a world's name; null if there
+ * is none.
+ */
 export const attendantOf = (opened: Opened): number | string | null => opened.attendant()?.id ?? null;

@@ -1,4 +1,4 @@
-/** Commands that look: `list`, `show`, `timeline`, `ledger`, `watch`. They read the store and change nothing. */
+/** Commands that read the store and change nothing: `list`, `show`, `timeline`, `ledger`, `watch`. */
 import { DEFAULT_TENANT } from "../../core/ids.ts";
 import type { Status } from "../../core/phases.ts";
 import { perform } from "../../operations/operation.ts";
@@ -72,7 +72,7 @@ export async function showLedger(shell: Shell, of: RunOf): Promise<number> {
   return EXIT.done;
 }
 
-/** Whoever only watches does not work; it says so where nobody does. */
+/** `cairn watch` does not drive the run. If no process drives it, it says so. */
 export async function watch(shell: Shell, of: RunOf): Promise<number> {
   const { opened, run } = await find(shell, of);
   const stop = shell.stopSignal();

@@ -1,4 +1,4 @@
-/** `cairn send|pause|resume|cancel RUN`: talking to a run from outside, and steering it. */
+/** `cairn send|pause|resume|cancel RUN`: sends a message to a run, or changes what it does next. */
 import { randomUUID } from "node:crypto";
 import { SIZES } from "../../codec/limits.ts";
 import type { Request } from "../../protocol/row.ts";
@@ -78,7 +78,7 @@ function report(
   if (supervisor === null) shell.terminal.out(`nobody works on this store now: ${opened.settings.command("work")}`);
 }
 
-/** What the run said no to. */
+/** The error for an operation that the run refused. */
 export function steeringRefused(
   opened: Opened,
   of: { readonly run: string; readonly outcome: string; readonly what: string },

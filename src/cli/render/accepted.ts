@@ -1,4 +1,4 @@
-/** What somebody is told whose answer or decision was accepted: who said it, and how the run goes on. */
+/** The message after an operator's decision was accepted: who made it, and how the run goes on. */
 import type { Json } from "../../core/json.ts";
 import { type Opened, attendantOf } from "../open.ts";
 import { type Shell, printDocument } from "../shell.ts";
