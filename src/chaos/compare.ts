@@ -1,9 +1,9 @@
 /**
- * The whole comparison: the uninterrupted tasks first, then those of each strategy, killed. When to kill is read off an
- * uninterrupted task, so every strategy is killed at the same moments of the same tasks.
+ * The whole comparison: first the uninterrupted tasks, then the killed tasks of each strategy. Kills are chosen from
+ * the moments of an uninterrupted task, so every strategy is killed at the same moments of the same tasks.
  *
- * With `everyEdge` there is a task for each moment of one task: of the protocol for cairn, of its own loop for the
- * others, since a plain loop has no claim at which it could be killed.
+ * With `everyEdge` there is one task for each moment of a task. For cairn these are the fault points of its protocol;
+ * for a plain loop those of its own code, since it has no claim at which it could be killed.
  */
 import { join } from "node:path";
 import type { Chaos, OutsideEffect } from "../sdk/chaos.ts";
@@ -36,12 +36,12 @@ export interface Trial {
   readonly stop: AbortSignal;
 }
 
-/** What was not as it should be, in the column of cairn. */
+/** A failure of cairn in the comparison. */
 export interface Failure {
-  /** Null: it belongs to no task that is known. */
+  /** The task; null if the failure belongs to no known task. */
   readonly task: number | null;
   readonly run: string | null;
-  /** Where its process was killed, or null. */
+  /** The moment at which its process was killed, or null. */
   readonly killed: string | null;
   readonly what: string;
 }
@@ -50,7 +50,7 @@ export interface Report {
   readonly agent: string;
   readonly everyEdge: boolean;
   readonly seed: string;
-  /** Whose word on effects it is. */
+  /** Where the counted effects come from: the records of the external service, or the trace of calls. */
   readonly countedBy: "other side" | "calls";
   readonly figures: readonly Figures[];
   readonly failures: readonly Failure[];
@@ -58,7 +58,7 @@ export interface Report {
   readonly store: string;
 }
 
-/** An uninterrupted task did not complete. */
+/** An uninterrupted task did not complete, so there is nothing to compare with. */
 export class ReferenceFailed extends Error {
   override readonly name = "ReferenceFailed";
   readonly run: string | null;
@@ -115,7 +115,7 @@ async function edgesOfEach(trial: Trial): Promise<ReadonlyMap<Strategy, readonly
   return edges;
 }
 
-/** One kill for each task. Where there are more tasks than edges, the edges go round. */
+/** Chooses one kill for each task. If there are more tasks than moments, the moments repeat. */
 function killsOf(
   { seed }: Trial,
   of: { readonly edges: readonly Kill[] | null; readonly reference: ReadonlyMap<number, Outcome> },
@@ -135,7 +135,7 @@ function killsOf(
 const momentsIn = ({ lines }: Outcome): readonly Moment[] =>
   lines.flatMap((line) => (line.kind === "moment" ? [{ when: line.when, name: line.name, at: line.where }] : []));
 
-/** What is killed is compared with it, so it has to come to a good end. */
+/** Requires that an uninterrupted task completed, because the killed ones are compared with it. */
 function complete(outcome: Outcome | undefined, dir: string): Outcome {
   if (outcome?.end?.status === "completed") return outcome;
   const { end = null, why = null, run = null, task = 1 } = outcome ?? {};
