@@ -1,6 +1,6 @@
 /**
- * The world in memory for surfaces: for tests of commands, and the smallest example of a provider. Its runs live as long as
- * the provider does, and no process drives them.
+ * The in-memory world for the command line: for tests of commands, and as the smallest example of a provider. Its runs
+ * live as long as the provider, and no process drives them.
  */
 import { NO_SEAL_KEYS } from "../../ports/seal-keys.ts";
 import type { Clock } from "../../ports/world.ts";
