@@ -1,6 +1,6 @@
 /**
- * The metrics that alarms and dashboard read, each with all that CloudWatch knows it by: one that is spelled otherwise is
- * never there.
+ * The metrics that alarms and the dashboard read, each with its full CloudWatch identity. With a misspelled dimension a
+ * metric never has data, and its alarm never fires.
  */
 import type { TABLE } from "../src/adapters/aws/schema.ts";
 import { DIMENSION, type MetricName, NAMESPACE } from "../src/adapters/aws/metrics.ts";
@@ -39,7 +39,7 @@ export const ofTable = (
   metric: "ReadThrottleEvents" | "WriteThrottleEvents" | "ConsumedReadCapacityUnits" | "ConsumedWriteCapacityUnits",
 ): Series => ({ ...{ namespace: "AWS/DynamoDB", metric, stat: "Sum" }, dimensions: { TableName: table } });
 
-/** An index that is not written fast enough holds up the writes of its table, which count in its own metric alone. */
+/** Throttled writes of an index. They delay the writes of its table, but only the index's own metric counts them. */
 export const ofIndex = ({ table }: Named, index: IndexName, metric: "WriteThrottleEvents"): Series => ({
   ...{ namespace: "AWS/DynamoDB", metric, stat: "Sum" },
   dimensions: { TableName: table, GlobalSecondaryIndexName: index },
@@ -60,13 +60,13 @@ export const ofLetters = ({ lettersName }: Named, letters: LettersOf): Series =>
   dimensions: { QueueName: lettersName(letters) },
 });
 
-/** Of all routes and stages: a deployment has one stage. */
+/** A metric of the API over all routes. A deployment has one stage. */
 export const ofApi = (
   { prefix }: Named,
   [metric, stat]: readonly ["5XXError", "Sum"] | readonly ["Latency", "p99"],
 ): Series => ({ ...{ namespace: "AWS/ApiGateway", metric, stat }, dimensions: { ApiName: prefix } });
 
-/** Of all machines of the account, which share its quotas. */
+/** Open executions of all state machines of the account, because they share its quotas. */
 export const OPEN_EXECUTIONS: Series = {
   ...{ namespace: "AWS/States", metric: "OpenExecutionCount", stat: "Maximum" },
   dimensions: {},
