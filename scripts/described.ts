@@ -1,4 +1,4 @@
-/** What `sst deploy` would ask for with this checkout, for scripts that show or count it. */
+/** Captures the resources that `sst deploy` would request for this checkout, for scripts that print or price them. */
 import { join } from "node:path";
 import { type Capture, capture } from "../infra/capture.ts";
 import type { Plan } from "../infra/plan.ts";
