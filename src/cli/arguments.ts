@@ -2,11 +2,13 @@
 import { InvalidArgumentError } from "commander";
 import type { Shell } from "./shell.ts";
 
+/** The process of the command line, and `ends`, which receives the exit code of a command. */
 export interface Into {
   readonly shell: Shell;
   readonly ends: (command: Promise<number>) => Promise<void>;
 }
 
+/** A parser for whole numbers from `min` to `max`, for an option of commander. */
 export const wholeNumber =
   (min: number, max: number) =>
   (text: string): number => {

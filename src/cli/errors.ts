@@ -18,6 +18,7 @@ import { StoreUnreachable } from "../ports/world.ts";
 import type { Paint } from "./terminal/paint.ts";
 import { commandLine } from "./render/words.ts";
 
+/** The exit codes of the command line. They are stable. */
 export const EXIT = { done: 0, failed: 1, usage: 2, notFound: 3, refused: 4, store: 5 } as const;
 
 export type ExitCode = (typeof EXIT)[keyof typeof EXIT];
@@ -34,6 +35,7 @@ interface Trouble {
   readonly facts?: Readonly<Record<string, string | number | readonly string[]>>;
 }
 
+/** An error for the user: what happened, why, which command to type next, and a stable code. */
 export class CliError extends Error {
   override readonly name = "CliError";
   readonly trouble: Trouble;

@@ -11,6 +11,7 @@ import { commandLine } from "./render/words.ts";
 /** Whether the text names a file. A run ID never contains a dot or a slash. */
 export const isFile = (text: string): boolean => /[./\\]/.test(text);
 
+/** Reads and checks an export. Throws a `CliError` if the file is missing or incomplete. */
 export function readExport(shell: Shell, text: string): Archive {
   const file = resolve(shell.cwd, text);
   const bytes = bytesOf(file);
@@ -21,6 +22,7 @@ export function readExport(shell: Shell, text: string): Archive {
   }
 }
 
+/** The recorded history in an export, ready to be replayed. */
 export function recordingFrom(
   shell: Shell,
   { archive, file }: { readonly archive: Archive; readonly file: string },

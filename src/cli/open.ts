@@ -6,6 +6,7 @@ import { sealKeysOf } from "./seal-keys.ts";
 import { type Settings, settingsOf } from "./settings.ts";
 import type { BeatFlags, Shell } from "./shell.ts";
 
+/** An open world, with the settings of the command that opened it. */
 export interface Opened extends OpenedWorld {
   readonly settings: Settings;
 }
@@ -48,6 +49,7 @@ export async function openToRead(shell: Shell, flags: BeatFlags): Promise<Opened
   }
 }
 
+/** Opens the world of settings that the caller has already. With `how.create`, it creates a missing store. */
 export async function openSettled(shell: Shell, settings: Settings, how: How): Promise<Opened> {
   const { provider, world, limits } = settings;
   const sealKeys = await sealKeysOf(shell, provider);

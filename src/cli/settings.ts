@@ -18,6 +18,7 @@ import type { BeatFlags, Shell } from "./shell.ts";
 import { commandLine } from "./render/words.ts";
 import { configuredIn, optionsIn, providerOf } from "./worlds.ts";
 
+/** The settings of one command, from flags, environment, config and defaults. */
 export interface Settings {
   readonly provider: WorldProvider;
   /** The stores of the world that the user selected. */

@@ -5,6 +5,7 @@
 import type { WorldEntry } from "../ports/world-provider.ts";
 import type { Terminal } from "./terminal/terminal.ts";
 
+/** The process as a command sees it. */
 export interface Shell {
   /** The words after `cairn`, as the user typed them. */
   readonly argv: readonly string[];
@@ -32,6 +33,7 @@ export interface StoreFlags {
   readonly world?: string;
 }
 
+/** The options of commands that also take `--beat-seconds`. */
 export interface BeatFlags extends StoreFlags {
   readonly beatSeconds?: string;
 }

@@ -17,6 +17,7 @@ export interface WorkerSettings {
   readonly prices: Prices;
 }
 
+/** What a command passes to its supervisor. `workers` null takes the config's number, or the default. */
 export interface SuperviseOptions {
   readonly shell: Shell;
   readonly settings: Settings;

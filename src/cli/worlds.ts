@@ -11,6 +11,7 @@ import type { Shell, StoreFlags } from "./shell.ts";
 
 const STORE = "the directory of the store (CAIRN_STORE, then the config's, then .cairn)";
 
+/** All worlds, the default first. */
 export const WORLDS: readonly WorldEntry[] = [
   {
     name: "local",
@@ -25,6 +26,7 @@ interface Chosen {
   readonly config: Config | null;
 }
 
+/** The world that the user selected. Throws a `CliError` if no world has that name. */
 export async function providerOf(shell: Shell, { flags, config }: Chosen): Promise<WorldProvider> {
   const { env, worlds } = shell;
   const said = flags.world ?? (env["CAIRN_WORLD"] || config?.world) ?? worlds[0]?.name;

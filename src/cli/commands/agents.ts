@@ -12,17 +12,20 @@ import { sentenceOf } from "../../codec/value.ts";
 import { CliError, EXIT } from "../errors.ts";
 import { commandLine } from "../render/words.ts";
 
+/** An agent and the file that exports it. */
 export interface Located {
   readonly agent: Agent;
   /** The absolute path of its file. */
   readonly file: string;
 }
 
+/** The agents of some files, and the files that could not be imported. */
 export interface Catalogue {
   readonly agents: readonly Located[];
   readonly broken: readonly { readonly file: string; readonly why: string }[];
 }
 
+/** Imports these files. A file that cannot be imported is listed as broken; this never rejects for it. */
 export async function readCatalogue(files: readonly string[]): Promise<Catalogue> {
   const agents: Located[] = [];
   const broken: { file: string; why: string }[] = [];
@@ -51,6 +54,7 @@ export function agentNamed({ agents }: Catalogue, name: string): Located | null 
 /** Whether the text names a file: `./my-agent.ts` or, if a file exports several agents, `./my-agent.ts#name`. */
 export const isFileName = (text: string): boolean => /[/\\]|\.[cm]?[jt]s(#|$)/.test(text);
 
+/** The agent of a file that the user typed. `cwd`: the directory to which the path is relative. */
 export async function agentInFile(cwd: string, text: string): Promise<Located> {
   const [path = "", name] = text.split("#");
   const file = resolve(cwd, path);
@@ -97,6 +101,7 @@ export function agentUnknown(of: {
   });
 }
 
+/** The error for two files that use one agent name. */
 export function agentClash(of: {
   readonly name: string;
   readonly file: string;

@@ -30,6 +30,7 @@ export interface DecisionFlags extends StoreFlags, GrantFlags {
   readonly args?: string;
 }
 
+/** `cairn approve` and `cairn deny`: records the decision about a gate, and waits shortly for its effect. */
 export async function decideGate(
   shell: Shell,
   of: {

@@ -47,6 +47,7 @@ export function runGone(run: string, next: string): CliError {
   return new CliError({ code: "RunUnknown", exit: EXIT.notFound, what: `run ${run} is gone`, why, next });
 }
 
+/** The error for a run whose row cannot be decoded. */
 export function runUnreadable(run: string, next: string): CliError {
   const why = "its row is damaged, or another version of cairn wrote it; nothing was changed";
   return new CliError({ code: "Unreadable", exit: EXIT.store, what: `run ${run} cannot be read`, why, next });

@@ -30,6 +30,7 @@ export interface StartFlags extends BeatFlags {
   readonly tenant?: string;
 }
 
+/** `cairn start AGENT`. Returns the exit code; with `--wait` the code depends on how the run ended. */
 export async function start(shell: Shell, of: { readonly agent: string; readonly flags: StartFlags }): Promise<number> {
   const { flags } = of;
   checkNames(shell, flags);

@@ -16,6 +16,7 @@ export interface SendFlags extends StoreFlags {
   readonly key?: string;
 }
 
+/** `cairn send RUN TEXT`: sends a message to the run's model. With `--key` a repeated command sends it once. */
 export async function sendWords(
   shell: Shell,
   of: { readonly run: string; readonly text: string; readonly flags: SendFlags },
@@ -54,6 +55,7 @@ const PERFORMED: { readonly [W in Request["want"]]: Performed } = {
   cancel: (context, of) => perform(OPERATIONS.cancel, context, of),
 };
 
+/** `cairn pause|resume|cancel RUN`: requests a change, which takes effect at the next beat. */
 export async function steerRun(
   shell: Shell,
   of: { readonly run: string; readonly want: Request["want"]; readonly flags: StoreFlags },

@@ -20,6 +20,7 @@ export interface RestartFlags extends StoreFlags {
   readonly yes?: boolean;
 }
 
+/** `cairn cancel RUN --compensate`: requests the compensation of a run, then its end. */
 export async function cancelAndUndo(
   shell: Shell,
   of: { readonly run: string; readonly flags: StoreFlags },
@@ -32,6 +33,7 @@ export async function cancelAndUndo(
   return report(shell, { opened, document: { run, want: "cancel", compensate: true, ...factsOf(effects) }, says });
 }
 
+/** `cairn restart RUN`: requests the compensation of a run, then its restart. Requires a confirmation. */
 export async function restartRun(
   shell: Shell,
   of: { readonly run: string; readonly flags: RestartFlags },

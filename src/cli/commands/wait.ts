@@ -12,6 +12,7 @@ import { runGone } from "./runs.ts";
 import { type Shell, printDocument } from "../shell.ts";
 import { supervise } from "../supervise.ts";
 
+/** Follows the run and prints its timeline. Returns the exit code for how it ended. */
 export async function waitForRun(
   shell: Shell,
   { opened, run }: { readonly opened: Opened; readonly run: string },

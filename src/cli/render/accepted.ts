@@ -3,6 +3,7 @@ import type { Json } from "../../core/json.ts";
 import { type Opened, attendantOf } from "../open.ts";
 import { type Shell, printDocument } from "../shell.ts";
 
+/** Prints that a decision was accepted. If no process drives the run, it says what to type. */
 export function reportAccepted(
   shell: Shell,
   opened: Opened,

@@ -24,10 +24,12 @@ export interface Story {
   readonly releases: ReadonlyMap<string, { readonly first: number; readonly last: number }>;
 }
 
+/** The state of the fold before the first event. */
 export const UNTOLD: Story = { startedAt: null, beats: 0, microUsd: 0, stops: false, tools: [], releases: new Map() };
 /** Whether to colour, and the number of columns of a line. */
 export type Page = Pick<Style, "paint" | "width">;
 
+/** The rendered lines, and the state with which the next call continues. */
 export interface Told {
   readonly story: Story;
   readonly lines: readonly string[];

@@ -48,6 +48,7 @@ export function short(text: string, max: number): string {
 export const shortJson = (json: Json, max: number): string =>
   short(typeof json === "string" ? json : JSON.stringify(json), max);
 
+/** A value on one line. A large value is shown by its first characters and its size. */
 export function shortValue(value: Value, max: number): string {
   if (value.kind === "inline") return shortJson(value.json, max);
   return `${short(value.head, max)} (${grouped(Math.ceil(value.bytes / 1024))} KB in all)`;

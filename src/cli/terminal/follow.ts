@@ -26,6 +26,7 @@ export interface FollowEnd {
   readonly shown: Shown | null;
 }
 
+/** Polls a run until it ends, needs a human or is interrupted. Reports new events on the way. */
 export async function follow(world: World, options: FollowOptions): Promise<FollowEnd> {
   const { run, stop, lookEveryMs, onEntries, onLost, onLook } = options;
   let told = 0;
@@ -70,6 +71,7 @@ const needsPerson = ({ status, unknown, gates, waitsFor }: Shown): boolean =>
 /** Exit codes that a shell expects of a command that a signal interrupted, such as 130. */
 export const SIGNAL_EXITS: Readonly<Record<string, number>> = { SIGHUP: 129, SIGINT: 130, SIGTERM: 143 };
 
+/** The exit code for the way in which following ended: 4 (refused) if the run needs a human. */
 export function exitOf({ kind, shown }: FollowEnd, stop: AbortSignal): number {
   if (kind === "stopped") return SIGNAL_EXITS[String(stop.reason)] ?? EXIT.failed;
   if (kind === "blocked") return EXIT.refused;

@@ -7,6 +7,7 @@ import { renderRun } from "../render/run.ts";
 import { type Story, UNTOLD, tell } from "../render/timeline.ts";
 import type { Shell } from "../shell.ts";
 
+/** The callbacks with which `follow` draws a run. */
 export interface Live {
   readonly onEntries: (entries: readonly TimelineEntry[]) => void;
   /** Called with the reason if older history of the run cannot be shown. */

@@ -4,6 +4,7 @@
  */
 export type Ink = "bold" | "dim" | "red" | "green" | "yellow" | "cyan";
 
+/** Adds a colour to a text, or returns it unchanged. */
 export type Paint = (ink: Ink, text: string) => string;
 
 export const plain: Paint = (_, text) => text;
@@ -15,6 +16,7 @@ export interface Style {
   readonly width: number;
 }
 
+/** A column of a table, with its title and alignment. */
 export interface Column {
   readonly title: string;
   readonly align?: "right";

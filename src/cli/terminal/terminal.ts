@@ -15,6 +15,7 @@ export interface Output {
   readonly write: (text: string) => void;
 }
 
+/** What a command prints with. */
 export interface Terminal {
   /** Prints on stdout. */
   readonly out: (text: string) => void;
@@ -37,6 +38,7 @@ const QUIET_AGAIN_MS = 10_000;
 const LOG_WIDTH = 160;
 const CLEAR_LINE = "\r\u001b[2K";
 
+/** The terminal over two streams. Each stream decides separately whether it has colours. */
 export function createTerminal({ stdout, stderr }: { readonly stdout: Output; readonly stderr: Output }): Terminal {
   const paintErr = painter(stderr);
   const waiting = stderr.stream.isTTY ? spinner(stderr, paintErr) : plainLines(stderr);

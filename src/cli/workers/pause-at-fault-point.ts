@@ -12,6 +12,7 @@ import { join } from "node:path";
 import type { FaultPoint, OnFaultPoint } from "../../ports/fault-point.ts";
 import { parseFaultPoint } from "../../testing/fault-points.ts";
 
+/** A fault point at which one process pauses. */
 export interface Hold {
   /** The run to pause; null: any run. */
   readonly run: string | null;

@@ -31,6 +31,7 @@ import type { WorkerSettings } from "../supervise.ts";
 
 type Found = Awaited<ReturnType<Runner["agentOf"]>>;
 
+/** The settings from the supervisor, and the fault injection of the entry module. */
 export interface WorkerStart {
   readonly settings: WorkerSettings;
   /** The environment of the process itself, which processes started by tools inherit. */
@@ -38,6 +39,7 @@ export interface WorkerStart {
   readonly inject: FaultInjection;
 }
 
+/** Opens the store and serves the tasks of the supervisor until it ends. */
 export function startWorker({ settings, env, inject }: WorkerStart): void {
   const { dir, limits } = settings;
   registerResolution();
