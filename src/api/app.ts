@@ -16,6 +16,7 @@ import { type Caller, messageOf, outcomeOf, runOf, startOf } from "./operations.
 import * as problems from "./problem.ts";
 import * as routes from "./routes.ts";
 
+/** What the app needs from its server. `From` is what the server knows about a request. */
 export interface ApiOptions<From extends object> {
   readonly world: World;
   /** Finds an agent by name; null if there is none. The API does not run agents, so their models are not needed. */
@@ -37,6 +38,7 @@ interface ApiEnv<From extends object> {
 
 export type Api<From extends object> = OpenAPIHono<ApiEnv<From>>;
 
+/** Creates the app. A thrown error becomes a problem document. */
 export function createApi<From extends object>(options: ApiOptions<From>): Api<From> {
   const { world, callerOf, rows = ROWS } = options;
   const app = new OpenAPIHono<ApiEnv<From>>({ defaultHook: refuseInvalid });

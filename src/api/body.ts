@@ -18,6 +18,7 @@ const refuse = (): never => {
 
 const limited = bodyLimit({ maxSize: MAX, onError: refuse });
 
+/** Middleware that reads and checks the body. Throws an `ApiProblem` if it is too large or not valid. */
 export const boundedBody: MiddlewareHandler = async (c, next) => {
   const bytes = await bytesOf(c);
   // The body may be longer than its `content-length` header says.

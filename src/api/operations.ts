@@ -29,6 +29,7 @@ import {
 import { entityTag, isOfEpoch, isUnchanged, resumeToken } from "./resume.ts";
 import type * as schemas from "./schemas.ts";
 
+/** The identified caller of a request. */
 export interface Caller {
   readonly tenant: string;
   /** Who sends or starts, for the run's history. */
@@ -55,6 +56,7 @@ interface Wanted {
   readonly idempotencyKey: string | null;
 }
 
+/** `POST /runs`: starts a run, or returns the run that the same idempotency key started before. */
 export async function startOf(
   asked: Asked,
   { agent, input, idempotencyKey: key }: Wanted,
@@ -88,10 +90,12 @@ const keyEnded = ({ run, status, endedAt, expiresAtSec, inputDigest }: Tombstone
     facts: { run, ended: { status, at: endedAt, keptUntil: expiresAtSec * 1_000, inputDigest } },
   });
 
+/** The response to a read: unchanged since the caller's token, or the document of the run. */
 export type Seen =
   | { readonly kind: "unchanged"; readonly etag: string }
   | { readonly kind: "shown"; readonly etag: string; readonly document: z.output<typeof schemas.runDocument> };
 
+/** `GET /runs/{run}`: the document of a run, unless its token equals the caller's. */
 export async function runOf(asked: Asked, of: { readonly run: string; readonly ifNoneMatch: string }): Promise<Seen> {
   const { world } = asked;
   const row = await find(asked, of.run);
@@ -128,6 +132,7 @@ const LARGE: Readonly<Record<string, (shown: Shown) => Partial<Shown>>> = {
   "#/gates/*/args": ({ gates }) => ({ gates: gates.map((each) => ({ ...each, args: null })) }),
 };
 
+/** `POST /runs/{run}/messages`: sends a message to a run, once per ID. */
 export async function messageOf(
   asked: Asked,
   of: {

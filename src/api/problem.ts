@@ -58,6 +58,7 @@ interface Trouble {
   readonly headers?: Readonly<Record<string, string>>;
 }
 
+/** An error whose document the caller gets. */
 export class ApiProblem extends Error {
   override readonly name = "ApiProblem";
   readonly trouble: Trouble;
@@ -160,6 +161,7 @@ export const methodNotAllowed = (methods: readonly string[]): ApiProblem =>
     headers: { allow: methods.join(", ") },
   });
 
+/** The server could not identify the caller. */
 export const unauthenticated = (): ApiProblem =>
   new ApiProblem({
     status: 401,
@@ -189,6 +191,7 @@ export const bodyCutOff = (cause: unknown): ApiProblem =>
     { cause },
   );
 
+/** The request violates its schema; each violation has its place. */
 export const requestInvalid = (errors: readonly Wrong[]): ApiProblem =>
   new ApiProblem({
     status: 422,
@@ -198,6 +201,7 @@ export const requestInvalid = (errors: readonly Wrong[]): ApiProblem =>
     facts: { errors },
   });
 
+/** The input violates the schema of the agent's task. */
 export const inputInvalid = (agent: string, errors: readonly Wrong[]): ApiProblem =>
   new ApiProblem({
     status: 422,

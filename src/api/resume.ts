@@ -10,12 +10,14 @@
 import type { Row } from "../protocol/row.ts";
 import { summaryOf } from "../operations/views.ts";
 
+/** The token of a run at the time `now`, epoch milliseconds. */
 export function resumeToken(row: Row, now: number): string {
   const { run, born, epoch, version, stirs } = row;
   const told = [run, born, epoch, version, stirs, summaryOf(row, now).resumable];
   return Buffer.from(JSON.stringify(told)).toString("base64url");
 }
 
+/** The token as an entity tag, for the `ETag` header. */
 export const entityTag = (token: string): string => `"${token}"`;
 
 /** Whether a tag of an `If-None-Match` header equals the token. */
