@@ -7,6 +7,7 @@ import { EFFECTS } from "../core/calls/effects.ts";
 import { priceWords } from "../sdk/prices.ts";
 import { type Check, type Verdict, fail, ok, unknown, warn } from "../ports/diagnosis.ts";
 
+/** An agent as the checks see it. */
 export interface AgentSeen {
   readonly name: string;
   readonly version: string;
@@ -35,6 +36,7 @@ export interface SecretSeen {
   readonly mend: string;
 }
 
+/** Everything that the checks of agents need. */
 export interface AgentsCase {
   /** The Node version that runs the doctor, such as `v24.9.0`. */
   readonly node: string;
@@ -47,6 +49,7 @@ export interface AgentsCase {
 /** The first Node that runs TypeScript directly and has the SQLite that stores need. */
 const NODE_MAJOR_MIN = 24;
 
+/** Reduces an agent to what the checks need. */
 export const agentSeen = (agent: Agent, unfit: string | null): AgentSeen => ({
   ...{ name: agent.name, version: agent.version, unfit },
   unsafeAlone: Object.entries(agent.tools).flatMap(([name, { effect, approval }]) =>
@@ -57,6 +60,7 @@ export const agentSeen = (agent: Agent, unfit: string | null): AgentSeen => ({
   price: agent.priceFrom.kind === "none" ? null : priceWords(agent),
 });
 
+/** Checks that always run: Node's version, agent files and secrets. */
 export const AGENT_CHECKS: readonly Check<AgentsCase>[] = [
   {
     id: "node",

@@ -6,6 +6,7 @@ import { EFFECTS, type Effect, type EffectRow } from "../core/calls/effects.ts";
 import type { OnUnknown } from "../core/event.ts";
 import type { CrackRow } from "../core/topologies/cracks.ts";
 
+/** A declaration that an agent lacks: why that matters, and what to write. */
 export interface Missing {
   readonly kind: "missing";
   readonly what: "decision" | "budget" | "done" | "crack" | "approval" | "timeout" | "detached" | "retention";
@@ -21,6 +22,7 @@ interface Audited {
 
 type Look = (agent: Agent, of: Audited) => Omit<Missing, "kind" | "what"> | null;
 
+/** All declarations that the agent lacks. */
 export const missingIn = (agent: Agent, of: Audited): readonly Missing[] =>
   (Object.entries(LOOKS) as readonly (readonly [Missing["what"], Look])[]).flatMap(([what, look]) => {
     const found = look(agent, of);
@@ -105,6 +107,7 @@ const namesOf = (tools: readonly ToolAudit[], is: (tool: ToolAudit) => boolean):
 const about = (names: readonly string[], why: (names: string) => string, mend: string) =>
   names.length === 0 ? null : { why: why(names.join(", ")), mend };
 
+/** What the audit found about one tool. */
 export interface ToolAudit {
   readonly kind: "tool";
   readonly tool: string;
@@ -127,6 +130,7 @@ export interface ToolAudit {
   readonly dial: { readonly plan: "skip" | "force"; readonly results: "merge" | "force"; readonly why: string };
 }
 
+/** How a call is recovered after the death of its process. */
 export interface Recovery {
   /** What the next invocation does with a call that was released and has no outcome. */
   readonly onCrash: EffectRow["onCrash"];
@@ -135,6 +139,7 @@ export interface Recovery {
   readonly inWords: string;
 }
 
+/** A typical failure of the agent's topology, and the alarm that detects it. */
 export interface CrackAudit extends CrackRow {
   readonly kind: "crack";
   /** The alarm that a deployment raises for this failure; null: the failure is not detected. */

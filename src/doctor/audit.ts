@@ -13,12 +13,14 @@ import { CRACKS, type CrackRow } from "../core/topologies/cracks.ts";
 import type { Limits } from "../protocol/limits.ts";
 import { type Missing, missingIn, type CrackAudit, type Recovery, type ToolAudit } from "./audit-missing.ts";
 
+/** The result of an audit. */
 export interface Audit {
   readonly tools: readonly ToolAudit[];
   readonly cracks: readonly CrackAudit[];
   readonly missing: readonly Missing[];
 }
 
+/** Audits an agent under the limits of its world. Runs no code of its tools. */
 export function audit(agent: Agent, limits: Limits): Audit {
   const tools = Object.entries(agent.tools).map(([name, tool]) => toolAudit(tool, { name, agent, limits }));
   const cracks = CRACKS[agent.topology.kind].map((row): CrackAudit => {
@@ -60,6 +62,7 @@ const UNKNOWN: { readonly [P in OnUnknown]: string } = {
   compensate: "everything is undone, once nobody can act any more, and the run begins again if it may",
 };
 
+/** How calls of the tool are recovered, from its effect class and its `onUnknown`. */
 export function recoveryOf(tool: Tool): Recovery {
   const { onCrash, afterLastTry, inWords: before } = EFFECTS[tool.effect];
   const unknown = tool.onUnknown ?? afterLastTry;

@@ -15,6 +15,7 @@ interface Point {
   readonly tried?: string;
 }
 
+/** The ten points. */
 export const POINTS: readonly Point[] = [
   {
     id: "production-boundary",
@@ -91,6 +92,7 @@ export const POINTS: readonly Point[] = [
   },
 ];
 
+/** Judges each point from the verdicts of the checks that it rests on. */
 export const judgePoints = (judged: readonly Judged[]): readonly Judged[] =>
   POINTS.map((point) => ({ id: point.id, says: point.says, ...judgePoint(point, judged) }));
 
