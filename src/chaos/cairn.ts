@@ -24,6 +24,7 @@ import { linesOf } from "./trace.ts";
 /** The interval at which a run is polled. No reported time includes the end of a run, so the interval distorts none. */
 const READ_MS = 50;
 
+/** Runs the tasks of a pass with cairn, and returns the outcome of each. */
 export async function cairnPass(pass: Pass, starting: Starting): Promise<readonly Outcome[]> {
   const { dir, agent, file, limits } = pass;
   const marks = join(dir, "chaos");

@@ -20,6 +20,7 @@ import { type Kill, type Moment, chanceFrom, numbered, randomKill, wordsOf } fro
 import { plainPass } from "./plain.ts";
 import type { Outcome, Pass, Starting, Strategy } from "./strategy.ts";
 
+/** The parameters of a comparison. */
 export interface Trial {
   readonly dir: string;
   readonly agent: Agent;
@@ -46,6 +47,7 @@ export interface Failure {
   readonly what: string;
 }
 
+/** The result of a comparison: one column of figures for each strategy. */
 export interface Report {
   readonly agent: string;
   readonly everyEdge: boolean;
@@ -71,6 +73,7 @@ export class ReferenceFailed extends Error {
   }
 }
 
+/** Runs the whole comparison. Throws `ReferenceFailed` if an uninterrupted task does not complete. */
 export async function compareAll(trial: Trial): Promise<Report> {
   const { strategies, chaos } = trial;
   const edgesOf = trial.everyEdge ? await edgesOfEach(trial) : null;

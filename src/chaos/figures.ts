@@ -16,6 +16,7 @@ export interface Lost {
   readonly callsMax: number;
 }
 
+/** One column of the table. */
 export interface Figures {
   readonly strategy: Strategy;
   readonly tasks: number;
@@ -47,6 +48,7 @@ export interface Compared {
   readonly normalise: (result: Json) => Json;
 }
 
+/** Computes the column of one strategy. */
 export function figuresOf(of: Compared): Figures {
   const { strategy, outcomes, reference } = of;
   const isLost = ({ task, end }: Outcome): boolean => end?.status !== reference.get(task)?.end?.status;

@@ -16,6 +16,7 @@ export interface Kill extends Moment {
   readonly nth: number;
 }
 
+/** A kill in words, such as `after effect 4 (bookFlight)`. */
 export const wordsOf = ({ when, name, nth, at }: Kill): string =>
   `${when} ${name} ${nth}${at === "" ? "" : ` (${at})`}`;
 

@@ -14,6 +14,7 @@ const BY = "chaos";
 /** What it decided, if anything. */
 export type Answered = "approved" | "confirmed" | "repeated";
 
+/** Decides about all open gates and unknown outcomes of a run. Returns the decisions that were accepted. */
 export async function answer(
   world: World,
   of: { readonly run: string; readonly lines: () => readonly Line[] },

@@ -41,6 +41,7 @@ export interface PlainLoop {
   readonly file: string | null;
 }
 
+/** Runs a task to its end. With a file, it resumes from the saved state. */
 export async function plainLoop(loop: PlainLoop): Promise<End> {
   const { task, rig, file } = loop;
   const words = typeof task === "string" ? task : JSON.stringify(task);

@@ -19,6 +19,7 @@ export type LoopSaid =
   | { readonly kind: "ended"; readonly end: End }
   | { readonly kind: "broken"; readonly why: string };
 
+/** Runs the tasks of a pass with a plain loop. `saves`: the loop saves its state after each beat. */
 export async function plainPass(
   pass: Pass,
   of: { readonly saves: boolean; readonly starting: Starting },

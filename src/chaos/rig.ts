@@ -26,6 +26,7 @@ export const writePlan = (dir: string, plan: Plan): void => writeFileSync(planFi
 
 export const readPlan = (dir: string): Plan => JSON.parse(readFileSync(planFile(dir), "utf8")) as Plan;
 
+/** The wrappers that instrument an agent and its model, and `onMoment` for the other moments. */
 export interface Rig {
   readonly onMoment: (moment: Moment) => Promise<void>;
   readonly agent: (agent: Agent) => Agent;

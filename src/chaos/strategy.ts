@@ -7,6 +7,7 @@ import type { Limits } from "../protocol/limits.ts";
 import type { Kill } from "./kills.ts";
 import type { Line } from "./trace.ts";
 
+/** The compared strategies: a loop in memory, a loop that saves after each beat, and cairn. */
 export const STRATEGIES = ["in-process", "act-then-save", "cairn"] as const;
 
 export type Strategy = (typeof STRATEGIES)[number];
@@ -54,6 +55,7 @@ export interface LoopTask {
   readonly file: string | null;
 }
 
+/** What became of one task. */
 export interface Outcome {
   readonly task: number;
   /** How the task ended; null if it did not: its process was killed and nothing resumed it, or it made no progress. */

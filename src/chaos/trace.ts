@@ -49,6 +49,7 @@ const fileOf = (dir: string, task: number): string => join(dir, `task-${task}.js
 
 type Unstamped<L> = L extends Line ? Omit<L, "at" | "pid"> : never;
 
+/** Appends a line to the trace of a task, with the time and the process ID. */
 export function append(dir: string, task: number, line: Unstamped<Line>): void {
   const text = `${JSON.stringify({ ...line, at: Date.now(), pid: process.pid })}\n`;
   if (line.kind !== "call") {
@@ -61,6 +62,7 @@ export function append(dir: string, task: number, line: Unstamped<Line>): void {
   closeSync(file);
 }
 
+/** The trace of a task. An incomplete last line is ignored. */
 export function linesOf(dir: string, task: number): readonly Line[] {
   const file = fileOf(dir, task);
   if (!existsSync(file)) return [];
