@@ -1,6 +1,7 @@
 /** Describes a wall clock that cairn does not trust: what happened, what follows, and what to do. */
 import { CLOCK, type ClockDoubt } from "../protocol/steadiness.ts";
 
+/** What happened, what follows from it, and what to do. */
 export interface ClockWords {
   readonly what: string;
   readonly why: string;

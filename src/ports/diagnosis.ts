@@ -6,6 +6,7 @@
  */
 export type Status = "ok" | "warn" | "fail" | "unknown";
 
+/** The result of one check. */
 export interface Verdict {
   readonly status: Status;
   /** The observation. */
@@ -16,6 +17,7 @@ export interface Verdict {
   readonly mend: string | null;
 }
 
+/** A check. `judge` is pure: it judges an observation. */
 export interface Check<Seen> {
   readonly id: string;
   /** The statement that holds if the check is ok. */
@@ -27,11 +29,13 @@ export interface Check<Seen> {
   readonly judge: (seen: Seen) => Verdict;
 }
 
+/** A check's verdict, with the check's ID and statement. */
 export interface Judged extends Verdict {
   readonly id: string;
   readonly says: string;
 }
 
+/** Judges all checks in order. A check whose prerequisite failed is not judged. */
 export function judgeAll<Seen>(
   checks: readonly Check<Seen>[],
   of: { readonly seen: Seen; readonly production: boolean },

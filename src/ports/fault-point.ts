@@ -11,6 +11,7 @@ import type { World } from "./world.ts";
 
 export const FAULT_POINTS = ["claim", "intent", "effect", "undo", "put", "release"] as const;
 
+/** One fault point, before or after a step of the protocol. */
 export interface FaultPoint {
   readonly when: "before" | "after";
   /**
@@ -46,4 +47,5 @@ export interface Faults {
 /** Called once for each process. `runInHand` returns the run whose beat the process executes; empty between beats. */
 export type FaultInjection = (process: { readonly runInHand: () => string }) => Faults;
 
+/** The fault injection of production: it wraps nothing. */
 export const NO_FAULTS: FaultInjection = () => ({ world: (world) => world, agent: (parts) => parts });

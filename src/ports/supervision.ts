@@ -22,6 +22,7 @@ export interface ScheduledAgent {
   readonly latest: (moment: number) => number | null;
 }
 
+/** A running supervisor. */
 export interface Supervisor {
   /** Resolves after a drain. Rejects if a bug in cairn stopped the supervisor; its child processes are dead by then. */
   readonly stopped: Promise<void>;
@@ -41,6 +42,7 @@ export interface SuperviseOptions {
   readonly onEvent: (event: SupervisorEvent) => void;
 }
 
+/** Starts the supervisor of a store, and finds the running one. */
 export interface Supervision {
   /** The process ID of the live supervisor, or null. */
   current(): number | null;

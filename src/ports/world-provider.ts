@@ -34,6 +34,7 @@ export interface WorldOption {
   readonly says: string;
 }
 
+/** A kind of world: `local`, `aws` and so on. */
 export interface WorldProvider {
   /** The name in `--world`, `CAIRN_WORLD` and the config. */
   readonly name: string;
@@ -73,6 +74,7 @@ export interface Places {
   readonly cwd: string;
 }
 
+/** The settings that the user passes to `configure`. */
 export interface Said extends Places {
   /** Options as the user typed them, by the name of their setting. */
   readonly options: Readonly<Record<string, string | undefined>>;
@@ -85,6 +87,7 @@ export type Configured =
   /** The settings do not name a store. */
   | { readonly kind: "invalid"; readonly trouble: Misconfigured };
 
+/** What is wrong with the settings, for an error message. */
 export interface Misconfigured {
   readonly code: string;
   readonly what: string;
@@ -170,6 +173,7 @@ export interface OpenedWorld {
   close(): void;
 }
 
+/** The process or service that drives the runs of a store. */
 export interface Attendant {
   /** For programs: a process ID, or the name of the world. */
   readonly id: number | string;
@@ -177,6 +181,7 @@ export interface Attendant {
   readonly name: string;
 }
 
+/** The agent files that a store remembers, for agents outside of the config. */
 export interface AgentFiles {
   /** The absolute path of the file from which that agent was last started in this store, or null. */
   find(agent: string): string | null;
