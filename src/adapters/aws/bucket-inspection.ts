@@ -27,6 +27,7 @@ export interface BucketLooks {
   readonly putOnce: Look<PutOnce>;
 }
 
+/** One lifecycle rule of the bucket. */
 export interface LifecycleSeen {
   readonly prefix: string;
   readonly isEnabled: boolean;

@@ -4,6 +4,7 @@ import type { Limits } from "../../protocol/limits.ts";
 import { type Check, judgeGap, ok, warn, fail, unknown } from "../../ports/diagnosis.ts";
 import { judgeLook, judgeSeen } from "./judge-probe.ts";
 
+/** What the checks of a deployment judge. */
 export interface AwsCase {
   readonly aws: AwsSeen;
   readonly limits: Limits;

@@ -7,6 +7,7 @@ import { judgeLook, judgeSeen } from "./judge-probe.ts";
 const AGAIN = "deploy again";
 const RUNTIME = "nodejs24.x";
 
+/** Judges the settings that every function of a deployment needs. */
 export function judgeFunction({ arn, state, runtime, architecture, reserved }: FunctionSeen): Verdict {
   const why = `${nameIn(arn)}: ${runtime}, ${architecture}, ${state}`;
   const unreserve = `aws lambda delete-function-concurrency --function-name ${arn}`;

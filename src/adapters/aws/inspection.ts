@@ -13,6 +13,7 @@ import { type Dated, clockGapMs, tellDates } from "./dates.ts";
 import { type ReadingClients, readingClients } from "./reading-clients.ts";
 import { type TableLooks, inspectTable } from "./table-inspection.ts";
 
+/** Everything that was seen of a deployment. Each look may have failed on its own. */
 export interface AwsSeen extends TableLooks, BucketLooks, MachineLooks {
   readonly names: Names;
   /** When the looks were made, epoch milliseconds. */
@@ -22,6 +23,7 @@ export interface AwsSeen extends TableLooks, BucketLooks, MachineLooks {
   readonly clock: Look<{ readonly gapMs: number }>;
 }
 
+/** Makes all looks. A look that fails is a value, which says why. */
 export async function inspectAws(of: {
   readonly names: Names;
   /** Whether to send the put that the bucket must refuse. */

@@ -33,6 +33,7 @@ export interface MachineCalls extends Readonly<Record<Called, string | null>> {
   readonly agents: string | null;
 }
 
+/** A function as it is deployed. */
 export interface FunctionSeen {
   readonly arn: string;
   readonly state: string;
@@ -49,6 +50,7 @@ export interface FunctionSeen {
   readonly reserved: number | null;
 }
 
+/** An event source mapping of the table's stream. */
 export interface MappingSeen {
   readonly function: string;
   readonly state: string;

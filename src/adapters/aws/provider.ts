@@ -30,6 +30,7 @@ const SETTINGS = [TABLE, BUCKET, MACHINE] as const;
 
 const DRIVER = "Step Functions";
 
+/** The provider of the AWS world. */
 export const awsProvider: WorldProvider = {
   name: "aws",
   settings: SETTINGS,

@@ -14,6 +14,7 @@ import { clockBesideAws } from "./clock.ts";
 import { s3ObjectStore } from "./object-store.ts";
 import { dynamoRunTable } from "./run-table.ts";
 
+/** The ports of a deployment. Creates clients for AWS unless the caller passes some. */
 export function awsWorld(of: {
   readonly table: string;
   readonly bucket: string;

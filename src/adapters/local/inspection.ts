@@ -14,6 +14,7 @@ import { type Stored, rowOf } from "./row-text.ts";
 import { faultsIn } from "./integrity.ts";
 import { StoreDamaged, asStoreError } from "./store-errors.ts";
 
+/** Everything that was seen of an embedded store. */
 export interface StoreSeen {
   readonly dir: string;
   readonly id: string;

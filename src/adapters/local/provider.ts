@@ -28,6 +28,7 @@ import { localWorld } from "./world.ts";
 
 const STORE = { name: "store", variable: "CAIRN_STORE" } as const;
 
+/** The provider of the embedded world. */
 export const localProvider: WorldProvider = {
   name: "local",
   settings: [STORE],

@@ -16,6 +16,7 @@ import type { Store } from "./database.ts";
 import { sqliteObjectStore } from "./object-store.ts";
 import { sqliteRunTable } from "./run-table.ts";
 
+/** The ports over an open store. */
 export function localWorld(of: {
   readonly store: Store;
   readonly limits: Limits;

@@ -10,6 +10,7 @@ import { memorySecrets } from "./secrets.ts";
 import { memoryStore } from "./tables.ts";
 import { memoryWorld } from "./world.ts";
 
+/** A provider of one in-memory world, which takes the time from `clock`. */
 export function memoryProvider(clock: Clock): WorldProvider {
   const store = memoryStore();
   const secrets = memorySecrets({});

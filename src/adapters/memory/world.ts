@@ -34,6 +34,7 @@ export interface MemoryWorld extends World {
   readonly chain: MemoryChain;
 }
 
+/** An in-memory world. Worlds that share a `store` see the same runs. */
 export function memoryWorld(of: {
   readonly limits: Limits;
   readonly clock: Clock;
