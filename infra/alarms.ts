@@ -9,6 +9,7 @@ import type { Site } from "./site.ts";
 import type { Watch, Watched } from "./watch.ts";
 import { watchesOf } from "./watches.ts";
 
+/** Creates everything with which operators watch a deployment. */
 export function createAlarms(site: Site): void {
   const { names, plan } = site;
   const topics = createTopic(site);

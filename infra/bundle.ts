@@ -13,6 +13,7 @@ import { type DeployedFunction, FUNCTIONS, type FunctionName, agentFunction } fr
 
 export { FUNCTIONS, type FunctionName };
 
+/** The files of one function. */
 export interface Bundle {
   readonly name: DeployedFunction;
   /** The folder. It holds `index.mjs`, which exports `handler`, and the files that it imports on use. */
@@ -29,6 +30,7 @@ export interface Bundle {
 
 const ROOT = join(import.meta.dirname, "..");
 
+/** Bundles every function into `folder`, which is emptied first. */
 export async function bundleFunctions(of: {
   readonly folder: string;
   /** The agent files of cairn.config.ts, as absolute paths. */

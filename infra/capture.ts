@@ -15,6 +15,7 @@ import { build } from "esbuild";
 import type { Place } from "./names.ts";
 import type { Plan } from "./plan.ts";
 
+/** A resource that the deployment requests. */
 export interface Resource {
   /** The engine's name of the type, such as `aws:dynamodb/table:Table`. */
   readonly type: string;
@@ -27,6 +28,7 @@ export interface Resource {
   readonly ignored: readonly string[];
 }
 
+/** The result of a capture. */
 export interface Capture {
   /** The resources. Each comes after those that it refers to. */
   readonly resources: readonly Resource[];
@@ -52,6 +54,7 @@ function platform(): string {
   throw new Error("the platform of SST is not installed here; install it: npm run infra:install");
 }
 
+/** Captures a deployment. Rejects if the platform of SST is not installed. */
 export async function capture(options: CaptureOptions): Promise<Capture> {
   const work = join(platform(), "cairn");
   mkdirSync(work, { recursive: true });

@@ -48,6 +48,7 @@ const PERIOD_SECONDS = 300;
 
 type Curves = readonly [title: string, curves: readonly (readonly [label: string, series: Series])[]];
 
+/** The dashboard of these watches. */
 export function dashboardOf(
   names: Names,
   { watches, plan }: { readonly watches: readonly Watch[]; readonly plan: Pick<Plan, "isolated"> },

@@ -9,6 +9,7 @@ import { type Plan, secretsOf } from "./plan.ts";
 /** Functions that load agents. Agents may read the `env` of their deployment. */
 const LOADS_AGENTS: ReadonlySet<FunctionName> = new Set(["beat", "start", "api"]);
 
+/** The variables of one function. */
 export function environmentOf(
   fn: DeployedFunction,
   { names, plan }: { readonly names: Names; readonly plan: Plan },

@@ -5,6 +5,7 @@
 import { STORE } from "../src/adapters/aws/keys.ts";
 import { type DeployedFunction, type FunctionName, type LettersOf, type Names, kindOf } from "./names.ts";
 
+/** A policy statement that allows actions on resources. */
 export interface Statement {
   readonly actions: string[];
   readonly resources: string[];

@@ -8,6 +8,7 @@ import { createSchedules } from "./schedule.ts";
 import { siteOf } from "./site.ts";
 import { createStorage } from "./storage.ts";
 
+/** Describes all resources, and returns the outputs of the deployment. */
 export async function describe(plan: Plan) {
   const site = await siteOf(plan);
   const storage = createStorage(site);

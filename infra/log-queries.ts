@@ -7,9 +7,11 @@ import type { Plan } from "./plan.ts";
 /** Formats a command within a text. */
 export const typed = (command: string): string => `\`${command}\``;
 
+/** The command that prints the log of a function. */
 export const log = ({ logGroup }: Names, fn: DeployedFunction): string =>
   typed(`aws logs tail ${logGroup(fn)} --since 1d`);
 
+/** The command that prints the recent log lines of a function that match a filter pattern. */
 export const tail = ({ logGroup }: Names, fn: DeployedFunction, pattern: string): string =>
   typed(`aws logs tail ${logGroup(fn)} --since 1h --filter-pattern '${pattern}'`);
 
@@ -18,6 +20,7 @@ export const tail = ({ logGroup }: Names, fn: DeployedFunction, pattern: string)
  * match: a beat throws its route, which is not a failure.
  */
 export const DIED = `{ $.type = "platform.report" && $.record.status != "success" && ($.record.errorType NOT EXISTS || $.record.errorType != "${ROUTE_ERROR}*") }`;
+/** Matches error lines. */
 export const ERRORS = '{ $.level = "ERROR" }';
 /**
  * Matches errors of beats. Lambda's runtime also logs each route that a beat throws; those lines name no service, so
@@ -25,6 +28,7 @@ export const ERRORS = '{ $.level = "ERROR" }';
  */
 export const OF_BEAT = '{ $.level = "ERROR" && $.service = "beat" }';
 
+/** The command that prints the recorded alarms of one kind. */
 export const alarms = (names: Names, fn: DeployedFunction, what: MetricName): string =>
   tail(names, fn, `{ $.message = "${what}" }`);
 

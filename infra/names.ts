@@ -42,6 +42,7 @@ export interface Place {
   readonly account: string;
 }
 
+/** The names and ARNs of a deployment. */
 export interface Names {
   /** The name of the state machine and, unless it was restored, of the table; also the prefix of all other names. */
   readonly prefix: string;
@@ -84,8 +85,9 @@ const BUCKET_CHARACTERS_MAX = 63;
 const WORDS = /^[a-z0-9]+(?:-[a-z0-9]+)*$/;
 
 /**
- * The prefix of an app and stage, in characters that every service allows. No two deployments share one: if the app
- * contains a `-`, the prefix separates the stage with two of them (`a-b--c`, but `a-b-c` for app `a`).
+ * The prefix of an app and stage, in characters that every service allows. No two deployments share one: after an app
+ * that contains a `-`, two of them precede the stage. So app `a-b` with stage `c` is `a-b--c`, and `a` with `b-c` is
+ * `a-b-c`.
  */
 export function prefixOf(app: string, stage: string): string {
   const prefix = `${app}${app.includes("-") ? "--" : "-"}${stage}`;
@@ -119,6 +121,7 @@ export function checkAgentFunctions({ functionName }: Pick<Names, "functionName"
   }
 }
 
+/** Composes all names. `restored`: the name of a table that was restored from a backup, or null. */
 export function namesOf(prefix: string, { partition, region, account }: Place, restored: string | null = null): Names {
   const table = restored ?? prefix;
   // The state machine's definition has Lambda's ARN in the format of this partition.

@@ -15,6 +15,7 @@ import { type AgentFunction, type DeployedFunction, FUNCTIONS, agentFunction, ki
 import type { DeployedSchedule } from "./schedules.ts";
 import type { AgentSecrets } from "./secrets.ts";
 
+/** The plan, as plain data. */
 export interface Plan {
   /** The folder of each function's bundle, by its name; absolute. */
   readonly folders: Readonly<Record<string, string>>;
@@ -44,6 +45,7 @@ interface Optional {
 /** The Lambda timeout of each function. The timeout of a beat depends on the config. */
 const SECONDS = { park: 30, start: 60, sweep: 120, cleanup: 60, api: 29 } as const;
 
+/** The Lambda timeout of a function, in seconds. */
 export const secondsOf = (fn: DeployedFunction, { beatSeconds }: Pick<Plan, "beatSeconds">): number => {
   const kind = kindOf(fn);
   return kind === "beat" ? beatSeconds : SECONDS[kind];
@@ -79,6 +81,7 @@ export function machineTimesOf({ beatSeconds, limits }: Pick<Plan, "beatSeconds"
 
 const BEAT_SECONDS = 60;
 
+/** Makes the plan from the config, the bundles and the agents. Throws if `beatSeconds` is not a whole number. */
 export function planOf(
   { beatSeconds = BEAT_SECONDS, deploy = {}, ...config }: Pick<Config, "beatSeconds" | "deploy" | "keyDays">,
   bundles: readonly Pick<Bundle, "name" | "folder" | "digest">[],

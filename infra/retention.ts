@@ -46,6 +46,7 @@ const expiryOf = (tier: ArchiveTier): LifecycleRule => ({
   expirationDays: ARCHIVES[tier].days,
 });
 
+/** The lifecycle rules of the bucket. */
 export const LIFECYCLE_RULES: readonly LifecycleRule[] = [
   { id: "runs-backstop", prefix: "runs/", expirationDays: RUNS_DAYS },
   expiryOf("warm"),

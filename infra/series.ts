@@ -6,6 +6,7 @@ import type { TABLE } from "../src/adapters/aws/schema.ts";
 import { DIMENSION, type MetricName, NAMESPACE } from "../src/adapters/aws/metrics.ts";
 import type { DeployedFunction, LettersOf, Names } from "./names.ts";
 
+/** One metric with its dimensions and statistic. */
 export interface Series {
   readonly namespace: string;
   readonly metric: string;
@@ -17,6 +18,7 @@ export type Stat = "Sum" | "Maximum" | "p50" | "p99";
 
 type Named = Pick<Names, "prefix" | "table" | "machineArn" | "functionName" | "lettersName">;
 
+/** A metric that cairn records itself. */
 export const ofCairn = ({ prefix }: Named, metric: MetricName, stat: "Sum" | "Maximum" = "Sum"): Series => ({
   ...{ namespace: NAMESPACE, metric, stat },
   dimensions: { [DIMENSION]: prefix },

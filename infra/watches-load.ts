@@ -15,6 +15,7 @@ const LATENCY_MS = 5_000;
 /** The percentage of a function's timeout from which its duration counts as slow. */
 const SLOW_PERCENT = 90;
 
+/** The watches of load, latency and cost. */
 export function loadWatchesOf(names: Names, plan: Plan): readonly Watch[] {
   return [...ofWork(names, plan), ...ofApiOf(names), ...ofTimes(names, plan), ofSpending(names, plan)];
 }

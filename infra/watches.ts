@@ -23,6 +23,7 @@ const BEATS_MIN = 100;
 const SWEEPS_MISSED = 3;
 const SILENCE_MINUTES_MIN = 30;
 
+/** All watches of a deployment. */
 export function watchesOf(names: Names, plan: Plan): readonly Watch[] {
   const logs = namesOfLogs(names, plan);
   return [
