@@ -8,6 +8,7 @@ import { PLACE } from "../localstack/place.ts";
 
 const ROOT = join(import.meta.dirname, "..");
 
+/** Installs the platform if needed, makes the plan, and captures the resources of that stage. */
 export async function described(stage: string): Promise<Capture & { readonly plan: Plan }> {
   await installPlatform((line) => void process.stderr.write(`${line}\n`));
   const plan = planned(ROOT);

@@ -4,7 +4,7 @@
  *
  * The parts are `chaos`, `audit`, `killed` (a trip whose process dies during a booking) and `declined` (a trip whose
  * card is declined). `--print` prints them instead. `--check` generates them again, and exits 1 if the page differs in
- * anything but times and process IDs.
+ * anything but times, process IDs and the machine.
  */
 import { type ChildProcess, spawn } from "node:child_process";
 import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
