@@ -1,6 +1,6 @@
 /**
- * `npm run picture [-- PART …]`: generates the examples of recovery with real processes and real SIGKILLs, and puts
- * each between its marks in the README or in docs/recovery.md.
+ * `npm run picture [-- PART …]`: generates the examples of recovery with real processes and real SIGKILLs. It puts each
+ * between its marks in the README or in docs/recovery.md.
  *
  * The parts are `chaos`, `audit`, `killed` (a trip whose process dies during a booking) and `declined` (a trip whose
  * card is declined). `--print` prints them instead. `--check` generates them again, and exits 1 if the page differs in

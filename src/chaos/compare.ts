@@ -2,8 +2,8 @@
  * The whole comparison: first the uninterrupted tasks, then the killed tasks of each strategy. Kills are chosen from
  * the moments of an uninterrupted task, so every strategy is killed at the same moments of the same tasks.
  *
- * With `everyEdge` there is one task for each moment of a task. For cairn these are the fault points of its protocol;
- * for a plain loop those of its own code, since it has no claim at which it could be killed.
+ * With `everyEdge` there is one task for each moment of a task. For cairn these are the fault points of its protocol.
+ * For a plain loop they are moments of the loop, which has no claim at which it could be killed.
  */
 import { join } from "node:path";
 import type { Chaos, OutsideEffect } from "../sdk/chaos.ts";

@@ -1,7 +1,7 @@
 /**
- * The recovery audit of an agent (seed 4). For each tool: may it be repeated, what does the external service know, what
- * follows a crash in the middle of a call? Also: which failures its topology shows first, and what the agent does not
- * declare.
+ * The recovery audit of an agent (seed 4). For each tool it says whether a call may be repeated, what the external
+ * service knows about it, and what follows a crash in the middle of it. It also lists the typical failures of the
+ * agent's topology, and the declarations that the agent lacks.
  *
  * The audit reads the same declarations and tables as the engine. So it describes what the engine would really do.
  */

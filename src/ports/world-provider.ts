@@ -131,7 +131,7 @@ export interface OpenWorldOptions {
   /**
    * How thoroughly a store is checked when it is opened.
    * - `none`: not at all, for a reader of a damaged store.
-   * - `supervisor`: fully, for the one process that drives its runs.
+   * - `supervisor`: also a large store, for the one process that drives its runs.
    * - Absent: as much as an interactive command can wait for.
    */
   readonly check?: "none" | "supervisor";

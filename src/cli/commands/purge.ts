@@ -71,7 +71,7 @@ function reportForgotten(shell: Shell, { world }: Opened, tombstone: Tombstone):
   return EXIT.done;
 }
 
-/** Asks the user to type the run's name, because a purge cannot be reversed. `--yes` skips this. */
+/** Shows the user which run will be deleted, and asks for a `yes`: a purge cannot be reversed. `--yes` skips this. */
 async function confirm({ ask, terminal, argv }: Shell, { world }: Opened, row: Row): Promise<void> {
   const { run, agent, status, statusSince } = row;
   const what = `${run}  ${agent}: ${status} ${relative(statusSince, world.clock.now())}`;

@@ -1,6 +1,6 @@
 /**
- * `cairn verify RUN|FILE`: checks that every commit of a run is present, follows from the ones before it, and carries a
- * valid seal if it is sealed.
+ * `cairn verify RUN|FILE`: checks that every commit of a run is present and follows from the earlier ones. It also
+ * checks the seals of a sealed history.
  *
  * A file that `cairn export` wrote is checked without a store. Exits 1 if anything was altered.
  */
