@@ -1,4 +1,6 @@
-/** The alarms of a deployment, who is told of them, and its dashboard: from the table of what is watched. */
+/**
+ * Creates the alarms of a deployment, the topic that notifies operators, and the dashboard, from the tables of watches.
+ */
 import { dashboardOf } from "./dashboard.ts";
 import { tlsOnly } from "./grants.ts";
 import type { Names } from "./names.ts";
@@ -7,6 +9,7 @@ import type { Site } from "./site.ts";
 import type { Watch, Watched } from "./watch.ts";
 import { watchesOf } from "./watches.ts";
 
+/** Creates everything with which operators watch a deployment. */
 export function createAlarms(site: Site): void {
   const { names, plan } = site;
   const topics = createTopic(site);
@@ -29,7 +32,7 @@ export function createAlarms(site: Site): void {
   });
 }
 
-/** What is written in it names no run, and needs no key to be read by whoever subscribes. */
+/** Creates the topic of alarms. It is not encrypted with a key of the account: its messages name no run. */
 function createTopic({ names, plan }: Site): $util.Output<string>[] {
   const { alarmEmail } = plan.options;
   if (alarmEmail === null) return [];
@@ -39,7 +42,10 @@ function createTopic({ names, plan }: Site): $util.Output<string>[] {
   return [topic.arn];
 }
 
-/** A policy takes the place of the one that SNS makes, so it says as well that alarms of this account may publish. */
+/**
+ * The topic's policy. It replaces the default policy of SNS, so it must also allow the alarms of this account to
+ * publish.
+ */
 const topicPolicy = ({ account, alarmsTopicArn }: Names): string =>
   JSON.stringify({
     Version: "2012-10-17",
@@ -58,7 +64,7 @@ const descriptionOf = ({ means, todo }: Watch): string => `${means}. To do: ${to
 function queryOf(of: Watched, period: number): Partial<aws.cloudwatch.MetricAlarmArgs> {
   if (of.kind === "series") {
     const { namespace, metric, dimensions, stat } = of.series;
-    // CloudWatch takes a percentile under a name of its own.
+    // CloudWatch has a separate field for percentiles.
     const statistic = stat === "p50" || stat === "p99" ? { extendedStatistic: stat } : { statistic: stat };
     return { namespace, metricName: metric, dimensions, ...statistic, period };
   }

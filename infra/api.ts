@@ -1,12 +1,13 @@
 /**
- * The REST API in front of one function, which knows all routes. Who may call what is AWS's to say: every route asks for
- * a request that is signed by an identity of the account with `execute-api:Invoke` on it. `/healthz` alone is open, and
- * API Gateway answers it by itself: an open route to the function would let anybody use up the concurrency of the account,
- * which beats need.
+ * Creates the REST API in front of one function, which knows all routes. AWS checks the callers: every route requires a
+ * request signed by an identity of the account that has `execute-api:Invoke` on it.
+ *
+ * Only `/healthz` is open, and API Gateway answers it without the function. Otherwise any stranger could use up the
+ * account's concurrency, which beats need.
  */
 import type { Site } from "./site.ts";
 
-/** `GET /healthz` a second: more than monitors ask, and each costs a request. */
+/** Allowed requests of `GET /healthz` per second. This is more than monitors need, and each request costs money. */
 const HEALTH_RATE = 10;
 
 export function createApi({ names, plan }: Site, fn: sst.aws.Function): sst.aws.ApiGatewayV1 {
@@ -18,7 +19,7 @@ export function createApi({ names, plan }: Site, fn: sst.aws.Function): sst.aws.
     transform: {
       api: { name: names.prefix },
       accessLog: { name: `/aws/vendedlogs/apis/${names.prefix}` },
-      // A deployment is a copy of the API as it is then, so it waits for what SST does not know of.
+      // A deployment is a snapshot of the API, so it waits for the resources that SST does not know.
       deployment: (args, opts) => {
         args.triggers = $resolve([args.triggers ?? {}]).apply(([triggers]) => ({ ...triggers, health: HEALTH.body }));
         opts.dependsOn = answers;
@@ -71,7 +72,9 @@ function answerHealth(api: sst.aws.ApiGatewayV1): aws.apigateway.IntegrationResp
   );
 }
 
-/** Of each route: what is more is answered 429 by API Gateway, and costs no invocation. */
+/**
+ * Limits the requests per second of each route. API Gateway answers the excess with 429, without invoking the function.
+ */
 function throttle(api: sst.aws.ApiGatewayV1, rate: number): void {
   const { stage } = api.nodes;
   if (stage === undefined) throw new Error("the API is not deployed yet, so it has no stage to throttle");

@@ -1,6 +1,6 @@
 /**
- * The functions as Lambda runs them: one folder each, as ES modules, with all that they need and nothing else. What a
- * function loads only on use (its agents and what speaks to models) lies in files of its own beside it.
+ * Bundles the functions for Lambda: one folder each, as ES modules, with everything they need and nothing else. What a
+ * function imports only on use, such as agents and model providers, is in separate files of the folder.
  */
 import { createHash } from "node:crypto";
 import { mkdirSync, readFileSync, readdirSync, rmSync, statSync } from "node:fs";
@@ -13,31 +13,33 @@ import { type DeployedFunction, FUNCTIONS, type FunctionName, agentFunction } fr
 
 export { FUNCTIONS, type FunctionName };
 
+/** The files of one function. */
 export interface Bundle {
   readonly name: DeployedFunction;
-  /** Holds `index.mjs`, whose `handler` is called, and the files that it loads on use. */
+  /** The folder. It holds `index.mjs`, which exports `handler`, and the files that it imports on use. */
   readonly folder: string;
-  /** What is read when Lambda starts the process. */
+  /** The bytes that a cold start reads. */
   readonly startBytes: number;
   readonly files: readonly string[];
-  /** Of names and contents of its files. */
+  /** A digest of the names and contents of all files. */
   readonly digest: string;
-  /** The source files in what is read then, and in all of it, from the root of the checkout. */
+  /** The source files in the part that a cold start reads, and in the whole bundle; relative to the checkout. */
   readonly startSources: readonly string[];
   readonly sources: readonly string[];
 }
 
 const ROOT = join(import.meta.dirname, "..");
 
+/** Bundles every function into `folder`, which is emptied first. */
 export async function bundleFunctions(of: {
   readonly folder: string;
-  /** Absolute paths: those of cairn.config.ts. */
+  /** The agent files of cairn.config.ts, as absolute paths. */
   readonly agentFiles: readonly string[];
-  /** Those of cairn.config.ts. */
+  /** The prices in cairn.config.ts. */
   readonly prices?: Prices;
-  /** The names of agents that get a function of beats of their own, which holds no other agent. */
+  /** The names of isolated agents. Each gets a beat function of its own, which contains no other agent. */
   readonly isolated?: readonly string[];
-  /** Other files in the place of functions, for tests: absolute paths. */
+  /** Other source files to use in place of functions, as absolute paths; for tests. */
   readonly instead?: Instead;
 }): Promise<readonly Bundle[]> {
   rmSync(of.folder, { recursive: true, force: true });
@@ -100,17 +102,17 @@ async function built({ entry, folder, plugins }: Wanted & { readonly plugins: Pl
     mainFields: ["module", "main"],
     metafile: true,
     logLevel: "error",
-    // Packages that are still CommonJS call it.
+    // Packages that are still CommonJS call `require`.
     banner: { js: 'import{createRequire as cjs}from"node:module";const require=cjs(import.meta.url);' },
     alias: { cairn: join(ROOT, "src", "index.ts") },
-    // For agents that lie where nothing is installed.
+    // Agent files may be outside of any folder with installed packages.
     nodePaths: [join(ROOT, "node_modules")],
     plugins,
   });
   return metafile;
 }
 
-/** The file of the handler and those that it imports at once. */
+/** The file of the handler and its static imports. */
 function startOf(outputs: Metafile["outputs"]): readonly string[] {
   const entry = Object.keys(outputs).filter((file) => file.endsWith("/index.mjs"));
   const start = new Set(entry);
@@ -121,7 +123,9 @@ function startOf(outputs: Metafile["outputs"]): readonly string[] {
   return [...start];
 }
 
-/** Named here, so that a function that looks for one agent does not load the others. */
+/**
+ * One import line for each agent, with its name, so that a function that looks for one agent does not load the others.
+ */
 async function agentLines(files: readonly string[], prices: Prices): Promise<ReadonlyMap<string, string>> {
   const lines = new Map<string, string>();
   for (const file of files) {
@@ -150,7 +154,7 @@ const agentsPlugin = (contents: string): Plugin => ({
   },
 });
 
-/** Importing a file of ours does nothing by itself: one of which nothing is used is left out, with what it imports. */
+/** Marks our source files as free of side effects, so that esbuild drops unused ones with all that they import. */
 const pureSources: Plugin = {
   name: "pure-sources",
   setup: (esbuild) => {
@@ -163,8 +167,8 @@ const pureSources: Plugin = {
 };
 
 /**
- * All languages of zod's messages hang on its one entrance, and make half of what a function loads when it starts. They
- * are left out where no source takes any of them.
+ * Drops the languages of zod's messages. Its main module imports them all, which is half of what a cold start would
+ * load. They stay in if a source file uses one.
  */
 const zodWithoutLanguages: Plugin = {
   name: "zod-without-languages",
@@ -173,13 +177,13 @@ const zodWithoutLanguages: Plugin = {
   },
 };
 
-/** Of which something is left in these files. */
+/** The source files of which code remains in these outputs. */
 const sourcesIn = (outputs: Metafile["outputs"], files: readonly string[]): readonly string[] => {
   const inputs = files.flatMap((file) => Object.entries(outputs[file]?.inputs ?? {}));
   return filesOf(inputs.flatMap(([file, { bytesInOutput }]) => (bytesInOutput > 0 ? [file] : [])));
 };
 
-/** And not what a plugin made. */
+/** Source files only, without the modules that a plugin generates. */
 const filesOf = (inputs: readonly string[]): readonly string[] =>
   [...new Set(inputs)].filter((file) => !file.startsWith("agents:"));
 

@@ -1,9 +1,11 @@
 /**
- * All resources of a deployment, as AWS would be asked for them, without AWS: the description runs on the real components
- * of SST, and what reaches the engine is written down instead of made. What AWS would answer is made up: ARNs are composed
- * as AWS composes them, and what only AWS can know is a reference that names resource and attribute (`@{Api.id}`).
+ * Lists all resources that a deployment would request, without AWS. It runs the description with the real components of
+ * SST, and records what reaches the engine instead of creating it.
  *
- * Each capture is a process of its own: the components keep state, and take their app and stage from globals.
+ * Answers of AWS are simulated: ARNs are composed in AWS's format, and values that only AWS knows become references to
+ * a resource and attribute (`@{Api.id}`).
+ *
+ * Each capture is a separate process, because the components keep state and read their app and stage from globals.
  */
 import { spawn } from "node:child_process";
 import { existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
@@ -13,22 +15,24 @@ import { build } from "esbuild";
 import type { Place } from "./names.ts";
 import type { Plan } from "./plan.ts";
 
+/** A resource that the deployment requests. */
 export interface Resource {
-  /** As the engine names it: `aws:dynamodb/table:Table`. */
+  /** The engine's name of the type, such as `aws:dynamodb/table:Table`. */
   readonly type: string;
-  /** Of this resource within the description; unique for its type. */
+  /** The resource's name in the description; unique within its type. */
   readonly name: string;
   readonly inputs: { readonly [input: string]: unknown };
-  /** It stays when the deployment is removed. */
+  /** Whether it stays when the deployment is removed. */
   readonly isRetained: boolean;
-  /** Inputs that only its first deployment decides. */
+  /** Inputs that only the first deployment sets; later ones leave them as they are. */
   readonly ignored: readonly string[];
 }
 
+/** The result of a capture. */
 export interface Capture {
-  /** In an order in which each comes after what it refers to. */
+  /** The resources. Each comes after those that it refers to. */
   readonly resources: readonly Resource[];
-  /** What the description tells its operator; may hold references. */
+  /** What the description prints for its operator; may contain references. */
   readonly outputs: Readonly<Record<string, unknown>>;
 }
 
@@ -37,19 +41,20 @@ export interface CaptureOptions {
   readonly app: string;
   readonly stage: string;
   readonly place: Place;
-  /** Where the archives of the functions are written and stay, absolute; without it they are gone on return. */
+  /** The folder in which the archives of the functions are kept, absolute; absent: they are deleted on return. */
   readonly archives?: string;
 }
 
 const ROOT = join(import.meta.dirname, "..");
 const PLATFORM = join(ROOT, ".sst", "platform");
 
-/** What `sst install` writes, or an error that says how to get it. */
+/** The folder that `sst install` writes. Throws with the command to type if it is missing. */
 function platform(): string {
   if (existsSync(join(PLATFORM, "node_modules", "@pulumi", "aws"))) return PLATFORM;
   throw new Error("the platform of SST is not installed here; install it: npm run infra:install");
 }
 
+/** Captures a deployment. Rejects if the platform of SST is not installed. */
 export async function capture(options: CaptureOptions): Promise<Capture> {
   const work = join(platform(), "cairn");
   mkdirSync(work, { recursive: true });
@@ -80,7 +85,7 @@ async function ran(...words: readonly string[]): Promise<{ readonly isDone: bool
   return { isDone: code === 0, said: said.join("") };
 }
 
-/** As SST compiles a description: its globals are injected, its packages are those of its platform. */
+/** Compiles the description as SST does: with its globals, and with the packages of its platform. */
 async function compiled(folder: string, globals: object): Promise<string> {
   const outfile = join(folder, "describe.mjs");
   await build({
@@ -103,7 +108,7 @@ async function compiled(folder: string, globals: object): Promise<string> {
   return outfile;
 }
 
-/** Components read some of these while they are loaded. */
+/** The globals of SST. Components read some of them during their import. */
 function globalsOf({ app, stage }: CaptureOptions, work: string): object {
   const isProduction = stage === "production";
   return {

@@ -1,4 +1,4 @@
-/** What an operator sees of a deployment at one look: its alarms, and the curves that explain them. */
+/** The dashboard of a deployment: its alarms, and the graphs that explain them. */
 import { ALARMS } from "../src/adapters/aws/metrics.ts";
 import { TABLE } from "../src/adapters/aws/schema.ts";
 import type { DeployedFunction, Names } from "./names.ts";
@@ -7,7 +7,7 @@ import { type Series, ofCairn, ofFunction, ofIndex, ofLetters, ofMachine, ofTabl
 import type { Watch } from "./watch.ts";
 import { mayFail } from "./watches.ts";
 
-/** As CloudWatch takes it. */
+/** The dashboard document of CloudWatch. */
 export interface Dashboard {
   readonly widgets: readonly Widget[];
 }
@@ -33,21 +33,22 @@ interface CurvesWidget {
     readonly region: string;
     readonly view: "timeSeries";
     readonly period: number;
-    /** Namespace and name, then a name and a value for each dimension, then how it is shown. */
+    /** Namespace and metric, then name and value of each dimension, then options for its display. */
     readonly metrics: readonly (readonly (string | Readonly<Record<string, string>>)[])[];
   };
 }
 
-/** Columns of the grid of a dashboard, and what each widget takes of it. */
+/** The columns of a dashboard's grid, and the size of a widget. */
 const COLUMNS = 24;
 const [WIDTH, HEIGHT] = [8, 6];
 const ALARMS_HEIGHT = 5;
-/** CloudWatch takes so many in one widget. */
+/** The maximum number of alarms in one CloudWatch widget. */
 const ALARMS_MAX = 100;
 const PERIOD_SECONDS = 300;
 
 type Curves = readonly [title: string, curves: readonly (readonly [label: string, series: Series])[]];
 
+/** The dashboard of these watches. */
 export function dashboardOf(
   names: Names,
   { watches, plan }: { readonly watches: readonly Watch[]; readonly plan: Pick<Plan, "isolated"> },

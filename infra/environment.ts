@@ -1,14 +1,15 @@
 /**
- * What each function finds in its environment: the variables that it reads (`function-environment.ts`), and nothing else.
- * `functions/` reads these names one by one, and a test compares them with what is left in the bundles.
+ * The environment variables of each function: those that it reads (`function-environment.ts`), and no others.
+ * `functions/` reads the variables by their full names, and a test compares these names with the bundles.
  */
 import { type FunctionVariable, READ } from "../src/adapters/aws/function-environment.ts";
 import { type DeployedFunction, type FunctionName, type Names, kindOf } from "./names.ts";
 import { type Plan, secretsOf } from "./plan.ts";
 
-/** They load agents, which may read the `env` of their deployment. */
+/** Functions that load agents. Agents may read the `env` of their deployment. */
 const LOADS_AGENTS: ReadonlySet<FunctionName> = new Set(["beat", "start", "api"]);
 
+/** The variables of one function. */
 export function environmentOf(
   fn: DeployedFunction,
   { names, plan }: { readonly names: Names; readonly plan: Plan },

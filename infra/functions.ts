@@ -1,4 +1,6 @@
-/** The functions: bundles that were made before, each with its own role, and the stream that calls the clean-up. */
+/**
+ * Creates the functions from finished bundles, each with its own role, and the event source that calls the clean-up.
+ */
 import { createHash } from "node:crypto";
 import { LIVE } from "../src/adapters/aws/machine-input.ts";
 import { TABLE } from "../src/adapters/aws/schema.ts";
@@ -19,14 +21,14 @@ import { trustOf } from "./trust.ts";
 
 export type Functions = Readonly<Record<FunctionName, sst.aws.Function>>;
 
-/** Enough for a function that loads no agent; with memory comes processor time. */
+/** Enough for a function that loads no agent. More memory also means more CPU. */
 const SMALL_MB = 512;
-/** Of a record of the stream: the look for orphans finds what is given up. */
+/** Attempts for a record of the stream. What they leave behind, the search for orphans finds. */
 const STREAM_TRIES_MAX = 10;
-/** Removals of one invocation, which has a minute for them; no process waits for one, so some of them are collected. */
+/** Removals per invocation, which has one minute. No process waits for a removal, so the stream collects a batch. */
 const STREAM_BATCH = 50;
 const STREAM_WINDOW_SECONDS = 30;
-/** How long the dead letters of stream and schedules are kept: SQS keeps none for longer. */
+/** How long the dead letters of the stream and of schedules are kept: the maximum of SQS. */
 const LETTER_DAYS = 14;
 
 export function createFunctions(site: Site): Functions {
@@ -34,7 +36,7 @@ export function createFunctions(site: Site): Functions {
   return Object.fromEntries(made) as Record<FunctionName, sst.aws.Function>;
 }
 
-/** Of the agents whose beats run in a function of their own. */
+/** The functions of isolated agents. */
 export const createAgentFunctions = (site: Site): readonly AgentBeat[] =>
   agentFunctionsOf(site.plan).map((fn) => ({ fn, made: createFunction(site, fn) }));
 
@@ -59,33 +61,36 @@ function createFunction(site: Site, fn: DeployedFunction): sst.aws.Function {
     memory: `${isBeat ? options.memoryMb : SMALL_MB} MB`,
     logging: { retention: options.logRetention, format: "json" },
     dev: false,
-    // Executions call one version as long as they last. Those of deployments before this one stay.
+    // An execution calls the same version for its whole life, so versions of earlier deployments are kept.
     ...(isBeat ? { versioning: true } : {}),
     permissions: statementsOf(fn, names, { secrets: secretsOf(fn, plan), sealKey: options.seal?.kmsKey ?? null }),
     ...(reserved === undefined ? {} : { concurrency: { reserved } }),
     transform: {
-      // SST lets every identity of the account take this role, and the managed policy lets it write any log.
+      // By default SST lets every identity of the account assume this role, and its managed policy allows writes to any
+      // log.
       role: (role: aws.iam.RoleArgs) => {
         role.name = names.functionName(fn);
         role.assumeRolePolicy = trustOf(names, "lambda");
         role.managedPolicyArns = [];
       },
-      // What SST adds serves its links, which no function of ours has.
+      // SST adds variables for its links, which our functions do not have.
       function: { environment: { variables: environmentOf(fn, site) } },
     },
   });
 }
 
-/** A reservation keeps that much for a function, and is as much as it may take. */
+/** A reservation guarantees this concurrency to a function, and is also its limit. */
 const reservedFor = (fn: DeployedFunction, { concurrencyMax, concurrencyReserved }: Options): number | undefined =>
   kindOf(fn) === "beat"
     ? (concurrencyMax ?? undefined)
     : concurrencyReserved[fn as keyof Options["concurrencyReserved"]];
 
 /**
- * Executions that begin now belong to the version that was published last; with `rollout: "by-hand"` to those that
- * `cairn rollout` says, and only the first deployment says it for them. Where agents are isolated no new run begins in the
- * function that they share, which only stands in for functions that are not there: it has its newest version at once.
+ * Publishes a function under the alias that new executions call. The alias selects the newest version; with `rollout:
+ * "by-hand"` only the first deployment sets it, and `cairn rollout` moves it afterwards.
+ *
+ * If agents are isolated, no new run begins in the shared function. It only replaces missing functions, so it always
+ * has its newest version.
  */
 export function publish(
   fn: DeployedFunction,
@@ -107,17 +112,20 @@ export function publish(
   );
 }
 
-/** Components have names of letters and digits: those of agents would not differ in these alone. */
+/**
+ * The component name of a function. Component names may only have letters and digits, so a digest keeps the names of
+ * different agents apart.
+ */
 function componentOf(fn: DeployedFunction): string {
   if (kindOf(fn) === fn) return capitalized(fn);
   const digest = createHash("sha256").update(fn).digest("hex").slice(0, 8);
   return `BeatOf${capitalized(fn.replace(/^beat_/, "").replaceAll(/[^a-zA-Z0-9]/g, ""))}${digest}`;
 }
 
-/** Components have names of their own: `beat` is `Beat`. */
+/** Component names are capitalized: `beat` becomes `Beat`. */
 const capitalized = (name: string): string => `${name.charAt(0).toUpperCase()}${name.slice(1)}`;
 
-/** What is neither done nor tried again ends here, where an alarm sees it. */
+/** The queue of dead letters, which an alarm watches. It receives every event that failed and is not retried. */
 export function createLetters({ names }: Site, of: LettersOf): aws.sqs.Queue {
   const queue = new aws.sqs.Queue(`${capitalized(of)}Letters`, {
     name: names.lettersName(of),
@@ -135,8 +143,8 @@ export function createLetters({ names }: Site, of: LettersOf): aws.sqs.Queue {
 }
 
 /**
- * Rows that are removed, by whomever, and nothing else. What that takes is among the function's own statements: a policy
- * beside those of its role would be taken away by the next change of the role.
+ * Calls the clean-up for removed rows only, whatever process or expiry removed them. The permissions are among the
+ * function's own statements: a separate policy on its role would be deleted by the next change of the role.
  */
 export function followStream(
   site: Site,

@@ -1,10 +1,11 @@
 /**
- * What each function may do, and nothing else: the actions that its operations of the ports come down to. No action is
- * `*`, and no resource is.
+ * The permissions of each function: the AWS actions that its port operations need, and no others. No action is `*`, and
+ * no resource is `*`.
  */
 import { STORE } from "../src/adapters/aws/keys.ts";
 import { type DeployedFunction, type FunctionName, type LettersOf, type Names, kindOf } from "./names.ts";
 
+/** A policy statement that allows actions on resources. */
 export interface Statement {
   readonly actions: string[];
   readonly resources: string[];
@@ -15,33 +16,33 @@ interface Grant {
   /** Actions on items of the table. */
   readonly rows: readonly string[];
   readonly index?: "alive";
-  /** Actions on objects of runs. */
+  /** Actions on the objects of runs. */
   readonly objects?: readonly ("GetObject" | "PutObject" | "DeleteObject")[];
-  /** May put the archive of a run whose end it tells. Nobody may read or delete one. */
+  /** May write the archive of a run when its end is delivered. No function may read or delete an archive. */
   readonly archives?: true;
-  /** May read the name of the store that the bucket belongs to. */
+  /** May read the object that names the bucket's store. */
   readonly store?: true;
-  /** May start executions, and see what became of them. */
+  /** May start executions and read their status. */
   readonly starts?: true;
-  /** May wake what waits on a token. */
+  /** May wake an execution that waits for a task token. */
   readonly wakes?: true;
-  /** May read the stream of the table: Lambda does, in its name. */
+  /** May read the stream of the table. Lambda reads it with the role of this function. */
   readonly follows?: true;
   /** May read the secrets that agents declare, and no others. */
   readonly secrets?: true;
-  /** Writes runs: may get a data key to seal with, and read those of others. */
+  /** Writes runs: may get data keys for sealing, and decrypt the data keys of other writers. */
   readonly seals?: true;
-  /** Where Lambda leaves what it gave up, in its name. */
+  /** The dead-letter queue to which Lambda sends failed events, with the role of this function. */
   readonly letters?: LettersOf;
 }
 
-/** Messages: absorbed and removed. */
+/** Reading and removing messages. */
 const INBOX = ["Query", "BatchGetItem", "BatchWriteItem"];
-/** A message is delivered in a transaction, whose parts are allowed one by one. */
+/** Delivering a message. This is a transaction, and each of its parts needs its own permission. */
 const DELIVER = ["GetItem", "PutItem", "UpdateItem"];
 /**
- * A row that has expired is deleted before another one takes its place; the tombstone of the key is checked in the
- * transaction that puts the row; a start that is repeated may hand over.
+ * Creating a run. An expired row is deleted before its replacement is written. The transaction that writes the row also
+ * checks the tombstone of the idempotency key. A repeated start may hand the run over.
  */
 const CREATE = ["GetItem", "PutItem", "ConditionCheckItem", "DeleteItem", "UpdateItem"];
 const KEEP = ["GetObject", "PutObject"] as const;
@@ -64,8 +65,8 @@ const GRANTS: Readonly<Record<FunctionName, Grant>> = {
 };
 
 /**
- * `secrets`: the names of those that the function may read. The key that encrypts them is AWS's, and needs no other grant. `sealKey`: the
- * ARN of the KMS key that the deployment seals with.
+ * The policy statements of a function. `secrets`: the names of the secrets that it may read; AWS's own key encrypts
+ * them and needs no grant. `sealKey`: the ARN of the KMS key with which the deployment seals.
  */
 export function statementsOf(
   fn: DeployedFunction,
@@ -110,8 +111,9 @@ const SEAL = ["kms:GenerateDataKey", "kms:Decrypt"];
 const RUNS = "runs/*";
 
 /**
- * An object that is missing reads as denied to whoever may not list, and such a request has no prefix that a condition could
- * ask for; the look for orphans goes from key to key without one. Who only deletes lists below a prefix.
+ * Statements for objects. S3 reports a missing object as denied to a caller that may not list, and such a request has
+ * no prefix to test. So a function that reads may list the whole bucket; the search for orphans lists it without a
+ * prefix, too. A function that only deletes may list below `runs/` only.
  */
 function objectStatements({ objects = [] }: Grant, bucketArn: string): Statement[] {
   if (objects.length === 0) return [];
@@ -123,7 +125,7 @@ function objectStatements({ objects = [] }: Grant, bucketArn: string): Statement
   ];
 }
 
-/** A statement of a resource's own policy: what comes without TLS is denied to every caller. */
+/** A statement for a resource's own policy, which denies requests without TLS to every caller. */
 export const tlsOnly = ({ actions, resource }: { readonly actions: readonly string[]; readonly resource: string }) => ({
   ...{ Effect: "Deny", Principal: "*", Action: actions, Resource: resource },
   Condition: { Bool: { "aws:SecureTransport": "false" } },

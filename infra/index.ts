@@ -1,4 +1,4 @@
-/** All of one deployment, and what its operator needs to know of it. */
+/** The description of one deployment: all of its resources, and the outputs that its operator needs. */
 import { createAlarms } from "./alarms.ts";
 import { createApi } from "./api.ts";
 import { createAgentFunctions, createFunctions, followStream } from "./functions.ts";
@@ -8,6 +8,7 @@ import { createSchedules } from "./schedule.ts";
 import { siteOf } from "./site.ts";
 import { createStorage } from "./storage.ts";
 
+/** Describes all resources, and returns the outputs of the deployment. */
 export async function describe(plan: Plan) {
   const site = await siteOf(plan);
   const storage = createStorage(site);

@@ -1,4 +1,4 @@
-/** The state machine: the definition that the chain's own table makes, under a fixed name. */
+/** Creates the state machine with the definition that the chain's own table generates, under a fixed name. */
 import { definitionOf } from "../src/adapters/aws/asl.ts";
 import { type AgentBeat, type Functions, publish } from "./functions.ts";
 import { agentFunction } from "./names.ts";
@@ -6,23 +6,24 @@ import { machineTimesOf } from "./plan.ts";
 import type { Site } from "./site.ts";
 import { trustOf } from "./trust.ts";
 
-/** The functions of isolated agents, which the machine calls by the name of a run's agent. */
+/** `agents`: the functions of isolated agents. The state machine calls them by the name of a run's agent. */
 export function createMachine(
   { names, plan }: Site,
   { functions, agents }: { readonly functions: Functions; readonly agents: readonly AgentBeat[] },
 ): aws.sfn.StateMachine {
   const { beat, park, sweep, start, api } = functions;
   const ofEach = agents.map(({ fn, made }) => publish(fn, made, { plan }));
-  // A run that waits for a new agent must not find it in the shared function before the agent has its own.
+  // The shared function is published after the others. Otherwise a run that waits for a new agent would find it there,
+  // before the agent's own function is available.
   const live = [...ofEach, publish("beat", beat, { plan, after: ofEach })];
   const role = new aws.iam.Role("MachineRole", {
     name: `${names.prefix}-machine`,
     assumeRolePolicy: trustOf(names, "states"),
   });
   /**
-   * Every name that the function of an agent can have, also where no agent is isolated any more. An execution may call a
-   * function that was removed: AWS says that it is not there only to a caller that may invoke it. Any other call is denied
-   * (`Lambda.AWSLambdaException`), which the machine would take for a throttle and try again for an hour.
+   * Permission for every name that an agent's function can have, even if no agent is isolated any more. An execution
+   * may call a function that was removed. AWS reports it as missing only to a caller that may invoke it; another caller
+   * is denied (`Lambda.AWSLambdaException`). The state machine would take that for throttling, and retry for an hour.
    */
   const ofAgents = names.functionArn(agentFunction("*"));
   const policy = new aws.iam.RolePolicy("MachineCalls", {
@@ -52,7 +53,7 @@ export function createMachine(
   return new aws.sfn.StateMachine(
     "Machine",
     { name: names.prefix, type: "STANDARD", roleArn: role.arn, definition },
-    // A function of an earlier version starts executions whose input names no agent.
+    // Start functions of an earlier version pass no agent name to the execution, so they are updated first.
     { dependsOn: [policy, ...live, ...(agents.length === 0 ? [] : [start, api])] },
   );
 }

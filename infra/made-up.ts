@@ -1,4 +1,4 @@
-/** What AWS would answer, for a capture: ARNs as AWS composes them, everything else as a reference by name. */
+/** Simulates the answers of AWS for a capture: ARNs in AWS's format, and references by name for everything else. */
 import type { Place } from "./names.ts";
 
 interface Asked {
@@ -9,7 +9,7 @@ interface Asked {
 
 type Computed = Readonly<Record<string, string>>;
 
-/** What a resource is known by once it is there. */
+/** The computed attributes of a resource after its creation. */
 export function computedOf({ type, name, inputs }: Asked, place: Place): Computed {
   const { partition, region, account } = place;
   const arn = (service: string, resource: string): string =>
@@ -91,7 +91,7 @@ interface StatementInput {
   }[];
 }
 
-/** As the provider writes it. */
+/** A policy document in the format of the AWS provider. */
 function policyOf(statements: readonly StatementInput[]): string {
   const Statement = statements.map(({ effect = "Allow", actions, resources, principals = [], conditions = [] }) => ({
     Effect: effect,

@@ -1,17 +1,24 @@
 /**
- * What everything of one deployment is called. Names are fixed, so that ARNs are composed: the functions know the machine,
- * the machine knows the functions, and neither waits for the other. A bucket's name is taken once in all of AWS, so it
- * carries account and region.
+ * The names of all resources of one deployment. Names are fixed, so ARNs can be composed. The functions know the state
+ * machine and the state machine knows the functions, and neither waits for the creation of the other.
+ *
+ * Bucket names are unique across all of AWS, so they include account and region.
  */
 
 import { parameterOf } from "../src/adapters/aws/keys.ts";
 
-/** Here and not with their bundles: whoever describes resources cannot load what makes those. */
+/**
+ * The functions of every deployment. They are listed here, not beside their bundles, because the description of
+ * resources cannot import the bundler.
+ */
 export const FUNCTIONS = ["beat", "park", "start", "sweep", "cleanup", "api"] as const;
 
 export type FunctionName = (typeof FUNCTIONS)[number];
 
-/** A function that runs the beats of one agent. No prefix has an underscore, so no stage has a function of this name. */
+/**
+ * The name of a function that runs the beats of one agent. No prefix contains an underscore, so no other deployment can
+ * have a function with this name.
+ */
 export type AgentFunction = `beat_${string}`;
 
 /** Every function of a deployment. */
@@ -19,38 +26,42 @@ export type DeployedFunction = FunctionName | AgentFunction;
 
 export const agentFunction = (agent: string): AgentFunction => `beat_${agent}`;
 
-/** Whose code it runs, and with it what it reads and may do: those of agents are functions of beats. */
+/**
+ * The kind of a function, which determines its code, environment and permissions. The functions of isolated agents are
+ * of the kind `beat`.
+ */
 export const kindOf = (fn: DeployedFunction): FunctionName => (isOfAgent(fn) ? "beat" : fn);
 
 const isOfAgent = (fn: DeployedFunction): fn is AgentFunction => fn.startsWith("beat_");
 
-/** Where a deployment lies, as ARNs say it. */
+/** The AWS partition, region and account of a deployment, as used in ARNs. */
 export interface Place {
-  /** `aws`; there are others, to which nothing is deployed. */
+  /** Always `aws`. Deployments to other partitions are refused. */
   readonly partition: string;
   readonly region: string;
   readonly account: string;
 }
 
+/** The names and ARNs of a deployment. */
 export interface Names {
-  /** Of the machine and, unless it was restored, of the table; and what every other name begins with. */
+  /** The name of the state machine and, unless it was restored, of the table; also the prefix of all other names. */
   readonly prefix: string;
   readonly bucket: string;
-  /** The prefix, or that of a table that was restored from a backup. */
+  /** The prefix, or the name of a table that was restored from a backup. */
   readonly table: string;
-  /** Of table and bucket together: the same for both, and for no other deployment. */
+  /** The ID of the store, which table and bucket share and no other deployment has. */
   readonly store: string;
   readonly tableArn: string;
   readonly bucketArn: string;
   readonly machineArn: string;
   readonly region: string;
   readonly account: string;
-  /** Of the schedules of agents; those of the sweeper are in one of the prefix's own name. */
+  /** The group of agents' schedules. The sweeper's schedules are in a group named like the prefix. */
   readonly agentsGroup: string;
   readonly alarmsTopicArn: string;
   readonly alarmName: (alarm: string) => string;
   readonly alarmArn: (alarm: string) => string;
-  /** Of the parameter that holds that secret. */
+  /** The ARN of the parameter that holds the secret. */
   readonly parameterArn: (secret: string) => string;
   readonly functionName: (fn: string) => string;
   readonly functionArn: (fn: string) => string;
@@ -61,21 +72,22 @@ export interface Names {
   readonly lettersArn: (of: LettersOf) => string;
 }
 
-/** What may leave dead letters behind. */
+/** The sources of dead letters. */
 export type LettersOf = "stream" | "schedule";
 
-/** AWS takes 64 characters for a function and a role; the longest ending is that of a role. */
+/** AWS allows 64 characters for the name of a function or role. The longest suffix is that of a role. */
 const NAME_CHARACTERS_MAX = 64;
 const PREFIX_CHARACTERS_MAX = 40;
-/** AWS takes 63 for a bucket, and account and region take their part. */
+/** AWS allows 63 characters for a bucket, which include account and region. */
 const BUCKET_CHARACTERS_MAX = 63;
 
-/** Lower case: `Dev` and `dev` would have the same names. */
+/** Lower case only: `Dev` and `dev` would otherwise have the same names. */
 const WORDS = /^[a-z0-9]+(?:-[a-z0-9]+)*$/;
 
 /**
- * The words of an app and its stage, in the characters that every service takes. No two deployments have the same: where
- * the app has a `-` itself, two of them show where its stage begins (`a-b--c` and `a-b-c`).
+ * The prefix of an app and stage, in characters that every service allows. No two deployments share one: after an app
+ * that contains a `-`, two of them precede the stage. So app `a-b` with stage `c` is `a-b--c`, and `a` with `b-c` is
+ * `a-b-c`.
  */
 export function prefixOf(app: string, stage: string): string {
   const prefix = `${app}${app.includes("-") ? "--" : "-"}${stage}`;
@@ -88,7 +100,7 @@ export function prefixOf(app: string, stage: string): string {
   return prefix;
 }
 
-/** Refuses agents whose functions AWS would refuse. Names of roles are compared without regard to case. */
+/** Refuses agents whose functions AWS would refuse. Role names are compared without regard to case. */
 export function checkAgentFunctions({ functionName }: Pick<Names, "functionName">, agents: readonly string[]): void {
   const others = new Map<string, string>();
   for (const agent of agents) {
@@ -109,9 +121,10 @@ export function checkAgentFunctions({ functionName }: Pick<Names, "functionName"
   }
 }
 
+/** Composes all names. `restored`: the name of a table that was restored from a backup, or null. */
 export function namesOf(prefix: string, { partition, region, account }: Place, restored: string | null = null): Names {
   const table = restored ?? prefix;
-  // The machine calls Lambda by an ARN that is written so in this partition alone.
+  // The state machine's definition has Lambda's ARN in the format of this partition.
   if (partition !== "aws") throw new Error(`cairn is not deployed to the partition ${partition} yet`);
   const arn = (service: string, resource: string): string =>
     `arn:${partition}:${service}:${region}:${account}:${resource}`;
@@ -124,7 +137,8 @@ export function namesOf(prefix: string, { partition, region, account }: Place, r
   const logGroup = (fn: string): string => `/aws/lambda/${functionName(fn)}`;
   return {
     ...{ prefix, bucket, table, region, account, functionName, logGroup },
-    // No stage has a dot: `dev-agents` has another group, and the alarm `unreadable` of `dev-history` another name.
+    // No stage contains a dot. So the stage `dev-agents` has another group, and the alarm `unreadable` of `dev-history`
+    // another name.
     agentsGroup: `${prefix}.agents`,
     alarmsTopicArn: arn("sns", `${prefix}-alarms`),
     store: `${account}/${region}/${prefix}`,

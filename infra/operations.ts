@@ -1,13 +1,15 @@
-/** What is watched, for the page of operators: those that mean the same and ask for the same in one row. */
+/**
+ * Generates the table of watches for docs/operations.md. Watches with the same meaning and the same action share a row.
+ */
 import { namesOf } from "./names.ts";
 import { planOf } from "./plan.ts";
 import type { Watch } from "./watch.ts";
 import { watchesOf } from "./watches.ts";
 
-/** Stand for what differs from deployment to deployment. */
+/** Placeholders for values that differ between deployments. */
 const ANY = namesOf("PREFIX", { partition: "aws", region: "REGION", account: "ACCOUNT" });
 
-/** A table in Markdown; names without the prefix of their deployment. */
+/** The table in Markdown. Names omit the prefix of the deployment. */
 export function operationsTable(): string {
   const rows = new Map<string, Watch[]>();
   for (const watch of watchesOf(ANY, planOf({}, []))) {

@@ -1,7 +1,9 @@
 /**
- * What is to be deployed, as far as it does not come from code: the options of `cairn.config.ts` with their defaults, the
- * bundles that were made of the functions, and the schedules of the agents. Plain values: they are made by another process
- * (`scripts/plan.ts`), since whoever describes resources cannot load agents.
+ * The plan of a deployment: the options of `cairn.config.ts` with their defaults, the bundles of the functions, and the
+ * schedules of the agents.
+ *
+ * The plan is plain data that another process makes (`scripts/plan.ts`), because the description of resources cannot
+ * load agents.
  */
 import { createHash } from "node:crypto";
 import { type Config, type DeployOptions, isolatedOf, limitsIn } from "../src/sdk/config.ts";
@@ -13,23 +15,24 @@ import { type AgentFunction, type DeployedFunction, FUNCTIONS, agentFunction, ki
 import type { DeployedSchedule } from "./schedules.ts";
 import type { AgentSecrets } from "./secrets.ts";
 
+/** The plan, as plain data. */
 export interface Plan {
-  /** Where each function's files lie, by its name; absolute. */
+  /** The folder of each function's bundle, by its name; absolute. */
   readonly folders: Readonly<Record<string, string>>;
-  /** Of the code in them: another one after each change of it. */
+  /** A digest of the deployed code. It changes with each change of the code. */
   readonly deployment: string;
   readonly schedules: readonly DeployedSchedule[];
-  /** Names of all secrets that the agents may come to know. */
+  /** The names of all secrets that any agent may read. */
   readonly secrets: readonly string[];
-  /** The agents whose beats run in a function of their own, and the secrets that each of them declares. */
+  /** The isolated agents, whose beats run in a function of their own, with the secrets that each declares. */
   readonly isolated: readonly AgentSecrets[];
   readonly beatSeconds: number;
-  /** Changes of single limits. */
+  /** Overrides of single limits. */
   readonly limits: Partial<Limits>;
   readonly options: Options;
 }
 
-/** Those of `cairn.config.ts`, with defaults for what it does not say; null is *not at all*. */
+/** The deployment options of `cairn.config.ts`, with defaults. Null switches a feature off. */
 export interface Options extends Required<Omit<DeployOptions, "beatsPerInvocation" | keyof Optional>>, Optional {}
 
 interface Optional {
@@ -39,15 +42,16 @@ interface Optional {
   readonly seal: NonNullable<DeployOptions["seal"]> | null;
 }
 
-/** How long Lambda lets each function live; a beat is as long as its agents need. */
+/** The Lambda timeout of each function. The timeout of a beat depends on the config. */
 const SECONDS = { park: 30, start: 60, sweep: 120, cleanup: 60, api: 29 } as const;
 
+/** The Lambda timeout of a function, in seconds. */
 export const secondsOf = (fn: DeployedFunction, { beatSeconds }: Pick<Plan, "beatSeconds">): number => {
   const kind = kindOf(fn);
   return kind === "beat" ? beatSeconds : SECONDS[kind];
 };
 
-/** Every function of a deployment: those that each one has, and those of its isolated agents. */
+/** Every function of a deployment, those of isolated agents included. */
 export const functionsOf = ({ isolated }: Pick<Plan, "isolated">): readonly DeployedFunction[] => [
   ...FUNCTIONS,
   ...agentFunctionsOf({ isolated }),
@@ -56,13 +60,13 @@ export const functionsOf = ({ isolated }: Pick<Plan, "isolated">): readonly Depl
 export const agentFunctionsOf = ({ isolated }: Pick<Plan, "isolated">): readonly AgentFunction[] =>
   isolated.map(({ agent }) => agentFunction(agent));
 
-/** The secrets that a function may come to know: that of one agent only those of its agent. */
+/** The secrets that a function may read. The function of an isolated agent may read only that agent's secrets. */
 export const secretsOf = (
   fn: DeployedFunction,
   { secrets, isolated }: Pick<Plan, "secrets" | "isolated">,
 ): readonly string[] => isolated.find(({ agent }) => agentFunction(agent) === fn)?.secrets ?? secrets;
 
-/** What the definition of the machine says about time, from the limits of its world. */
+/** The timeouts and delays of the state machine's definition, from the limits of the world. */
 export function machineTimesOf({ beatSeconds, limits }: Pick<Plan, "beatSeconds" | "limits">): MachineTimes {
   const { rescueMs, entryAttemptsMax, backoffMsMax } = limitsFor(beatSeconds * 1_000, limits);
   return {
@@ -70,13 +74,14 @@ export function machineTimesOf({ beatSeconds, limits }: Pick<Plan, "beatSeconds"
     sweepSeconds: SECONDS.sweep,
     rescueSeconds: Math.ceil(rescueMs / 1_000),
     triesMax: entryAttemptsMax * RETRY_GROUP,
-    // A pause is drawn up to twice as long.
+    // Random jitter can double a delay.
     backoffSeconds: Math.max(1, Math.floor(backoffMsMax / 2_000)),
   };
 }
 
 const BEAT_SECONDS = 60;
 
+/** Makes the plan from the config, the bundles and the agents. Throws if `beatSeconds` is not a whole number. */
 export function planOf(
   { beatSeconds = BEAT_SECONDS, deploy = {}, ...config }: Pick<Config, "beatSeconds" | "deploy" | "keyDays">,
   bundles: readonly Pick<Bundle, "name" | "folder" | "digest">[],

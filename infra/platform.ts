@@ -1,6 +1,6 @@
 /**
- * The platform of SST: its components and the packages that they need, which `sst install` writes to `.sst`, from npm and
- * nowhere else. A description cannot be checked, captured or deployed without it.
+ * Installs the platform of SST: its components and their packages, which `sst install` writes to `.sst`. They come from
+ * npm only. Without them a description cannot be checked, captured or deployed.
  */
 import { spawn } from "node:child_process";
 import { existsSync, readFileSync } from "node:fs";
@@ -10,7 +10,10 @@ import { text } from "node:stream/consumers";
 const ROOT = join(import.meta.dirname, "..");
 const PLATFORM = join(ROOT, ".sst", "platform");
 
-/** Does nothing where the platform of this version of SST is there. Its process is started before this returns a promise. */
+/**
+ * Does nothing if the platform of the wanted SST version is installed. The installer is spawned synchronously, before
+ * the promise is returned.
+ */
 export async function installPlatform(say: (line: string) => void): Promise<void> {
   const wanted = wantedVersion();
   if (installedVersion() === wanted) return;
@@ -28,7 +31,7 @@ function wantedVersion(): string {
   return devDependencies["sst"] ?? "";
 }
 
-/** Null: there is none, or only a part of one. The version is written first, and the packages come last. */
+/** The installed version; null if none is installed completely. SST writes the version first and the packages last. */
 function installedVersion(): string | null {
   const isWhole = existsSync(join(PLATFORM, "node_modules", "@pulumi", "aws", "index.js"));
   return isWhole ? readFileSync(join(PLATFORM, "version"), "utf8").trim() : null;
@@ -38,7 +41,7 @@ async function install(): Promise<void> {
   const child = spawn(join(ROOT, "node_modules", ".bin", "sst"), ["install", "--stage", "ci"], {
     cwd: ROOT,
     stdio: ["ignore", "pipe", "pipe"],
-    // It would fetch engines and a runtime from elsewhere, which only a deployment needs, and tell its makers.
+    // Skips the download of engines and a runtime, which only a deployment needs, and SST's own telemetry.
     env: { ...process.env, SST_SKIP_DEPENDENCY_CHECK: "1", SST_NO_BUN: "1", SST_TELEMETRY_DISABLED: "1" },
   });
   const status = new Promise<number | null>((resolve, reject) => {

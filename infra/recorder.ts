@@ -1,4 +1,4 @@
-/** The process of one capture (`capture.ts`): runs the description and writes down what it asks for. */
+/** The process of one capture (`capture.ts`). It runs the description and records the resources that it requests. */
 import { readFileSync, writeFileSync } from "node:fs";
 import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
@@ -13,7 +13,7 @@ import { answerOf, computedOf } from "./made-up.ts";
 const [, , wantedFile = "", foundFile = ""] = process.argv;
 const { app, stage, place, plan } = JSON.parse(readFileSync(wantedFile, "utf8")) as CaptureOptions;
 
-/** What the components ask SST's own process for. */
+/** The requests that components send to SST's own process, with simulated answers. */
 const answers: Readonly<Record<string, (args: { readonly bundle?: string; readonly handler?: string }) => unknown>> = {
   "Provider.Aws.Bootstrap": () => ({ asset: "@{Bootstrap.assets}", state: "", appsyncHttp: "", appsyncRealtime: "" }),
   "Runtime.Build": ({ bundle, handler }) => ({ handler, out: bundle, errors: [], sourcemaps: [] }),
@@ -46,7 +46,7 @@ async function main(): Promise<void> {
       newResource: ({ type, name, inputs: given, id = "" }) => {
         const inputs = id === "" ? given : { ...given, name: id };
         const state = { ...inputs, ...computedOf({ type, name, inputs }, place) };
-        // What exists already is looked up, and not made.
+        // A resource with an ID exists already. The description looks it up and does not create it.
         if (id === "" && !/^(sst|pulumi):/.test(type)) resources.push({ type, name, inputs });
         return { id: String(state["id"] ?? `@{${name}.id}`), state };
       },
@@ -77,7 +77,7 @@ async function main(): Promise<void> {
   writeFileSync(foundFile, JSON.stringify({ resources: plain, outputs } satisfies Capture));
 }
 
-/** How the engine marks values: a secret is a box around its value, the path of an archive is still to come. */
+/** The engine's marker of wrapped values: secrets, and paths of archives that do not exist yet. */
 const BOX = "4dabf18193072939515e22adb298388d";
 
 async function plainOf(value: unknown): Promise<unknown> {

@@ -1,37 +1,43 @@
 /**
- * How long objects last in the bucket: what its lifecycle has to be. Below `runs/` it is a backstop behind the clean-up of
- * removed rows, and counts from the moment at which each object was put. Archives are moved and expire by it alone: no
- * function of ours may delete one.
+ * The lifecycle rules of the bucket: how long objects are kept. Below `runs/` they are a backstop behind the clean-up
+ * of removed rows, and count from each object's creation. Only these rules move and delete archives; no function may
+ * delete one.
  *
- * Prices and the break-even points behind the bounds are in docs/adr/0016-archives.md.
+ * Prices and break-even points are in docs/adr/0016-archives.md.
  */
 import { ARCHIVES, type ArchiveTier } from "../src/core/policy/retention.ts";
 
-/** One rule, in the words of S3. A rule with a size is a rule of its own: what is smaller expires as well. */
+/**
+ * One rule, in S3's terms. A rule with a size is separate from the rule that expires, because smaller objects expire
+ * too.
+ */
 export interface LifecycleRule {
   readonly id: string;
   readonly prefix: string;
-  /** Only objects that are larger, in bytes. */
+  /** Only objects larger than this number of bytes. */
   readonly objectSizeGreaterThan?: number;
   readonly transition?: { readonly days: number; readonly storageClass: "STANDARD_IA" | "GLACIER_IR" };
-  /** Days after it was put. */
+  /** Days after the object's creation. */
   readonly expirationDays?: number;
 }
 
-/** A run may live for long and its first snapshot is as old as it is: longer than any run is meant to. */
+/**
+ * The backstop for objects of runs. A run's first snapshot is as old as the run, so this is longer than any run should
+ * live.
+ */
 const RUNS_DAYS = 400;
 
 /**
- * How long what was deleted can be brought back: a deletion hides an object under a mark, and no function may delete what
- * lies under it. What was purged is gone after that time.
+ * The days in which a deletion can be reversed. A deletion hides an object behind a delete marker, and no function may
+ * delete the version below it. After this time purged data is gone.
  */
 export const DELETED_DAYS = 7;
 
-/** S3 moves nothing to STANDARD_IA before that. */
+/** The minimum age at which S3 moves objects to STANDARD_IA. */
 const WARM_MOVES_AFTER_DAYS = 30;
-/** 60 days of the lower price pay for the move of an object from this size on. */
+/** From this size on, 60 days at the lower price pay for the move. */
 const WARM_MOVES_BYTES = 512 * 1024;
-/** What is smaller is billed as if it had this size. */
+/** Smaller objects are billed as if they had this size. */
 const COLD_MOVES_BYTES = 128 * 1024;
 
 const expiryOf = (tier: ArchiveTier): LifecycleRule => ({
@@ -40,6 +46,7 @@ const expiryOf = (tier: ArchiveTier): LifecycleRule => ({
   expirationDays: ARCHIVES[tier].days,
 });
 
+/** The lifecycle rules of the bucket. */
 export const LIFECYCLE_RULES: readonly LifecycleRule[] = [
   { id: "runs-backstop", prefix: "runs/", expirationDays: RUNS_DAYS },
   expiryOf("warm"),

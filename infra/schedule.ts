@@ -1,15 +1,16 @@
 /**
- * What time sets off: the sweeper, the look for orphans, and the firings of agents. A firing names its agent and the time
- * at which it was to be; the run that it starts is known by both, so one that is delivered twice is one run.
+ * Creates the schedules: of the sweeper, of the search for orphans, and of agents. The event of an agent's schedule
+ * contains the agent and the scheduled time. Together they identify the run, so an event that is delivered twice starts
+ * one run.
  */
 import { createLetters, type Functions } from "./functions.ts";
 import type { Site } from "./site.ts";
 import { trustOf } from "./trust.ts";
 
-/** What is not delivered within this time is a dead letter; the next one comes anyway. */
+/** A sweep event that is not delivered within this time becomes a dead letter. The next event comes anyway. */
 const SWEEP_AGE_SECONDS = 300;
 const TRIES_MAX = 10;
-/** After the first one; Lambda takes no more. */
+/** Retries after the first attempt; the maximum of Lambda. */
 const LAMBDA_TRIES_MAX = 2;
 
 export function createSchedules(site: Site, { sweep, start }: Functions): void {
@@ -30,7 +31,7 @@ export function createSchedules(site: Site, { sweep, start }: Functions): void {
       ],
     }),
   });
-  // Two groups: an agent may have the name of a sweep.
+  // Two groups, because an agent may have the same name as a sweep's schedule.
   const sweeps = new aws.scheduler.ScheduleGroup("Sweeps", { name: names.prefix });
   const firings = new aws.scheduler.ScheduleGroup("Firings", { name: names.agentsGroup });
   const schedule = (
@@ -63,7 +64,8 @@ export function createSchedules(site: Site, { sweep, start }: Functions): void {
       { dependsOn: [policy] },
     );
   };
-  // Scheduler only hands a call over to Lambda, which calls by itself: what it gives up becomes a letter as well.
+  // Scheduler only hands the event to Lambda's asynchronous queue. Events that Lambda gives up must become dead letters
+  // as well.
   for (const fn of [sweep, start]) {
     new aws.lambda.FunctionEventInvokeConfig(`${fn === sweep ? "Sweep" : "Start"}GivenUp`, {
       functionName: fn.name,

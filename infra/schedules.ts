@@ -1,6 +1,6 @@
 /**
- * The schedules of a deployment, as EventBridge Scheduler takes them. They stand in agents' code, so whoever deploys asks a
- * process of its own (`node scripts/plan.ts`) instead of importing that into the deployment.
+ * Reads the schedules of agents, in the format of EventBridge Scheduler. They are declared in agents' code, which only
+ * a separate process (`node scripts/plan.ts`) imports, not the deployment itself.
  */
 import { loadAgentFile } from "../src/sdk/load.ts";
 import { LATE_MS } from "../src/protocol/firing.ts";
@@ -10,15 +10,15 @@ export interface DeployedSchedule {
   /** `ScheduleExpression` and `ScheduleExpressionTimezone`. */
   readonly expression: string;
   readonly timezone: string;
-  /** `RetryPolicy.MaximumEventAgeInSeconds`: how late a firing is still worth being delivered. */
+  /** `RetryPolicy.MaximumEventAgeInSeconds`: how late a firing may still be delivered. */
   readonly maximumEventAgeSec: number;
-  /** What the target, the function `start`, is sent; the scheduler puts the time in its place. */
+  /** The event for the function `start`. Scheduler replaces a placeholder in it with the scheduled time. */
   readonly event: { readonly agent: string; readonly tenant: string; readonly scheduledTime: string };
 }
 
 const DAY_SEC = 24 * 3_600;
 
-/** `agentFiles`: absolute paths, those of cairn.config.ts; `tenant`: whose runs they become. */
+/** `agentFiles`: the agent files of cairn.config.ts, as absolute paths. `tenant`: the tenant of the started runs. */
 export async function schedulesOf(of: {
   readonly agentFiles: readonly string[];
   readonly tenant: string;

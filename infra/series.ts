@@ -1,11 +1,12 @@
 /**
- * The metrics that alarms and dashboard read, each with all that CloudWatch knows it by: one that is spelled otherwise is
- * never there.
+ * The metrics that alarms and the dashboard read, each with its full CloudWatch identity. With a misspelled dimension a
+ * metric never has data, and its alarm never fires.
  */
 import type { TABLE } from "../src/adapters/aws/schema.ts";
 import { DIMENSION, type MetricName, NAMESPACE } from "../src/adapters/aws/metrics.ts";
 import type { DeployedFunction, LettersOf, Names } from "./names.ts";
 
+/** One metric with its dimensions and statistic. */
 export interface Series {
   readonly namespace: string;
   readonly metric: string;
@@ -17,6 +18,7 @@ export type Stat = "Sum" | "Maximum" | "p50" | "p99";
 
 type Named = Pick<Names, "prefix" | "table" | "machineArn" | "functionName" | "lettersName">;
 
+/** A metric that cairn records itself. */
 export const ofCairn = ({ prefix }: Named, metric: MetricName, stat: "Sum" | "Maximum" = "Sum"): Series => ({
   ...{ namespace: NAMESPACE, metric, stat },
   dimensions: { [DIMENSION]: prefix },
@@ -39,7 +41,7 @@ export const ofTable = (
   metric: "ReadThrottleEvents" | "WriteThrottleEvents" | "ConsumedReadCapacityUnits" | "ConsumedWriteCapacityUnits",
 ): Series => ({ ...{ namespace: "AWS/DynamoDB", metric, stat: "Sum" }, dimensions: { TableName: table } });
 
-/** An index that is not written fast enough holds up the writes of its table, which count in its own metric alone. */
+/** Throttled writes of an index. They delay the writes of its table, but only the index's own metric counts them. */
 export const ofIndex = ({ table }: Named, index: IndexName, metric: "WriteThrottleEvents"): Series => ({
   ...{ namespace: "AWS/DynamoDB", metric, stat: "Sum" },
   dimensions: { TableName: table, GlobalSecondaryIndexName: index },
@@ -60,13 +62,13 @@ export const ofLetters = ({ lettersName }: Named, letters: LettersOf): Series =>
   dimensions: { QueueName: lettersName(letters) },
 });
 
-/** Of all routes and stages: a deployment has one stage. */
+/** A metric of the API over all routes. A deployment has one stage. */
 export const ofApi = (
   { prefix }: Named,
   [metric, stat]: readonly ["5XXError", "Sum"] | readonly ["Latency", "p99"],
 ): Series => ({ ...{ namespace: "AWS/ApiGateway", metric, stat }, dimensions: { ApiName: prefix } });
 
-/** Of all machines of the account, which share its quotas. */
+/** Open executions of all state machines of the account, because they share its quotas. */
 export const OPEN_EXECUTIONS: Series = {
   ...{ namespace: "AWS/States", metric: "OpenExecutionCount", stat: "Maximum" },
   dimensions: {},

@@ -1,17 +1,17 @@
-/** What every part of the description knows: how things are called here, what is to be deployed, and how carefully. */
+/** What every part of the description needs: the names, the plan, and whether this is production. */
 import { type Names, checkAgentFunctions, namesOf, prefixOf } from "./names.ts";
 import type { Plan } from "./plan.ts";
 
 export interface Site {
   readonly names: Names;
   readonly plan: Plan;
-  /** Nothing that holds runs is deleted by a removal, or by a mistake. */
+  /** Whether resources with runs are protected against removal of the deployment, and against mistakes. */
   readonly isProduction: boolean;
 }
 
 const PRODUCTION = "production";
 
-/** Asks AWS whose account this is and in which region. */
+/** Asks AWS for the current partition, region and account. */
 export async function siteOf(plan: Plan): Promise<Site> {
   const [{ partition }, { region }, { accountId }] = await Promise.all([
     aws.getPartition(),

@@ -1,6 +1,6 @@
 /**
- * Table and bucket: all that is durable. The layout of the table is the adapter's; what the bucket refuses is what the
- * protocol never does.
+ * Creates the table and the bucket, which hold all durable data. The adapter defines the layout of the table. The
+ * bucket's policy refuses what the protocol never does.
  */
 import { STORE } from "../src/adapters/aws/keys.ts";
 import { TABLE } from "../src/adapters/aws/schema.ts";
@@ -16,9 +16,10 @@ export interface Storage {
 export function createStorage(site: Site): Storage {
   const { names, plan } = site;
   const bucket = createBucket(names.bucket);
-  // Both carry the name of their store: with a table of another one, every object would look like an orphan.
+  // Table and bucket both record their store's ID. With the table of another store, every object would look like an
+  // orphan.
   new aws.s3.BucketObjectv2("StoreOfBucket", { bucket: bucket.name, key: STORE.key, content: names.store });
-  // A restored table is there already, with the name of its store in it.
+  // A restored table exists already, and contains its store's ID.
   const { tableName } = plan.options;
   return { bucket, table: tableName === null ? createTable(site) : sst.aws.Dynamo.get("Runs", tableName) };
 }
@@ -47,7 +48,7 @@ function createTable({ names, isProduction }: Site): sst.aws.Dynamo {
     stream: "old-image",
     ttl: timeToLive,
     deletionProtection: isProduction,
-    // Encrypted with a key of AWS, as every table is; one of the account would be billed for each request.
+    // Encrypted with AWS's own key, like every table. A key of the account would cost money for each request.
     transform: { table: { name: names.prefix } },
   });
   new aws.dynamodb.TableItem("StoreOfTable", {
@@ -68,7 +69,8 @@ function createBucket(name: string): sst.aws.Bucket {
     cors: false,
     enforceHttps: true,
     versioning: true,
-    // Put once, whoever writes. The second condition exempts the parts of multipart uploads, which take no condition.
+    // Refuses to overwrite objects, whatever process writes. The second condition exempts parts of multipart uploads,
+    // which cannot have an `If-None-Match` condition.
     policy: [
       {
         effect: "deny",
@@ -83,7 +85,7 @@ function createBucket(name: string): sst.aws.Bucket {
     ],
     transform: { bucket: { bucket: name, forceDestroy: false } },
   });
-  // SST's own rules know no sizes and no classes.
+  // SST's own lifecycle rules support neither sizes nor storage classes.
   new aws.s3.BucketLifecycleConfiguration("ObjectsLifecycle", {
     bucket: bucket.name,
     rules: [
@@ -97,7 +99,7 @@ function createBucket(name: string): sst.aws.Bucket {
       {
         ...{ id: "deleted-expires", status: "Enabled", filter: { prefix: "" } },
         noncurrentVersionExpiration: { noncurrentDays: DELETED_DAYS },
-        // A mark that hides no version any more is deleted as well.
+        // Also deletes delete markers that hide no version any more.
         expiration: { expiredObjectDeleteMarker: true },
       },
     ],

@@ -1,6 +1,6 @@
 /**
- * Which service may take a role: only on behalf of this account. Without that condition a service could be talked into
- * using the role of this account for a resource of another account (the confused deputy).
+ * The trust policies of roles: a service may assume a role only on behalf of this account. Without that condition a
+ * service could be made to use the role for a resource of another account (the confused deputy problem).
  */
 import type { Names } from "./names.ts";
 

@@ -1,24 +1,26 @@
-/** One alarm, as the tables of alarms write it. */
+/** The type of one watch: an alarm, as the tables of watches declare it. */
 import type { Series } from "./series.ts";
 
+/** An alarm with its explanation. */
 export interface Watch extends Why, Rule {
-  /** Without the prefix of its deployment. */
+  /** The name, without the prefix of the deployment. */
   readonly name: string;
   readonly of: Watched;
 }
 
-/** A series, or how many percent of `whole` are `part`; none while there are fewer than `wholeMin` of them. */
+/** A metric, or `part` as a percentage of `whole`. The percentage has no value while `whole` is below `wholeMin`. */
 export type Watched =
   | { readonly kind: "series"; readonly series: Series }
   | { readonly kind: "percent"; readonly part: Series; readonly whole: Series; readonly wholeMin: number };
 
+/** What an alarm means, and what the operator does about it. */
 export interface Why {
   readonly means: string;
-  /** What an operator does, with a command to type where there is one. */
+  /** What the operator does about it, with a command to type if there is one. */
   readonly todo: string;
 }
 
-/** So many of the last periods are above the threshold, or below it. */
+/** The alarm goes off if this many of the last periods are above the threshold, or below it. */
 export interface Rule {
   readonly periodSeconds: number;
   readonly periods: number;
@@ -28,15 +30,18 @@ export interface Rule {
   readonly silence: "fine" | "alarming";
 }
 
+/** Seconds per minute. */
 export const MINUTES = 60;
 export const PERIOD_SECONDS = 5 * MINUTES;
 
+/** A single occurrence in five minutes raises the alarm. */
 export const ONCE: Rule = {
   ...{ periodSeconds: PERIOD_SECONDS, periods: 1, periodsToAlarm: 1 },
   ...{ side: "above", threshold: 0, silence: "fine" },
 };
-/** What is tried again with pauses, so that a single one is no matter. */
+/** For operations that are retried with delays, so that a single failure does not matter. */
 export const LASTING: Rule = { ...ONCE, periods: 3, periodsToAlarm: 3 };
+/** For failures that matter only if they recur: two of three periods raise the alarm. */
 export const REPEATED: Rule = { ...ONCE, periods: 3, periodsToAlarm: 2 };
 
 export const watch = (name: string, series: Series, of: Why & Rule): Watch => ({
@@ -45,5 +50,5 @@ export const watch = (name: string, series: Series, of: Why & Rule): Watch => ({
   ...of,
 });
 
-/** `CrashLoop` is `crash-loop`. */
+/** Converts a name: `CrashLoop` becomes `crash-loop`. */
 export const kebab = (name: string): string => name.replaceAll(/(?<=[a-z])[A-Z]/g, "-$&").toLowerCase();

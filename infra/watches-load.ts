@@ -1,4 +1,4 @@
-/** What is watched of how much there is to do, how long it takes and what it costs; the rest is in `watches.ts`. */
+/** Watches of the load, the latency and the cost of a deployment. The others are in `watches.ts`. */
 import { ERRORS, OF_BEAT, tail, typed } from "./log-queries.ts";
 import { type Names, agentFunction, kindOf } from "./names.ts";
 import { type Plan, functionsOf, secondsOf } from "./plan.ts";
@@ -9,12 +9,13 @@ const HOUR = 60 * MINUTES;
 const FAILED_MAX = 2;
 const GATE_HOURS = 24;
 const QUEUED_MINUTES = 15;
-/** A tenth of what an account may have open at once, as AWS recommends. */
+/** A tenth of the account's quota of open executions, as AWS recommends. */
 const OPEN_MAX = 100_000;
 const LATENCY_MS = 5_000;
-/** Of the time that Lambda lets a function live. */
+/** The percentage of a function's timeout from which its duration counts as slow. */
 const SLOW_PERCENT = 90;
 
+/** The watches of load, latency and cost. */
 export function loadWatchesOf(names: Names, plan: Plan): readonly Watch[] {
   return [...ofWork(names, plan), ...ofApiOf(names), ...ofTimes(names, plan), ofSpending(names, plan)];
 }

@@ -1,8 +1,9 @@
 /**
- * What is watched: each alarm of a deployment, what it means and what to do about it. One table makes the alarms, their
- * descriptions and the page for operators (`docs/operations.md`).
+ * The watches of a deployment: each alarm, what it means and what to do about it. This table generates the alarms,
+ * their descriptions and the operators' page (`docs/operations.md`).
  *
- * Where nothing goes wrong most of these metrics have no values, so silence is fine, but for the sweeper's.
+ * Most of these metrics have no data while everything works, so missing data is fine. The exception is the sweeper's
+ * metric.
  */
 import { ALARMS } from "../src/adapters/aws/metrics.ts";
 import { TABLE } from "../src/adapters/aws/schema.ts";
@@ -16,12 +17,13 @@ import { loadWatchesOf } from "./watches-load.ts";
 
 const STREAM_AGE_MS = 60 * MINUTES * 1_000;
 const TAKEOVERS_PERCENT_MAX = 5;
-/** A share of few beats says nothing: one process that died is 10 % of ten. */
+/** The minimum number of beats for a percentage. Among ten beats, a single dead process is already 10 %. */
 const BEATS_MIN = 100;
-/** The sweeper is silent when it should have come so often, and for at least so long. */
+/** The sweeper counts as down after this many missed sweeps, and after at least this many minutes. */
 const SWEEPS_MISSED = 3;
 const SILENCE_MINUTES_MIN = 30;
 
+/** All watches of a deployment. */
 export function watchesOf(names: Names, plan: Plan): readonly Watch[] {
   const logs = namesOfLogs(names, plan);
   return [
@@ -75,7 +77,7 @@ function ofRuns(names: Names): readonly Watch[] {
   ];
 }
 
-/** Of what the runner records as an alarm. */
+/** The explanations of the alarms that the engine records as telemetry. */
 const WHY: Readonly<Record<keyof typeof ALARMS, (names: Names) => Why>> = {
   Unreadable: (names) => ({
     means:
@@ -145,7 +147,10 @@ const WHY: Readonly<Record<keyof typeof ALARMS, (names: Names) => Why>> = {
 
 const RECORDED = Object.keys(ALARMS) as readonly (keyof typeof ALARMS)[];
 
-/** The sweeper's own record is watched, and not its invocations: those of rescues are the same function's. */
+/**
+ * The alarm for a sweeper that is down. It reads the sweeper's own record, not the function's invocations, because
+ * hand-overs invoke the same function.
+ */
 function silentSweeper(names: Names, { options }: Plan): Watch {
   const minutes = Math.max(SILENCE_MINUTES_MIN, SWEEPS_MISSED * options.sweepMinutes);
   const periods = Math.ceil((minutes * MINUTES) / PERIOD_SECONDS);
@@ -157,7 +162,10 @@ function silentSweeper(names: Names, { options }: Plan): Watch {
   });
 }
 
-/** A beat that fails is taken over, and that is watched by its share. Lambda also counts each route that it throws. */
+/**
+ * Whether errors of the function are expected. The next invocation takes over a failed beat, and the percentage of
+ * takeovers is watched. Lambda also counts each route that a beat throws as an error.
+ */
 export const mayFail = (fn: DeployedFunction): boolean => kindOf(fn) === "beat";
 
 function ofFunctions(names: Names, plan: Plan): readonly Watch[] {
@@ -180,7 +188,7 @@ function ofFunctions(names: Names, plan: Plan): readonly Watch[] {
       .filter((fn) => !mayFail(fn))
       .map((fn) =>
         watch(`${fn}-errors`, ofFunction(names, fn, ["Errors", "Sum"]), {
-          // Whoever calls it tries no longer than some minutes.
+          // The caller of `start` retries for a few minutes only, so a single error matters.
           ...(fn === "start" ? ONCE : REPEATED),
           ...failing(fn),
         }),

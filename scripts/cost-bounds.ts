@@ -1,4 +1,4 @@
-/** What 1,000 beats may cost at most, by beats of an invocation: dollars counted on 2026-11-22, and 3 % more. */
+/** The maximum cost of 1,000 beats, by beats per invocation: dollars measured on 2026-11-22, plus 3 %. */
 const COUNTED: ReadonlyMap<number, number> = new Map([
   [1, 0.0356],
   [10, 0.0083],
@@ -12,7 +12,7 @@ export const BOUNDS: ReadonlyMap<number, number> = new Map(
   [...COUNTED].map(([beatsPerInvocation, dollars]) => [beatsPerInvocation, dollars * MORE]),
 );
 
-/** What passes its bound, or has none, in words; null where nothing does. */
+/** Describes a cost that exceeds its bound or has none; null if it is within its bound. */
 export function tooDear(beatsPerInvocation: number, dollars: number): string | null {
   const bound = BOUNDS.get(beatsPerInvocation);
   if (bound === undefined) return `there is no bound for ${beatsPerInvocation} beats of an invocation`;

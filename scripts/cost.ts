@@ -1,8 +1,9 @@
 /**
- * `npm run cost [-- BEATS]`: what 1,000 beats cost on AWS, for several beats in an invocation. Every request is counted
- * where the SDK sends it, against LocalStack, with the capacity that DynamoDB says it charges; then times list prices. The
- * model and the time in which a function waits for it are not in it. Exits 1 where a bound of
- * `cost-bounds.ts` is passed.
+ * `npm run cost [-- BEATS]`: measures what 1,000 beats cost on AWS, for several numbers of beats per invocation.
+ *
+ * It runs against LocalStack, counts every request that the SDK sends with the capacity that DynamoDB charges, and
+ * multiplies by list prices. The model's cost, and the time that a function waits for it, are not included. Exits 1 if
+ * a cost exceeds its bound in `cost-bounds.ts`.
  */
 import { workload } from "../bench/workload.ts";
 import { definitionOf } from "../src/adapters/aws/asl.ts";
@@ -29,7 +30,7 @@ import type { Runner } from "../src/engine/context/runner.ts";
 import { BOUNDS, tooDear } from "./cost-bounds.ts";
 import { MEMORY_GB, OWN_MS, PRICES, WAIT_MS } from "./prices.ts";
 
-/** The machine is billed for each state that it enters: a beat and what follows it, to the next beat or to the end. */
+/** The billed state transitions of a route: from a beat to the next beat, or to the end of the execution. */
 function transitionsOf(route: Route): number {
   const { States } = definitionOf({
     functions: { beat: "beat", park: "park", sweep: "sweep" },
@@ -103,7 +104,7 @@ async function main(beats: number): Promise<void> {
   }
 }
 
-/** Nobody is started: beats are driven here. */
+/** A world whose chain starts nothing: this script drives the beats itself. */
 function worldOf(
   deployment: Awaited<ReturnType<typeof deploy>>,
   { beatsPerInvocation, counts }: { readonly beatsPerInvocation: number; readonly counts: Counts },
@@ -111,7 +112,7 @@ function worldOf(
   const clients = awsClients({ requestMs: 30_000 });
   meter(clients, (call) => count(counts, call));
   const limits = limitsFor(60_000, { beatsPerInvocation });
-  // What Powertools adds to a record: the function's name, memory, ARN and request, level, service and time.
+  // Powertools adds about 400 bytes to a record: the function's name, memory, ARN and request, level, service and time.
   const telemetry = { record: (record: object) => void (counts.logBytes += JSON.stringify(record).length + 400) };
   const chain = { start: async () => ({ kind: "started" as const }), wake: async () => ({ kind: "awake" as const }) };
   return { ...awsWorld({ ...deployment, clients, limits, telemetry }), chain };

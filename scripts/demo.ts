@@ -1,7 +1,8 @@
 /**
- * `npm run demo [-- --kill-at STEP]`: a trip is booked while the machine dies under it, with real processes and real
- * SIGKILLs: first the process of the beat, after the outside effect has happened and before cairn has recorded it;
- * then the supervisor. Every figure that is printed is read from the store and from the services' own files.
+ * `npm run demo [-- --kill-at STEP]`: books a trip while processes die, with real processes and real SIGKILLs.
+ *
+ * First it kills the process of the beat, after the external effect and before cairn has recorded it. Then it kills the
+ * supervisor. Every printed figure is read from the store and from the services' own files.
  */
 import { type ChildProcess, execFileSync, spawn } from "node:child_process";
 import { existsSync, readFileSync, rmSync } from "node:fs";
@@ -69,7 +70,7 @@ async function demo(): Promise<void> {
   }
 }
 
-/** The step of that number (1 to 7) or name. */
+/** Finds a step by its number (1 to 7) or its name. */
 function stepOf(text: string): string {
   const step = STEPS.find((name, index) => name === text || String(index + 1) === text);
   if (step !== undefined) return step;
@@ -99,13 +100,13 @@ async function summary(of: { world: World; run: string; step: string; before: Sh
   if (!ok) process.exitCode = 1;
 }
 
-/** The last version told, and the tools of the calls so far: `c1` is the first. */
+/** The last version that was printed, and the tool of each call so far, starting with `c1`. */
 interface Seen {
   version: number;
   readonly tools: string[];
 }
 
-/** One line for each thing that was committed since the last look. */
+/** Prints one line for each event committed since the last poll. */
 async function tellNews(of: { world: World; run: string; seen: Seen }): Promise<void> {
   const { tools } = of.seen;
   const events = (await timeline(of.world, { run: of.run, after: of.seen.version })) ?? [];

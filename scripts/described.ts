@@ -1,4 +1,4 @@
-/** What `sst deploy` would ask for with this checkout, for scripts that show or count it. */
+/** Captures the resources that `sst deploy` would request for this checkout, for scripts that print or price them. */
 import { join } from "node:path";
 import { type Capture, capture } from "../infra/capture.ts";
 import type { Plan } from "../infra/plan.ts";
@@ -8,6 +8,7 @@ import { PLACE } from "../localstack/place.ts";
 
 const ROOT = join(import.meta.dirname, "..");
 
+/** Installs the platform if needed, makes the plan, and captures the resources of that stage. */
 export async function described(stage: string): Promise<Capture & { readonly plan: Plan }> {
   await installPlatform((line) => void process.stderr.write(`${line}\n`));
   const plan = planned(ROOT);

@@ -1,15 +1,18 @@
 /**
- * The diagram of the phases, generated from their table, so that no page can tell another story than the code.
+ * Generates the diagram of phases from the table of phases, so that the documentation always matches the code.
  *
- * `node scripts/diagram.ts` prints it; `--write FILE` puts it between the marks of that file; `--check FILE` exits 1
- * where the file says something else.
+ * `node scripts/diagram.ts` prints it; `--write FILE` puts it between the marks of that file; `--check FILE` exits 1 if
+ * the file differs.
  */
 import { readFileSync, writeFileSync } from "node:fs";
 import { parseArgs } from "node:util";
 import { PHASES, PHASE_NAMES, type Phase, isAside, isTerminal, mayRedrive } from "../src/core/phases.ts";
 import { withPart } from "./marks.ts";
 
-/** Where a run stands while it is neither aside nor over. What they all lead to is drawn once, from the box around them. */
+/**
+ * The phases of a run that is neither set aside nor finished. Phases that all of these lead to are drawn once, from the
+ * box around them.
+ */
 const WITHIN = PHASE_NAMES.filter((phase) => !isTerminal(phase) && !isAside(phase));
 const FROM_ANY = PHASE_NAMES.filter((to) => WITHIN.every((phase) => leadsTo(phase, to)));
 const BOX = "underWay";
@@ -37,14 +40,16 @@ function leadsTo(from: Phase, to: Phase): boolean {
 
 function arrowsOf(phase: Phase, isDrawn: (to: Phase) => boolean): string[] {
   const { edge } = PHASES[phase];
-  // Leaving a phase through its edge is what makes it durable; a failed end has a commit of its own.
+  // A phase's edge makes it durable when the run leaves it. A failed end has a commit of its own.
   const labelOf = (to: string): string => (edge === "none" || to === "Failed" ? "" : `: ${edge}`);
   const end = isTerminal(phase) ? [`  ${phase} --> [*]`] : [];
   const next = PHASE_NAMES.filter((to) => leadsTo(phase, to) && isDrawn(to));
   return [...next.map((to) => `  ${phase} --> ${to}${labelOf(to)}`), ...end];
 }
 
-/** A run that stands aside goes back to where it was: to all of them, or the picture would not be true. */
+/**
+ * The ways back of a run that was set aside. They lead to every phase in the box; otherwise the diagram would be wrong.
+ */
 function backOf(phase: Phase): string[] {
   if (!isAside(phase)) return [];
   const missing = WITHIN.filter((to) => !leadsTo(phase, to));
@@ -52,10 +57,10 @@ function backOf(phase: Phase): string[] {
   return [`  ${phase} --> ${BOX}`];
 }
 
-/** The one way out of an end. */
+/** Redrive is the only way out of a terminal phase. */
 const redriveOf = (phase: Phase): string => `  ${phase} --> ${BOX}: redrive`;
 
-/** What is not said is: status running, and not idle. */
+/** The caption of a phase. Defaults are omitted: status running, and not idle. */
 function captionOf(phase: Phase): string[] {
   const { status, idle, kind } = PHASES[phase];
   const traits = [

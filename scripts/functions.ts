@@ -1,7 +1,9 @@
 /**
- * `npm run functions`: bundles the functions as they are deployed, and prints how large each is and how long a process
- * takes to import it: processor time, the least of several processes, since a busy machine only adds to it. Exits 1 where
- * one is larger than a cold start may be, or takes much longer than the quickest one: a ratio is the same on every machine.
+ * `npm run functions`: bundles the functions as they are deployed, and prints the size and the import time of each. The
+ * time is CPU time, the minimum of several processes, because a busy machine only adds to it.
+ *
+ * Exits 1 if a function is larger than a cold start allows, or imports much slower than the fastest one. A ratio is
+ * comparable across machines.
  */
 import { spawnSync } from "node:child_process";
 import { mkdtempSync, rmSync } from "node:fs";
@@ -20,10 +22,10 @@ const TIMES = 7;
 const KILOBYTES_MAX = 900;
 const RATIO_MAX = 2.5;
 
-/** Nothing of it is reached while a function is imported. */
+/** A fake place: importing a function contacts none of its resources. */
 const PLACE = { partition: "aws", region: "us-east-1", account: "000000000000" };
 
-/** The processor time that a fresh process takes for the import. */
+/** The CPU time in which a fresh process imports the file, in milliseconds. */
 function importMs(file: string, env: Readonly<Record<string, string>>): number {
   const code = `const before = process.cpuUsage(); await import(${JSON.stringify(pathToFileURL(file).href)}); const { user, system } = process.cpuUsage(before); console.log((user + system) / 1_000); process.exit();`;
   const { stdout, stderr, status } = spawnSync(process.execPath, ["--input-type=module", "-e", code], {

@@ -1,15 +1,15 @@
 /**
- * `npm run cost:idle [-- STAGE]`: what a deployment costs in a month in which no agent runs. Counted from the resources that
- * a deployment asks for, times list prices; what an account has free is not taken off.
+ * `npm run cost:idle [-- STAGE]`: prints the monthly cost of a deployment in which no agent runs. It multiplies the
+ * resources of a deployment by list prices. The free tier of an account is not deducted.
  */
 import { ALIVE_SHARDS } from "../src/adapters/aws/keys.ts";
 import { described } from "./described.ts";
 import { MEMORY_GB, OWN_MS, PRICES, WAIT_MS } from "./prices.ts";
 
 const MINUTES = 30 * 24 * 60;
-/** An index that is read without consistency costs half a unit, however little it holds. */
+/** An eventually consistent read of an index costs half a unit, however little the index holds. */
 const SHARD_UNITS = 0.5;
-/** A sweep takes its turn and gives it up. */
+/** A sweep acquires its mutex lease and releases it. */
 const TURN_WRITES = 2;
 
 const { plan, resources } = await described(process.argv[2] ?? "dev");

@@ -1,6 +1,6 @@
 /**
- * `npm run infra:list [-- --stage STAGE] [--json]`: the resources that `sst deploy` would ask for, in order, with what is asked
- * of each. What comes from a secret and what agents are given in their environment is not shown.
+ * `npm run infra:list [-- --stage STAGE] [--json]`: prints the resources that `sst deploy` would request, in order,
+ * with their inputs. Secrets and the environment of agents are left out.
  */
 import { parseArgs } from "node:util";
 import type { Resource } from "../infra/capture.ts";
@@ -8,7 +8,7 @@ import { described } from "./described.ts";
 
 const LINE_MAX = 160;
 
-/** Without what is secret, and without paths of this machine. */
+/** The resource without secrets, and without paths of this machine. */
 function shown({ type, name, inputs, isRetained, ignored }: Resource): Resource {
   const { environment, source, ...rest } = inputs;
   const variables = (environment as { readonly variables?: Readonly<Record<string, string>> } | undefined)?.variables;

@@ -1,6 +1,6 @@
 /**
- * The parts of a page that a script makes stand between `<!-- NAME:begin -->` and `<!-- NAME:end -->`, so that the page
- * cannot tell another story than what made it.
+ * Reads and replaces the generated parts of a page, between `<!-- NAME:begin -->` and `<!-- NAME:end -->`. A script
+ * generates each part, so the page always matches its source.
  */
 const markOf = (name: string, end: "begin" | "end"): string => `<!-- ${name}:${end} -->`;
 
@@ -9,13 +9,13 @@ interface Place {
   readonly to: number;
 }
 
-/** What stands between the marks of that name. */
+/** The text between the marks of that name. */
 export function partOf(page: string, name: string): string {
   const { from, to } = placeOf(page, name);
   return page.slice(from, to).replace(/^\n|\n$/g, "");
 }
 
-/** The page with that part between the marks of that name. */
+/** The page with a new text between the marks of that name. */
 export function withPart(page: string, of: { readonly name: string; readonly part: string }): string {
   const { from, to } = placeOf(page, of.name);
   return `${page.slice(0, from)}\n${of.part}\n${page.slice(to)}`;

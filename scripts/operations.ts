@@ -1,6 +1,6 @@
 /**
- * `npm run operations`: puts the table of what is watched between the marks of docs/operations.md. A test says where that
- * page tells another story than the alarms.
+ * `npm run operations`: writes the table of watches into docs/operations.md. A test fails if the page differs from the
+ * alarms.
  */
 import { readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";

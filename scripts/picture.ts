@@ -1,8 +1,10 @@
 /**
- * `npm run picture [-- PART …]`: makes the pictures of recovery with real processes and real SIGKILLs, and puts each
- * between its marks in the README or in docs/recovery.md: `chaos`, `audit`, `killed` (a trip whose process dies in the
- * middle of a booking) and `declined` (a trip whose card declines). `--print` shows them instead. `--check` makes them
- * once more and exits 1 where the page differs in anything but time and machine.
+ * `npm run picture [-- PART …]`: generates the examples of recovery with real processes and real SIGKILLs. It puts each
+ * between its marks in the README or in docs/recovery.md.
+ *
+ * The parts are `chaos`, `audit`, `killed` (a trip whose process dies during a booking) and `declined` (a trip whose
+ * card is declined). `--print` prints them instead. `--check` generates them again, and exits 1 if the page differs in
+ * anything but times, process IDs and the machine.
  */
 import { type ChildProcess, spawn } from "node:child_process";
 import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
@@ -15,10 +17,10 @@ import { countsOf } from "../agents/travel/services.ts";
 import { partOf, withPart } from "./marks.ts";
 
 interface Part {
-  /** What to type to see it. */
+  /** The command that shows it. */
   readonly says: string;
   readonly make: () => Promise<string>;
-  /** What of it says the same on every machine. */
+  /** The lines of it that are equal on every machine. */
   readonly facts: (text: string) => readonly string[];
 }
 
@@ -55,7 +57,7 @@ async function main(): Promise<void> {
   }
 }
 
-/** The page that has the marks of this part. */
+/** The page that contains the marks of this part. */
 function pageWith(name: string): { readonly file: string; readonly page: string } {
   const pages = PAGES.map((file) => ({ file, page: readFileSync(join(ROOT, file), "utf8") }));
   const found = pages.find(({ page }) => page.includes(`<!-- ${name}:begin -->`));
@@ -82,13 +84,13 @@ function compare(of: {
   console.error(`To replace the picture: npm run picture -- ${name}`);
 }
 
-/** What a command of cairn says. */
+/** A part that shows the output of a cairn command. */
 function said(...words: readonly string[]): Pick<Part, "says" | "make"> {
   const make = async (): Promise<string> => (await ended(cairn(words, {}))).out.trimEnd();
   return { says: `npx cairn ${words.join(" ")}`, make };
 }
 
-/** The process of the beat is killed after the airline has booked, and before cairn has heard of it. */
+/** A trip whose beat's process is killed after the airline has booked, and before cairn has received the result. */
 function killedTrip(): Promise<string> {
   return trip({
     env: { CAIRN_HOLD: "after:effect:bookFlight" },
@@ -107,7 +109,7 @@ function killedTrip(): Promise<string> {
   });
 }
 
-/** What was booked is cancelled again, and the trip is tried once more. */
+/** A trip whose card is declined: the bookings are compensated, and the run restarts. */
 function declinedTrip(): Promise<string> {
   return trip({
     before: (services) => setBehaviour(services, "card", { kind: "decline" }),
@@ -118,13 +120,13 @@ function declinedTrip(): Promise<string> {
 interface Trip {
   readonly env?: Readonly<Record<string, string>>;
   readonly before?: (services: string) => void;
-  /** Returns whom it killed. */
+  /** Acts while the trip runs, and returns the ID of the process that it killed. */
   readonly during?: (dir: string) => Promise<number>;
-  /** The lines that tell it; of the others only how many they are is said. */
+  /** The lines to show. Of the others only their number is shown. */
   readonly tells: RegExp;
 }
 
-/** A trip in a store of its own: its timeline, and what the other sides say. */
+/** Runs a trip in a store of its own. Returns its timeline, and what the external services recorded. */
 async function trip({ env = {}, before, during, tells }: Trip): Promise<string> {
   const dir = mkdtempSync(join(tmpdir(), "cairn-picture-"));
   const services = join(dir, "services");
@@ -149,7 +151,7 @@ async function trip({ env = {}, before, during, tells }: Trip): Promise<string> 
   }
 }
 
-/** Without the lines that tell nothing new, and without long values. */
+/** Keeps the lines to show, and cuts long values. */
 function shortened(lines: readonly string[], tells: RegExp): readonly string[] {
   const kept: string[] = [];
   let left = 0;
@@ -181,12 +183,12 @@ function tally(services: string): string {
   return `requests → orders, as the services say: ${told.join("; ")}`;
 }
 
-/** The rows of a table in Markdown. */
+/** The rows of a Markdown table. */
 function rowsIn(text: string): readonly string[] {
   return text.split("\n").filter((line) => line.startsWith("|"));
 }
 
-/** What a timeline says, without when, how long, and by which process. */
+/** The lines of a timeline without times, durations and process IDs. */
 function linesTold(text: string): readonly string[] {
   const [, block = ""] = /```\n([^]*?)\n```/.exec(text) ?? [];
   return block.split("\n").map((line) =>

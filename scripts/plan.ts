@@ -1,6 +1,6 @@
 /**
- * `node scripts/plan.ts FOLDER`: checks `cairn.config.ts` and its agents, bundles the functions into that folder, and prints
- * the plan of a deployment as JSON, as its last line: what agents print while they are imported is theirs.
+ * `node scripts/plan.ts FOLDER`: checks `cairn.config.ts` and its agents, bundles the functions into that folder, and
+ * prints the plan of a deployment as JSON. The plan is the last line, because agents may print during their import.
  */
 import { join, resolve } from "node:path";
 import { bundleFunctions } from "../infra/bundle.ts";

@@ -1,4 +1,4 @@
-/** `npm run infra:install`: installs the platform of SST, where it is not there yet. */
+/** `npm run infra:install`: installs the platform of SST, unless it is installed already. */
 import { installPlatform } from "../infra/platform.ts";
 
 await installPlatform((line) => console.log(line));

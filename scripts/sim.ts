@@ -1,9 +1,11 @@
 /**
- * `npm run sim -- [--seeds 10000] [--from 0] [--mode NAME] [--first] [--twice] [--reach]`: simulated histories of one
- * run under faults, checked by `test/simulation`. Prints each violation with the command that repeats its history;
- * exits 1 if there is any. `--seed NAME` plays one history and prints every step of it. `--twice` plays each history
- * again and compares. `--reach` prints the reach table, and a cell that stayed empty counts as a violation; so it does
- * whenever there are 10,000 seeds or more.
+ * `npm run sim -- [--seeds 10000] [--from 0] [--mode NAME] [--first] [--twice] [--reach]`: simulates histories of one
+ * run under faults, and checks them with `test/simulation`. Prints each violation with the command that repeats its
+ * history, and exits 1 if there is any.
+ *
+ * `--seed NAME` plays one history and prints every step. `--twice` plays each history again and compares the two.
+ * `--reach` prints the reach table and counts an empty cell as a violation; with 10,000 seeds or more, empty cells
+ * always count.
  */
 import { parseArgs } from "node:util";
 import { wrongIn } from "../test/simulation/checkers-simulated.ts";
@@ -12,7 +14,7 @@ import { Reach, unaccounted } from "../test/simulation/reach.ts";
 import { simulate } from "../test/simulation/simulate.ts";
 import { linesOf, traceOf } from "../test/simulation/trace.ts";
 
-/** So many seeds fill every cell; fewer may leave a rare one empty. */
+/** This many seeds fill every cell. With fewer, a rare cell may stay empty. */
 const SEEDS_THAT_REACH = 10_000;
 
 const { values } = parseArgs({
@@ -36,7 +38,7 @@ if (!Number.isSafeInteger(seeds) || !Number.isSafeInteger(from) || (values.mode 
 const modeFor = (seed: string): Mode => named ?? modeOf(seed);
 const again = (seed: string): string => `npm run sim -- --seed ${seed}${named ? ` --mode ${named.name}` : ""}`;
 
-/** Its violations; with `--twice` also that it is another history the second time. */
+/** The violations of one history. With `--twice`, a difference between the two plays is a violation, too. */
 async function played(seed: string, reach: Reach): Promise<readonly string[]> {
   const history = await simulate(seed, modeFor(seed));
   const violations = wrongIn(history);

@@ -1,10 +1,10 @@
 /**
- * `npm run verify`: what to run before a change is handed in, in less than 12 minutes on two cores. `npm run verify -- --full`
- * adds every slow suite, the mutants and LocalStack, and is what CI runs. Neither needs a cloud.
+ * `npm run verify`: the checks to run before a change is handed in, in less than 12 minutes on two cores. `npm run
+ * verify -- --full` adds every slow suite, the mutants and LocalStack, and is what CI runs. Neither needs a cloud.
  *
- * Each step prints a line with its time. All steps run, also after one failed. The last line says how many passed and failed:
- * each test counts, and so does each other step. Exits 1 if anything failed. `--without-localstack` is for machines that
- * cannot run it, and is refused where CI is set.
+ * Each step prints a line with its time. All steps run, even after one failed. The last line says how many passed and
+ * failed: each test counts, and so does each other step. Exits 1 if anything failed. `--without-localstack` is for
+ * machines that cannot run LocalStack; it is refused if CI is set.
  */
 import { type ChildProcess, spawn } from "node:child_process";
 import { mkdtempSync, readFileSync, rmSync } from "node:fs";
@@ -13,7 +13,7 @@ import { delimiter, join } from "node:path";
 
 const ROOT = join(import.meta.dirname, "..");
 const BIN = join(ROOT, "node_modules", ".bin");
-/** The Node that the project brings along, whatever the system has. */
+/** Puts the project's own Node first, whatever version the system has. */
 const ENV = { ...process.env, PATH: [BIN, process.env["PATH"]].join(delimiter) };
 
 interface Score {
@@ -23,7 +23,7 @@ interface Score {
 
 type Step = readonly [name: string, run: () => Promise<Score>];
 
-/** Lanes run side by side, the steps of a lane one after the other. */
+/** Lanes run in parallel; the steps of a lane run in sequence. */
 type Stage = readonly (readonly Step[])[];
 
 const CHECKS: readonly Step[] = [
@@ -57,7 +57,7 @@ const CRASHES: readonly Step[] = [
   crash("stores that are away", "--outages", "--stride", "3"),
 ];
 
-/** Its reach is judged only where there are seeds enough for it. */
+/** Its reach is checked only if there are enough seeds. */
 const simulation = (seeds: number): Step => [
   `simulation, ${seeds} seeds`,
   () => command("node", "scripts/sim.ts", "--seeds", String(seeds)),
@@ -115,7 +115,7 @@ async function played([name, run]: Step): Promise<Score> {
   return score;
 }
 
-/** What the tool says is shown only if it objects. */
+/** Prints the tool's output only if the tool fails. */
 async function command(name: string, ...words: readonly string[]): Promise<Score> {
   const child = spawn(name, words, { cwd: ROOT, env: ENV, stdio: ["ignore", "pipe", "pipe"] });
   const said: Buffer[] = [];
@@ -126,14 +126,14 @@ async function command(name: string, ...words: readonly string[]): Promise<Score
   return { passed: 0, failed: 1 };
 }
 
-/** The exit code, null after a signal, or why it could not be started. */
+/** The exit code, null after a signal, or the reason why the process could not be started. */
 const ended = (child: ChildProcess): Promise<number | string | null> =>
   new Promise((resolve) => {
     child.on("error", (error) => resolve(error.message));
     child.on("close", (code) => resolve(code));
   });
 
-/** The tests report to this terminal and, to be counted, to a file. */
+/** Runs tests with two reporters: one for this terminal, and one for a file from which the results are counted. */
 async function tests(...options: readonly string[]): Promise<Score> {
   const dir = mkdtempSync(join(tmpdir(), "cairn-verify-"));
   const file = join(dir, "tests.json");
@@ -141,7 +141,8 @@ async function tests(...options: readonly string[]): Promise<Score> {
   const status = await ended(spawn("vitest", words, { cwd: ROOT, env: ENV, stdio: "inherit" }));
   const score = scoreIn(file);
   rmSync(dir, { recursive: true });
-  // A file that cannot be loaded has no tests that could fail, and an error outside of a test belongs to none.
+  // A file that cannot be loaded has no failing test, and an error outside of a test belongs to none. Both count as one
+  // failure.
   return status !== 0 && score.failed === 0 ? { ...score, failed: 1 } : score;
 }
 

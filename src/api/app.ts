@@ -1,6 +1,8 @@
 /**
- * The HTTP API: one app, behind API Gateway as in a server of one's own. Who asks is said by whoever got the request
- * first; nobody is served whom it cannot name, and nothing but `/healthz` is open, whatever stands before this.
+ * The HTTP API: one app, which runs behind API Gateway and in a server of one's own.
+ *
+ * The server that receives the request identifies the caller (`callerOf`). The app refuses every request without a
+ * caller. Only `/healthz` is open, whatever stands in front of the app.
  */
 import { OpenAPIHono, type z } from "@hono/zod-openapi";
 import { methodNotAllowed as methodsKnown } from "hono/method-not-allowed";
@@ -14,15 +16,18 @@ import { type Caller, messageOf, outcomeOf, runOf, startOf } from "./operations.
 import * as problems from "./problem.ts";
 import * as routes from "./routes.ts";
 
+/** What the app needs from its server. `From` is what the server knows about a request. */
 export interface ApiOptions<From extends object> {
   readonly world: World;
-  /** The agent of that name, or null. It is not run here, so it needs no model. */
+  /** Finds an agent by name; null if there is none. The API does not run agents, so their models are not needed. */
   readonly agentOf: (name: string) => Promise<Agent | null>;
-  /** Who asks, from what the server knows of a request besides it; null is nobody. */
+  /**
+   * Identifies the caller, from what the server knows about the request; null: unidentified, so the request is refused.
+   */
   readonly callerOf: (from: From) => Caller | null;
-  /** The operations that have routes here: those of the table that have one, unless told. */
+  /** The operations that have routes here. Default: every operation of the table that has one. */
   readonly rows?: routes.Rows;
-  /** What stands before every path, such as `/prod`; nothing where the server is at the root. */
+  /** The prefix of every path, such as `/prod`; empty if the server is at the root. */
   readonly baseOf: (from: From) => string;
 }
 
@@ -33,6 +38,7 @@ interface ApiEnv<From extends object> {
 
 export type Api<From extends object> = OpenAPIHono<ApiEnv<From>>;
 
+/** Creates the app. A thrown error becomes a problem document. */
 export function createApi<From extends object>(options: ApiOptions<From>): Api<From> {
   const { world, callerOf, rows = ROWS } = options;
   const app = new OpenAPIHono<ApiEnv<From>>({ defaultHook: refuseInvalid });
@@ -90,7 +96,7 @@ function addRuns<From extends object>(app: Api<From>, { world, agentOf, baseOf }
   return app;
 }
 
-/** Operations that are answered as their rows say. */
+/** Adds the operations whose rows of the table describe their routes completely. */
 function addPlain<From extends object>(
   app: Api<From>,
   { world, agentOf, rows }: ApiOptions<From> & { readonly rows: routes.Rows },
@@ -106,7 +112,7 @@ function addPlain<From extends object>(
   return app;
 }
 
-/** Whatever is not what the schema says, by its place. */
+/** Throws a problem that lists each part of the request that violates its schema, with its place. */
 function refuseInvalid({ target, error }: { readonly target: string; readonly error?: z.ZodError }): void {
   if (error === undefined) return;
   const { issues } = error;
@@ -114,14 +120,14 @@ function refuseInvalid({ target, error }: { readonly target: string; readonly er
   throw problems.requestInvalid(issues.map(({ path, message }) => ({ header: path.join(), detail: message })));
 }
 
-/** What a browser must not guess, and what nobody on the way may keep. */
+/** Adds headers that forbid a browser to guess the content type, and caches to keep the response. */
 function guarded(response: Response): Response {
   response.headers.set("x-content-type-options", "nosniff");
   if (!response.headers.has("cache-control")) response.headers.set("cache-control", "no-store");
   return response;
 }
 
-/** The words of an error are for the operator, under a name that its sender is told as well. */
+/** Records an unexpected error for the operator. The caller gets only the ID under which it was recorded. */
 function faultTold(
   world: World,
   of: { readonly error: unknown; readonly told: problems.ApiProblem; readonly path: string },

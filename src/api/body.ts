@@ -1,6 +1,8 @@
 /**
- * The body of a request, before it is parsed: bounded while it is read, in UTF-8, and without numbers that would be read as
- * other numbers. A sender that breaks off its own request is no fault of this server.
+ * Reads the body of a request before it is parsed. It limits the size while reading, requires UTF-8, and refuses
+ * numbers that JavaScript would change.
+ *
+ * If the caller breaks off its own request, that is no error of this server.
  */
 import type { Context, MiddlewareHandler } from "hono";
 import { bodyLimit } from "hono/body-limit";
@@ -16,11 +18,12 @@ const refuse = (): never => {
 
 const limited = bodyLimit({ maxSize: MAX, onError: refuse });
 
+/** Middleware that reads and checks the body. Throws an `ApiProblem` if it is too large or not valid. */
 export const boundedBody: MiddlewareHandler = async (c, next) => {
   const bytes = await bytesOf(c);
-  // A header may promise less than comes.
+  // The body may be longer than its `content-length` header says.
   if (bytes.byteLength > MAX) refuse();
-  // What is no text would be read as another text, and that one would be kept.
+  // Invalid UTF-8 would be decoded to another text, and that other text would be stored.
   const text = textOf(bytes);
   if (text === null) throw badJson();
   const altered = isSaidToBeJson(c) ? alteredNumbers(text, SIZES.issuesMax) : [];
@@ -28,7 +31,7 @@ export const boundedBody: MiddlewareHandler = async (c, next) => {
   await next();
 };
 
-/** Reading fails where the connection ends before the body does. */
+/** Reading fails if the connection ends before the body does. */
 async function bytesOf(c: Context): Promise<ArrayBuffer> {
   try {
     await limited(c, async () => {});
@@ -38,7 +41,7 @@ async function bytesOf(c: Context): Promise<ArrayBuffer> {
   }
 }
 
-/** Of another type, the body is refused for that. */
+/** Whether the content type is JSON. Another type is refused later, for its type. */
 const isSaidToBeJson = (c: Context): boolean => /[/+]json\b/i.test(c.req.header("content-type") ?? "");
 
 function textOf(bytes: ArrayBuffer): string | null {

@@ -1,4 +1,4 @@
-/** The OpenAPI document, from the same routes and schemas that check and answer requests. */
+/** The OpenAPI document, generated from the routes and schemas that check requests and responses. */
 import { OpenAPIHono } from "@hono/zod-openapi";
 import type { JSONValue } from "hono/utils/types";
 import { ROWS } from "../operations/table.ts";
@@ -8,14 +8,14 @@ type Document = Record<string, JSONValue>;
 
 const made = new WeakMap<Rows, Document>();
 
-/** Of these operations. Made when a caller first asks for it. */
+/** The document of these operations. It is generated at the first request for it, then cached. */
 export function openApiDocument(rows: Rows = ROWS): Document {
   const document = made.get(rows) ?? (make(rows) as unknown as Document);
   made.set(rows, document);
   return document;
 }
 
-/** As it is kept in the repository. */
+/** The text of `docs/openapi.json`. */
 export const openApiText = (): string => `${JSON.stringify(openApiDocument(), null, 2)}\n`;
 
 function make(rows: Rows): ReturnType<OpenAPIHono["getOpenAPI31Document"]> {
@@ -38,7 +38,7 @@ function make(rows: Rows): ReturnType<OpenAPIHono["getOpenAPI31Document"]> {
       description:
         "Starts runs, shows them and speaks to them. Whatever was answered 202 is durable; the same request with the same Idempotency-Key may be sent again at any time. Errors are RFC 9457 documents: go by their `code`.",
     },
-    // What is at the root on a machine of one's own lies below a stage on AWS.
+    // A relative URL: the API is at the root on a server of one's own, and below a stage on AWS.
     servers: [{ url: "./", description: "Where this document is." }],
     security: [{ iam: [] }],
   });

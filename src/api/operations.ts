@@ -1,6 +1,6 @@
 /**
- * What each operation does. A run is looked for only under an id that is one, and only where its tenant is that of
- * whoever asks: both are said by the id alone, before anything is read.
+ * What the handler of each operation does. A run is read only if its ID is valid and belongs to the caller's tenant.
+ * The ID alone decides both, so another tenant's run costs no read and reveals nothing.
  */
 import type { z } from "@hono/zod-openapi";
 import type { Agent } from "../ports/agent.ts";
@@ -29,13 +29,14 @@ import {
 import { entityTag, isOfEpoch, isUnchanged, resumeToken } from "./resume.ts";
 import type * as schemas from "./schemas.ts";
 
+/** The identified caller of a request. */
 export interface Caller {
   readonly tenant: string;
-  /** For the record: who said or started it. */
+  /** Who sends or starts, for the run's history. */
   readonly actor: string;
 }
 
-/** What a request may use besides what it says. */
+/** What a handler may use besides the request. */
 export interface Asked {
   readonly world: World;
   readonly caller: Caller;
@@ -51,10 +52,11 @@ const contextOf = ({ world, caller, agentOf }: Asked, row: Row | null): Operatio
 interface Wanted {
   readonly agent: string;
   readonly input: Json;
-  /** Null makes a run of its own. */
+  /** The idempotency key; null starts a new run each time. */
   readonly idempotencyKey: string | null;
 }
 
+/** `POST /runs`: starts a run, or returns the run that the same idempotency key started before. */
 export async function startOf(
   asked: Asked,
   { agent, input, idempotencyKey: key }: Wanted,
@@ -70,7 +72,7 @@ export async function startOf(
   return { run: row.run, agent: row.agent, status: row.status, started: isFirst, resumeToken: token };
 }
 
-/** It is a user's file that cannot be loaded. */
+/** An agent file of the user cannot be loaded. */
 function asInvalid(cause: unknown): never {
   throw new AgentInvalid(sentenceOf(cause), { cause });
 }
@@ -81,21 +83,24 @@ const keyConflict = (run: string): ApiProblem =>
     facts: { run },
   });
 
-/** A retry that comes after the data of its run is gone. */
+/** The problem for a retry whose run is finished and already deleted. */
 const keyEnded = ({ run, status, endedAt, expiresAtSec, inputDigest }: Tombstone): ApiProblem =>
   problemAs(OPERATIONS.start, "ended", {
     detail: `the work under this key was done before: run ${run} ${status}, and its data is gone; use another key to do it again`,
     facts: { run, ended: { status, at: endedAt, keptUntil: expiresAtSec * 1_000, inputDigest } },
   });
 
+/** The response to a read: unchanged since the caller's token, or the document of the run. */
 export type Seen =
   | { readonly kind: "unchanged"; readonly etag: string }
   | { readonly kind: "shown"; readonly etag: string; readonly document: z.output<typeof schemas.runDocument> };
 
+/** `GET /runs/{run}`: the document of a run, unless its token equals the caller's. */
 export async function runOf(asked: Asked, of: { readonly run: string; readonly ifNoneMatch: string }): Promise<Seen> {
   const { world } = asked;
   const row = await find(asked, of.run);
-  // The tag is older than the document, if anything: who asks with it is shown what came in between.
+  // The token is computed before the document is read. So the tag is at worst too old, and the caller is shown what
+  // happened in between.
   const token = resumeToken(row, world.clock.now());
   const etag = entityTag(token);
   if (isUnchanged(of.ifNoneMatch, token)) return { kind: "unchanged", etag };
@@ -104,7 +109,10 @@ export async function runOf(asked: Asked, of: { readonly run: string; readonly i
   return { kind: "shown", etag, document: fitting(outcome.shown) };
 }
 
-/** Without what makes it larger than an answer may be, so that nobody who waits for its end is left without an answer. */
+/**
+ * Omits large parts until the document fits into a response. Without this, a client that polls for the end of a run
+ * would get an error instead.
+ */
 export function fitting(shown: Shown): z.output<typeof schemas.runDocument> {
   const document = { ...shown, unknown: [...shown.unknown], gates: [...shown.gates] };
   const omitted: string[] = [];
@@ -116,7 +124,7 @@ export function fitting(shown: Shown): z.output<typeof schemas.runDocument> {
   return omitted.length === 0 ? document : { ...document, omitted };
 }
 
-/** What may be large, the least missed first. */
+/** The parts that may be large; the least useful is omitted first. */
 const LARGE: Readonly<Record<string, (shown: Shown) => Partial<Shown>>> = {
   "#/task": () => ({ task: null }),
   "#/result": () => ({ result: null }),
@@ -124,20 +132,22 @@ const LARGE: Readonly<Record<string, (shown: Shown) => Partial<Shown>>> = {
   "#/gates/*/args": ({ gates }) => ({ gates: gates.map((each) => ({ ...each, args: null })) }),
 };
 
+/** `POST /runs/{run}/messages`: sends a message to a run, once per ID. */
 export async function messageOf(
   asked: Asked,
   of: {
     readonly run: string;
     readonly text: string;
-    /** Null makes a message of its own. */
+    /** The ID of the message; null: each request sends a new message. */
     readonly id: string | null;
-    /** Nothing is no precondition. */
+    /** The `If-Match` header; empty: no precondition. */
     readonly ifMatch: string;
   },
 ): Promise<z.output<typeof schemas.messageDocument>> {
   const { text, id, ifMatch } = of;
   const row = await find(asked, of.run);
-  // What has ended takes nothing more, whatever was seen of it; a message that it took before is still a duplicate.
+  // A finished run takes no message, whatever version the caller saw. A message that it took before is still a
+  // duplicate, not an error.
   if (ifMatch !== "" && !hasEnded(row) && !isOfEpoch(ifMatch, row)) throw stale(asked.world, row);
   const sent = await perform(OPERATIONS.send, contextOf(asked, row), { run: row.run, text, id });
   switch (sent.kind) {
@@ -182,7 +192,7 @@ function stale(world: World, row: Row): ApiProblem {
   });
 }
 
-/** What an operation without a route of its own design answers: its outcome. */
+/** Performs an operation without a handler of its own. The response is its outcome. */
 export async function outcomeOf(
   asked: Asked,
   operation: AnyOperation,
@@ -198,7 +208,7 @@ export async function outcomeOf(
   return { status, outcome };
 }
 
-/** The row of a run that is there for whoever asks. */
+/** The row of a run, if it exists and belongs to the caller's tenant. */
 async function find({ world, caller }: Asked, run: string): Promise<Row> {
   const isTheirs = isRunId(run) && run.slice(0, run.indexOf("-")) === caller.tenant;
   const row = isTheirs ? await world.table.read(run, world.clock.now()) : null;

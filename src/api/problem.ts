@@ -1,8 +1,9 @@
 /**
- * What goes wrong, as RFC 9457 says it: a document with a stable `code`, and words that say what, why and what to do.
+ * Errors of the API in the form of RFC 9457: a document with a stable `code`, and a text that says what happened, why
+ * and what to do.
  *
- * The codes are those of the command line where they mean the same. What is told is written here: the words of an error
- * of the store name tables, keys and identities, so they go to telemetry, and never to whoever asked.
+ * The codes equal those of the command line if they mean the same. Errors of the store name tables, keys and
+ * identities. So their texts go to telemetry, and the caller gets only texts from this file.
  */
 import { HTTPException } from "hono/http-exception";
 import type { ContentfulStatusCode } from "hono/utils/http-status";
@@ -33,14 +34,14 @@ const TITLES = {
 
 type ProblemStatus = keyof typeof TITLES;
 
-/** One thing that is wrong with what was sent, and its place: a JSON pointer into the body, or a header. */
+/** One mistake in a request, and its place: a JSON pointer into the body, or the name of a header. */
 export interface Wrong {
   readonly pointer?: string;
   readonly header?: string;
   readonly detail: string;
 }
 
-/** What is known of a run whose data is gone. */
+/** What is still known of a finished run whose data is deleted. */
 export interface EndedRun {
   readonly status: string;
   readonly at: number;
@@ -52,11 +53,12 @@ interface Trouble {
   readonly status: ProblemStatus;
   readonly code: string;
   readonly detail: string;
-  /** What a program may want to know besides, under its own name. */
+  /** Further details for a program, each under its own field name. */
   readonly facts?: Readonly<Record<string, string | number | readonly Wrong[] | EndedRun>>;
   readonly headers?: Readonly<Record<string, string>>;
 }
 
+/** An error whose document the caller gets. */
 export class ApiProblem extends Error {
   override readonly name = "ApiProblem";
   readonly trouble: Trouble;
@@ -67,7 +69,7 @@ export class ApiProblem extends Error {
   }
 }
 
-/** That outcome of an operation, under the status and code of its row. */
+/** Turns an outcome into a problem, with the status and code that the operation table gives it. */
 export function problemAs(
   { outcomes }: Pick<AnyOperation, "outcomes">,
   kind: string,
@@ -81,7 +83,7 @@ export function problemAs(
 
 const PROBLEM_STATUSES = Object.keys(TITLES).map(Number) as readonly ProblemStatus[];
 
-/** Whatever was thrown, as what its sender is told. */
+/** Turns any thrown value into the problem that the caller gets. */
 export function asProblem(error: unknown): ApiProblem {
   if (error instanceof ApiProblem) return error;
   return new ApiProblem(troubleOf(error), { cause: error });
@@ -118,7 +120,7 @@ const NEWER =
 const AGENT_INVALID = "the agent cannot be loaded: nothing was started; whoever operates cairn has to mend it";
 const UNEXPECTED = "this is a mistake in cairn: whoever operates it finds it by its `instance` in the log";
 
-/** The document, as a response. */
+/** The HTTP response with the problem document. */
 export function answerOf({ trouble }: ApiProblem, instance: string | null): Response {
   const { status, code, detail, facts = {}, headers = {} } = trouble;
   const told = { title: TITLES[status], status, code, detail, ...(instance === null ? {} : { instance }), ...facts };
@@ -126,7 +128,10 @@ export function answerOf({ trouble }: ApiProblem, instance: string | null): Resp
   return new Response(body, { status, headers: { ...headers, "content-type": "application/problem+json" } });
 }
 
-/** The same words for what is not there, what is no id, and what is somebody else's: nobody learns which. */
+/**
+ * One response for an unknown run, an invalid ID and a run of another tenant. So a caller cannot find out which runs
+ * other tenants have.
+ */
 export const runUnknown = (): ApiProblem =>
   new ApiProblem({
     status: 404,
@@ -156,6 +161,7 @@ export const methodNotAllowed = (methods: readonly string[]): ApiProblem =>
     headers: { allow: methods.join(", ") },
   });
 
+/** The server could not identify the caller. */
 export const unauthenticated = (): ApiProblem =>
   new ApiProblem({
     status: 401,
@@ -174,7 +180,7 @@ export const tooLarge = (what: string, bytesMax: number): ApiProblem =>
 
 export const badJson = (): ApiProblem => new ApiProblem({ status: 400, code: "BadJson", detail: BAD_JSON });
 
-/** Its sender hears of it only where it still listens. */
+/** The request ended before its body did. The caller receives this only if it still reads. */
 export const bodyCutOff = (cause: unknown): ApiProblem =>
   new ApiProblem(
     {
@@ -185,6 +191,7 @@ export const bodyCutOff = (cause: unknown): ApiProblem =>
     { cause },
   );
 
+/** The request violates its schema; each violation has its place. */
 export const requestInvalid = (errors: readonly Wrong[]): ApiProblem =>
   new ApiProblem({
     status: 422,
@@ -194,6 +201,7 @@ export const requestInvalid = (errors: readonly Wrong[]): ApiProblem =>
     facts: { errors },
   });
 
+/** The input violates the schema of the agent's task. */
 export const inputInvalid = (agent: string, errors: readonly Wrong[]): ApiProblem =>
   new ApiProblem({
     status: 422,
@@ -202,7 +210,7 @@ export const inputInvalid = (agent: string, errors: readonly Wrong[]): ApiProble
     facts: { errors },
   });
 
-/** Issues of a part of the body; `within` is where it lies. */
+/** Converts the issues of a part of the body; `within` is the pointer to that part. */
 export function wrongIn(issues: readonly (Issue & { readonly keys?: readonly string[] })[], within: string): Wrong[] {
   const told = issues.flatMap(({ path, message, keys }) => {
     const paths = keys === undefined ? [path] : keys.slice(0, SIZES.issuesMax).map((key) => [...path, key]);
@@ -213,6 +221,6 @@ export function wrongIn(issues: readonly (Issue & { readonly keys?: readonly str
 
 const WORDS_MAX = 200;
 
-/** RFC 6901, as a fragment; what is long in it is somebody's own text. */
+/** A JSON pointer (RFC 6901) as a URI fragment. It is cut, because the caller's own keys may be long. */
 const pointerTo = (within: string, path: readonly PropertyKey[]): string =>
   bounded([within, ...path.map((key) => String(key).replaceAll("~", "~0").replaceAll("/", "~1"))].join("/"), WORDS_MAX);

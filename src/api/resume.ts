@@ -1,26 +1,30 @@
 /**
- * The resume token: where a run was when somebody looked at it. Opaque to whoever holds it, and an entity tag as it is.
+ * The resume token: it stands for the state in which a client saw a run. It is opaque to clients, and serves as an
+ * entity tag.
  *
- * It holds all that the document of a run can change by. Version and epoch alone do not do: a lease lapses and makes the
- * run resumable, a decision lies in the inbox and nobody is to be asked twice, and neither writes a version. A reader
- * who is told that nothing changed would wait for ever for what has happened. As a precondition only its epoch counts.
+ * The token contains everything that can change the document of a run. Version and epoch alone are not enough: an
+ * expired lease makes the run resumable, and a decision waits in the inbox, but neither writes a version. With such a
+ * token, a polling client would be told that nothing changed, and would wait for ever. As a precondition (`If-Match`)
+ * only its epoch counts.
  */
 import type { Row } from "../protocol/row.ts";
 import { summaryOf } from "../operations/views.ts";
 
+/** The token of a run at the time `now`, epoch milliseconds. */
 export function resumeToken(row: Row, now: number): string {
   const { run, born, epoch, version, stirs } = row;
   const told = [run, born, epoch, version, stirs, summaryOf(row, now).resumable];
   return Buffer.from(JSON.stringify(told)).toString("base64url");
 }
 
+/** The token as an entity tag, for the `ETag` header. */
 export const entityTag = (token: string): string => `"${token}"`;
 
-/** Whether one of the tags of an If-None-Match is that very token. */
+/** Whether a tag of an `If-None-Match` header equals the token. */
 export const isUnchanged = (header: string, token: string): boolean =>
   tagsIn(header).some((tag) => tag === "*" || tag === token);
 
-/** Whether one of the tags of an If-Match saw the run under the epoch that it has. */
+/** Whether a tag of an `If-Match` header saw the run under its present epoch. */
 export function isOfEpoch(header: string, { run, born, epoch }: Row): boolean {
   return tagsIn(header).some((tag) => {
     const seen = seenIn(tag);
@@ -28,11 +32,11 @@ export function isOfEpoch(header: string, { run, born, epoch }: Row): boolean {
   });
 }
 
-/** Entity tags, or tokens as they are: a token has no comma and no quote in it. */
+/** Splits a header into entity tags, or bare tokens. A token contains no comma and no quote. */
 const tagsIn = (header: string): readonly string[] =>
   header.split(",").map((tag) => tag.trim().replace(/^(?:W\/)?"(.*)"$/s, "$1"));
 
-/** What a token says: the run, its incarnation, the epoch and so on; nothing where it is none. */
+/** Decodes a token: the run, its incarnation, the epoch and so on; empty if it is not a token. */
 function seenIn(token: string): readonly unknown[] {
   try {
     const told: unknown = JSON.parse(Buffer.from(token, "base64url").toString("utf8"));

@@ -1,6 +1,8 @@
 /**
- * The routes of the operation table, what each takes, and every answer that it may give. A row with `http` has one; those below
- * say more of their headers and documents than their row does.
+ * The HTTP routes of the operation table: the requests that each takes, and every response that it may give.
+ *
+ * An operation with `http` has a route. The routes written out below declare more headers and documents than the table
+ * can.
  */
 import { type RouteConfig, createRoute, z } from "@hono/zod-openapi";
 import { ensure } from "../core/ensure.ts";
@@ -50,7 +52,7 @@ const etag = {
   ETag: { description: "The resume token of the run.", schema: { type: "string" as const } },
 };
 
-/** Where an operation is. */
+/** The method and path of an operation. */
 function at({ http }: Pick<AnyOperation, "http">): Http {
   ensure(http !== undefined, "an operation without a place has no route");
   return http;
@@ -129,17 +131,17 @@ export const healthRoute = createRoute({
   responses: { 200: answer("Somebody answers.", schemas.healthDocument) },
 });
 
-/** The routes whose requests and answers have a design of their own. */
+/** Operations whose routes are written out above. */
 const DESIGNED: { readonly [N in OperationName]?: RouteConfig } = {
   start: startRoute,
   show: runRoute,
   send: messageRoute,
 };
 
-/** Operations by their names; a row with `http` has a route. */
+/** Operations by name. Each with `http` has a route. */
 export type Rows = Readonly<Record<string, AnyOperation>>;
 
-/** The routes of these operations that are made from their rows alone. */
+/** The routes that are generated from the rows of the table alone. */
 export const plainRoutes = (rows: Rows): readonly { readonly operation: AnyOperation; readonly route: RouteConfig }[] =>
   Object.entries(rows).flatMap(([name, operation]) =>
     operation.http === undefined || Object.hasOwn(DESIGNED, name)
@@ -147,7 +149,7 @@ export const plainRoutes = (rows: Rows): readonly { readonly operation: AnyOpera
       : [{ operation, route: plainRoute(name, operation) }],
   );
 
-/** Every route, in the order of the rows. */
+/** All routes, in the order of the table. */
 export const routesOf = (rows: Rows): readonly RouteConfig[] => [
   ...Object.entries(rows).flatMap(([name, operation]) =>
     operation.http === undefined ? [] : [DESIGNED[name as OperationName] ?? plainRoute(name, operation)],
@@ -156,7 +158,10 @@ export const routesOf = (rows: Rows): readonly RouteConfig[] => [
   healthRoute,
 ];
 
-/** Takes its input as a path and a JSON body, and answers with the outcome. What a `get` does not say is its default. */
+/**
+ * A generated route. Its input comes from the path and a JSON body; its response is the outcome. A `get` has no body,
+ * so its other inputs take their defaults.
+ */
 function plainRoute(name: string, operation: AnyOperation): RouteConfig {
   const { method, path } = at(operation);
   const inPath = [...path.matchAll(/\{(\w+)\}/g)].map(([, key]) => String(key));
@@ -174,7 +179,7 @@ function plainRoute(name: string, operation: AnyOperation): RouteConfig {
   });
 }
 
-/** What each outcome is answered with; several may have one status. */
+/** The responses of an operation, by HTTP status. Several outcomes may share one status. */
 function answersOf({ outcomes }: AnyOperation): RouteConfig["responses"] {
   const byStatus = Map.groupBy(Object.entries(outcomes), ([, { status }]) => status);
   return Object.fromEntries(

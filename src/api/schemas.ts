@@ -1,6 +1,7 @@
 /**
- * What is taken and answered over HTTP. From these schemas come the check of every request and `docs/openapi.json`, and
- * a test holds every real answer to them. The document of a run is typed by what `cairn show` prints.
+ * The schemas of everything that the HTTP API takes and returns. They check every request and generate
+ * `docs/openapi.json`; a test checks every real response against them. The document of a run has the type that `cairn
+ * show` prints.
  */
 import { z } from "@hono/zod-openapi";
 import { BOUNDS } from "../core/limits.ts";
@@ -28,13 +29,13 @@ const resumeToken = z.string().openapi({
     "Where the run was when this was answered; opaque. It is the entity tag of `GET /runs/{run}`, and as `If-Match` it says which epoch of the run was seen.",
 });
 
-/** A text under which something is done once. */
+/** An idempotency key: requests with the same key have one effect. */
 const key = z.string().min(1).max(BOUNDS.idempotencyKeyCharactersMax);
 
 const idempotencyKey = (description: string) => key.optional().openapi({ description });
 
 export const runParams = z.object({
-  // Checked by the handler, before any read: what is no id is not found, like a run that is not there.
+  // The handler checks the ID before any read. An invalid ID is answered like an unknown run: not found.
   run: z.string().openapi({ description: "The id of the run, as `POST /runs` answered it." }),
 });
 

@@ -1,6 +1,6 @@
 /**
- * The tasks as runs of cairn: one embedded store, one supervisor, real child processes. A process that is held at its
- * moment is killed with SIGKILL from here; everything else is what `cairn work` does.
+ * Runs the tasks of a comparison as runs of cairn: one embedded store, one supervisor, real child processes. A process
+ * that is paused at its moment is killed with SIGKILL from here. Everything else is what `cairn work` does.
  */
 import { mkdirSync } from "node:fs";
 import { join } from "node:path";
@@ -21,9 +21,10 @@ import { Killer, writePlan } from "./rig.ts";
 import { AT_ONCE, type Answers, LOOK_MS, NO_ANSWERS, type Outcome, type Pass, type Starting } from "./strategy.ts";
 import { linesOf } from "./trace.ts";
 
-/** How often a run is read. Its end is no part of any time that is told. */
+/** The interval at which a run is polled. No reported time includes the end of a run, so the interval distorts none. */
 const READ_MS = 50;
 
+/** Runs the tasks of a pass with cairn, and returns the outcome of each. */
 export async function cairnPass(pass: Pass, starting: Starting): Promise<readonly Outcome[]> {
   const { dir, agent, file, limits } = pass;
   const marks = join(dir, "chaos");
@@ -62,7 +63,7 @@ export async function cairnPass(pass: Pass, starting: Starting): Promise<readonl
 
 const keyOf = (task: number): string => `chaos-${task}`;
 
-/** Their ids, before any of them is there: the processes are told which task a run is. */
+/** The run ID of each task, computed before any run exists. Worker processes need it to know the task of a run. */
 function idsOf(world: World, { agent, tasks }: Pass): ReadonlyMap<number, string> {
   const idOf = (task: number): string =>
     runId(world.hash, { tenant: DEFAULT_TENANT, agent: agent.name, idempotencyKey: keyOf(task) });
@@ -80,12 +81,15 @@ interface Watched {
   readonly runs: ReadonlyMap<number, string>;
   readonly marks: string;
   readonly killer: Killer;
-  /** Runs whose chain has come to its end. One whose last process is held or dead is not among them. */
+  /** Runs whose chain has ended. A run whose last process is paused or dead is not among them. */
   readonly driven: ReadonlySet<string>;
   readonly stopped: Promise<void>;
 }
 
-/** Starts, kills and answers until every run has ended, or nothing has moved for so long that nothing will. */
+/**
+ * Starts runs and acts as their operator until all have ended. It gives up if nothing has changed for longer than any
+ * recovery takes.
+ */
 async function untilEnded(world: World, of: Watched): Promise<ReadonlyMap<number, Answers>> {
   const { pass, killer } = of;
   const course: Course = { waiting: [...of.runs.keys()], open: new Map(), answers: new Map(), movedAt: Date.now() };
@@ -105,16 +109,19 @@ async function untilEnded(world: World, of: Watched): Promise<ReadonlyMap<number
 }
 
 interface Course {
-  /** Tasks that are not started yet. */
+  /** Tasks that have not started. */
   readonly waiting: number[];
-  /** Tasks under way, and how each stood at the last look. */
+  /** Tasks that have started, and the state of each at the last poll. */
   readonly open: Map<number, { readonly seen: string; readonly rests: boolean }>;
   readonly answers: Map<number, Answers>;
-  /** When something was seen to move for the last time. */
+  /** When the last change was seen, epoch milliseconds. */
   movedAt: number;
 }
 
-/** No more runs at the same time than there are workers: how long one takes to resume is not to be a queue's length. */
+/**
+ * Polls the open runs and starts new ones. It never has more active runs than workers; otherwise the time to resume
+ * would include queueing.
+ */
 async function lookAround(world: World, course: Course, { pass, runs, marks, driven }: Watched): Promise<void> {
   for (const [task, before] of course.open) {
     const run = runs.get(task) ?? "";
@@ -140,7 +147,10 @@ async function lookAround(world: World, course: Course, { pass, runs, marks, dri
   }
 }
 
-/** A held or dead process is found out at its deadline at the latest; then what it left in doubt has to settle. */
+/**
+ * The longest time without a change that can still be a recovery. A paused or dead process is detected at its deadline
+ * at the latest; then requests in flight may need to settle.
+ */
 function patienceMs({ limits, agent }: Pass): number {
   const settles = Object.values(agent.tools).map(({ settleMs }) => settleMs ?? limits.settleMs);
   return 2 * (limits.beatMs + limits.skewMs) + Math.max(limits.settleMs, ...settles) + 30_000;
@@ -149,7 +159,7 @@ function patienceMs({ limits, agent }: Pass): number {
 const mayNeedPerson = ({ status, stirs, stirsSeen, owner }: Row): boolean =>
   (status === "blocked" || status === "waiting") && stirs === stirsSeen && owner === null;
 
-/** It has nothing to do before that time, and no process is busy with it. */
+/** The run has nothing to do before `wakeAt`, and no process holds its lease. */
 const sleeps = ({ owner, wakeAt }: Row): boolean => owner === null && wakeAt !== null && wakeAt > Date.now();
 
 async function endOf(world: World, run: string): Promise<Pick<Outcome, "end" | "why">> {

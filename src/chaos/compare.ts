@@ -1,9 +1,9 @@
 /**
- * The whole comparison: the uninterrupted tasks first, then those of each strategy, killed. When to kill is read off an
- * uninterrupted task, so every strategy is killed at the same moments of the same tasks.
+ * The whole comparison: first the uninterrupted tasks, then the killed tasks of each strategy. Kills are chosen from
+ * the moments of an uninterrupted task, so every strategy is killed at the same moments of the same tasks.
  *
- * With `everyEdge` there is a task for each moment of one task: of the protocol for cairn, of its own loop for the
- * others, since a plain loop has no claim at which it could be killed.
+ * With `everyEdge` there is one task for each moment of a task. For cairn these are the fault points of its protocol.
+ * For a plain loop they are moments of the loop, which has no claim at which it could be killed.
  */
 import { join } from "node:path";
 import type { Chaos, OutsideEffect } from "../sdk/chaos.ts";
@@ -20,6 +20,7 @@ import { type Kill, type Moment, chanceFrom, numbered, randomKill, wordsOf } fro
 import { plainPass } from "./plain.ts";
 import type { Outcome, Pass, Starting, Strategy } from "./strategy.ts";
 
+/** The parameters of a comparison. */
 export interface Trial {
   readonly dir: string;
   readonly agent: Agent;
@@ -36,21 +37,22 @@ export interface Trial {
   readonly stop: AbortSignal;
 }
 
-/** What was not as it should be, in the column of cairn. */
+/** A failure of cairn in the comparison. */
 export interface Failure {
-  /** Null: it belongs to no task that is known. */
+  /** The task; null if the failure belongs to no known task. */
   readonly task: number | null;
   readonly run: string | null;
-  /** Where its process was killed, or null. */
+  /** The moment at which its process was killed, or null. */
   readonly killed: string | null;
   readonly what: string;
 }
 
+/** The result of a comparison: one column of figures for each strategy. */
 export interface Report {
   readonly agent: string;
   readonly everyEdge: boolean;
   readonly seed: string;
-  /** Whose word on effects it is. */
+  /** Where the counted effects come from: the records of the external service, or the trace of calls. */
   readonly countedBy: "other side" | "calls";
   readonly figures: readonly Figures[];
   readonly failures: readonly Failure[];
@@ -58,7 +60,7 @@ export interface Report {
   readonly store: string;
 }
 
-/** An uninterrupted task did not complete. */
+/** An uninterrupted task did not complete, so there is nothing to compare with. */
 export class ReferenceFailed extends Error {
   override readonly name = "ReferenceFailed";
   readonly run: string | null;
@@ -71,6 +73,7 @@ export class ReferenceFailed extends Error {
   }
 }
 
+/** Runs the whole comparison. Throws `ReferenceFailed` if an uninterrupted task does not complete. */
 export async function compareAll(trial: Trial): Promise<Report> {
   const { strategies, chaos } = trial;
   const edgesOf = trial.everyEdge ? await edgesOfEach(trial) : null;
@@ -115,7 +118,7 @@ async function edgesOfEach(trial: Trial): Promise<ReadonlyMap<Strategy, readonly
   return edges;
 }
 
-/** One kill for each task. Where there are more tasks than edges, the edges go round. */
+/** Chooses one kill for each task. If there are more tasks than moments, the moments repeat. */
 function killsOf(
   { seed }: Trial,
   of: { readonly edges: readonly Kill[] | null; readonly reference: ReadonlyMap<number, Outcome> },
@@ -135,7 +138,7 @@ function killsOf(
 const momentsIn = ({ lines }: Outcome): readonly Moment[] =>
   lines.flatMap((line) => (line.kind === "moment" ? [{ when: line.when, name: line.name, at: line.where }] : []));
 
-/** What is killed is compared with it, so it has to come to a good end. */
+/** Requires that an uninterrupted task completed, because the killed ones are compared with it. */
 function complete(outcome: Outcome | undefined, dir: string): Outcome {
   if (outcome?.end?.status === "completed") return outcome;
   const { end = null, why = null, run = null, task = 1 } = outcome ?? {};

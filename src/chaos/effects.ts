@@ -1,6 +1,9 @@
 /**
- * What happened in external services, counted the same way for each strategy. The word of the external service is best. Without it the log
- * of calls is read, which sees that a tool was run and under which key, and believes that keys are honoured.
+ * Counts the effects in external services, in the same way for each strategy. Records of the external service are the
+ * best evidence.
+ *
+ * Without them the trace of calls is read. It shows which tool ran under which key, and assumes that external services
+ * honour keys.
  */
 import type { OutsideEffect } from "../sdk/chaos.ts";
 import { canonical } from "../codec/canonical.ts";
@@ -8,14 +11,14 @@ import { EFFECTS, STRICTEST } from "../core/calls/effects.ts";
 import type { CallLine, Line } from "./trace.ts";
 
 /**
- * Of one task, what stands: nothing for tools without an effect; for keyed ones the runs under one key are one effect; for
- * others each run is one. A run that threw says that it did nothing, and what was undone stands no longer, whichever
- * attempt it belongs to.
+ * The effects of one task that remain. A tool without effects has none; for a keyed tool all runs under one key are one
+ * effect; for other tools each run is one effect. A run that threw had no effect. A compensated effect does not remain,
+ * whichever attempt it belongs to.
  */
 export function effectsIn(lines: readonly Line[], task: number): readonly OutsideEffect[] {
   const calls = lines.filter((line) => line.kind === "call");
   const acting = calls.filter(({ effect, undoes }) => undoes !== undefined || EFFECTS[effect].actsOutside);
-  // A call, and whatever undid it.
+  // Groups each call with the undos of that call.
   const deeds = Map.groupBy(acting, ({ tool, key, undoes = key, args }) =>
     JSON.stringify([tool, undoes, canonical(args)]),
   );
@@ -33,13 +36,13 @@ function effectsOf(deed: readonly CallLine[], task: number): readonly OutsideEff
     const undos = timesIn(deed.filter((line) => line.undoes !== undefined));
     return [
       ...Array.from({ length: standing }, () => ({ tool, id: undoes, of })),
-      // One undo is as it should be, and how many attempts are undone is no matter of what stands.
+      // One undo is expected. Only repeated undos count as effects of their own.
       ...Array.from({ length: undos > 1 ? undos : 0 }, () => ({ tool: `undo of ${tool}`, id: undoes, of })),
     ];
   });
 }
 
-/** How often it was done: once per key for what is keyed. */
+/** How many effects these calls had: one per key if the service deduplicates. */
 function timesIn(lines: readonly CallLine[]): number {
   const keys = Map.groupBy(lines, ({ key }) => key);
   return [...keys.values()].reduce((sum, runs) => {
@@ -51,17 +54,17 @@ function timesIn(lines: readonly CallLine[]): number {
   }, 0);
 }
 
-/** What happened too often, or not as often as it should have. */
+/** An effect that happened too often, or not often enough. */
 export interface Difference {
   readonly tool: string;
   readonly of: string;
-  /** How many too many, or too few. */
+  /** How many effects are too many, or missing. */
   readonly times: number;
-  /** The other side's names for what happened. */
+  /** The external service's IDs of these effects. */
   readonly ids: readonly string[];
 }
 
-/** `expected` are the effects of the uninterrupted tasks. The first effect about something new is no duplicate. */
+/** `expected`: the effects of the uninterrupted tasks. The first effect with new arguments is not a duplicate. */
 export function compareEffects(
   expected: readonly OutsideEffect[],
   seen: readonly OutsideEffect[],

@@ -1,4 +1,4 @@
-/** One column of the table: what became of the tasks of a strategy, beside the uninterrupted ones. Pure. */
+/** Computes one column of the table: the results of one strategy, compared with the uninterrupted tasks. Pure. */
 import type { OutsideEffect } from "../sdk/chaos.ts";
 import { canonical } from "../codec/canonical.ts";
 import type { Json } from "../core/json.ts";
@@ -6,7 +6,9 @@ import { type Difference, compareEffects } from "./effects.ts";
 import type { Answers, Outcome, Strategy } from "./strategy.ts";
 import type { Line } from "./trace.ts";
 
-/** Work that was lost with the process, per killed task: replies of the model, and runs of tools. */
+/**
+ * The work that was lost with a killed process and had to be repeated, per killed task: model replies and tool calls.
+ */
 export interface Lost {
   readonly repliesMean: number;
   readonly repliesMax: number;
@@ -14,22 +16,23 @@ export interface Lost {
   readonly callsMax: number;
 }
 
+/** One column of the table. */
 export interface Figures {
   readonly strategy: Strategy;
   readonly tasks: number;
-  /** Tasks whose moment came. */
+  /** Tasks whose process was killed. In the others the chosen moment did not come. */
   readonly killed: number;
-  /** Ended as the uninterrupted one did. */
+  /** Tasks that ended as the uninterrupted one did. */
   readonly survived: number;
-  /** Tasks that did not. */
+  /** Tasks that did not end, or ended with another status. */
   readonly lost: readonly number[];
-  /** Ended with another result. */
+  /** Tasks that ended with another result. */
   readonly divergent: readonly number[];
-  /** Null: its runs are gone, so there is nothing to be told twice. */
+  /** Duplicate effects; null if the strategy leaves no run after a kill, so nothing is repeated. */
   readonly duplicates: readonly Difference[] | null;
   readonly missing: readonly Difference[];
   readonly work: Lost;
-  /** From the kill until another process went on with the task; null where none did. */
+  /** The time from the kill until another process continued the task, in milliseconds; null if no process did. */
   readonly resumeMs: { readonly p50: number; readonly max: number } | null;
   readonly answers: Answers;
 }
@@ -38,13 +41,14 @@ export interface Compared {
   readonly strategy: Strategy;
   readonly outcomes: readonly Outcome[];
   readonly effects: readonly OutsideEffect[];
-  /** The uninterrupted ones, by task. */
+  /** The uninterrupted outcomes, by task. */
   readonly reference: ReadonlyMap<number, Outcome>;
-  /** Of the same tasks. */
+  /** The effects of those uninterrupted tasks. */
   readonly referenceEffects: readonly OutsideEffect[];
   readonly normalise: (result: Json) => Json;
 }
 
+/** Computes the column of one strategy. */
 export function figuresOf(of: Compared): Figures {
   const { strategy, outcomes, reference } = of;
   const isLost = ({ task, end }: Outcome): boolean => end?.status !== reference.get(task)?.end?.status;
@@ -71,13 +75,13 @@ export function figuresOf(of: Compared): Figures {
   };
 }
 
-/** What makes the command fail. */
+/** Whether the column is free of failures. `cairn chaos` exits 1 if the column of cairn is not. */
 export const isSound = ({ lost, divergent, duplicates, missing }: Figures): boolean =>
   lost.length + divergent.length + (duplicates ?? []).length + missing.length === 0;
 
 const middle = (sorted: readonly number[]): number => sorted[Math.floor((sorted.length - 1) / 2)] ?? 0;
 
-/** The first thing that another process did for the task, beyond taking it up. */
+/** The time until another process did something for the task after the kill, not counting the claim. */
 function resumeMsOf({ killed, lines }: Outcome): readonly number[] {
   if (killed === null) return [];
   const others = lines.filter(({ pid, at }) => pid !== killed.pid && at >= killed.at);
@@ -96,7 +100,10 @@ const workIn = (lines: readonly Line[]): Work => ({
   calls: lines.filter((line) => line.kind === "call" && line.what === "begun").length,
 });
 
-/** Of a task that came to its end, what was done beyond the uninterrupted one; of one that is gone, all that was done. */
+/**
+ * Lost work. For a task that ended: the work beyond that of the uninterrupted task. For a task that did not: all of its
+ * work.
+ */
 function lostWork(killed: readonly Outcome[], reference: ReadonlyMap<number, Outcome>): Lost {
   const lost = killed.map(({ task, end, lines }): Work => {
     const [done, due] = [workIn(lines), workIn(reference.get(task)?.lines ?? [])];

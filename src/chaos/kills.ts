@@ -1,25 +1,26 @@
 /**
- * When to kill. Moments are counted the same way in every strategy, so "after the fourth tool" is one moment for all of
- * them. What is chosen follows from the seed and from the uninterrupted tasks alone: a failure can be repeated.
+ * Decides when to kill. Moments are counted in the same way for every strategy, so "after the fourth tool" means the
+ * same for all. The choice depends only on the seed and the uninterrupted tasks, so a failure can be repeated.
  */
 import type { FaultPoint } from "../ports/fault-point.ts";
 
-/** The agent's own moments are those of its model and its tools; the others belong to a strategy. */
+/** A moment of a task. `model` and `effect` exist in every strategy; the other names are specific to one. */
 export interface Moment extends Pick<FaultPoint, "when"> {
   readonly name: FaultPoint["name"] | "model" | "save";
-  /** For people: the tool, the version, the epoch. */
+  /** For humans: the tool, the version or the epoch. */
   readonly at: string;
 }
 
-/** The moment of that name that comes as the `nth`, from 1 on. */
+/** The `nth` moment of that name, counted from 1. */
 export interface Kill extends Moment {
   readonly nth: number;
 }
 
+/** A kill in words, such as `after effect 4 (bookFlight)`. */
 export const wordsOf = ({ when, name, nth, at }: Kill): string =>
   `${when} ${name} ${nth}${at === "" ? "" : ` (${at})`}`;
 
-/** Each moment of a task with its number among those of its kind. */
+/** Numbers each moment among those of the same name. */
 export function numbered(moments: readonly Moment[]): readonly Kill[] {
   const counts = new Map<string, number>();
   return moments.map(({ when, name, at }) => {
@@ -30,13 +31,10 @@ export function numbered(moments: readonly Moment[]): readonly Kill[] {
   });
 }
 
-/** Moments that every strategy has. */
+/** Whether every strategy has moments of this name. */
 const isShared = ({ name }: Moment): boolean => name === "model" || name === "effect";
 
-/**
- * A beat of the task at random, and a moment of that beat. A beat begins where its model is asked. Null where the model
- * was never asked.
- */
+/** A random moment of a random beat; null if the model was never called. A beat begins with its model call. */
 export function randomKill(moments: readonly Moment[], chance: () => number): Kill | null {
   const beats: Kill[][] = [];
   for (const kill of numbered(moments).filter(isShared)) {
@@ -47,7 +45,9 @@ export function randomKill(moments: readonly Moment[], chance: () => number): Ki
   return beat[Math.floor(chance() * beat.length)] ?? null;
 }
 
-/** Numbers from 0 to 1 that follow from a text: mulberry32 over its FNV-1a hash. */
+/**
+ * A deterministic random generator, seeded by a text: mulberry32 over its FNV-1a hash. It returns numbers from 0 to 1.
+ */
 export function chanceFrom(seed: string): () => number {
   let state = 0x811c9dc5;
   for (const letter of seed) state = Math.imul(state ^ (letter.codePointAt(0) ?? 0), 0x01000193);

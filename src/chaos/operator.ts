@@ -1,6 +1,6 @@
 /**
- * Stands for the person whom a run may need: approves its gates, and says of a call whose outcome is unknown what the
- * log of calls says, as an operator would who looks at the external service. Where the log cannot tell, no answer is given.
+ * Acts as the operator that a run may need. It approves gates, and reconciles unknown outcomes from the trace of calls,
+ * as a human would who checks the external service. If the trace does not show the outcome, it gives no answer.
  */
 import { BUDGET } from "../core/policy/extension.ts";
 import type { World } from "../ports/world.ts";
@@ -11,9 +11,10 @@ import type { CallLine, Line } from "./trace.ts";
 
 const BY = "chaos";
 
-/** What was answered, if anything. */
+/** What it decided, if anything. */
 export type Answered = "approved" | "confirmed" | "repeated";
 
+/** Decides about all open gates and unknown outcomes of a run. Returns the decisions that were accepted. */
 export async function answer(
   world: World,
   of: { readonly run: string; readonly lines: () => readonly Line[] },
@@ -22,7 +23,7 @@ export async function answer(
   const shown = await show(world, run);
   const answered: Answered[] = [];
   for (const { gate, call, decided } of shown?.gates ?? []) {
-    // A run does not get more than its agent's budget just because it is killed.
+    // Budget requests are not approved: a killed run must complete within its agent's budget.
     if (decided || call === BUDGET) continue;
     const outcome = await decide(world, { run, gate, as: "approve", args: null, by: BY, note: null });
     if (outcome.kind === "accepted") answered.push("approved");
@@ -42,7 +43,7 @@ export async function answer(
 
 type Truth = { readonly kind: "happened"; readonly result: CallLine["result"] } | { readonly kind: "absent" };
 
-/** Null: it went out and never came back, so the log cannot tell. */
+/** The outcome of a call; null if it started and never returned, so the trace cannot show it. */
 export function truthOf(lines: readonly Line[], { tool, key }: Pick<UnknownCall, "tool" | "key">): Truth | null {
   const calls = lines.filter((line) => line.kind === "call").filter((line) => line.tool === tool && line.key === key);
   const returned = calls.find(({ what }) => what === "returned");

@@ -1,8 +1,10 @@
 /**
- * The two ways in which agents are usually run, for comparison: a plain loop over the agent's own model, tools and
- * definition of done. It keeps its state in the process or, in the other way, writes it to a file after each beat, with
- * write-then-rename, and goes on from there. What it does not do is what cairn does: no intent is durable before a call
- * leaves, so a try after a crash is a new call with a fresh key (seed 2: "the bug that re-ran a side effect").
+ * The two usual ways to run an agent, for comparison: a plain loop over the same model, tools and definition of done.
+ * One keeps its state in the process. The other saves it to a file after each beat (write, then rename), and resumes
+ * from that file.
+ *
+ * Unlike cairn, the loop records no intent before a call leaves. So a retry after a crash is a new call with a new
+ * idempotency key (seed 2: "the bug that re-ran a side effect").
  */
 import { randomUUID } from "node:crypto";
 import { existsSync, readFileSync, renameSync, writeFileSync } from "node:fs";
@@ -19,7 +21,7 @@ import type { Rig } from "./rig.ts";
 /** How a task ended. */
 export interface End {
   readonly status: "completed" | "failed";
-  /** With failed: why. */
+  /** The result; if the task failed, the reason. */
   readonly result: Json;
 }
 
@@ -35,10 +37,11 @@ export interface PlainLoop {
   readonly task: Json;
   readonly rig: Rig;
   readonly secrets: ToolSecrets;
-  /** Where the state is saved after each beat; null keeps it in the process. */
+  /** The file to which the state is saved after each beat; null keeps it in the process. */
   readonly file: string | null;
 }
 
+/** Runs a task to its end. With a file, it resumes from the saved state. */
 export async function plainLoop(loop: PlainLoop): Promise<End> {
   const { task, rig, file } = loop;
   const words = typeof task === "string" ? task : JSON.stringify(task);
@@ -65,7 +68,7 @@ function save(file: string, state: LoopState): void {
   renameSync(`${file}.new`, file);
 }
 
-/** Plan, act, observe. */
+/** One beat: plan, act, observe. */
 async function oneBeat(loop: PlainLoop, state: LoopState): Promise<LoopState> {
   const reply = await ask(loop, state);
   if (reply === null) return { ...state, end: { status: "failed", result: "its model failed" } };
@@ -81,7 +84,7 @@ async function oneBeat(loop: PlainLoop, state: LoopState): Promise<LoopState> {
   return { ...state, messages, calls: [...state.calls, ...calls] };
 }
 
-/** Asked again where the same question may be answered later. */
+/** Calls the model, and retries failures that are retryable. */
 async function ask({ agent, model }: PlainLoop, { messages }: LoopState): Promise<readonly RepliedPart[] | null> {
   const { instructions, tools } = agent;
   for (let tries = 0; tries <= BOUNDS.modelRetriesMax; tries += 1) {
@@ -118,7 +121,7 @@ async function act({ agent, secrets }: PlainLoop, part: Extract<Part, { kind: "c
   }
 }
 
-/** The model says that it is done. What is missing is told to it. */
+/** Applies the definition of done when the model says that it has finished. The model is told what is missing. */
 async function judge({ agent, task }: PlainLoop, state: LoopState): Promise<LoopState> {
   const last = state.messages.at(-1)?.parts ?? [];
   const words = last.flatMap((part) => (part.kind === "text" ? [part.text] : [])).join("\n");

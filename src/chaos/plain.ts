@@ -1,7 +1,8 @@
 /**
- * The tasks as plain loops, in processes that live on from task to task as the workers of cairn do. One that is held at its
- * moment is killed with SIGKILL. The loop that saves is begun again in another one, which reads what was saved; of the other
- * nothing is left.
+ * Runs the tasks of a comparison as plain loops. Like the workers of cairn, their processes live on from task to task.
+ *
+ * A process that is paused at its moment is killed with SIGKILL. The loop that saves its state is started again in
+ * another process, which reads the saved state. The loop that keeps its state in memory is lost.
  */
 import { type ChildProcess, fork } from "node:child_process";
 import { mkdirSync } from "node:fs";
@@ -13,11 +14,12 @@ import { AT_ONCE, LOOK_MS, type LoopTask, NO_ANSWERS } from "./strategy.ts";
 import type { Outcome, Pass, Starting } from "./strategy.ts";
 import { linesOf } from "./trace.ts";
 
-/** What it says when it has ended. */
+/** A process's message at the end of a task. */
 export type LoopSaid =
   | { readonly kind: "ended"; readonly end: End }
   | { readonly kind: "broken"; readonly why: string };
 
+/** Runs the tasks of a pass with a plain loop. `saves`: the loop saves its state after each beat. */
 export async function plainPass(
   pass: Pass,
   of: { readonly saves: boolean; readonly starting: Starting },
@@ -48,7 +50,7 @@ export async function plainPass(
   return outcomes.toSorted((one, other) => one.task - other.task);
 }
 
-/** What a process says of a task. Null: it died. */
+/** Sends a task to a process, and resolves with its message; null if the process died. */
 type Ask = (task: LoopTask) => Promise<LoopSaid | null>;
 
 interface OneTask {
@@ -73,7 +75,7 @@ async function oneTask(pass: Pass, { saves, task, marks, killer, ask }: OneTask)
   return { task, run: null, end, why, killed, lines: linesOf(marks, task), answers: NO_ANSWERS };
 }
 
-/** One process at a time, and another one after it died. */
+/** Keeps one process at a time, and starts another after it died. */
 function asking(
   pass: Pass,
   of: { readonly starting: Starting; readonly marks: string; readonly children: Set<ChildProcess> },
@@ -88,7 +90,7 @@ function asking(
     const hear = (said: LoopSaid): void => resolve(said);
     const miss = (): void => resolve(null);
     child.once("message", hear).once("close", miss);
-    // Whether it could be sent is told by its end.
+    // If the message could not be sent, the process ends, and that event resolves the promise.
     child.send(task, () => {});
     const said = await promise;
     child.off("message", hear).off("close", miss);

@@ -1,7 +1,7 @@
 /**
- * What chaos puts around an agent inside of the processes that are to be killed: it notes the moments and the calls, and
- * holds the process at the moment that was chosen for its task, so that it can be killed exactly there. Each task is
- * held once; a process that finds the mark passes.
+ * Instruments an agent inside the processes that are killed. It records moments and calls, and pauses the process at
+ * the moment chosen for its task, so that the process can be killed exactly there. Each task is paused once: a process
+ * that finds the mark passes.
  */
 import { existsSync, linkSync, readFileSync, readdirSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
@@ -13,9 +13,9 @@ import { agentWithFaultPoints } from "../testing/fault-points.ts";
 import type { Kill, Moment } from "./kills.ts";
 import { type CallLine, MomentCount, append } from "./trace.ts";
 
-/** What the processes of one directory are told. */
+/** The plan that the processes of one directory read. */
 export interface Plan {
-  /** Which task a run is. */
+  /** The task of each run, by run ID. */
   readonly taskOf: Readonly<Record<string, number>>;
   readonly killOf: Readonly<Record<number, Kill>>;
 }
@@ -26,13 +26,14 @@ export const writePlan = (dir: string, plan: Plan): void => writeFileSync(planFi
 
 export const readPlan = (dir: string): Plan => JSON.parse(readFileSync(planFile(dir), "utf8")) as Plan;
 
+/** The wrappers that instrument an agent and its model, and `onMoment` for the other moments. */
 export interface Rig {
   readonly onMoment: (moment: Moment) => Promise<void>;
   readonly agent: (agent: Agent) => Agent;
   readonly model: (model: Model) => Model;
 }
 
-/** `taskInHand`: null while a process does something else. */
+/** `taskInHand`: returns the task that the process works on; null while it works on none. */
 export function rigFor(of: { readonly dir: string; readonly plan: Plan; taskInHand(): number | null }): Rig {
   const { dir, plan } = of;
   const counts = new Map<number, MomentCount>();
@@ -70,7 +71,10 @@ const FOR_EVER_MS = 60_000;
 
 type Note = (line: Omit<CallLine, "kind" | "at" | "pid">) => void;
 
-/** Inside of the edges: a process that is killed before a tool's run has not called it. */
+/**
+ * Records each call of a tool. This wrapper is inside the fault points: a process that is killed before a tool runs has
+ * not recorded a call.
+ */
 function agentNoted(agent: Agent, note: Note): Agent {
   const tools = Object.entries(agent.tools).map(([name, tool]) => [name, toolNoted(name, tool, note)] as const);
   return { ...agent, tools: Object.fromEntries(tools) };
@@ -114,7 +118,7 @@ function jsonOf(value: unknown): Json {
   return parsed.ok ? parsed.json : null;
 }
 
-/** False: another process was held here before. The mark is there with all of its content or not at all. */
+/** Writes the mark atomically. Returns false if another process has paused here before. */
 function leaveMark(dir: string, task: number): boolean {
   const mark = join(dir, `held.${task}`);
   if (existsSync(mark)) return false;
@@ -130,7 +134,7 @@ function leaveMark(dir: string, task: number): boolean {
   }
 }
 
-/** Kills each process that is held, once, and remembers when. */
+/** Kills each paused process once, and records when. */
 export class Killer {
   readonly killedAt = new Map<number, { readonly at: number; readonly pid: number }>();
   readonly #dir: string;

@@ -1,4 +1,4 @@
-/** What a strategy is given, and what it leaves behind for the comparison. */
+/** The interface of a strategy: its input, and the outcomes that it returns for the comparison. */
 import type { Chaos } from "../sdk/chaos.ts";
 import type { Agent } from "../ports/agent.ts";
 import type { WorkerOptions } from "../adapters/local/workers.ts";
@@ -7,18 +7,19 @@ import type { Limits } from "../protocol/limits.ts";
 import type { Kill } from "./kills.ts";
 import type { Line } from "./trace.ts";
 
+/** The compared strategies: a loop in memory, a loop that saves after each beat, and cairn. */
 export const STRATEGIES = ["in-process", "act-then-save", "cairn"] as const;
 
 export type Strategy = (typeof STRATEGIES)[number];
 
-/** One directory with tasks in it, killed or not. */
+/** The tasks of one directory, killed or uninterrupted. */
 export interface Pass {
-  /** What the agent finds in `CAIRN_STORE`. */
+  /** The directory that the agent finds in `CAIRN_STORE`. */
   readonly dir: string;
   readonly agent: Agent;
-  /** Its file, absolute. */
+  /** The agent's file, as an absolute path. */
   readonly file: string;
-  /** The inputs, by number of the task. */
+  /** The input of each task, by its number. */
   readonly tasks: ReadonlyMap<number, Json>;
   readonly kills: ReadonlyMap<number, Kill>;
   readonly limits: Limits;
@@ -27,49 +28,52 @@ export interface Pass {
   readonly stop: AbortSignal;
 }
 
-/** How the processes are started: only the command line knows its modules. `env` of the pass comes on top. */
+/** How to start the processes. Only the command line knows their modules. The `env` of the pass is added. */
 export interface Starting {
   readonly worker: (of: {
     readonly dir: string;
     readonly limits: Limits;
     readonly agentFiles: readonly string[];
-    /** Where marks and lines are written. */
+    /** The directory for marks and traces. */
     readonly chaos: string;
   }) => WorkerOptions;
   readonly loop: (of: LoopSettings) => WorkerOptions;
 }
 
-/** What the process of a loop is started with; it travels as JSON. */
+/** The settings of a loop process. They are passed as JSON. */
 export interface LoopSettings {
   readonly marks: string;
   readonly agentFile: string;
   readonly agent: string;
 }
 
-/** What it is asked to do next: as a worker of cairn it lives on from task to task. */
+/** The next task of a loop process. */
 export interface LoopTask {
   readonly task: number;
   readonly input: Json;
-  /** Where it saves, or null. */
+  /** The file to which it saves its state, or null. */
   readonly file: string | null;
 }
 
+/** What became of one task. */
 export interface Outcome {
   readonly task: number;
-  /** Null: it was killed and no process knows of it any more, or it did not come to an end. */
+  /** How the task ended; null if it did not: its process was killed and nothing resumed it, or it made no progress. */
   readonly end: { readonly status: string; readonly result: Json } | null;
-  /** Why there is no end. */
+  /** Why the task did not end, or null. */
   readonly why: string | null;
-  /** The run, where it is one. */
+  /** The run ID; null for a plain loop. */
   readonly run: string | null;
   readonly lines: readonly Line[];
-  /** When it was killed, and whom that hit; null if the moment did not come. */
+  /** When it was killed, and the killed process; null if the chosen moment did not come. */
   readonly killed: { readonly at: number; readonly pid: number } | null;
-  /** What a person had to do for it. */
+  /** The decisions that the operator made for it. */
   readonly answers: Answers;
 }
 
-/** Gates approved; unknown calls that were said to have happened, or not. */
+/**
+ * Counts of decisions: approved gates, and unknown outcomes reconciled as happened (`confirmed`) or not (`repeated`).
+ */
 export interface Answers {
   readonly approved: number;
   readonly confirmed: number;
@@ -78,7 +82,7 @@ export interface Answers {
 
 export const NO_ANSWERS: Answers = { approved: 0, confirmed: 0, repeated: 0 };
 
-/** Beats, or processes of loops, at the same time. */
+/** How many beats or loop processes run at the same time. */
 export const AT_ONCE = 2;
-/** How often the command looks for processes that are held. */
+/** The interval at which the command looks for paused processes, in milliseconds. */
 export const LOOK_MS = 5;

@@ -1,9 +1,9 @@
 /**
- * What happened to one task, line by line, in a file that its processes append to: the moments that it passed, and the
- * calls that left. It is written outside of the strategies, so none of them can make itself look better.
+ * The trace of one task: a file to which its processes append a line for each moment passed and each call made. It is
+ * written outside of the strategies, so no strategy can improve its own figures.
  *
- * A line is written by one `write`, which a SIGKILL does not take back. A call is synced as well: what went out must
- * not be forgotten by the one who counts it.
+ * Each line is one `write`, which survives a SIGKILL. A call is also synced to disk, because the comparison must not
+ * lose a call that happened.
  */
 import { appendFileSync, closeSync, existsSync, fsyncSync, openSync, readFileSync, writeSync } from "node:fs";
 import { join } from "node:path";
@@ -11,16 +11,16 @@ import type { Effect } from "../core/calls/effects.ts";
 import type { Json } from "../core/json.ts";
 import type { Moment } from "./kills.ts";
 
-/** Before and after something that a crash may fall between. */
+/** The task passed a moment, before or after something that a crash may separate. */
 export interface Passed extends Pick<Moment, "when" | "name"> {
   readonly kind: "moment";
-  /** For people: the tool, the version, the epoch. */
+  /** For humans: the tool, the version or the epoch. */
   readonly where: string;
   readonly at: number;
   readonly pid: number;
 }
 
-/** A tool was run, or its undo. `unsure`: it cannot tell; `threw`: it says that nothing happened. */
+/** A call of a tool or its undo. `unsure`: its outcome is unknown; `threw`: it had no effect. */
 export interface CallLine {
   readonly kind: "call";
   readonly at: number;
@@ -29,14 +29,14 @@ export interface CallLine {
   readonly tool: string;
   readonly effect: Effect;
   readonly key: string;
-  /** The key of the call that this one undoes; absent where it undoes none. */
+  /** The key of the call that this one undoes; absent if it is not an undo. */
   readonly undoes?: string;
   readonly args: Json;
-  /** What it returned; else null. */
+  /** The value that it returned; null if it did not return. */
   readonly result: Json;
 }
 
-/** A process took up the task. */
+/** A process started or resumed the task. */
 export interface Begun {
   readonly kind: "begun";
   readonly at: number;
@@ -49,6 +49,7 @@ const fileOf = (dir: string, task: number): string => join(dir, `task-${task}.js
 
 type Unstamped<L> = L extends Line ? Omit<L, "at" | "pid"> : never;
 
+/** Appends a line to the trace of a task, with the time and the process ID. */
 export function append(dir: string, task: number, line: Unstamped<Line>): void {
   const text = `${JSON.stringify({ ...line, at: Date.now(), pid: process.pid })}\n`;
   if (line.kind !== "call") {
@@ -61,6 +62,7 @@ export function append(dir: string, task: number, line: Unstamped<Line>): void {
   closeSync(file);
 }
 
+/** The trace of a task. An incomplete last line is ignored. */
 export function linesOf(dir: string, task: number): readonly Line[] {
   const file = fileOf(dir, task);
   if (!existsSync(file)) return [];
@@ -68,7 +70,7 @@ export function linesOf(dir: string, task: number): readonly Line[] {
   return lines.map((line) => JSON.parse(line) as Line);
 }
 
-/** Counts the moments of one task, also those that another process passed. */
+/** Counts the moments of one task, including those that other processes passed. */
 export class MomentCount {
   readonly #dir: string;
   readonly #task: number;
@@ -80,7 +82,7 @@ export class MomentCount {
     this.#task = task;
   }
 
-  /** How often the task has passed such a moment so far. */
+  /** How often the task has passed this moment so far. */
   of({ when, name }: Pick<Moment, "when" | "name">): number {
     const file = fileOf(this.#dir, this.#task);
     const bytes = existsSync(file) ? readFileSync(file) : Buffer.alloc(0);

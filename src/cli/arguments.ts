@@ -1,12 +1,14 @@
-/** What the groups of commands are added with, and the numbers that they take. */
+/** Shared argument parsers and types for the groups of commands. */
 import { InvalidArgumentError } from "commander";
 import type { Shell } from "./shell.ts";
 
+/** The process of the command line, and `ends`, which receives the exit code of a command. */
 export interface Into {
   readonly shell: Shell;
   readonly ends: (command: Promise<number>) => Promise<void>;
 }
 
+/** A parser for whole numbers from `min` to `max`, for an option of commander. */
 export const wholeNumber =
   (min: number, max: number) =>
   (text: string): number => {
@@ -15,5 +17,5 @@ export const wholeNumber =
     throw new InvalidArgumentError(`It is a whole number from ${min} to ${max}.`);
   };
 
-/** What `--beat-seconds` says of itself. */
+/** Help text of the option `--beat-seconds`. */
 export const BEAT = "how long one beat may take, 0.5 to 900 (CAIRN_BEAT_SECONDS, then the config's, then 60)";

@@ -1,8 +1,9 @@
 /**
- * Errors for people and for programs: what happened, why, and the next command to type.
+ * Errors of the command line, for humans and for programs. Each says what happened, why, and which command to type
+ * next.
  *
- * For people they go to stderr, so that a pipe gets none of it. Under `--json` they are the one document on stdout,
- * `{"error":{"code","message","why","next"}}`, so that a program reads one stream and tells by the exit code which
+ * For humans an error goes to stderr, so that a pipe never reads it. With `--json` it is the only document on stdout:
+ * `{"error":{"code","message","why","next"}}`. A program then reads one stream, and the exit code tells it which
  * document it got. Codes are stable. Exit codes: 1 the run or check failed, 2 usage, 3 not found, 4 refused, 5 store.
  */
 import { AgentInvalid } from "../ports/agent-invalid.ts";
@@ -17,6 +18,7 @@ import { StoreUnreachable } from "../ports/world.ts";
 import type { Paint } from "./terminal/paint.ts";
 import { commandLine } from "./render/words.ts";
 
+/** The exit codes of the command line. They are stable. */
 export const EXIT = { done: 0, failed: 1, usage: 2, notFound: 3, refused: 4, store: 5 } as const;
 
 export type ExitCode = (typeof EXIT)[keyof typeof EXIT];
@@ -29,10 +31,11 @@ interface Trouble {
   readonly why: string;
   /** A command to type. */
   readonly next: string;
-  /** What a program may want to know besides, under its own name. */
+  /** Further details for a program, each under its own field name. */
   readonly facts?: Readonly<Record<string, string | number | readonly string[]>>;
 }
 
+/** An error for the user: what happened, why, which command to type next, and a stable code. */
 export class CliError extends Error {
   override readonly name = "CliError";
   readonly trouble: Trouble;
@@ -43,7 +46,7 @@ export class CliError extends Error {
   }
 }
 
-/** Whatever was thrown, as an error for people. `argv` is the command that they typed. */
+/** Turns any thrown value into a `CliError`. `argv` is the command that the user typed. */
 export function asCliError(error: unknown, argv: readonly string[]): CliError {
   if (error instanceof CliError) return error;
   const trouble = troubleOf(error, argv);
@@ -101,14 +104,14 @@ function troubleOf(error: unknown, argv: readonly string[]): Trouble {
 
 const AGENT_CHECKED = "an agent is checked before any run of it starts; nothing was started";
 
-/** A mistake of ours: the stack says where. */
+/** A bug in cairn: the message includes the stack, so that a report shows where. */
 function unexpected(error: Error): Trouble {
   const code = error instanceof InvariantViolated ? error.code : "Unexpected";
   const why = `this is a mistake in cairn:\n${error.stack ?? error.message}`;
   return { code, exit: EXIT.failed, what: error.message, why, next: commandLine(["--version"]) };
 }
 
-/** The store's own messages say `what: why; what to do`, and some of them have no `why`. */
+/** Splits a message of the store into its clauses. The form is `what: why; what to do`; some messages have no `why`. */
 function clausesOf(message: string): { readonly what: string; readonly why: string } {
   const {
     what = message,
@@ -118,17 +121,17 @@ function clausesOf(message: string): { readonly what: string; readonly why: stri
   return { what, why: [why ?? "", advice].filter((clause) => clause !== "").join("; ") || message };
 }
 
-/** The words of a command that say which store it is for. */
+/** The words of a command that select its store or world. */
 const storeOf = (argv: readonly string[]): string[] =>
   argv.filter((word, index) => /^--(store|world)(=|$)/.test(word) || /^--(store|world)$/.test(argv[index - 1] ?? ""));
 
-/** The same command for another store. */
+/** The same command, but for the store in `dir`. */
 function withStore(argv: readonly string[], dir: string): string[] {
   const words = argv.filter((word, index) => !/^--store(=|$)/.test(word) && argv[index - 1] !== "--store");
   return [...words, "--store", dir];
 }
 
-/** `error CODE: what happened`, `why`, `next`, each on lines of its own. */
+/** Renders `error CODE: what happened`, `why` and `next`, each on its own line. */
 export function renderError({ trouble }: CliError, paint: Paint): string {
   const { code, what, why, next } = trouble;
   return [
@@ -138,7 +141,7 @@ export function renderError({ trouble }: CliError, paint: Paint): string {
   ].join("\n");
 }
 
-/** The document of an error for programs. */
+/** The JSON document of an error, for programs. */
 export function errorDocument({ trouble }: CliError): object {
   const { code, what: message, why, next, facts = {} } = trouble;
   return { error: { code, message, why, next, ...facts } };

@@ -1,4 +1,4 @@
-/** A file that `cairn export` wrote, as a command reads it. */
+/** Reads a file that `cairn export` wrote. */
 import { readFileSync } from "node:fs";
 import { resolve } from "node:path";
 import { type Archive, readArchive } from "../codec/archive.ts";
@@ -8,9 +8,10 @@ import { CliError, EXIT } from "./errors.ts";
 import type { Shell } from "./shell.ts";
 import { commandLine } from "./render/words.ts";
 
-/** No run has a dot or a slash in its name. */
+/** Whether the text names a file. A run ID never contains a dot or a slash. */
 export const isFile = (text: string): boolean => /[./\\]/.test(text);
 
+/** Reads and checks an export. Throws a `CliError` if the file is missing or incomplete. */
 export function readExport(shell: Shell, text: string): Archive {
   const file = resolve(shell.cwd, text);
   const bytes = bytesOf(file);
@@ -21,6 +22,7 @@ export function readExport(shell: Shell, text: string): Archive {
   }
 }
 
+/** The recorded history in an export, ready to be replayed. */
 export function recordingFrom(
   shell: Shell,
   { archive, file }: { readonly archive: Archive; readonly file: string },

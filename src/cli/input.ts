@@ -1,4 +1,4 @@
-/** JSON that a person types, pipes or keeps in a file. What is wrong with it is told with its place. */
+/** Reads JSON that a user types, pipes or keeps in a file. An error names the line and column of the mistake. */
 import { readFileSync } from "node:fs";
 import { resolve } from "node:path";
 import { alteredNumbers } from "../codec/json-numbers.ts";
@@ -8,7 +8,7 @@ import { CliError, EXIT } from "./errors.ts";
 import type { Shell } from "./shell.ts";
 import { commandLine, short } from "./render/words.ts";
 
-/** `JSON`, `@file` or, where stdin is allowed, `-`. */
+/** Reads JSON from the text itself, from a file (`@file`) or, where allowed, from stdin (`-`). */
 export async function readJson(shell: Shell, of: { readonly option: string; readonly text: string }): Promise<Json> {
   const { option, text } = of;
   if (text === "-") return parseJson(shell, { source: "stdin", option, text: await shell.readStdin() });
@@ -47,7 +47,10 @@ function parseJson(
   throw new CliError({ code: "BadJson", exit: EXIT.usage, what, why, next });
 }
 
-/** The run would be given another number than the one that was typed. */
+/**
+ * Refuses numbers that JavaScript cannot represent exactly. Otherwise the run would get another number than the user
+ * typed.
+ */
 function refuseAltered(
   shell: Shell,
   of: { readonly source: string; readonly option: string; readonly text: string },
@@ -64,7 +67,7 @@ function refuseAltered(
   });
 }
 
-/** What is nested deeper could be read here and would fail in each later step of its run. */
+/** Refuses JSON that is nested too deeply. It would parse here, but every later step of its run would fail. */
 function shallow(shell: Shell, of: { readonly source: string; readonly option: string; readonly json: Json }): Json {
   const { source, option, json } = of;
   if (!isTooDeep(json)) return json;
@@ -77,7 +80,9 @@ function shallow(shell: Shell, of: { readonly source: string; readonly option: s
   });
 }
 
-/** What is wrong with a JSON text and where, or null. The engine's own message often leaves out the place. */
+/**
+ * Says what is wrong with a JSON text and where; null if it is valid. The engine's own message often omits the place.
+ */
 export function wrongJson(text: string): string | null {
   const message = complaint(text);
   if (message === null) return null;
@@ -87,7 +92,10 @@ export function wrongJson(text: string): string | null {
   return `${JSON.stringify(text[position])} is not expected at ${placeIn(text, position)}`;
 }
 
-/** The longest beginning that could still become JSON ends where the error is; the longer ones all have it. */
+/**
+ * Finds the offset of the first error by binary search. A prefix that ends before the error can still become valid
+ * JSON; no longer prefix can.
+ */
 function firstBad(text: string): number {
   let [good, bad] = [0, text.length + 1];
   while (bad - good > 1) {
@@ -120,7 +128,7 @@ function placeIn(text: string, position: number): string {
   return before.length === 1 ? `character ${column}` : `line ${before.length}, character ${column}`;
 }
 
-/** The command that was typed, with another value for that option. */
+/** The command that the user typed, with another value for that option. */
 export function retyped({ argv }: Shell, option: string, value: string): string {
   const at = argv.findIndex((word) => word === option || word.startsWith(`${option}=`));
   if (at < 0) return commandLine([...argv, option, value]);

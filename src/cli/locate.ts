@@ -1,7 +1,9 @@
 /**
- * Which code a name means. The config is the user's word on it. A file outside of the config is known to the store
- * that it was started in, and keeps its name there: runs of the one must not go on with the code of another. Where
- * there is no config, cairn's own examples take the names that are left.
+ * Decides which agent code a name refers to. The order is: the config, then the files that the store remembers, then
+ * cairn's own examples if there is no config.
+ *
+ * A file outside of the config is remembered by the store in which it was started, and keeps its name there. Otherwise
+ * a run could continue with the code of another file that uses the same name.
  */
 import { existsSync } from "node:fs";
 import {
@@ -19,7 +21,7 @@ import type { Settings } from "./settings.ts";
 import type { Shell } from "./shell.ts";
 import { commandLine } from "./render/words.ts";
 
-/** The agent that somebody wants to start: a name, or a file. */
+/** Finds the agent that the user wants to start, by its name or by its file. */
 export async function locateTyped(
   shell: Shell,
   { name, settings }: { readonly name: string; readonly settings: Settings },
@@ -67,7 +69,7 @@ function notDeployed({ argv }: Shell, { agent, file }: Located, why: string): Cl
   });
 }
 
-/** Makes the file known to the store, for whoever works on it. */
+/** Records the agent's file in the store, so that the process that drives the run can find it. */
 export function keepFile({ agentFiles, settings }: Opened, located: Located): void {
   if (agentFiles === null) return;
   const { agent, file } = located;
@@ -79,7 +81,10 @@ export function keepFile({ agentFiles, settings }: Opened, located: Located): vo
 const clash = ({ agent, file }: Located, of: { readonly file: string; readonly settings: Settings }) =>
   agentClash({ name: agent.name, file: of.file, other: file, next: of.settings.command("start", agent.name) });
 
-/** The agent of a run, for the process that does its beats. Of the config only the file that is meant is imported. */
+/**
+ * Finds the agent of a run, for the worker that executes its beats. Of the config it imports only the file that it
+ * needs.
+ */
 export async function locateNamed(
   name: string,
   of: { readonly agentFiles: readonly string[]; readonly remembered: string | null },

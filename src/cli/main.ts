@@ -1,10 +1,13 @@
 #!/usr/bin/env node
 /**
- * The bin `cairn`: hands the process to the commands, as the one place of the CLI that knows it. Everything else is
- * imported only once the Node version is known to do, so that an older one gets a sentence instead of a stack.
+ * The entry point of the `cairn` binary. It is the only part of the CLI that touches the real process; commands get a
+ * `Shell`.
  *
- * stdout belongs to the command. What an agent's module prints while it is imported goes to stderr, so that it cannot
- * end up in the middle of a JSON document.
+ * It checks the Node version before it imports anything else, so that an old Node prints an error instead of a stack
+ * trace.
+ *
+ * stdout belongs to the command. Output of an agent's module during its import goes to stderr, so that it cannot
+ * corrupt a JSON document.
  */
 import { readFileSync } from "node:fs";
 import { enableCompileCache } from "node:module";
@@ -26,7 +29,7 @@ if (major < NODE_MAJOR_MIN) {
   process.exit(2);
 }
 
-// Halves the time to start: Node keeps what it made of each source file, and looks whether that is still the file.
+// Halves the startup time: Node caches its compiled form of each source file, and checks that the file is unchanged.
 enableCompileCache();
 const stdout = ownStdout();
 const stderr: Output = { stream: process.stderr, write: (text) => void process.stderr.write(text) };
@@ -48,10 +51,10 @@ const shell: Shell = {
   stopSignal,
 };
 const code = await runCommand(shell, version());
-// An agent's module may keep the event loop alive; what was printed leaves first.
+// An agent's module may keep the event loop alive, so the process exits here, after stdout is flushed.
 process.stdout.end(() => process.exit(code));
 
-/** Keeps stdout for the command, and ends quietly when its reader is gone (`cairn list | head -1`). */
+/** Reserves stdout for the command, and exits quietly when its reader has closed the pipe (`cairn list | head -1`). */
 function ownStdout(): Output {
   const { stdout: stream } = process;
   const write = stream.write.bind(stream);
@@ -70,7 +73,7 @@ function readStdin(): Promise<string> {
   return textOf(process.stdin);
 }
 
-/** The question goes to stderr, as everything that is no result; where the person ends their input the answer is empty. */
+/** Asks on stderr, because stdout is for results. At end of input the answer is empty. */
 async function ask(question: string): Promise<string> {
   const { createInterface } = await import("node:readline/promises");
   const lines = createInterface({ input: process.stdin, output: process.stderr });
@@ -91,12 +94,12 @@ function user(): string {
   try {
     return userInfo().username;
   } catch {
-    // A container may run as a number that has no name.
+    // A container may run under a numeric user ID that has no name.
     return `uid ${process.getuid?.() ?? "unknown"}`;
   }
 }
 
-/** The first signal asks for a good end, the second one does not ask. */
+/** The first signal asks the command to stop cleanly. The second signal ends the process at once. */
 function stopSignal(): AbortSignal {
   const stop = new AbortController();
   for (const signal of STOP_SIGNALS) {

@@ -1,4 +1,4 @@
-/** The world that a command works on, opened. */
+/** Opens the world that a command works on. */
 import { StoreUnusable } from "../ports/store-errors.ts";
 import type { OpenWorldOptions, OpenedWorld } from "../ports/world-provider.ts";
 import { CliError, EXIT } from "./errors.ts";
@@ -6,13 +6,16 @@ import { sealKeysOf } from "./seal-keys.ts";
 import { type Settings, settingsOf } from "./settings.ts";
 import type { BeatFlags, Shell } from "./shell.ts";
 
+/** An open world, with the settings of the command that opened it. */
 export interface Opened extends OpenedWorld {
   readonly settings: Settings;
 }
 
 type How = Pick<OpenWorldOptions, "create" | "check">;
 
-/** The world with every run in it. A command that only looks must find a store there. */
+/**
+ * Opens the world of an existing store. Fails with `StoreMissing` if there is none, instead of creating an empty one.
+ */
 export async function openExisting(shell: Shell, flags: BeatFlags, check?: How["check"]): Promise<Opened> {
   const settings = await settingsOf(shell, flags);
   if (!settings.world.isThere()) throw storeMissing(shell, settings);
@@ -32,7 +35,10 @@ function storeMissing({ worlds }: Shell, { provider, world, command }: Settings)
   });
 }
 
-/** For a command that only reads: of a damaged store, or one that lost commits, it shows what is there, and says so. */
+/**
+ * Opens a store for a command that only reads. If the store is damaged or has lost commits, it warns and shows what can
+ * still be read.
+ */
 export async function openToRead(shell: Shell, flags: BeatFlags): Promise<Opened> {
   try {
     return await openExisting(shell, flags);
@@ -43,11 +49,15 @@ export async function openToRead(shell: Shell, flags: BeatFlags): Promise<Opened
   }
 }
 
+/** Opens the world of settings that the caller has already. With `how.create`, it creates a missing store. */
 export async function openSettled(shell: Shell, settings: Settings, how: How): Promise<Opened> {
   const { provider, world, limits } = settings;
   const sealKeys = await sealKeysOf(shell, provider);
   return { ...(await world.open({ ...how, limits, sealKeys })), settings };
 }
 
-/** Who works on the runs, for programs: the process ID of a supervisor, the name of a world whose service does; null: nothing does. */
+/**
+ * The process or service that drives the runs, for programs: a supervisor's process ID or a world's name; null if there
+ * is none.
+ */
 export const attendantOf = (opened: Opened): number | string | null => opened.attendant()?.id ?? null;

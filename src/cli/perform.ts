@@ -1,4 +1,4 @@
-/** Performing rows of the operation table for a command: who asks, what is refused under which code, and what is gone. */
+/** Helpers with which commands perform operations of the operation table, and turn refused outcomes into errors. */
 import { DEFAULT_TENANT } from "../core/ids.ts";
 import type { AnyOperation, OperationContext } from "../operations/operation.ts";
 import { runGone } from "./commands/runs.ts";
@@ -6,7 +6,7 @@ import { CliError, EXIT } from "./errors.ts";
 import type { Opened } from "./open.ts";
 import type { Shell } from "./shell.ts";
 
-/** `more`: what this command has besides. */
+/** `more`: fields of the context that only this command needs. */
 export const contextOf = (
   shell: Shell,
   { world }: Pick<Opened, "world">,
@@ -20,14 +20,14 @@ interface Words {
   readonly facts?: CliError["trouble"]["facts"];
 }
 
-/** That outcome as an error, under the code and exit code of its row. */
+/** Turns an outcome into an error, with the code and exit code that the operation table gives it. */
 export function refusedAs({ outcomes }: Pick<AnyOperation, "outcomes">, kind: string, words: Words): CliError {
   const { exit, code } = outcomes[kind] ?? { exit: "failed", code: null };
   const { facts, ...rest } = words;
   return new CliError({ ...rest, code: code ?? kind, exit: EXIT[exit], ...(facts !== undefined && { facts }) });
 }
 
-/** The outcome, unless the run is gone. */
+/** Returns the outcome, or throws `RunUnknown` if the run no longer exists. */
 export function unlessGone<Outcome extends { readonly kind: string }>(
   { settings }: Pick<Opened, "settings">,
   { run, outcome }: { readonly run: string; readonly outcome: Outcome },

@@ -1,4 +1,4 @@
-/** The commands that look at an agent and at what it needs, before it matters. */
+/** The commands that check an agent and its environment before it runs in earnest. */
 import { type Command, InvalidArgumentError } from "commander";
 import { OPERATIONS } from "../operations/table.ts";
 import { STRATEGIES } from "../chaos/strategy.ts";
@@ -46,7 +46,7 @@ export function addChecking(program: Command, { shell, ends }: Into): void {
   addChaos(program, { shell, ends });
 }
 
-/** Rising percents of new runs. */
+/** Parses rising percentages of new runs, such as `10,50,100`. */
 function percents(text: string): readonly number[] {
   const steps = text.split(",").map(Number);
   const areRising = steps.every((step, index) => index === 0 || step > (steps[index - 1] ?? 0));

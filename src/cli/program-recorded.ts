@@ -1,4 +1,4 @@
-/** The commands about what a run has recorded, as one file or folded once more. */
+/** The commands that work on the recorded history of a run: `export` and `replay`. */
 import type { Command } from "commander";
 import { OPERATIONS } from "../operations/table.ts";
 import { type Into, wholeNumber } from "./arguments.ts";

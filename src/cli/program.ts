@@ -1,4 +1,4 @@
-/** The command line: which commands there are, what they take, and how they end. */
+/** The command line: the commands, their options, and how they end. */
 import { Command, CommanderError, Option } from "commander";
 import { DEFAULT_TENANT } from "../core/ids.ts";
 import { PHASE_NAMES, PHASES } from "../core/phases.ts";
@@ -24,7 +24,7 @@ import { upgradeRun } from "./commands/upgrade.ts";
 import { commandLine } from "./render/words.ts";
 import { work } from "./commands/work.ts";
 
-/** Runs what was typed. Never rejects: an error is told, and becomes the exit code. */
+/** Runs the command that the user typed, and returns its exit code. Never rejects: it prints an error instead. */
 export async function runCommand(shell: Shell, version: string): Promise<number> {
   try {
     return await parse(shell, version);
@@ -80,7 +80,7 @@ function bareProgram({ terminal }: Shell, version: string): Command {
     .configureOutput({
       writeOut: (text) => terminal.out(text.trimEnd()),
       writeErr: (text) => terminal.err(text.trimEnd()),
-      // What was wrong is told by `runCommand`, like every other error.
+      // `runCommand` prints the error, in the same form as every other error.
       outputError: () => {},
     })
     .addHelpText("after", HELP)
@@ -237,7 +237,7 @@ function addLooking(program: Command, { shell, ends }: Into): void {
   }
 }
 
-/** What commander found, in the form of every other error. */
+/** Turns an error of commander into the form of every other error. */
 function usageError({ argv }: Shell, error: CommanderError): CliError {
   const [first = "", ...more] = error.message.replace(/^error: /, "").split("\n");
   const what = error.code === "commander.help" ? "no command was given" : first;

@@ -1,12 +1,12 @@
-/** The seal keys that a command has. */
+/** Finds the seal keys for a command. */
 import type { SealKeys } from "../ports/seal-keys.ts";
 import { NO_SEAL_KEYS } from "../ports/seal-keys.ts";
 import type { WorldProvider } from "../ports/world-provider.ts";
 import type { Shell } from "./shell.ts";
 
 /**
- * Those that the environment names in the way of the `first` of them; where it names none, in that of another world. A key
- * service counts before keys that lie in the environment themselves, so the last world of the list comes first.
+ * The seal keys that the environment names for the world `first`; if it names none, those of another world. Worlds are
+ * searched from the end of the list, so that a key service is preferred to keys in environment variables.
  *
  * @throws SealKeyInvalid
  */

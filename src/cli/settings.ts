@@ -1,8 +1,9 @@
 /**
- * What a command works with, from the nearest source that says it: flag, environment, config, default.
+ * The settings of a command. Each comes from the first source that has it: flag, environment, config, default.
  *
- * The config is the `cairn.config.ts` of the current directory. Without one the agents of cairn's own package are known,
- * so that `cairn start travel` works anywhere; nothing else of that config applies, least of all its store.
+ * The config is the `cairn.config.ts` of the current directory. Without one, the agents of cairn's own package are
+ * available, so that `cairn start travel` works anywhere. Nothing else of that package's config applies, least of all
+ * its store.
  */
 import { fileURLToPath } from "node:url";
 import * as z from "zod";
@@ -17,31 +18,32 @@ import type { BeatFlags, Shell } from "./shell.ts";
 import { commandLine } from "./render/words.ts";
 import { configuredIn, optionsIn, providerOf } from "./worlds.ts";
 
+/** The settings of one command, from flags, environment, config and defaults. */
 export interface Settings {
   readonly provider: WorldProvider;
-  /** The stores of that world that are meant. */
+  /** The stores of the world that the user selected. */
   readonly world: ConfiguredWorld;
-  /** Agent files of the config, absolute. */
+  /** Agent files of the config, as absolute paths. */
   readonly agentFiles: readonly string[];
-  /** Those of cairn itself, where there is no config. */
+  /** cairn's own example agents, if there is no config. */
   readonly exampleFiles: readonly string[];
-  /** There is a config in the current directory. */
+  /** Whether the current directory has a config. */
   readonly hasConfig: boolean;
   readonly limits: Limits;
-  /** Of models, as the config says. */
+  /** Prices of models, from the config. */
   readonly prices: Prices;
-  /** Whether agents are deployed to functions of their own, as the config says. */
+  /** Whether each agent is deployed to a function of its own, from the config. */
   readonly isolation: "agent" | "none";
-  /** How many workers the config asks for, or null. */
+  /** The number of workers from the config, or null. */
   readonly workers: number | null;
-  /** A command to type that means the same store. */
+  /** Builds a command that the user can type, for the same store. */
   readonly command: (...words: readonly string[]) => string;
 }
 
 const OWN_PACKAGE = fileURLToPath(new URL("../..", import.meta.url));
 const BEAT_SECONDS = 60;
 
-/** `beatSeconds`: what a beat may take where nobody says so. */
+/** `beatSeconds`: the maximum duration of a beat if no source sets it. */
 export async function settingsOf(shell: Shell, flags: BeatFlags, beatSeconds = BEAT_SECONDS): Promise<Settings> {
   const config = await loadConfig(shell.cwd);
   const examples = config === null ? await loadConfig(OWN_PACKAGE) : null;
@@ -91,7 +93,7 @@ function limitsOf(
 const names = Object.keys(limitsFor(BEAT_SECONDS * 1_000)) as (keyof Limits)[];
 const change = z.partialRecord(z.enum(names), z.number());
 
-/** Single limits may be set through the environment, for tests and trials. */
+/** Reads single limits from `CAIRN_LIMITS`, for tests and trials. */
 function changesOf(shell: Shell): Partial<Limits> {
   const text = shell.env["CAIRN_LIMITS"];
   if (text === undefined || text === "") return {};

@@ -1,25 +1,29 @@
-/** What a command gets of the process that it runs in. Only the composition root knows the real one. */
+/**
+ * What a command gets from its process: arguments, environment, streams and signals. Only `main.ts` uses the real
+ * process, so tests can pass their own.
+ */
 import type { WorldEntry } from "../ports/world-provider.ts";
 import type { Terminal } from "./terminal/terminal.ts";
 
+/** The process as a command sees it. */
 export interface Shell {
-  /** The words after `cairn`, as they were typed. */
+  /** The words after `cairn`, as the user typed them. */
   readonly argv: readonly string[];
   readonly env: Readonly<Record<string, string | undefined>>;
   readonly cwd: string;
-  /** The worlds that there are, the one first that is meant where nothing is said. */
+  /** All worlds. The first is the default. */
   readonly worlds: readonly WorldEntry[];
-  /** stdout holds one document or JSON lines and nothing else. */
+  /** With `--json`: stdout holds one document or JSON lines, and nothing else. */
   readonly json: boolean;
   readonly terminal: Terminal;
-  /** The person at the keyboard, for the record. */
+  /** The name of the user, for the run's history. */
   readonly user: () => string;
-  /** The machine that the command runs on, for the record. */
+  /** The name of the machine, for the run's history. */
   readonly host: () => string;
   readonly readStdin: () => Promise<string>;
-  /** Asks the person at the terminal, and resolves with what they type; null where no person could answer. */
+  /** Asks the user at the terminal, and resolves with the answer; null if no user can answer. */
   readonly ask: ((question: string) => Promise<string>) | null;
-  /** Fires at SIGINT, SIGTERM or SIGHUP, with its name as reason; a second signal ends the process at once. */
+  /** Fires at SIGINT, SIGTERM or SIGHUP, with the signal's name as reason. A second signal ends the process at once. */
   readonly stopSignal: () => AbortSignal;
 }
 
@@ -29,15 +33,16 @@ export interface StoreFlags {
   readonly world?: string;
 }
 
+/** The options of commands that also take `--beat-seconds`. */
 export interface BeatFlags extends StoreFlags {
   readonly beatSeconds?: string;
 }
 
-/** One JSON document, for programs and for people who look at it. */
+/** Prints one indented JSON document. */
 export const printDocument = ({ terminal }: Shell, document: unknown): void =>
   terminal.out(JSON.stringify(document, null, 2));
 
-/** JSON lines: one for each. */
+/** Prints JSON lines, one for each value. */
 export const printLines = ({ terminal }: Shell, lines: readonly unknown[]): void => {
   for (const line of lines) terminal.out(JSON.stringify(line));
 };

@@ -1,4 +1,4 @@
-/** Starting the supervisor of a store for a command, with workers that know what the command knows. */
+/** Starts the supervisor of a store for a command, with workers that get the settings of that command. */
 import { getCompileCacheDir } from "node:module";
 import type { ScheduledAgent, Supervision, Supervisor } from "../ports/supervision.ts";
 import type { SupervisorEvent } from "../ports/supervisor-events.ts";
@@ -9,7 +9,7 @@ import { holdsIn } from "./workers/pause-at-fault-point.ts";
 import type { Settings } from "./settings.ts";
 import type { Shell } from "./shell.ts";
 
-/** What a worker needs to know; it travels as JSON. */
+/** The settings of a worker process. They are passed as JSON. */
 export interface WorkerSettings {
   readonly dir: string;
   readonly limits: Limits;
@@ -17,12 +17,13 @@ export interface WorkerSettings {
   readonly prices: Prices;
 }
 
+/** What a command passes to its supervisor. `workers` null takes the config's number, or the default. */
 export interface SuperviseOptions {
   readonly shell: Shell;
   readonly settings: Settings;
   readonly supervision: Supervision;
   readonly workers: number | null;
-  /** What it fires beside its work. */
+  /** The schedules that it fires besides driving runs. */
   readonly schedules?: () => readonly ScheduledAgent[];
   readonly onEvent: (event: SupervisorEvent) => void;
 }
@@ -38,7 +39,7 @@ export function supervise(options: SuperviseOptions): Supervisor {
       module: new URL(`./workers/${entry}.ts`, import.meta.url),
       args: [JSON.stringify(told)],
       execArgv: [],
-      // The sooner a child is there, the sooner a run goes on whose process died.
+      // A compile cache shortens the start of a child, and with it the recovery of a run whose process died.
       env: { ...shell.env, NODE_COMPILE_CACHE: getCompileCacheDir() },
     },
     workers: workers ?? settings.workers ?? DEFAULT_WORKERS,
@@ -49,7 +50,10 @@ export function supervise(options: SuperviseOptions): Supervisor {
 
 const DEFAULT_WORKERS = 4;
 
-/** Whether `CAIRN_HOLD` asks for it. What is no fault point is refused here: every worker would refuse it, over and over. */
+/**
+ * Whether `CAIRN_HOLD` names fault points. An invalid value is refused here; otherwise every worker would fail on it
+ * again and again.
+ */
 function isHeld({ env }: Shell): boolean {
   try {
     return holdsIn(env["CAIRN_HOLD"]).length > 0;

@@ -1,6 +1,6 @@
 /**
- * The worlds that commands know, and which of them a command speaks to: flag, environment, config, then the first one. A new
- * world is one more line in this list.
+ * The list of worlds, and the choice of one for a command: flag, environment, config, then the first of the list. To
+ * add a world, add a line to this list.
  */
 import type { Capability, ConfiguredWorld, WorldEntry, WorldProvider } from "../ports/world-provider.ts";
 import type { Config } from "../sdk/config.ts";
@@ -11,6 +11,7 @@ import type { Shell, StoreFlags } from "./shell.ts";
 
 const STORE = "the directory of the store (CAIRN_STORE, then the config's, then .cairn)";
 
+/** All worlds, the default first. */
 export const WORLDS: readonly WorldEntry[] = [
   {
     name: "local",
@@ -25,6 +26,7 @@ interface Chosen {
   readonly config: Config | null;
 }
 
+/** The world that the user selected. Throws a `CliError` if no world has that name. */
 export async function providerOf(shell: Shell, { flags, config }: Chosen): Promise<WorldProvider> {
   const { env, worlds } = shell;
   const said = flags.world ?? (env["CAIRN_WORLD"] || config?.world) ?? worlds[0]?.name;
@@ -36,7 +38,7 @@ export async function providerOf(shell: Shell, { flags, config }: Chosen): Promi
   throw new CliError({ code: "Usage", exit: EXIT.usage, what: `there is no world ${said}`, why, next });
 }
 
-/** The stores of that world that the user means. Opens nothing. */
+/** The stores of that world that the user selected. Opens nothing. */
 export function configuredIn(shell: Shell, provider: WorldProvider, { flags, config }: Chosen): ConfiguredWorld {
   const { env, cwd, argv } = shell;
   const configured = provider.configure({ env, cwd, options: optionsIn(flags), config: optionsIn(config ?? {}) });
@@ -45,12 +47,12 @@ export function configuredIn(shell: Shell, provider: WorldProvider, { flags, con
   throw new CliError({ ...trouble, exit: EXIT.usage, next: trouble.next ?? commandLine(argv) });
 }
 
-/** The name of the first world that can do it, for a hint. */
+/** The name of the first world with that capability, for a hint in an error. */
 export async function worldThatCan({ worlds }: Shell, what: Capability): Promise<string> {
   const providers = await Promise.all(worlds.map(({ load }) => load()));
   return providers.find(({ can }) => can[what])?.name ?? "";
 }
 
-/** Texts of settings, by the name of the setting. */
+/** The settings that are texts, by name. */
 export const optionsIn = (flags: object): Readonly<Record<string, string>> =>
   Object.fromEntries(Object.entries(flags).filter(([, value]) => typeof value === "string"));

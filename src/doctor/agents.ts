@@ -1,46 +1,55 @@
-/** Agents, as far as they can be known before they run. */
+/**
+ * Checks of agents that are possible before any run: whether they load, have their secrets, and declare what production
+ * needs.
+ */
 import type { Agent } from "../ports/agent.ts";
 import { EFFECTS } from "../core/calls/effects.ts";
 import { priceWords } from "../sdk/prices.ts";
 import { type Check, type Verdict, fail, ok, unknown, warn } from "../ports/diagnosis.ts";
 
+/** An agent as the checks see it. */
 export interface AgentSeen {
   readonly name: string;
   readonly version: string;
-  /** Null: it can run here; else why not. */
+  /** Why the agent cannot run here; null: it can. */
   readonly unfit: string | null;
-  /** Tools that must not run twice and ask nobody. */
+  /** Tools that must not run twice and need no approval. */
   readonly unsafeAlone: readonly string[];
   readonly doneChecks: number;
-  /** It says how much money or how many tokens a run may cost. */
+  /** Whether the agent limits the money or tokens of a run. */
   readonly isBounded: boolean;
-  /** What its model costs and who says so, in words; null where nobody does. */
+  /** The price of its model and where it comes from, for humans; null if it is unknown. */
   readonly price: string | null;
 }
 
-/** A secret that an agent declares, as its world has it. Its value is none of the doctor's business. */
+/** A secret that an agent declares, and whether its world has it. The doctor never sees its value. */
 export interface SecretSeen {
   readonly name: string;
   readonly agent: string;
-  /** `short`: it would be found in every other text, so nobody looks for it. `unread`: nobody may look. */
+  /**
+   * `short`: too short to redact, because it would match too much other text. `unread`: the doctor has no permission to
+   * look.
+   */
   readonly is: "there" | "short" | "absent" | "unread";
-  /** Where it was looked for, or why it could not be. */
+  /** Where the doctor looked, or why it could not. */
   readonly why: string;
   readonly mend: string;
 }
 
+/** Everything that the checks of agents need. */
 export interface AgentsCase {
-  /** The version that runs this: `v24.9.0`. */
+  /** The Node version that runs the doctor, such as `v24.9.0`. */
   readonly node: string;
   readonly agents: readonly AgentSeen[];
-  /** Files that cannot be loaded, and why. */
+  /** Agent files that cannot be loaded, and why. */
   readonly broken: readonly string[];
   readonly secrets: readonly SecretSeen[];
 }
 
-/** Runs TypeScript as it is, and has the SQLite that stores need. */
+/** The first Node that runs TypeScript directly and has the SQLite that stores need. */
 const NODE_MAJOR_MIN = 24;
 
+/** Reduces an agent to what the checks need. */
 export const agentSeen = (agent: Agent, unfit: string | null): AgentSeen => ({
   ...{ name: agent.name, version: agent.version, unfit },
   unsafeAlone: Object.entries(agent.tools).flatMap(([name, { effect, approval }]) =>
@@ -51,6 +60,7 @@ export const agentSeen = (agent: Agent, unfit: string | null): AgentSeen => ({
   price: agent.priceFrom.kind === "none" ? null : priceWords(agent),
 });
 
+/** Checks that always run: Node's version, agent files and secrets. */
 export const AGENT_CHECKS: readonly Check<AgentsCase>[] = [
   {
     id: "node",
@@ -89,14 +99,14 @@ function judgeSecrets(secrets: readonly SecretSeen[]): Verdict {
   return ok(secrets.length === 0 ? "none declares any" : secrets.map(({ name }) => name).join(", "));
 }
 
-/** The worst first. */
+/** Problems with secrets, the worst first. */
 const LACKS = [
   { is: "absent", verdict: fail, says: "not there" },
   { is: "unread", verdict: unknown, says: "nobody could look" },
   { is: "short", verdict: warn, says: "too short to be kept out of what is written" },
 ] as const;
 
-/** Under --production alone: what an agent says about itself. */
+/** Checks of an agent's own declarations. They run only with `--production`. */
 export const AGENT_RULES: readonly Check<AgentsCase>[] = [
   {
     id: "agents-budget",

@@ -1,4 +1,4 @@
-/** What an agent says nothing about and will be asked for at the worst moment, and what to write instead. */
+/** Finds what an agent does not declare but will need after a crash, and says what to write. */
 import type { Agent } from "../ports/agent.ts";
 import type { Meter } from "../core/policy/budget.ts";
 import { hotMsOf, type Limits } from "../protocol/limits.ts";
@@ -6,6 +6,7 @@ import { EFFECTS, type Effect, type EffectRow } from "../core/calls/effects.ts";
 import type { OnUnknown } from "../core/event.ts";
 import type { CrackRow } from "../core/topologies/cracks.ts";
 
+/** A declaration that an agent lacks: why that matters, and what to write. */
 export interface Missing {
   readonly kind: "missing";
   readonly what: "decision" | "budget" | "done" | "crack" | "approval" | "timeout" | "detached" | "retention";
@@ -21,6 +22,7 @@ interface Audited {
 
 type Look = (agent: Agent, of: Audited) => Omit<Missing, "kind" | "what"> | null;
 
+/** All declarations that the agent lacks. */
 export const missingIn = (agent: Agent, of: Audited): readonly Missing[] =>
   (Object.entries(LOOKS) as readonly (readonly [Missing["what"], Look])[]).flatMap(([what, look]) => {
     const found = look(agent, of);
@@ -48,7 +50,7 @@ const LOOKS: { readonly [W in Missing["what"]]: Look } = {
       `set timeoutMs to ${most} at most, or raise beatSeconds`,
     );
   },
-  // Of a tool's code only what stands in its functions themselves can be read.
+  // Only the source text of the tool's own functions can be searched, not the code that they call.
   detached: ({ tools }) =>
     about(
       Object.entries(tools).flatMap(([name, { run, undo }]) => (leavesWork(run, undo?.run) ? [name] : [])),
@@ -72,7 +74,7 @@ const LOOKS: { readonly [W in Missing["what"]]: Look } = {
       (names) => `nobody looks for ${names}, so no alarm tells of it`,
       'leave out loops: "ignore", and write done checks',
     ),
-  // Whoever takes as long as a gate allows should still find what came of it.
+  // An operator who takes as long as a gate allows should still find the result of the run.
   retention: (agent, { tools, limits }) => {
     const waits = tools.some(({ approval }) => approval !== "never") || agent.budget.onExhausted === "ask";
     const hotMs = hotMsOf(limits, agent.retention ?? undefined);
@@ -82,7 +84,7 @@ const LOOKS: { readonly [W in Missing["what"]]: Look } = {
   },
 };
 
-/** A child process in a group of its own, or a timer that keeps no process alive. */
+/** A detached child process, or a timer that does not keep its process alive. */
 const DETACHED = /\bdetached\s*:\s*(true|!0)|\b(setsid|nohup)\b|\.unref\(/;
 
 const leavesWork = (...functions: readonly unknown[]): boolean =>
@@ -105,36 +107,41 @@ const namesOf = (tools: readonly ToolAudit[], is: (tool: ToolAudit) => boolean):
 const about = (names: readonly string[], why: (names: string) => string, mend: string) =>
   names.length === 0 ? null : { why: why(names.join(", ")), mend };
 
+/** What the audit found about one tool. */
 export interface ToolAudit {
   readonly kind: "tool";
   readonly tool: string;
   readonly effect: Effect;
-  /** It may be run again without asking anybody. */
+  /** Whether the call may run again without a human's decision. */
   readonly idempotent: boolean;
-  /** Which key the other side knows it by; null: none. */
+  /** Which idempotency key the external service knows; null: none. */
   readonly key: "derived" | "business" | null;
   readonly probe: boolean;
   readonly undo: boolean;
-  /** Neither repeatable nor known by a key, and nothing undoes it: whether to go on is somebody's decision. */
+  /** The call may not repeat, has no key and no undo. After a crash a human decides whether the run goes on. */
   readonly decisionPoint: boolean;
   readonly recovery: Recovery;
   readonly approval: "never" | "always" | "policy";
   readonly timeoutMs: number;
-  /** How long after a lease its request may still land; null where nobody has to wait for that. */
+  /**
+   * How long after a lease a request may still take effect, in milliseconds; null if recovery need not wait for that.
+   */
   readonly settleMs: number | null;
   readonly dial: { readonly plan: "skip" | "force"; readonly results: "merge" | "force"; readonly why: string };
 }
 
+/** How a call is recovered after the death of its process. */
 export interface Recovery {
-  /** What whoever takes over does with a call that was released and has no outcome. */
+  /** What the next invocation does with a call that was released and has no outcome. */
   readonly onCrash: EffectRow["onCrash"];
-  /** What follows where nobody can tell what became of it. */
+  /** What happens if its outcome stays unknown. */
   readonly unknown: OnUnknown;
   readonly inWords: string;
 }
 
+/** A typical failure of the agent's topology, and the alarm that detects it. */
 export interface CrackAudit extends CrackRow {
   readonly kind: "crack";
-  /** The alarm of a deployment that tells of it; null: nobody looks for it. */
+  /** The alarm that a deployment raises for this failure; null: the failure is not detected. */
   readonly alarm: string | null;
 }

@@ -1,7 +1,9 @@
 /**
- * The recovery audit of an agent (seed 4): for each tool what may be repeated, what the other side knows, and what follows
- * a death in the middle of it; which cracks its topology shows first; and what it says nothing about. All of it is read off
- * the declarations and the tables that the runner goes by, so it is what would happen.
+ * The recovery audit of an agent (seed 4). For each tool it says whether a call may be repeated, what the external
+ * service knows about it, and what follows a crash in the middle of it. It also lists the typical failures of the
+ * agent's topology, and the declarations that the agent lacks.
+ *
+ * The audit reads the same declarations and tables as the engine. So it describes what the engine would really do.
  */
 import type { Agent, Tool } from "../ports/agent.ts";
 import { type Dial, COMMIT_COST, crashRateOf, dialOf } from "../core/policy/dial.ts";
@@ -11,12 +13,14 @@ import { CRACKS, type CrackRow } from "../core/topologies/cracks.ts";
 import type { Limits } from "../protocol/limits.ts";
 import { type Missing, missingIn, type CrackAudit, type Recovery, type ToolAudit } from "./audit-missing.ts";
 
+/** The result of an audit. */
 export interface Audit {
   readonly tools: readonly ToolAudit[];
   readonly cracks: readonly CrackAudit[];
   readonly missing: readonly Missing[];
 }
 
+/** Audits an agent under the limits of its world. Runs no code of its tools. */
 export function audit(agent: Agent, limits: Limits): Audit {
   const tools = Object.entries(agent.tools).map(([name, tool]) => toolAudit(tool, { name, agent, limits }));
   const cracks = CRACKS[agent.topology.kind].map((row): CrackAudit => {
@@ -26,7 +30,7 @@ export function audit(agent: Agent, limits: Limits): Audit {
   return { tools, cracks, missing: missingIn(agent, { tools, cracks, limits }) };
 }
 
-/** As `infra/watches.ts` names it: `NotDone` is `not-done`. */
+/** The alarm's name in `infra/watches.ts`: `NotDone` becomes `not-done`. */
 const alarmOf = ({ code }: CrackRow): string => code.replaceAll(/(?<=[a-z])[A-Z]/g, "-$&").toLowerCase();
 
 function toolAudit(
@@ -48,7 +52,7 @@ function toolAudit(
   };
 }
 
-/** Also of an agent of another copy of cairn, which knows of no undo. */
+/** Whether the tool has an undo. An agent built with another copy of cairn may not have the field at all. */
 export const hasUndo = ({ undo }: Partial<Pick<Tool, "undo">>): boolean => (undo ?? null) !== null;
 
 const UNKNOWN: { readonly [P in OnUnknown]: string } = {
@@ -58,11 +62,12 @@ const UNKNOWN: { readonly [P in OnUnknown]: string } = {
   compensate: "everything is undone, once nobody can act any more, and the run begins again if it may",
 };
 
+/** How calls of the tool are recovered, from its effect class and its `onUnknown`. */
 export function recoveryOf(tool: Tool): Recovery {
   const { onCrash, afterLastTry, inWords: before } = EFFECTS[tool.effect];
   const unknown = tool.onUnknown ?? afterLastTry;
   const undone = hasUndo(tool) ? "; undone in reverse order if its run gives up" : "";
-  // What never runs again is unknown at once.
+  // A call that never runs again has an unknown outcome at once.
   if (onCrash === "ask")
     return { onCrash, unknown, inWords: `never runs again by itself: ${UNKNOWN[unknown]}${undone}` };
   const after = onCrash === "probe" || tool.onUnknown !== null ? `; where nobody can tell, ${UNKNOWN[unknown]}` : "";
@@ -72,7 +77,7 @@ export function recoveryOf(tool: Tool): Recovery {
 const RATE = crashRateOf({ takeovers: 0, claims: 0 });
 const [CENTS, SECONDS] = [COMMIT_COST.microUsd / RATE / 10_000, COMMIT_COST.ms / RATE / 1_000];
 
-/** Of a reply that asks for this tool alone, in a run that saw no death yet. */
+/** The dial's decision for a reply that calls this tool alone, in a run without any crash so far. */
 function settingOf(effect: Effect, dial: Dial): ToolAudit["dial"] {
   const free = dialOf({ effects: [effect], reply: { microUsd: 0, tookMs: 0 }, crashRate: RATE });
   const { results } = free;

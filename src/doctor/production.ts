@@ -1,20 +1,21 @@
 /**
- * The ten points of a durable agent in production (docs/sources.md, "durable state and persistence"), each with what it
- * rests on: code that a test holds to it, and checks of this deployment, of which the worst decides.
+ * The ten points of a durable agent in production (docs/sources.md, "durable state and persistence"). Each point rests
+ * on code that a test covers, and on checks of this deployment; the worst of these checks decides.
  */
 import { type Judged, type Status, type Verdict, ok, unknown, worstOf } from "../ports/diagnosis.ts";
 
 interface Point {
   readonly id: string;
   readonly says: string;
-  /** Files of cairn that show it holds by construction. */
+  /** Files of cairn that establish the point by construction. */
   readonly shownBy: readonly string[];
-  /** Checks that it rests on, as far as the world has them. */
+  /** Checks that the point rests on. A world may lack some of them. */
   readonly restsOn: readonly string[];
-  /** A command that has to be run to know: nobody looked. */
+  /** A command that the operator must run to verify the point. The doctor does not run it. */
   readonly tried?: string;
 }
 
+/** The ten points. */
 export const POINTS: readonly Point[] = [
   {
     id: "production-boundary",
@@ -91,6 +92,7 @@ export const POINTS: readonly Point[] = [
   },
 ];
 
+/** Judges each point from the verdicts of the checks that it rests on. */
 export const judgePoints = (judged: readonly Judged[]): readonly Judged[] =>
   POINTS.map((point) => ({ id: point.id, says: point.says, ...judgePoint(point, judged) }));
 

@@ -1,6 +1,7 @@
-/** A wall clock that is not believed, in words: what happened, what follows from it, and what to do. */
+/** Describes a wall clock that cairn does not trust: what happened, what follows, and what to do. */
 import { CLOCK, type ClockDoubt } from "../protocol/steadiness.ts";
 
+/** What happened, what follows from it, and what to do. */
 export interface ClockWords {
   readonly what: string;
   readonly why: string;
@@ -28,7 +29,7 @@ const UNITS = [
   ["second", 1_000],
 ] as const;
 
-/** In the largest unit of which there are two at least. */
+/** Formats a duration in the largest unit of which it has at least two. */
 function span(ms: number): string {
   const [unit, size] = UNITS.find(([, each]) => Math.round(ms / each) >= 2) ?? UNITS[3];
   return `${Math.round(ms / size)} ${unit}s`;

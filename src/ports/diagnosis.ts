@@ -1,35 +1,41 @@
 /**
- * What a check is: a pure judgement of what was seen. A check whose needs are not met is `unknown` and says what it needs,
- * so that one thing that is missing is told once and not in every line below it.
+ * Checks of a deployment or store: pure functions from an observation to a verdict.
  *
- * Nothing is `ok` that was not looked at.
+ * A check whose prerequisite failed is `unknown` and names the prerequisite. So a missing resource is reported once,
+ * not in every later check. A check is never `ok` without an observation.
  */
 export type Status = "ok" | "warn" | "fail" | "unknown";
 
+/** The result of one check. */
 export interface Verdict {
   readonly status: Status;
-  /** What was seen. */
+  /** The observation. */
   readonly why: string;
-  /** A command to type or a setting to change; null where there is nothing to do, or something else first. */
+  /**
+   * A command to type or a setting to change; null if there is nothing to do, or another check must be repaired first.
+   */
   readonly mend: string | null;
 }
 
+/** A check. `judge` is pure: it judges an observation. */
 export interface Check<Seen> {
   readonly id: string;
-  /** What holds if it is ok. */
+  /** The statement that holds if the check is ok. */
   readonly says: string;
-  /** Ids of checks before it that have to be ok, or to warn only. */
+  /** IDs of earlier checks that must be ok, or at most warn. */
   readonly needs?: readonly string[];
-  /** Under --production what else only warns fails. */
+  /** With --production, a warning of this check is a failure. */
   readonly strict?: true;
   readonly judge: (seen: Seen) => Verdict;
 }
 
+/** A check's verdict, with the check's ID and statement. */
 export interface Judged extends Verdict {
   readonly id: string;
   readonly says: string;
 }
 
+/** Judges all checks in order. A check whose prerequisite failed is not judged. */
 export function judgeAll<Seen>(
   checks: readonly Check<Seen>[],
   of: { readonly seen: Seen; readonly production: boolean },
@@ -51,15 +57,15 @@ export const warn = (why: string, mend: string): Verdict => ({ status: "warn", w
 export const fail = (why: string, mend: string): Verdict => ({ status: "fail", why, mend });
 export const unknown = (why: string, mend: string): Verdict => ({ status: "unknown", why, mend });
 
-/** Nobody could look, and what to do is told there. */
+/** The verdict of a check whose prerequisite failed. The prerequisite's own verdict says what to do. */
 export const needing = (id: string): Verdict => ({ status: "unknown", why: `needs ${id}`, mend: null });
 
 const ORDER: readonly Status[] = ["fail", "warn", "unknown", "ok"];
 
-/** The worst of them; ok for none. */
+/** The worst status; `ok` for an empty list. */
 export const worstOf = (all: readonly Status[]): Status => ORDER.find((status) => all.includes(status)) ?? "ok";
 
-/** How far two clocks may differ before it matters, and before leases and quiet are wrong. */
+/** Judges the difference between two clocks. A larger difference than `skewMs` makes leases and settle times unsafe. */
 export function judgeGap(gapMs: number, of: { readonly skewMs: number; readonly whose: string }): Verdict {
   const { skewMs, whose } = of;
   const gap = Math.abs(gapMs);
@@ -72,7 +78,10 @@ export function judgeGap(gapMs: number, of: { readonly skewMs: number; readonly 
 
 const DAMAGED_NAMED = 5;
 
-/** Rows that cannot be decoded, each by its run. `seen`: what is told where there are none; `verify`: what to type about one. */
+/**
+ * Judges rows that cannot be decoded, each with its run ID. `seen`: the observation if there are none; `verify`: the
+ * command to type for a damaged run.
+ */
 export function judgeDamaged(
   damaged: readonly { readonly run: string; readonly why: string }[],
   { seen, verify }: { readonly seen: string; readonly verify: (run: string) => string },
@@ -84,9 +93,9 @@ export function judgeDamaged(
   return fail([...named, ...more].join("; "), verify(first.run));
 }
 
-/** What a world found out about itself. */
+/** The result of all checks of a world. */
 export interface Diagnosis {
   readonly checks: readonly Judged[];
-  /** What to know besides, which no check reads. */
+  /** Further facts to know, which no check covers. */
   readonly hints: readonly string[];
 }

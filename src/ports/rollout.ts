@@ -8,6 +8,7 @@ export interface BeatFunction {
   readonly beat: string;
 }
 
+/** The published versions of a function, and the versions with which new runs begin. */
 export interface Rollout extends BeatFunction {
   /** The version of every new run, except for the share of `next`. */
   readonly version: string;
@@ -18,6 +19,7 @@ export interface Rollout extends BeatFunction {
   readonly revision: string;
 }
 
+/** The versions of new runs. `next` gets a percentage of them. */
 export type Shares = Pick<Rollout, "version" | "next">;
 
 /** Rejects with `StoreUnreachable` only. */

@@ -1,10 +1,10 @@
 /**
- * Supervision of a store: one process of the user drives its runs, with worker processes of its own. A world has it where
- * no service drives its runs.
+ * Supervision of a store: one process of the user drives its runs, with worker processes of its own. Only a world
+ * without a service that drives runs has it.
  */
 import type { SupervisorEvent } from "./supervisor-events.ts";
 
-/** How a child is started: a module that calls `serveTasks`. */
+/** How to start a worker process. The module calls `serveTasks`. */
 export interface WorkerOptions {
   readonly module: string | URL;
   readonly args: readonly string[];
@@ -16,41 +16,50 @@ export interface WorkerOptions {
 export interface ScheduledAgent {
   readonly agent: string;
   readonly tenant: string;
-  /** The first time after that moment, or null. */
+  /** The first firing after that time, or null. */
   readonly next: (after: number) => number | null;
-  /** The last time up to that moment, or null. */
+  /** The last firing up to that time, or null. */
   readonly latest: (moment: number) => number | null;
 }
 
+/** A running supervisor. */
 export interface Supervisor {
-  /** Resolves after a drain. Rejects if a mistake of ours stopped it; its children are dead then. */
+  /** Resolves after a drain. Rejects if a bug in cairn stopped the supervisor; its child processes are dead by then. */
   readonly stopped: Promise<void>;
-  /** Lets busy children come to an end, kills what is left, gives the store free; in less than 10 s. */
+  /** Lets busy child processes finish, kills the remaining ones, and releases the store. Takes less than 10 s. */
   drain(): Promise<void>;
 }
 
 export interface SuperviseOptions {
   readonly worker: WorkerOptions;
-  /** Workers at once. */
+  /** The number of worker processes. */
   readonly workers: number;
-  /** What it fires, as far as it is known; the same schedule is the same object. */
+  /**
+   * The schedules known so far. The supervisor identifies a schedule by its object, so an unchanged schedule must be
+   * the same object at each call.
+   */
   readonly schedules: () => readonly ScheduledAgent[];
   readonly onEvent: (event: SupervisorEvent) => void;
 }
 
+/** Starts the supervisor of a store, and finds the running one. */
 export interface Supervision {
   /** The process ID of the live supervisor, or null. */
   current(): number | null;
-  /** @throws StoreSupervised, StoreUnreachable; what goes wrong with the store later is told by events */
+  /**
+   * Starts a supervisor. Later errors of the store are reported as events.
+   *
+   * @throws StoreSupervised, StoreUnreachable
+   */
   start(options: SuperviseOptions): Supervisor;
 }
 
-/** Another live process supervises the store, and only one can. */
+/** Another live process supervises the store. A store has one supervisor at a time. */
 export class StoreSupervised extends Error {
   override readonly name = "StoreSupervised";
   readonly code = "StoreSupervised";
   readonly pid: number;
-  /** When it took the store, epoch milliseconds; null where the store does not tell. */
+  /** When the other supervisor started, epoch milliseconds; null if the store does not record it. */
   readonly since: number | null;
 
   constructor(of: { readonly dir: string; readonly pid: number; readonly since: number | null }) {
@@ -65,7 +74,7 @@ export class StoreSupervised extends Error {
   }
 }
 
-/** Worker after worker ends before it is ready: its module cannot be loaded, and trying again does not mend that. */
+/** Several workers in a row exited before they were ready. Their module cannot be loaded, so retries do not help. */
 export class WorkersUnbootable extends Error {
   override readonly name = "WorkersUnbootable";
   readonly code = "WorkersUnbootable";

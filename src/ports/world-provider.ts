@@ -1,10 +1,10 @@
 /**
- * A world as surfaces see it: how its stores are named, opened and diagnosed, and what it can do. The command line knows
- * worlds by this contract alone, so a new world is one folder in `adapters` and one line in the list of providers
+ * A world as the command line sees it: how its stores are named, opened and diagnosed, and what it can do. Commands
+ * know worlds by this contract alone. So a new world is one folder in `adapters`, and one line in the list of providers
  * (`cli/worlds.ts`).
  *
- * A provider, what it configures and what it opens are three values, since each knows more: its name; where its stores are;
- * the stores themselves.
+ * Three types follow each other: a `WorldProvider` has a name; a `ConfiguredWorld` knows where its stores are; an
+ * `OpenedWorld` has them open.
  */
 import type { Incarnation } from "../protocol/row.ts";
 import type { Limits } from "../protocol/limits.ts";
@@ -15,34 +15,38 @@ import type { SecretLook } from "./secrets.ts";
 import type { Supervision } from "./supervision.ts";
 import type { World } from "./world.ts";
 
-/** A line of the list of providers. What a world needs is loaded with its provider, and no command loads that of another. */
+/**
+ * An entry of the list of providers. `load` imports the provider with its dependencies, so a command never loads those
+ * of another world.
+ */
 export interface WorldEntry {
   readonly name: string;
-  /** Its options of every command. */
+  /** The options that this world adds to every command. */
   readonly options: readonly WorldOption[];
   readonly load: () => Promise<WorldProvider>;
 }
 
 export interface WorldOption {
-  /** The name of the setting that it says. */
+  /** The name of the setting that the option sets. */
   readonly name: string;
-  /** `--store <dir>` */
+  /** The option as commander declares it, such as `--store <dir>`. */
   readonly flags: string;
   readonly says: string;
 }
 
+/** A kind of world: `local`, `aws` and so on. */
 export interface WorldProvider {
-  /** As `--world`, `CAIRN_WORLD` and the config name it. */
+  /** The name in `--world`, `CAIRN_WORLD` and the config. */
   readonly name: string;
-  /** What the user names its stores by. */
+  /** The settings that name its stores. */
   readonly settings: readonly WorldSetting[];
-  /** What drives its runs, for people: a service; null: a process of the user, which supervises the store. */
+  /** The service that drives its runs, for humans; null: a process of the user supervises the store. */
   readonly driver: string | null;
   readonly can: Readonly<Record<Capability, boolean>>;
-  /** Reads what the user says about its stores, and opens nothing. */
+  /** Reads the settings that name its stores. Opens nothing. */
   configure(said: Said): Configured;
   /**
-   * The seal keys that the environment names in the way of this world; null: it names none.
+   * The seal keys that the environment names in this world's way; null: it names none.
    *
    * @throws SealKeyInvalid
    */
@@ -50,69 +54,73 @@ export interface WorldProvider {
 }
 
 /**
- * `rollout`: it publishes versions of its code. `agentFiles`: it runs agents of any file, also of one that no config names.
- * `kill`: its beats run in processes of this machine, which `cairn chaos` may kill.
+ * What a world can do:
+ * - `rollout`: it publishes versions of its code.
+ * - `agentFiles`: it runs agents of any file, also of one that no config names.
+ * - `kill`: its beats run in processes of this machine, which `cairn chaos` may kill.
  */
 export type Capability = "rollout" | "agentFiles" | "kill";
 
 export interface WorldSetting {
   readonly name: string;
-  /** The variable of the environment that says it. */
+  /** The environment variable of the setting. */
   readonly variable: string;
 }
 
-/** Where a process finds what it was told. */
+/** Where a process finds its settings. */
 export interface Places {
   readonly env: Readonly<Record<string, string | undefined>>;
-  /** Absolute. */
+  /** The current directory, as an absolute path. */
   readonly cwd: string;
 }
 
+/** The settings that the user passes to `configure`. */
 export interface Said extends Places {
-  /** Options as they were typed, by the name of their setting. */
+  /** Options as the user typed them, by the name of their setting. */
   readonly options: Readonly<Record<string, string | undefined>>;
-  /** What `cairn.config.ts` says of them, absolute; by the same names. */
+  /** Values of `cairn.config.ts`, by the name of their setting; paths are absolute. */
   readonly config: Readonly<Record<string, string | undefined>>;
 }
 
 export type Configured =
   | { readonly kind: "configured"; readonly world: ConfiguredWorld }
-  /** What is said does not name its stores. */
+  /** The settings do not name a store. */
   | { readonly kind: "invalid"; readonly trouble: Misconfigured };
 
+/** What is wrong with the settings, for an error message. */
 export interface Misconfigured {
   readonly code: string;
   readonly what: string;
   readonly why: string;
-  /** A command to type; null: the same command again, once that is mended. */
+  /** A command to type; null: the same command again, after the settings are corrected. */
   readonly next: string | null;
   readonly facts?: Readonly<Record<string, readonly string[]>>;
 }
 
-/** A world whose stores are named, and not open. */
+/** A world whose stores are named, but not open. */
 export interface ConfiguredWorld {
-  /** Where its runs are: the directory of a store, or the ARN of a machine. */
+  /** Where its runs are: the directory of a store, or the ARN of a state machine. */
   readonly place: string;
-  /** Words to type that name this world and place from any directory. */
+  /** The options that select this world and place from any directory. */
   readonly words: readonly string[];
-  /** False where there is no store yet: the first run makes it. */
+  /** False if there is no store yet: the first run creates it. */
   isThere(): boolean;
   /**
-   * Opens its stores; with `create`, makes them where there are none.
+   * Opens its stores. With `create`, it creates missing ones.
    *
    * @throws StoreInvalid, StoreTooNew, StoreUnusable, StoreUnreachable
    */
   open(options: OpenWorldOptions): Promise<OpenedWorld>;
   /**
-   * Looks for a secret as its runs would, also where there is no store yet.
+   * Looks for a secret as its runs would, even if there is no store yet.
    *
    * @throws StoreUnreachable
    */
   findSecret(name: string): Promise<SecretLook>;
-  /** Looks at everything that runs need, and changes nothing. Whatever cannot be looked at is `unknown`. */
+  /** Checks everything that runs need, and changes nothing. What cannot be checked is `unknown`. */
   diagnose(options: DiagnoseOptions): Promise<Diagnosis>;
   readonly agents: AgentSource;
-  /** Null where no version of its code is published. */
+  /** Null if the world publishes no versions of its code. */
   readonly rollout: (() => Promise<RolloutPort>) | null;
 }
 
@@ -121,58 +129,65 @@ export interface OpenWorldOptions {
   readonly limits: Limits;
   readonly sealKeys: SealKeys;
   /**
-   * How much of a store is checked when it is opened: `none`, for a reader of what can still be read; `supervisor`, for the
-   * one process that is to drive its runs; as much as a command may wait for, unless told.
+   * How thoroughly a store is checked when it is opened.
+   * - `none`: not at all, for a reader of a damaged store.
+   * - `supervisor`: also a large store, for the one process that drives its runs.
+   * - Absent: as much as an interactive command can wait for.
    */
   readonly check?: "none" | "supervisor";
 }
 
 export interface DiagnoseOptions {
   readonly limits: Limits;
-  /** Also what a deployment in earnest needs: what it lacks fails. */
+  /** Also checks what a production deployment needs. What it lacks fails the check. */
   readonly production: boolean;
   /** The agents that a deployment of this config isolates from each other. */
   readonly isolated: readonly string[];
-  /** Makes a command to type for the same store. */
+  /** Builds a command that the user can type, for the same store. */
   readonly command: (...words: readonly string[]) => string;
-  /** Hears what is being looked at now. */
+  /** Called before each look, with what is looked at. */
   readonly onLook: (what: string) => void;
-  /** Hears of a look that keeps the process busy for long, before it begins. */
+  /** Called before a look that blocks the process for long. */
   readonly onLong: (what: string) => void;
 }
 
-/** `deployed`: its runs have the agents of the config that was deployed; `why` says so to the author of another file. */
+/**
+ * Where a run's agent comes from. `files`: from any file. `deployed`: from the deployed config; `why` explains this to
+ * the author of another file.
+ */
 export type AgentSource = { readonly kind: "files" } | { readonly kind: "deployed"; readonly why: string };
 
 /** A world with open stores. */
 export interface OpenedWorld {
   readonly world: World;
-  /** How often a run that is being watched is read, milliseconds. */
+  /** How often a watched run is polled, in milliseconds. */
   readonly pollMs: number;
-  /** Who works on its runs now; null: no process does. */
+  /** The process or service that drives its runs now; null: none. */
   attendant(): Attendant | null;
-  /** Null where no process of the user drives its runs. */
+  /** Null if a service drives the runs, not a process of the user. */
   readonly supervision: Supervision | null;
-  /** The files of agents that the store knows; null where it knows none. */
+  /** The agent files that the store remembers; null if it remembers none. */
   readonly agentFiles: AgentFiles | null;
-  /** Removes at once what a purged run leaves to the supervisor. Nothing where a service does that. */
+  /** Deletes at once what a purged run leaves to the supervisor. Does nothing if a service deletes it. */
   finishRemoval(of: Incarnation): void;
   close(): void;
 }
 
+/** The process or service that drives the runs of a store. */
 export interface Attendant {
   /** For programs: a process ID, or the name of the world. */
   readonly id: number | string;
-  /** For people: `process 4711`. */
+  /** For humans: `process 4711`. */
   readonly name: string;
 }
 
+/** The agent files that a store remembers, for agents outside of the config. */
 export interface AgentFiles {
-  /** The absolute path under which that agent was started last in this store, or null. */
+  /** The absolute path of the file from which that agent was last started in this store, or null. */
   find(agent: string): string | null;
   /**
-   * Remembers it. With `keepOther`, a file that is there and is another one stays, and is returned: runs of the one must
-   * not go on with the code of the other.
+   * Remembers the agent's file. With `keepOther`, it does not replace another existing file, and returns that file's
+   * path. Otherwise runs of one file could continue with the code of another.
    */
   remember(of: { readonly agent: string; readonly file: string; readonly keepOther: boolean }): string | null;
 }

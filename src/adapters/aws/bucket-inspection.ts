@@ -1,4 +1,6 @@
-/** The bucket as it is. Everything here reads, but for the probe, which cannot write. */
+/**
+ * Reads the state of the bucket. Everything here reads, except for the probe, which is a write that can never succeed.
+ */
 import {
   GetBucketEncryptionCommand,
   GetBucketLifecycleConfigurationCommand,
@@ -16,29 +18,30 @@ import { s3ObjectStore } from "./object-store.ts";
 export interface BucketLooks {
   readonly bucket: Look<{ readonly region: string | null }>;
   readonly bucketStore: Look<{ readonly id: string }>;
-  /** Which of the four ways to the public are not blocked. */
+  /** The settings of S3 Block Public Access that are off. */
   readonly publicAccess: Look<{ readonly open: readonly string[] }>;
   readonly encryption: Look<{ readonly algorithm: string }>;
-  /** The document as it is stored: JSON. */
+  /** The stored policy document: JSON. */
   readonly policy: Look<{ readonly document: string }>;
   readonly lifecycle: Look<{ readonly rules: readonly LifecycleSeen[] }>;
   readonly putOnce: Look<PutOnce>;
 }
 
+/** One lifecycle rule of the bucket. */
 export interface LifecycleSeen {
   readonly prefix: string;
   readonly isEnabled: boolean;
-  /** Days after which an object as it is now is deleted; null: never. */
+  /** Days after which the rule deletes a current object; null: never. */
   readonly expiresDays: number | null;
 }
 
-/** What became of a put that a policy of put-once has to refuse. */
+/** What happened to a put that a put-once policy must refuse. */
 export type PutOnce =
   /** The bucket's own policy refused it. */
   | "refused"
-  /** Something refused it, and does not say what: the caller may not put there at all, perhaps. */
+  /** It was refused, but S3 does not say by which policy. Perhaps the caller has no permission to put there at all. */
   | "refusedSomehow"
-  /** It came as far as its condition. */
+  /** No policy refused it, so its own condition did. */
   | "let";
 
 export async function inspectBucket(of: {
@@ -84,12 +87,12 @@ export async function inspectBucket(of: {
 
 const WAYS = ["BlockPublicAcls", "IgnorePublicAcls", "BlockPublicPolicy", "RestrictPublicBuckets"] as const;
 
-/** Below the prefix that the policy is for, and no run's. */
+/** A key below the prefix that the policy covers, which belongs to no run. */
 const PROBE_KEY = "runs/doctor/put-once";
 
 /**
- * A put without `If-None-Match`, which the policy refuses, on condition that an object lies there whose tag no object can
- * have. Where no policy refuses it, its condition does: whatever the bucket is like, nothing is written.
+ * Sends a put without `If-None-Match`, which a put-once policy refuses. The put also requires an existing object with
+ * an impossible tag. So if no policy refuses it, this condition does, and nothing is ever written.
  */
 async function probePutOnce(client: S3Client, Bucket: string): Promise<PutOnce> {
   try {

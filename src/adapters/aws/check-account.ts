@@ -1,23 +1,24 @@
-/** Who asks, where, at what time, and how much the account lets run at once. */
+/** Checks of the caller, the region, the clock and the account's concurrency. */
 import type { AwsSeen } from "./inspection.ts";
 import type { Limits } from "../../protocol/limits.ts";
 import { type Check, judgeGap, ok, warn, fail, unknown } from "../../ports/diagnosis.ts";
 import { judgeLook, judgeSeen } from "./judge-probe.ts";
 
+/** What the checks of a deployment judge. */
 export interface AwsCase {
   readonly aws: AwsSeen;
   readonly limits: Limits;
-  /** Agents of cairn.config.ts that are to have a function of their own. */
+  /** The agents of cairn.config.ts that should have a function of their own. */
   readonly isolated: readonly string[];
 }
 
-/** `arn:aws:states:REGION:ACCOUNT:stateMachine:NAME` */
+/** The region and account in `arn:aws:states:REGION:ACCOUNT:stateMachine:NAME`. */
 const partsOf = (arn: string): { readonly region: string; readonly account: string } => {
   const [, , , region = "", account = ""] = arn.split(":");
   return { region, account };
 };
 
-/** New accounts have 10, and a run that is worked on takes one. */
+/** New accounts have a concurrency of 10, and each active run uses one. */
 const CONCURRENCY_LOW = 100;
 
 export const ACCOUNT_CHECKS: readonly Check<AwsCase>[] = [
@@ -68,7 +69,7 @@ export const ACCOUNT_CHECKS: readonly Check<AwsCase>[] = [
   },
 ];
 
-/** What no call here reads, as AWS's documents have it. */
+/** Facts from the AWS documentation that no call here can check. */
 export const AWS_HINTS: readonly string[] = [
   "not looked at: Step Functions allows 1,000,000 open Standard executions per account and region, and each live run is one",
   "not looked at: a new on-demand table takes 4,000 writes and 12,000 reads a second at first, and may throttle above twice its last peak for half an hour",

@@ -1,11 +1,11 @@
-/** The bucket: who gets at it, and that what was put stays what it is. */
+/** Checks of the bucket: who has access, and that written objects cannot be overwritten. */
 import type { AwsCase } from "./check-account.ts";
 import { type Check, type Verdict, fail, ok, unknown, warn } from "../../ports/diagnosis.ts";
 import type { LifecycleSeen } from "./bucket-inspection.ts";
 import { judgeLook, judgeSeen } from "./judge-probe.ts";
 import { type Guarantees, guaranteesOf } from "./bucket-policy.ts";
 
-/** What cairn puts once. */
+/** The prefixes of objects that cairn writes only once. */
 const PREFIXES = ["runs/", "archive/"] as const;
 
 const AGAIN = "deploy again: the policy is the deployment's";
@@ -113,10 +113,10 @@ export const BUCKET_CHECKS: readonly Check<AwsCase>[] = [
   },
 ];
 
-/** Rules count from the making of an object, whether its run has ended or not: only a far backstop is safe. */
+/** Lifecycle rules count from an object's creation, whether or not its run has ended. Only a late backstop is safe. */
 const EXPIRES_DAYS_MIN = 365;
 
-/** A rule for that prefix deletes objects of runs. */
+/** Whether a rule for that prefix applies to objects of runs. */
 const reaches = (prefix: string): boolean => prefix.startsWith("runs/") || "runs/".startsWith(prefix);
 
 const judgePolicy = ({ aws }: AwsCase, judge: (guarantees: Guarantees) => Verdict): Verdict =>
@@ -128,7 +128,7 @@ const judgePolicy = ({ aws }: AwsCase, judge: (guarantees: Guarantees) => Verdic
     },
   });
 
-/** Under --production alone, since it asks for a write, if for one that no bucket takes. */
+/** Runs only with --production, because it sends a write, although one that no bucket accepts. */
 export const PUT_ONCE_CHECK: Check<AwsCase> = {
   id: "bucket-put-once-enforced",
   says: "the bucket refuses a put that could overwrite",

@@ -1,4 +1,4 @@
-/** The functions of a deployment: what each of them has to be, and those that isolated agents have for themselves. */
+/** Checks of the functions of a deployment, and of the separate functions of isolated agents. */
 import type { FunctionSeen } from "./machine-inspection.ts";
 import type { AwsCase } from "./check-account.ts";
 import { type Check, type Verdict, fail, ok, warn, worstOf } from "../../ports/diagnosis.ts";
@@ -7,19 +7,23 @@ import { judgeLook, judgeSeen } from "./judge-probe.ts";
 const AGAIN = "deploy again";
 const RUNTIME = "nodejs24.x";
 
+/** Judges the settings that every function of a deployment needs. */
 export function judgeFunction({ arn, state, runtime, architecture, reserved }: FunctionSeen): Verdict {
   const why = `${nameIn(arn)}: ${runtime}, ${architecture}, ${state}`;
   const unreserve = `aws lambda delete-function-concurrency --function-name ${arn}`;
   if (reserved === 0) return fail(`${why}, and may never run: 0 concurrency is reserved for it`, unreserve);
   if (runtime !== RUNTIME) return fail(`${why}; it needs ${RUNTIME}`, AGAIN);
-  // Idle ones wake when they are called.
+  // An inactive function wakes when it is invoked.
   if (!["Active", "Inactive"].includes(state)) return fail(why, AGAIN);
   return architecture === "arm64" ? ok(why) : warn(`${why}; arm64 costs a fifth less`, AGAIN);
 }
 
 const nameIn = (arn: string): string => arn.split(":")[6] ?? arn;
 
-/** Without its function the beats of an agent run in the one that all agents share, so this fails nothing. */
+/**
+ * Checks the functions of isolated agents. A missing function only warns, because the agent's beats then run in the
+ * shared function.
+ */
 export const AGENTS_CHECK: Check<AwsCase> = {
   id: "function-agents",
   says: "each isolated agent of cairn.config.ts has a function of its own, which is as the shared one",
@@ -64,10 +68,10 @@ function judgeAgent(
   });
 }
 
-/** Names the secrets of one agent in the function of that agent. */
+/** The variable with the names of an agent's secrets, which differs between functions. */
 const OWN = "CAIRN_PARAMETERS";
 
-/** All of them in one, with what to do about the worst. */
+/** Combines verdicts into one, with the repair of the worst. */
 function worst(verdicts: readonly Verdict[]): Verdict {
   const status = worstOf(verdicts.map((each) => each.status));
   const those = verdicts.filter((each) => each.status === status);

@@ -1,4 +1,4 @@
-/** The machine, against the definition that this code makes, and the functions that it calls. */
+/** Checks of the state machine against the definition that this code generates, and of the functions that it calls. */
 import { isDeepStrictEqual } from "node:util";
 import { type MachineTimes, TASK_MARGIN_SECONDS, definitionOf } from "./asl.ts";
 import { READ } from "./function-environment.ts";
@@ -74,7 +74,9 @@ interface State {
   readonly Choices?: readonly Compared[];
 }
 
-/** An earlier version did not ask first whether what it compares is there. */
+/**
+ * The comparison of a choice. An earlier version had no `And`: it did not test first whether the compared value exists.
+ */
 interface Compared {
   readonly NumericGreaterThanEquals?: number;
   readonly And?: readonly { readonly NumericGreaterThanEquals?: number }[];
@@ -84,7 +86,10 @@ interface Stored {
   readonly States?: { readonly [name: string]: State };
 }
 
-/** Names and times are the deployment's own; all else is what this code makes. */
+/**
+ * Compares the stored definition with the generated one. The names and times of the stored definition are taken as
+ * given.
+ */
 function judgeDefinition({ definition, calls }: MachineSeen): Verdict {
   const stored = storedIn(definition);
   const { beat, park, sweep, agents } = calls;
@@ -169,7 +174,10 @@ function judgeTimes({ aws }: AwsCase): Verdict {
   );
 }
 
-/** A function is told what it reads, and nothing else: the one that parks knows no bucket. */
+/**
+ * Checks environment variables. A function gets only the variables that it reads; the parking function, for example,
+ * knows no bucket.
+ */
 function judgeEnvironment({ aws }: AwsCase): Verdict {
   const { table, bucket, machine } = aws.names;
   const wanted = { CAIRN_TABLE: table, CAIRN_BUCKET: bucket, CAIRN_MACHINE: machine } as const;

@@ -1,4 +1,4 @@
-/** What stands around the machine: the clean-up behind the stream, the sweeper's schedule, alarms. */
+/** Checks of what surrounds the state machine: the clean-up behind the stream, the sweeper's schedule, the alarms. */
 import type { MappingSeen } from "./machine-inspection.ts";
 import { TABLE } from "./schema.ts";
 import type { AwsCase } from "./check-account.ts";
@@ -6,7 +6,10 @@ import { type Check, type Verdict, fail, ok, unknown, warn } from "../../ports/d
 import { judgeLook, judgeSeen } from "./judge-probe.ts";
 
 const AGAIN = "deploy again";
-/** A sweep begins every few minutes; one that took all of its time leaves the rest to the next. */
+/**
+ * No sweep for this long means that the sweeper is down. A sweep starts every few minutes, and may leave work to the
+ * next one.
+ */
 const SWEEP_LATE_MS = 30 * 60_000;
 
 export const AROUND_CHECKS: readonly Check<AwsCase>[] = [
@@ -40,7 +43,7 @@ export const AROUND_CHECKS: readonly Check<AwsCase>[] = [
         const off = schedules.filter(({ isEnabled }) => !isEnabled).map(({ name }) => name);
         const mend = "enable it: EventBridge Scheduler, or deploy again";
         if (off.length === schedules.length) return fail(`switched off: ${off.join(", ")}; ${why}`, mend);
-        // Which of them is for the sweep and which for orphans is in an input that is not read.
+        // The schedules' inputs, which are not read, tell the sweep and the search for orphans apart.
         if (off.length > 0) return warn(`switched off: ${off.join(", ")}`, mend);
         return ok(schedules.map(({ name }) => name).join(", "));
       }),
@@ -106,7 +109,10 @@ interface Pattern {
   readonly dynamodb?: { readonly Keys?: Readonly<Record<string, { readonly S?: readonly string[] }>> };
 }
 
-/** Every removed row passes, whoever removed it. What else a filter asks for might be too much. */
+/**
+ * Whether the filter passes every removed row, whatever process or expiry removed it. A filter with further conditions
+ * may drop some.
+ */
 function letsThrough(filter: string): boolean {
   try {
     const { eventName, dynamodb = {}, ...more } = JSON.parse(filter) as Pattern;

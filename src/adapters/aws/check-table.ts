@@ -1,4 +1,4 @@
-/** The table against the layout that the adapter has. */
+/** Checks of the table against the layout that the adapter uses (`schema.ts`). */
 import type { IndexSeen } from "./table-inspection.ts";
 import { TABLE } from "./schema.ts";
 import type { AwsCase } from "./check-account.ts";

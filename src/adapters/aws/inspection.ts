@@ -1,8 +1,9 @@
 /**
- * What a deployment is: everything that `cairn doctor` judges, as values. It walks from the table, the bucket and the
- * machine to what they name, so nothing is found by guessing its name.
+ * Reads everything about a deployment that `cairn doctor` judges, as values. It starts from the table, the bucket and
+ * the state machine, and follows the names that they contain. It never guesses a name.
  *
- * The caller comes first: without credentials, or with nobody at the address, every look would fail in the same words.
+ * It reads the caller's identity first. Without credentials or a reachable endpoint, every other look would fail with
+ * the same error.
  */
 import { GetCallerIdentityCommand } from "@aws-sdk/client-sts";
 import { type BucketLooks, inspectBucket } from "./bucket-inspection.ts";
@@ -12,21 +13,23 @@ import { type Dated, clockGapMs, tellDates } from "./dates.ts";
 import { type ReadingClients, readingClients } from "./reading-clients.ts";
 import { type TableLooks, inspectTable } from "./table-inspection.ts";
 
+/** Everything that was seen of a deployment. Each look may have failed on its own. */
 export interface AwsSeen extends TableLooks, BucketLooks, MachineLooks {
   readonly names: Names;
-  /** When they were looked at, epoch milliseconds. */
+  /** When the looks were made, epoch milliseconds. */
   readonly at: number;
   readonly caller: Look<{ readonly account: string; readonly arn: string }>;
   readonly region: Look<{ readonly name: string }>;
   readonly clock: Look<{ readonly gapMs: number }>;
 }
 
+/** Makes all looks. A look that fails is a value, which says why. */
 export async function inspectAws(of: {
   readonly names: Names;
-  /** Also sends the put that the bucket has to refuse. */
+  /** Whether to send the put that the bucket must refuse. */
   readonly probe: boolean;
   readonly onLook: (what: string) => void;
-  /** Those that are to have a function of their own. */
+  /** The agents that should have a function of their own. */
   readonly agents?: readonly string[];
   readonly clients?: ReadingClients;
 }): Promise<AwsSeen> {

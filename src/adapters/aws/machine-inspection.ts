@@ -1,4 +1,4 @@
-/** The machine as it is, the functions that it calls, and what stands around them: stream, schedule, alarms, quotas. */
+/** Reads the state machine, the functions that it calls, and what surrounds them: stream, schedules, alarms, quotas. */
 import { type MetricAlarm, paginateDescribeAlarms } from "@aws-sdk/client-cloudwatch";
 import {
   type EventSourceMappingConfiguration,
@@ -14,38 +14,43 @@ import { type Look, look, lookOn, untried } from "./looks.ts";
 import type { ReadingClients } from "./reading-clients.ts";
 import type { TableSeen } from "./table-inspection.ts";
 
-/** The functions that the machine calls. */
+/** The functions that the state machine calls. */
 export type Called = "beat" | "park" | "sweep";
 
-/** Those, and the one that follows the table's stream. */
+/** Those functions, and the one behind the table's stream. */
 export type FunctionRole = Called | "cleanup";
 
 export interface MachineSeen {
   readonly status: string;
   readonly type: string;
-  /** As it is stored: JSON. */
+  /** The stored definition: JSON. */
   readonly definition: string;
   readonly calls: MachineCalls;
 }
 
 export interface MachineCalls extends Readonly<Record<Called, string | null>> {
-  /** The function of each agent, with `{}` in the place of the agent's name; null where agents share `beat`. */
+  /** The function of an isolated agent, with `{}` in place of the agent's name; null if all agents share `beat`. */
   readonly agents: string | null;
 }
 
+/** A function as it is deployed. */
 export interface FunctionSeen {
   readonly arn: string;
   readonly state: string;
   readonly runtime: string;
   readonly architecture: string;
   readonly timeoutSeconds: number;
-  /** Only what names the world; of all else the names of those that look like secrets, never a value. */
+  /**
+   * Only variables that name parts of the world. `secrets` has the names of other variables that look like secrets,
+   * never their values.
+   */
   readonly env: Readonly<Record<string, string>>;
   readonly secrets: readonly string[];
-  /** Null: none is reserved, or nobody may see it. */
+  /** The reserved concurrency; null: none, or the caller may not read it. */
   readonly reserved: number | null;
 }
 
+/** An event source mapping of the table's stream. */
 export interface MappingSeen {
   readonly function: string;
   readonly state: string;
@@ -68,11 +73,11 @@ export interface AlarmSeen {
 export interface MachineLooks {
   readonly machine: Look<MachineSeen>;
   readonly functions: { readonly [F in FunctionRole]: Look<FunctionSeen> };
-  /** The function of each agent that was asked about, by the agent's name; none where the machine calls no such functions. */
+  /** The function of each requested agent, by the agent's name; empty if the state machine calls no such functions. */
   readonly agents: Readonly<Record<string, Look<FunctionSeen>>>;
-  /** What follows the table's stream. */
+  /** The stream mappings of the clean-up function. */
   readonly cleanUp: Look<{ readonly mappings: readonly MappingSeen[] }>;
-  /** Schedules that invoke the sweeper. */
+  /** The schedules that invoke the sweeper. */
   readonly sweeper: Look<{ readonly schedules: readonly ScheduleSeen[] }>;
   readonly alarms: Look<{ readonly alarms: readonly AlarmSeen[] }>;
   readonly account: Look<{ readonly concurrency: number; readonly unreserved: number }>;
@@ -82,7 +87,7 @@ export async function inspectMachine(of: {
   readonly clients: ReadingClients;
   readonly names: Names;
   readonly table: Look<TableSeen>;
-  /** Those that are to have a function of their own. */
+  /** The agents that should have a function of their own. */
   readonly agents: readonly string[];
 }): Promise<MachineLooks> {
   const { clients, names } = of;
@@ -124,7 +129,7 @@ export async function inspectMachine(of: {
   return { machine, functions, agents, cleanUp, sweeper, alarms, account };
 }
 
-/** Which functions the states of a definition invoke: none where the text is no definition. */
+/** The functions that the states of a definition invoke; none if the text is not a definition. */
 export function callsIn(definition: string): MachineSeen["calls"] {
   const states = statesOf(definition);
   const calledBy = (state: string): string | null => states[state]?.Parameters?.FunctionName ?? null;
@@ -134,7 +139,7 @@ export function callsIn(definition: string): MachineSeen["calls"] {
   return { beat, park: calledBy("Park"), sweep: calledBy("Rescue"), agents };
 }
 
-/** `pattern`: as `MachineCalls` says it. */
+/** The function of an agent. `pattern` is `MachineCalls.agents`. */
 export const ofAgent = (pattern: string, agent: string): string => pattern.replace("{}", agent);
 
 interface Task {
@@ -150,7 +155,7 @@ function statesOf(definition: string): Readonly<Record<string, Task>> {
 }
 
 const SECRET = /SECRET|TOKEN|PASSWORD|CREDENTIAL|API_?KEY/i;
-/** What names a secret that lies elsewhere is none, and neither is a place that is kept for one. */
+/** Values that are not secrets themselves: references to a secret elsewhere, and placeholders. */
 const NO_SECRET = /^(arn:|ssm:|secretsmanager:|\/|none$|$)/;
 
 const lookAtFunction = (client: LambdaClient, FunctionName: string): Promise<Look<FunctionSeen>> =>
@@ -193,7 +198,7 @@ const mappingOf = (of: EventSourceMappingConfiguration): MappingSeen => ({
   reportsFailures: (of.FunctionResponseTypes ?? []).includes("ReportBatchItemFailures"),
 });
 
-/** Every schedule that has that function as its target. */
+/** Every schedule whose target is that function. */
 const lookAtSchedules = ({ schedules: client }: ReadingClients, arn: string): Promise<MachineLooks["sweeper"]> =>
   look("scheduler:ListSchedules", async () => {
     const found: ScheduleSummary[] = [];
@@ -205,7 +210,7 @@ const lookAtSchedules = ({ schedules: client }: ReadingClients, arn: string): Pr
     return { schedules };
   });
 
-/** Alarms of this deployment: by their name, or on cairn's own metrics, or on those of something that belongs to it. */
+/** The alarms of this deployment. They match by name, by a metric of cairn, or by a metric of one of its resources. */
 const lookAtAlarms = (
   { alarms: client }: ReadingClients,
   of: { readonly names: Names; readonly functions: readonly Look<FunctionSeen>[] },

@@ -1,8 +1,8 @@
 /**
- * The world of AWS for surfaces: a table, a bucket and a machine that the environment names. Region, keys and address are
- * what every AWS tool reads from the environment. Step Functions drives its runs.
+ * The AWS world for the command line: a table, a bucket and a state machine, which environment variables name. Region,
+ * credentials and endpoint come from the usual AWS variables. Step Functions drives its runs.
  *
- * Everything that speaks to AWS is loaded on use: a command of another world does not wait for it.
+ * Everything that talks to AWS is imported on use, so a command of another world does not wait for it.
  */
 import { type Diagnosis, judgeAll } from "../../ports/diagnosis.ts";
 import type {
@@ -30,6 +30,7 @@ const SETTINGS = [TABLE, BUCKET, MACHINE] as const;
 
 const DRIVER = "Step Functions";
 
+/** The provider of the AWS world. */
 export const awsProvider: WorldProvider = {
   name: "aws",
   settings: SETTINGS,
@@ -88,7 +89,9 @@ function deployment(names: Names): ConfiguredWorld {
   };
 }
 
-/** A command only reads and writes messages: telemetry comes from the functions that run beats. */
+/**
+ * A command records no telemetry. It only reads, or writes messages; the functions that execute beats record telemetry.
+ */
 const SILENT = { record: (): void => {} };
 
 async function openedDeployment(names: Names, { limits, sealKeys }: OpenWorldOptions): Promise<OpenedWorld> {
@@ -101,7 +104,7 @@ async function openedDeployment(names: Names, { limits, sealKeys }: OpenWorldOpt
     attendant: () => ({ id: "aws", name: DRIVER }),
     supervision: null,
     agentFiles: null,
-    // The stream of the table does it.
+    // The function behind the table's stream deletes what a purged run leaves behind.
     finishRemoval: () => {},
     close: () => {},
   };

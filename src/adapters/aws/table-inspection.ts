@@ -1,4 +1,4 @@
-/** The table as it is, in the words of `schema.ts`. Everything here reads. */
+/** Reads the state of the table, in the terms of `schema.ts`. Everything here reads. */
 import {
   DescribeContinuousBackupsCommand,
   DescribeTableCommand,
@@ -26,13 +26,13 @@ export interface IndexSeen extends Keys {
   readonly name: string;
   readonly status: string;
   readonly projection: string;
-  /** Attributes besides all keys. */
+  /** Projected attributes, without keys. */
   readonly projected: readonly string[];
 }
 
 export interface TableSeen extends Keys {
   readonly status: string;
-  /** S, N or B, by attribute. */
+  /** The type of each key attribute: S, N or B. */
   readonly types: Readonly<Record<string, string>>;
   readonly indexes: readonly IndexSeen[];
   readonly stream: { readonly arn: string; readonly view: string; readonly isEnabled: boolean } | null;
@@ -45,18 +45,18 @@ export interface TableLooks {
   readonly timeToLive: Look<{ readonly status: string; readonly attribute: string }>;
   /** Point-in-time recovery. */
   readonly backups: Look<{ readonly isEnabled: boolean }>;
-  /** The name of the store, null where nobody named it. */
+  /** The ID of the store that the table records; null if it records none. */
   readonly tableStore: Look<{ readonly id: string | null }>;
-  /** The last turn of the sweeper: when it ended, or has to end. */
+  /** The last mutex lease of the sweeper: when it ended, or when it will expire. */
   readonly sweepTurn: Look<{ readonly until: number }>;
   readonly liveRows: Look<LiveRowsSeen>;
 }
 
-/** Rows of runs that have not ended, up to a bound: each is a read that costs money. */
+/** The rows of unfinished runs, up to a limit, because each read costs money. */
 export interface LiveRowsSeen {
   readonly looked: number;
   readonly damaged: readonly Damaged[];
-  /** There are no more. */
+  /** Whether these are all such rows. */
   readonly isAll: boolean;
 }
 
@@ -124,7 +124,7 @@ function seenOf({ Table: table }: DescribeTableCommandOutput): TableSeen | null 
       arn === undefined
         ? null
         : { arn, view: stream?.StreamViewType ?? "none", isEnabled: stream?.StreamEnabled ?? false },
-    // A table that was made with provisioned capacity has no summary.
+    // A table that was created with provisioned capacity has no billing summary.
     billing: table.BillingModeSummary?.BillingMode ?? "PROVISIONED",
     isProtected: table.DeletionProtectionEnabled ?? false,
   };

@@ -1,6 +1,7 @@
 /**
- * The world of AWS: rows and inboxes in one DynamoDB table, objects in one S3 bucket, executions of one Step Functions
- * machine. An emulator of those services is the same world: `AWS_ENDPOINT_URL` decides, and nothing here knows.
+ * The AWS world: rows and inboxes in one DynamoDB table, objects in one S3 bucket, executions of one Step Functions
+ * state machine. With an emulator it works the same: `AWS_ENDPOINT_URL` selects the endpoint, and this code does not
+ * depend on it.
  */
 import { createHash, randomBytes } from "node:crypto";
 import type { Limits } from "../../protocol/limits.ts";
@@ -13,6 +14,7 @@ import { clockBesideAws } from "./clock.ts";
 import { s3ObjectStore } from "./object-store.ts";
 import { dynamoRunTable } from "./run-table.ts";
 
+/** The ports of a deployment. Creates clients for AWS unless the caller passes some. */
 export function awsWorld(of: {
   readonly table: string;
   readonly bucket: string;
@@ -20,7 +22,7 @@ export function awsWorld(of: {
   readonly machine: string;
   readonly limits: Limits;
   readonly telemetry: Telemetry;
-  /** Without them a function knows none: it writes nothing that comes from outside. */
+  /** Absent: no secrets. A function without them must not write values from outside, since it could not redact them. */
   readonly secrets?: Secrets;
   readonly sealKeys?: SealKeys;
   readonly clients?: AwsClients;

@@ -1,6 +1,6 @@
 /**
- * What an embedded store is: everything that `cairn doctor` judges, as values. It begins a write, to see that it can, and
- * takes it back.
+ * Reads everything about an embedded store that `cairn doctor` judges, as values. It begins a write to see that writes
+ * work, then rolls it back.
  */
 import { statfsSync } from "node:fs";
 import { RowUnreadable } from "../../codec/row.ts";
@@ -14,27 +14,30 @@ import { type Stored, rowOf } from "./row-text.ts";
 import { faultsIn } from "./integrity.ts";
 import { StoreDamaged, asStoreError } from "./store-errors.ts";
 
+/** Everything that was seen of an embedded store. */
 export interface StoreSeen {
   readonly dir: string;
   readonly id: string;
   readonly journalMode: string;
-  /** Null: it takes a write; else why not. */
+  /** Why the store refuses writes; null: it takes them. */
   readonly refuses: string | null;
-  /** What SQLite found wrong in the file; none: it is whole. */
+  /** Faults that SQLite found in the file; empty: it is intact. */
   readonly faults: readonly string[];
-  /** Runs whose row cannot be decoded; null: the file is too damaged to be searched for them. */
+  /** Runs whose row cannot be decoded; null: the file is too damaged to be searched. */
   readonly damaged: readonly Damaged[] | null;
   readonly freeBytes: number;
-  /** The pid of the one that works on it, or null. */
+  /** The process ID of the live supervisor, or null. */
   readonly supervisor: number | null;
   readonly runs: { readonly live: number; readonly overdue: number };
-  /** The latest time that anything in it was given, epoch milliseconds; 0 where there is nothing. */
+  /** The latest timestamp in the store, epoch milliseconds; 0 if it is empty. */
   readonly latestAt: number;
-  /** Why the wall clock is not believed, or null. */
+  /** Why cairn does not trust the wall clock, or null. */
   readonly clock: ClockDoubt | null;
 }
 
-/** `overdueBefore`: what was ready to go on before that time, and is still there, is overdue. */
+/**
+ * Inspects an open store. `overdueBefore`: a run that was ready before this time and has not been driven is overdue.
+ */
 export function inspectStore(store: Store, of: { readonly overdueBefore: number }): StoreSeen {
   const { dir, id } = store;
   return {
@@ -63,7 +66,7 @@ const LATEST = `SELECT MAX(at) FROM (
   SELECT MAX(statusSince) AS at FROM runs UNION ALL SELECT MAX(putAt) FROM objects UNION ALL SELECT 0
 )`;
 
-/** The one value of a one-row answer. */
+/** The value of a query that returns one row with one column. */
 function one(store: Store, sql: string, ...values: readonly number[]): unknown {
   const row = reaching(store, () => store.rows.prepare(sql).get(...values));
   return Object.values(row ?? {})[0];
@@ -72,7 +75,7 @@ function one(store: Store, sql: string, ...values: readonly number[]): unknown {
 function refusalOf({ rows, dir }: Store): string | null {
   try {
     rows.exec("BEGIN IMMEDIATE");
-    // To begin is not enough: of a file that is read-only SQLite says so at the first write.
+    // Beginning a transaction is not enough: SQLite reports a read-only file only at the first write.
     rows.exec("UPDATE meta SET value = value");
     return null;
   } catch (error) {
@@ -84,7 +87,7 @@ function refusalOf({ rows, dir }: Store): string | null {
   }
 }
 
-/** A file can be so damaged that it cannot even be checked. */
+/** The file can be so damaged that the check itself fails. */
 function faultsOf(store: Store): readonly string[] {
   try {
     return reaching(store, () => faultsIn(store.rows, 5));
@@ -97,7 +100,9 @@ function faultsOf(store: Store): readonly string[] {
 const lossOf = ({ place: { lacks } }: Store): readonly string[] =>
   lacks === 0 ? [] : [`it lacks the last ${lacks} commits that were acknowledged`];
 
-/** Also rows that no list shows: those of ended runs whose time is over stay while they cannot be decoded. */
+/**
+ * The damaged rows, including those that no list shows: an expired row stays in the store while it cannot be decoded.
+ */
 function damagedIn(store: Store): readonly Damaged[] | null {
   const search = (): readonly Damaged[] => {
     const rows = store.rows.prepare("SELECT run, row, journal FROM runs").iterate();

@@ -1,4 +1,4 @@
-/** The embedded world for surfaces: a store in a directory, supervised by a process of the user. */
+/** The embedded world for the command line: a store in a directory, supervised by a process of the user. */
 import { existsSync, statSync } from "node:fs";
 import { join, resolve } from "node:path";
 import { sentenceOf } from "../../codec/value.ts";
@@ -28,6 +28,7 @@ import { localWorld } from "./world.ts";
 
 const STORE = { name: "store", variable: "CAIRN_STORE" } as const;
 
+/** The provider of the embedded world. */
 export const localProvider: WorldProvider = {
   name: "local",
   settings: [STORE],
@@ -59,11 +60,13 @@ function localStore(at: Located): ConfiguredWorld {
   };
 }
 
-/** Something else that is there is judged by the process that opens it. */
+/** Whether there is a store. A path that is not a directory counts as one, so that opening it reports what is wrong. */
 const isThere = (dir: string): boolean =>
   existsSync(dir) && (!statSync(dir).isDirectory() || existsSync(join(dir, "cairn.sqlite")));
 
-/** A command only reads and writes messages: telemetry comes from the processes that run beats. */
+/**
+ * A command records no telemetry. It only reads, or writes messages; the processes that execute beats record telemetry.
+ */
 const SILENT = { record: (): void => {} };
 
 function openedStore(at: Located, { create, limits, sealKeys, check }: OpenWorldOptions): OpenedWorld {
@@ -80,7 +83,7 @@ function openedStore(at: Located, { create, limits, sealKeys, check }: OpenWorld
       find: (agent) => agentFileOf(store, agent),
       remember: (of) => rememberAgentFile(store, of),
     },
-    // A supervisor would do it as well, if and when there is one.
+    // A supervisor would delete it too, but possibly none is running.
     finishRemoval: (of) => removalsOf(store).finish(of),
     close: () => store.close(),
   };
@@ -99,12 +102,12 @@ function diagnosis(at: Located, { limits, command, onLong }: DiagnoseOptions): D
   return { checks: judgeAll(LOCAL_CHECKS, { seen, production: false }), hints: [] };
 }
 
-/** What takes longer than a moment. */
+/** The size from which reading a whole store takes noticeably long. */
 const LARGE_BYTES = 256 * 1024 ** 2;
 
 function lookAt({ dir, ...places }: Located, of: { readonly now: number; readonly limits: Limits }): StoreLook {
   if (!isThere(dir)) return { kind: "missing", dir };
-  // What opens the store would refuse these keys.
+  // Throws if the seal keys are invalid, as opening the store would.
   environmentSealKeys(places);
   let store: Store | null = null;
   try {
@@ -118,7 +121,10 @@ function lookAt({ dir, ...places }: Located, of: { readonly now: number; readonl
   }
 }
 
-/** `StoreReplaced` and `StoreRolledBack` are not met without a check. */
+/**
+ * Whether the error describes the state of the store. `StoreReplaced` and `StoreRolledBack` cannot occur without a
+ * check.
+ */
 const isOfStore = (error: unknown): boolean =>
   [StoreInvalid, StoreTooNew, StoreUnreachable].some((kind) => error instanceof kind) ||
   (error instanceof StoreUnusable && error.code === "StoreDamaged");

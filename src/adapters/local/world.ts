@@ -1,9 +1,9 @@
 /**
  * The embedded world: everything in one SQLite file.
  *
- * It never answers `ambiguous`. A transaction of SQLite either returned, and is durable, or threw, and then no process
- * that is alive can see it, and the next write takes its place in the log: there is no network between the two that
- * could lose an answer. Who dies between a commit and its return learns nothing, as with any crash.
+ * It never answers `ambiguous`. A SQLite transaction that returns is durable. A transaction that throws is invisible to
+ * every live process, and the next write replaces it in the log. No network lies between, so no answer can be lost. A
+ * process that dies between a commit and its return learns nothing, as in any crash.
  */
 import { createHash, randomBytes } from "node:crypto";
 import type { Limits } from "../../protocol/limits.ts";
@@ -16,6 +16,7 @@ import type { Store } from "./database.ts";
 import { sqliteObjectStore } from "./object-store.ts";
 import { sqliteRunTable } from "./run-table.ts";
 
+/** The ports over an open store. */
 export function localWorld(of: {
   readonly store: Store;
   readonly limits: Limits;

@@ -1,6 +1,6 @@
 /**
- * The world in memory for surfaces: for tests of commands, and the smallest example of a provider. Its runs live as long as
- * the provider does, and no process drives them.
+ * The in-memory world for the command line: for tests of commands, and as the smallest example of a provider. Its runs
+ * live as long as the provider, and no process drives them.
  */
 import { NO_SEAL_KEYS } from "../../ports/seal-keys.ts";
 import type { Clock } from "../../ports/world.ts";
@@ -10,6 +10,7 @@ import { memorySecrets } from "./secrets.ts";
 import { memoryStore } from "./tables.ts";
 import { memoryWorld } from "./world.ts";
 
+/** A provider of one in-memory world, which takes the time from `clock`. */
 export function memoryProvider(clock: Clock): WorldProvider {
   const store = memoryStore();
   const secrets = memorySecrets({});

@@ -1,6 +1,6 @@
 /**
- * The world in memory: all ports, for tests and simulations of one's own agents. Its executions are driven by whoever
- * holds it, one task at a time or many at once, in whatever order they choose.
+ * The in-memory world: all ports, for tests and simulations of one's own agents. The caller drives its executions, one
+ * task at a time or several at once, in any order.
  */
 import { createHash, randomBytes } from "node:crypto";
 import { type Execution, answered, begun, failed, started, taskOf, woken } from "../../protocol/execution.ts";
@@ -13,18 +13,18 @@ import { NO_SECRETS, type Secrets } from "../../ports/secrets.ts";
 import type { Clock, Random, Telemetry, World } from "../../ports/world.ts";
 import { type MemoryStore, memoryObjectStore, memoryRunTable, memoryStore } from "./tables.ts";
 
-/** Executions as values, and the steps that a driver makes with them. */
+/** A chain of executions that are plain values, with the steps that a driver takes. */
 export interface MemoryChain extends Chain {
   readonly executions: ReadonlyMap<string, Execution>;
-  /** Names of those that may leave now, the one that waited longest first. */
+  /** The executions that are ready to start an attempt, the one that waited longest first. */
   ready(now: number): readonly string[];
-  /** When the next one that waits will be ready, or null. */
+  /** The time at which the next waiting execution becomes ready, or null. */
   next(): number | null;
-  /** An attempt leaves: what it is to do. */
+  /** Starts an attempt, and returns its task. */
   begin(name: string): { readonly task: Task; readonly attempt: number };
   /**
-   * What became of that attempt; an answer to an older one changes nothing. Null: it gave none. `isDeath`: its process is
-   * known to have died, unless told otherwise.
+   * Reports the outcome of an attempt; `answer` is null if the attempt gave none. An outcome of an older attempt
+   * changes nothing. `isDeath`: the process of the attempt is known to be dead; the default is true.
    */
   end(name: string, attempt: number, answer: Answer | null, isDeath?: boolean): void;
 }
@@ -34,6 +34,7 @@ export interface MemoryWorld extends World {
   readonly chain: MemoryChain;
 }
 
+/** An in-memory world. Worlds that share a `store` see the same runs. */
 export function memoryWorld(of: {
   readonly limits: Limits;
   readonly clock: Clock;

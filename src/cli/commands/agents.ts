@@ -1,7 +1,8 @@
 /**
- * Which agents there are: those of the config, and files outside of it that were started in this store. An agent is
- * named inside of its file, so looking for a name means importing files; one that is broken is told, and does not hide
- * the others.
+ * The catalogue of agents: those of the config, and files outside of it that were started in this store.
+ *
+ * An agent's name is inside its file, so a search by name imports files. A file that cannot be imported is reported,
+ * and does not hide the others.
  */
 import { existsSync } from "node:fs";
 import { resolve } from "node:path";
@@ -11,17 +12,20 @@ import { sentenceOf } from "../../codec/value.ts";
 import { CliError, EXIT } from "../errors.ts";
 import { commandLine } from "../render/words.ts";
 
+/** An agent and the file that exports it. */
 export interface Located {
   readonly agent: Agent;
   /** The absolute path of its file. */
   readonly file: string;
 }
 
+/** The agents of some files, and the files that could not be imported. */
 export interface Catalogue {
   readonly agents: readonly Located[];
   readonly broken: readonly { readonly file: string; readonly why: string }[];
 }
 
+/** Imports these files. A file that cannot be imported is listed as broken; this never rejects for it. */
 export async function readCatalogue(files: readonly string[]): Promise<Catalogue> {
   const agents: Located[] = [];
   const broken: { file: string; why: string }[] = [];
@@ -35,7 +39,10 @@ export async function readCatalogue(files: readonly string[]): Promise<Catalogue
   return { agents, broken };
 }
 
-/** The one agent of that name, or null. Two different ones of one name are refused: a run would get either. */
+/**
+ * The agent of that name, or null. Two different agents with one name are refused, because a run could get the code of
+ * either.
+ */
 export function agentNamed({ agents }: Catalogue, name: string): Located | null {
   const named = agents.filter(({ agent }) => agent.name === name);
   const [first] = named;
@@ -44,9 +51,10 @@ export function agentNamed({ agents }: Catalogue, name: string): Located | null 
   throw agentClash({ name, file: first.file, other: other.file, next: commandLine(["list"]) });
 }
 
-/** `./my-agent.ts` or, where a file exports several agents, `./my-agent.ts#name`. */
+/** Whether the text names a file: `./my-agent.ts` or, if a file exports several agents, `./my-agent.ts#name`. */
 export const isFileName = (text: string): boolean => /[/\\]|\.[cm]?[jt]s(#|$)/.test(text);
 
+/** The agent of a file that the user typed. `cwd`: the directory to which the path is relative. */
 export async function agentInFile(cwd: string, text: string): Promise<Located> {
   const [path = "", name] = text.split("#");
   const file = resolve(cwd, path);
@@ -71,7 +79,7 @@ export async function agentInFile(cwd: string, text: string): Promise<Located> {
   });
 }
 
-/** Nobody knows an agent of that name: says whom one does know, and who is meant most likely. */
+/** The error for an unknown agent name. It lists the known names, and suggests the closest one. */
 export function agentUnknown(of: {
   readonly name: string;
   readonly catalogue: Catalogue;
@@ -93,6 +101,7 @@ export function agentUnknown(of: {
   });
 }
 
+/** The error for two files that use one agent name. */
 export function agentClash(of: {
   readonly name: string;
   readonly file: string;
@@ -109,14 +118,14 @@ export function agentClash(of: {
   });
 }
 
-/** The known name that is closest, if it is close enough to be meant. */
+/** The closest known name, or null if none is close enough to be a typing mistake. */
 export function nearest(name: string, known: readonly string[]): string | null {
   const ranked = known.map((each) => ({ each, distance: distance(name.toLowerCase(), each.toLowerCase()) }));
   const [best] = ranked.toSorted((one, other) => one.distance - other.distance);
   return best !== undefined && best.distance <= Math.max(2, best.each.length / 2) ? best.each : null;
 }
 
-/** Levenshtein's: how many letters have to be changed, added or taken away. */
+/** The Levenshtein distance: how many letters have to be changed, added or removed. */
 function distance(one: string, other: string): number {
   let row = Array.from({ length: other.length + 1 }, (_, index) => index);
   for (const [i, letter] of [...one].entries()) {

@@ -1,4 +1,7 @@
-/** `cairn approvals`, `approve` and `deny`: a person decides about calls that wait at a gate, and about more budget. */
+/**
+ * `cairn approvals`, `approve` and `deny`: a human decides about calls that wait at a gate, and about requests for more
+ * budget.
+ */
 import { Unreadable } from "../../codec/canonical.ts";
 import type { Grant } from "../../core/policy/budget.ts";
 import { BUDGET } from "../../core/policy/extension.ts";
@@ -27,11 +30,12 @@ export interface DecisionFlags extends StoreFlags, GrantFlags {
   readonly args?: string;
 }
 
+/** `cairn approve` and `cairn deny`: records the decision about a gate, and waits shortly for its effect. */
 export async function decideGate(
   shell: Shell,
   of: {
     readonly run: string;
-    /** A gate, its call, or null where there is one gate only. */
+    /** A gate or its call; null if the run has only one gate. */
     readonly gate: string | null;
     readonly approve: boolean;
     readonly flags: DecisionFlags;
@@ -47,7 +51,7 @@ export async function decideGate(
   if (shown === null) throw runGone(run, settings.command("list"));
   const { gate, call, tool } = gateMeant(opened, { shown, typed: of.gate });
   const as = of.approve ? (flags.args === undefined ? "approve" : "edit") : "deny";
-  // Where a process works on the run, its next beat says at once what becomes of the decision.
+  // If a process drives the run, its next beat shows at once whether the decision took effect.
   const waitMs = attendantOf(opened) === null ? 0 : TAKEN_IN_MS;
   const context = contextOf(shell, opened, { agentOf: () => agentOf(opened, shown) });
   const said = { run, gate, note: flags.note ?? null, waitMs };
@@ -66,20 +70,20 @@ export async function decideGate(
 
 const TAKEN_IN_MS = 5_000;
 
-/** The code that the run goes on with, to check arguments before they are sent; null where it is not at hand. */
+/** Loads the agent's code, to check edited arguments before they are sent. Null if the code is not available here. */
 async function agentOf({ settings, agentFiles }: Opened, { agent: name, agentVersion }: Shown): Promise<Agent | null> {
   registerResolution();
   try {
     const remembered = agentFiles?.find(name) ?? null;
     const { agent } = await locateNamed(name, { agentFiles: settings.agentFiles, remembered });
-    // What is deployed may differ from the files here; the beat checks once more.
+    // The deployed code may differ from these files. The beat checks the arguments again.
     return settings.world.agents.kind === "files" || agent.version === agentVersion ? agent : null;
   } catch {
     return null;
   }
 }
 
-/** Every call of the store that waits for a decision. */
+/** Lists every call of the store that waits for a decision. */
 export async function listApprovals(shell: Shell, flags: StoreFlags & { readonly tenant: string }): Promise<number> {
   const opened = await openExisting(shell, flags);
   const { world, settings } = opened;
@@ -114,7 +118,7 @@ export async function listApprovals(shell: Shell, flags: StoreFlags & { readonly
   return EXIT.done;
 }
 
-/** One run that cannot be read must not hide what waits in the others. */
+/** Skips a run that cannot be read, so that it does not hide the approvals of other runs. */
 async function readable<T>({ terminal }: Shell, run: string, look: () => Promise<T>): Promise<T | null> {
   try {
     return await look();
@@ -126,7 +130,10 @@ async function readable<T>({ terminal }: Shell, run: string, look: () => Promise
 }
 
 const PAGE = 100;
-/** A gate may wait beside calls that run or are unknown, and in a run that is paused. */
+/**
+ * The statuses in which a run may have an open gate. A gate may wait beside running or unknown calls, and in a paused
+ * run.
+ */
 const MAY_WAIT: ReadonlySet<string> = new Set(["running", "waiting", "blocked", "paused"]);
 
 function gateMeant({ settings }: Opened, of: { readonly shown: Shown; readonly typed: string | null }): OpenGate {

@@ -1,4 +1,4 @@
-/** `cairn assign RUN OPERATOR`: who is to look at a run. */
+/** `cairn assign RUN OPERATOR`: assigns a run to an operator. */
 import { perform } from "../../operations/operation.ts";
 import { OPERATIONS } from "../../operations/table.ts";
 import { CliError, EXIT } from "../errors.ts";

@@ -1,4 +1,4 @@
-/** `cairn audit AGENT`: seed 4's recovery audit. Exit 1 with `--strict` where something is missing. */
+/** `cairn audit AGENT`: prints the recovery audit (seed 4). With `--strict` it exits 1 if a declaration is missing. */
 import { registerResolution } from "../../sdk/resolution.ts";
 import { audit } from "../../doctor/audit.ts";
 import { EXIT } from "../errors.ts";
@@ -21,7 +21,7 @@ export async function auditAgent(
   const { terminal } = shell;
   terminal.waitFor("loading the agent");
   registerResolution();
-  // Who typed a wrong name is told to type this command again, and no other one.
+  // For a mistyped agent name, the suggested command is `audit` again, not `start`.
   const command: typeof settings.command = (_, ...words) => settings.command("audit", ...words);
   const { agent } = await locateTyped(shell, { name: of.agent, settings: { ...settings, command } });
   const found = audit(agent, settings.limits);

@@ -1,4 +1,7 @@
-/** Budgets at the command line: how more is given, what is asked for, and how amounts are read. */
+/**
+ * Budgets on the command line: the options that grant more, the amounts that a gate asks for, and the parsing of
+ * amounts.
+ */
 import { wallMsSchema } from "../../sdk/budget.ts";
 import { shortOf, usd } from "../../core/policy/spending.ts";
 import type { Grant, Limits, Meter, Spent } from "../../core/policy/budget.ts";
@@ -6,7 +9,7 @@ import type { OpenGate } from "../../operations/views.ts";
 import { CliError, EXIT } from "../errors.ts";
 import { commandLine, dollars, duration, grouped } from "../render/words.ts";
 
-/** With approve: how much more a run may spend. */
+/** Options of `approve`: how much more a run may spend. */
 export interface GrantFlags {
   readonly usd?: string;
   readonly tokens?: string;
@@ -21,7 +24,7 @@ interface Amount {
   readonly means: string;
   readonly parse: (text: string) => number | null;
   readonly says: (amount: number) => string;
-  /** As it is typed. */
+  /** Formats an amount as a user types it. */
   readonly typed: (amount: number) => string;
 }
 
@@ -68,13 +71,13 @@ const AMOUNTS: { readonly [M in Meter]: Amount } = {
 
 const METERS = Object.keys(AMOUNTS) as readonly Meter[];
 
-/** `--usd <amount>` and so on. */
+/** The options `--usd <amount>` and so on. */
 export const GRANT_OPTIONS: readonly (readonly [string, string])[] = METERS.map((meter) => [
   `${AMOUNTS[meter].option} <amount>`,
   `where its budget is used up: give that many more ${AMOUNTS[meter].means}`,
 ]);
 
-/** What the flags give. Throws for what is no amount. */
+/** The grant that the flags ask for. Throws if a flag is not an amount. */
 export function grantOf(flags: GrantFlags): Grant {
   const given = METERS.flatMap((meter) => {
     const { flag, option, parse, means } = AMOUNTS[meter];
@@ -88,11 +91,11 @@ export function grantOf(flags: GrantFlags): Grant {
   return Object.fromEntries(given);
 }
 
-/** `$2.00, 20 beats` */
+/** Formats a grant, such as `$2.00, 20 beats`. */
 export const grantWords = (grant: Grant): string =>
   METERS.flatMap((meter) => (grant[meter] === undefined ? [] : [AMOUNTS[meter].says(grant[meter])])).join(", ");
 
-/** What to type to give as much again of what is used up. */
+/** The options to type to grant each exhausted budget as much again as its limit. */
 export function askedFor({ args }: OpenGate): readonly string[] {
   const { spent, limits, calls } = args as unknown as { spent: Spent; limits: Limits; calls: number };
   return shortOf(spent, limits, calls).flatMap((meter) => [

@@ -1,7 +1,9 @@
 /**
- * `cairn chaos AGENT`: runs tasks of an agent without interruption, then again with a real SIGKILL in each, and compares
- * results and effects. Two plain loops get the same agent, model and kills, so that a figure of cairn has a neighbour.
- * Everything happens in a directory of its own, which is kept where something was not as it should be.
+ * `cairn chaos AGENT`: runs tasks of an agent without interruption, then again with one real SIGKILL in each, and
+ * compares results and effects.
+ *
+ * Two plain loops get the same agent, model and kills, so that cairn's figures have a baseline. Everything happens in a
+ * directory of its own. It is kept if the comparison finds a failure.
  */
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
@@ -40,7 +42,7 @@ export interface ChaosFlags extends BeatFlags {
 export async function chaos(shell: Shell, of: { readonly agent: string; readonly flags: ChaosFlags }): Promise<number> {
   const { flags } = of;
   const strategies = strategiesIn(shell, flags.strategies);
-  // Before its stores are looked for: they may not be named.
+  // This check runs before the settings are read, because the stores of a world that cannot kill may not be named.
   const provider = await providerOf(shell, { flags, config: await loadConfig(shell.cwd) });
   if (!provider.can.kill) throw notOurs(shell, await worldThatCan(shell, "kill"));
   const settings = await settingsOf(shell, flags);
@@ -94,18 +96,26 @@ function strategiesIn(shell: Shell, text: string): readonly Strategy[] {
   throw new CliError({ code: "Usage", exit: EXIT.usage, what, why: `there are: ${STRATEGIES.join(", ")}`, next });
 }
 
-/** A killed run may have to wait until its dead process could not act any more; that must not take minutes. */
+/**
+ * A recovered run may have to wait for its dead process's lease to expire. Short limits keep that wait below minutes.
+ */
 const BEAT_SECONDS = 10;
 const SETTLE_MS = 1_000;
 const SKEW_MS = 100;
 
-/** Long enough for the slowest tool: a call must fit in two thirds of a short beat, and in all but 15 s of a long one. */
+/**
+ * A beat long enough for the slowest tool. A call must fit in two thirds of a short beat, and in all but 15 s of a long
+ * one.
+ */
 function beatSecondsFor({ tools }: Agent): number {
   const slowest = Math.max(0, ...Object.values(tools).map(({ timeoutMs }) => timeoutMs ?? 0)) / 1_000;
   return Math.max(BEAT_SECONDS, Math.min(900, Math.ceil(Math.min(2 * slowest, slowest + 15))));
 }
 
-/** Kills fall between calls and never into one, so nothing that was sent is still on its way; and here is one clock. */
+/**
+ * Shortens the settle time and the clock skew. Kills fall between calls, so no request is in flight, and all processes
+ * share one clock.
+ */
 const chaosLimits = ({ settleMs, skewMs, ...limits }: Limits): Limits => ({
   ...limits,
   settleMs: Math.min(settleMs, SETTLE_MS),
@@ -117,7 +127,7 @@ function startingOf({ env }: Shell, prices: Settings["prices"]): Starting {
     module: new URL(module, import.meta.url),
     args: [JSON.stringify(settings)],
     execArgv: [],
-    // What holds processes elsewhere has no place here.
+    // The user's `CAIRN_HOLD` must not hold the processes of this comparison.
     env: { ...env, CAIRN_HOLD: undefined, NODE_COMPILE_CACHE: getCompileCacheDir() },
   });
   return {
@@ -126,7 +136,7 @@ function startingOf({ env }: Shell, prices: Settings["prices"]): Starting {
   };
 }
 
-/** The command that does the same once more, for cairn alone, and keeps what it did. */
+/** The command that repeats the comparison, for cairn alone, and keeps its directory. */
 function repeat(of: { readonly agent: string; readonly flags: ChaosFlags; readonly inputs: readonly Json[] }): string {
   const { tasks, seed, everyEdge, beatSeconds } = of.flags;
   const inputs = of.inputs.flatMap((input) => ["--input", JSON.stringify(input)]);

@@ -1,6 +1,8 @@
 /**
- * `cairn doctor [--production]`: whether everything that runs need is there and as it has to be, and how to mend what is
- * not. It reads, and changes nothing. Exit 1 if a check failed; what nobody could look at is `unknown` and no failure.
+ * `cairn doctor [--production]`: checks everything that runs need, and says how to repair what is wrong. It changes
+ * nothing.
+ *
+ * Exits 1 if a check failed. A check that could not be made is `unknown`, which is not a failure.
  */
 import { checkAgent } from "../../sdk/check.ts";
 import { isolatedOf } from "../../sdk/config.ts";
@@ -46,7 +48,7 @@ export async function doctor(
         )
       : [],
     onLook: (what) => terminal.waitFor(what),
-    // Nothing could be drawn meanwhile.
+    // The look blocks the event loop, so the spinner cannot be drawn; a plain line is printed before it.
     onLong: (what) => terminal.err(what),
   });
   terminal.waitFor(null);

@@ -1,6 +1,6 @@
 /**
- * `cairn export RUN`: a run as one file. It is written beside its name and gets that when it is whole, so a file of that name
- * is an export and not a part of one.
+ * `cairn export RUN`: writes a run to one file. It writes to a temporary name, and renames the file when it is
+ * complete. So an interrupted export never leaves a partial file under the final name.
  */
 import { existsSync } from "node:fs";
 import { open, rename, rm } from "node:fs/promises";

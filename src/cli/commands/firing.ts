@@ -1,7 +1,9 @@
 /**
- * What the supervisor of `cairn work` fires. The schedules stand in agents' code, and that is read by a process of its own,
- * the command `cairn schedules`: what else the modules of agents do when they are imported, or throw later, must not end
- * the one process that drives all runs.
+ * The schedules that the supervisor of `cairn work` fires. They are declared in the code of agents, which a separate
+ * process (`cairn schedules`) imports.
+ *
+ * An agent's module may have side effects, or throw later. In a separate process this cannot end the process that
+ * drives all runs.
  */
 import { execFile } from "node:child_process";
 import { fileURLToPath } from "node:url";
@@ -16,13 +18,13 @@ import type { Shell } from "../shell.ts";
 
 interface Read {
   readonly scheduled: readonly Scheduled[];
-  /** What could not be read, and so does not fire. */
+  /** Agent files that could not be read. Their schedules do not fire. */
   readonly broken: readonly Unscheduled[];
 }
 
 const READ_MS = 60_000;
 
-/** Never rejects: work goes on without schedules. */
+/** Reads the schedules. Never rejects: the supervisor continues without them. */
 export async function readSchedules(
   shell: Shell,
   of: { readonly settings: Settings; readonly stop: AbortSignal },
@@ -42,7 +44,7 @@ export async function readSchedules(
   }
 }
 
-/** As the supervisor takes it. */
+/** Converts a schedule to the form that the supervisor takes. */
 export const toFire = ({ agent, every, timezone }: Scheduled): ScheduledAgent => ({
   ...{ agent, tenant: DEFAULT_TENANT },
   ...firingTimes({ every, timezone }),

@@ -1,6 +1,6 @@
 /**
- * `cairn purge RUN`: removes an ended run with everything that it left behind, its archive too, before its time. Its
- * idempotency key stays kept, unless the operator says `--forget-key`.
+ * `cairn purge RUN`: deletes a finished run with everything that it left behind, its archive included, before its
+ * retention expires. Its idempotency key stays reserved, unless the operator passes `--forget-key`.
  */
 import { isRunId } from "../../core/ids.ts";
 import { type Row, hasEnded } from "../../protocol/row.ts";
@@ -30,9 +30,9 @@ export async function purgeRun(
   const { keepArchive = false, forgetKey = false } = flags;
   const run = forgetKey && isRunId(text) ? text : await resolveRun(world, { text, command });
   const found = await world.table.read(run, world.clock.now());
-  // Of a run whose data is gone the key may be left.
+  // The data of a run may be gone while its idempotency key is still reserved.
   if (found === null && !forgetKey) throw runGone(run, command("list"));
-  // A person is not asked to confirm what cannot be had.
+  // A purge that will be refused does not ask the user to confirm it first.
   if (found !== null && !hasEnded(found)) throw stillLive(opened, found);
   if (found !== null && flags.yes !== true) await confirm(shell, opened, found);
   const outcome = await perform(OPERATIONS.purge, contextOf(shell, opened), { run, keepArchive, forgetKey });
@@ -58,7 +58,7 @@ export async function purgeRun(
 
 const KEY_FREE = "its key is free: a start under it does the work again";
 
-/** The data was gone before; only the key was left. */
+/** Reports that only the idempotency key was removed: the data was gone before. */
 function reportForgotten(shell: Shell, { world }: Opened, tombstone: Tombstone): number {
   const { run, agent, status, endedAt } = tombstone;
   if (shell.json) printDocument(shell, { run, agent, status, purged: false, keyForgotten: true });
@@ -71,7 +71,7 @@ function reportForgotten(shell: Shell, { world }: Opened, tombstone: Tombstone):
   return EXIT.done;
 }
 
-/** What is removed does not come back, so it is removed by a person who saw its name, or by a command that says `--yes`. */
+/** Shows the user which run will be deleted, and asks for a `yes`: a purge cannot be reversed. `--yes` skips this. */
 async function confirm({ ask, terminal, argv }: Shell, { world }: Opened, row: Row): Promise<void> {
   const { run, agent, status, statusSince } = row;
   const what = `${run}  ${agent}: ${status} ${relative(statusSince, world.clock.now())}`;
@@ -90,7 +90,10 @@ async function confirm({ ask, terminal, argv }: Shell, { world }: Opened, row: R
 const contentOf = ({ version }: Row): string =>
   `with the snapshots and the transcript of ${count(version, "checkpoint")}, its ledger and its messages`;
 
-/** Whoever found its end untold may still be alive, and would put the archive again. */
+/**
+ * The refusal while the archive may still be written. A process that found `endNotified` unset may still be alive, and
+ * would write the archive again after its deletion.
+ */
 function tooEarly(
   { settings, world }: Opened,
   { run, from }: { readonly run: string; readonly from: number },
@@ -104,7 +107,7 @@ function tooEarly(
   });
 }
 
-/** What is not over is not removed: somebody may be at work for it at this moment. */
+/** The refusal for a run that has not ended: a process may be working on it. */
 function stillLive(opened: Opened, { run, status, cancel }: Row): CliError {
   const { settings } = opened;
   const what = `run ${run} has not ended, it is ${status}`;

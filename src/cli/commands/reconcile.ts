@@ -1,4 +1,4 @@
-/** `cairn reconcile RUN CALL`: a person says what became of a call whose outcome is unknown. */
+/** `cairn reconcile RUN CALL`: the operator decides the result of a call whose outcome is unknown. */
 import type { Answer } from "../../core/event.ts";
 import { perform } from "../../operations/operation.ts";
 import { OPERATIONS } from "../../operations/table.ts";
@@ -95,7 +95,10 @@ function refusal(shell: Shell, { opened, run, call, outcome }: Refusal): CliErro
   }
 }
 
-/** The call is in no question: says what the ledger knows of it, the recorded answer included. */
+/**
+ * The error for a call whose outcome is not unknown. It says what the ledger knows about the call, an earlier decision
+ * included.
+ */
 async function stale(
   { world, settings }: Opened,
   of: { readonly run: string; readonly call: string; readonly unknown: readonly string[] },

@@ -1,4 +1,4 @@
-/** `cairn redrive RUN`: a run that failed for a reason of infrastructure goes on from its last checkpoint. */
+/** `cairn redrive RUN`: retries a run that failed for a reason of infrastructure, from its last checkpoint. */
 import { INFRASTRUCTURE } from "../../core/policy/infrastructure.ts";
 import { perform } from "../../operations/operation.ts";
 import { OPERATIONS } from "../../operations/table.ts";

@@ -1,6 +1,8 @@
 /**
- * `cairn replay RUN|FILE`: a recorded run folded once more. Of a file it needs no store: what was exported from one world is
- * replayed anywhere. It ends with 1 where a version differs, and under `--against` where a request would.
+ * `cairn replay RUN|FILE`: folds the recorded events of a run again, and compares the result with the stored state.
+ *
+ * A file needs no store: an export of one world can be replayed anywhere. Exits 1 if a version differs, and with
+ * `--against` if a model request would differ.
  */
 import type { Agent } from "../../ports/agent.ts";
 import { modelOf } from "../../providers/model.ts";
@@ -30,7 +32,7 @@ export interface ReplayFlags extends StoreFlags {
 }
 
 interface Asked {
-  /** As it was typed: a run, or a file. */
+  /** A run ID or a file, as the user typed it. */
   readonly run: string;
   readonly flags: ReplayFlags;
 }

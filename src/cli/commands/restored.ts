@@ -1,4 +1,4 @@
-/** `cairn restored`: after a store was restored from a backup, fences and pauses every run that has not ended. */
+/** `cairn restored`: fences and pauses every run that has not ended, after a store was restored from a backup. */
 import { perform } from "../../operations/operation.ts";
 import { OPERATIONS } from "../../operations/table.ts";
 import { EXIT } from "../errors.ts";

@@ -1,10 +1,12 @@
 /**
- * `cairn rollout [--agent NAME]`: which published version of the beat function new runs begin with. Isolated agents have a
- * function each: without the name of one all of them are shown, and none is moved. A run keeps the version that it began
- * with until it waits or moves to its next execution (docs/upgrades.md).
+ * `cairn rollout [--agent NAME]`: decides with which published version of the beat function new runs begin.
  *
- * With `--steps` this process watches the alarms of the deployment, and gives all new runs back to the version before when
- * one goes off. If it is killed, the share stays as it was last set, and `cairn rollout --back` ends the rollout.
+ * Isolated agents have a function each. Without `--agent` the command shows all of them and changes none. A run keeps
+ * its version until it waits, or until continue-as-new moves it to its next execution (docs/upgrades.md).
+ *
+ * With `--steps` this process watches the alarms of the deployment. If one goes off, it gives all new runs back to the
+ * previous version. If the process is killed, the share stays as it was last set; `cairn rollout --back` ends the
+ * rollout.
  */
 import { setTimeout as elapse } from "node:timers/promises";
 import type { Json } from "../../core/json.ts";
@@ -41,7 +43,7 @@ interface Rolling {
   readonly lookMs: number;
 }
 
-/** `lookMs`: how often alarms are looked at. */
+/** Moves new runs to a version, at once or in steps. `lookMs`: the interval at which alarms are checked. */
 export async function rollOut(
   rolling: Rolling,
   { version, flags }: { readonly version: string | null; readonly flags: RolloutFlags },
@@ -60,7 +62,7 @@ export async function rollOut(
   return tell(rolling, await move(rolling, { read, to: shareOf(read, { target, percent: flags.to ?? 100 }) }));
 }
 
-/** The functions that a command is about. */
+/** The functions that the command applies to. */
 function meant(
   rolling: Rolling,
   { functions, agent }: { readonly functions: readonly BeatFunction[]; readonly agent: string | undefined },
@@ -102,7 +104,7 @@ const shareOf = (
   { target, percent }: { readonly target: string; readonly percent: number },
 ): Shares => (percent === 100 ? { version: target, next: null } : { version, next: { version: target, percent } });
 
-/** The version that is meant, or the newest one. */
+/** The version that the user named, or the newest one. */
 function targetOf(
   rolling: Rolling,
   { read, version }: { readonly read: Rollout; readonly version: string | null },
@@ -232,7 +234,7 @@ function sentenceOf({ agent, version, next }: Rollout): string {
     : `${100 - next.percent} % of ${runs} begin with version ${version}, ${next.percent} % with version ${next.version}`;
 }
 
-/** The words of a command that mean the same function. */
+/** The options that select this function in a command. */
 const about = ({ agent }: BeatFunction): readonly string[] => (agent === null ? [] : ["--agent", agent]);
 
 const refused = (

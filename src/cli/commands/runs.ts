@@ -1,6 +1,8 @@
 /**
- * Which run is meant. A run may be typed by its id, or by a beginning that only it has, with its tenant or without. A short
- * beginning is refused: in a store of few runs it names one that its author did not think of, and that one is removed.
+ * Resolves which run the user means: a full run ID, or a unique prefix of one, with or without its tenant.
+ *
+ * A short prefix is refused. In a store with few runs it would match a run that the user did not mean, and `purge`
+ * would delete that run.
  */
 import { DEFAULT_TENANT, isRunId } from "../../core/ids.ts";
 import type { World } from "../../ports/world.ts";
@@ -9,12 +11,12 @@ import { CliError, EXIT } from "../errors.ts";
 import { shortRun } from "../render/words.ts";
 
 const PAGE = 500;
-/** Characters of a run after its tenant, from its beginning on. */
+/** The minimum length of a typed prefix, not counting the tenant. */
 const TYPED_MIN = 6;
 const CANDIDATES_SHOWN = 5;
 const CANDIDATES_LISTED = 20;
 
-/** `of.command` makes a command to type for the same store. */
+/** Resolves a typed text to a run ID. `of.command` builds a command for the same store. */
 export async function resolveRun(
   world: World,
   of: { readonly text: string; readonly command: (...words: readonly string[]) => string },
@@ -39,12 +41,13 @@ export async function resolveRun(
   });
 }
 
-/** A run may come to the end of its time, or be purged, between two reads. */
+/** The error for a run that disappeared between two reads, because its retention expired or an operator purged it. */
 export function runGone(run: string, next: string): CliError {
   const why = "its time was over, or somebody purged it: ended runs are kept for a day, or as their agent says";
   return new CliError({ code: "RunUnknown", exit: EXIT.notFound, what: `run ${run} is gone`, why, next });
 }
 
+/** The error for a run whose row cannot be decoded. */
 export function runUnreadable(run: string, next: string): CliError {
   const why = "its row is damaged, or another version of cairn wrote it; nothing was changed";
   return new CliError({ code: "Unreadable", exit: EXIT.store, what: `run ${run} cannot be read`, why, next });

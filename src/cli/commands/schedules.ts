@@ -1,4 +1,7 @@
-/** `cairn schedules`: which agents are started by themselves, when next, and what came of the last time. */
+/**
+ * `cairn schedules`: lists the agents that cairn starts on a schedule, the next firing of each, and the outcome of the
+ * last one.
+ */
 import type { Agent } from "../../ports/agent.ts";
 import { firingTimes } from "../../sdk/schedule/firing-times.ts";
 import { registerResolution } from "../../sdk/resolution.ts";
@@ -18,7 +21,7 @@ export async function showSchedules(shell: Shell, flags: StoreFlags): Promise<nu
   const settings = await settingsOf(shell, flags);
   registerResolution();
   const catalogue = await readCatalogue(settings.agentFiles);
-  // Who looks makes no store.
+  // This command only reads, so it does not create a missing store.
   const isThere = settings.world.isThere();
   const world = isThere ? (await openSettled(shell, settings, { create: false })).world : null;
   const now = Date.now();
@@ -30,7 +33,7 @@ export async function showSchedules(shell: Shell, flags: StoreFlags): Promise<nu
   return EXIT.done;
 }
 
-/** Each name once: two agents of one name are refused wherever one of them is to be run. */
+/** Agents with a schedule, each name once. Every command that runs an agent refuses two agents with one name. */
 function scheduledIn({ agents }: Catalogue): readonly Agent[] {
   const named = new Map(agents.map(({ agent }) => [agent.name, agent]));
   return [...named.values()].filter(({ schedule }) => schedule);

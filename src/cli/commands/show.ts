@@ -1,4 +1,4 @@
-/** Commands that look: `list`, `show`, `timeline`, `ledger`, `watch`. They read the store and change nothing. */
+/** Commands that read the store and change nothing: `list`, `show`, `timeline`, `ledger`, `watch`. */
 import { DEFAULT_TENANT } from "../../core/ids.ts";
 import type { Status } from "../../core/phases.ts";
 import { perform } from "../../operations/operation.ts";
@@ -26,6 +26,7 @@ export interface RunOf {
   readonly flags: StoreFlags;
 }
 
+/** `cairn list`: prints the runs of the store, also those whose row is damaged. */
 export async function list(shell: Shell, flags: ListFlags): Promise<number> {
   const opened = await openToRead(shell, flags);
   const { status = null, agent = null, tenant = DEFAULT_TENANT, limit } = flags;
@@ -41,6 +42,7 @@ export async function list(shell: Shell, flags: ListFlags): Promise<number> {
   return EXIT.done;
 }
 
+/** `cairn show RUN`: prints the state of a run, and what a human can do about it. */
 export async function showRun(shell: Shell, of: RunOf): Promise<number> {
   const { opened, run } = await find(shell, of);
   const outcome = await perform(OPERATIONS.show, contextOf(shell, opened), { run });
@@ -51,6 +53,7 @@ export async function showRun(shell: Shell, of: RunOf): Promise<number> {
   return EXIT.done;
 }
 
+/** `cairn timeline RUN`: prints the events of a run. */
 export async function showTimeline(shell: Shell, of: RunOf): Promise<number> {
   const { opened, run } = await find(shell, of);
   const outcome = await perform(OPERATIONS.timeline, contextOf(shell, opened), { run });
@@ -62,6 +65,7 @@ export async function showTimeline(shell: Shell, of: RunOf): Promise<number> {
   return EXIT.done;
 }
 
+/** `cairn ledger RUN`: prints every tool call of a run, with its outcome and the evidence for it. */
 export async function showLedger(shell: Shell, of: RunOf): Promise<number> {
   const { opened, run } = await find(shell, of);
   const outcome = await perform(OPERATIONS.ledger, contextOf(shell, opened), { run });
@@ -72,7 +76,7 @@ export async function showLedger(shell: Shell, of: RunOf): Promise<number> {
   return EXIT.done;
 }
 
-/** Whoever only watches does not work; it says so where nobody does. */
+/** `cairn watch` does not drive the run. If no process drives it, it says so. */
 export async function watch(shell: Shell, of: RunOf): Promise<number> {
   const { opened, run } = await find(shell, of);
   const stop = shell.stopSignal();
@@ -87,12 +91,14 @@ export async function watch(shell: Shell, of: RunOf): Promise<number> {
   return exitOf(end, stop);
 }
 
+/** Opens the store to read, and resolves the run that the user typed. */
 export async function find(shell: Shell, { run: text, flags }: RunOf): Promise<{ opened: Opened; run: string }> {
   const opened = await openToRead(shell, flags);
   const run = await resolveRun(opened.world, { text, command: opened.settings.command });
   return { opened, run };
 }
 
+/** The value, or the error that the run is gone if it is null. */
 export function present<T>({ settings }: Opened, of: { readonly run: string; readonly found: T | null }): T {
   if (of.found === null) throw runGone(of.run, settings.command("list"));
   return of.found;

@@ -1,4 +1,4 @@
-/** `cairn start AGENT`: makes a run. With `--wait` it stays until the run has ended or needs a person. */
+/** `cairn start AGENT`: starts a run. With `--wait` it stays until the run has ended or needs a human. */
 import * as z from "zod";
 import { checkAgent } from "../../sdk/check.ts";
 import type { Agent } from "../../ports/agent.ts";
@@ -30,6 +30,7 @@ export interface StartFlags extends BeatFlags {
   readonly tenant?: string;
 }
 
+/** `cairn start AGENT`. Returns the exit code; with `--wait` the code depends on how the run ended. */
 export async function start(shell: Shell, of: { readonly agent: string; readonly flags: StartFlags }): Promise<number> {
   const { flags } = of;
   checkNames(shell, flags);
@@ -73,7 +74,7 @@ async function startOrRefuse(
   const by = `${shell.user()}@${shell.host()}`;
   const context = contextOf(shell, { world }, { by, tenant, agentOf: async () => agent });
   const started = await perform(OPERATIONS.start, context, { agent: agent.name, input, key });
-  // The command has its code.
+  // Cannot happen: the command has loaded the agent itself.
   if (started.kind === "agentUnknown") throw new Error(`no agent is named ${agent.name}`);
   if (started.kind === "invalid") throw inputInvalid(shell, { agent, why: started.why });
   if (started.kind === "ended") throw keyEnded(shell, { world, settings }, started.tombstone);
@@ -87,7 +88,10 @@ async function startOrRefuse(
   });
 }
 
-/** A late retry is told that the work was done, and how it ended; starting it again takes another key, or a decision. */
+/**
+ * The error for an idempotency key of a finished run. A late retry learns that the work was done, and how it ended. To
+ * do it again, the user picks another key.
+ */
 function keyEnded(
   shell: Shell,
   { world, settings }: Pick<Opened, "world" | "settings">,

@@ -1,4 +1,4 @@
-/** `cairn send|pause|resume|cancel RUN`: talking to a run from outside, and steering it. */
+/** `cairn send|pause|resume|cancel RUN`: sends a message to a run, or changes what it does next. */
 import { randomUUID } from "node:crypto";
 import { SIZES } from "../../codec/limits.ts";
 import type { Request } from "../../protocol/row.ts";
@@ -16,6 +16,7 @@ export interface SendFlags extends StoreFlags {
   readonly key?: string;
 }
 
+/** `cairn send RUN TEXT`: sends a message to the run's model. With `--key` a repeated command sends it once. */
 export async function sendWords(
   shell: Shell,
   of: { readonly run: string; readonly text: string; readonly flags: SendFlags },
@@ -54,6 +55,7 @@ const PERFORMED: { readonly [W in Request["want"]]: Performed } = {
   cancel: (context, of) => perform(OPERATIONS.cancel, context, of),
 };
 
+/** `cairn pause|resume|cancel RUN`: requests a change, which takes effect at the next beat. */
 export async function steerRun(
   shell: Shell,
   of: { readonly run: string; readonly want: Request["want"]; readonly flags: StoreFlags },
@@ -78,7 +80,7 @@ function report(
   if (supervisor === null) shell.terminal.out(`nobody works on this store now: ${opened.settings.command("work")}`);
 }
 
-/** What the run said no to. */
+/** The error for an operation that the run refused. */
 export function steeringRefused(
   opened: Opened,
   of: { readonly run: string; readonly outcome: string; readonly what: string },

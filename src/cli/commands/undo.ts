@@ -1,6 +1,8 @@
 /**
- * `cairn cancel RUN --compensate` and `cairn restart RUN`: what a run did is undone, newest first, before it ends or begins
- * again. A restart is the last resort, so what it costs is shown before anybody asks for it.
+ * `cairn cancel RUN --compensate` and `cairn restart RUN`: compensate what a run did, newest first, before it ends or
+ * begins again.
+ *
+ * A restart is the last resort, so the command shows its cost before it asks for confirmation.
  */
 import { usd } from "../../core/policy/spending.ts";
 import type { Effects } from "../../operations/compensate.ts";
@@ -18,6 +20,7 @@ export interface RestartFlags extends StoreFlags {
   readonly yes?: boolean;
 }
 
+/** `cairn cancel RUN --compensate`: requests the compensation of a run, then its end. */
 export async function cancelAndUndo(
   shell: Shell,
   of: { readonly run: string; readonly flags: StoreFlags },
@@ -30,6 +33,7 @@ export async function cancelAndUndo(
   return report(shell, { opened, document: { run, want: "cancel", compensate: true, ...factsOf(effects) }, says });
 }
 
+/** `cairn restart RUN`: requests the compensation of a run, then its restart. Requires a confirmation. */
 export async function restartRun(
   shell: Shell,
   of: { readonly run: string; readonly flags: RestartFlags },
@@ -86,7 +90,7 @@ const factsOf = ({ spent, undoable, standing }: Effects) => ({
   ...{ beats: spent.beats, microUsd: spent.microUsd, undoable, standing },
 });
 
-/** What it costs, in words. */
+/** The cost of a restart, in words. */
 function wordsOn({ spent, undoable, standing }: Effects): readonly string[] {
   const { microUsd, beats } = spent;
   return [

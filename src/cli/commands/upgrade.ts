@@ -1,4 +1,4 @@
-/** `cairn resume RUN --upgrade`: a pinned run is let go on under the version that it waits for. */
+/** `cairn resume RUN --upgrade`: lets a pinned run continue under the new version that it waits for. */
 import { perform } from "../../operations/operation.ts";
 import { OPERATIONS } from "../../operations/table.ts";
 import type { Upgraded } from "../../operations/upgrade.ts";

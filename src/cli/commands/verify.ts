@@ -1,7 +1,8 @@
 /**
- * `cairn verify RUN|FILE`: whether everything that was committed of a run is there, follows from what is before it, and was
- * written with the key where it is sealed. A file that `cairn export` wrote is judged without a store. Ends with 1 where
- * something is not as it was written.
+ * `cairn verify RUN|FILE`: checks that every commit of a run is present and follows from the earlier ones. It also
+ * checks the seals of a sealed history.
+ *
+ * A file that `cairn export` wrote is checked without a store. Exits 1 if anything was altered.
  */
 import type { Archive } from "../../codec/archive.ts";
 import { wrongWithFile } from "../../history/recording.ts";
@@ -36,7 +37,7 @@ async function verifyRun(shell: Shell, of: RunOf): Promise<number> {
   return EXIT[OPERATIONS.verify.outcomes[kind].exit];
 }
 
-/** Throws where its lines are not what its digest says. */
+/** Throws if the lines of the file do not match its digest. */
 async function verifyFile(shell: Shell, file: string): Promise<number> {
   const archive = readExport(shell, file);
   const replayed = replay(recordingFrom(shell, { archive, file }));
@@ -56,7 +57,7 @@ async function verifyFile(shell: Shell, file: string): Promise<number> {
   return wrong === null && isSure ? EXIT.done : EXIT.failed;
 }
 
-/** A seal of a file is of all of it. */
+/** Verifies the seal of an export, which covers the whole file. */
 async function sealOf(sealKeys: SealKeys, { sealedBy }: Archive): Promise<SealVerdict> {
   if (sealedBy === undefined) return { is: sealKeys.mode === "required" ? "forged" : "unsealed", from: null, keys: [] };
   const judged = await judge({ sealKeys }, sealedBy);

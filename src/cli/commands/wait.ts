@@ -1,6 +1,6 @@
 /**
- * Staying with a run until it has ended or needs a person. Somebody has to work on the store meanwhile: if nobody does,
- * this process supervises it, also when the supervisor that was there disappears.
+ * Stays with a run until it has ended or needs a human. A supervisor must drive the store meanwhile. If there is none,
+ * or it disappears, this process becomes the supervisor.
  */
 import { StoreSupervised, type Supervision, type Supervisor } from "../../ports/supervision.ts";
 import type { SupervisorEvent } from "../../ports/supervisor-events.ts";
@@ -12,6 +12,7 @@ import { runGone } from "./runs.ts";
 import { type Shell, printDocument } from "../shell.ts";
 import { supervise } from "../supervise.ts";
 
+/** Follows the run and prints its timeline. Returns the exit code for how it ended. */
 export async function waitForRun(
   shell: Shell,
   { opened, run }: { readonly opened: Opened; readonly run: string },
@@ -46,11 +47,11 @@ export async function waitForRun(
 const goesOn = ({ settings: { provider, command } }: Opened): string =>
   provider.driver === null ? `the run goes on with \`${command("work")}\`` : `${provider.driver} goes on with the run`;
 
-/** In a world that drives its runs by itself. */
+/** For a world whose service drives the runs: this process has nothing to supervise. */
 const UNATTENDED: Foreground = { attend: () => {}, drain: async () => {} };
 
 interface Foreground {
-  /** Sees to it that somebody supervises. Throws what stopped the supervisor of this process. */
+  /** Makes sure that a supervisor runs. Throws the error that stopped the supervisor of this process. */
   readonly attend: () => void;
   readonly drain: () => Promise<void>;
 }
@@ -79,7 +80,7 @@ function foreground(
     try {
       return supervise({ shell, settings, supervision, workers: null, onEvent });
     } catch (error) {
-      // Somebody else was faster.
+      // Another process became the supervisor first.
       if (error instanceof StoreSupervised) return null;
       throw error;
     }
@@ -106,6 +107,6 @@ function foreground(
   };
 }
 
-/** The timeline tells the rest. */
+/** Whether to print the event of a supervisor. The timeline shows the others. */
 const isTrouble = ({ kind }: SupervisorEvent): boolean =>
   kind !== "workerSpawned" && kind !== "workerGone" && kind !== "attemptStarted" && kind !== "attemptAnswered";

@@ -1,4 +1,4 @@
-/** `cairn work`: the supervisor of a store, until it is told to stop. */
+/** `cairn work`: runs the supervisor of a store until a signal stops it. */
 import { once } from "node:events";
 import type { ScheduledAgent } from "../../ports/supervision.ts";
 import type { SupervisorEvent } from "../../ports/supervisor-events.ts";

@@ -1,8 +1,9 @@
-/** What somebody is told whose answer or decision was accepted: who said it, and how the run goes on. */
+/** The message after an operator's decision was accepted: who made it, and how the run goes on. */
 import type { Json } from "../../core/json.ts";
 import { type Opened, attendantOf } from "../open.ts";
 import { type Shell, printDocument } from "../shell.ts";
 
+/** Prints that a decision was accepted. If no process drives the run, it says what to type. */
 export function reportAccepted(
   shell: Shell,
   opened: Opened,

@@ -1,4 +1,4 @@
-/** An audit as people read it: narrow tables, and what is long below them, once for all tools that it is true of. */
+/** Renders an audit for humans: narrow tables, then the long texts, each once with all tools that it applies to. */
 import type { Agent } from "../../ports/agent.ts";
 import type { Audit } from "../../doctor/audit.ts";
 import type { CrackAudit, ToolAudit } from "../../doctor/audit-missing.ts";
@@ -34,7 +34,7 @@ export function renderAudit(
   ].join("\n");
 }
 
-/** The tools alone, for a page. */
+/** The table of tools as Markdown, for a documentation page. */
 export function renderAuditMarkdown({ tools }: Audit): string {
   const head = ["tool", "effect", "idempotent", "key", "probe", "undo", "after a death in the middle of it"];
   const rows = tools.map((of) => {
@@ -67,7 +67,7 @@ function rowOf(of: ToolAudit): readonly Cell[] {
 
 const yes = (is: boolean): Cell => (is ? "Y" : { text: "N", ink: "dim" });
 
-/** What is the same of several tools is said once. */
+/** Groups the tools that share a text. */
 function grouped(tools: readonly ToolAudit[], wordsOf: (tool: ToolAudit) => string): [string, string][] {
   const names = new Map<string, readonly string[]>();
   for (const each of tools) names.set(wordsOf(each), [...(names.get(wordsOf(each)) ?? []), each.tool]);

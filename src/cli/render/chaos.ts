@@ -1,4 +1,4 @@
-/** What chaos found, as a table for people and for a page. */
+/** Renders the result of `cairn chaos` as a table, for a terminal and for a documentation page. */
 import type { Report } from "../../chaos/compare.ts";
 import type { Difference } from "../../chaos/effects.ts";
 import type { Figures } from "../../chaos/figures.ts";
@@ -8,9 +8,9 @@ import { commandLine, count, duration } from "./words.ts";
 
 export interface ChaosStyle {
   readonly ok: boolean;
-  /** Where everything was left, or null. */
+  /** The directory that was kept, or null. */
   readonly dir: string | null;
-  /** The command that does it once more. */
+  /** The command that repeats the comparison. */
   readonly again: string;
   readonly paint: Paint;
 }

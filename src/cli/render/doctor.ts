@@ -1,19 +1,19 @@
-/** What `doctor` found: a line for each check, and below each that is not ok what to do. */
+/** Renders the result of `cairn doctor`: one line for each check, and a repair hint below each that is not ok. */
 import type { Judged, Status } from "../../ports/diagnosis.ts";
 import type { Ink, Paint } from "../terminal/paint.ts";
 import { count } from "./words.ts";
 
-/** Also the document for programs. */
+/** The result of `cairn doctor`; also its JSON document. */
 export interface Examined {
-  /** The version that looked. */
+  /** The version of cairn that made the checks. */
   readonly cairn: string;
-  /** The name of the world that was looked at. */
+  /** The name of the checked world. */
   readonly world: string;
   readonly production: boolean;
-  /** Nothing failed. */
+  /** No check failed. */
   readonly ok: boolean;
   readonly checks: readonly Judged[];
-  /** What to know besides, which nobody looked at. */
+  /** Further facts to know, which no check covers. */
   readonly hints: readonly string[];
 }
 

@@ -1,7 +1,7 @@
-/** An example of what a schema takes. */
+/** Generates an example value for a JSON schema. */
 import type { Json } from "../../core/json.ts";
 
-/** What a person would type as an input, from what the agent says of its task. */
+/** An example input for an agent's task, as a user would type it. */
 export function exampleOf(schema: Json): Json {
   const { type, properties, required } = (schema ?? {}) as {
     readonly type?: string;

@@ -1,9 +1,9 @@
-/** A message that a run took in, or a decision that it ignored, as one line of its timeline. */
+/** Renders a message that a run received, or a decision that it ignored, as one timeline line. */
 import type { EventOf, MessageBody } from "../../core/event.ts";
 import { callOf } from "../../core/calls/ignored-decisions.ts";
 import { short } from "./words.ts";
 
-/** How a call is named: `bookFlight (c4)`. */
+/** Formats a call, such as `bookFlight (c4)`. */
 type Name = (call: string) => string;
 
 const WORDS_MAX = 300;
@@ -27,6 +27,6 @@ export function messageWords(body: MessageBody, name: Name): string {
   }
 }
 
-/** Its author was told that it was delivered. */
+/** A decision that had no effect. Its author was told that it was delivered, so the timeline reports it. */
 export const decisionWords = ({ as, by, gate, why }: EventOf<"DecisionIgnored">, name: Name): string =>
   `${as} by ${by} about ${name(callOf(gate))} had no effect: ${short(why, WORDS_MAX)}`;

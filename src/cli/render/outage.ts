@@ -1,4 +1,4 @@
-/** A run that waits for its model's provider, as people read it. */
+/** Renders a run that waits for the provider of its model. */
 import type { Shown, Summary } from "../../operations/views.ts";
 import { count, relative, timeOfDay } from "./words.ts";
 
@@ -10,7 +10,7 @@ export function labelWords({ label, outage }: Shown, now: number): string {
   return `${label} since ${timeOfDay(since, now)}, tried ${count(tries, "time")}, ${next}`;
 }
 
-/** What a list says of a run besides its status; null: nothing. A row knows when its model is asked again, and no more. */
+/** The note beside the status in a list, or null. A row knows only when its model is called again, not why it waits. */
 export function noteWords({ phase, wakeAt }: Summary, now: number): string | null {
   if (phase !== "RetryingLLM" || wakeAt === null || wakeAt <= now) return null;
   return `waits for its model, asks it again ${relative(wakeAt, now)}`;

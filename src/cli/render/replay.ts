@@ -1,4 +1,4 @@
-/** What a replay came to, as people read it. */
+/** Renders the result of a replay. */
 import type { Failure } from "../../core/event.ts";
 import type { Json } from "../../core/json.ts";
 import type { Phase, Status } from "../../core/phases.ts";
@@ -9,14 +9,14 @@ import { type Paint, pairs } from "../terminal/paint.ts";
 import { inked, spentOf } from "./run.ts";
 import { count, grouped, shortJson } from "./words.ts";
 
-/** The state that the events come to, and whether that is what was stored. */
+/** The folded state, and whether it equals the stored state. */
 export interface ReplayShown {
   readonly run: string;
   readonly agent: string;
   readonly agentVersion: string;
   readonly status: Status;
   readonly phase: Phase;
-  /** Of the last commit that was folded, and of the run. */
+  /** The version of the last folded commit; `of` is the version of the run. */
   readonly version: number;
   readonly of: number;
   readonly at: number | null;

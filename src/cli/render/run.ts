@@ -1,4 +1,4 @@
-/** A run, a list of runs and a ledger, as people read them. */
+/** Renders a run, a list of runs and a ledger. */
 import { BUDGET } from "../../core/policy/extension.ts";
 import type { Status } from "../../core/phases.ts";
 import type { Damaged } from "../../ports/run-table.ts";
@@ -35,7 +35,7 @@ export const inked = (status: Status, paint: Paint): string => paint(INKS[status
 
 export function renderList(runs: readonly Summary[], { now, paint }: Style): string {
   const ids = runs.map(({ run }) => run).toSorted();
-  // In this order only a neighbour can begin alike.
+  // The IDs are sorted, so only neighbours can share a prefix.
   const nameOf = new Map(ids.map((run, index) => [run, shortRun(run, ids.slice(Math.max(0, index - 1), index + 2))]));
   const columns = [
     { title: "RUN" },
@@ -69,7 +69,7 @@ function statusCell({ status, storeOutage, needsNewer }: Summary): Cell {
     : { text: `${status}, store unavailable`, ink: "yellow" };
 }
 
-/** A run of a list whose row cannot be decoded: a line of its own, since nothing of the row is known. */
+/** The line of a run whose row cannot be decoded. Nothing else of the row is known. */
 export const renderDamaged = (
   { run, why }: Damaged,
   of: Pick<Style, "paint"> & { readonly command: Command },
@@ -117,11 +117,11 @@ function startWords({ createdAt, startedBy }: Shown, now: number): string {
   return `${relative(createdAt, now)}, at ${timeOfDay(createdAt, now)}${by}`;
 }
 
-/** A decision that its author was told to be delivered, and that came to nothing. */
+/** A decision that was delivered, but had no effect. */
 export const ignoredWords = ({ as, by, call, why }: NonNullable<Shown["ignoredDecision"]>): string =>
   `${as} by ${by} about ${call} had no effect: ${why}`;
 
-/** Of a run whose end is told: how long it stays, and what of it stays longer. */
+/** For a finished run: how long it is kept, and what is kept longer. */
 function keptOf({ keptUntil, archive }: Shown, now: number): readonly (readonly [string, string])[] {
   if (keptUntil === null) return [];
   const kept = ["kept", `for ${duration(Math.max(0, keptUntil - now))} from now on`] as const;
@@ -148,7 +148,7 @@ function end(run: Shown, { paint, command }: Style & { readonly command: Command
   ];
 }
 
-/** What is to be run, as it is frozen, and what a person can decide about it. */
+/** Shows a gate: the frozen call, and the decisions that an operator can make. */
 export function renderGate(run: string, gate: OpenGate, of: Style & { readonly command: Command }): string {
   const { now, paint, command } = of;
   if (gate.call === BUDGET) return renderBudget(run, gate, of);
@@ -171,7 +171,7 @@ export function renderGate(run: string, gate: OpenGate, of: Style & { readonly c
   ].join("\n");
 }
 
-/** What is used up, and how more is given. */
+/** Shows an exhausted budget, and how to grant more. */
 function renderBudget(run: string, gate: OpenGate, of: Style & { readonly command: Command }): string {
   const { now, paint, command } = of;
   const title = `${paint("yellow", "?")} may it spend more than its ${paint("bold", "budget")}? ${gate.reason}`;
@@ -199,7 +199,7 @@ function renderBudget(run: string, gate: OpenGate, of: Style & { readonly comman
   ].join("\n");
 }
 
-/** What was asked of the tool, and what a person can say about it. */
+/** Shows a call with an unknown outcome: its arguments, and how an operator can reconcile it. */
 function renderUnknown(run: string, call: UnknownCall, of: Style & { readonly command: Command }): string {
   const { now, paint, command } = of;
   const title = `${paint("yellow", "?")} nobody knows whether ${paint("bold", call.tool)} (${call.call}) happened`;
@@ -272,7 +272,7 @@ export function renderLedger(calls: readonly LedgerEntry[], { paint }: Style): s
   return table(columns, rows, paint).join("\n");
 }
 
-/** What was looked at, and whatever is not as it was written, with what can be done about it. */
+/** The colour of a ledger entry. */
 function inkOf({ status }: LedgerEntry): Ink {
   if (status === "succeeded" || status === "reconciled") return "green";
   if (status === "failed") return "red";

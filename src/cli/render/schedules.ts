@@ -1,4 +1,4 @@
-/** Schedules as people read them. */
+/** Renders schedules. */
 import { type Style, table } from "../terminal/paint.ts";
 import { relative, shortRun, timeOfDay } from "./words.ts";
 import type { LastFiring } from "../../protocol/firing.ts";
@@ -17,7 +17,7 @@ export function renderSchedules(schedules: readonly Scheduled[], { now, paint }:
   return table(columns, rows, paint).join("\n");
 }
 
-/** `18:30:00 (in 5m00s)`. */
+/** Formats a time, such as `18:30:00 (in 5m00s)`. */
 export const nextTime = (at: number, now: number): string => `${timeOfDay(at, now)} (${relative(at, now)})`;
 
 function becameOf({ stage, run }: NonNullable<Scheduled["last"]>): string {
@@ -25,7 +25,7 @@ function becameOf({ stage, run }: NonNullable<Scheduled["last"]>): string {
   return `${stage === "started" ? "started" : "starts"} ${shortRun(run)}`;
 }
 
-/** As it is printed under `--json`; times are epoch milliseconds. */
+/** A schedule as `--json` prints it; times are epoch milliseconds. */
 export interface Scheduled {
   readonly agent: string;
   readonly every: string;
@@ -36,7 +36,7 @@ export interface Scheduled {
   readonly last: Pick<LastFiring, "at" | "run" | "stage"> | null;
 }
 
-/** An agent file that cannot be loaded: whatever it schedules does not fire. */
+/** An agent file that cannot be loaded, so its schedules do not fire. */
 export interface Unscheduled {
   readonly file: string;
   readonly why: string;

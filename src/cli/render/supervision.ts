@@ -1,4 +1,4 @@
-/** What a supervisor tells while it works: children, attempts, routes, deaths and retries, one line each. */
+/** Renders the events of a supervisor, one line each: child processes, attempts, routes, deaths and retries. */
 import { RETRY_GROUP } from "../../protocol/entry.ts";
 import type { SupervisorEvent } from "../../ports/supervisor-events.ts";
 import { describeDoubt } from "../../ports/clock-doubt.ts";
@@ -7,7 +7,7 @@ import { duration, relative, short, shortRun, timeOfDay } from "./words.ts";
 
 type Page = Pick<Style, "now" | "paint">;
 
-/** Null: nothing that a person would miss. */
+/** The line of an event; null if a human need not see it. */
 export function renderSupervision(event: SupervisorEvent, { now, paint }: Page): string | null {
   const line = lineOf(event, { now, paint });
   return line === null ? null : `${paint("dim", timeOfDay(now, now))}  ${line}`;
@@ -81,7 +81,7 @@ function firedAs(event: Of<"fired">, { now, paint }: Page): string | null {
       return paint("dim", `${agent}  its schedule is new here, and counts from now on`);
     case "held":
       return paint("dim", `${firing} waits: another one is being decided`);
-    // Decided before, as a restart finds it.
+    // Another attempt decided this firing before, for example before a restart.
     case "exists":
     case "late":
       return null;
@@ -92,7 +92,7 @@ function whyOf({ how, error }: Of<"attemptFailed" | "sweepFailed" | "upkeepFaile
   return error === null ? how : `${how}: ${error.name}: ${short(error.message, 200)}`;
 }
 
-/** Said only where it is not what one expects: a pause, and what follows deaths. */
+/** Shown only if it is unexpected: a pause, and what follows the death of a process. */
 function movedTo({ run, state, readyAt }: Of<"moved">, { now, paint }: Page): string | null {
   const pauses = readyAt !== null && readyAt > now + 50;
   if (state === "End" || (!pauses && state !== "Rescue")) return null;

@@ -1,6 +1,6 @@
 /**
- * The timeline: what a run did, one line for each thing that happened, with its beats, its money, and every death that
- * it survived. It is a fold, so `timeline` tells a whole run and `watch` goes on with what was added.
+ * The timeline of a run: one line for each event, with its beats, its cost, and every process death that it survived.
+ * It is a fold over events, so `timeline` renders a whole run and `watch` continues with new events.
  */
 import { stripVTControlCharacters } from "node:util";
 import type { Crack, ReplyPart } from "../../core/event.ts";
@@ -11,29 +11,31 @@ import type { Style } from "../terminal/paint.ts";
 import { decisionWords, messageWords } from "./message.ts";
 import { count, dollars, duration, relative, short, shortValue } from "./words.ts";
 
-/** What the lines so far have told. */
+/** The state of the fold: what the rendered lines have said so far. */
 export interface Story {
   readonly startedAt: number | null;
   readonly beats: number;
   readonly microUsd: number;
-  /** It has to stop: what its model says from here on are its last words. */
+  /** The run is about to be stopped: the next reply of its model is the closing call. */
   readonly stops: boolean;
-  /** Of the calls that were ever proposed, in order. */
+  /** The tool of each proposed call, in order. */
   readonly tools: readonly string[];
-  /** When each call was released, first and last. */
+  /** The first and the last release of each call. */
   readonly releases: ReadonlyMap<string, { readonly first: number; readonly last: number }>;
 }
 
+/** The state of the fold before the first event. */
 export const UNTOLD: Story = { startedAt: null, beats: 0, microUsd: 0, stops: false, tools: [], releases: new Map() };
-/** Colour or none, and how many columns a line has. */
+/** Whether to colour, and the number of columns of a line. */
 export type Page = Pick<Style, "paint" | "width">;
 
+/** The rendered lines, and the state with which the next call continues. */
 export interface Told {
   readonly story: Story;
   readonly lines: readonly string[];
 }
 
-/** `entries` are whole commits, in order. */
+/** Renders `entries`, which are whole commits in order, and returns the story so far. */
 export function tell(story: Story, entries: readonly TimelineEntry[], page: Page): Told {
   const lines: string[] = [];
   let now = story;
@@ -64,14 +66,14 @@ function after(story: Story, entry: TimelineEntry): Story {
   }
 }
 
-/** When it was, since the run's first event, and under which epoch. */
+/** The time since the run's first event, and the epoch. */
 function stamp({ startedAt }: Story, { at, epoch }: TimelineEntry, { paint }: Page): string {
   const elapsed = at - (startedAt ?? at);
   const time = elapsed < 1_000 ? `${(elapsed / 1_000).toFixed(1)}s` : duration(elapsed);
   return paint("dim", `${`+${time}`.padStart(8)}  e${String(epoch).padEnd(3)} `);
 }
 
-/** A value is cut where the line ends; what is said is not. */
+/** Cuts a shown value at the end of the line. The sentence before it is never cut. */
 function fitted(says: string, of: { readonly shows: Value | undefined; readonly page: Page }): string {
   if (of.shows === undefined) return says;
   const room = of.page.width - stripVTControlCharacters(says).length - 1;
@@ -95,14 +97,14 @@ interface Line {
 interface Context<E = TimelineEntry> {
   readonly story: Story;
   readonly entry: E;
-  /** What the same commit, or the next one, adds after it. */
+  /** The entry that follows in the same commit or the next one. */
   readonly next: TimelineEntry | undefined;
   readonly page: Page;
 }
 
 type Entry<K extends TimelineEntry["kind"]> = Extract<TimelineEntry, { readonly kind: K }>;
 
-/** Null: another line tells it already. */
+/** The line of an entry; null if another line already says it. */
 function lineOf(context: Context): Line | null {
   const { story, entry, next, page } = context;
   const { paint } = page;
@@ -170,7 +172,7 @@ function beatLine({ story, entry, next, page }: Context<Entry<"ModelCallComplete
   };
 }
 
-/** What the event cost that the debit follows, and what that comes to. */
+/** The cost of an event, from the debit that follows it, and the total so far. */
 function costIn(story: Story, next: TimelineEntry | undefined): string {
   if (next?.kind !== "BudgetDebited" || (next.debit.microUsd ?? 0) === 0) return "";
   const cost = next.debit.microUsd ?? 0;
@@ -203,7 +205,7 @@ function callLine({ story, entry, page }: Context<CallEntry>): Line | null {
       return { says: `${mark} ${call} is ${done} by ${by}${more}${why}`, ...(args === null ? {} : { shows: args }) };
     }
     case "ToolInvoked":
-      // The first time is in the very commit that the beat's line tells.
+      // The first release is in the same commit as the beat's own line.
       if (release?.first === entry.at) return null;
       return { says: `${paint("cyan", "▶")} ${call} runs again` };
     case "ToolResultRecorded": {
@@ -212,7 +214,7 @@ function callLine({ story, entry, page }: Context<CallEntry>): Line | null {
       const took = release === undefined ? "" : ` in ${duration(entry.at - release.last)}`;
       const says = `${mark} ${call} ${entry.outcome}${name}${paint("dim", took)}`;
       if (entry.outcome === "succeeded") return { says, shows: entry.value };
-      // An error says what to do, which may be at its end.
+      // An error message is not cut: it may end with what to do.
       return { says: `${says}: ${shortValue(entry.value, WORDS_MAX)}` };
     }
     case "ToolCompensated":
@@ -279,7 +281,7 @@ function recoveryWords({ story, entry, page }: Context<Entry<"RecoveryDecided">>
   }
 }
 
-/** `bookFlight (c4)`: calls are numbered in the order in which they were asked for. */
+/** Formats a call, such as `bookFlight (c4)`. Call IDs are numbered in the order of the proposals. */
 function callName({ tools }: Story, call: string): string {
   const undoes = call.startsWith("undo-");
   const tool = tools[Number((undoes ? call.slice(5) : call).slice(1)) - 1];

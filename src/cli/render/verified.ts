@@ -1,4 +1,4 @@
-/** What `verify` found, for people. */
+/** Renders the result of `cairn verify`. */
 import type { SealVerdict } from "../../history/verify-seals.ts";
 import type { Verified } from "../../history/verify.ts";
 import type { Paint } from "../terminal/paint.ts";
@@ -25,7 +25,7 @@ export function renderVerified(verified: Verified, { paint }: { readonly paint: 
   ].join("\n");
 }
 
-/** Whether it is sealed, unsealed or forged, or that this process cannot say. */
+/** Says whether a history is sealed, unsealed or forged, or that this process cannot tell. */
 export function sealLine({ is, from, keys }: SealVerdict, paint: Paint): string {
   const by = `key ${keys.join(", ")}`;
   switch (is) {

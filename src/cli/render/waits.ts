@@ -1,10 +1,10 @@
-/** A run that waits for code, as people read it. */
+/** Renders a run that waits for another version of its agent's code. */
 import type { Shown, WaitsFor } from "../../operations/views.ts";
 import { type Style, pairs } from "../terminal/paint.ts";
 import type { Command } from "./words.ts";
 import { relative } from "./words.ts";
 
-/** Which code it waits for, and what lets it go on. */
+/** Says which version the run waits for, and what lets it go on. */
 export function waits(run: Shown, of: Style & { readonly command: Command }): string[] {
   const { paint, command, now } = of;
   const { waitsFor } = run;

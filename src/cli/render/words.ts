@@ -1,4 +1,4 @@
-/** Numbers, times and values as people read them. Everything here is pure: `now` is always handed in. */
+/** Formats numbers, times and values for humans. All functions are pure: the caller passes `now`. */
 import { usd } from "../../core/policy/spending.ts";
 import type { Json } from "../../core/json.ts";
 import type { Value } from "../../core/message.ts";
@@ -23,7 +23,7 @@ export function relative(at: number, now: number): string {
   return ms < 0 ? `${rounded} ago` : `in ${rounded}`;
 }
 
-/** The time of day where the reader is, with the day unless it is today. */
+/** The local time of day, with the date unless it is today. */
 export function timeOfDay(at: number, now: number): string {
   const [then, today] = [new Date(at), new Date(now)];
   const time = [then.getHours(), then.getMinutes(), then.getSeconds()].map(twoDigits).join(":");
@@ -38,16 +38,17 @@ export const count = (n: number, one: string, many = `${one}s`): string => `${gr
 /** `12,300`. */
 export const grouped = (n: number): string => n.toLocaleString("en-US");
 
-/** One line of at most `max` characters. */
+/** The text on one line, cut to at most `max` characters. */
 export function short(text: string, max: number): string {
   const line = text.replace(/\s+/g, " ").trim();
   return line.length <= max ? line : `${line.slice(0, max - 1).toWellFormed()}…`;
 }
 
-/** JSON on one line; a text as it is, without its quotes. */
+/** JSON on one line; a string without its quotes. */
 export const shortJson = (json: Json, max: number): string =>
   short(typeof json === "string" ? json : JSON.stringify(json), max);
 
+/** A value on one line. A large value is shown by its first characters and its size. */
 export function shortValue(value: Value, max: number): string {
   if (value.kind === "inline") return shortJson(value.json, max);
   return `${short(value.head, max)} (${grouped(Math.ceil(value.bytes / 1024))} KB in all)`;
@@ -55,7 +56,10 @@ export function shortValue(value: Value, max: number): string {
 
 const twoDigits = (n: number): string => String(n).padStart(2, "0");
 
-/** A run as people type it: enough of it to be the only one, eight characters after the tenant at least. */
+/**
+ * The shortest unique prefix of a run ID, with at least eight characters after the tenant. Only the IDs in `among`
+ * count.
+ */
 export function shortRun(run: string, among: readonly string[] = []): string {
   const start = run.indexOf("-") + 1;
   for (let length = start + 8; length < run.length; length += 1) {
@@ -65,11 +69,14 @@ export function shortRun(run: string, among: readonly string[] = []): string {
   return run;
 }
 
-/** The words as a shell takes them; npx finds the Node that cairn brought along, wherever cairn is installed. */
+/**
+ * Joins words to a command, quoted for a shell. npx finds the Node that cairn brought along, wherever cairn is
+ * installed.
+ */
 export const commandLine = (words: readonly string[]): string => ["npx", "cairn", ...words].map(quoted).join(" ");
 
 const quoted = (word: string): string =>
   /^[\w@%+=:,./-][\w@%+=:,./#-]*$/.test(word) ? word : `'${word.replaceAll("'", "'\\''")}'`;
 
-/** Makes a command to type for the store that was asked. */
+/** Builds a command that a user can type, for the store in use. */
 export type Command = (...words: readonly string[]) => string;

@@ -1,6 +1,6 @@
 /**
- * Watching a run until it ends or needs a person. It looks again and again: whoever works on the run may be in any
- * process, and may die at any moment.
+ * Follows a run until it ends or needs a human. It polls the store, because the run may be driven by any process, which
+ * may die at any moment.
  */
 import { setTimeout as elapse } from "node:timers/promises";
 import { type Row, hasEnded } from "../../protocol/row.ts";
@@ -12,20 +12,21 @@ export interface FollowOptions {
   readonly run: string;
   readonly stop: AbortSignal;
   readonly lookEveryMs: number;
-  /** Whole commits, in order, each once. */
+  /** Receives whole commits, in order, each once. */
   readonly onEntries: (entries: readonly TimelineEntry[]) => void;
-  /** Older history than what was told cannot be read, and the run may need none of it; once at most. */
+  /** Called at most once, if history before the reported entries cannot be read. The run may not need that history. */
   readonly onLost: (why: string) => void;
-  /** At every look at a run that goes on. */
+  /** Called at every poll of a run that has not ended. */
   readonly onLook: (row: Row) => void;
 }
 
-/** `shown` is null when the run is gone: its time was over. */
+/** How following ended. `shown` is null if the run is gone, because its retention expired or it was purged. */
 export interface FollowEnd {
   readonly kind: "ended" | "blocked" | "stopped";
   readonly shown: Shown | null;
 }
 
+/** Polls a run until it ends, needs a human or is interrupted. Reports new events on the way. */
 export async function follow(world: World, options: FollowOptions): Promise<FollowEnd> {
   const { run, stop, lookEveryMs, onEntries, onLost, onLook } = options;
   let told = 0;
@@ -35,7 +36,7 @@ export async function follow(world: World, options: FollowOptions): Promise<Foll
     if (row === null) return { kind: "ended", shown: null };
     if (row.version > told) {
       const { entries, lost } = await readableTimeline(world, { row, after: told });
-      // What was purged meanwhile is gone, and not damaged.
+      // Missing history of a run that was purged meanwhile is not damage.
       if (lost !== null && (await world.table.read(run, world.clock.now()))?.born !== row.born)
         return { kind: "ended", shown: null };
       if (lost !== null && !isLost) onLost(lost);
@@ -54,22 +55,23 @@ export async function follow(world: World, options: FollowOptions): Promise<Foll
   }
 }
 
-/** An answer that nobody took in yet stirs the run: it may be on its way already. */
+/** Whether a run may need a human. A wake-up that no beat has seen yet may already carry the missing decision. */
 const mayNeedPerson = (row: Row): boolean =>
   (row.status === "blocked" || row.status === "paused" || row.status === "waiting") &&
   row.stirs === row.stirsSeen &&
   row.owner === null;
 
-/** A run whose agent cannot be loaded goes on as soon as its file is mended, and somebody may be at that. */
+/** Whether a run needs a human. One whose agent cannot be loaded does not: it goes on once its file is repaired. */
 const needsPerson = ({ status, unknown, gates, waitsFor }: Shown): boolean =>
   status === "paused" ||
   (waitsFor?.kind === "upgrade" && !waitsFor.accepted) ||
   unknown.some(({ answered }) => !answered) ||
   gates.some(({ decided }) => !decided);
 
-/** 130 and the like: what a shell expects of a command that was interrupted. */
+/** Exit codes that a shell expects of a command that a signal interrupted, such as 130. */
 export const SIGNAL_EXITS: Readonly<Record<string, number>> = { SIGHUP: 129, SIGINT: 130, SIGTERM: 143 };
 
+/** The exit code for the way in which following ended: 4 (refused) if the run needs a human. */
 export function exitOf({ kind, shown }: FollowEnd, stop: AbortSignal): number {
   if (kind === "stopped") return SIGNAL_EXITS[String(stop.reason)] ?? EXIT.failed;
   if (kind === "blocked") return EXIT.refused;

@@ -1,4 +1,4 @@
-/** A run on the screen while it happens: its timeline line by line, and at the end what became of it. */
+/** Shows a run on the screen while it happens: its timeline line by line, then its final state. */
 import type { Row } from "../../protocol/row.ts";
 import { labelOfRow } from "../../operations/labels.ts";
 import type { Shown, TimelineEntry } from "../../operations/views.ts";
@@ -7,17 +7,18 @@ import { renderRun } from "../render/run.ts";
 import { type Story, UNTOLD, tell } from "../render/timeline.ts";
 import type { Shell } from "../shell.ts";
 
+/** The callbacks with which `follow` draws a run. */
 export interface Live {
   readonly onEntries: (entries: readonly TimelineEntry[]) => void;
-  /** Why the older history of that run cannot be shown. */
+  /** Called with the reason if older history of the run cannot be shown. */
   readonly onLost: (run: string, why: string) => void;
-  /** What is being waited for, and whether anybody works on it. */
+  /** Called at each poll. `isAttended`: whether a process drives the run. */
   readonly onLook: (row: Row, isAttended: boolean) => void;
-  /** For people: the run as `show` has it. */
+  /** Prints the final state for humans, as `cairn show` does. */
   readonly end: (shown: Shown) => void;
 }
 
-/** Lines go to stdout, or to stderr where stdout is for a document. */
+/** Lines go to stdout, or to stderr if stdout is reserved for a JSON document. */
 export function liveView(shell: Shell, { settings, world }: Pick<Opened, "settings" | "world">): Live {
   const { terminal, json } = shell;
   const [print, paint] = json ? [terminal.err, terminal.paintErr] : [terminal.out, terminal.paintOut];

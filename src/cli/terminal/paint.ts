@@ -1,29 +1,31 @@
 /**
- * Colour and columns. What is rendered is a text in any case; colour is added by a function that comes from outside,
- * so that tests and pipes get the bare text.
+ * Colours and columns. Renderers produce plain text, and get colour as a function. Tests and pipes pass a function that
+ * adds none.
  */
 export type Ink = "bold" | "dim" | "red" | "green" | "yellow" | "cyan";
 
+/** Adds a colour to a text, or returns it unchanged. */
 export type Paint = (ink: Ink, text: string) => string;
 
 export const plain: Paint = (_, text) => text;
 
-/** How to render: the reader's time, the width of the page, and colour or none. */
+/** How to render: the current time, the page width, and the function that adds colour. */
 export interface Style {
   readonly now: number;
   readonly paint: Paint;
   readonly width: number;
 }
 
+/** A column of a table, with its title and alignment. */
 export interface Column {
   readonly title: string;
   readonly align?: "right";
 }
 
-/** A cell: its text, and how it is painted once it has its width. */
+/** A cell: its text, and the colour that it gets after padding. */
 export type Cell = string | { readonly text: string; readonly ink: Ink };
 
-/** Rows below their titles, each column as wide as its widest cell; no line ends in blanks. */
+/** A table with titles. Each column is as wide as its widest cell, and no line ends in blanks. */
 export function table(columns: readonly Column[], rows: readonly (readonly Cell[])[], paint: Paint): string[] {
   const widths = columns.map(({ title }, index) =>
     Math.max(widthOf(title), ...rows.map((row) => widthOf(textOf(row[index] ?? "")))),
@@ -43,7 +45,7 @@ export function table(columns: readonly Column[], rows: readonly (readonly Cell[
   return [head, ...rows].map(lineOf);
 }
 
-/** Names and what belongs to them, in two columns without a title. */
+/** Name-value pairs in two columns, without a title. */
 export function pairs(rows: readonly (readonly [string, string])[], paint: Paint): string[] {
   const width = Math.max(...rows.map(([name]) => widthOf(name)));
   return rows.map(([name, text]) => `${paint("dim", name.padEnd(width))}  ${text}`);
@@ -51,5 +53,5 @@ export function pairs(rows: readonly (readonly [string, string])[], paint: Paint
 
 const textOf = (cell: Cell): string => (typeof cell === "string" ? cell : cell.text);
 
-/** Columns on a terminal, near enough: one for each character. */
+/** The width on a terminal, approximately: one column for each character. */
 const widthOf = (text: string): number => [...text].length;

@@ -1,30 +1,33 @@
 /**
- * The two streams of a command, and the one line that moves. On a terminal a spinner says what is being waited for and
- * makes room for whatever is printed meanwhile; elsewhere a plain line goes to stderr after two seconds of silence, and
- * every ten seconds after that, so that a log shows that somebody is at work.
+ * The two streams of a command, and the progress line.
+ *
+ * On a terminal a spinner says what the command waits for, and moves out of the way of printed lines. Elsewhere a plain
+ * line goes to stderr after two seconds of silence, then every ten seconds. So a log shows that the command is still
+ * working.
  */
 import { styleText } from "node:util";
 import type { Paint } from "./paint.ts";
 import { duration, short } from "../render/words.ts";
 
-/** Where text goes, and the stream behind it, which knows whether it is a terminal and has colours. */
+/** A stream of text. `stream` is the stream behind it, which knows whether it is a terminal and supports colours. */
 export interface Output {
   readonly stream: NodeJS.WriteStream;
   readonly write: (text: string) => void;
 }
 
+/** What a command prints with. */
 export interface Terminal {
   /** Prints on stdout. */
   readonly out: (text: string) => void;
   /** Prints on stderr. */
   readonly err: (text: string) => void;
-  /** What is being waited for from here on; null: nothing. */
+  /** Sets what the command waits for from now on; null: nothing. */
   readonly waitFor: (what: string | null) => void;
   readonly paintOut: Paint;
   readonly paintErr: Paint;
-  /** Whether the line that moves is one: stderr is a terminal. */
+  /** Whether the progress line is a spinner, because stderr is a terminal. */
   readonly isLive: boolean;
-  /** Columns of stdout; where it is no terminal, what reads well in a log. */
+  /** The columns of stdout; if it is not a terminal, a width that suits a log. */
   readonly width: number;
 }
 
@@ -35,6 +38,7 @@ const QUIET_AGAIN_MS = 10_000;
 const LOG_WIDTH = 160;
 const CLEAR_LINE = "\r\u001b[2K";
 
+/** The terminal over two streams. Each stream decides separately whether it has colours. */
 export function createTerminal({ stdout, stderr }: { readonly stdout: Output; readonly stderr: Output }): Terminal {
   const paintErr = painter(stderr);
   const waiting = stderr.stream.isTTY ? spinner(stderr, paintErr) : plainLines(stderr);
@@ -54,7 +58,7 @@ export function createTerminal({ stdout, stderr }: { readonly stdout: Output; re
   };
 }
 
-/** Colour where the stream shows it; NO_COLOR and FORCE_COLOR have the last word. */
+/** Adds colour if the stream supports it. NO_COLOR and FORCE_COLOR override this. */
 const painter =
   ({ stream }: Output): Paint =>
   (ink, text) =>
@@ -62,12 +66,12 @@ const painter =
 
 interface Waiting {
   readonly set: (what: string | null) => void;
-  /** Something is printed between these two. */
+  /** Called before and after a line is printed. */
   readonly before: () => void;
   readonly after: () => void;
 }
 
-/** How long it waits is counted from the last thing that was printed: that was news. */
+/** Draws the spinner. Its time counts from the last printed line, because that line was news. */
 function spinner({ stream, write }: Output, paint: Paint): Waiting {
   let what: string | null = null;
   let since = 0;

@@ -1,4 +1,6 @@
-/** The worker that `cairn chaos` starts and kills: it notes every call, and is held at the moment chosen for its task. */
+/**
+ * The worker that `cairn chaos` starts and kills. It records every call, and pauses at the moment chosen for its task.
+ */
 import { readPlan, rigFor } from "../../chaos/rig.ts";
 import type { FaultInjection } from "../../ports/fault-point.ts";
 import { worldWithFaultPoints } from "../../testing/fault-points.ts";
@@ -6,7 +8,7 @@ import type { WorkerSettings } from "../supervise.ts";
 import { startWorker } from "./start-worker.ts";
 
 export interface ChaosWorkerSettings extends WorkerSettings {
-  /** Where the plan lies, and where marks and lines are written. */
+  /** The directory of the plan, and of the marks and traces that the worker writes. */
   readonly chaos: string;
 }
 

@@ -1,4 +1,6 @@
-/** The worker that tests and the demo start with `CAIRN_HOLD`: it is held at the fault points that this names. */
+/**
+ * The worker that tests and the demo start with `CAIRN_HOLD`. It pauses at the fault points that `CAIRN_HOLD` names.
+ */
 import type { FaultInjection } from "../../ports/fault-point.ts";
 import { agentWithFaultPoints, worldWithFaultPoints } from "../../testing/fault-points.ts";
 import type { WorkerSettings } from "../supervise.ts";

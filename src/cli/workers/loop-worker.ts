@@ -1,6 +1,6 @@
 /**
- * The process of plain loops, which `cairn chaos` measures cairn against: one task after the other, as a worker of cairn, and
- * it ends with the process that counts its effects. Secrets come from where a worker has them.
+ * The worker process of the plain loops with which `cairn chaos` compares cairn. Like a worker of cairn it runs one
+ * task after another, and finds secrets in the same places. It exits together with the process that counts its effects.
  */
 import { join } from "node:path";
 import { systemClock } from "../../adapters/local/clock.ts";
@@ -18,7 +18,7 @@ import type { Json } from "../../core/json.ts";
 import type { Secrets } from "../../ports/secrets.ts";
 import { readerIn, secretsFor } from "../../history/secrets.ts";
 
-// It must not outlive the process that counts its effects.
+// The worker must not outlive the process that counts its effects.
 process.on("disconnect", () => process.exit(1));
 registerResolution();
 
@@ -27,7 +27,7 @@ let inHand: number | null = null;
 
 const secrets: Secrets = {
   get: async (name) => lookFor(name, { env: process.env, file: join(process.cwd(), ".env") }),
-  // Nothing is written here that they would have to be kept out of.
+  // A plain loop writes no records from which secrets would have to be removed.
   declare: async () => {},
   declared: async () => [],
 };
@@ -41,7 +41,7 @@ async function prepared(): Promise<Omit<PlainLoop, "task" | "file">> {
   return { agent: rig.agent(agent), model, rig, secrets: secretsFor(world, agent) };
 }
 
-/** Once: Node does not import a broken module twice. */
+/** Loads the agent once: Node does not import a broken module twice. */
 let loaded: ReturnType<typeof prepared> | null = null;
 
 async function run({ task, input, file }: LoopTask): Promise<LoopSaid> {

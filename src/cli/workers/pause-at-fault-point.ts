@@ -1,9 +1,10 @@
 /**
- * Holds a process at a fault point, so that a test or the demo can kill it exactly there. The first process that reaches a
- * fault point of `CAIRN_HOLD` leaves a mark in the store and never goes on; its event loop stays alive, and the kill at its
- * deadline still comes. A process that finds the mark passes.
+ * Pauses a process at a fault point, so that a test or the demo can kill it exactly there.
  *
- * `CAIRN_HOLD` is one fault point of any run (`after:effect:bookFlight`, mark `held`), or one each for several runs
+ * The first process that reaches a fault point of `CAIRN_HOLD` writes a mark into the store and never continues. Its
+ * event loop stays alive, so its supervisor still kills it at its deadline. A process that finds the mark passes.
+ *
+ * `CAIRN_HOLD` names one fault point of any run (`after:effect:bookFlight`, mark `held`), or one each for several runs
  * (`RUN=after:claim:3,RUN=before:put:2`, marks `held.RUN`).
  */
 import { linkSync, rmSync, writeFileSync } from "node:fs";
@@ -11,13 +12,14 @@ import { join } from "node:path";
 import type { FaultPoint, OnFaultPoint } from "../../ports/fault-point.ts";
 import { parseFaultPoint } from "../../testing/fault-points.ts";
 
+/** A fault point at which one process pauses. */
 export interface Hold {
-  /** Null holds any run. */
+  /** The run to pause; null: any run. */
   readonly run: string | null;
   readonly edge: FaultPoint;
 }
 
-/** What `CAIRN_HOLD` says. Throws where it is no fault point. */
+/** Parses `CAIRN_HOLD`. Throws if it names something that is not a fault point. */
 export function holdsIn(text: string | undefined): readonly Hold[] {
   if (text === undefined || text === "") return [];
   return text.split(",").map((each) => {
@@ -28,7 +30,7 @@ export function holdsIn(text: string | undefined): readonly Hold[] {
   });
 }
 
-/** `runInHand` tells whose beat this process is doing. */
+/** `runInHand`: returns the run whose beat this process executes. */
 export function holdAt(of: {
   readonly holds: readonly Hold[];
   readonly dir: string;
@@ -46,7 +48,7 @@ export function holdAt(of: {
   };
 }
 
-/** False: another process was held here before. The mark is there with all of its content or not at all. */
+/** Writes the mark atomically. Returns false if another process has paused here before. */
 function leaveMark(dir: string, { run, edge }: Hold): boolean {
   const mine = join(dir, `held-by.${process.pid}`);
   writeFileSync(mine, JSON.stringify({ pid: process.pid, edge }));

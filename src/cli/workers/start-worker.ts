@@ -1,9 +1,9 @@
 /**
- * The child of a supervisor: where a run's beats really happen. It gets its settings from the supervisor that kills it, so
- * that both work with the same limits. What may hold or kill it at a fault point comes from the entry that starts it.
+ * The child process of a supervisor, which executes the beats of runs. It gets its settings from the supervisor that
+ * may kill it, so that both use the same limits. The entry module passes in the fault injection.
  *
- * A process in which an agent could not be loaded keeps that failure for ever: Node does not import a broken module
- * twice. So it asks for its own end with its answer, and a fresh process looks again.
+ * If an agent cannot be loaded, the process keeps that failure, because Node does not import a broken module twice. So
+ * with its answer it asks to be replaced, and a fresh process tries the import again.
  */
 import { join } from "node:path";
 import { type Store, openStore } from "../../adapters/local/database.ts";
@@ -31,23 +31,25 @@ import type { WorkerSettings } from "../supervise.ts";
 
 type Found = Awaited<ReturnType<Runner["agentOf"]>>;
 
+/** The settings from the supervisor, and the fault injection of the entry module. */
 export interface WorkerStart {
   readonly settings: WorkerSettings;
-  /** The environment of the process itself: what tools start inherits it. */
+  /** The environment of the process itself, which processes started by tools inherit. */
   readonly env: Record<string, string | undefined>;
   readonly inject: FaultInjection;
 }
 
+/** Opens the store and serves the tasks of the supervisor until it ends. */
 export function startWorker({ settings, env, inject }: WorkerStart): void {
   const { dir, limits } = settings;
   registerResolution();
   protectIntrinsics();
-  // Agents that keep files of their own keep them beside the runs.
+  // Example agents keep their own files beside the runs.
   env["CAIRN_STORE"] = dir;
   const store = openStore({ dir, create: false, check: "worker" });
   const secrets = localSecrets({ store, env, file: join(process.cwd(), ".env") });
   const sealKeys = environmentSealKeys({ env, cwd: process.cwd() });
-  // What tools start must not inherit the key.
+  // Processes that tools start must not inherit the seal key.
   for (const name of SEAL_VARIABLES) Reflect.deleteProperty(env, name);
   const bare = localWorld({ store, limits, telemetry, secrets, sealKeys });
   let inHand = "";
@@ -61,11 +63,11 @@ export function startWorker({ settings, env, inject }: WorkerStart): void {
     const result = await run(task, invocation);
     return isStale && result.kind === "beat" ? { kind: "exit", reply: result.reply } : result;
   };
-  // Uncaught errors are printed beside the telemetry, without secrets as well.
+  // Uncaught errors are printed beside the telemetry, so secrets are removed from them too.
   serveTasks(serve, { clean: (text) => redactionIn(bare).text(text), clock: bare.clock });
 }
 
-/** Each agent is loaded once, when a run needs it. */
+/** Loads each agent once, when a run needs it. */
 function agentsOf(of: {
   readonly settings: WorkerSettings;
   readonly store: Store;
@@ -93,7 +95,7 @@ function agentsOf(of: {
   };
 }
 
-/** What an operator should see goes to stderr; the supervisor hands it through. */
+/** Prints what an operator should see to stderr. The supervisor passes it through. */
 const telemetry: Telemetry = {
   record: ({ run, level, what, detail }) => {
     if (level === "alarm") print(`alarm ${what} ${run}: ${detail["why"] ?? ""}`);
@@ -102,6 +104,6 @@ const telemetry: Telemetry = {
   },
 };
 
-/** The supervisor may have a spinner on that line. */
+/** The supervisor may have drawn a spinner on this line, so it is cleared first. */
 const print = (line: string): void =>
   void process.stderr.write(`${process.stderr.isTTY ? "\r\u001b[2K" : ""}${line}\n`);

@@ -1,4 +1,4 @@
-/** The worker of `cairn work`: no fault points. */
+/** The worker of `cairn work`. It has no fault points. */
 import { NO_FAULTS } from "../../ports/fault-point.ts";
 import type { WorkerSettings } from "../supervise.ts";
 import { startWorker } from "./start-worker.ts";
