@@ -33,7 +33,7 @@ export interface Config {
 const LOG_RETENTIONS = ["1 day", "1 week", "1 month", "3 months", "6 months", "1 year", "5 years", "forever"] as const;
 
 export interface DeployOptions {
-  /** Memory of the function that runs beats, in MB; default 512. Lambda scales CPU with memory. */
+  /** Memory of each function that runs beats, in MB; default 512. Lambda scales CPU with memory. */
   readonly memoryMb?: number;
   /** How long logs are kept; default `1 month`. */
   readonly logRetention?: (typeof LOG_RETENTIONS)[number];
