@@ -4,15 +4,12 @@ import { type Status, PHASES, PHASE_NAMES } from "../core/phases.ts";
 import { type Exported, exportRun } from "../history/export.ts";
 import { type Verified, verify } from "../history/verify.ts";
 import { type Listed, listRuns } from "./list.ts";
-import { TOLD, operation, tell } from "./operation.ts";
+import { TOLD, runInput, operation, tell } from "./operation.ts";
 import { type LedgerEntry, type Shown, type TimelineEntry, ledger, showRow, timeline } from "./views.ts";
 
 const statuses: readonly Status[] = ["queued", ...new Set(PHASE_NAMES.map((name) => PHASES[name].status))];
 
 type Missing = { readonly kind: "missing" };
-
-const run = z.string();
-const ofRun = z.strictObject({ run });
 
 export const LOOKING = {
   list: operation({
@@ -29,7 +26,7 @@ export const LOOKING = {
   show: operation({
     ...{ scope: "read", writes: false, typed: [{ command: "show" }] },
     help: "where a run is, what it cost, and what it needs",
-    input: ofRun,
+    input: runInput,
     run: async ({ world, row: seen }, of): Promise<Missing | { readonly kind: "shown"; readonly shown: Shown }> => {
       const row = seen ?? (await world.table.read(of.run, world.clock.now()));
       const shown = row === null ? null : await showRow(world, row);
@@ -41,7 +38,7 @@ export const LOOKING = {
   timeline: operation({
     ...{ scope: "read", writes: false, typed: [{ command: "timeline" }] },
     help: "everything that happened in a run, with beats, money, deaths and takeovers",
-    input: z.strictObject({ run, after: z.int().nonnegative().default(0) }),
+    input: runInput.extend({ after: z.int().nonnegative().default(0) }),
     run: async (
       { world },
       of,
@@ -54,7 +51,7 @@ export const LOOKING = {
   ledger: operation({
     ...{ scope: "read", writes: false, typed: [{ command: "ledger" }] },
     help: "every call of a tool: its key, tries, outcome and evidence",
-    input: ofRun,
+    input: runInput,
     run: async (
       { world },
       of,
@@ -67,7 +64,7 @@ export const LOOKING = {
   verify: operation({
     ...{ scope: "read", writes: false, typed: [{ command: "verify" }] },
     help: "whether everything of a run, or of its export, is as it was written, back to its start",
-    input: ofRun,
+    input: runInput,
     run: async (
       { world, onStep },
       of,
@@ -85,7 +82,7 @@ export const LOOKING = {
   export: operation({
     ...{ scope: "read", writes: false, typed: [{ command: "export" }] },
     help: "a run as one file that needs no store, for replay and for the record; a live one as it is now",
-    input: ofRun,
+    input: runInput,
     run: async (
       { world, onStep, write = () => undefined },
       of,

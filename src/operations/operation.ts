@@ -3,7 +3,7 @@
  * they need. A row defines the input, the required scope, the action, and how to report each outcome. The CLI adds
  * syntax and rendering. The HTTP API makes a route of every row that has `http`.
  */
-import type * as z from "zod";
+import * as z from "zod";
 import type { Agent } from "../ports/agent.ts";
 import type { World } from "../ports/world.ts";
 import type { Row } from "../protocol/row.ts";
@@ -93,6 +93,9 @@ export const perform = <Input extends z.ZodObject, Outcome extends { readonly ki
   context: OperationContext,
   given: z.input<Input>,
 ): Promise<Outcome> => run(context, input.parse(given));
+
+/** The input of an operation on one run. Operations that need more extend it. */
+export const runInput = z.strictObject({ run: z.string() });
 
 const done = (says: string, status: 200 | 202 = 200): Told => ({ exit: "done", status, code: null, says });
 const refused = (code: string, says: string): Told => ({ exit: "refused", status: 409, code, says });

@@ -4,13 +4,12 @@ import { METERS } from "../core/policy/budget.ts";
 import { assign } from "./assign.ts";
 import { decide } from "./decide.ts";
 import type { Decided } from "./decision-fate.ts";
-import { type OperationContext, TOLD, operation, tell } from "./operation.ts";
+import { type OperationContext, TOLD, runInput, operation, tell } from "./operation.ts";
 import { reconcile } from "./reconcile.ts";
 import { type Sent, send } from "./steer.ts";
 import { acceptUpgrade } from "./upgrade.ts";
 import { json } from "./values.ts";
 
-const run = z.string();
 const note = z.string().nullable().default(null);
 /** What a run may spend beyond its budget, per meter. */
 const more = z.partialRecord(z.enum(METERS), z.number().positive());
@@ -39,7 +38,7 @@ export const SAYING = {
     ...{ scope: "operate", writes: true, typed: [{ command: "send" }] },
     help: "say something to the model of a run",
     // Without an ID each message is a new one.
-    input: z.strictObject({ run, text: z.string(), id: z.string().nullable().default(null) }),
+    input: runInput.extend({ text: z.string(), id: z.string().nullable().default(null) }),
     run: async (context, { run: to, text, id }): Promise<Sent & { readonly message: string }> => {
       const message = id ?? context.world.random.hex().slice(0, 32);
       const said = { run: to, text, by: context.by, id: message };
@@ -66,8 +65,10 @@ export const SAYING = {
       },
       { command: "deny", help: "do not let it run; the model is told: a gate or its call, where there are several" },
     ],
-    input: z.strictObject({
-      ...{ run, gate: z.string(), note, waitMs },
+    input: runInput.extend({
+      gate: z.string(),
+      note,
+      waitMs,
       as: z.enum(["approve", "edit", "deny"]),
       args: json.default(null),
       more: more.default({}),
@@ -82,15 +83,16 @@ export const SAYING = {
     ...{ scope: "approve", writes: true },
     help: "give a run more than its budget, where it asks for that",
     typed: [{ command: "approve", option: "--usd" }],
-    input: z.strictObject({ run, gate: z.string(), note, waitMs, more }),
+    input: runInput.extend({ gate: z.string(), note, waitMs, more }),
     run: ({ world, by }, said): Promise<Decided> => decide(world, { ...said, as: "approve", args: null, by }),
     outcomes: DECIDED,
   }),
   reconcile: operation({
     ...{ scope: "approve", writes: true, typed: [{ command: "reconcile" }] },
     help: "say what became of a call whose outcome nobody knows",
-    input: z.strictObject({
-      ...{ run, call: z.string(), note },
+    input: runInput.extend({
+      call: z.string(),
+      note,
       as: z.enum(["succeeded", "failed", "retry", "compensate"]),
       result: json.default(null),
     }),
@@ -109,7 +111,7 @@ export const SAYING = {
   assign: operation({
     ...{ scope: "operate", writes: true, typed: [{ command: "assign" }] },
     help: "say who is to look at a run; for the record, and for whoever looks at what waits",
-    input: z.strictObject({ run, to: z.string() }),
+    input: runInput.extend({ to: z.string() }),
     run: ({ world, by }, of) => assign(world, { ...of, by }),
     outcomes: {
       accepted: TOLD.accepted,
@@ -122,7 +124,7 @@ export const SAYING = {
   upgrade: operation({
     ...{ scope: "approve", writes: true, typed: [{ command: "resume", option: "--upgrade" }] },
     help: "let it go on with the agent version that it waits for",
-    input: z.strictObject({ run }),
+    input: runInput,
     run: ({ world, by }, of) => acceptUpgrade(world, { ...of, by }),
     outcomes: {
       accepted: TOLD.accepted,

@@ -3,16 +3,13 @@ import * as z from "zod";
 import type { Request } from "../protocol/row.ts";
 import type { World } from "../ports/world.ts";
 import { request } from "../engine/loop/request.ts";
-import { TOLD, operation, tell } from "./operation.ts";
+import { TOLD, runInput, operation, tell } from "./operation.ts";
 import { type Purged, purge } from "./purge.ts";
 import { redrive } from "./redrive.ts";
 import { type Restored, fenceRestored } from "./restored.ts";
 import { type Started, startRun } from "./start.ts";
 import { type Undone, undoAndCancel, undoAndRestart } from "./undo.ts";
 import { json } from "./values.ts";
-
-const run = z.string();
-const ofRun = z.strictObject({ run });
 
 type Steered = { readonly kind: Awaited<ReturnType<typeof request>> };
 
@@ -67,21 +64,21 @@ export const STEERING = {
   pause: operation({
     ...{ scope: "operate", writes: true, typed: [{ command: "pause" }] },
     help: "let a run rest after the beat that is under way",
-    input: ofRun,
+    input: runInput,
     run: ({ world }, of) => asked(world, { run: of.run, want: "pause" }),
     outcomes: STEERED,
   }),
   resume: operation({
     ...{ scope: "operate", writes: true, typed: [{ command: "resume" }] },
     help: "let a paused run go on, or one that waits for code or its model look at once",
-    input: ofRun,
+    input: runInput,
     run: ({ world }, of) => asked(world, { run: of.run, want: "resume" }),
     outcomes: STEERED,
   }),
   cancel: operation({
     ...{ scope: "operate", writes: true, typed: [{ command: "cancel" }] },
     help: "end a run; nothing new is started",
-    input: z.strictObject({ run, compensate: z.boolean().default(false) }),
+    input: runInput.extend({ compensate: z.boolean().default(false) }),
     run: ({ world, by }, of): Promise<Steered | Undone> =>
       of.compensate ? undoAndCancel(world, { run: of.run, by }) : asked(world, { run: of.run, want: "cancel" }),
     outcomes: { ...STEERED, ...UNDONE },
@@ -89,14 +86,14 @@ export const STEERING = {
   restart: operation({
     ...{ scope: "operate", writes: true, typed: [{ command: "restart" }] },
     help: "the last resort: undo what a run did and begin again from its task; shows what that costs",
-    input: z.strictObject({ run, confirmed: z.boolean().default(false) }),
+    input: runInput.extend({ confirmed: z.boolean().default(false) }),
     run: ({ world, by }, of) => undoAndRestart(world, { ...of, by }),
     outcomes: { ...UNDONE, notConfirmed: tell.invalid("NotConfirmed", "It is to be confirmed, with what it costs.") },
   }),
   redrive: operation({
     ...{ scope: "operate", writes: true, typed: [{ command: "redrive" }] },
     help: "let a run that failed for a reason of infrastructure go on from its last checkpoint",
-    input: z.strictObject({ run, why: z.string().default("") }),
+    input: runInput.extend({ why: z.string().default("") }),
     run: ({ world, by }, of) => redrive(world, { ...of, by }),
     outcomes: {
       redriven: TOLD.accepted,
@@ -115,8 +112,8 @@ export const STEERING = {
   purge: operation({
     ...{ scope: "admin", writes: true, typed: [{ command: "purge" }] },
     help: "remove an ended run with everything that it left behind, before its time",
-    input: z.strictObject({
-      ...{ run, keepArchive: z.boolean().default(false) },
+    input: runInput.extend({
+      keepArchive: z.boolean().default(false),
       forgetKey: z.boolean().default(false),
     }),
     run: ({ world }, { run: of, ...options }): Promise<Purged> => purge(world, of, options),

@@ -21,7 +21,7 @@ import { locateNamed } from "../locate.ts";
 import { type Opened, attendantOf, openExisting } from "../open.ts";
 import { contextOf, refusedAs } from "../perform.ts";
 import { ignoredWords, renderGate } from "../render/run.ts";
-import { resolveRun, runGone } from "./runs.ts";
+import { openRun, runGone } from "./runs.ts";
 import { type Shell, type StoreFlags, printLines } from "../shell.ts";
 
 export interface DecisionFlags extends StoreFlags, GrantFlags {
@@ -44,9 +44,8 @@ export async function decideGate(
   const { flags } = of;
   const args = flags.args === undefined ? null : await readJson(shell, { option: "--args", text: flags.args });
   const more = of.approve ? grantOf(flags) : {};
-  const opened = await openExisting(shell, flags);
+  const { opened, run } = await openRun(shell, of);
   const { world, settings } = opened;
-  const run = await resolveRun(world, { text: of.run, command: settings.command });
   const shown = await show(world, run);
   if (shown === null) throw runGone(run, settings.command("list"));
   const { gate, call, tool } = gateMeant(opened, { shown, typed: of.gate });

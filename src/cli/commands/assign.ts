@@ -2,18 +2,16 @@
 import { perform } from "../../operations/operation.ts";
 import { OPERATIONS } from "../../operations/table.ts";
 import { CliError, EXIT } from "../errors.ts";
-import { openExisting } from "../open.ts";
 import { contextOf, refusedAs, unlessGone } from "../perform.ts";
-import { resolveRun } from "./runs.ts";
+import { openRun } from "./runs.ts";
 import { type Shell, type StoreFlags, printDocument } from "../shell.ts";
 
 export async function assignRun(
   shell: Shell,
   of: { readonly run: string; readonly to: string; readonly flags: StoreFlags },
 ): Promise<number> {
-  const opened = await openExisting(shell, of.flags);
-  const { world, settings } = opened;
-  const run = await resolveRun(world, { text: of.run, command: settings.command });
+  const { opened, run } = await openRun(shell, of);
+  const { settings } = opened;
   const next = settings.command("show", run);
   if (of.to.trim() === "") {
     const [what, why] = ["an operator has a name", "nobody can be found by an empty one"];

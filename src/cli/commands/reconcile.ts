@@ -7,9 +7,9 @@ import { ledger } from "../../operations/views.ts";
 import { CliError, EXIT } from "../errors.ts";
 import { readJson } from "../input.ts";
 import { reportAccepted } from "../render/accepted.ts";
-import { type Opened, openExisting } from "../open.ts";
+import type { Opened } from "../open.ts";
 import { contextOf, refusedAs } from "../perform.ts";
-import { resolveRun, runGone } from "./runs.ts";
+import { openRun, runGone } from "./runs.ts";
 import type { Shell, StoreFlags } from "../shell.ts";
 import { commandLine, relative, timeOfDay } from "../render/words.ts";
 
@@ -26,9 +26,7 @@ export async function reconcileCall(
   const { call, flags } = of;
   if (flags.result !== undefined && flags.as !== "succeeded") throw resultWithout(shell, flags.as);
   const result = flags.result === undefined ? null : await readJson(shell, { option: "--result", text: flags.result });
-  const opened = await openExisting(shell, flags);
-  const { world, settings } = opened;
-  const run = await resolveRun(world, { text: of.run, command: settings.command });
+  const { opened, run } = await openRun(shell, of);
   const { as, note = null } = flags;
   const outcome = await perform(OPERATIONS.reconcile, contextOf(shell, opened), { run, call, as, result, note });
   if (outcome.kind === "stale") throw await stale(opened, { run, call, unknown: outcome.unknown });

@@ -4,10 +4,11 @@ import { perform } from "../../operations/operation.ts";
 import { OPERATIONS } from "../../operations/table.ts";
 import type { Redrove } from "../../operations/redrive.ts";
 import { type CliError, EXIT } from "../errors.ts";
-import { type Opened, attendantOf, openExisting } from "../open.ts";
+import type { Opened } from "../open.ts";
 import { contextOf, refusedAs } from "../perform.ts";
-import { resolveRun, runGone, runUnreadable } from "./runs.ts";
-import { type Shell, type StoreFlags, printDocument } from "../shell.ts";
+import { reportRequested } from "../render/accepted.ts";
+import { openRun, runGone, runUnreadable } from "./runs.ts";
+import type { Shell, StoreFlags } from "../shell.ts";
 
 export interface RedriveFlags extends StoreFlags {
   readonly by?: string;
@@ -18,21 +19,18 @@ export async function redriveRun(
   shell: Shell,
   of: { readonly run: string; readonly flags: RedriveFlags },
 ): Promise<number> {
-  const opened = await openExisting(shell, of.flags);
-  const { world, settings } = opened;
-  const run = await resolveRun(world, { text: of.run, command: settings.command });
+  const { opened, run } = await openRun(shell, of);
   const { by = shell.user(), why = "" } = of.flags;
   const outcome = await perform(OPERATIONS.redrive, contextOf(shell, opened, { by }), { run, why });
   if (outcome.kind !== "redriven") throw refusal(opened, { run, outcome });
   const { failure, from } = outcome;
-  const supervisor = attendantOf(opened);
-  if (shell.json) {
-    printDocument(shell, { run, redriven: true, failure: failure.code, phase: from, by, supervisor });
-    return EXIT.done;
-  }
-  shell.terminal.out(`${run} goes on from its last checkpoint, where it failed as ${failure.code} (${from})`);
-  shell.terminal.out("it keeps its keys, and what it spent stays spent");
-  if (supervisor === null) shell.terminal.out(`nobody works on this store now: ${settings.command("work")}`);
+  reportRequested(shell, opened, {
+    document: { run, redriven: true, failure: failure.code, phase: from, by },
+    says: [
+      `${run} goes on from its last checkpoint, where it failed as ${failure.code} (${from})`,
+      "it keeps its keys, and what it spent stays spent",
+    ],
+  });
   return EXIT.done;
 }
 

@@ -8,6 +8,8 @@ import { DEFAULT_TENANT, isRunId } from "../../core/ids.ts";
 import type { World } from "../../ports/world.ts";
 import { findRow } from "../../history/damage.ts";
 import { CliError, EXIT } from "../errors.ts";
+import { type Opened, openExisting } from "../open.ts";
+import type { BeatFlags, Shell } from "../shell.ts";
 import { shortRun } from "../render/words.ts";
 
 const PAGE = 500;
@@ -39,6 +41,16 @@ export async function resolveRun(
     why: "no run of this store begins like that; ended runs are kept for a day, or as their agent says",
     next: of.command("list"),
   });
+}
+
+/** Opens an existing store, and resolves the run that the user typed. */
+export async function openRun(
+  shell: Shell,
+  of: { readonly run: string; readonly flags: BeatFlags },
+): Promise<{ readonly opened: Opened; readonly run: string }> {
+  const opened = await openExisting(shell, of.flags);
+  const { command } = opened.settings;
+  return { opened, run: await resolveRun(opened.world, { text: of.run, command }) };
 }
 
 /** The error for a run that disappeared between two reads, because its retention expired or an operator purged it. */

@@ -6,10 +6,11 @@ import { type OperationContext, perform } from "../../operations/operation.ts";
 import { OPERATIONS } from "../../operations/table.ts";
 import { type CliError, EXIT } from "../errors.ts";
 import { retyped } from "../input.ts";
-import { type Opened, attendantOf, openExisting } from "../open.ts";
+import type { Opened } from "../open.ts";
 import { contextOf, refusedAs } from "../perform.ts";
-import { resolveRun, runGone, runUnreadable } from "./runs.ts";
-import { type Shell, type StoreFlags, printDocument } from "../shell.ts";
+import { reportRequested } from "../render/accepted.ts";
+import { openRun, runGone, runUnreadable } from "./runs.ts";
+import type { Shell, StoreFlags } from "../shell.ts";
 import { short } from "../render/words.ts";
 
 export interface SendFlags extends StoreFlags {
@@ -21,9 +22,7 @@ export async function sendWords(
   shell: Shell,
   of: { readonly run: string; readonly text: string; readonly flags: SendFlags },
 ): Promise<number> {
-  const opened = await openExisting(shell, of.flags);
-  const { world, settings } = opened;
-  const run = await resolveRun(world, { text: of.run, command: settings.command });
+  const { opened, run } = await openRun(shell, of);
   const id = of.flags.key ?? randomUUID();
   const outcome = await perform(OPERATIONS.send, contextOf(shell, opened), { run, text: of.text, id });
   if (outcome.kind === "tooLarge") throw tooLarge(outcome.bytes);
@@ -31,7 +30,8 @@ export async function sendWords(
   const first = outcome.kind === "delivered";
   if (!first && outcome.kind !== "duplicate")
     throw steeringRefused(opened, { run, outcome: outcome.kind, what: "takes no more messages" });
-  report(shell, { opened, document: { run, message: id, delivered: first }, says: first ? "sent" : "sent before" });
+  const says = [first ? "sent" : "sent before"];
+  reportRequested(shell, opened, { document: { run, message: id, delivered: first }, says });
   return EXIT.done;
 }
 
@@ -61,23 +61,11 @@ export async function steerRun(
   of: { readonly run: string; readonly want: Request["want"]; readonly flags: StoreFlags },
 ): Promise<number> {
   const { want } = of;
-  const opened = await openExisting(shell, of.flags);
-  const run = await resolveRun(opened.world, { text: of.run, command: opened.settings.command });
+  const { opened, run } = await openRun(shell, of);
   const { kind: outcome } = await PERFORMED[want](contextOf(shell, opened), { run });
   if (outcome !== "requested") throw steeringRefused(opened, { run, outcome, what: REFUSED[want] });
-  report(shell, { opened, document: { run, want, requested: true }, says: `${run} ${WISHES[want]}` });
+  reportRequested(shell, opened, { document: { run, want, requested: true }, says: [`${run} ${WISHES[want]}`] });
   return EXIT.done;
-}
-
-function report(
-  shell: Shell,
-  of: { readonly opened: Opened; readonly document: Record<string, string | boolean>; readonly says: string },
-): void {
-  const { opened, document, says } = of;
-  const supervisor = attendantOf(opened);
-  if (shell.json) return printDocument(shell, { ...document, supervisor });
-  shell.terminal.out(says);
-  if (supervisor === null) shell.terminal.out(`nobody works on this store now: ${opened.settings.command("work")}`);
 }
 
 /** The error for an operation that the run refused. */

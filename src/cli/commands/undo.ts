@@ -9,10 +9,11 @@ import type { Effects } from "../../operations/compensate.ts";
 import { perform } from "../../operations/operation.ts";
 import { OPERATIONS } from "../../operations/table.ts";
 import { type CliError, EXIT } from "../errors.ts";
-import { type Opened, attendantOf, openExisting } from "../open.ts";
+import type { Opened } from "../open.ts";
 import { contextOf, refusedAs } from "../perform.ts";
-import { resolveRun } from "./runs.ts";
-import { type Shell, type StoreFlags, printDocument } from "../shell.ts";
+import { reportRequested } from "../render/accepted.ts";
+import { openRun } from "./runs.ts";
+import type { Shell, StoreFlags } from "../shell.ts";
 import { steeringRefused } from "./steer.ts";
 import { commandLine, count } from "../render/words.ts";
 
@@ -25,12 +26,13 @@ export async function cancelAndUndo(
   shell: Shell,
   of: { readonly run: string; readonly flags: StoreFlags },
 ): Promise<number> {
-  const { opened, run } = await find(shell, of);
+  const { opened, run } = await openRun(shell, of);
   const outcome = await perform(OPERATIONS.cancel, contextOf(shell, opened), { run, compensate: true });
   if (outcome.kind !== "accepted") throw refusal(opened, { run, kind: outcome.kind, next: "cancel" });
   const { effects } = outcome;
   const says = [`${run} is to end once what it did is undone`, ...wordsOn(effects)];
-  return report(shell, { opened, document: { run, want: "cancel", compensate: true, ...factsOf(effects) }, says });
+  reportRequested(shell, opened, { document: { run, want: "cancel", compensate: true, ...factsOf(effects) }, says });
+  return EXIT.done;
 }
 
 /** `cairn restart RUN`: requests the compensation of a run, then its restart. Requires a confirmation. */
@@ -38,7 +40,7 @@ export async function restartRun(
   shell: Shell,
   of: { readonly run: string; readonly flags: RestartFlags },
 ): Promise<number> {
-  const { opened, run } = await find(shell, of);
+  const { opened, run } = await openRun(shell, of);
   const confirmed = of.flags.yes === true;
   const outcome = await perform(OPERATIONS.restart, contextOf(shell, opened), { run, confirmed });
   if (outcome.kind === "notConfirmed") {
@@ -52,16 +54,8 @@ export async function restartRun(
   if (outcome.kind !== "accepted") throw refusal(opened, { run, kind: outcome.kind, next: "restart" });
   const { effects } = outcome;
   const says = [`${run} is to begin again once what it did is undone`, ...wordsOn(effects)];
-  return report(shell, { opened, document: { run, want: "restart", ...factsOf(effects) }, says });
-}
-
-async function find(
-  shell: Shell,
-  of: { readonly run: string; readonly flags: StoreFlags },
-): Promise<{ readonly opened: Opened; readonly run: string }> {
-  const opened = await openExisting(shell, of.flags);
-  const { command } = opened.settings;
-  return { opened, run: await resolveRun(opened.world, { text: of.run, command }) };
+  reportRequested(shell, opened, { document: { run, want: "restart", ...factsOf(effects) }, says });
+  return EXIT.done;
 }
 
 const REFUSED = {
@@ -100,23 +94,4 @@ function wordsOn({ spent, undoable, standing }: Effects): readonly string[] {
       : `to be undone, newest first: ${undoable.toReversed().join(", ")}`,
     ...(standing.length === 0 ? [] : [`nobody can undo these, and they may be done twice: ${standing.join(", ")}`]),
   ];
-}
-
-function report(
-  shell: Shell,
-  of: {
-    readonly opened: Opened;
-    readonly document: Readonly<Record<string, unknown>>;
-    readonly says: readonly string[];
-  },
-): number {
-  const { opened, document, says } = of;
-  const supervisor = attendantOf(opened);
-  if (shell.json) {
-    printDocument(shell, { ...document, supervisor });
-    return EXIT.done;
-  }
-  for (const line of says) shell.terminal.out(line);
-  if (supervisor === null) shell.terminal.out(`nobody works on this store now: ${opened.settings.command("work")}`);
-  return EXIT.done;
 }

@@ -4,18 +4,16 @@ import { OPERATIONS } from "../../operations/table.ts";
 import type { Upgraded } from "../../operations/upgrade.ts";
 import { reportAccepted } from "../render/accepted.ts";
 import { type CliError, EXIT } from "../errors.ts";
-import { type Opened, openExisting } from "../open.ts";
+import type { Opened } from "../open.ts";
 import { contextOf, refusedAs } from "../perform.ts";
-import { resolveRun, runGone } from "./runs.ts";
+import { openRun, runGone } from "./runs.ts";
 import type { Shell, StoreFlags } from "../shell.ts";
 
 export async function upgradeRun(
   shell: Shell,
   of: { readonly run: string; readonly flags: StoreFlags },
 ): Promise<number> {
-  const opened = await openExisting(shell, of.flags);
-  const { world, settings } = opened;
-  const run = await resolveRun(world, { text: of.run, command: settings.command });
+  const { opened, run } = await openRun(shell, of);
   const outcome = await perform(OPERATIONS.upgrade, contextOf(shell, opened), { run });
   if (outcome.kind !== "accepted") throw refusal(opened, { run, outcome });
   const { from, to } = outcome;
