@@ -15,7 +15,7 @@ import { limitsFor } from "../src/protocol/limits.ts";
 import { inline } from "../src/core/message.ts";
 import type { World } from "../src/ports/world.ts";
 import { ActiveRun } from "../src/engine/context/active-run.ts";
-import { tellEnd } from "../src/engine/loop/terminal-commit.ts";
+import { notifyEnd } from "../src/engine/loop/terminal-commit.ts";
 import { CommitCache } from "../src/history/commits.ts";
 import { SegmentCache, load } from "../src/history/load.ts";
 import { startRun } from "../src/operations/start.ts";
@@ -102,7 +102,7 @@ async function measure(what: string, at: string): Promise<void> {
   const begun = performance.now();
   if (what === "nothing") await world.table.read(run, world.clock.now());
   if (what === "load") await load(world.objects, row, new SegmentCache());
-  if (what === "archive") await tellEnd(world, row);
+  if (what === "archive") await notifyEnd(world, row);
   const seconds = ((performance.now() - begun) / 1_000).toFixed(2);
   const peak = Math.round(process.resourceUsage().maxRSS / 1_024);
   const size = archived() === 0 ? "" : `, an archive of ${(archived() / 1e6).toFixed(1)} MB`;

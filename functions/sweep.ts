@@ -4,7 +4,7 @@
  */
 import { awsWorld } from "../src/adapters/aws/world.ts";
 import type { Task } from "../src/protocol/chain.ts";
-import { lookForAllOrphans } from "../src/maintenance/orphans.ts";
+import { collectAllOrphans } from "../src/maintenance/orphans.ts";
 import { renew } from "../src/engine/loop/park.ts";
 import { rescue, sweep } from "../src/maintenance/sweep.ts";
 import { type LambdaContext, invocation } from "./invocation.ts";
@@ -30,7 +30,7 @@ export async function handler(task: Sweep, context: LambdaContext): Promise<Resc
       case "sweep":
         return sweep(world, own, options);
       case "orphans":
-        return lookForAllOrphans(world, own);
+        return collectAllOrphans(world, own);
       case "renew":
         return renew(world, task.payload);
       case "rescue":

@@ -13,7 +13,7 @@ import { SIZES } from "../codec/limits.ts";
 import { type Row, hasEnded } from "../protocol/row.ts";
 import type { Tombstone } from "../protocol/tombstone.ts";
 import type { World } from "../ports/world.ts";
-import { type AnyOperation, type OperationContext, perform } from "../operations/operation.ts";
+import { type AnyOperation, type OperationContext, performOperation } from "../operations/operation.ts";
 import { OPERATIONS } from "../operations/table.ts";
 import type { Shown } from "../operations/views.ts";
 import {
@@ -61,7 +61,7 @@ export async function startOf(
   asked: Asked,
   { agent, input, idempotencyKey: key }: Wanted,
 ): Promise<z.output<typeof schemas.startedDocument>> {
-  const started = await perform(OPERATIONS.start, contextOf(asked, null), { agent, input, key });
+  const started = await performOperation(OPERATIONS.start, contextOf(asked, null), { agent, input, key });
   if (started.kind === "agentUnknown") throw agentUnknown();
   if (started.kind === "invalid") throw inputInvalid(agent, wrongIn(started.issues, "#/input"));
   if (started.kind === "conflict") throw keyConflict(started.run);
@@ -104,7 +104,7 @@ export async function runOf(asked: Asked, of: { readonly run: string; readonly i
   const token = resumeToken(row, world.clock.now());
   const etag = entityTag(token);
   if (isUnchanged(of.ifNoneMatch, token)) return { kind: "unchanged", etag };
-  const outcome = await perform(OPERATIONS.show, contextOf(asked, row), { run: row.run });
+  const outcome = await performOperation(OPERATIONS.show, contextOf(asked, row), { run: row.run });
   if (outcome.kind === "missing") throw runUnknown();
   return { kind: "shown", etag, document: fitting(outcome.shown) };
 }
@@ -149,7 +149,7 @@ export async function messageOf(
   // A finished run takes no message, whatever version the caller saw. A message that it took before is still a
   // duplicate, not an error.
   if (ifMatch !== "" && !hasEnded(row) && !isOfEpoch(ifMatch, row)) throw stale(asked.world, row);
-  const sent = await perform(OPERATIONS.send, contextOf(asked, row), { run: row.run, text, id });
+  const sent = await performOperation(OPERATIONS.send, contextOf(asked, row), { run: row.run, text, id });
   switch (sent.kind) {
     case "delivered":
     case "duplicate":

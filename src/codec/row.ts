@@ -9,7 +9,7 @@ import { PHASES, PHASE_NAMES, type Status } from "../core/phases.ts";
 import type { Payload } from "../protocol/chain.ts";
 import type { Entry } from "../protocol/entry.ts";
 import { type Newer, newerFormat, newerLevel } from "../protocol/newer.ts";
-import { FORMAT, type Incarnation, type Of, type Refused, type Row, present } from "../protocol/row.ts";
+import { FORMAT, type Incarnation, type RunRef, type Refused, type Row, present } from "../protocol/row.ts";
 import { Unreadable } from "./canonical.ts";
 import { isAsWritten } from "./checksum.ts";
 import { impossibleIn } from "./row-range.ts";
@@ -158,7 +158,7 @@ function faultOf({ issues: [issue] }: z.ZodError): string {
 }
 
 /** `present` for a row as the store returned it. A damaged row is refused: its incarnation and expiry are unknown. */
-export const presentIn = (found: Found | null, of: Of): Row | Refused =>
+export const presentIn = (found: Found | null, of: RunRef): Row | Refused =>
   found instanceof RowUnreadable ? found.refused : present(found, of);
 
 /** The row itself; throws the `RowUnreadable` for readers that cannot continue without the row. */

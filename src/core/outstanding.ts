@@ -5,8 +5,8 @@
 import { BUDGET } from "./policy/extension.ts";
 import { BOUNDS } from "./limits.ts";
 import { isTerminal } from "./phases.ts";
-import { isNext, waitsItsTurn } from "./calls/open-calls.ts";
-import { undoOwed, wantsRestart } from "./calls/saga.ts";
+import { isNext, waitsForEarlierCall } from "./calls/open-calls.ts";
+import { nextCompensationStep, wantsRestart } from "./calls/saga.ts";
 import type { Gate, OpenCall, State } from "./state.ts";
 
 /** Which invocation asks, when, and what operators requested. Times are epoch milliseconds. */
@@ -72,12 +72,12 @@ export type Command =
   | { readonly kind: "awaitAnswer" };
 
 /** The outstanding commands in order of execution; empty for a run that has ended. */
-export function outstanding(state: State, view: View): readonly Command[] {
+export function nextCommands(state: State, view: View): readonly Command[] {
   if (isTerminal(state.phase)) return [];
   const quiet = view.now < view.quietUntil;
   // Schedule 5: a failed end waits until no fenced invocation can still act.
   const untilQuiet = (command: Command): Command => (quiet ? { kind: "wait", until: view.quietUntil } : command);
-  const undo = undoOwed(state);
+  const undo = nextCompensationStep(state);
   if (state.ending !== null && undo === null) return [untilQuiet({ kind: "end" })];
   // This also cancels a run that compensates after a failure. The other effects stay, unless the request undoes them.
   if (view.cancel && state.ending?.kind !== "cancelled") return [{ kind: "cancel" }];
@@ -131,7 +131,7 @@ function callsOwed(state: State, view: View, quiet: boolean): readonly Command[]
   const decided = gated.find(({ gate }) => gate.decision !== null);
   const expired = gated.find(({ gate }) => earliestOf(view) >= gate.expiresAt);
   const asksForMore = gated.some(({ call }) => call === BUDGET);
-  const proposed = asksForMore ? [] : owed.filter((call) => isNext(call) && !waitsItsTurn(owed, call));
+  const proposed = asksForMore ? [] : owed.filter((call) => isNext(call) && !waitsForEarlierCall(owed, call));
   const left = unknown.filter((call) => call.answer === null && (call.otherwise ?? "ask") !== "ask");
   const overdue = left.find((call) => !quiet && view.now >= (call.askFrom ?? 0));
   const waiting = owed.filter((call) => call.status === "started" && call.probeAt !== null);

@@ -7,29 +7,29 @@ import { EFFECTS } from "./calls/effects.ts";
 import type { Event, EventKind, EventOf, ReplyPart } from "./event.ts";
 import { ensure } from "./ensure.ts";
 import { inline, text } from "./message.ts";
-import { BUDGET, askedForMore, decidedAboutMore, gateNamed } from "./policy/extension.ts";
+import { BUDGET, openBudgetGate, applyBudgetDecision, gateNamed } from "./policy/extension.ts";
 import {
   afterCalls,
-  answered,
-  heard,
+  applyAnswer,
+  appendUserMessage,
   isNext,
   message,
   openCalls,
   replyMessage,
-  settle,
-  waitsItsTurn,
-  withCall,
+  settleCall,
+  waitsForEarlierCall,
+  updateCall,
 } from "./calls/open-calls.ts";
-import { type Command, type View, lacksTool, outstanding } from "./outstanding.ts";
-import { answered as answeredAgain, retried } from "./policy/outage.ts";
+import { type Command, type View, lacksTool, nextCommands } from "./outstanding.ts";
+import { endOutage, withRetry } from "./policy/outage.ts";
 import { PHASE_NAMES, type Phase, isAside, isTerminal, mayFollow, mayRedrive } from "./phases.ts";
-import { redriven } from "./policy/redrive.ts";
-import { compensating, restarted, undoing } from "./calls/saga.ts";
+import { applyRedrive } from "./policy/redrive.ts";
+import { beginCompensation, beginRestart, beginUndo } from "./calls/saga.ts";
 import type { State } from "./state.ts";
 import { assertState } from "./invariants.ts";
-import { closed, stopping } from "./policy/stopping.ts";
-import { changedTo, goneBack, heldBy, isLacking, lackingNothing } from "./policy/upgrades.ts";
-import { compacted } from "./policy/window.ts";
+import { applyClosingReply, beginStopping } from "./policy/stopping.ts";
+import { applyAgentChange, resumeAfterHold, holdForAgent, isLacking, withoutLack } from "./policy/upgrades.ts";
+import { applyCompaction } from "./policy/window.ts";
 
 /** The phases in which each event may happen. `live`: every phase that is not terminal. */
 export const ACCEPTS: { readonly [K in EventKind]: "live" | readonly Phase[] } = {
@@ -73,7 +73,7 @@ export interface Step {
 
 export function transition(state: State, event: Event, view: View): Step {
   const next = fold(state, event);
-  return { state: next, commands: outstanding(next, view) };
+  return { state: next, commands: nextCommands(next, view) };
 }
 
 /** The state after the event. Throws `InvariantViolated` if the phase does not accept the event. */
@@ -99,14 +99,14 @@ const handlers: Handlers = {
     startedAt: event.at,
   }),
 
-  AgentChanged: changedTo,
+  AgentChanged: applyAgentChange,
 
   ModelCallCompleted: (state, event) => {
-    if (state.phase === "ForceStop") return closed(state, event);
+    if (state.phase === "ForceStop") return applyClosingReply(state, event);
     const open = openCalls(state, event.parts);
     const spoken = wordy(event.parts);
     const replied = {
-      ...answeredAgain(state, event.at),
+      ...endOutage(state, event.at),
       calls: state.calls + open.length,
       open,
       modelRetries: 0,
@@ -122,11 +122,11 @@ const handlers: Handlers = {
 
   BudgetDebited: (state, event) => ({ ...state, spent: add(state.spent, event.debit) }),
 
-  Compacted: compacted,
+  Compacted: applyCompaction,
 
   ToolIntended: (state, { kind: _, at: _at, call, ...intent }) =>
     afterCalls(
-      withCall(state, call, (open) => {
+      updateCall(state, call, (open) => {
         ensure(isNext(open), `call ${call} is ${open.status} already`);
         return { ...open, intent };
       }),
@@ -134,9 +134,9 @@ const handlers: Handlers = {
 
   ApprovalRequested: (state, event) => {
     const { gate, call, planHash, argsHash, reason, expiresAt, again } = event;
-    if (call === BUDGET) return askedForMore(state, event);
+    if (call === BUDGET) return openBudgetGate(state, event);
     return afterCalls(
-      withCall(state, call, (open) => {
+      updateCall(state, call, (open) => {
         const isEdited = open.status === "permitted" && open.edited !== null && again !== undefined;
         ensure(open.intent !== null && (open.status === "proposed" || isEdited), `call ${call} is not intended`);
         const asked = { gate, planHash, argsHash, reason, expiresAt, decision: null };
@@ -149,13 +149,13 @@ const handlers: Handlers = {
   HumanApprovalReceived: (state, { gate, call, decision, at }) => {
     const { as, args, by, note } = decision;
     ensure(gateNamed(state, call)?.gate === gate, `call ${call} does not wait at gate ${gate}`);
-    if (call === BUDGET) return decidedAboutMore(state, decision);
+    if (call === BUDGET) return applyBudgetDecision(state, decision);
     if (as === "deny") {
       const said = inline(note === null ? `denied by ${by}` : `denied by ${by}: ${note}`);
-      return settle(state, call, { outcome: "failed", value: said, at });
+      return settleCall(state, call, { outcome: "failed", value: said, at });
     }
     return afterCalls(
-      withCall(state, call, (open) => ({
+      updateCall(state, call, (open) => ({
         ...open,
         status: "permitted",
         gate: null,
@@ -167,24 +167,24 @@ const handlers: Handlers = {
   DecisionIgnored: (state, { kind: _, ...ignoredDecision }) => ({ ...state, ignoredDecision }),
 
   ToolInvoked: (state, { call, epoch }) =>
-    withCall(state, call, (open) => {
+    updateCall(state, call, (open) => {
       ensure(open.intent !== null, `call ${call} is started without an intent`);
       ensure(open.status !== "unknown", `call ${call} is unknown: only an answer releases it again`);
       ensure(open.status !== "gated", `call ${call} waits at a gate`);
-      ensure(!waitsItsTurn(state.open, open), `call ${call} waits for its turn`);
+      ensure(!waitsForEarlierCall(state.open, open), `call ${call} waits for its turn`);
       const { mayRepeat } = EFFECTS[open.intent.effect];
       ensure(open.releasedBy === null || mayRepeat, `unsafe call ${call} is released twice`);
       return { ...open, status: "started", releasedBy: epoch, probeAt: null };
     }),
 
-  ToolResultRecorded: (state, { call, outcome, value, at }) => settle(state, call, { outcome, value, at }),
+  ToolResultRecorded: (state, { call, outcome, value, at }) => settleCall(state, call, { outcome, value, at }),
 
-  ToolCompensated: (state, { call, value, at }) => settle(state, call, { outcome: "succeeded", value, at }),
+  ToolCompensated: (state, { call, value, at }) => settleCall(state, call, { outcome: "succeeded", value, at }),
 
   ToolOutcomeUnknown: (state, { call, why, askFrom, toolGone = false, otherwise = "ask", at }) => {
-    if (askFrom === null) return settle(state, call, { outcome: "unknown", value: inline(why), at });
+    if (askFrom === null) return settleCall(state, call, { outcome: "unknown", value: inline(why), at });
     return afterCalls(
-      withCall(state, call, (open) => ({
+      updateCall(state, call, (open) => ({
         ...open,
         status: "unknown",
         asked: open.asked + 1,
@@ -204,11 +204,11 @@ const handlers: Handlers = {
     ensure(answer.as !== "compensate", "to have it undone is no outcome of a call");
     if (answer.as !== "retry") {
       const said = inline(answer.note ?? `a person says that it ${answer.as}`);
-      return settle(state, call, { outcome: answer.as, value: answer.value ?? said, at });
+      return settleCall(state, call, { outcome: answer.as, value: answer.value ?? said, at });
     }
     // The answer permits one more release: the commit of the next ToolInvoked performs it.
     const again = { status: "permitted", releasedBy: null, answer: null, askFrom: null } as const;
-    return afterCalls(withCall(state, call, (open) => ({ ...open, ...again })));
+    return afterCalls(updateCall(state, call, (open) => ({ ...open, ...again })));
   },
 
   MessageAbsorbed: (state, event) => {
@@ -217,8 +217,8 @@ const handlers: Handlers = {
     }
     ensure(!state.absorbed.includes(event.message), `message ${event.message} is absorbed twice`);
     const taken = { ...state, absorbed: [...state.absorbed, event.message] };
-    if (event.body.kind === "user") return heard(taken, { text: event.body.text, by: event.body.by, at: event.at });
-    return answered(taken, event.body);
+    if (event.body.kind === "user") return appendUserMessage(taken, { ...event.body, at: event.at });
+    return applyAnswer(taken, event.body);
   },
 
   ChildStarted: (state, { child }) => ({ ...state, children: [...state.children, child] }),
@@ -227,7 +227,7 @@ const handlers: Handlers = {
 
   // A run that waited for its agent before the pause still waits for it.
   RunResumed: (state) =>
-    state.phase === "Paused" && isLacking(state) ? { ...state, phase: "AwaitingAgent" } : goneBack(state),
+    state.phase === "Paused" && isLacking(state) ? { ...state, phase: "AwaitingAgent" } : resumeAfterHold(state),
 
   CheckFailed: (state) => state,
 
@@ -236,46 +236,46 @@ const handlers: Handlers = {
   RecoveryDecided: (state, { action, why, at }) => {
     switch (action.kind) {
       case "retry":
-        return retried(state, action);
+        return withRetry(state, action);
       case "compact":
         return { ...state, phase: "Compacting", retryAt: null };
       case "nudge":
         return {
-          ...answeredAgain(state, at),
+          ...endOutage(state, at),
           phase: "AwaitingLLM",
           nudges: state.nudges + 1,
           messages: [...state.messages, message(state, at, "cairn", "user", [text(action.say)])],
         };
       case "stop":
-        return stopping(state, { ...action, at });
+        return beginStopping(state, { ...action, at });
       case "abort":
         return { ...state, ending: { ...action, kind: "failed" } };
       case "cancel":
         return { ...state, ending: { kind: "cancelled" } };
       case "compensate":
-        return compensating(state, at);
+        return beginCompensation(state, at);
       case "undo":
-        return undoing(state, action.call);
+        return beginUndo(state, action.call);
       case "restart":
-        return restarted(state, { say: action.say, at });
+        return beginRestart(state, { say: action.say, at });
       case "probe":
-        return withCall(state, action.call, (open) => ({
+        return updateCall(state, action.call, (open) => ({
           ...open,
           tries: open.tries + (action.tried ? 1 : 0),
           probeAt: action.at,
         }));
       case "again":
-        return withCall(state, action.call, (open) => ({ ...open, tries: open.tries + 1 }));
+        return updateCall(state, action.call, (open) => ({ ...open, tries: open.tries + 1 }));
       case "tell": {
         const { status } = state.open.find(({ call }) => call === action.call) ?? {};
         ensure(status === "unknown", `call ${action.call} is not unknown`);
-        return settle(state, action.call, { outcome: "unknown", value: inline(why), at });
+        return settleCall(state, action.call, { outcome: "unknown", value: inline(why), at });
       }
       case "hold":
-        return heldBy(state, action.to === null ? { kind: "agent", why } : { kind: "upgrade", to: action.to });
+        return holdForAgent(state, action.to === null ? { kind: "agent", why } : { kind: "upgrade", to: action.to });
       case "toolBack":
         return afterCalls(
-          withCall(state, action.call, (open) => {
+          updateCall(state, action.call, (open) => {
             ensure(lacksTool(open), `call ${action.call} waits for no tool`);
             return { ...open, status: "started", toolGone: false, askFrom: null };
           }),
@@ -286,14 +286,14 @@ const handlers: Handlers = {
   },
 
   RunEnded: (state, event) => {
-    const ended: State = { ...state, ...lackingNothing(state), ending: null, pausedFrom: null };
+    const ended: State = { ...state, ...withoutLack(state), ending: null, pausedFrom: null };
     if (event.status === "completed") return { ...ended, phase: "Completed", result: event.result };
     if (event.status === "cancelled") return { ...ended, phase: "Cancelled" };
     const { failure, from } = event;
     return { ...ended, phase: "Failed", failure, ...(from === undefined ? {} : { failedFrom: from }) };
   },
 
-  RunRedriven: redriven,
+  RunRedriven: applyRedrive,
 };
 
 const wordy = (parts: readonly ReplyPart[]): boolean =>

@@ -1,5 +1,5 @@
 /** The state of a redriven run before its next invocation has recorded the redrive. */
-import { redriven as foldRedrive } from "../core/policy/redrive.ts";
+import { applyRedrive } from "../core/policy/redrive.ts";
 import type { State } from "../core/state.ts";
 import type { Row } from "../protocol/row.ts";
 import type { World } from "../ports/world.ts";
@@ -7,17 +7,17 @@ import { SegmentCache } from "./load.ts";
 import { loadVouched } from "./vouch.ts";
 
 /** The stored state with a pending redrive applied. Throws `Unreadable`. */
-export async function loadAboutToBe(world: World, row: Row): Promise<State> {
+export async function loadAfterRedrive(world: World, row: Row): Promise<State> {
   const { state } = await loadVouched(world, row, new SegmentCache());
-  return aboutToBe(row, state, world.clock.now());
+  return stateAfterRedrive(row, state, world.clock.now());
 }
 
 /**
  * The state with a pending redrive applied. Without this, an operator could be asked about a call that the next
  * invocation takes up again. The answer would be acknowledged and would have no effect.
  */
-export function aboutToBe({ redrive: note }: Row, state: State, at: number): State {
+export function stateAfterRedrive({ redrive: note }: Row, state: State, at: number): State {
   const { failure } = state;
   if (note === undefined || failure === null) return state;
-  return foldRedrive(state, { kind: "RunRedriven", at, ...note, failure });
+  return applyRedrive(state, { kind: "RunRedriven", at, ...note, failure });
 }

@@ -19,7 +19,7 @@ import type { ArchiveTier } from "../core/policy/retention.ts";
 import type { State } from "../core/state.ts";
 import { type Incarnation, type Row, hasEnded } from "../protocol/row.ts";
 import type { World } from "../ports/world.ts";
-import { certainlyPut } from "./resolve-ambiguous-write.ts";
+import { resolveAmbiguousPut } from "./resolve-ambiguous-write.ts";
 import { archiveKey } from "./object-keys.ts";
 import type { Loaded, Source } from "./load.ts";
 import { PackedHistory, blobLines } from "./packed-history.ts";
@@ -42,7 +42,7 @@ export async function putArchive({ objects }: Pick<World, "objects">, of: OfRun)
   if (archive === null) return;
   const bytes = await archived({ objects, row: of.row }, of.state);
   // An existing archive was built from the same history.
-  await certainlyPut(() => objects.put(archive.key, bytes));
+  await resolveAmbiguousPut(() => objects.put(archive.key, bytes));
 }
 
 async function archived(from: Source, state: State): Promise<Uint8Array> {

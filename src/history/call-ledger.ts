@@ -54,7 +54,7 @@ const isUndone = (event: Event): boolean =>
   event.kind === "ToolCompensated" || (event.kind === "ToolResultReconciled" && event.answer.as === "succeeded");
 
 /** The part of an event that the ledger needs, without large values, to save memory; null if it needs nothing. */
-export function entryOf(event: Event): Event | null {
+export function readLedgerEvent(event: Event): Event | null {
   switch (event.kind) {
     case "ModelCallCompleted": {
       const calls = event.parts.filter((part) => part.kind === "call");

@@ -8,7 +8,7 @@ import type { CommitRecord } from "../core/event.ts";
 import type { State } from "../core/state.ts";
 import type { Row, SnapshotPointer } from "../protocol/row.ts";
 import type { World } from "../ports/world.ts";
-import { certainlyPut } from "./resolve-ambiguous-write.ts";
+import { resolveAmbiguousPut } from "./resolve-ambiguous-write.ts";
 import type { CommitCache } from "./commits.ts";
 import { snapshotKey } from "./object-keys.ts";
 import type { SegmentCache } from "./load.ts";
@@ -60,7 +60,7 @@ export async function storeSnapshot(world: World, of: Storing): Promise<StoredSn
     state,
     sign,
   });
-  if (object !== null) await certainlyPut(() => objects.put(object.key, object.bytes));
+  if (object !== null) await resolveAmbiguousPut(() => objects.put(object.key, object.bytes));
   const unknown = segments.filter(({ ref }) => !caches.stored.has(ref.sha256));
   await putSegments(objects, row, unknown);
   for (const segment of unknown) {

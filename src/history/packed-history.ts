@@ -9,7 +9,7 @@ import type { StateMark } from "../codec/mark.ts";
 import { blobText, blobsIn } from "../codec/value.ts";
 import type { CommitRecord, Event } from "../core/event.ts";
 import type { State } from "../core/state.ts";
-import { entryOf, ledgerOf } from "./call-ledger.ts";
+import { readLedgerEvent, ledgerOf } from "./call-ledger.ts";
 import { type Source, readBlob } from "./load.ts";
 import { inOrder } from "./reader.ts";
 
@@ -23,7 +23,7 @@ export class PackedHistory {
   /** Adds the commits of one piece; call it with the newest piece first. `mark`: of the snapshot that holds them. */
   add(commits: readonly CommitRecord[], mark: StateMark | null = null): void {
     this.#members.push(packed([...commits.map(commitLine), ...(mark === null ? [] : [markLine(mark)])]));
-    const events = commits.flatMap((commit) => commit.events.map(entryOf));
+    const events = commits.flatMap((commit) => commit.events.map(readLedgerEvent));
     this.#ofLedger.push(events.filter((event) => event !== null));
     this.#blobs.push(blobsIn(commits));
     this.commits += commits.length;

@@ -15,7 +15,7 @@ import type { Ambiguous } from "../ports/run-table.ts";
 import { StoreUnreachable, type World } from "../ports/world.ts";
 
 /** The outcome is still unknown after all copies. The invocation ends, and the next epoch finds out. */
-export class Undecided extends StoreUnreachable {
+export class WriteUnresolved extends StoreUnreachable {
   override readonly name: string = "Undecided";
 }
 
@@ -54,7 +54,7 @@ export const unitFrom = (hex: string): number => (Number.parseInt(hex.slice(0, 8
  * very write, it returns the lost outcome, otherwise null. `patience` waits where the store is busy. Throws
  * `Undecided`.
  */
-export async function certainly<Outcome extends { readonly kind: string }>(
+export async function resolveAmbiguousWrite<Outcome extends { readonly kind: string }>(
   write: () => Promise<Outcome | Ambiguous>,
   mine: (row: Row) => Outcome | null,
   patience: Patience = IMPATIENT,
@@ -72,7 +72,7 @@ export async function certainly<Outcome extends { readonly kind: string }>(
     // A write that succeeds in the end is no refusal: its own answer says more than the row does.
     return lost === null || lost.kind === outcome.kind ? outcome : lost;
   }
-  throw new Undecided(`a write was sent ${SIZES.rewritesMax + 1} times without an answer: ${why}`, {
+  throw new WriteUnresolved(`a write was sent ${SIZES.rewritesMax + 1} times without an answer: ${why}`, {
     store: "the table",
   });
 }
@@ -80,14 +80,14 @@ export async function certainly<Outcome extends { readonly kind: string }>(
 /**
  * Puts an object until it certainly exists. `exists`: an object was there; the caller decides whether its bytes match.
  */
-export async function certainlyPut(put: () => Promise<PutOutcome>): Promise<"stored" | "exists"> {
+export async function resolveAmbiguousPut(put: () => Promise<PutOutcome>): Promise<"stored" | "exists"> {
   let why = "";
   for (let copy = 0; copy <= SIZES.rewritesMax; copy += 1) {
     const outcome = await put();
     if (outcome.kind !== "ambiguous") return outcome.kind;
     why = outcome.why;
   }
-  throw new Undecided(`an object was put ${SIZES.rewritesMax + 1} times without an answer: ${why}`, {
+  throw new WriteUnresolved(`an object was put ${SIZES.rewritesMax + 1} times without an answer: ${why}`, {
     store: "the objects",
   });
 }

@@ -59,7 +59,7 @@ export const redactionIn = ({ secrets }: { readonly secrets?: Secrets }): Redact
  * every write that may contain a secret. Rejects with `StoreUnreachable` if a secret was never read and cannot be read
  * now.
  */
-export async function knowSecrets(world: Knowing, own: readonly string[] = []): Promise<void> {
+export async function learnSecrets(world: Knowing, own: readonly string[] = []): Promise<void> {
   const all = knownOf(world.secrets);
   const isListed = Math.abs(world.clock.now() - all.listedAt) < LISTED_MS;
   if (!isListed || own.some((name) => !all.looks.has(name))) await readAll(world, own, ABSENT_MS);
@@ -69,7 +69,7 @@ export async function knowSecrets(world: Knowing, own: readonly string[] = []): 
  * The same before an input is stored: the input may contain a secret that was set a moment ago. Rejects with
  * `SecretUnread` if this process cannot read the value of a secret, since it could not search the input for it.
  */
-export async function knowSecretsOfInput(world: Knowing, own: readonly string[]): Promise<void> {
+export async function learnSecretsOfInput(world: Knowing, own: readonly string[]): Promise<void> {
   const { hidden, looks } = await readAll(world, own, 0);
   for (const [name, look] of looks) {
     if (look.kind === "unread") throw new SecretUnread(`the secret ${name}`, look);

@@ -3,7 +3,7 @@ import { sealOfJournal, type Snapshot } from "../codec/snapshot.ts";
 import type { SealedBy } from "../codec/voucher.ts";
 import type { World } from "../ports/world.ts";
 import type { Inspection } from "./inspection.ts";
-import { judge } from "./vouch.ts";
+import { judgeSeal } from "./vouch.ts";
 
 /**
  * `sealed`: a process with the key wrote everything from version `from` on. `unjudged`: seals exist, but this process
@@ -71,7 +71,7 @@ export class SealInspection {
   async #judge(where: string, sealedBy: SealedBy): Promise<void> {
     const { key } = sealedBy.voucher;
     this.#keys.add(key);
-    const judged = await judge(this.#world, sealedBy);
+    const judged = await judgeSeal(this.#world, sealedBy);
     if (judged === "forged") this.#forged(where, `it was not written with key ${key}, which its seal names`);
     if (judged !== "unknown key") return;
     // With keys, a process cannot distinguish a key that it lacks from a key that a forger invented.

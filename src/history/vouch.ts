@@ -21,7 +21,7 @@ export async function signIn({ sealKeys }: Pick<World, "sealKeys">): Promise<Sig
 export type Judged = "genuine" | "forged" | "unknown key";
 
 /** Checks one seal with the key that it names. */
-export async function judge({ sealKeys }: Pick<World, "sealKeys">, of: SealedBy): Promise<Judged> {
+export async function judgeSeal({ sealKeys }: Pick<World, "sealKeys">, of: SealedBy): Promise<Judged> {
   const key = await sealKeys.find(of.voucher);
   if (key === null) return "unknown key";
   return isGenuine(key, of.what, of) ? "genuine" : "forged";
@@ -48,7 +48,7 @@ async function assertSealed(world: Of, { row, snapshot }: Loaded): Promise<void>
 }
 
 async function assertGenuine(world: Of, where: string, of: SealedBy) {
-  const judged = await judge(world, of);
+  const judged = await judgeSeal(world, of);
   if (judged === "genuine") return;
   const { key } = of.voucher;
   if (judged === "forged")

@@ -8,14 +8,14 @@ import type { Value } from "../core/message.ts";
 import type { Incarnation } from "../protocol/row.ts";
 import type { ObjectStore } from "../ports/object-store.ts";
 import type { World } from "../ports/world.ts";
-import { certainlyPut } from "./resolve-ambiguous-write.ts";
+import { resolveAmbiguousPut } from "./resolve-ambiguous-write.ts";
 import { blobKey, segmentKey } from "./object-keys.ts";
-import { knowSecrets, redactionIn } from "./secrets.ts";
+import { learnSecrets, redactionIn } from "./secrets.ts";
 
 /** Puts segments. Their keys are content-addressed: an existing object has the same content. */
 export async function putSegments(objects: ObjectStore, of: Incarnation, segments: readonly Segment[]): Promise<void> {
   for (const segment of segments) {
-    await certainlyPut(() => objects.put(segmentKey(of, segment.ref.sha256), encodeSegment(segment)));
+    await resolveAmbiguousPut(() => objects.put(segmentKey(of, segment.ref.sha256), encodeSegment(segment)));
   }
 }
 
@@ -24,7 +24,7 @@ export async function putSegments(objects: ObjectStore, of: Incarnation, segment
  * bytes mean damage in the store. Then it throws `Unreadable`, and nothing may be committed over the run.
  */
 export async function putSnapshot(objects: ObjectStore, object: { key: string; bytes: Uint8Array }): Promise<void> {
-  if ((await certainlyPut(() => objects.put(object.key, object.bytes))) === "stored") return;
+  if ((await resolveAmbiguousPut(() => objects.put(object.key, object.bytes))) === "stored") return;
   const found = await objects.get(object.key);
   if (found === null || Buffer.compare(found, object.bytes) !== 0) {
     throw new Unreadable(`${object.key} holds another snapshot, or it cannot be read`);
@@ -37,8 +37,8 @@ export async function keepValue(
   of: Incarnation,
   what: { readonly json: Json; readonly inlineMax: number },
 ): Promise<Value> {
-  await knowSecrets(world);
+  await learnSecrets(world);
   const { value, blob } = toValue(redactionIn(world).json(what.json), what.inlineMax);
-  if (blob !== null) await certainlyPut(() => world.objects.put(blobKey(of, blob.sha256), blob.bytes));
+  if (blob !== null) await resolveAmbiguousPut(() => world.objects.put(blobKey(of, blob.sha256), blob.bytes));
   return value;
 }

@@ -7,7 +7,7 @@ import type { Task, TaskResult } from "../protocol/chain.ts";
 import { beat } from "../engine/loop/beat.ts";
 import { cleanUp } from "../history/clean-up.ts";
 import { fire } from "./firing.ts";
-import { lookForOrphans } from "./orphans.ts";
+import { collectOrphans } from "./orphans.ts";
 import { park, renew } from "../engine/loop/park.ts";
 import type { Runner } from "../engine/context/runner.ts";
 import { rescue, sweep } from "./sweep.ts";
@@ -29,7 +29,7 @@ export function runTask(runner: Runner): RunTask {
       case "cleanUp":
         return cleanUp(runner.world, task).then(() => ({ kind: "cleanUp" }));
       case "orphans":
-        return lookForOrphans(runner.world, task.after).then((next) => ({ kind: "orphans", next }));
+        return collectOrphans(runner.world, task.after).then((next) => ({ kind: "orphans", next }));
       case "firing":
         return firing(runner, task, invocation);
     }

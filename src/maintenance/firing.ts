@@ -25,14 +25,14 @@ import * as z from "zod";
 import type { Agent, Schedule } from "../ports/agent.ts";
 import { RowNewer, RowUnreadable } from "../codec/row.ts";
 import { runId } from "../protocol/ids.ts";
-import { CERTAIN_MS, type FiringOutcome, type LastFiring, judged } from "../protocol/firing.ts";
+import { CERTAIN_MS, type FiringOutcome, type LastFiring, decideFiring } from "../protocol/firing.ts";
 import { hasEnded } from "../protocol/row.ts";
-import type { Turn, TurnOutcome } from "../protocol/mutex-lease.ts";
+import type { MutexLease, MutexLeaseOutcome } from "../protocol/mutex-lease.ts";
 import type { TaskResult } from "../protocol/chain.ts";
 import type { Invocation } from "../ports/tasks.ts";
 import type { World } from "../ports/world.ts";
 import { alarm } from "../history/alarm.ts";
-import { certainly } from "../history/resolve-ambiguous-write.ts";
+import { resolveAmbiguousWrite } from "../history/resolve-ambiguous-write.ts";
 import { findRow } from "../history/damage.ts";
 import { startRun } from "../operations/start.ts";
 
@@ -105,7 +105,7 @@ async function decide(world: World, of: Deciding): Promise<FiringOutcome> {
   const last = before?.stage === "starting" ? await finished(world, of, before) : before;
   const decidedAt = world.clock.now();
   const firing = { at, now: decidedAt, of: `${every} ${timezone}`, watched, overlap, missed };
-  const verdict = judged(last, firing);
+  const verdict = decideFiring(last, firing);
   const decision = { at, decidedAt, run: last?.run ?? null, of: firing.of };
   switch (verdict.kind) {
     case "exists":
@@ -197,7 +197,7 @@ const turnName = ({ tenant, agent }: Pick<FiringOf, "agent" | "tenant">): string
 
 interface Memory {
   /** Takes the mutex lease; its cursor holds the newest decision. */
-  readonly take: () => Promise<TurnOutcome>;
+  readonly take: () => Promise<MutexLeaseOutcome>;
   /** Stores a decision. Throws if another process has taken the lease since: the decision is then void. */
   readonly write: (last: LastFiring) => Promise<void>;
   readonly giveUp: () => Promise<void>;
@@ -207,8 +207,8 @@ function memoryOf(world: World, of: { readonly invocation: Invocation; readonly 
   const { clock, limits, random } = world;
   const owner = random.hex().slice(0, 16);
   const lapsesAt = of.invocation.deadline + limits.skewMs;
-  const ask = (turn: Pick<Turn, "until" | "cursor" | "again">): Promise<TurnOutcome> =>
-    certainly<TurnOutcome>(
+  const ask = (turn: Pick<MutexLease, "until" | "cursor" | "again">): Promise<MutexLeaseOutcome> =>
+    resolveAmbiguousWrite<MutexLeaseOutcome>(
       () => world.table.takeTurn({ name: of.name, owner, now: clock.now(), ...turn }),
       () => null,
     );

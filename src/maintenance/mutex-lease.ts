@@ -3,8 +3,8 @@
  */
 import type { Invocation } from "../ports/tasks.ts";
 import type { World } from "../ports/world.ts";
-import type { TurnOutcome } from "../protocol/mutex-lease.ts";
-import { certainly } from "../history/resolve-ambiguous-write.ts";
+import type { MutexLeaseOutcome } from "../protocol/mutex-lease.ts";
+import { resolveAmbiguousWrite } from "../history/resolve-ambiguous-write.ts";
 
 interface Stretch {
   readonly hasTime: () => boolean;
@@ -19,7 +19,7 @@ interface Stretch {
  * The cursor is saved even if a step fails or hangs. Otherwise the same step would fail first in every later invocation
  * (schedule 79).
  */
-export async function inTurn(
+export async function withMutexLease(
   world: World,
   invocation: Invocation,
   of: {
@@ -30,8 +30,8 @@ export async function inTurn(
   const { clock, limits } = world;
   const owner = world.random.hex().slice(0, 16);
   const lapsesAt = invocation.deadline + limits.skewMs;
-  const take = (until: number, cursor: string | null): Promise<TurnOutcome> =>
-    certainly<TurnOutcome>(
+  const take = (until: number, cursor: string | null): Promise<MutexLeaseOutcome> =>
+    resolveAmbiguousWrite<MutexLeaseOutcome>(
       () => world.table.takeTurn({ name: of.name, owner, until, cursor, now: clock.now() }),
       () => null,
     );

@@ -13,13 +13,13 @@ import type { TaskResult } from "../protocol/chain.ts";
 import { alarm } from "../history/alarm.ts";
 import { isStored } from "../history/clean-up.ts";
 import { RUNS, incarnationOf, prefixUnder } from "../history/object-keys.ts";
-import { inTurn } from "./mutex-lease.ts";
+import { withMutexLease } from "./mutex-lease.ts";
 
 /** Incarnations per call: one invocation must have time for all of them, with a deletion for each. */
 const LOOKS_MAX = 100;
 
 /** Examines incarnations after the cursor `after`. Returns the next cursor, or null after the last incarnation. */
-export async function lookForOrphans(world: World, after: string | null): Promise<string | null> {
+export async function collectOrphans(world: World, after: string | null): Promise<string | null> {
   if (!(await belongTogether(world))) return null;
   let from = after ?? RUNS;
   for (let looks = 0; looks < LOOKS_MAX; looks += 1) {
@@ -39,8 +39,8 @@ export async function lookForOrphans(world: World, after: string | null): Promis
  * Examines as many incarnations as the invocation has time for; the next invocation continues from there. For worlds
  * whose chain does not keep the cursor.
  */
-export async function lookForAllOrphans(world: World, invocation: Invocation): Promise<OrphansResult> {
-  await inTurn(world, invocation, { name: "orphans", next: (after) => lookForOrphans(world, after) });
+export async function collectAllOrphans(world: World, invocation: Invocation): Promise<OrphansResult> {
+  await withMutexLease(world, invocation, { name: "orphans", next: (after) => collectOrphans(world, after) });
   return { kind: "orphans", next: null };
 }
 

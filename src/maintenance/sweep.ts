@@ -9,25 +9,25 @@ import { sentenceOf } from "../codec/value.ts";
 import type { Failure } from "../core/event.ts";
 import { TIMES } from "../protocol/limits.ts";
 import { type Trouble, decideRecovery, tooManyDeaths } from "../core/policy/recovery.ts";
-import { undoOwed } from "../core/calls/saga.ts";
+import { nextCompensationStep } from "../core/calls/saga.ts";
 import type { State } from "../core/state.ts";
 import type { Payload, Task, TaskResult } from "../protocol/chain.ts";
 import { FORMAT, type Row, hasEnded } from "../protocol/row.ts";
 import type { Invocation } from "../ports/tasks.ts";
 import { StoreUnreachable, type World } from "../ports/world.ts";
-import type { TurnOutcome } from "../protocol/mutex-lease.ts";
+import type { MutexLeaseOutcome } from "../protocol/mutex-lease.ts";
 import { ActiveRun } from "../engine/context/active-run.ts";
 import { Fenced } from "../engine/context/fenced.ts";
 import { recordRedrive } from "../engine/context/record-redrive.ts";
 import { alarm } from "../history/alarm.ts";
-import { certainly, patient } from "../history/resolve-ambiguous-write.ts";
-import { commitDecided, tellEnd } from "../engine/loop/terminal-commit.ts";
-import { handOver, moveOn, startExecution } from "../engine/loop/executions.ts";
-import { NO_WAITS, noteSwept, withRun } from "../engine/context/telemetry-events.ts";
+import { resolveAmbiguousWrite, patient } from "../history/resolve-ambiguous-write.ts";
+import { commitDecided, notifyEnd } from "../engine/loop/terminal-commit.ts";
+import { handOver, startNextExecution, startExecution } from "../engine/loop/executions.ts";
+import { NO_WAITS, noteSwept, includeWait } from "../engine/context/telemetry-events.ts";
 import { CommitCache } from "../history/commits.ts";
 import { SegmentCache } from "../history/load.ts";
 import { loadVouched } from "../history/vouch.ts";
-import { inTurn } from "./mutex-lease.ts";
+import { withMutexLease } from "./mutex-lease.ts";
 
 const SWEEP_PAGE = 100;
 /** After this many consecutive runs for which a store did not answer, the sweep treats the store as unavailable. */
@@ -52,7 +52,7 @@ export async function sweep(world: World, invocation: Invocation, options: Sweep
   let [isWhole, isOver] = [false, false];
   let unanswered = 0;
   let waits = NO_WAITS;
-  await inTurn(world, invocation, {
+  await withMutexLease(world, invocation, {
     name: "sweep",
     next: async (after, { hasTime, reached }) => {
       judged ??= 0;
@@ -64,7 +64,7 @@ export async function sweep(world: World, invocation: Invocation, options: Sweep
       for (const [index, row] of page.rows.entries()) {
         if (index > 0 && !hasTime()) return behind;
         behind = page.behind[index] ?? null;
-        waits = withRun(waits, row, world.clock.now());
+        waits = includeWait(waits, row, world.clock.now());
         reached(behind);
         const lost = await guarded(world, row, () => sweepOne(world, { invocation, row, isNew }));
         unanswered = lost === null ? 0 : unanswered + 1;
@@ -113,7 +113,7 @@ async function remember(world: World, invocation: Invocation, deployment: string
   const { clock, random } = world;
   const now = clock.now();
   const turn = { name: DEPLOYMENT, owner: random.hex().slice(0, 16), until: now, cursor: deployment, now };
-  await certainly<TurnOutcome>(
+  await resolveAmbiguousWrite<MutexLeaseOutcome>(
     () => world.table.takeTurn(turn),
     () => null,
     patient({ clock, random, until: invocation.deadline - world.limits.drainMs }),
@@ -125,7 +125,7 @@ async function sweepOne(
   { invocation, row, isNew }: { readonly invocation: Invocation; readonly row: Row; readonly isNew: boolean },
 ): Promise<void> {
   if (row.format !== FORMAT) return alarm(world, row.run, { what: "Unreadable", why: `it has format ${row.format}` });
-  if (hasEnded(row)) return tellEnd(world, row);
+  if (hasEnded(row)) return notifyEnd(world, row);
   // Its execution keeps retrying, so the run continues as soon as a process of the newer version takes a beat.
   if (newerBy(row.run, row) !== null) return void (await startExecution(world, row));
   if (await sleepsWell(world, row)) {
@@ -143,7 +143,7 @@ async function sweepOne(
     // This is safe only if no process has claimed the run since it was read: a claim may have led to a park, and then
     // nothing would wake the run.
     if (execution === "going" && (isNew || row.stirs !== row.stirsSeen))
-      await moveOn(world, { run, born, chain, epoch });
+      await startNextExecution(world, { run, born, chain, epoch });
     return;
   }
   const outcome = await handOver(world, { run, born, chain });
@@ -219,7 +219,7 @@ async function end(
   if (loaded === null) return false;
   const run = new ActiveRun({ world, invocation, loaded, segments, commits: new CommitCache() });
   recordRedrive(run);
-  if (run.state.ending === null || undoOwed(run.state) !== null)
+  if (run.state.ending === null || nextCompensationStep(run.state) !== null)
     run.record(decideRecovery(run.state, trouble, run.now));
   try {
     while (run.state.ending !== null) {
@@ -232,7 +232,7 @@ async function end(
     if (!(error instanceof Fenced)) throw error;
     return true;
   }
-  await tellEnd(world, run.row);
+  await notifyEnd(world, run.row);
   return true;
 }
 
@@ -253,7 +253,7 @@ export async function rescue(
   if (outcome.kind === "held") return { kind: "rescue", until: outcome.until };
   if (outcome.kind === "handed" || outcome.kind === "lost") {
     const { row } = outcome;
-    if (hasEnded(row)) await tellEnd(world, row);
+    if (hasEnded(row)) await notifyEnd(world, row);
     // Schedule 39: if the response to an earlier hand-over was lost, its successor may never have been started.
     else if (row.chain > chain)
       await goOn(world, { invocation, row, isMine: outcome.kind === "handed", cause: cause ?? null });

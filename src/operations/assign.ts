@@ -10,7 +10,7 @@ import type { Message } from "../ports/run-table.ts";
 import type { World } from "../ports/world.ts";
 import { type Row, hasEnded } from "../protocol/row.ts";
 import { senderOf } from "../engine/context/inbox.ts";
-import { type Gone, lookThenDeliver } from "./look-then-deliver.ts";
+import { type Gone, checkThenDeliver } from "./look-then-deliver.ts";
 import { SegmentCache } from "../history/load.ts";
 import { loadVouched } from "../history/vouch.ts";
 
@@ -29,7 +29,7 @@ export function assign(
   world: World,
   of: { readonly run: string; readonly to: string; readonly by: string },
 ): Promise<Assigned> {
-  return lookThenDeliver<Assigned>(world, of.run, async (row) => {
+  return checkThenDeliver<Assigned>(world, of.run, async (row) => {
     if (hasEnded(row)) return { kind: "late" };
     const to = bounded(of.to, SIZES.nameCharactersMax);
     const by = senderOf(of.by);

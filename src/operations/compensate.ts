@@ -5,14 +5,14 @@
  */
 import { compensateId } from "../protocol/ids.ts";
 import type { World } from "../ports/world.ts";
-import { type Effects as StandingEffects, effectsIn } from "../core/calls/standing.ts";
+import { type Effects as StandingEffects, effectsThatStand } from "../core/calls/standing.ts";
 import type { Spent } from "../core/policy/budget.ts";
-import { loadAboutToBe } from "../history/after-redrive.ts";
+import { loadAfterRedrive } from "../history/after-redrive.ts";
 import { deliver, senderOf } from "../engine/context/inbox.ts";
 import { SegmentCache } from "../history/load.ts";
 import { loadVouched } from "../history/vouch.ts";
 import { ledger } from "./views.ts";
-import { request } from "../engine/loop/request.ts";
+import { sendRequest } from "../engine/loop/request.ts";
 
 /** The outcome of a request to compensate. `notStarted`: there is nothing to restart yet. */
 export type Compensated = "accepted" | "duplicate" | "late" | "missing" | "unreadable" | "notStarted";
@@ -28,7 +28,7 @@ export async function effectsOf(world: World, run: string): Promise<Effects | nu
   if (row === null) return null;
   const { state } = await loadVouched(world, row, new SegmentCache());
   const entries = new Map((await ledger(world, run))?.map((entry) => [entry.call, entry]));
-  const effects = effectsIn(state, ({ call }) => {
+  const effects = effectsThatStand(state, ({ call }) => {
     const { effect = null, status } = entries.get(call) ?? {};
     return { effect, isUndone: status === "compensated" };
   });
@@ -36,14 +36,14 @@ export async function effectsOf(world: World, run: string): Promise<Effects | nu
 }
 
 /** Delivers the request, then cancels the run, or resumes it if it is paused. */
-export async function askToUndo(
+export async function requestCompensation(
   world: World,
   of: { readonly run: string; readonly next: "cancel" | "restart"; readonly by: string },
 ): Promise<Compensated> {
   const { next } = of;
   const row = await world.table.read(of.run, world.clock.now());
   if (row === null) return "missing";
-  const state = await loadAboutToBe(world, row);
+  const state = await loadAfterRedrive(world, row);
   if (next === "restart" && state.phase === "Preparing") return "notStarted";
   // An operator has cancelled the run. A restart does not override that.
   if (next === "restart" && state.compensate?.next === "cancel") return "late";
@@ -52,10 +52,10 @@ export async function askToUndo(
   const delivered = await deliver(world, { run: row.run, born: row.born, message });
   if (delivered === "late" || delivered === "missing" || delivered === "unreadable") return delivered;
   if (next === "cancel") {
-    const asked = await request(world, { run: row.run, want: "cancel" });
+    const asked = await sendRequest(world, { run: row.run, want: "cancel" });
     if (asked === "late" || asked === "missing" || asked === "unreadable") return asked;
   } else if (row.pause) {
-    await request(world, { run: row.run, want: "resume" });
+    await sendRequest(world, { run: row.run, want: "resume" });
   }
   return delivered === "delivered" ? "accepted" : "duplicate";
 }

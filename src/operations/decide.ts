@@ -14,11 +14,11 @@ import type { State } from "../core/state.ts";
 import type { Row } from "../protocol/row.ts";
 import type { World } from "../ports/world.ts";
 import { refusalOf } from "../engine/context/budget-gate.ts";
-import { loadAboutToBe } from "../history/after-redrive.ts";
-import { type Accepted, aboutClosed, aboutSent, afterDelivery, openGates, type Decided } from "./decision-fate.ts";
-import { lookThenDeliver } from "./look-then-deliver.ts";
+import { loadAfterRedrive } from "../history/after-redrive.ts";
+import { type Accepted, explainClosed, explainSent, afterDelivery, openGates, type Decided } from "./decision-fate.ts";
+import { checkThenDeliver } from "./look-then-deliver.ts";
 import { keepValue } from "../history/write-objects.ts";
-import { knowSecrets, redactionIn } from "../history/secrets.ts";
+import { learnSecrets, redactionIn } from "../history/secrets.ts";
 import { misfit, toolFor } from "../engine/tools/tools.ts";
 
 interface Said {
@@ -41,11 +41,11 @@ interface Said {
 
 /** A decision that names no open gate is refused before any write, so that it cannot replace a valid decision. */
 export function decide(world: World, of: Said): Promise<Decided> {
-  return lookThenDeliver<Decided>(world, of.run, async (row) => {
-    const state = await loadAboutToBe(world, row);
+  return checkThenDeliver<Decided>(world, of.run, async (row) => {
+    const state = await loadAfterRedrive(world, row);
     const gates = openGates(row, state);
     const gate = gates.find((each) => each.gate === of.gate);
-    if (gate === undefined) return aboutClosed(world, { row, state, gate: of.gate });
+    if (gate === undefined) return explainClosed(world, { row, state, gate: of.gate });
     if (gate.decision !== null) return { kind: "duplicate", decision: gate.decision };
     const decision = await decisionOf(world, { row, state, said: of });
     if ("kind" in decision) return decision;
@@ -54,7 +54,7 @@ export function decide(world: World, of: Said): Promise<Decided> {
       id: decisionId(of.gate),
       body: { kind: "decision", gate: of.gate, decision },
       onDelivered: () => afterDelivery(world, { row, gate: of.gate, decision, waitMs: of.waitMs ?? 0 }),
-      onDuplicate: () => aboutSent(world, { row, gate: of.gate }),
+      onDuplicate: () => explainSent(world, { row, gate: of.gate }),
     };
   });
 }
@@ -72,7 +72,7 @@ async function decisionOf(
     return { kind: "refused", why: `the arguments cannot be kept: ${TOO_DEEP}` };
   const wrong = as === "edit" ? misfitOf(said, state) : null;
   if (wrong !== null) return { kind: "argsInvalid", why: wrong, asks: null };
-  await knowSecrets(world);
+  await learnSecrets(world);
   // The call runs with the recorded arguments. Redacted ones would not be what the human approved.
   if (as === "edit" && redactionIn(world).json(said.args) !== said.args)
     return { kind: "refused", why: SECRET_IN_EDIT };

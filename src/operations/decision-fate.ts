@@ -5,11 +5,11 @@
  */
 import { Unreadable } from "../codec/canonical.ts";
 import type { Decision, Event } from "../core/event.ts";
-import { callOf, closedFor, endsBefore, gatesIn } from "../core/calls/ignored-decisions.ts";
+import { callOf, whyGateClosed, endBeforeDecision, openGatesIn } from "../core/calls/ignored-decisions.ts";
 import type { Gate, State } from "../core/state.ts";
 import { type Row, hasEnded } from "../protocol/row.ts";
 import type { World } from "../ports/world.ts";
-import { loadAboutToBe } from "../history/after-redrive.ts";
+import { loadAfterRedrive } from "../history/after-redrive.ts";
 import type { Gone } from "./look-then-deliver.ts";
 import { timeline } from "./views.ts";
 
@@ -31,7 +31,7 @@ export interface NoEffect {
 
 /** The gates whose decision can still have an effect. */
 export const openGates = (row: Row, state: State): readonly Gate[] =>
-  hasEnded(row) || endsBefore(state, row) !== null ? [] : gatesIn(state);
+  hasEnded(row) || endBeforeDecision(state, row) !== null ? [] : openGatesIn(state);
 
 const noEffect = (row: Row, { state, why }: { readonly state: State; readonly why: string }): NoEffect => ({
   ...{ kind: "noEffect", why },
@@ -70,19 +70,19 @@ async function sentTo(world: World, { row, gate }: About): Promise<Decision | nu
 }
 
 /** The gate was open a moment ago, and a decision about it had already been delivered. */
-export async function aboutSent(world: World, { row, gate }: About): Promise<Decided> {
+export async function explainSent(world: World, { row, gate }: About): Promise<Decided> {
   const now = await world.table.read(row.run, world.clock.now());
   if (now === null) return { kind: "late" };
-  const state = await loadAboutToBe(world, now);
+  const state = await loadAfterRedrive(world, now);
   const of = { row: now, state, gate };
   const open = openGates(now, state).find((each) => each.gate === gate);
   if (open !== undefined) return { kind: "duplicate", decision: open.decision ?? (await sentTo(world, of)) };
-  const told = await aboutClosed(world, of);
+  const told = await explainClosed(world, of);
   return told.kind === "stale" ? { kind: "duplicate", decision: null } : told;
 }
 
 /** The gate is closed, perhaps because this sender's own decision was applied or ignored. */
-export async function aboutClosed(world: World, of: About & { readonly state: State }): Promise<Decided> {
+export async function explainClosed(world: World, of: About & { readonly state: State }): Promise<Decided> {
   const { row, state, gate } = of;
   const fate = await fateOf(world, of);
   if (fate !== null && fate !== "unread") {
@@ -90,11 +90,11 @@ export async function aboutClosed(world: World, of: About & { readonly state: St
     return noEffect(row, { state, why: fate.why });
   }
   if (hasEnded(row)) return { kind: "late" };
-  const why = endsBefore(state, row);
-  const isTaken = gatesIn(state).some((each) => each.gate === gate && each.decision !== null);
+  const why = endBeforeDecision(state, row);
+  const isTaken = openGatesIn(state).some((each) => each.gate === gate && each.decision !== null);
   // The decision is in the inbox, or a run absorbed it that is about to end: it has no effect.
   if (isTaken || (await sentTo(world, of)) !== null)
-    return noEffect(row, { state, why: why ?? closedFor(state, gate) });
+    return noEffect(row, { state, why: why ?? whyGateClosed(state, gate) });
   return { kind: "stale", gates: openGates(row, state).map((each) => each.gate), why };
 }
 
@@ -133,11 +133,12 @@ async function heard(world: World, { row, gate, decision }: Sent): Promise<Decid
   if (after === null) return { kind: "late" };
   // If the run did not move, its gate is open. Any later commit that closes the gate sees the raised `stirs`.
   if (after.version === row.version && !after.cancel) return { kind: "accepted", stage: "waits" };
-  const state = await loadAboutToBe(world, after);
+  const state = await loadAfterRedrive(world, after);
   if (openGates(after, state).some((each) => each.gate === gate)) return { kind: "accepted", stage: "waits" };
   const fate = await fateOf(world, { row: after, gate });
   if (fate === "unread") return { kind: "accepted", stage: "unknown" };
-  if (fate === null) return noEffect(after, { state, why: endsBefore(state, after) ?? closedFor(state, gate) });
+  if (fate === null)
+    return noEffect(after, { state, why: endBeforeDecision(state, after) ?? whyGateClosed(state, gate) });
   if (fate.kind === "ignored") return noEffect(after, { state, why: fate.why });
   const isOther = fate.decision.as !== decision.as || fate.decision.by !== decision.by;
   if (isOther) return { kind: "duplicate", decision: fate.decision };

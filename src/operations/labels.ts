@@ -1,7 +1,7 @@
 /** Labels: what a run waits for, as text for humans. */
 import { BOUNDS } from "../core/limits.ts";
 import { PHASES, isTerminal } from "../core/phases.ts";
-import { undoOwed } from "../core/calls/saga.ts";
+import { nextCompensationStep } from "../core/calls/saga.ts";
 import type { State } from "../core/state.ts";
 import { newerBy } from "../codec/row.ts";
 import { type Row, hasEnded } from "../protocol/row.ts";
@@ -24,7 +24,7 @@ export function labelOf(row: Row, state: State): string {
   const label = labelOfRow(row);
   if (row.storeOutage !== null || row.redrive !== undefined) return label;
   if (outageIn(state) !== null) return "waiting: its model is unavailable";
-  return undoOwed(state) === null ? label : `${label}, to undo what it did`;
+  return nextCompensationStep(state) === null ? label : `${label}, to undo what it did`;
 }
 
 /** The label as far as the row alone determines it. */

@@ -26,7 +26,7 @@ export interface Sending<Outcome> {
 export type Gone = { readonly kind: "late" } | { readonly kind: "missing" };
 
 /** `judge` receives the row that was read, and returns the message to send or the refusal. */
-export async function lookThenDeliver<Outcome extends { readonly kind: string }>(
+export async function checkThenDeliver<Outcome extends { readonly kind: string }>(
   world: World,
   run: string,
   judge: (row: Row) => Promise<Outcome | Sending<Outcome>>,

@@ -4,14 +4,14 @@ import { type Status, PHASES, PHASE_NAMES } from "../core/phases.ts";
 import { type Exported, exportRun } from "../history/export.ts";
 import { type Verified, verify } from "../history/verify.ts";
 import { type Listed, listRuns } from "./list.ts";
-import { TOLD, runInput, operation, tell } from "./operation.ts";
+import { RESPONSES, runInput, operation, respond } from "./operation.ts";
 import { type LedgerEntry, type Shown, type TimelineEntry, ledger, showRow, timeline } from "./views.ts";
 
 const statuses: readonly Status[] = ["queued", ...new Set(PHASE_NAMES.map((name) => PHASES[name].status))];
 
 type Missing = { readonly kind: "missing" };
 
-export const LOOKING = {
+export const READ_ROWS = {
   list: operation({
     ...{ scope: "read", writes: false, typed: [{ command: "list" }] },
     help: "runs, newest first",
@@ -21,7 +21,7 @@ export const LOOKING = {
       limit: z.int().min(1).max(100_000).default(20),
     }),
     run: ({ world, tenant }, wanted): Promise<Listed> => listRuns(world, { tenant, ...wanted }),
-    outcomes: { listed: tell.done("The runs are listed.") },
+    outcomes: { listed: respond.done("The runs are listed.") },
   }),
   show: operation({
     ...{ scope: "read", writes: false, typed: [{ command: "show" }] },
@@ -32,7 +32,7 @@ export const LOOKING = {
       const shown = row === null ? null : await showRow(world, row);
       return shown === null ? { kind: "missing" } : { kind: "shown", shown };
     },
-    outcomes: { shown: TOLD.shown, missing: TOLD.missing },
+    outcomes: { shown: RESPONSES.shown, missing: RESPONSES.missing },
     http: { method: "get", path: "/runs/{run}" },
   }),
   timeline: operation({
@@ -46,7 +46,7 @@ export const LOOKING = {
       const entries = await timeline(world, of);
       return entries === null ? { kind: "missing" } : { kind: "shown", entries };
     },
-    outcomes: { shown: TOLD.shown, missing: TOLD.missing },
+    outcomes: { shown: RESPONSES.shown, missing: RESPONSES.missing },
   }),
   ledger: operation({
     ...{ scope: "read", writes: false, typed: [{ command: "ledger" }] },
@@ -59,7 +59,7 @@ export const LOOKING = {
       const calls = await ledger(world, of.run);
       return calls === null ? { kind: "missing" } : { kind: "shown", calls };
     },
-    outcomes: { shown: TOLD.shown, missing: TOLD.missing },
+    outcomes: { shown: RESPONSES.shown, missing: RESPONSES.missing },
   }),
   verify: operation({
     ...{ scope: "read", writes: false, typed: [{ command: "verify" }] },
@@ -74,9 +74,9 @@ export const LOOKING = {
       return { kind: verified.findings.length === 0 ? "whole" : "differs", verified };
     },
     outcomes: {
-      whole: tell.done("Everything is as it was written."),
+      whole: respond.done("Everything is as it was written."),
       differs: { exit: "failed", status: 200, code: null, says: "Something is not as it was written." },
-      missing: TOLD.missing,
+      missing: RESPONSES.missing,
     },
   }),
   export: operation({
@@ -90,6 +90,6 @@ export const LOOKING = {
       const exported = await exportRun(world, { run: of.run, write, ...(onStep && { onStep }) });
       return exported === null ? { kind: "missing" } : { kind: "exported", exported };
     },
-    outcomes: { exported: tell.done("It is exported."), missing: TOLD.missing },
+    outcomes: { exported: respond.done("It is exported."), missing: RESPONSES.missing },
   }),
 } as const;

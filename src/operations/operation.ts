@@ -38,7 +38,7 @@ export interface OperationContext {
 export type Exit = "done" | "failed" | "usage" | "notFound" | "refused" | "store";
 
 /** How an outcome is reported. */
-export interface Told {
+export interface OutcomeReport {
   readonly exit: Exit;
   /** The status of the HTTP response. */
   readonly status: 200 | 202 | 404 | 409 | 413 | 422 | 500;
@@ -71,7 +71,7 @@ export interface Operation<Input extends z.ZodObject, Outcome extends { readonly
   readonly typed: readonly Typed[];
   readonly input: Input;
   readonly run: (context: OperationContext, input: z.output<Input>) => Promise<Outcome>;
-  readonly outcomes: { readonly [K in Outcome["kind"]]: Told };
+  readonly outcomes: { readonly [K in Outcome["kind"]]: OutcomeReport };
   /** Absent: the operation has no route. */
   readonly http?: Http;
 }
@@ -79,7 +79,7 @@ export interface Operation<Input extends z.ZodObject, Outcome extends { readonly
 /** A row with a uniform type, for code that treats all rows alike. */
 export interface AnyOperation extends Omit<Operation<z.ZodObject, { readonly kind: string }>, "run" | "outcomes"> {
   readonly run: (context: OperationContext, input: never) => Promise<{ readonly kind: string }>;
-  readonly outcomes: Readonly<Record<string, Told>>;
+  readonly outcomes: Readonly<Record<string, OutcomeReport>>;
 }
 
 /** Checks the types of a row, so that no outcome lacks its report. */
@@ -88,7 +88,7 @@ export const operation = <Input extends z.ZodObject, Outcome extends { readonly 
 ): Operation<Input, Outcome> => row;
 
 /** Runs the operation. Throws if `given` does not fit the input: the CLI and the API check their input before. */
-export const perform = <Input extends z.ZodObject, Outcome extends { readonly kind: string }>(
+export const performOperation = <Input extends z.ZodObject, Outcome extends { readonly kind: string }>(
   { input, run }: Pick<Operation<Input, Outcome>, "input" | "run">,
   context: OperationContext,
   given: z.input<Input>,
@@ -97,14 +97,14 @@ export const perform = <Input extends z.ZodObject, Outcome extends { readonly ki
 /** The input of an operation on one run. Operations that need more extend it. */
 export const runInput = z.strictObject({ run: z.string() });
 
-const done = (says: string, status: 200 | 202 = 200): Told => ({ exit: "done", status, code: null, says });
-const refused = (code: string, says: string): Told => ({ exit: "refused", status: 409, code, says });
-const invalid = (code: string, says: string): Told => ({ exit: "usage", status: 422, code, says });
+const done = (says: string, status: 200 | 202 = 200): OutcomeReport => ({ exit: "done", status, code: null, says });
+const refused = (code: string, says: string): OutcomeReport => ({ exit: "refused", status: 409, code, says });
+const invalid = (code: string, says: string): OutcomeReport => ({ exit: "usage", status: 422, code, says });
 
-export const tell = { done, refused, invalid };
+export const respond = { done, refused, invalid };
 
 /** Reports that many operations share. */
-export const TOLD = {
+export const RESPONSES = {
   shown: done("It is shown."),
   accepted: done("It is accepted: the run will see it.", 202),
   missing: { exit: "notFound", status: 404, code: "RunUnknown", says: "There is no such run." },
@@ -112,4 +112,4 @@ export const TOLD = {
   duplicate: refused("Duplicate", "It was said before; the first time counts."),
   stale: refused("Stale", "The run waits for no such thing, or does not wait for it any more."),
   unreadable: { exit: "store", status: 500, code: "Unreadable", says: "What is stored of the run cannot be read." },
-} as const satisfies Readonly<Record<string, Told>>;
+} as const satisfies Readonly<Record<string, OutcomeReport>>;

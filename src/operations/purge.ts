@@ -19,9 +19,9 @@ import { FORMAT, type Incarnation, type Row, hasEnded } from "../protocol/row.ts
 import type { PurgeOutcome } from "../protocol/row-removal.ts";
 import type { Tombstone } from "../protocol/tombstone.ts";
 import type { World } from "../ports/world.ts";
-import { certainly } from "../history/resolve-ambiguous-write.ts";
+import { resolveAmbiguousWrite } from "../history/resolve-ambiguous-write.ts";
 import { cleanUp, isStored } from "../history/clean-up.ts";
-import { tellEnd } from "../engine/loop/terminal-commit.ts";
+import { notifyEnd } from "../engine/loop/terminal-commit.ts";
 import { archivesUnder } from "../history/object-keys.ts";
 import { keepKeyOfEnded } from "../engine/loop/kept-key.ts";
 import { SegmentCache } from "../history/load.ts";
@@ -53,7 +53,7 @@ export async function purge(world: World, run: string, options: PurgeOptions = {
   if (row === null) return forgetKey ? forgetLater(world, run) : { kind: "missing" };
   assertKnown(row);
   if (!hasEnded(row)) return { kind: "live", row };
-  await tellEnd(world, row);
+  await notifyEnd(world, row);
   if (!keepArchive) {
     const from = await removeArchive(world, row);
     if (from !== null) return { kind: "tooEarly", from };
@@ -61,7 +61,7 @@ export async function purge(world: World, run: string, options: PurgeOptions = {
   const { born } = row;
   // Older versions of cairn ended runs without a tombstone.
   if (!forgetKey) await keepKeyOfEnded(world, row, row.expiresAtSec ?? 0);
-  const outcome = await certainly<PurgeOutcome>(
+  const outcome = await resolveAmbiguousWrite<PurgeOutcome>(
     () => world.table.purge({ run, born, now: world.clock.earliest() }),
     // If the first copy of this write was applied, no row is left that could show it.
     () => null,
@@ -85,7 +85,7 @@ async function forgetLater(world: World, run: string): Promise<Purged> {
 }
 
 const forget = (world: World, { run, born }: Incarnation): Promise<{ readonly kind: "forgotten" }> =>
-  certainly<{ readonly kind: "forgotten" }>(
+  resolveAmbiguousWrite<{ readonly kind: "forgotten" }>(
     () => world.table.forgetKey({ run, born }),
     () => null,
   );

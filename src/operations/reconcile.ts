@@ -11,8 +11,8 @@ import { SIZES } from "../codec/limits.ts";
 import type { World } from "../ports/world.ts";
 import { type Row, hasEnded } from "../protocol/row.ts";
 import { keepValue } from "../history/write-objects.ts";
-import { loadAboutToBe } from "../history/after-redrive.ts";
-import { type Gone, type Sending, lookThenDeliver } from "./look-then-deliver.ts";
+import { loadAfterRedrive } from "../history/after-redrive.ts";
+import { type Gone, type Sending, checkThenDeliver } from "./look-then-deliver.ts";
 import { type TimelineEntry, timeline } from "./views.ts";
 
 /** The outcome of a reconciliation. */
@@ -46,11 +46,11 @@ interface Answered {
 
 /** Sends the answer and reports whether it can still count. */
 export function reconcile(world: World, of: Answered): Promise<Reconciled> {
-  return lookThenDeliver<Reconciled>(world, of.run, (row) => answerTo(world, row, of));
+  return checkThenDeliver<Reconciled>(world, of.run, (row) => answerTo(world, row, of));
 }
 
 async function answerTo(world: World, row: Row, of: Answered): Promise<Reconciled | Sending<Reconciled>> {
-  const state = await loadAboutToBe(world, row);
+  const state = await loadAfterRedrive(world, row);
   const unknown = state.open.filter((open) => open.status === "unknown");
   const open = unknown.find((each) => each.call === of.call);
   const isOther = of.asked !== undefined && open?.asked !== of.asked;

@@ -14,12 +14,12 @@ import { type RedriveRefusal, redriveRefusal } from "../core/policy/redrive.ts";
 import { FORMAT, type Row } from "../protocol/row.ts";
 import type { RedriveOutcome } from "../protocol/row-redrive.ts";
 import type { World } from "../ports/world.ts";
-import { certainly } from "../history/resolve-ambiguous-write.ts";
+import { resolveAmbiguousWrite } from "../history/resolve-ambiguous-write.ts";
 import { startExecution } from "../engine/loop/executions.ts";
 import { senderOf } from "../engine/context/inbox.ts";
 import { SegmentCache } from "../history/load.ts";
 import { loadVouched } from "../history/vouch.ts";
-import { knowSecrets, redactionIn } from "../history/secrets.ts";
+import { learnSecrets, redactionIn } from "../history/secrets.ts";
 
 /** The outcome of a redrive. */
 export type Redrove =
@@ -74,7 +74,7 @@ async function started(world: World, row: Row): Promise<Redrove> {
 
 /** The author and the reason, with secrets redacted. */
 async function noteOf(world: World, { by, why }: { readonly by: string; readonly why: string }) {
-  await knowSecrets(world);
+  await learnSecrets(world);
   const words = (text: string, max: number): string => bounded(redactionIn(world).text(text), max).toWellFormed();
   return {
     id: world.random.hex().slice(0, 16),
@@ -92,7 +92,7 @@ function decided(
 ): Promise<RedriveOutcome> {
   const { run, born, epoch, version } = row;
   const checksum = checksumOf({ ...row, wakeAt: null, storeOutage: null });
-  return certainly<RedriveOutcome>(
+  return resolveAmbiguousWrite<RedriveOutcome>(
     () => {
       const now = world.clock.now();
       const deadline = now + world.limits.idleRunMs;

@@ -7,7 +7,7 @@ import type { Agent } from "../ports/agent.ts";
 import { type RequestDigests, nameDigest, requestDigests } from "../engine/model/request-digests.ts";
 import type { Message } from "../core/message.ts";
 import type { State } from "../core/state.ts";
-import { shown } from "../core/policy/window.ts";
+import { visibleMessages } from "../core/policy/window.ts";
 import type { Witness } from "../history/replay.ts";
 
 /** A request that today's code would build differently. */
@@ -60,14 +60,14 @@ export class RequestComparison {
     }
     this.#compared += 1;
     const whys = this.#whys(event.request, before);
-    if (whys.length === 0) this.#alike = shown(before).length;
+    if (whys.length === 0) this.#alike = visibleMessages(before).length;
     if (whys.length === 0) return;
     this.#differing += 1;
     this.#first ??= { version, reply: this.#compared + this.#unrecorded, whys };
   };
 
   #whys(was: RequestDigests, state: State): readonly string[] {
-    const messages = shown(state);
+    const messages = visibleMessages(state);
     const is = requestDigests(this.#agent, messages);
     const instructions = is.instructions === was.instructions ? [] : ["the instructions are others"];
     const tools = toolWhys({ was: was.tools, is: is.tools, agent: this.#agent, messages });

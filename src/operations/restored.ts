@@ -13,7 +13,7 @@ import type { Damaged } from "../ports/run-table.ts";
 import type { World } from "../ports/world.ts";
 import { type Row, hasEnded } from "../protocol/row.ts";
 import { handOver } from "../engine/loop/executions.ts";
-import { request } from "../engine/loop/request.ts";
+import { sendRequest } from "../engine/loop/request.ts";
 
 /** The outcome for every live run. */
 export interface Restored {
@@ -44,7 +44,7 @@ export async function fenceRestored(world: World): Promise<Restored> {
     const outcome = await handOver(world, { run, born, chain, epochs: RESTORED_EPOCHS });
     if (outcome.kind === "held") found.held.push({ run, until: outcome.until });
     if (outcome.kind !== "handed" && outcome.kind !== "lost") continue;
-    await request(world, { run, want: "pause" });
+    await sendRequest(world, { run, want: "pause" });
     found.runs.push(run);
   }
   return found;

@@ -4,7 +4,7 @@ import { METERS } from "../core/policy/budget.ts";
 import { assign } from "./assign.ts";
 import { decide } from "./decide.ts";
 import type { Decided } from "./decision-fate.ts";
-import { type OperationContext, TOLD, runInput, operation, tell } from "./operation.ts";
+import { type OperationContext, RESPONSES, runInput, operation, respond } from "./operation.ts";
 import { reconcile } from "./reconcile.ts";
 import { type Sent, send } from "./steer.ts";
 import { acceptUpgrade } from "./upgrade.ts";
@@ -17,14 +17,14 @@ const more = z.partialRecord(z.enum(METERS), z.number().positive());
 const waitMs = z.int().nonnegative().default(0);
 
 const DECIDED = {
-  accepted: TOLD.accepted,
-  duplicate: TOLD.duplicate,
-  noEffect: tell.refused("NoEffect", "It was delivered, and nothing follows from it."),
-  stale: TOLD.stale,
-  refused: tell.refused("Refused", "It decides what was not asked, or gives too little."),
-  argsInvalid: tell.invalid("ArgumentsInvalid", "The arguments do not fit the tool."),
-  late: TOLD.late,
-  missing: TOLD.missing,
+  accepted: RESPONSES.accepted,
+  duplicate: RESPONSES.duplicate,
+  noEffect: respond.refused("NoEffect", "It was delivered, and nothing follows from it."),
+  stale: RESPONSES.stale,
+  refused: respond.refused("Refused", "It decides what was not asked, or gives too little."),
+  argsInvalid: respond.invalid("ArgumentsInvalid", "The arguments do not fit the tool."),
+  late: RESPONSES.late,
+  missing: RESPONSES.missing,
 } as const;
 
 /** The agent's code, which checks arguments that a human edited. */
@@ -33,7 +33,7 @@ async function agentOfRun({ world, agentOf }: OperationContext, of: string) {
   return row === null ? null : agentOf(row.agent);
 }
 
-export const SAYING = {
+export const MESSAGE_ROWS = {
   send: operation({
     ...{ scope: "operate", writes: true, typed: [{ command: "send" }] },
     help: "say something to the model of a run",
@@ -45,13 +45,13 @@ export const SAYING = {
       return { ...(await send(context.world, { ...said, ...(context.row && { row: context.row }) })), message };
     },
     outcomes: {
-      delivered: TOLD.accepted,
-      duplicate: tell.done("It was delivered before."),
-      conflict: tell.refused("MessageConflict", "The ID belongs to a message with another text."),
+      delivered: RESPONSES.accepted,
+      duplicate: respond.done("It was delivered before."),
+      conflict: respond.refused("MessageConflict", "The ID belongs to a message with another text."),
       tooLarge: { exit: "usage", status: 413, code: "TooLarge", says: "The text is too large." },
-      late: TOLD.late,
-      missing: TOLD.missing,
-      unreadable: TOLD.unreadable,
+      late: RESPONSES.late,
+      missing: RESPONSES.missing,
+      unreadable: RESPONSES.unreadable,
     },
     http: { method: "post", path: "/runs/{run}/messages" },
   }),
@@ -98,14 +98,14 @@ export const SAYING = {
     }),
     run: ({ world, by }, said) => reconcile(world, { ...said, by }),
     outcomes: {
-      accepted: TOLD.accepted,
-      duplicate: TOLD.duplicate,
-      noUndo: tell.refused("NoUndo", "The tool of the call has no undo."),
-      stale: TOLD.stale,
-      tooEarly: tell.refused("TooEarly", "What was sent may still take effect."),
-      refused: tell.refused("Refused", "The result cannot be kept."),
-      late: TOLD.late,
-      missing: TOLD.missing,
+      accepted: RESPONSES.accepted,
+      duplicate: RESPONSES.duplicate,
+      noUndo: respond.refused("NoUndo", "The tool of the call has no undo."),
+      stale: RESPONSES.stale,
+      tooEarly: respond.refused("TooEarly", "What was sent may still take effect."),
+      refused: respond.refused("Refused", "The result cannot be kept."),
+      late: RESPONSES.late,
+      missing: RESPONSES.missing,
     },
   }),
   assign: operation({
@@ -114,11 +114,11 @@ export const SAYING = {
     input: runInput.extend({ to: z.string() }),
     run: ({ world, by }, of) => assign(world, { ...of, by }),
     outcomes: {
-      accepted: TOLD.accepted,
-      same: tell.done("They have it already."),
-      crossed: tell.refused("Crossed", "Another operator assigned it in the same moment."),
-      late: TOLD.late,
-      missing: TOLD.missing,
+      accepted: RESPONSES.accepted,
+      same: respond.done("They have it already."),
+      crossed: respond.refused("Crossed", "Another operator assigned it in the same moment."),
+      late: RESPONSES.late,
+      missing: RESPONSES.missing,
     },
   }),
   upgrade: operation({
@@ -127,11 +127,11 @@ export const SAYING = {
     input: runInput,
     run: ({ world, by }, of) => acceptUpgrade(world, { ...of, by }),
     outcomes: {
-      accepted: TOLD.accepted,
-      duplicate: TOLD.duplicate,
-      stale: TOLD.stale,
-      late: TOLD.late,
-      missing: TOLD.missing,
+      accepted: RESPONSES.accepted,
+      duplicate: RESPONSES.duplicate,
+      stale: RESPONSES.stale,
+      late: RESPONSES.late,
+      missing: RESPONSES.missing,
     },
   }),
 } as const;

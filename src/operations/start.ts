@@ -14,18 +14,18 @@ import { secretNamesOf } from "../ports/secrets.ts";
 import { bornFrom, runId } from "../protocol/ids.ts";
 import type { Json } from "../core/json.ts";
 import { SIZES } from "../codec/limits.ts";
-import { type Creation, type Incarnation, type Row, created } from "../protocol/row.ts";
+import { type Creation, type Incarnation, type Row, newRow } from "../protocol/row.ts";
 import type { Tombstone } from "../protocol/tombstone.ts";
 import { initialState } from "./new-run.ts";
 import type { CreateOutcome } from "../ports/run-table.ts";
 import type { World } from "../ports/world.ts";
 import { signIn } from "../history/vouch.ts";
 import { keepValue, putSegments, putSnapshot } from "../history/write-objects.ts";
-import { certainly } from "../history/resolve-ambiguous-write.ts";
+import { resolveAmbiguousWrite } from "../history/resolve-ambiguous-write.ts";
 import { startExecution } from "../engine/loop/executions.ts";
 import { snapshotKey } from "../history/object-keys.ts";
 import { senderOf } from "../engine/context/inbox.ts";
-import { knowSecretsOfInput, redactionIn } from "../history/secrets.ts";
+import { learnSecretsOfInput, redactionIn } from "../history/secrets.ts";
 
 /** The outcome of a start. */
 export type Started =
@@ -61,7 +61,7 @@ export async function startRun(
   },
 ): Promise<Started> {
   const { agent, tenant } = of;
-  await knowSecretsOfInput(world, secretNamesOf(agent));
+  await learnSecretsOfInput(world, secretNamesOf(agent));
   const task = taskOf(world, agent, of.input);
   if (!task.ok) return { kind: "invalid", why: task.why, issues: task.issues };
   const inputDigest = digestOf(task.json);
@@ -78,7 +78,7 @@ export async function startRun(
     parent: of.parent ?? null,
     by: of.by ?? null,
   });
-  const outcome = await certainly<Exclude<CreateOutcome, { kind: "ambiguous" }>>(
+  const outcome = await resolveAmbiguousWrite<Exclude<CreateOutcome, { kind: "ambiguous" }>>(
     () => world.table.create(creation),
     (row) => (row.born === creation.born ? { kind: "created", row } : null),
   );
@@ -139,7 +139,7 @@ async function prepare(
     earliest: world.clock.earliest(),
     deadline: now + world.limits.idleRunMs,
   };
-  return { ...creation, checksum: checksumOf(created(creation)) };
+  return { ...creation, checksum: checksumOf(newRow(creation)) };
 }
 
 type Task =

@@ -3,7 +3,7 @@ import { SIZES } from "../codec/limits.ts";
 import type { Incarnation, Row } from "../protocol/row.ts";
 import type { World } from "../ports/world.ts";
 import { type Delivered, deliver, senderOf } from "../engine/context/inbox.ts";
-import { knowSecrets, redactionIn } from "../history/secrets.ts";
+import { learnSecrets, redactionIn } from "../history/secrets.ts";
 
 export type Sent = { readonly kind: Delivered } | { readonly kind: "tooLarge"; readonly bytes: number };
 
@@ -25,7 +25,7 @@ async function sendTo(
   if (bytes > SIZES.messageBytesMax) return { kind: "tooLarge", bytes };
   const by = senderOf(of.by);
   const body = { kind: "user", text: of.text.toWellFormed(), by } as const;
-  await knowSecrets(world);
+  await learnSecrets(world);
   const message = { id: `user#${idOf(world, of.id)}`, sentAt: world.clock.now(), body };
   return { kind: await deliver(world, { run, born, message }) };
 }

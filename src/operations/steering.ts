@@ -2,8 +2,8 @@
 import * as z from "zod";
 import type { Request } from "../protocol/row.ts";
 import type { World } from "../ports/world.ts";
-import { request } from "../engine/loop/request.ts";
-import { TOLD, runInput, operation, tell } from "./operation.ts";
+import { sendRequest } from "../engine/loop/request.ts";
+import { RESPONSES, runInput, operation, respond } from "./operation.ts";
 import { type Purged, purge } from "./purge.ts";
 import { redrive } from "./redrive.ts";
 import { type Restored, fenceRestored } from "./restored.ts";
@@ -11,31 +11,31 @@ import { type Started, startRun } from "./start.ts";
 import { type Undone, undoAndCancel, undoAndRestart } from "./undo.ts";
 import { json } from "./values.ts";
 
-type Steered = { readonly kind: Awaited<ReturnType<typeof request>> };
+type Steered = { readonly kind: Awaited<ReturnType<typeof sendRequest>> };
 
 const asked = async (world: World, of: Pick<Request, "run" | "want">): Promise<Steered> => ({
-  kind: await request(world, of),
+  kind: await sendRequest(world, of),
 });
 
 const STEERED = {
-  requested: TOLD.accepted,
-  late: TOLD.late,
-  missing: TOLD.missing,
-  unreadable: TOLD.unreadable,
+  requested: RESPONSES.accepted,
+  late: RESPONSES.late,
+  missing: RESPONSES.missing,
+  unreadable: RESPONSES.unreadable,
 } as const;
 
 const UNDONE = {
-  accepted: TOLD.accepted,
-  duplicate: TOLD.duplicate,
-  notStarted: tell.refused("NotStarted", "The run has not begun."),
-  late: TOLD.late,
-  missing: TOLD.missing,
-  unreadable: TOLD.unreadable,
+  accepted: RESPONSES.accepted,
+  duplicate: RESPONSES.duplicate,
+  notStarted: respond.refused("NotStarted", "The run has not begun."),
+  late: RESPONSES.late,
+  missing: RESPONSES.missing,
+  unreadable: RESPONSES.unreadable,
 } as const;
 
-const notRedriven = (code: string) => tell.refused(code, "The run cannot be redriven.");
+const notRedriven = (code: string) => respond.refused(code, "The run cannot be redriven.");
 
-export const STARTING = {
+export const START_ROWS = {
   start: operation({
     ...{ scope: "operate", writes: true, typed: [{ command: "start" }] },
     help: "start a run of an agent: a name from cairn.config.ts, or a file such as ./my-agent.ts",
@@ -49,18 +49,18 @@ export const STARTING = {
       return startRun(world, { agent, input, tenant, idempotencyKey: key, by });
     },
     outcomes: {
-      started: tell.done("It is started.", 202),
-      exists: tell.done("An earlier request of that key started it."),
-      conflict: tell.refused("KeyConflict", "The key belongs to a run of another input."),
-      ended: tell.refused("Ended", "The key belongs to a run that has ended and whose data is gone."),
-      invalid: tell.invalid("InputInvalid", "The input is not what the agent takes."),
+      started: respond.done("It is started.", 202),
+      exists: respond.done("An earlier request of that key started it."),
+      conflict: respond.refused("KeyConflict", "The key belongs to a run of another input."),
+      ended: respond.refused("Ended", "The key belongs to a run that has ended and whose data is gone."),
+      invalid: respond.invalid("InputInvalid", "The input is not what the agent takes."),
       agentUnknown: { exit: "notFound", status: 404, code: "AgentUnknown", says: "There is no such agent." },
     },
     http: { method: "post", path: "/runs" },
   }),
 } as const;
 
-export const STEERING = {
+export const STEERING_ROWS = {
   pause: operation({
     ...{ scope: "operate", writes: true, typed: [{ command: "pause" }] },
     help: "let a run rest after the beat that is under way",
@@ -88,7 +88,10 @@ export const STEERING = {
     help: "the last resort: undo what a run did and begin again from its task; shows what that costs",
     input: runInput.extend({ confirmed: z.boolean().default(false) }),
     run: ({ world, by }, of) => undoAndRestart(world, { ...of, by }),
-    outcomes: { ...UNDONE, notConfirmed: tell.invalid("NotConfirmed", "It is to be confirmed, with what it costs.") },
+    outcomes: {
+      ...UNDONE,
+      notConfirmed: respond.invalid("NotConfirmed", "It is to be confirmed, with what it costs."),
+    },
   }),
   redrive: operation({
     ...{ scope: "operate", writes: true, typed: [{ command: "redrive" }] },
@@ -96,7 +99,7 @@ export const STEERING = {
     input: runInput.extend({ why: z.string().default("") }),
     run: ({ world, by }, of) => redrive(world, { ...of, by }),
     outcomes: {
-      redriven: TOLD.accepted,
+      redriven: RESPONSES.accepted,
       NotFailed: notRedriven("NotFailed"),
       NotInfrastructure: notRedriven("NotInfrastructure"),
       Compensated: notRedriven("Compensated"),
@@ -105,8 +108,8 @@ export const STEERING = {
       EndedBefore: notRedriven("EndedBefore"),
       Expired: notRedriven("Expired"),
       Late: notRedriven("Late"),
-      missing: TOLD.missing,
-      unreadable: TOLD.unreadable,
+      missing: RESPONSES.missing,
+      unreadable: RESPONSES.unreadable,
     },
   }),
   purge: operation({
@@ -118,12 +121,12 @@ export const STEERING = {
     }),
     run: ({ world }, { run: of, ...options }): Promise<Purged> => purge(world, of, options),
     outcomes: {
-      purged: tell.done("It is removed."),
-      forgotten: tell.done("Its data was gone already, and its key is free."),
-      live: tell.refused("NotEnded", "The run has not ended."),
-      tooEarly: tell.refused("TooEarly", "Its archive may still be on its way."),
-      missing: TOLD.missing,
-      unreadable: TOLD.unreadable,
+      purged: respond.done("It is removed."),
+      forgotten: respond.done("Its data was gone already, and its key is free."),
+      live: respond.refused("NotEnded", "The run has not ended."),
+      tooEarly: respond.refused("TooEarly", "Its archive may still be on its way."),
+      missing: RESPONSES.missing,
+      unreadable: RESPONSES.unreadable,
     },
   }),
   restored: operation({
@@ -136,8 +139,8 @@ export const STEERING = {
       return { kind: isWhole ? "fenced" : "partly", restored };
     },
     outcomes: {
-      fenced: tell.done("Every run that had not ended is fenced and paused."),
-      partly: tell.refused("NotFenced", "Some runs are held or damaged, and not fenced."),
+      fenced: respond.done("Every run that had not ended is fenced and paused."),
+      partly: respond.refused("NotFenced", "Some runs are held or damaged, and not fenced."),
     },
   }),
 } as const;

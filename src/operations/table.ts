@@ -4,13 +4,13 @@
  *
  * A new operation needs one row here, its command in `cli/commands` with a line in `cli/program.ts`, and a renderer.
  */
-import { LOOKING } from "./looking.ts";
+import { READ_ROWS } from "./looking.ts";
 import type { AnyOperation } from "./operation.ts";
-import { SAYING } from "./saying.ts";
-import { STARTING, STEERING } from "./steering.ts";
+import { MESSAGE_ROWS } from "./saying.ts";
+import { START_ROWS, STEERING_ROWS } from "./steering.ts";
 
 /** The operation table. */
-export const OPERATIONS = { ...STARTING, ...LOOKING, ...SAYING, ...STEERING } as const;
+export const OPERATIONS = { ...START_ROWS, ...READ_ROWS, ...MESSAGE_ROWS, ...STEERING_ROWS } as const;
 
 export type OperationName = keyof typeof OPERATIONS;
 

@@ -1,7 +1,7 @@
 /** Undoes the effects of a run before it is cancelled or restarts. The operator sees what that costs. */
 import type { World } from "../ports/world.ts";
 import { hasEnded } from "../protocol/row.ts";
-import { type Compensated, type Effects, askToUndo, effectsOf } from "./compensate.ts";
+import { type Compensated, type Effects, requestCompensation, effectsOf } from "./compensate.ts";
 
 interface Undoing {
   readonly run: string;
@@ -37,6 +37,6 @@ async function asked(
   of: Undoing & { readonly next: "cancel" | "restart"; readonly effects: Effects },
 ): Promise<Undone> {
   const { run, by, next, effects } = of;
-  const kind = await askToUndo(world, { run, next, by });
+  const kind = await requestCompensation(world, { run, next, by });
   return kind === "accepted" ? { kind, effects } : { kind };
 }

@@ -9,10 +9,10 @@ import { upgradesOf } from "../core/policy/upgrades.ts";
 import type { World } from "../ports/world.ts";
 import { type Row, hasEnded } from "../protocol/row.ts";
 import { senderOf } from "../engine/context/inbox.ts";
-import { type Gone, lookThenDeliver } from "./look-then-deliver.ts";
+import { type Gone, checkThenDeliver } from "./look-then-deliver.ts";
 import { SegmentCache } from "../history/load.ts";
 import { loadVouched } from "../history/vouch.ts";
-import { request } from "../engine/loop/request.ts";
+import { sendRequest } from "../engine/loop/request.ts";
 
 /** The outcome of an acceptance. */
 export type Upgraded =
@@ -25,7 +25,7 @@ export type Upgraded =
 
 /** Accepts the version that the run waits for now, and resumes the run if it is paused. */
 export function acceptUpgrade(world: World, of: { readonly run: string; readonly by: string }): Promise<Upgraded> {
-  return lookThenDeliver<Upgraded>(world, of.run, async (seen) => {
+  return checkThenDeliver<Upgraded>(world, of.run, async (seen) => {
     const { row, state } = await loadVouched(world, seen, new SegmentCache());
     if (hasEnded(row)) return { kind: "late" };
     const { lack, asked, accepted } = upgradesOf(state);
@@ -50,7 +50,7 @@ export function acceptUpgrade(world: World, of: { readonly run: string; readonly
 
 /** Resumes the run if it is also paused. */
 async function goOn(world: World, of: { readonly row: Row; readonly told: Upgraded }): Promise<Upgraded> {
-  if (of.row.pause) await request(world, { run: of.row.run, want: "resume" });
+  if (of.row.pause) await sendRequest(world, { run: of.row.run, want: "resume" });
   return of.told;
 }
 

@@ -18,7 +18,7 @@ import { upgradesOf } from "../core/policy/upgrades.ts";
 import { type Row, type StoreOutage, hasEnded } from "../protocol/row.ts";
 import type { ArchiveTier } from "../core/policy/retention.ts";
 import { StoreUnreachable, type World } from "../ports/world.ts";
-import { aboutToBe } from "../history/after-redrive.ts";
+import { stateAfterRedrive } from "../history/after-redrive.ts";
 import { type ModelOutage, labelOf, labelOfRow, outageIn } from "./labels.ts";
 import { archiveOf } from "../history/archive.ts";
 import { assignedIn } from "./assign.ts";
@@ -174,7 +174,7 @@ const unshown = (row: Row, { message, store, cause }: StoreUnreachable): StoreUn
   });
 
 async function shownOf(world: World, { row, state: stored }: Loaded): Promise<Shown> {
-  const state = aboutToBe(row, stored, world.clock.now());
+  const state = stateAfterRedrive(row, stored, world.clock.now());
   const json = (value: Parameters<typeof jsonOf>[2]): Promise<Json> => jsonOf(world.objects, row, value);
   // A run that has ended takes no answers. Its ledger shows which outcomes it left unknown.
   const open = hasEnded(row) ? [] : state.open;

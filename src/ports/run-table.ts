@@ -30,7 +30,7 @@ import type {
   CommitOutcome,
   Creation,
   Incarnation,
-  Of,
+  RunRef,
   Refused,
   Request,
   RequestOutcome,
@@ -40,9 +40,9 @@ import type { Park, ParkOutcome } from "../protocol/row-park.ts";
 import type { Claim, ClaimOutcome } from "../protocol/row-claim.ts";
 import type { HandOver, HandOverOutcome } from "../protocol/row-hand-over.ts";
 import type { Redrive, RedriveOutcome } from "../protocol/row-redrive.ts";
-import type { Tell } from "../protocol/row-tell.ts";
-import type { Turn, TurnOutcome } from "../protocol/mutex-lease.ts";
-import type { Ended, PurgeOutcome } from "../protocol/row-removal.ts";
+import type { EndNotification } from "../protocol/row-tell.ts";
+import type { MutexLease, MutexLeaseOutcome } from "../protocol/mutex-lease.ts";
+import type { KeyKept, PurgeOutcome } from "../protocol/row-removal.ts";
 import type { Tombstone } from "../protocol/tombstone.ts";
 
 /** The write may or may not have happened. */
@@ -63,7 +63,7 @@ export interface Message {
 }
 
 /** A request to deliver a message. */
-export interface Delivery extends Of {
+export interface Delivery extends RunRef {
   readonly message: Message;
   /** The run's new deadline: a message extends it. */
   readonly deadline: number;
@@ -78,7 +78,7 @@ export type CreateOutcome =
   | Changed<"created">
   | Changed<"exists">
   | Changed<"conflict">
-  | Ended
+  | KeyKept
   | Exclude<Refused, { readonly kind: "missing" }>
   | Ambiguous;
 export type DeliverOutcome =
@@ -122,14 +122,14 @@ export interface RunTable {
   /** Cancel, pause or resume; the caller wakes the run. */
   request(request: Request): Promise<RequestOutcome | Ambiguous>;
   handOver(handOver: HandOver): Promise<HandOverOutcome | Ambiguous>;
-  tell(of: Tell): Promise<Changed<"told"> | Refused | Ambiguous>;
+  tell(of: EndNotification): Promise<Changed<"told"> | Refused | Ambiguous>;
   /** A failed run goes on under the next epoch, in the next execution of its chain. */
   redrive(redrive: Redrive): Promise<RedriveOutcome | Ambiguous>;
   /**
    * Removes the row of a run that has ended and whose end has been delivered. `missing` may be the effect of this
    * request's own first copy.
    */
-  purge(of: Of): Promise<PurgeOutcome | Ambiguous>;
+  purge(of: RunRef): Promise<PurgeOutcome | Ambiguous>;
   /**
    * Stores the tombstone, unless a newer one is stored (`protocol/tombstone.ts`). Call it before the write that starts
    * the row's retention, since the row may be removed at any moment after that.
@@ -145,9 +145,9 @@ export interface RunTable {
    * The first `limit` messages that are not removed, in the order of absorption. Rejects with `MessageDamaged` if one
    * of them cannot be decoded: an acknowledged message must not be lost, so no commit may pass over it.
    */
-  inbox(of: Of & { readonly limit: number }): Promise<readonly Message[]>;
+  inbox(of: RunRef & { readonly limit: number }): Promise<readonly Message[]>;
   /** Removes inbox items but keeps their `seen` items. Resolves once that is durable. */
-  clearInbox(of: Of & { readonly ids: readonly string[] }): Promise<void>;
+  clearInbox(of: RunRef & { readonly ids: readonly string[] }): Promise<void>;
   list(query: {
     readonly tenant: string;
     readonly status: Status | null;
@@ -159,7 +159,7 @@ export interface RunTable {
    * Takes a mutex lease that is free, expired or the caller's own. It only keeps two processes from working against
    * each other; safety does not depend on it.
    */
-  takeTurn(turn: Turn): Promise<TurnOutcome | Ambiguous>;
+  takeTurn(turn: MutexLease): Promise<MutexLeaseOutcome | Ambiguous>;
   /** The cursor of the mutex lease of that name, of any owner; null without one. */
   cursorOf(name: string): Promise<string | null>;
   /** Runs that have not ended, or whose end has not been delivered. */

@@ -51,7 +51,11 @@ export type Answer = Exclude<TaskResult, { readonly kind: "exit" }>;
 const RESCUE_PAUSE_MS = 250;
 
 /** A new execution, due at once. */
-export function started(of: { readonly name: string; readonly payload: Payload; readonly now: number }): Execution {
+export function newExecution(of: {
+  readonly name: string;
+  readonly payload: Payload;
+  readonly now: number;
+}): Execution {
   const { name, payload, now } = of;
   return { name, payload, state: "Beat", ...entry(now), attempt: 0, seconds: 1 };
 }
@@ -63,7 +67,7 @@ function dueState({ state, stage }: Execution): ChainState {
 }
 
 /** The execution with one more attempt out. `token` is the token of that attempt if it is an attempt to park. */
-export function begun(execution: Execution, token: string): Execution {
+export function beginAttempt(execution: Execution, token: string): Execution {
   const state = dueState(execution);
   return {
     ...execution,
@@ -88,7 +92,7 @@ export function taskOf({ name, payload, state, retry, died, token, ...execution 
 }
 
 /** The execution after the answer to its last attempt. */
-export function answered(execution: Execution, of: { readonly answer: Answer; readonly now: number }): Execution {
+export function applyAnswer(execution: Execution, of: { readonly answer: Answer; readonly now: number }): Execution {
   const { answer, now } = of;
   switch (answer.kind) {
     case "beat":
@@ -124,7 +128,7 @@ function afterBeat(
 }
 
 /** How an attempt ended without an answer. */
-export interface Failure {
+export interface AttemptFailure {
   readonly now: number;
   readonly limits: Pick<Limits, "rescueMs" | "entryAttemptsMax" | "backoffMsMax">;
   /** The attempt died with its supervisor, so a pause gains nothing. */
@@ -147,7 +151,7 @@ const deathOf = ({ died, cause }: Execution): Death => ({ died, cause });
  * Schedule 24: all attempts of a beat die. A new entry of Beat begins at retry 0, and the last dead attempt's claim
  * would refuse it. So the chain does not enter Beat again after the last retry: Rescue hands the run over.
  */
-export function failed(execution: Execution, of: Failure): Execution {
+export function applyFailure(execution: Execution, of: AttemptFailure): Execution {
   const { now, limits, atOnce, isDeath, cause = null } = of;
   const { state } = execution;
   // A beat's retries count by groups, since services add their own retries within a group; others count by one.
@@ -172,7 +176,7 @@ export function failed(execution: Execution, of: Failure): Execution {
  * The execution after a wake of its token. The wake may come while the attempt to park is still out. The answer of that
  * attempt then finds another stage and is dropped, so the wake is not lost.
  */
-export function woken(execution: Execution, now: number): Execution {
+export function wakeExecution(execution: Execution, now: number): Execution {
   return { ...execution, state: "Beat", ...entry(now) };
 }
 

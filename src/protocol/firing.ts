@@ -77,7 +77,7 @@ const AHEAD_MS = 3_600_000;
  * Decides about one firing. The caller has first completed a `last` that was `starting`. Two deliveries of one firing
  * get the same verdict. An older firing does not start over a newer one, except where runs may overlap.
  */
-export function judged(last: LastFiring | null, firing: Firing): Verdict {
+export function decideFiring(last: LastFiring | null, firing: Firing): Verdict {
   const { at, now, watched, overlap, missed } = firing;
   if (last?.at === at && last.run !== null && last.stage !== "passed") return { kind: "exists", run: last.run };
   if (last?.at === at) return { kind: "late" };

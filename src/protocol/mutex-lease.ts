@@ -5,7 +5,7 @@
  */
 
 /** A mutex lease: its owner, its expiry, and how far the last owner got. */
-export interface Turn {
+export interface MutexLease {
   readonly name: string;
   readonly owner: string;
   /** The time at which it expires, epoch milliseconds. An owner gives it up by taking it until now. */
@@ -21,7 +21,7 @@ export interface Turn {
 }
 
 /** The outcome of taking a mutex lease. */
-export type TurnOutcome =
+export type MutexLeaseOutcome =
   /** `cursor`: what the last owner left. */
   | { readonly kind: "taken"; readonly cursor: string | null }
   /** Another owner holds it, or held it since this owner did. */
@@ -29,9 +29,9 @@ export type TurnOutcome =
 
 /**
  * Decides whether `turn` is granted. `before` is the last lease that was taken under this name, or null. After `taken`,
- * the world stores what `turnLeft` returns.
+ * the world stores what `storedMutexLease` returns.
  */
-export function turnTaken(before: Turn | null, turn: Turn): TurnOutcome {
+export function decideMutexLease(before: MutexLease | null, turn: MutexLease): MutexLeaseOutcome {
   const isAnothers = before !== null && before.owner !== turn.owner && turn.now < before.until;
   const isOver = turn.again === true && before?.owner !== turn.owner;
   if (isAnothers || isOver) return { kind: "held", until: before?.until ?? turn.now };
@@ -39,6 +39,9 @@ export function turnTaken(before: Turn | null, turn: Turn): TurnOutcome {
 }
 
 /** What is stored of a mutex lease that is taken. */
-export function turnLeft(before: Turn | null, { name, owner, until, cursor, now }: Turn): Turn {
+export function storedMutexLease(
+  before: MutexLease | null,
+  { name, owner, until, cursor, now }: MutexLease,
+): MutexLease {
   return { name, owner, until, cursor: cursor === undefined ? (before?.cursor ?? null) : cursor, now };
 }

@@ -2,10 +2,10 @@
 import { type Entry, sameEntry, sameGroup } from "./entry.ts";
 import { newerLevel } from "./newer.ts";
 import { levelIn } from "../core/levels.ts";
-import { type Changed, type Of, type Refused, type Row, hasEnded } from "./row.ts";
+import { type Changed, type RunRef, type Refused, type Row, hasEnded } from "./row.ts";
 
 /** An invocation's request to own a run. */
-export interface Claim extends Of {
+export interface Claim extends RunRef {
   readonly chain: number;
   readonly entry: Entry;
   /** The retry of this entry whose process is known to have died; null or absent without such evidence. */
@@ -36,7 +36,7 @@ export type ClaimOutcome =
  * Schedule 102: a process that is too old does not go on with a run that it could claim. The outcome is `newer`,
  * neither `superseded` nor `terminal`, so the chain tries again until a newer process claims the run.
  */
-export function claimed(row: Row, claim: Claim): ClaimOutcome {
+export function decideClaim(row: Row, claim: Claim): ClaimOutcome {
   const { entry } = claim;
   const next = row.epoch === entry.epoch;
   const retried = sameEntry(row.entry, entry) && (row.entry?.retry ?? 0) < entry.retry;
@@ -63,13 +63,13 @@ export function claimed(row: Row, claim: Claim): ClaimOutcome {
       // clock.
       quietUntil: overtaken ? Math.max(row.quietUntil, row.leaseUntil ?? 0) : row.quietUntil,
       takeovers: row.takeovers + (overtaken ? 1 : 0),
-      deaths: deathsAfter(row, deadOf(claim)),
+      deaths: deathsAfter(row, deadEntryOf(claim)),
     },
   };
 }
 
 /** The attempt of the claim's own entry whose process is known to have died, or null. */
-export const deadOf = ({ entry, died = null }: Pick<Claim, "entry" | "died">): Entry | null =>
+export const deadEntryOf = ({ entry, died = null }: Pick<Claim, "entry" | "died">): Entry | null =>
   died === null ? null : { ...entry, retry: died };
 
 /**

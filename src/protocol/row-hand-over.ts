@@ -4,11 +4,11 @@
  * claim.
  */
 import type { Entry } from "./entry.ts";
-import { type Changed, type Of, type Refused, type Row, hasEnded } from "./row.ts";
+import { type Changed, type RunRef, type Refused, type Row, hasEnded } from "./row.ts";
 import { deathsAfter } from "./row-claim.ts";
 
 /** A request to move a run to its next execution. */
-export interface HandOver extends Of {
+export interface HandOver extends RunRef {
   /** The execution that is over. */
   readonly chain: number;
   /** The attempt of that execution whose process is known to have died; null or absent without such evidence. */
@@ -37,7 +37,7 @@ export type HandOverOutcome =
  * Schedule 33: a hand-over removes an owner that may still act. It raises `quietUntil` to that owner's lease, or the
  * next claim would not know until when the owner's requests may still land.
  */
-export function handedOver(row: Row, handOver: HandOver): HandOverOutcome {
+export function decideHandOver(row: Row, handOver: HandOver): HandOverOutcome {
   const isClaimed = handOver.epoch !== undefined && handOver.epoch !== row.epoch;
   if (hasEnded(row) || row.chain !== handOver.chain || isClaimed) return { kind: "lost", row };
   const lease = row.owner === null ? null : (row.leaseUntil ?? 0);

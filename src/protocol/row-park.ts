@@ -1,8 +1,8 @@
 /** How a waiting execution leaves the token that wakes it in its run's row. */
 import { type Entry, sameEntry } from "./entry.ts";
-import { type Changed, type Of, type Refused, type Row, hasEnded } from "./row.ts";
+import { type Changed, type RunRef, type Refused, type Row, hasEnded } from "./row.ts";
 
-export interface Park extends Of {
+export interface Park extends RunRef {
   readonly chain: number;
   /** The epoch that the previous beat left. */
   readonly epoch: number;
@@ -17,7 +17,7 @@ export type ParkOutcome = Changed<"parked"> | Changed<"stirred"> | Changed<"supe
  * Schedule 15: attempt 1 stores its token, then a frozen attempt 0 thaws with a token that wakes no execution any more.
  * It is refused, since its retry is not above the stored one.
  */
-export function parked(row: Row, park: Park): ParkOutcome {
+export function decidePark(row: Row, park: Park): ParkOutcome {
   const free = row.chain === park.chain && row.epoch === park.epoch && row.owner === null && !hasEnded(row);
   const newer = row.park === null || !sameEntry(row.park.entry, park.entry) || row.park.entry.retry < park.entry.retry;
   if (!free || !newer) return { kind: "superseded", row };

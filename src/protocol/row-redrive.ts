@@ -2,10 +2,10 @@
  * Redrive: one decision on the row of a failed run. It gives the row the next epoch and the next execution of its
  * chain, and clears its expiry. The row keeps who asked and why, until the next invocation has recorded it.
  */
-import type { Changed, Of, Refused, Row, RedriveNote } from "./row.ts";
+import type { Changed, RunRef, Refused, Row, RedriveNote } from "./row.ts";
 
 /** A request to let a failed run go on. */
-export interface Redrive extends Of {
+export interface Redrive extends RunRef {
   /** The failed row as it was judged. */
   readonly epoch: number;
   readonly version: number;
@@ -23,7 +23,7 @@ export type RedriveOutcome = Changed<"redriven"> | Changed<"late"> | Refused;
  * both judged. `quietUntil`, the snapshot and the spent budget stay, so the run waits until earlier requests have
  * landed.
  */
-export function redriven(row: Row, redrive: Redrive): Exclude<RedriveOutcome, Refused> {
+export function decideRedrive(row: Row, redrive: Redrive): Exclude<RedriveOutcome, Refused> {
   const { epoch, version, note, deadline, now, checksum } = redrive;
   if (row.status !== "failed" || row.epoch !== epoch || row.version !== version) return { kind: "late", row };
   const { checksum: _, ...rest } = row;

@@ -2,28 +2,28 @@
  * The removal of rows: by `purge`, and by a `create` that finds an expired row in its place. Both remove the row of one
  * incarnation only, so that the clean-up knows which incarnation is gone.
  */
-import { type Changed, type Creation, type Refused, type Row, created, hasEnded, isExpired } from "./row.ts";
+import { type Changed, type Creation, type Refused, type Row, newRow, hasEnded, isExpired } from "./row.ts";
 import { type Tombstone, isKept } from "./tombstone.ts";
 
 export type PurgeOutcome = Changed<"purged"> | Changed<"kept"> | Refused;
 
 /** Decides a purge. Schedule 41: a run stays until its end has been delivered, or its parent would wait for ever. */
-export const purged = (row: Row): Exclude<PurgeOutcome, Refused> => ({
+export const decidePurge = (row: Row): Exclude<PurgeOutcome, Refused> => ({
   kind: hasEnded(row) && row.told ? "purged" : "kept",
   row,
 });
 
 /** The outcome of a `create`. `over`: the expired row that is removed first, and reported as removed. */
-export type Placed =
+export type CreateDecision =
   | (Changed<"created"> & { readonly over: Row | null })
   /** The same run with the same input. */
   | Changed<"exists">
   /** The same run with another input or agent. */
   | Changed<"conflict">
-  | Ended;
+  | KeyKept;
 
 /** A run with this key has ended and its data is gone, but its key is still kept. The caller compares the inputs. */
-export interface Ended {
+export interface KeyKept {
   readonly kind: "ended";
   readonly tombstone: Tombstone;
 }
@@ -32,7 +32,7 @@ export interface Ended {
  * The time by which a row must have expired to make room. Schedule 104: it has come by every clock, since removal is
  * final.
  */
-export const madeRoomBy = ({ now, earliest = now }: Pick<Creation, "now" | "earliest">): number => earliest;
+export const expiryThreshold = ({ now, earliest = now }: Pick<Creation, "now" | "earliest">): number => earliest;
 
 /**
  * Decides a `create`.
@@ -43,12 +43,12 @@ export const madeRoomBy = ({ now, earliest = now }: Pick<Creation, "now" | "earl
  * Schedules 81 and 82: row and tombstone are judged in one atomic step with the write. Otherwise a run could begin and
  * end between the judgement and the write.
  */
-export function placed(found: Row | null, tombstone: Tombstone | null, creation: Creation): Placed {
-  const at = madeRoomBy(creation);
+export function decideCreate(found: Row | null, tombstone: Tombstone | null, creation: Creation): CreateDecision {
+  const at = expiryThreshold(creation);
   if (found !== null && !isExpired(found, at)) {
     const same = found.inputDigest === creation.inputDigest && found.agent === creation.agent;
     return { kind: same ? "exists" : "conflict", row: found };
   }
   if (tombstone !== null && isKept(tombstone, at)) return { kind: "ended", tombstone };
-  return { kind: "created", row: created(creation), over: found };
+  return { kind: "created", row: newRow(creation), over: found };
 }

@@ -1,8 +1,8 @@
 /** Records that the end of a run was delivered, which starts its retention. */
-import { type Of, type Row, hasEnded } from "./row.ts";
+import { type RunRef, type Row, hasEnded } from "./row.ts";
 
 /** A report that the end of a run was delivered to everyone that waits for it. */
-export interface Tell extends Of {
+export interface EndNotification extends RunRef {
   /** The epoch of the end that was delivered; absent: the current end. */
   readonly epoch?: number;
   readonly expiresAtSec: number;
@@ -14,6 +14,9 @@ export interface Tell extends Of {
  * Schedule 41: retention starts only when everyone that waits for the end knows it. Schedule 89: a run that was
  * redriven and failed again has another end, so a late report of the first end changes nothing.
  */
-export function told(row: Row, { epoch = row.epoch, expiresAtSec }: Pick<Tell, "epoch" | "expiresAtSec">): Row {
+export function markEndNotified(
+  row: Row,
+  { epoch = row.epoch, expiresAtSec }: Pick<EndNotification, "epoch" | "expiresAtSec">,
+): Row {
   return hasEnded(row) && !row.told && row.epoch === epoch ? { ...row, told: true, expiresAtSec } : row;
 }

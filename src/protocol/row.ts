@@ -98,7 +98,7 @@ export interface StoreOutage {
 }
 
 /** What every operation on an existing run names: the incarnation, and the time by the caller's clock. */
-export interface Of extends Incarnation {
+export interface RunRef extends Incarnation {
   readonly now: number;
 }
 
@@ -121,7 +121,7 @@ export interface Creation extends Incarnation {
   readonly checksum?: string;
 }
 
-export function created(creation: Creation): Row {
+export function newRow(creation: Creation): Row {
   const { now, earliest: _, ...identity } = creation;
   return {
     ...identity,
@@ -167,14 +167,14 @@ export const hasEnded = (row: Row): boolean =>
   row.status === "completed" || row.status === "failed" || row.status === "cancelled";
 
 /** The condition of every operation: the row exists, has this incarnation, is not expired, and has a known format. */
-export function present(row: Row | null, of: Of): Row | Refused {
+export function present(row: Row | null, of: RunRef): Row | Refused {
   if (row === null || row.born !== of.born || isExpired(row, of.now)) return { kind: "missing" };
   if (row.format > FORMAT) return newerFormat(row.format, FORMAT);
   return row.format === FORMAT ? row : { kind: "unreadable", why: `it has format ${row.format}` };
 }
 
 /** What an invocation makes durable: a checkpoint, and perhaps the release of the run. */
-export interface Commit extends Of {
+export interface Commit extends RunRef {
   readonly epoch: number;
   /** The version that this commit follows. */
   readonly version: number;
@@ -215,7 +215,7 @@ export interface Commit extends Of {
 /** `stirred`: the wake-up counter has risen. `fenced`: the row has another epoch or version, so the writer is stale. */
 export type CommitOutcome = Changed<"committed"> | Changed<"stirred"> | Changed<"fenced"> | Refused;
 
-export function committed(row: Row, commit: Commit): CommitOutcome {
+export function decideCommit(row: Row, commit: Commit): CommitOutcome {
   if (row.epoch !== commit.epoch || row.version !== commit.version) return { kind: "fenced", row };
   if (commit.unlessStirred && row.stirs !== commit.stirsSeen) return { kind: "stirred", row };
   const { now, agentVersion, journal, snapshot, spent, status, phase, stirsSeen, wakeAt, deadline, commitId } = commit;
@@ -255,18 +255,18 @@ export function committed(row: Row, commit: Commit): CommitOutcome {
 }
 
 /** The row after a delivery. The caller stores the `seen` and `inbox` items in the same transaction. */
-export function stirred(row: Row, deadline: number): Row {
+export function wokenRow(row: Row, deadline: number): Row {
   return { ...row, stirs: row.stirs + 1, deadline: Math.max(row.deadline, deadline) };
 }
 
-export interface Request extends Of {
+export interface Request extends RunRef {
   readonly want: "cancel" | "pause" | "resume";
 }
 
 export type RequestOutcome = Changed<"requested"> | Changed<"late"> | Refused;
 
 /** Decides a request. Schedule 14: a resume clears the pause and wakes the run, so that a parked run goes on. */
-export function requested(row: Row, { want }: Request): RequestOutcome {
+export function decideRequest(row: Row, { want }: Request): RequestOutcome {
   if (hasEnded(row)) return { kind: "late", row };
   const cancel = row.cancel || want === "cancel";
   const pause = want === "cancel" ? row.pause : want === "pause";

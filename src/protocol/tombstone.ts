@@ -27,7 +27,7 @@ export interface Tombstone extends Incarnation {
  * otherwise; the first one thaws. Within one incarnation the newest epoch counts, and within one epoch the newest
  * record.
  */
-export function laid(found: Tombstone | null, next: Tombstone): Tombstone {
+export function newerTombstone(found: Tombstone | null, next: Tombstone): Tombstone {
   if (found === null || found.born !== next.born) return next;
   const isNewer = next.epoch > found.epoch || (next.epoch === found.epoch && next.endedAt >= found.endedAt);
   return isNewer ? next : found;

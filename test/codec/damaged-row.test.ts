@@ -6,7 +6,7 @@ import type { Row } from "../../src/protocol/row.ts";
 import { runTask } from "../../src/maintenance/chain-tasks.ts";
 import { purge } from "../../src/operations/purge.ts";
 import { startRun } from "../../src/operations/start.ts";
-import { request } from "../../src/engine/loop/request.ts";
+import { sendRequest } from "../../src/engine/loop/request.ts";
 import { send } from "../../src/operations/steer.ts";
 import { verify } from "../../src/history/verify.ts";
 import { attempt, begin, drive, runnerOf } from "../support/drive.ts";
@@ -93,7 +93,7 @@ describe("a family with one damaged row", () => {
     const payload = await adopts(on, parent, [one.run, two.run]);
     const sound = rowOf(on, one.run);
     damage(on, one.run);
-    expect(await request(on.world, { run: parent.run, want: "cancel" })).toBe("requested");
+    expect(await sendRequest(on.world, { run: parent.run, want: "cancel" })).toBe("requested");
     expect(await drive(runnerOf(on.world, actor({})), payload)).toMatchObject({ route: "done" });
     expect(rowOf(on, two.run)).toMatchObject({ cancel: true });
     expect(rowOf(on, parent.run)).toMatchObject({ status: "cancelled", told: false });
@@ -176,7 +176,7 @@ describe("an operator", () => {
     const words = { run, text: "take the train", by: "ann", id: "w" };
     await expect(send(on.world, words)).rejects.toMatchObject(refused);
     await expect(purge(on.world, run)).rejects.toMatchObject(refused);
-    expect(await request(on.world, { run, want: "cancel" })).toBe("unreadable");
+    expect(await sendRequest(on.world, { run, want: "cancel" })).toBe("unreadable");
     expect(rowOf(on, run)).toEqual(found);
   });
 

@@ -9,7 +9,7 @@ import { decodeSealed, encodeSealed } from "../../src/codec/sealed.ts";
 import { decodeSegment, encodeSegment } from "../../src/codec/transcript.ts";
 import type { Event } from "../../src/core/event.ts";
 import { type Level, LEVEL, LEVELS, LOWEST_LEVEL, levelIn, neededLevel } from "../../src/core/levels.ts";
-import { askNext, retryLater, retrySoon } from "../../src/core/policy/outage.ts";
+import { switchModel, retryLater, retrySoon } from "../../src/core/policy/outage.ts";
 import { PHASE_NAMES } from "../../src/core/phases.ts";
 import type { State } from "../../src/core/state.ts";
 import { accepts, fold } from "../../src/core/transition.ts";
@@ -77,7 +77,7 @@ test("the next model call in an outage keeps unknown fields", () => {
     { afterMs: null, chance: 0.5, outageMaxMs: 9e9, models: 2, asked: 0 },
   ];
   const state = { ...IN_PHASE.RetryingLLM(), outage };
-  const tries = [retrySoon(state, terms, 9), askNext(state, terms, 9), retryLater(state, terms, 9)];
+  const tries = [retrySoon(state, terms, 9), switchModel(state, terms, 9), retryLater(state, terms, 9)];
   expect(tries.map((each) => each.outage)).toEqual([
     { ...outage, tries: 3 },
     { ...outage, tries: 3, model: 1 },

@@ -10,7 +10,7 @@ import { virtualClock } from "../../src/adapters/memory/clock.ts";
 import { type MemoryStore, memoryObjectStore, memoryRunTable, memoryStore } from "../../src/adapters/memory/tables.ts";
 import { type MemoryWorld, memoryWorld } from "../../src/adapters/memory/world.ts";
 import type { ChainWorld, ObjectStoreWorld, RunTableWorld } from "../../src/testing/conformance/index.ts";
-import { type Execution, answered } from "../../src/protocol/execution.ts";
+import { type Execution, applyAnswer } from "../../src/protocol/execution.ts";
 import { limitsFor } from "../../src/protocol/limits.ts";
 import type { Row } from "../../src/protocol/row.ts";
 import type { RunTable } from "../../src/ports/run-table.ts";
@@ -102,7 +102,7 @@ function localChainWorld(store: Store): ChainWorld {
   const answer = (name: string, route: "park" | "done"): void => {
     const attempted = begin(name);
     const now = systemClock.now();
-    executions.settle(attempted, (execution) => answered(execution, { answer: replyOf(route), now }));
+    executions.settle(attempted, (execution) => applyAnswer(execution, { answer: replyOf(route), now }));
   };
   return {
     chain: sqliteChain(store, systemClock),

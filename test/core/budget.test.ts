@@ -1,7 +1,7 @@
 /** Money and tokens: added up exactly, compared with the limit, shown with the digits that matter. */
 import { describe, expect, test } from "vitest";
 import { microUsdOf } from "../../src/core/policy/price.ts";
-import { exhausted, extended, usd } from "../../src/core/policy/spending.ts";
+import { exhaustedMeter, withGrants, usd } from "../../src/core/policy/spending.ts";
 import { type Budget, NOTHING_SPENT, add, addGrant, metersOf } from "../../src/core/policy/budget.ts";
 
 const NONE = { microUsd: null, tokens: null, toolCalls: null, wallMs: null };
@@ -10,49 +10,49 @@ const spent = { tokensIn: 60, tokensOut: 40, microUsd: 500_000, beats: 2, toolCa
 
 describe("what is left", () => {
   test("of no limit is always something; beats always have one", () => {
-    expect(exhausted(NOTHING_SPENT, FREE)).toBeNull();
-    expect(exhausted({ ...spent, tokensIn: 1e12, microUsd: 1e12 }, FREE)).toBeNull();
-    expect(exhausted({ ...spent, beats: 9 }, FREE)).toBeNull();
-    expect(exhausted({ ...spent, beats: 10 }, FREE)).toBe("10 of 10 beats are used");
+    expect(exhaustedMeter(NOTHING_SPENT, FREE)).toBeNull();
+    expect(exhaustedMeter({ ...spent, tokensIn: 1e12, microUsd: 1e12 }, FREE)).toBeNull();
+    expect(exhaustedMeter({ ...spent, beats: 9 }, FREE)).toBeNull();
+    expect(exhaustedMeter({ ...spent, beats: 10 }, FREE)).toBe("10 of 10 beats are used");
   });
 
   test("of money is nothing when the limit is reached, not only when it is passed", () => {
-    expect(exhausted(spent, { ...FREE, microUsd: 500_001 })).toBeNull();
-    expect(exhausted(spent, { ...FREE, microUsd: 500_000 })).toBe("$0.50 of $0.50 is spent");
-    expect(exhausted({ ...spent, microUsd: 500_042 }, { ...FREE, microUsd: 500_000 })).toBe(
+    expect(exhaustedMeter(spent, { ...FREE, microUsd: 500_001 })).toBeNull();
+    expect(exhaustedMeter(spent, { ...FREE, microUsd: 500_000 })).toBe("$0.50 of $0.50 is spent");
+    expect(exhaustedMeter({ ...spent, microUsd: 500_042 }, { ...FREE, microUsd: 500_000 })).toBe(
       "$0.500042 of $0.50 is spent",
     );
   });
 
   test("of tokens counts input and output together", () => {
-    expect(exhausted(spent, { ...FREE, tokens: 101 })).toBeNull();
-    expect(exhausted(spent, { ...FREE, tokens: 100 })).toBe("100 of 100 tokens are used");
+    expect(exhaustedMeter(spent, { ...FREE, tokens: 101 })).toBeNull();
+    expect(exhaustedMeter(spent, { ...FREE, tokens: 100 })).toBe("100 of 100 tokens are used");
   });
 
   test("of time at work is nothing when the limit is reached", () => {
-    expect(exhausted({ ...spent, wallMs: 1_999 }, { ...FREE, wallMs: 2_000 })).toBeNull();
-    expect(exhausted({ ...spent, wallMs: 2_500 }, { ...FREE, wallMs: 2_000 })).toBe(
+    expect(exhaustedMeter({ ...spent, wallMs: 1_999 }, { ...FREE, wallMs: 2_000 })).toBeNull();
+    expect(exhaustedMeter({ ...spent, wallMs: 2_500 }, { ...FREE, wallMs: 2_000 })).toBe(
       "2.5 of 2 seconds at work are used",
     );
   });
 
   test("of tool calls is judged where some are to be released, and only there", () => {
     const limited = { ...FREE, toolCalls: 9 };
-    expect(exhausted(spent, { ...FREE, toolCalls: 7 })).toBeNull();
-    expect(exhausted(spent, limited, 2)).toBeNull();
-    expect(exhausted(spent, limited, 3)).toBe("7 of 9 tool calls are used, and more are asked for");
-    expect(exhausted({ ...spent, beats: 10 }, limited, 2)).toBeNull();
+    expect(exhaustedMeter(spent, { ...FREE, toolCalls: 7 })).toBeNull();
+    expect(exhaustedMeter(spent, limited, 2)).toBeNull();
+    expect(exhaustedMeter(spent, limited, 3)).toBe("7 of 9 tool calls are used, and more are asked for");
+    expect(exhaustedMeter({ ...spent, beats: 10 }, limited, 2)).toBeNull();
   });
 
   test("is more by what was granted, of what has a limit", () => {
-    const more = extended({ ...FREE, tokens: 100 }, { granted: { tokens: 5, microUsd: 7 } });
+    const more = withGrants({ ...FREE, tokens: 100 }, { granted: { tokens: 5, microUsd: 7 } });
     expect(more).toEqual({ ...NONE, beats: 10, tokens: 105 });
     expect(addGrant({ beats: 1, tokens: 2 }, { beats: 3, wallMs: 4 })).toEqual({ beats: 4, tokens: 2, wallMs: 4 });
   });
 
   test("a limit of zero leaves no room for a first beat", () => {
-    expect(exhausted(NOTHING_SPENT, { ...FREE, microUsd: 0 })).toBe("$0.00 of $0.00 is spent");
-    expect(exhausted(NOTHING_SPENT, { ...FREE, tokens: 0 })).toBe("0 of 0 tokens are used");
+    expect(exhaustedMeter(NOTHING_SPENT, { ...FREE, microUsd: 0 })).toBe("$0.00 of $0.00 is spent");
+    expect(exhaustedMeter(NOTHING_SPENT, { ...FREE, tokens: 0 })).toBe("0 of 0 tokens are used");
   });
 });
 

@@ -2,7 +2,13 @@
 import { describe, expect, test } from "vitest";
 import type { Event } from "../../src/core/event.ts";
 import type { Json } from "../../src/core/json.ts";
-import { type Claims, TOLD, contradictionIn, turnsIn, wasTold } from "../../src/core/policy/contradictions.ts";
+import {
+  type Claims,
+  CONFLICT_NOTICE,
+  findContradiction,
+  toolTurnsIn,
+  conflictWasReported,
+} from "../../src/core/policy/contradictions.ts";
 import type { Message } from "../../src/core/message.ts";
 import { foldAll } from "../../src/core/transition.ts";
 import { AT, after, calls, heard, intended, invoked, replied, startedEvent } from "../support/build.ts";
@@ -21,7 +27,7 @@ function stateOf(beats: readonly (Call | string)[]) {
         why: "w",
         action: { kind: "nudge", say: beat },
       } as const;
-      state = foldAll(state, [beat.startsWith(TOLD) ? nudge : heard(beat, String(index))]);
+      state = foldAll(state, [beat.startsWith(CONFLICT_NOTICE) ? nudge : heard(beat, String(index))]);
       continue;
     }
     const [tool, args, result, outcome = "succeeded"] = beat;
@@ -34,8 +40,8 @@ function stateOf(beats: readonly (Call | string)[]) {
 }
 
 function conflict(...beats: readonly (Call | string)[]) {
-  const turns = turnsIn(stateOf(beats).messages, (tool) => tool !== "silent");
-  return contradictionIn(turns, ({ result }) => (result.kind === "inline" ? (result.json as Claims) : {}));
+  const turns = toolTurnsIn(stateOf(beats).messages, (tool) => tool !== "silent");
+  return findContradiction(turns, ({ result }) => (result.kind === "inline" ? (result.json as Claims) : {}));
 }
 
 const free = (value: Json): Json => ({ "flight 42 is free": value });
@@ -91,31 +97,33 @@ describe("is none", () => {
     ["of what failed", [yes, ["book", {}, free(false), "failed"], yes, ["book", {}, free(false), "failed"]]],
     ["of tools that claim nothing", [yes, ["silent", {}, free(false)], yes, ["silent", {}, free(false)]]],
     ["once a person has spoken", [yes, no, "try both once more", yes, no]],
-    ["once the model was told, before it happens again", [yes, no, yes, no, TOLD, yes, other]],
+    ["once the model was told, before it happens again", [yes, no, yes, no, CONFLICT_NOTICE, yes, other]],
   ])("%s", (_, beats) => {
     expect(conflict(...beats)).toBeNull();
   });
 });
 
 test("a call that claims nothing contradicts no other", () => {
-  const turns = turnsIn(stateOf([yes, no, yes, no]).messages, () => true);
-  expect(contradictionIn(turns, ({ tool }) => (tool === "search" ? { fact: 1 } : undefined))).toBeNull();
+  const turns = toolTurnsIn(stateOf([yes, no, yes, no]).messages, () => true);
+  expect(findContradiction(turns, ({ tool }) => (tool === "search" ? { fact: 1 } : undefined))).toBeNull();
 });
 
 test("only a text of cairn counts as notice to the model", () => {
-  const [message] = stateOf([`${TOLD}.`]).messages.slice(-1) as [Message];
-  expect(wasTold([message])).toBe(true);
-  expect(wasTold([])).toBe(false);
-  expect(wasTold([{ ...message, parts: [] }])).toBe(false);
-  expect(wasTold([{ ...message, parts: [{ kind: "reasoning", text: TOLD }] as never }])).toBe(false);
+  const [message] = stateOf([`${CONFLICT_NOTICE}.`]).messages.slice(-1) as [Message];
+  expect(conflictWasReported([message])).toBe(true);
+  expect(conflictWasReported([])).toBe(false);
+  expect(conflictWasReported([{ ...message, parts: [] }])).toBe(false);
+  expect(conflictWasReported([{ ...message, parts: [{ kind: "reasoning", text: CONFLICT_NOTICE }] as never }])).toBe(
+    false,
+  );
 });
 
 test("after the model was told it counts anew, until a person speaks", () => {
-  const told = [yes, no, yes, no, `${TOLD}.`] as const;
+  const told = [yes, no, yes, no, `${CONFLICT_NOTICE}.`] as const;
   expect(conflict(...told, yes, no, yes, no)).not.toBeNull();
-  expect(wasTold(stateOf(told).messages)).toBe(true);
-  expect(wasTold(stateOf([...told, yes, no]).messages)).toBe(true);
-  expect(wasTold(stateOf([...told, "believe the second one"]).messages)).toBe(false);
+  expect(conflictWasReported(stateOf(told).messages)).toBe(true);
+  expect(conflictWasReported(stateOf([...told, yes, no]).messages)).toBe(true);
+  expect(conflictWasReported(stateOf([...told, "believe the second one"]).messages)).toBe(false);
   // Only cairn tells it: a person who says the same has spoken.
-  expect(wasTold(foldAll(stateOf([yes, no]), [heard(TOLD, "9")]).messages)).toBe(false);
+  expect(conflictWasReported(foldAll(stateOf([yes, no]), [heard(CONFLICT_NOTICE, "9")]).messages)).toBe(false);
 });

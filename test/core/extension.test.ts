@@ -3,7 +3,7 @@ import { describe, expect, test } from "vitest";
 import type { Grant } from "../../src/core/policy/budget.ts";
 import type { EventOf } from "../../src/core/event.ts";
 import { extensionOf, gateNamed } from "../../src/core/policy/extension.ts";
-import { outstanding } from "../../src/core/outstanding.ts";
+import { nextCommands } from "../../src/core/outstanding.ts";
 import { foldAll } from "../../src/core/transition.ts";
 import * as build from "../support/build.ts";
 
@@ -15,7 +15,7 @@ const answered = (as: "approve" | "deny", more: Grant = {}): EventOf<"HumanAppro
 });
 
 const inWords = (state: ReturnType<typeof after>, now = AT) =>
-  outstanding(state, view({ now })).map((command) =>
+  nextCommands(state, view({ now })).map((command) =>
     "calls" in command ? `${command.kind} ${command.calls.join()}` : command.kind,
   );
 
@@ -23,10 +23,10 @@ describe("while more is asked for", () => {
   test("the model is not asked; the run waits until somebody decides or nobody did in time", () => {
     const asking = after(startedEvent, askedForMore());
     expect(asking.phase).toBe("AwaitingApproval");
-    expect(outstanding(asking, view())).toEqual([{ kind: "wait", until: GATE_UNTIL }]);
-    expect(outstanding(asking, view({ now: GATE_UNTIL }))).toEqual([{ kind: "expireGate", call: "budget" }]);
-    expect(outstanding(asking, view({ cancel: true }))).toEqual([{ kind: "cancel" }]);
-    expect(outstanding(asking, view({ pause: true }))).toEqual([{ kind: "pause" }]);
+    expect(nextCommands(asking, view())).toEqual([{ kind: "wait", until: GATE_UNTIL }]);
+    expect(nextCommands(asking, view({ now: GATE_UNTIL }))).toEqual([{ kind: "expireGate", call: "budget" }]);
+    expect(nextCommands(asking, view({ cancel: true }))).toEqual([{ kind: "cancel" }]);
+    expect(nextCommands(asking, view({ pause: true }))).toEqual([{ kind: "pause" }]);
   });
 
   test("nothing is released, and what is released already comes to its end", () => {
@@ -91,6 +91,6 @@ describe("what is decided", () => {
     ]);
     expect(heard.phase).toBe("Paused");
     const resumed = foldAll(heard, [build.resumed]);
-    expect(outstanding(resumed, view({ now: GATE_UNTIL }))).toEqual([{ kind: "decide", call: "budget" }]);
+    expect(nextCommands(resumed, view({ now: GATE_UNTIL }))).toEqual([{ kind: "decide", call: "budget" }]);
   });
 });

@@ -4,7 +4,7 @@ import type { Event } from "../../src/core/event.ts";
 import { gateId } from "../../src/protocol/ids.ts";
 import { argsOf } from "../../src/core/calls/ledger.ts";
 import { inline } from "../../src/core/message.ts";
-import { type Command, outstanding } from "../../src/core/outstanding.ts";
+import { type Command, nextCommands } from "../../src/core/outstanding.ts";
 import type { State } from "../../src/core/state.ts";
 import { foldAll } from "../../src/core/transition.ts";
 import { AT, FAILURE, GATE_UNTIL, IN_PHASE, after, approved, calls, decided, decision } from "../support/build.ts";
@@ -24,7 +24,7 @@ describe("a gate", () => {
       ...{ gate: "gate-c1", planHash: "0".repeat(64), argsHash: "0".repeat(64), reason: "it costs money" },
       ...{ expiresAt: GATE_UNTIL, decision: null },
     });
-    expect(outstanding(state, view())).toEqual([{ kind: "wait", until: GATE_UNTIL }]);
+    expect(nextCommands(state, view())).toEqual([{ kind: "wait", until: GATE_UNTIL }]);
     expect(() => foldAll(state, [invoked("c1")])).toThrow("ToolInvoked does not happen in AwaitingApproval");
     expect(() => two(intended("c1"), gated("c1"), invoked("c1"))).toThrow("call c1 waits at a gate");
   });
@@ -40,20 +40,20 @@ describe("a gate", () => {
   test("beside a call that runs lets it run, and the run is running", () => {
     const state = two(intended("c1"), gated("c1"), intended("c2"), invoked("c2"));
     expect(state.phase).toBe("ExecutingTools");
-    expect(outstanding(state, view())).toEqual([{ kind: "perform", calls: ["c2"] }]);
+    expect(nextCommands(state, view())).toEqual([{ kind: "perform", calls: ["c2"] }]);
     expect(foldAll(state, [resulted("c2")]).phase).toBe("AwaitingApproval");
   });
 
   test("beside an unknown call leaves the run blocked, and waits no longer than until it expires", () => {
     const state = IN_PHASE.AwaitingReconcile();
-    expect(outstanding(state, view())).toEqual([{ kind: "wait", until: GATE_UNTIL }]);
-    expect(outstanding(state, view({ now: GATE_UNTIL }))).toEqual([{ kind: "expireGate", call: "c2" }]);
+    expect(nextCommands(state, view())).toEqual([{ kind: "wait", until: GATE_UNTIL }]);
+    expect(nextCommands(state, view({ now: GATE_UNTIL }))).toEqual([{ kind: "expireGate", call: "c2" }]);
     // Decided: the call is released although another one is still unknown, and then it is blocked again.
     const permitted = foldAll(state, [approved("c2")]);
     expect(permitted.phase).toBe("ExecutingTools");
-    expect(outstanding(permitted, view())).toEqual([{ kind: "intend", calls: ["c2"] }]);
+    expect(nextCommands(permitted, view())).toEqual([{ kind: "intend", calls: ["c2"] }]);
     expect(foldAll(state, [approved("c2", decision("deny"))]).phase).toBe("AwaitingReconcile");
-    expect(outstanding(foldAll(state, [approved("c2", decision("deny"))]), view())).toEqual([{ kind: "awaitAnswer" }]);
+    expect(nextCommands(foldAll(state, [approved("c2", decision("deny"))]), view())).toEqual([{ kind: "awaitAnswer" }]);
     // Answered: what is left is a gate.
     const answered = foldAll(state, [reconciled("c1", { as: "failed", value: null, by: "ann", note: null })]);
     expect(answered.phase).toBe("AwaitingApproval");
@@ -61,7 +61,7 @@ describe("a gate", () => {
 
   test("beside an answer that quiet holds back waits for whichever comes first", () => {
     const state = foldAll(IN_PHASE.AwaitingReconcile(), [taken("c1")]);
-    const until = (quietUntil: number) => outstanding(state, view({ quietUntil }));
+    const until = (quietUntil: number) => nextCommands(state, view({ quietUntil }));
     expect(until(AT + 5)).toEqual([{ kind: "wait", until: AT + 5 }]);
     expect(until(GATE_UNTIL + 5)).toEqual([{ kind: "wait", until: GATE_UNTIL }]);
   });
@@ -69,28 +69,28 @@ describe("a gate", () => {
   test("that expires first is the one that is waited for", () => {
     const later = { ...gated("c2"), expiresAt: GATE_UNTIL + 9 } as Event;
     const state = two(intended("c1"), gated("c1"), intended("c2"), later);
-    expect(outstanding(state, view())).toEqual([{ kind: "wait", until: GATE_UNTIL }]);
-    expect(outstanding(state, view({ now: GATE_UNTIL - 1 }))).toEqual([{ kind: "wait", until: GATE_UNTIL }]);
-    expect(outstanding(state, view({ now: GATE_UNTIL }))).toEqual([{ kind: "expireGate", call: "c1" }]);
+    expect(nextCommands(state, view())).toEqual([{ kind: "wait", until: GATE_UNTIL }]);
+    expect(nextCommands(state, view({ now: GATE_UNTIL - 1 }))).toEqual([{ kind: "wait", until: GATE_UNTIL }]);
+    expect(nextCommands(state, view({ now: GATE_UNTIL }))).toEqual([{ kind: "expireGate", call: "c1" }]);
     const denied = foldAll(state, [approved("c1", decision("deny"))]);
-    expect(outstanding(denied, view({ now: GATE_UNTIL }))).toEqual([{ kind: "wait", until: GATE_UNTIL + 9 }]);
+    expect(nextCommands(denied, view({ now: GATE_UNTIL }))).toEqual([{ kind: "wait", until: GATE_UNTIL + 9 }]);
   });
 
   test("of a paused run is neither expired nor decided before it is resumed, and nothing of it is lost", () => {
     const state = foldAll(waiting(), [paused, decisionTaken("c1")]);
     const late = view({ now: GATE_UNTIL + 1, pause: true });
-    expect(outstanding(state, late)).toEqual([{ kind: "awaitAnswer" }]);
+    expect(nextCommands(state, late)).toEqual([{ kind: "awaitAnswer" }]);
     expect(() => foldAll(state, [approved("c1")])).toThrow("HumanApprovalReceived does not happen in Paused");
-    expect(outstanding(state, { ...late, pause: false })).toEqual([{ kind: "resume" }]);
+    expect(nextCommands(state, { ...late, pause: false })).toEqual([{ kind: "resume" }]);
     const back = foldAll(state, [resumed]);
     expect(back.phase).toBe("AwaitingApproval");
-    expect(outstanding(back, { ...late, pause: false })).toEqual([{ kind: "decide", call: "c1" }]);
+    expect(nextCommands(back, { ...late, pause: false })).toEqual([{ kind: "decide", call: "c1" }]);
   });
 
   test("of a run that shall end holds nothing up", () => {
-    expect(outstanding(waiting(), view({ cancel: true }))).toEqual([{ kind: "cancel" }]);
+    expect(nextCommands(waiting(), view({ cancel: true }))).toEqual([{ kind: "cancel" }]);
     const ending = foldAll(waiting(), [decided({ kind: "abort", failure: FAILURE })]);
-    expect(outstanding(ending, view({ now: GATE_UNTIL }))).toEqual([{ kind: "end" }]);
+    expect(nextCommands(ending, view({ now: GATE_UNTIL }))).toEqual([{ kind: "end" }]);
   });
 });
 
@@ -99,13 +99,13 @@ describe("a decision", () => {
     const state = foldAll(waiting(), [decisionTaken("c1")]);
     expect(state).toMatchObject({ phase: "AwaitingApproval", open: [{ status: "gated" }] });
     for (const now of [AT, GATE_UNTIL, GATE_UNTIL + 1]) {
-      expect(outstanding(state, view({ now }))).toEqual([{ kind: "decide", call: "c1" }]);
+      expect(nextCommands(state, view({ now }))).toEqual([{ kind: "decide", call: "c1" }]);
     }
   });
 
   test("comes before what has expired beside it", () => {
     const both = two(intended("c1"), gated("c1"), intended("c2"), gated("c2"), decisionTaken("c2"));
-    expect(outstanding(both, view({ now: GATE_UNTIL }))).toEqual([{ kind: "decide", call: "c2" }]);
+    expect(nextCommands(both, view({ now: GATE_UNTIL }))).toEqual([{ kind: "decide", call: "c2" }]);
   });
 
   test("is the first one: another one changes nothing", () => {
@@ -129,10 +129,10 @@ describe("a decision", () => {
     const state = foldAll(waiting(), [approved("c1")]);
     expect(state).toMatchObject({ phase: "ExecutingTools" });
     expect(state.open).toMatchObject([{ status: "permitted", gate: null, edited: null, releasedBy: null }]);
-    expect(outstanding(state, view({ epoch: 7 }))).toEqual([{ kind: "intend", calls: ["c1"] }]);
+    expect(nextCommands(state, view({ epoch: 7 }))).toEqual([{ kind: "intend", calls: ["c1"] }]);
     const released = foldAll(state, [invoked("c1", 7)]);
-    expect(outstanding(released, view({ epoch: 7 }))).toEqual([{ kind: "perform", calls: ["c1"] }]);
-    expect(outstanding(released, view({ epoch: 8 }))).toEqual([{ kind: "recover", calls: ["c1"] }]);
+    expect(nextCommands(released, view({ epoch: 7 }))).toEqual([{ kind: "perform", calls: ["c1"] }]);
+    expect(nextCommands(released, view({ epoch: 8 }))).toEqual([{ kind: "recover", calls: ["c1"] }]);
   });
 
   test("to edit is a new intent with a new key, and its arguments are what the call has from there on", () => {
@@ -166,7 +166,7 @@ describe("a decision", () => {
       ...[taken("c1"), reconciled("c1")],
     ]);
     expect(state.open).toMatchObject([{ status: "permitted", gate: null }]);
-    expect(kinds(outstanding(state, view()))).toEqual(["intend"]);
+    expect(kinds(nextCommands(state, view()))).toEqual(["intend"]);
     expect(() => foldAll(state, [gated("c1")])).toThrow("call c1 is not intended");
   });
 });

@@ -3,7 +3,7 @@ import { describe, expect, test } from "vitest";
 import { BOUNDS } from "../../src/core/limits.ts";
 import type { Event } from "../../src/core/event.ts";
 import type { Json } from "../../src/core/json.ts";
-import { loopOf, sameJson, sameValue } from "../../src/core/policy/loops.ts";
+import { findLoop, sameJson, sameValue } from "../../src/core/policy/loops.ts";
 import { foldAll } from "../../src/core/transition.ts";
 import { AT, after, calls, heard, intended, invoked, replied, startedEvent } from "../support/build.ts";
 
@@ -30,7 +30,7 @@ function stateAfter(beats: readonly (Call | readonly Call[] | string)[]) {
   return state;
 }
 
-const loopIn = (beats: Parameters<typeof stateAfter>[0]) => loopOf(stateAfter(beats).messages);
+const loopIn = (beats: Parameters<typeof stateAfter>[0]) => findLoop(stateAfter(beats).messages);
 
 const A: Call = ["search", { from: "LIS", to: "BER" }, { found: 0 }];
 const B: Call = ["relax", { by: 1 }, "relaxed"];
@@ -80,7 +80,7 @@ describe("runaway", () => {
     const { messages } = stateAfter([A, A]);
     const state = foldAll(stateAfter([A, A]), [replied([calls(A[0], A[1])])]);
     expect(state.messages.length).toBe(messages.length + 1);
-    expect(loopOf(state.messages)).toBeNull();
+    expect(findLoop(state.messages)).toBeNull();
   });
 
   test("within six calls, also where the reply that makes them six made more", () => {

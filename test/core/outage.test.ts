@@ -1,9 +1,15 @@
 /** How long a run waits for a provider that is away, whom it asks meanwhile, and when it gives up. */
 import { describe, expect, test } from "vitest";
 import type { Event, Action } from "../../src/core/event.ts";
-import { isOfInfrastructure } from "../../src/core/policy/infrastructure.ts";
+import { isInfrastructureFailure } from "../../src/core/policy/infrastructure.ts";
 import { BOUNDS } from "../../src/core/limits.ts";
-import { type RetryTerms, answered, modelAsked, soonerTry, unavailable } from "../../src/core/policy/outage.ts";
+import {
+  type RetryTerms,
+  endOutage,
+  currentModel,
+  earlierTryAt,
+  modelUnavailable,
+} from "../../src/core/policy/outage.ts";
 import { decideRecovery } from "../../src/core/policy/recovery.ts";
 import type { State } from "../../src/core/state.ts";
 import { fold, foldAll } from "../../src/core/transition.ts";
@@ -24,7 +30,7 @@ interface Failed {
 
 /** One more call fails. */
 function failing(from: State, now: number, change: Partial<RetryTerms> = {}): Failed {
-  const asked = modelAsked(from, now);
+  const asked = currentModel(from, now);
   const event = decideRecovery(from, { kind: "model", failure: FAILURE, retry: terms({ asked, ...change }) }, now);
   return { state: fold(from, event), action: event.action };
 }
@@ -116,13 +122,13 @@ test.each([
   [5 * HOUR, "5 hours"],
 ])("an outage of %d ms is described as %s", (ms, words) => {
   const state = { ...IN_PHASE.AwaitingLLM(), outage: { since: AT, tries: 2 } };
-  expect(unavailable(state, FAILURE, AT + ms).message).toBe(
+  expect(modelUnavailable(state, FAILURE, AT + ms).message).toBe(
     `no model answered for ${words}, in 3 calls; the last one said: Broken: it broke`,
   );
 });
 
 test("a failure without an outage before it lasted no time, and took one call", () => {
-  expect(unavailable(IN_PHASE.AwaitingLLM(), FAILURE, AT).message).toMatch(
+  expect(modelUnavailable(IN_PHASE.AwaitingLLM(), FAILURE, AT).message).toMatch(
     /^no model answered for 0 seconds, in 1 calls/,
   );
 });
@@ -152,34 +158,34 @@ describe("whoever wakes a run that waits for its model", () => {
   const waiting = (): State => outage(9).at(-1)?.state as State;
 
   test("has it ask at once", () => {
-    expect(soonerTry(waiting(), AT + 5 * MINUTE)).toBe(AT + 5 * MINUTE);
+    expect(earlierTryAt(waiting(), AT + 5 * MINUTE)).toBe(AT + 5 * MINUTE);
   });
 
   test("and never before the provider wants to be asked", () => {
     const { state } = failing(waiting(), AT + HOUR, { afterMs: HOUR, chance: 0.9 });
-    expect(soonerTry(state, AT + 80 * MINUTE)).toBe(AT + 2 * HOUR);
+    expect(earlierTryAt(state, AT + 80 * MINUTE)).toBe(AT + 2 * HOUR);
   });
 
   test("changes nothing at the very moment at which it asks by itself, or after as many tries as are quick", () => {
     const state = waiting();
-    expect(soonerTry(state, (state.retryAt ?? 0) - 1)).toBe((state.retryAt ?? 0) - 1);
-    expect(soonerTry(state, state.retryAt ?? 0)).toBeNull();
+    expect(earlierTryAt(state, (state.retryAt ?? 0) - 1)).toBe((state.retryAt ?? 0) - 1);
+    expect(earlierTryAt(state, state.retryAt ?? 0)).toBeNull();
     const tries = (count: number): State => ({ ...state, outage: { since: AT, tries: count } });
-    expect(soonerTry(tries(BOUNDS.modelRetriesMax), AT)).toBeNull();
-    expect(soonerTry(tries(BOUNDS.modelRetriesMax + 1), AT)).toBe(AT);
+    expect(earlierTryAt(tries(BOUNDS.modelRetriesMax), AT)).toBeNull();
+    expect(earlierTryAt(tries(BOUNDS.modelRetriesMax + 1), AT)).toBe(AT);
     const { outage: _, ...none } = state;
-    expect(soonerTry(none, AT)).toBeNull();
+    expect(earlierTryAt(none, AT)).toBeNull();
   });
 
   test("changes nothing where it asks soon by itself, or has asked, or does something else", () => {
-    expect(soonerTry(outage(2).at(-1)?.state as State, AT + 1_000)).toBeNull();
-    expect(soonerTry(waiting(), (waiting().retryAt ?? 0) + 1)).toBeNull();
-    expect(soonerTry({ ...waiting(), phase: "AwaitingLLM" }, AT)).toBeNull();
+    expect(earlierTryAt(outage(2).at(-1)?.state as State, AT + 1_000)).toBeNull();
+    expect(earlierTryAt(waiting(), (waiting().retryAt ?? 0) + 1)).toBeNull();
+    expect(earlierTryAt({ ...waiting(), phase: "AwaitingLLM" }, AT)).toBeNull();
   });
 });
 
 describe("fallbacks", () => {
-  const asked = (failed: ReturnType<typeof outage>) => failed.map(({ state, at }) => modelAsked(state, at));
+  const asked = (failed: ReturnType<typeof outage>) => failed.map(({ state, at }) => currentModel(state, at));
 
   test("are asked at once, one after the other, when the quick retries have failed; then the agent's own again", () => {
     const failed = outage(10, { models: 3 });
@@ -191,40 +197,40 @@ describe("fallbacks", () => {
 
   test("one that answered is asked first for some minutes, then the agent's own model", () => {
     const { state, at } = outage(5, { models: 3 }).at(-1) as Failed & { at: number };
-    const answered = fold(state, replied([calls("book")], at));
-    expect(answered).toMatchObject({ fallback: { model: 2, until: at + BOUNDS.fallbackMs }, modelRetries: 0 });
-    expect(answered.outage).toBeUndefined();
-    expect([modelAsked(answered, at), modelAsked(answered, at + BOUNDS.fallbackMs)]).toEqual([2, 0]);
-    const between = { ...answered, phase: "AwaitingLLM", open: [] } as const;
+    const endOutage = fold(state, replied([calls("book")], at));
+    expect(endOutage).toMatchObject({ fallback: { model: 2, until: at + BOUNDS.fallbackMs }, modelRetries: 0 });
+    expect(endOutage.outage).toBeUndefined();
+    expect([currentModel(endOutage, at), currentModel(endOutage, at + BOUNDS.fallbackMs)]).toEqual([2, 0]);
+    const between = { ...endOutage, phase: "AwaitingLLM", open: [] } as const;
     const kept = fold(between, replied([calls("book")], at + MINUTE));
-    expect(kept.fallback).toEqual(answered.fallback);
+    expect(kept.fallback).toEqual(endOutage.fallback);
     expect(fold(between, replied([calls("book")], at + BOUNDS.fallbackMs)).fallback).toBeUndefined();
   });
 
   test("a state without outage or fallback is the same one after a reply", () => {
     const state = IN_PHASE.AwaitingLLM();
-    expect(answered(state, AT)).toBe(state);
+    expect(endOutage(state, AT)).toBe(state);
   });
 
   test("one whose own model failed once and answered is not asked first any more", () => {
     const fallback = { model: 1, until: AT + HOUR };
     const state: State = { ...IN_PHASE.AwaitingLLM(), fallback, outage: { since: AT, tries: 1 } };
-    expect(answered(state, AT)).not.toHaveProperty("fallback");
+    expect(endOutage(state, AT)).not.toHaveProperty("fallback");
     const { fallback: _, ...without } = state;
-    expect(answered(without, AT)).not.toHaveProperty("fallback");
+    expect(endOutage(without, AT)).not.toHaveProperty("fallback");
   });
 
   test("one that is away as well has quick retries of its own", () => {
     const { state, at } = outage(4, { models: 2 }).at(-1) as Failed & { at: number };
-    const answered = { ...fold(state, replied([calls("book")], at)), phase: "AwaitingLLM", open: [] } as const;
-    const next = failing(answered, at + MINUTE, { models: 2 });
+    const endOutage = { ...fold(state, replied([calls("book")], at)), phase: "AwaitingLLM", open: [] } as const;
+    const next = failing(endOutage, at + MINUTE, { models: 2 });
     expect(next.action).toMatchObject({ at: at + MINUTE + 1_000, outage: { model: 1, tries: 1 } });
   });
 });
 
 test("failures of infrastructure are in one list, and what a run does wrong by itself is not in it", () => {
   const codes = ["ModelUnavailable", "HardIdleTimeout", "CrashLoop", "Abandoned", "Expired"];
-  expect(codes.every((code) => isOfInfrastructure({ code, message: "" }))).toBe(true);
+  expect(codes.every((code) => isInfrastructureFailure({ code, message: "" }))).toBe(true);
   const own = [
     "BudgetExhausted",
     "Runaway",
@@ -234,5 +240,5 @@ test("failures of infrastructure are in one list, and what a run does wrong by i
     "ModelFailed",
     "OutcomeUnknown",
   ];
-  expect(own.some((code) => isOfInfrastructure({ code, message: "" }))).toBe(false);
+  expect(own.some((code) => isInfrastructureFailure({ code, message: "" }))).toBe(false);
 });

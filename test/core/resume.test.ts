@@ -2,7 +2,7 @@
 import { describe, expect, test } from "vitest";
 import { BOUNDS } from "../../src/core/limits.ts";
 import { EFFECTS, EFFECT_NAMES, STRICTEST, isStricter } from "../../src/core/calls/effects.ts";
-import { afterCrash, afterSilence } from "../../src/core/calls/ledger.ts";
+import { recoveryAfterCrash, recoveryAfterTimeout } from "../../src/core/calls/ledger.ts";
 import type { OpenCall } from "../../src/core/state.ts";
 import { SHA } from "../support/build.ts";
 
@@ -23,15 +23,15 @@ describe("after a crash", () => {
     ["probed", "probe"],
     ["unsafe", "ask"],
   ] as const)("%s: %s", (effect, then) => {
-    expect(afterCrash(open(effect), true)).toBe(then);
+    expect(recoveryAfterCrash(open(effect), true)).toBe(then);
   });
 
   test.each([...CLASSES, null])("%s: asks about the call when its tool is gone", (effect) => {
-    expect(afterCrash(open(effect), false)).toBe("ask");
+    expect(recoveryAfterCrash(open(effect), false)).toBe("ask");
   });
 
   test("without an intent nobody knows what it would repeat", () => {
-    expect(afterCrash(open(null), true)).toBe("ask");
+    expect(recoveryAfterCrash(open(null), true)).toBe("ask");
   });
 });
 
@@ -43,15 +43,15 @@ describe("after a silence", () => {
     ["unsafe", ["ask", "ask", "ask"]],
   ] as const)("%s: %s", (effect, each) => {
     const tries = Array.from({ length: BOUNDS.callTriesMax }, (_, index) => index);
-    expect(tries.map((count) => afterSilence(open(effect, count)))).toEqual(each);
+    expect(tries.map((count) => recoveryAfterTimeout(open(effect, count)))).toEqual(each);
   });
 
   test("no try more than the bound, even if the count says so", () => {
-    expect(afterSilence(open("keyed", 9))).toBe("tell");
+    expect(recoveryAfterTimeout(open("keyed", 9))).toBe("tell");
   });
 
   test("without an intent the strictest row holds", () => {
-    expect(afterSilence(open(null))).toBe("ask");
+    expect(recoveryAfterTimeout(open(null))).toBe("ask");
   });
 });
 

@@ -2,7 +2,7 @@
 import { describe, expect, test } from "vitest";
 import type { Effect } from "../../src/core/calls/effects.ts";
 import type { Event } from "../../src/core/event.ts";
-import { type CallFacts, effectsIn } from "../../src/core/calls/standing.ts";
+import { type CallFacts, effectsThatStand } from "../../src/core/calls/standing.ts";
 import type { State } from "../../src/core/state.ts";
 import { foldAll } from "../../src/core/transition.ts";
 import { after, aborted, answer, calls, decided, intended, invoked } from "../support/build.ts";
@@ -18,31 +18,31 @@ const two = (...events: readonly Event[]): State =>
 describe("an effect stands", () => {
   test("when its call succeeded, may have happened, or is under way, in the order of its proposal", () => {
     const underWay = two(intended("c1"), intended("c2"), invoked("c1"), invoked("c2"));
-    expect(effectsIn(underWay, known()).standing).toEqual(["book (c1)", "pay (c2)"]);
+    expect(effectsThatStand(underWay, known()).standing).toEqual(["book (c1)", "pay (c2)"]);
     const unknown = foldAll(underWay, [resulted("c2"), lostSight("c1")]);
-    expect(effectsIn(unknown, known()).standing).toEqual(["book (c1)", "pay (c2)"]);
-    expect(effectsIn(unknown, known(null)).standing).toEqual(["book (c1)", "pay (c2)"]);
+    expect(effectsThatStand(unknown, known()).standing).toEqual(["book (c1)", "pay (c2)"]);
+    expect(effectsThatStand(unknown, known(null)).standing).toEqual(["book (c1)", "pay (c2)"]);
   });
 
   test("unless its call never happened", () => {
-    expect(effectsIn(two(intended("c1")), known()).standing).toEqual([]);
+    expect(effectsThatStand(two(intended("c1")), known()).standing).toEqual([]);
     const unknown = two(intended("c1"), intended("c2"), invoked("c1"), invoked("c2"), lostSight("c1"));
     const failed = foldAll(unknown, [reconciled("c1", answer("failed"))]);
-    expect(effectsIn(failed, known()).standing).toEqual(["pay (c2)"]);
+    expect(effectsThatStand(failed, known()).standing).toEqual(["pay (c2)"]);
     const again = foldAll(unknown, [reconciled("c1", answer("retry"))]);
-    expect(effectsIn(again, known()).standing).toEqual(["pay (c2)"]);
+    expect(effectsThatStand(again, known()).standing).toEqual(["pay (c2)"]);
   });
 
   test("unless its tool has none, or it was undone", () => {
     const done = two(intended("c1"), intended("c2"), invoked("c1"), invoked("c2"), resulted("c1"), resulted("c2"));
-    expect(effectsIn(done, known("none")).standing).toEqual([]);
+    expect(effectsThatStand(done, known("none")).standing).toEqual([]);
     const isUndone = ({ call }: { readonly call: string }): CallFacts => ({ effect: "keyed", isUndone: call === "c1" });
-    expect(effectsIn(done, isUndone).standing).toEqual(["pay (c2)"]);
+    expect(effectsThatStand(done, isUndone).standing).toEqual(["pay (c2)"]);
   });
 
   test("unless it can still be undone", () => {
     const done = two(undoable("c1"), undoable("c2"), invoked("c1"), invoked("c2"), resulted("c1"));
-    expect(effectsIn(done, known())).toEqual({ undoable: ["book (c1)", "pay (c2)"], standing: [] });
+    expect(effectsThatStand(done, known())).toEqual({ undoable: ["book (c1)", "pay (c2)"], standing: [] });
   });
 
   test("unless it is of an attempt before this one", () => {
@@ -55,6 +55,6 @@ describe("an effect stands", () => {
       intended("c3"),
       invoked("c3"),
     ]);
-    expect(effectsIn(begun, known()).standing).toEqual(["book (c3)"]);
+    expect(effectsThatStand(begun, known()).standing).toEqual(["book (c3)"]);
   });
 });

@@ -2,11 +2,11 @@
 import { describe, expect, test } from "vitest";
 import type { ReplyPart } from "../../src/core/event.ts";
 import { BOUNDS } from "../../src/core/limits.ts";
-import { closed, stopping } from "../../src/core/policy/stopping.ts";
+import { applyClosingReply, beginStopping } from "../../src/core/policy/stopping.ts";
 import { AT, FAILURE, after, calls, replied, says, startedEvent, stopped, withCalls } from "../support/build.ts";
 
 const asked = () => after(startedEvent, stopped);
-const closedWith = (...parts: readonly ReplyPart[]) => closed(asked(), replied(parts));
+const closedWith = (...parts: readonly ReplyPart[]) => applyClosingReply(asked(), replied(parts));
 const failureOf = (words: string) => {
   const { ending } = closedWith(says(words));
   return ending?.kind === "failed" ? ending.failure.message : null;
@@ -19,7 +19,7 @@ describe("before the closing call", () => {
   });
 
   test("no call may be open", () => {
-    expect(() => stopping(withCalls(), { failure: FAILURE, say: "Stop.", at: AT })).toThrow(/between its calls/);
+    expect(() => beginStopping(withCalls(), { failure: FAILURE, say: "Stop.", at: AT })).toThrow(/between its calls/);
   });
 });
 
@@ -46,7 +46,7 @@ describe("after the closing call", () => {
   });
 
   test("no second one may follow, and none may come to a run that does not stop", () => {
-    expect(() => closed(closedWith(says("x")), replied([says("y")]))).toThrow(/once/);
-    expect(() => closed(after(startedEvent), replied([says("y")]))).toThrow(/once/);
+    expect(() => applyClosingReply(closedWith(says("x")), replied([says("y")]))).toThrow(/once/);
+    expect(() => applyClosingReply(after(startedEvent), replied([says("y")]))).toThrow(/once/);
   });
 });

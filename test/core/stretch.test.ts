@@ -4,8 +4,8 @@ import type { Event } from "../../src/core/event.ts";
 import { SIZES } from "../../src/codec/limits.ts";
 import type { State } from "../../src/core/state.ts";
 import { foldAll } from "../../src/core/transition.ts";
-import { shown } from "../../src/core/policy/window.ts";
-import { isWorthIt, stretchOf } from "../../src/engine/model/compaction-range.ts";
+import { visibleMessages } from "../../src/core/policy/window.ts";
+import { isWorthCompacting, compactionRangeOf } from "../../src/engine/model/compaction-range.ts";
 import { after, calls, compacted, compacting, heard, intended, invoked, replied } from "../support/build.ts";
 import { resulted, says, startedEvent } from "../support/build.ts";
 
@@ -15,11 +15,11 @@ const turns = (count: number, from = 1, result = "fine"): readonly Event[] =>
     ...[replied([calls("look")]), intended(call), invoked(call), resulted(call, result)],
   ]);
 
-const idsOf = (state: State): readonly string[] => shown(state).map(({ id }) => id);
+const idsOf = (state: State): readonly string[] => visibleMessages(state).map(({ id }) => id);
 
 /** The state after a summary of what may be summarised. */
 function shorter(state: State): State {
-  const stretch = stretchOf(state);
+  const stretch = compactionRangeOf(state);
   if (stretch === null) throw new Error("nothing may be summarised");
   const made = compacted(state, stretch.from);
   return foldAll(state, [
@@ -41,7 +41,9 @@ describe("what stays", () => {
   test("is the last turn also where it is longer than everything before it", () => {
     const long = after(startedEvent, ...turns(2), ...turns(1, 3, "x".repeat(5_000)));
     expect(idsOf(shorter(long))).toEqual(["m1", "m8", "m6", "m7"]);
-    expect(isWorthIt(stretchOf(long) ?? { from: 0, read: [], stays: [], replaces: 0, shows: 1 })).toBe(false);
+    expect(isWorthCompacting(compactionRangeOf(long) ?? { from: 0, read: [], stays: [], replaces: 0, shows: 1 })).toBe(
+      false,
+    );
   });
 
   test("are words of a person until the model has answered in words, not only in calls", () => {
@@ -60,8 +62,8 @@ describe("what stays", () => {
     );
     // As if the first one were open still, or had to be undone.
     const open = [{ ...after(startedEvent, replied([calls("book")])).open[0], call: "c1" }] as State["open"];
-    expect(stretchOf({ ...both, open })?.stays).toEqual(["m2", "m3", "m4"]);
-    expect(stretchOf(both)?.stays).toEqual([]);
+    expect(compactionRangeOf({ ...both, open })?.stays).toEqual(["m2", "m3", "m4"]);
+    expect(compactionRangeOf(both)?.stays).toEqual([]);
   });
 });
 
@@ -69,21 +71,21 @@ describe("a second summary", () => {
   const first = shorter(after(startedEvent, ...turns(3)));
 
   test("is made only after another reply, and stands for the first one too", () => {
-    expect(stretchOf(first)).toBeNull();
+    expect(compactionRangeOf(first)).toBeNull();
     const later = foldAll(first, [heard("go on"), ...turns(2, 4)]);
-    const stretch = stretchOf(later);
+    const stretch = compactionRangeOf(later);
     expect(stretch?.read.map(({ id }) => id)).toEqual(["m1", "m8", "m6", "m7", "m9", "m10", "m11"]);
     expect(idsOf(shorter(later))).toEqual(["m1", "m14", "m9", "m12", "m13"]);
   });
 
   test("is not made where only the first one could be replaced", () => {
-    expect(stretchOf(foldAll(first, [replied([])]))).toBeNull();
+    expect(compactionRangeOf(foldAll(first, [replied([])]))).toBeNull();
   });
 });
 
 test("nothing may be summarised of a run without a reply, or with one", () => {
-  expect(stretchOf(after(startedEvent, heard("and be quick")))).toBeNull();
-  expect(stretchOf(after(startedEvent, ...turns(1)))).toBeNull();
+  expect(compactionRangeOf(after(startedEvent, heard("and be quick")))).toBeNull();
+  expect(compactionRangeOf(after(startedEvent, ...turns(1)))).toBeNull();
 });
 
 test("a window without its summary, or in front of the one before it, is a mistake of ours", () => {

@@ -1,33 +1,33 @@
 /** A run that waits for a version of its agent: which answer lets it go on, and how often. */
 import { expect, test } from "vitest";
-import { accepted, changedTo, heldBy, upgradesOf } from "../../src/core/policy/upgrades.ts";
+import { acceptUpgradeIn, applyAgentChange, holdForAgent, upgradesOf } from "../../src/core/policy/upgrades.ts";
 import { IN_PHASE } from "../support/build.ts";
 
-const asking = () => heldBy(IN_PHASE.AwaitingLLM(), { kind: "upgrade", to: "2" });
+const asking = () => holdForAgent(IN_PHASE.AwaitingLLM(), { kind: "upgrade", to: "2" });
 const answer = (asked: number) => ({ kind: "upgrade", asked, to: "2", by: "ana" }) as const;
 
 test("each time that it waits is a question of its own", () => {
   const first = asking();
   expect([first.phase, first.pausedFrom, upgradesOf(first).asked]).toEqual(["AwaitingAgent", "AwaitingLLM", 1]);
-  expect(upgradesOf(heldBy(first, { kind: "upgrade", to: "3" }))).toMatchObject({ asked: 2, lack: { to: "3" } });
+  expect(upgradesOf(holdForAgent(first, { kind: "upgrade", to: "3" }))).toMatchObject({ asked: 2, lack: { to: "3" } });
 });
 
 test("accepts an answer to the open question, and to no other", () => {
-  expect(upgradesOf(accepted(asking(), answer(1))).accepted).toEqual({ to: "2", by: "ana" });
-  expect(accepted(asking(), answer(2))).toEqual(asking());
-  const absent = heldBy(IN_PHASE.AwaitingLLM(), { kind: "agent", why: "it is not deployed" });
-  expect(accepted(absent, answer(1))).toEqual(absent);
+  expect(upgradesOf(acceptUpgradeIn(asking(), answer(1))).accepted).toEqual({ to: "2", by: "ana" });
+  expect(acceptUpgradeIn(asking(), answer(2))).toEqual(asking());
+  const absent = holdForAgent(IN_PHASE.AwaitingLLM(), { kind: "agent", why: "it is not deployed" });
+  expect(acceptUpgradeIn(absent, answer(1))).toEqual(absent);
   const idle = IN_PHASE.AwaitingLLM();
-  expect(accepted(idle, answer(0))).toBe(idle);
+  expect(acceptUpgradeIn(idle, answer(0))).toBe(idle);
 });
 
 test("goes on where it was, under the price of the version, and the answer counts once", () => {
   const price = { inUsd: 1, outUsd: 2 };
-  const changed = changedTo(accepted(asking(), answer(1)), { to: "2", price });
+  const changed = applyAgentChange(acceptUpgradeIn(asking(), answer(1)), { to: "2", price });
   expect(changed).toMatchObject({ phase: "AwaitingLLM", pausedFrom: null, agentVersion: "2", price });
   expect(upgradesOf(changed)).toMatchObject({ accepted: null, lack: null, asked: 1 });
-  const other = changedTo(accepted(asking(), answer(1)), { to: "3" });
+  const other = applyAgentChange(acceptUpgradeIn(asking(), answer(1)), { to: "3" });
   expect(upgradesOf(other).accepted).toEqual({ to: "2", by: "ana" });
-  expect(changedTo(changed, { to: "3" }).price).toEqual(price);
-  expect(changedTo(IN_PHASE.ExecutingTools(), { to: "3" }).phase).toBe("ExecutingTools");
+  expect(applyAgentChange(changed, { to: "3" }).price).toEqual(price);
+  expect(applyAgentChange(IN_PHASE.ExecutingTools(), { to: "3" }).phase).toBe("ExecutingTools");
 });

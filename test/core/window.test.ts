@@ -1,7 +1,7 @@
 /** What the model sees of a transcript after a summary. */
 import { expect, test } from "vitest";
 import { type Message, text } from "../../src/core/message.ts";
-import { SUMMARY, ofAttempt, shown } from "../../src/core/policy/window.ts";
+import { SUMMARY, messagesOfRestart, visibleMessages } from "../../src/core/policy/window.ts";
 import { foldAll } from "../../src/core/transition.ts";
 import { after, compacted, compacting, heard, replied, says, startedEvent } from "../support/build.ts";
 
@@ -11,7 +11,7 @@ const message = (id: string, source: string): Message => ({
 });
 const messages = [message("m1", "task"), message("m2", "user:a"), message("m3", SUMMARY), message("m4", "user:b")];
 const idsOf = (lead: readonly string[], from: number) =>
-  shown({ messages, window: { from, lead } }).map(({ id }) => id);
+  visibleMessages({ messages, window: { from, lead } }).map(({ id }) => id);
 
 test("shows a summary in the lead alone, and each message once", () => {
   expect(idsOf(["m3"], 2)).toEqual(["m1", "m3", "m4"]);
@@ -32,6 +32,6 @@ test("keeps the text of the summary", () => {
 
 test("counts only the messages of the present restart", () => {
   const state = after(startedEvent, heard("a"), replied([says("b")]));
-  expect(ofAttempt(state)).toEqual(state.messages);
-  expect(ofAttempt({ ...state, attemptFrom: 1 })).toEqual(state.messages.slice(1));
+  expect(messagesOfRestart(state)).toEqual(state.messages);
+  expect(messagesOfRestart({ ...state, attemptFrom: 1 })).toEqual(state.messages.slice(1));
 });

@@ -10,7 +10,7 @@ import type { TaskResult } from "../../src/protocol/chain.ts";
 import { DIMENSION, NAMESPACE } from "../../src/adapters/aws/metrics.ts";
 import { NO_SECRETS } from "../../src/ports/secrets.ts";
 import { StoreUnreachable, type TelemetryRecord } from "../../src/ports/world.ts";
-import { Undecided } from "../../src/history/resolve-ambiguous-write.ts";
+import { WriteUnresolved } from "../../src/history/resolve-ambiguous-write.ts";
 
 const ROOT = join(import.meta.dirname, "..", "..");
 const limits = limitsFor(60_000);
@@ -93,7 +93,7 @@ describe("an invocation that fails", () => {
 
   test.each([
     new StoreUnreachable("the table runs cannot be used"),
-    new Undecided("a write was sent 4 times without an answer"),
+    new WriteUnresolved("a write was sent 4 times without an answer"),
   ])("since a store does not answer raises an alarm, without any store: $name", async (error) => {
     const detail = { why: error.message };
     const alarm = { run: "lane-x", level: "alarm", what: "StoreUnavailable", detail };

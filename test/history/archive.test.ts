@@ -12,7 +12,7 @@ import { cleanUp } from "../../src/history/clean-up.ts";
 import { archiveKey } from "../../src/history/object-keys.ts";
 import { ledger, show, timeline, transcript } from "../../src/operations/views.ts";
 import { purge } from "../../src/operations/purge.ts";
-import { request } from "../../src/engine/loop/request.ts";
+import { sendRequest } from "../../src/engine/loop/request.ts";
 import { drive, runnerOf } from "../support/drive.ts";
 import { adopts, born, letters } from "../support/family.ts";
 import { OVER, type Part, actor, callsThenOver, rowOf } from "../support/stage.ts";
@@ -133,7 +133,7 @@ describe("an archive", () => {
     const boss = await born(on, { key: "boss" });
     const middle = await born(on, { key: "middle", parent: boss, agent });
     const payload = await adopts(on, middle, []);
-    await request(on.world, { run: middle.run, want: "cancel" });
+    await sendRequest(on.world, { run: middle.run, want: "cancel" });
     const heard: number[] = [];
     const put = async (key: string, bytes: Uint8Array) => {
       if (key.startsWith("archive/")) heard.push((await letters(on, boss)).length);

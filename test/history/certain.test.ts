@@ -14,7 +14,11 @@ import { limitsFor } from "../../src/protocol/limits.ts";
 import type { Row } from "../../src/protocol/row.ts";
 import { defineAgent, scriptedModel, tool } from "../../src/index.ts";
 import { StoreUnreachable, type TelemetryRecord, type World } from "../../src/ports/world.ts";
-import { Undecided, certainly, certainlyPut } from "../../src/history/resolve-ambiguous-write.ts";
+import {
+  WriteUnresolved,
+  resolveAmbiguousWrite,
+  resolveAmbiguousPut,
+} from "../../src/history/resolve-ambiguous-write.ts";
 import { runTask } from "../../src/maintenance/chain-tasks.ts";
 import { startRun } from "../../src/operations/start.ts";
 import { AT } from "../support/build.ts";
@@ -158,12 +162,12 @@ describe("without any answer", () => {
   };
 
   test.each([
-    ["a write", (send: () => Promise<never>) => certainly(send, () => null)],
-    ["a put", (send: () => Promise<never>) => certainlyPut(send)],
+    ["a write", (send: () => Promise<never>) => resolveAmbiguousWrite(send, () => null)],
+    ["a put", (send: () => Promise<never>) => resolveAmbiguousPut(send)],
   ])("%s is given up after a bounded number of copies, and nothing is concluded", async (_, resolved) => {
     const counted = { sent: 0 };
     const given = await resolved(silent(counted) as () => Promise<never>).catch((error: unknown) => error);
-    expect(given).toBeInstanceOf(Undecided);
+    expect(given).toBeInstanceOf(WriteUnresolved);
     expect(given).toBeInstanceOf(StoreUnreachable);
     expect(given).toMatchObject({ name: "Undecided", message: expect.stringContaining("HTTP 503") });
     expect(counted.sent).toBe(SIZES.rewritesMax + 1);
@@ -173,7 +177,7 @@ describe("without any answer", () => {
 test("a first copy that is refused is refused: nothing of one's own can be in its row yet", async () => {
   const refused = { kind: "fenced", row: { owner: "me" } as Row };
   const mine = () => ({ kind: "committed", row: refused.row });
-  expect(await certainly(async () => refused, mine)).toBe(refused);
+  expect(await resolveAmbiguousWrite(async () => refused, mine)).toBe(refused);
 });
 
 describe("an object", () => {

@@ -9,7 +9,7 @@ import type { Definition, MachineState, StateName, TaskState } from "../../src/a
 import { limitsFor } from "../../src/protocol/limits.ts";
 import { StoreUnreachable } from "../../src/ports/world.ts";
 import { AFTER_BEAT, RETRY_DELAYS_MS } from "../../src/protocol/chain.ts";
-import { Undecided } from "../../src/history/resolve-ambiguous-write.ts";
+import { WriteUnresolved } from "../../src/history/resolve-ambiguous-write.ts";
 import * as at from "../support/machine-begun.ts";
 
 const { DEFINITIONS, ROUTES, outcomeOf, reply, tokenOf, went } = at;
@@ -47,7 +47,7 @@ describe.each(["isolated", "shared"] as const)("the definition with %s agents", 
   });
 
   test("names errors as the code does that throws them", () => {
-    const thrown = [new StoreUnreachable("away"), new Undecided("unknown")].map(({ name }) => name);
+    const thrown = [new StoreUnreachable("away"), new WriteUnresolved("unknown")].map(({ name }) => name);
     for (const name of thrown) expect(errorNames(definition)).toContain(name);
     const routes = ROUTES.flatMap((route) => {
       const outcome = outcomeOf(reply({ route }));

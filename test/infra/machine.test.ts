@@ -13,12 +13,12 @@ import type { Task as ChainTask, Route } from "../../src/protocol/chain.ts";
 import {
   type Answer,
   type Execution,
-  answered,
-  begun,
-  failed,
-  started,
+  applyAnswer,
+  beginAttempt,
+  applyFailure,
+  newExecution,
   taskOf,
-  woken,
+  wakeExecution,
 } from "../../src/protocol/execution.ts";
 import type { Running, Task } from "../support/machine.ts";
 import * as at from "../support/machine-begun.ts";
@@ -61,10 +61,10 @@ describe("a beat that fails", () => {
   });
 
   test("and then succeeds counts from 0 again, and pauses as at first", () => {
-    const failed = begin().end({ error: "TypeError" }).end({ error: "TypeError" });
-    expect(failed.waited).toBe(2);
+    const applyFailure = begin().end({ error: "TypeError" }).end({ error: "TypeError" });
+    expect(applyFailure.waited).toBe(2);
     for (const route of ["beat", "wait"] as const) {
-      const again = went(failed, { route, epoch: 1 });
+      const again = went(applyFailure, { route, epoch: 1 });
       expect(attemptOf(again)).toMatchObject({ epoch: 1, retry: 0, died: null });
       expect(again.end({ error: "TypeError" }).waited).toBe(1);
     }
@@ -102,11 +102,11 @@ describe("the version that an execution calls", () => {
     expect(codeOf(first)).toBe("live");
     const second = went(first, { route: "beat", epoch: 2 });
     expect(codeOf(second)).toBe("7");
-    const failed = second.end({ error: "Runtime.ExitError" }).end({ error: "StoreUnreachable" });
-    expect([failed.state, codeOf(failed)]).toEqual(["Beat", "7"]);
-    expect(codeOf(went(failed, { route: "wait", epoch: 4, seconds: 60 }))).toBe("7");
+    const applyFailure = second.end({ error: "Runtime.ExitError" }).end({ error: "StoreUnreachable" });
+    expect([applyFailure.state, codeOf(applyFailure)]).toEqual(["Beat", "7"]);
+    expect(codeOf(went(applyFailure, { route: "wait", epoch: 4, seconds: 60 }))).toBe("7");
     // Its version is too old for the run.
-    expect(codeOf(went(failed, { route: "wait", epoch: 4, seconds: 60, behind: true }))).toBe("live");
+    expect(codeOf(went(applyFailure, { route: "wait", epoch: 4, seconds: 60, behind: true }))).toBe("live");
   });
 
   test("is the newest one after the run was parked, for it may have waited for that", () => {
@@ -181,7 +181,10 @@ describe("the same chain as the one that the other worlds run", () => {
     fc.assert(
       fc.property(outcomes, fc.double({ min: 0, max: 1, maxExcluded: true, noNaN: true }), (steps, jitter) => {
         let machine = begin({ from, draw: () => jitter });
-        let chain: Execution = begun(started({ name: "local-abc-b1-1", payload: PAYLOAD, now: 0 }), "token-0");
+        let chain: Execution = beginAttempt(
+          newExecution({ name: "local-abc-b1-1", payload: PAYLOAD, now: 0 }),
+          "token-0",
+        );
         for (const { route, seconds, epoch, fails: drawn, until, wakes, isThere } of steps) {
           expect(machine.task === null).toBe(chain.stage === "ended");
           if (machine.task === null) return;
@@ -197,7 +200,7 @@ describe("the same chain as the one that the other worlds run", () => {
           machine = isOver ? machine.end({ error: "States.Timeout" }) : ended(machine, { answer, fails });
           const settled = moved(chain, { answer, fails, wakes });
           if (state === "Beat" && fails !== "no") expectNear(machine, settled);
-          chain = settled.stage === "ended" ? settled : begun(settled, "token");
+          chain = settled.stage === "ended" ? settled : beginAttempt(settled, "token");
         }
       }),
       { numRuns: 1_000 },
@@ -245,9 +248,9 @@ describe("the same chain as the one that the other worlds run", () => {
 
   function moved(chain: Execution, of: { answer: Answer; fails: Failure; wakes: boolean }): Execution {
     const { answer, fails, wakes } = of;
-    if (fails !== "no") return failed(chain, { now: 0, limits: LIMITS, atOnce: false, isDeath: FAILURES[fails] });
-    const settled = answered(chain, { answer, now: 0 });
-    return wakes && chain.state === "Park" ? woken(settled, 0) : settled;
+    if (fails !== "no") return applyFailure(chain, { now: 0, limits: LIMITS, atOnce: false, isDeath: FAILURES[fails] });
+    const settled = applyAnswer(chain, { answer, now: 0 });
+    return wakes && chain.state === "Park" ? wakeExecution(settled, 0) : settled;
   }
 
   /** Jitter and whole seconds make it differ by a factor of four, and never above the bound of a pause. */

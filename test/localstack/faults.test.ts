@@ -9,12 +9,12 @@ import { limitsFor } from "../../src/protocol/limits.ts";
 import type { Payload } from "../../src/protocol/chain.ts";
 import type { Row } from "../../src/protocol/row.ts";
 import type { World } from "../../src/ports/world.ts";
-import { certainly } from "../../src/history/resolve-ambiguous-write.ts";
+import { resolveAmbiguousWrite } from "../../src/history/resolve-ambiguous-write.ts";
 import { runTask } from "../../src/maintenance/chain-tasks.ts";
 import { handOver } from "../../src/engine/loop/executions.ts";
 import { deliver } from "../../src/engine/context/inbox.ts";
 import { timeline } from "../../src/operations/views.ts";
-import { request } from "../../src/engine/loop/request.ts";
+import { sendRequest } from "../../src/engine/loop/request.ts";
 import { verify } from "../../src/history/verify.ts";
 import { attempt, runnerOf } from "../support/drive.ts";
 import { type Deployment, deploy, undeploy } from "./deployment.ts";
@@ -136,7 +136,7 @@ const OPERATIONS: readonly Operation[] = [
   {
     name: "a cancel is requested",
     meets: "UpdateItem",
-    act: async ({ run }) => expect(await request(world, { run, want: "cancel" })).toBe("requested"),
+    act: async ({ run }) => expect(await sendRequest(world, { run, want: "cancel" })).toBe("requested"),
     holds: (row) => {
       expect(row).toMatchObject({ cancel: true, pause: false });
       // Sending it again raises the wake counter again, which does no harm.
@@ -171,7 +171,7 @@ const OPERATIONS: readonly Operation[] = [
     meets: "PutItem",
     act: async ({ run }) => {
       const turn = { name: run, owner: "one", until: Date.now() + 60_000, cursor: null, now: Date.now() };
-      const taken = await certainly(
+      const taken = await resolveAmbiguousWrite(
         () => world.table.takeTurn(turn),
         () => null,
       );
@@ -189,7 +189,7 @@ const OPERATIONS: readonly Operation[] = [
       const end = { status: "completed", endedAt: Date.now(), epoch: 1, expiresAtSec: 9_999_999_999 } as const;
       const tombstone = { run, born, agent: "caller", inputDigest: "digest", ...end };
       expect(
-        await certainly(
+        await resolveAmbiguousWrite(
           () => world.table.keepKey(tombstone),
           () => null,
         ),
@@ -204,7 +204,7 @@ const OPERATIONS: readonly Operation[] = [
     meets: "DeleteItem",
     before: toTheEnd,
     act: async (payload) => {
-      const outcome = await certainly(
+      const outcome = await resolveAmbiguousWrite(
         () => world.table.purge(of(payload)),
         () => null,
       );
@@ -241,7 +241,7 @@ describe("a new run replaces an expired one of the same ID when a request meets"
     await driven(runnerOf(world, agent), payload);
     const now = ((await world.table.read(payload.run, Date.now()))?.expiresAtSec ?? 0) * 1_000;
     await world.table.forgetKey(payload);
-    proxy.meet(fault, (request) => request === meets);
+    proxy.meet(fault, (sendRequest) => sendRequest === meets);
     const later = { ...world, clock: { ...world.clock, now: () => now, earliest: () => now } };
     const next = await started(later, { agent, ...name });
     await proxy.calm();

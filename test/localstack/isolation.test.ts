@@ -12,7 +12,7 @@ import { moveRollout, readBeatFunctions, readRollout } from "../../src/adapters/
 import { awsChecks } from "../../src/adapters/aws/checks.ts";
 import { judgeAll } from "../../src/ports/diagnosis.ts";
 import { limitsFor } from "../../src/protocol/limits.ts";
-import { request } from "../../src/engine/loop/request.ts";
+import { sendRequest } from "../../src/engine/loop/request.ts";
 import { clerk } from "./fixtures/clerk.ts";
 import { gatherer } from "./fixtures/gatherer.ts";
 import { latecomer } from "./fixtures/latecomer.ts";
@@ -114,7 +114,7 @@ test("a run whose agent has no function waits for its agent, and goes on in its 
   expect((await calledIn(nameOf(row, 1))).slice(0, 3)).toEqual(["beat_latecomer", "beat", "park"]);
   expect(await statesOf(lane, nameOf(row, 1))).not.toContain("Died");
   await deployed([...AGENTS, "latecomer.ts"]);
-  await request(lane.world, { run: row.run, want: "resume" });
+  await sendRequest(lane.world, { run: row.run, want: "resume" });
   expect(await ended(lane, row.run)).toMatchObject({
     ...{ status: "completed", result: { function: `${lane.stack.table}-beat_latecomer`, parameters: "[]" } },
   });

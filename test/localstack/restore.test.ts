@@ -8,7 +8,7 @@ import { limitsFor } from "../../src/protocol/limits.ts";
 import type { TelemetryRecord } from "../../src/ports/world.ts";
 import { purge } from "../../src/operations/purge.ts";
 import { fenceRestored } from "../../src/operations/restored.ts";
-import { request } from "../../src/engine/loop/request.ts";
+import { sendRequest } from "../../src/engine/loop/request.ts";
 import { verify } from "../../src/history/verify.ts";
 import { attempt, runnerOf } from "../support/drive.ts";
 import { type Deployment, deploy, undeploy } from "./deployment.ts";
@@ -62,7 +62,7 @@ test("a run whose row is older than its objects is refused until it is fenced; t
   expect(await attempt(runner(), first.reply)).toMatchObject({ reply: { route: "renew" } });
   expect((await world.table.read(run, Date.now()))?.epoch).toBe(fenced?.epoch);
 
-  await request(world, { run, want: "resume" });
+  await sendRequest(world, { run, want: "resume" });
   const { born, chain, epoch } = fenced ?? payload;
   expect(await driven(runner(), { run, born, chain, epoch, agent: agent.name })).toBe("done");
   expect(await world.table.read(run, Date.now())).toMatchObject({ status: "completed" });

@@ -3,7 +3,7 @@ import { rmSync } from "node:fs";
 import { QueryCommand } from "@aws-sdk/client-dynamodb";
 import { ListObjectsV2Command } from "@aws-sdk/client-s3";
 import { describe, expect, test } from "vitest";
-import { request } from "../../src/engine/loop/request.ts";
+import { sendRequest } from "../../src/engine/loop/request.ts";
 import { send } from "../../src/operations/steer.ts";
 import { clerk } from "./fixtures/clerk.ts";
 import {
@@ -52,7 +52,7 @@ describe.concurrent("an expired run", () => {
     const { run } = await started(lane, { agent: clerk, input: ASK });
     await parked(lane, run);
     await send(lane.world, { run, text: "hello", by: "a test", id: "hello" });
-    await request(lane.world, { run, want: "cancel" });
+    await sendRequest(lane.world, { run, want: "cancel" });
     await ended(lane, run);
     expect(await itemsOf(run)).toEqual(expect.arrayContaining(["row", expect.stringMatching(/^seen#/)]));
     expect((await objectsOf(run)).length).toBeGreaterThan(2);

@@ -15,7 +15,7 @@ import type { Payload } from "../../src/protocol/chain.ts";
 import type { Incarnation, Row } from "../../src/protocol/row.ts";
 import { cleanUp } from "../../src/history/clean-up.ts";
 import { fireInTime } from "../../src/maintenance/firing.ts";
-import { lookForAllOrphans } from "../../src/maintenance/orphans.ts";
+import { collectAllOrphans } from "../../src/maintenance/orphans.ts";
 import { park, renew } from "../../src/engine/loop/park.ts";
 import { startRun } from "../../src/operations/start.ts";
 import { send } from "../../src/operations/steer.ts";
@@ -200,7 +200,7 @@ async function sweeps(on: Listened): Promise<void> {
   expect(await now(on, doomed)).toMatchObject({ phase: "Failed", told: true });
   await on.aside.objects.put(ORPHAN, Buffer.from("x"));
   const nextDay = on.worldOf("sweep", { laterMs: TIMES.orphanAgeMs + HOUR_MS });
-  await lookForAllOrphans(nextDay, timeOf(nextDay));
+  await collectAllOrphans(nextDay, timeOf(nextDay));
   expect(await on.aside.objects.get(ORPHAN)).toBeNull();
 }
 

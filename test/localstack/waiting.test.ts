@@ -2,7 +2,7 @@
 import { describe, expect, test } from "vitest";
 import { decide } from "../../src/operations/decide.ts";
 import { startRun } from "../../src/operations/start.ts";
-import { request } from "../../src/engine/loop/request.ts";
+import { sendRequest } from "../../src/engine/loop/request.ts";
 import { clerk } from "./fixtures/clerk.ts";
 import {
   type Lane,
@@ -55,7 +55,7 @@ describe.concurrent("a run that waits for approval", () => {
   test("wakes when it is cancelled and starts no call", async () => {
     const row = await started(lane, { agent: clerk, input: ASK });
     await parked(lane, row.run);
-    expect(await request(lane.world, { run: row.run, want: "cancel" })).toBe("requested");
+    expect(await sendRequest(lane.world, { run: row.run, want: "cancel" })).toBe("requested");
     expect(await ended(lane, row.run)).toMatchObject({ status: "cancelled" });
     await until(async () => expect(await statusOf(lane, nameOf(row, 1))).toBe("SUCCEEDED"));
     expect(await statesOf(lane, nameOf(row, 1))).toEqual(["Beat", "ReadPark", "Park", "Beat", "End"]);
@@ -64,11 +64,11 @@ describe.concurrent("a run that waits for approval", () => {
   test("still waits after it is paused and resumed", async () => {
     const row = await started(lane, { agent: clerk, input: ASK });
     const first = await parked(lane, row.run);
-    await request(lane.world, { run: row.run, want: "pause" });
+    await sendRequest(lane.world, { run: row.run, want: "pause" });
     await until(async () => expect(await rowOf(lane, row.run)).toMatchObject({ status: "paused", owner: null }));
     const second = await parked(lane, row.run);
     expect(second.park?.token).not.toBe(first.park?.token);
-    await request(lane.world, { run: row.run, want: "resume" });
+    await sendRequest(lane.world, { run: row.run, want: "resume" });
     await until(async () => expect(await rowOf(lane, row.run)).toMatchObject({ status: "waiting", owner: null }));
     await parked(lane, row.run);
     await decided(lane, row.run, "deny");
@@ -93,7 +93,7 @@ describe.concurrent("a run that waits for approval", () => {
 test("a run whose token expires continues with exactly one beat", async () => {
   const agent = { agent: clerk, input: ASK, key: `paused-${Date.now()}` };
   const row = await started({ world: dying(impatient.world) }, agent);
-  await request(impatient.world, { run: row.run, want: "pause" });
+  await sendRequest(impatient.world, { run: row.run, want: "pause" });
   await startRun(impatient.world, { ...agent, tenant: row.tenant, idempotencyKey: agent.key });
   expect(await parked(impatient, row.run)).toMatchObject({ status: "paused" });
   expect(await ended(impatient, row.run)).toMatchObject({ status: "failed", failure: { code: "Expired" } });

@@ -3,7 +3,7 @@ import { describe, expect, test } from "vitest";
 import type { World } from "../../src/ports/world.ts";
 import { ledger, show, timeline, transcript } from "../../src/operations/views.ts";
 import { reconcile } from "../../src/operations/reconcile.ts";
-import { request } from "../../src/engine/loop/request.ts";
+import { sendRequest } from "../../src/engine/loop/request.ts";
 import { send } from "../../src/operations/steer.ts";
 import { attempt, begin, drive, runnerOf } from "../support/drive.ts";
 import { type Room, change, isTold, room, supervise } from "../support/supervise.ts";
@@ -16,7 +16,7 @@ async function waiting(on: Room, kind: Kind) {
   const agent = actor({ effect: "unsafe" });
   const payload = await begin(on.world, agent, {});
   const { run } = payload;
-  if (kind === "paused") await request(on.world, { run, want: "pause" });
+  if (kind === "paused") await sendRequest(on.world, { run, want: "pause" });
   else await dieInTool(on, { payload, agent });
   const reply = await replyOf(attempt(runnerOf(on.world, agent), payload, 1));
   expect(reply.route).toBe("park");
@@ -49,7 +49,7 @@ describe.each(["paused", "blocked"] as const)("a %s run", (kind) => {
     const on = room();
     const agent = actor({ effect: "unsafe" });
     const { run } = await begin(on.world, agent, {});
-    if (kind === "paused") await request(on.world, { run, want: "pause" });
+    if (kind === "paused") await sendRequest(on.world, { run, want: "pause" });
     const put: World["objects"]["put"] = (key, bytes) => {
       // A slow store.
       on.clock.moveTo(on.clock.now() + 1_500);
@@ -114,7 +114,7 @@ describe.each(["paused", "blocked"] as const)("a %s run", (kind) => {
     const parked = await replyOf(attempt(runnerOf(on.world, agent), reply));
     expect(parked.route).toBe("park");
     expect(rowOf(on, run)).toMatchObject({ status: kind, deadline: on.clock.now() + on.world.limits.idleRunMs });
-    if (kind === "paused") await request(on.world, { run, want: "resume" });
+    if (kind === "paused") await sendRequest(on.world, { run, want: "resume" });
     else {
       const said = { run, call: "c1", as: "succeeded", result: 1, by: "ann", note: null } as const;
       expect(await reconcile(on.world, said)).toEqual({ kind: "accepted" });
@@ -131,7 +131,7 @@ describe.each(["paused", "blocked"] as const)("a %s run", (kind) => {
     const on = room();
     const { run, agent, payload } = await waiting(on, kind);
     on.clock.moveTo(rowOf(on, run).deadline);
-    const act = () => request(on.world, { run, want: "cancel" });
+    const act = () => sendRequest(on.world, { run, want: "cancel" });
     const world = beforeCommit(on, { when: ({ unlessStirred }) => unlessStirred, act });
     expect(await drive(runnerOf(world, agent), payload)).toMatchObject({ route: "done" });
     expect(rowOf(on, run).status).toBe("cancelled");
@@ -154,7 +154,7 @@ test("a run that is resumed right before it expires continues", async () => {
   const on = room();
   const { run, agent, payload } = await waiting(on, "paused");
   on.clock.moveTo(rowOf(on, run).deadline);
-  const act = () => request(on.world, { run, want: "resume" });
+  const act = () => sendRequest(on.world, { run, want: "resume" });
   const world = beforeCommit(on, { when: ({ unlessStirred }) => unlessStirred, act });
   expect(await drive(runnerOf(world, agent), payload)).toMatchObject({ route: "done" });
   expect(rowOf(on, run).status).toBe("completed");

@@ -1,7 +1,7 @@
 /** The outcome of a firing under each policy, in virtual time. */
 import { describe, expect, test } from "vitest";
 import { z } from "zod";
-import { CERTAIN_MS, LATE_MS, judged, type LastFiring } from "../../src/protocol/firing.ts";
+import { CERTAIN_MS, LATE_MS, decideFiring, type LastFiring } from "../../src/protocol/firing.ts";
 import { limitsFor } from "../../src/protocol/limits.ts";
 import type { World } from "../../src/ports/world.ts";
 import { fire, fireInTime, lastFired } from "../../src/maintenance/firing.ts";
@@ -198,8 +198,8 @@ describe("a clock that jumps", () => {
   test("back by less than an hour repeats no firing", () => {
     const last = { at: 10 * HOUR, decidedAt: 10 * HOUR, run: "r", stage: "started", of: "x" } as const;
     const firing = { of: "x", watched: true, overlap: "skip", missed: "latest" } as const;
-    expect(judged(last, { ...firing, at: 9.5 * HOUR, now: 9.5 * HOUR })).toEqual({ kind: "late" });
-    expect(judged(last, { ...firing, at: 10 * HOUR, now: 1 })).toEqual({ kind: "exists", run: "r" });
+    expect(decideFiring(last, { ...firing, at: 9.5 * HOUR, now: 9.5 * HOUR })).toEqual({ kind: "late" });
+    expect(decideFiring(last, { ...firing, at: 10 * HOUR, now: 1 })).toEqual({ kind: "exists", run: "r" });
   });
 });
 

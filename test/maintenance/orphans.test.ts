@@ -4,7 +4,7 @@ import { memoryObjectStore, memoryStore } from "../../src/adapters/memory/tables
 import { TIMES } from "../../src/protocol/limits.ts";
 import type { TelemetryRecord, World } from "../../src/ports/world.ts";
 import { incarnationOf, prefixUnder, snapshotKey } from "../../src/history/object-keys.ts";
-import { lookForOrphans } from "../../src/maintenance/orphans.ts";
+import { collectOrphans } from "../../src/maintenance/orphans.ts";
 import { purge } from "../../src/operations/purge.ts";
 import { startRun } from "../../src/operations/start.ts";
 import { mortal } from "../support/drive.ts";
@@ -46,10 +46,10 @@ describe("orphans", () => {
     await dieBeforeRow(on, "another");
     expect(keysOf(on).length).toBeGreaterThan(kept.length);
     pass(on, DAY_MS);
-    expect(await lookForOrphans(on.world, null)).toBeNull();
+    expect(await collectOrphans(on.world, null)).toBeNull();
     expect(keysOf(on).length).toBeGreaterThan(kept.length);
     pass(on, 1);
-    expect(await lookForOrphans(on.world, null)).toBeNull();
+    expect(await collectOrphans(on.world, null)).toBeNull();
     expect(keysOf(on)).toEqual(kept);
     await readable(on, rowOf(on, row.run));
     // The idempotency key was never used, so a repeated start succeeds.
@@ -64,10 +64,10 @@ describe("orphans", () => {
     await on.world.objects.put(`${prefixUnder({ ...row, born: "zzzzzzzzzz" })}snapshots/0`, Uint8Array.of(1));
     pass(on, on.world.limits.retentionMs + DAY_MS);
     expect(await on.world.table.read(row.run, on.clock.now())).toBeNull();
-    await lookForOrphans(on.world, null);
+    await collectOrphans(on.world, null);
     expect(keysOf(on)).toEqual(before);
     on.world.store.expire(on.clock.now());
-    await lookForOrphans(on.world, null);
+    await collectOrphans(on.world, null);
     expect(keysOf(on)).toEqual([]);
   });
 
@@ -77,7 +77,7 @@ describe("orphans", () => {
     expect(await purge(on.world, row.run)).toMatchObject({ kind: "purged" });
     await on.world.objects.put(snapshotKey(row, { version: row.version, epoch: 1, put: 9 }), Uint8Array.of(1));
     pass(on, DAY_MS + 1);
-    await lookForOrphans(on.world, null);
+    await collectOrphans(on.world, null);
     expect(keysOf(on)).toEqual([]);
   });
 
@@ -90,10 +90,10 @@ describe("orphans", () => {
     const world: World = { ...on.world, objects, telemetry };
     await orphan({ ...on, world: { ...on.world, objects } }, "a");
     pass(on, 2 * DAY_MS);
-    expect(await lookForOrphans(world, null)).toBeNull();
+    expect(await collectOrphans(world, null)).toBeNull();
     expect(elsewhere.objects.size).toBe(1);
     expect(records).toMatchObject([{ level: "alarm", what: "StoresDiffer", run: "" }]);
-    expect(await lookForOrphans({ ...world, table: { ...world.table, storeId: objects.storeId } }, null)).toBeNull();
+    expect(await collectOrphans({ ...world, table: { ...world.table, storeId: objects.storeId } }, null)).toBeNull();
     expect(elsewhere.objects.size).toBe(0);
   });
 });
@@ -121,7 +121,7 @@ describe("the search for orphans", () => {
     const left: number[] = [];
     let after: string | null = null;
     do {
-      after = await lookForOrphans(world, after);
+      after = await collectOrphans(world, after);
       left.push(keysOf(on).length / 3);
     } while (after !== null);
     expect(left).toEqual([150, 50, 0]);
@@ -148,7 +148,7 @@ describe("the search for orphans", () => {
     const before = keysOf(on).length;
     await orphan(on, "z");
     pass(on, 2 * DAY_MS);
-    expect(await lookForOrphans(on.world, null)).toBeNull();
+    expect(await collectOrphans(on.world, null)).toBeNull();
     expect(keysOf(on)).toHaveLength(before);
   });
 

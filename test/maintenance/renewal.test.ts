@@ -5,7 +5,7 @@ import type { Payload, TaskResult } from "../../src/protocol/chain.ts";
 import type { World } from "../../src/ports/world.ts";
 import { runTask } from "../../src/maintenance/chain-tasks.ts";
 import { ledger, show } from "../../src/operations/views.ts";
-import { request } from "../../src/engine/loop/request.ts";
+import { sendRequest } from "../../src/engine/loop/request.ts";
 import { dying, everyCrash } from "../support/crashing.ts";
 import { attempt, begin, drive, runnerOf } from "../support/drive.ts";
 import {
@@ -248,7 +248,7 @@ describe("a last beat that would", () => {
     const { agent, run, payload } = await renewing(on, { reply: callsThenOver(1) });
     await attempt(runnerOf(on.world, agent), payload);
     close(on, payload);
-    await request(on.world, { run, want: "pause" });
+    await sendRequest(on.world, { run, want: "pause" });
     const { epoch } = rowOf(on, run);
     const reply = await replyOf(attempt(runnerOf(on.world, agent), { ...payload, epoch }));
     expect(reply).toMatchObject({ route: "renew", chain: 2 });
@@ -256,7 +256,7 @@ describe("a last beat that would", () => {
     await renew(on, reply);
     const parked = await supervise(on, { agent, run, until: ({ park }) => park !== null });
     expect(parked).toMatchObject({ chain: 2, status: "paused", chainClaims: 1 });
-    await request(on.world, { run, want: "resume" });
+    await sendRequest(on.world, { run, want: "resume" });
     expect(await supervise(on, { agent, run, until: isTold })).toMatchObject({ status: "completed", chain: 2 });
   });
 

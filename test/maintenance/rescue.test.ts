@@ -4,7 +4,7 @@ import { runTask } from "../../src/maintenance/chain-tasks.ts";
 import type { Payload, TaskResult } from "../../src/protocol/chain.ts";
 import type { World } from "../../src/ports/world.ts";
 import { show, timeline } from "../../src/operations/views.ts";
-import { request } from "../../src/engine/loop/request.ts";
+import { sendRequest } from "../../src/engine/loop/request.ts";
 import { type Crash, dying, everyCrash } from "../support/crashing.ts";
 import { dead } from "../support/deserted.ts";
 import { runnerOf } from "../support/drive.ts";
@@ -176,7 +176,7 @@ test("a rescue starts the successor when a slow attempt committed a continue-as-
   const entry = { execution: nameOf(payload), epoch: 0, retry: 4 };
   void runTask(runnerOf(world, agent))({ kind: "beat", payload, attempt: entry }, invocation(on));
   await expect.poll(() => rowOf(on, run).chain).toBe(2);
-  await request(on.world, { run, want: "resume" });
+  await sendRequest(on.world, { run, want: "resume" });
   await rescue(on, payload);
   expect(rowOf(on, run)).toMatchObject({ chain: 2, takeovers: 1 });
   expect(await supervise(on, { agent, run, until: isTold })).toMatchObject({ status: "completed" });

@@ -2,7 +2,7 @@
 import { expect, test } from "vitest";
 import { assign } from "../../src/operations/assign.ts";
 import { show, timeline } from "../../src/operations/views.ts";
-import { request } from "../../src/engine/loop/request.ts";
+import { sendRequest } from "../../src/engine/loop/request.ts";
 import { asked, say } from "../support/asking.ts";
 import { drive } from "../support/drive.ts";
 import { rowOf, stage } from "../support/stage.ts";
@@ -42,13 +42,13 @@ test("the same again changes nothing, before and after it was taken in; another 
 test("a paused run takes in nothing, and is assigned and assigned again all the same", async () => {
   const on = stage();
   const { run, runner, payload } = await asked(on);
-  await request(on.world, { run, want: "pause" });
+  await sendRequest(on.world, { run, want: "pause" });
   const paused = await drive(runner, payload);
   await assign(on.world, to(run, "bob"));
   const still = await drive(runner, paused);
   expect((await show(on.world, run))?.assigned).toEqual({ to: "bob", by: "ann" });
   expect(await assign(on.world, to(run, "cy"))).toEqual({ kind: "accepted", to: "cy" });
-  await request(on.world, { run, want: "resume" });
+  await sendRequest(on.world, { run, want: "resume" });
   await drive(runner, still);
   expect(await show(on.world, run)).toMatchObject({ assigned: { to: "cy" }, status: "waiting" });
 });

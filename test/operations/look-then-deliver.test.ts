@@ -1,7 +1,7 @@
 /** What is said to a run that is not there any more when the message arrives: each operation tells the same two apart. */
 import { describe, expect, test } from "vitest";
 import type { RunTable } from "../../src/ports/run-table.ts";
-import { lookThenDeliver } from "../../src/operations/look-then-deliver.ts";
+import { checkThenDeliver } from "../../src/operations/look-then-deliver.ts";
 import { asked } from "../support/asking.ts";
 import { stage } from "../support/stage.ts";
 
@@ -12,7 +12,7 @@ const never = (): never => {
 };
 
 const say = (on: ReturnType<typeof stage>, run: string) =>
-  lookThenDeliver<{ readonly kind: "said" }>(on.world, run, async () => ({
+  checkThenDeliver<{ readonly kind: "said" }>(on.world, run, async () => ({
     ...{ kind: "send", id: "assign#1", body: { kind: "assign", asked: 1, to: "bob", by: "ann" } },
     ...{ onDelivered: never, onDuplicate: never },
   }));
@@ -36,5 +36,5 @@ test("a refusal is told, and nothing is delivered", async () => {
   const { run } = await asked(on);
   const world = { ...on.world, table: { ...on.world.table, deliver: never } };
   const refusal = { kind: "refused", why: "too little" } as const;
-  expect(await lookThenDeliver<typeof refusal>(world, run, async () => refusal)).toEqual(refusal);
+  expect(await checkThenDeliver<typeof refusal>(world, run, async () => refusal)).toEqual(refusal);
 });

@@ -1,11 +1,11 @@
 /** The one way out of an end: which ends have it, where a redriven run stands, and what the row says of it. */
 import { describe, expect, test } from "vitest";
 import type { Event } from "../../src/core/event.ts";
-import { outstanding } from "../../src/core/outstanding.ts";
+import { nextCommands } from "../../src/core/outstanding.ts";
 import { failedFrom, redriveRefusal } from "../../src/core/policy/redrive.ts";
 import type { State } from "../../src/core/state.ts";
 import { fold, foldAll } from "../../src/core/transition.ts";
-import { redriven as redrivenRow } from "../../src/protocol/row-redrive.ts";
+import { decideRedrive as redrivenRow } from "../../src/protocol/row-redrive.ts";
 import {
   AT,
   BORN,
@@ -46,7 +46,7 @@ describe("a redriven run", () => {
     const after = fold(ended(before), back);
     expect(after.phase).toBe(phase);
     expect(after).toMatchObject({ failure: null, ending: null, spent: before.spent, attempt: before.attempt });
-    expect(outstanding(after, view({ epoch: 9 })).length).toBeGreaterThan(0);
+    expect(nextCommands(after, view({ epoch: 9 })).length).toBeGreaterThan(0);
   });
 
   test.each(["Paused", "AwaitingAgent"] as const)("stands where it was before it was %s", (phase) => {
@@ -61,7 +61,7 @@ describe("a redriven run", () => {
     expect(statuses(after)).toEqual(statuses(before));
     const keys = (state: State) => state.open.map(({ intent }) => intent?.key);
     expect(keys(after)).toEqual(keys(before));
-    expect(outstanding(after, view({ epoch: 9 }))).toContainEqual({ kind: "recover", calls: ["c3"] });
+    expect(nextCommands(after, view({ epoch: 9 }))).toContainEqual({ kind: "recover", calls: ["c3"] });
   });
 
   test("asks anew about what was decided and not applied, and about what nobody could decide in time", () => {

@@ -1,7 +1,7 @@
 /** The operation table: every row says all that a surface needs, and the command line has it as it says. */
 import { describe, expect, test } from "vitest";
 import * as z from "zod";
-import { type AnyOperation, SCOPES, type Told, perform } from "../../src/operations/operation.ts";
+import { type AnyOperation, SCOPES, type OutcomeReport, performOperation } from "../../src/operations/operation.ts";
 import { OPERATIONS, ROWS } from "../../src/operations/table.ts";
 import { bench } from "../support/drive.ts";
 import { typed } from "../support/typed.ts";
@@ -10,7 +10,7 @@ import { temporaryDir } from "../process/fixtures/store.ts";
 const rows = Object.entries(ROWS);
 
 /** Which statuses go with an exit code. */
-const STATUSES: { readonly [E in Told["exit"]]: readonly number[] } = {
+const STATUSES: { readonly [E in OutcomeReport["exit"]]: readonly number[] } = {
   done: [200, 202],
   failed: [200],
   usage: [413, 422],
@@ -53,5 +53,5 @@ test("an input that does not fit its row is refused before anything is done", as
   const { world } = bench();
   const context = { world, by: "ann", tenant: "local", agentOf: async () => null };
   const wrong = { run: "local-x", text: 7 as unknown as string };
-  await expect(async () => perform(OPERATIONS.send, context, wrong)).rejects.toThrow("text");
+  await expect(async () => performOperation(OPERATIONS.send, context, wrong)).rejects.toThrow("text");
 });

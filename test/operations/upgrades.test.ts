@@ -6,7 +6,7 @@ import type { Payload } from "../../src/protocol/chain.ts";
 import { decide } from "../../src/operations/decide.ts";
 import { ledger, show, timeline, transcript } from "../../src/operations/views.ts";
 import type { Runner } from "../../src/engine/context/runner.ts";
-import { request } from "../../src/engine/loop/request.ts";
+import { sendRequest } from "../../src/engine/loop/request.ts";
 import { send } from "../../src/operations/steer.ts";
 import { acceptUpgrade } from "../../src/operations/upgrade.ts";
 import { attempt, begin, drive, runnerOf } from "../support/drive.ts";
@@ -78,7 +78,7 @@ describe("a run that waits for an upgrade", () => {
   test("ends when somebody cancels it, without its agent", async () => {
     const on = stage();
     const payload = await held(on);
-    expect(await request(on.world, { run: payload.run, want: "cancel" })).toBe("requested");
+    expect(await sendRequest(on.world, { run: payload.run, want: "cancel" })).toBe("requested");
     expect(await replyOf(attempt(absent(on), payload))).toMatchObject({ route: "done" });
     expect(rowOf(on, payload.run).status).toBe("cancelled");
   });
@@ -99,7 +99,7 @@ describe("a run that waits for an upgrade", () => {
     const on = stage();
     const payload = await held(on);
     const next = runnerOf(on.world, version(PINNED, "2"));
-    const steer = (want: "pause" | "resume") => request(on.world, { run: payload.run, want });
+    const steer = (want: "pause" | "resume") => sendRequest(on.world, { run: payload.run, want });
     await steer("pause");
     const paused = await replyOf(attempt(next, payload));
     expect(rowOf(on, payload.run).status).toBe("paused");

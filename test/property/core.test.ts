@@ -11,7 +11,7 @@ import { canonical } from "../../src/codec/canonical.ts";
 import { type Spent, NOTHING_SPENT, add } from "../../src/core/policy/budget.ts";
 import type { CommitRecord, EventKind } from "../../src/core/event.ts";
 import { SIZES } from "../../src/codec/limits.ts";
-import { type Command, type View, outstanding } from "../../src/core/outstanding.ts";
+import { type Command, type View, nextCommands } from "../../src/core/outstanding.ts";
 import { PHASE_NAMES, isTerminal } from "../../src/core/phases.ts";
 import { redriveOf } from "../support/redrive-moves.ts";
 import type { State } from "../../src/core/state.ts";
@@ -102,7 +102,7 @@ describe("what a transition commands", () => {
   test("is outstanding in the committed state, for every later reader", () => {
     holds(({ strides, states }) => {
       for (const { outcome, view: by } of strides.filter((stride) => states.includes(stride.outcome.state))) {
-        expect(outstanding(reread(outcome.state), by)).toEqual(outcome.commands);
+        expect(nextCommands(reread(outcome.state), by)).toEqual(outcome.commands);
       }
     }, 60);
   });
@@ -117,7 +117,7 @@ describe("what a transition commands", () => {
         const undoFrom = outcome.state.undo?.at(-1)?.from ?? 0;
         const later = Math.max(by.now, by.quietUntil, outcome.state.retryAt ?? 0, undoFrom, ...held);
         const next: View = { ...by, now: later, epoch: by.epoch + 1, quietUntil: later };
-        const commands = outstanding(outcome.state, next);
+        const commands = nextCommands(outcome.state, next);
         const owed = new Set([...lines(commands), ...commands.map((command) => command.kind)]);
         // A requested pause comes first; a resume brings back the outstanding actions.
         if (owed.has("pause")) continue;
@@ -230,7 +230,7 @@ test("the end is final: only a redrive can follow it, and no action is outstandi
     for (const { outcome } of strides.slice(-1)) {
       const { state } = outcome;
       const ended = isTerminal(state.phase) ? state : foldAll(state, [aborted, failed]);
-      expect(outstanding(ended, view())).toEqual([]);
+      expect(nextCommands(ended, view())).toEqual([]);
       for (const kind of EVENT_KINDS) {
         // A redrive is possible only for ends that recorded the phase of the run.
         if (kind === "RunRedriven" && redriveOf(ended) !== null) continue;

@@ -9,7 +9,7 @@ import { asJson, isErrorNamed, sentenceOf, stackOf, toValue } from "../../src/co
 import { failedBy } from "../../src/providers/model-failure.ts";
 import { readResult } from "../../src/engine/tools/tool-result.ts";
 import { parseArguments } from "../../src/codec/arguments.ts";
-import { callTool } from "../../src/engine/tools/tool-attempt.ts";
+import { attemptTool } from "../../src/engine/tools/tool-attempt.ts";
 import { externalIdOf, readError, recordable } from "../../src/engine/tools/outcome-evidence.ts";
 import type { Tool } from "../../src/ports/agent.ts";
 import { virtualClock } from "../../src/adapters/memory/clock.ts";
@@ -89,7 +89,7 @@ const rules = (of: Partial<Tool>): Tool => of as Tool;
 
 describe("a tool", () => {
   const call = (run: Tool["run"]) =>
-    callTool({ tool: rules({ run }), context: {} as never, timeoutMs: 1_000, graceMs: 10, clock: virtualClock(AT) });
+    attemptTool({ tool: rules({ run }), context: {} as never, timeoutMs: 1_000, graceMs: 10, clock: virtualClock(AT) });
 
   test("counts as returned whatever it returns", async () => {
     await fc.assert(

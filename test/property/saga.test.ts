@@ -3,9 +3,9 @@ import fc from "fast-check";
 import { expect, test } from "vitest";
 import type { Event } from "../../src/core/event.ts";
 import { argsOf } from "../../src/core/calls/ledger.ts";
-import { outstanding } from "../../src/core/outstanding.ts";
-import { undoOwed } from "../../src/core/calls/saga.ts";
-import { shown } from "../../src/core/policy/window.ts";
+import { nextCommands } from "../../src/core/outstanding.ts";
+import { nextCompensationStep } from "../../src/core/calls/saga.ts";
+import { visibleMessages } from "../../src/core/policy/window.ts";
 import { fold, foldAll } from "../../src/core/transition.ts";
 import { type Walk, walksFrom } from "../support/arbitrary.ts";
 import {
@@ -62,7 +62,7 @@ test("effects are undone newest first, one at a time, and none twice", () => {
 test("a run that has effects to undo neither ends nor restarts before that", () => {
   holds(({ strides }) => {
     for (const { before, event } of strides) {
-      if (event.kind === "RunEnded") expect(undoOwed(before)).toBeNull();
+      if (event.kind === "RunEnded") expect(nextCompensationStep(before)).toBeNull();
       if (event.kind !== "RecoveryDecided" || event.action.kind !== "restart") continue;
       expect(before.undo ?? []).toEqual([]);
       expect(before.open).toEqual([]);
@@ -79,7 +79,7 @@ test("a restarted run's model sees its task and the user messages, and nothing e
       const { state } = outcome;
       expect(state.attempt).toBe(before.attempt + 1);
       expect(state.messages.slice(0, -1)).toEqual(before.messages);
-      const [task, ...rest] = shown(state);
+      const [task, ...rest] = visibleMessages(state);
       expect(task).toBe(state.messages[0]);
       expect(rest.slice(0, -1).every(({ source }) => source.startsWith("user:"))).toBe(true);
       expect(rest.at(-1)).toBe(state.messages.at(-1));
@@ -93,7 +93,7 @@ test("an effect that may still land is not undone before it has settled", () => 
   holds(({ strides }) => {
     for (const { outcome, view } of strides) {
       const from = outcome.state.undo?.at(-1)?.from ?? 0;
-      const early = view.now < from && undoOwed(outcome.state) === "undo";
+      const early = view.now < from && nextCompensationStep(outcome.state) === "undo";
       if (early) waited += 1;
       if (early) expect(outcome.commands.map(({ kind }) => kind)).not.toContain("undo");
     }
@@ -120,6 +120,6 @@ test("a call that never started is settled as such, and one that may have happen
 
 test("a run that is paused before it begins to undo waits until it is resumed, because its agent may be missing", () => {
   const aside = foldAll(FAILED, [held(null), paused]);
-  expect(outstanding(aside, view({ pause: true }))).toEqual([{ kind: "awaitAnswer" }]);
-  expect(outstanding(aside, view())).toEqual([{ kind: "resume" }]);
+  expect(nextCommands(aside, view({ pause: true }))).toEqual([{ kind: "awaitAnswer" }]);
+  expect(nextCommands(aside, view())).toEqual([{ kind: "resume" }]);
 });

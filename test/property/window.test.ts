@@ -6,17 +6,18 @@ import fc from "fast-check";
 import { expect, test } from "vitest";
 import { promptOf } from "../../src/engine/model/prompt.ts";
 import type { State } from "../../src/core/state.ts";
-import { compacted, shown } from "../../src/core/policy/window.ts";
-import { stretchOf } from "../../src/engine/model/compaction-range.ts";
+import { applyCompaction, visibleMessages } from "../../src/core/policy/window.ts";
+import { compactionRangeOf } from "../../src/engine/model/compaction-range.ts";
 import { walks } from "../support/arbitrary.ts";
 import { summed } from "../support/compacting.ts";
 
 /** The violations that a provider would refuse. Open calls have no result yet. */
 function wrongWith(state: State): readonly string[] {
-  const [first, ...rest] = promptOf("", shown(state));
+  const [first, ...rest] = promptOf("", visibleMessages(state));
   // No model requested a call that undoes another call.
   const open = new Set(state.open.filter(({ undoes }) => undoes === undefined).map(({ call }) => call));
-  const wrong = first?.role === "user" && shown(state)[0]?.source === "task" ? [] : ["it does not begin with the task"];
+  const wrong =
+    first?.role === "user" && visibleMessages(state)[0]?.source === "task" ? [] : ["it does not begin with the task"];
   let asked: string[] = [];
   const end = (): void => {
     wrong.push(...asked.filter((call) => !open.has(call)).map((call) => `${call} has no result`));
@@ -33,7 +34,7 @@ function wrongWith(state: State): readonly string[] {
     asked = asked.filter((call) => !results.includes(call));
   }
   end();
-  const missing = [...open].filter((call) => !JSON.stringify(shown(state)).includes(`"call":"${call}"`));
+  const missing = [...open].filter((call) => !JSON.stringify(visibleMessages(state)).includes(`"call":"${call}"`));
   return [...wrong, ...missing.map((call) => `${call} is open and not shown`)];
 }
 
@@ -43,11 +44,11 @@ test("every request is valid, however often its run was compacted", () => {
     for (const { state } of strides.map(({ outcome }) => outcome)) {
       expect(wrongWith(state)).toEqual([]);
       if (state.window !== undefined) counts.windows += 1;
-      if (stretchOf(state) === null) continue;
+      if (compactionRangeOf(state) === null) continue;
       counts.could += 1;
       if (state.open.length > 0) counts.open += 1;
       const made = summed(state);
-      if (made.kind === "Compacted") expect(wrongWith(compacted(state, made))).toEqual([]);
+      if (made.kind === "Compacted") expect(wrongWith(applyCompaction(state, made))).toEqual([]);
     }
   };
   fc.assert(fc.property(walks, law), { seed: 20_261, numRuns: 200 });

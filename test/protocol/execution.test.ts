@@ -1,6 +1,14 @@
 /** An execution as a value: what each attempt asks of a worker, and what a failure and an answer make of it. */
 import { describe, expect, test } from "vitest";
-import { type Execution, answered, begun, failed, started, taskOf, woken } from "../../src/protocol/execution.ts";
+import {
+  type Execution,
+  applyAnswer,
+  beginAttempt,
+  applyFailure,
+  newExecution,
+  taskOf,
+  wakeExecution,
+} from "../../src/protocol/execution.ts";
 import { beatDelayMs } from "../../src/protocol/chain.ts";
 import { RETRY_GROUP, sameEntry, sameGroup } from "../../src/protocol/entry.ts";
 import { BORN, RUN } from "../support/build.ts";
@@ -8,26 +16,29 @@ import { BORN, RUN } from "../support/build.ts";
 const payload = { run: RUN, born: BORN, chain: 1, epoch: 3, agent: "deeds" };
 const NOW = 1_000_000;
 const limits = { rescueMs: 30_000, entryAttemptsMax: 5, backoffMsMax: 60_000 };
-const first = () => begun(started({ name: "x", payload, now: NOW }), "token");
+const first = () => beginAttempt(newExecution({ name: "x", payload, now: NOW }), "token");
 const die = (execution: Execution, cause: string | null = null): Execution =>
-  failed(execution, { now: NOW, limits, atOnce: false, isDeath: true, cause });
+  applyFailure(execution, { now: NOW, limits, atOnce: false, isDeath: true, cause });
 const rescue = (change: Partial<Execution> = {}): Execution => ({ ...first(), state: "Rescue", ...change });
 
 describe("an attempt", () => {
   test("is counted, and only one that parks has a token", () => {
     expect(first()).toMatchObject({ state: "Beat", stage: "trying", attempt: 1, retry: 0, token: null });
-    expect(begun({ ...first(), state: "Park", stage: "due" }, "token")).toMatchObject({ attempt: 2, token: "token" });
+    expect(beginAttempt({ ...first(), state: "Park", stage: "due" }, "token")).toMatchObject({
+      attempt: 2,
+      token: "token",
+    });
   });
 
   test("of a new entry knows no death and begins to count anew; a retry keeps both", () => {
     const dead = die(first(), "killed");
-    expect(begun(dead, "t")).toMatchObject({ retry: RETRY_GROUP, died: 0, cause: "killed" });
-    const next = begun({ ...dead, state: "Wait", stage: "waiting" }, "t");
+    expect(beginAttempt(dead, "t")).toMatchObject({ retry: RETRY_GROUP, died: 0, cause: "killed" });
+    const next = beginAttempt({ ...dead, state: "Wait", stage: "waiting" }, "t");
     expect(next).toMatchObject({ state: "Beat", retry: 0, died: null, cause: null });
   });
 
   test("to hand over keeps the death that led to it", () => {
-    const next = begun({ ...die(first(), "killed"), state: "Backoff", stage: "waiting" }, "t");
+    const next = beginAttempt({ ...die(first(), "killed"), state: "Backoff", stage: "waiting" }, "t");
     expect(next).toMatchObject({ state: "Rescue", retry: 0, died: 0, cause: "killed" });
   });
 });
@@ -67,7 +78,7 @@ describe("the task of an attempt", () => {
 describe("after a beat", () => {
   const reply = { run: RUN, born: BORN, chain: 1, epoch: 4, agent: "deeds", seconds: 7 };
   const after = (route: string) =>
-    answered(first(), { answer: { kind: "beat", reply: { ...reply, route } } as never, now: NOW });
+    applyAnswer(first(), { answer: { kind: "beat", reply: { ...reply, route } } as never, now: NOW });
   const moved = { payload: { ...payload, epoch: 4 }, seconds: 7, retry: 0 };
 
   test.each([
@@ -80,24 +91,24 @@ describe("after a beat", () => {
   });
 
   test("an execution that parked waits for as long as its beat said, and one that continued as new ends", () => {
-    const parked = answered({ ...after("park"), stage: "trying" }, { answer: { kind: "park" }, now: NOW });
+    const parked = applyAnswer({ ...after("park"), stage: "trying" }, { answer: { kind: "park" }, now: NOW });
     expect(parked).toMatchObject({ state: "Park", stage: "waiting", readyAt: NOW + 7_000 });
-    const renewed = answered({ ...first(), state: "Renew" }, { answer: { kind: "renew" }, now: NOW });
+    const renewed = applyAnswer({ ...first(), state: "Renew" }, { answer: { kind: "renew" }, now: NOW });
     expect(renewed).toMatchObject({ state: "End", stage: "ended" });
   });
 
   test("an answer that belongs to no execution changes nothing", () => {
     for (const kind of ["sweep", "cleanUp", "orphans", "firing"]) {
-      expect(answered(first(), { answer: { kind } as never, now: NOW })).toEqual(first());
+      expect(applyAnswer(first(), { answer: { kind } as never, now: NOW })).toEqual(first());
     }
-    expect(() => answered(first(), { answer: { kind: "absent" } as never, now: NOW })).toThrow(/absent/);
+    expect(() => applyAnswer(first(), { answer: { kind: "absent" } as never, now: NOW })).toThrow(/absent/);
   });
 });
 
 describe("after a hand-over", () => {
   test("the execution ends, or comes back no sooner than it was told and never without a pause", () => {
     const back = (until: number | null) =>
-      answered(rescue({ died: 0, cause: "killed" }), { answer: { kind: "rescue", until } as never, now: NOW });
+      applyAnswer(rescue({ died: 0, cause: "killed" }), { answer: { kind: "rescue", until } as never, now: NOW });
     expect(back(null)).toMatchObject({ state: "End", stage: "ended", readyAt: null });
     expect(back(NOW + 9_000)).toMatchObject({ state: "Rescue", readyAt: NOW + 9_000, died: 0, cause: "killed" });
     expect(back(NOW - 9_000)).toMatchObject({ readyAt: NOW + 250 });
@@ -111,7 +122,7 @@ describe("a failure", () => {
 
   test("names a death only where the process of a beat died, and keeps the one that is known", () => {
     const end = (execution: Execution, isDeath: boolean) =>
-      failed(execution, { now: NOW, limits, atOnce: true, isDeath, cause: "killed" });
+      applyFailure(execution, { now: NOW, limits, atOnce: true, isDeath, cause: "killed" });
     expect(end(first(), true)).toMatchObject({ died: 0, cause: "killed", readyAt: NOW });
     expect(end({ ...first(), retry: RETRY_GROUP }, true)).toMatchObject({ died: RETRY_GROUP, retry: 2 * RETRY_GROUP });
     expect(end(first(), false)).toMatchObject({ died: null, cause: null });
@@ -123,7 +134,7 @@ describe("a failure", () => {
   test("of a beat that goes on failing pauses longer each time", () => {
     const pauses = [0, 1, 2, 3].map((failures) => die({ ...first(), retry: failures * RETRY_GROUP }).readyAt);
     expect(pauses).toEqual([NOW, NOW + 1_000, NOW + 2_000, NOW + 4_000]);
-    const many = failed(
+    const many = applyFailure(
       { ...first(), retry: 9 * RETRY_GROUP },
       {
         ...{ now: NOW, atOnce: false, isDeath: true, limits: { ...limits, entryAttemptsMax: 100 } },
@@ -133,7 +144,7 @@ describe("a failure", () => {
   });
 
   test("of another task, beyond the table of pauses, waits for the hand-over however many attempts a beat has", () => {
-    const last = failed(rescue({ retry: 4 }), {
+    const last = applyFailure(rescue({ retry: 4 }), {
       ...{ now: NOW, atOnce: false, isDeath: false, limits: { ...limits, entryAttemptsMax: 100 } },
     });
     expect(last).toMatchObject({ state: "Backoff", stage: "waiting", readyAt: NOW + limits.rescueMs });
@@ -148,7 +159,7 @@ describe("a failure", () => {
 
   test("of another task counts by one, and pauses as long as the table says", () => {
     const retries = [0, 1, 2, 3, 4].map((retry) =>
-      failed(rescue({ retry }), { now: NOW, limits, atOnce: false, isDeath: false }),
+      applyFailure(rescue({ retry }), { now: NOW, limits, atOnce: false, isDeath: false }),
     );
     expect(retries.map(({ stage, readyAt }) => [stage, (readyAt ?? 0) - NOW])).toEqual([
       ["due", 0],
@@ -161,7 +172,10 @@ describe("a failure", () => {
 });
 
 test("a wake-up begins a beat at once", () => {
-  expect(woken({ ...first(), state: "Park", token: "token" }, NOW)).toMatchObject({ state: "Beat", readyAt: NOW });
+  expect(wakeExecution({ ...first(), state: "Park", token: "token" }, NOW)).toMatchObject({
+    state: "Beat",
+    readyAt: NOW,
+  });
 });
 
 describe("two attempts", () => {

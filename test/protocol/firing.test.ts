@@ -1,6 +1,6 @@
 /** What becomes of one firing of a schedule, at the bounds of each rule. */
 import { expect, test } from "vitest";
-import { CERTAIN_MS, type Firing, LATE_MS, type LastFiring, judged } from "../../src/protocol/firing.ts";
+import { CERTAIN_MS, type Firing, LATE_MS, type LastFiring, decideFiring } from "../../src/protocol/firing.ts";
 
 const AT = 1_000_000_000;
 const HOUR = 3_600_000;
@@ -10,23 +10,23 @@ const firing = (change: Partial<Firing> = {}): Firing => ({
 const last = (at: number): LastFiring => ({ at, decidedAt: at, run: "r", stage: "started", of: "0 * * * *" });
 
 test("the first firing is due, and so is one that is newer than the last", () => {
-  expect(judged(null, firing())).toEqual({ kind: "due" });
-  expect(judged(last(AT - 1), firing())).toEqual({ kind: "due" });
+  expect(decideFiring(null, firing())).toEqual({ kind: "due" });
+  expect(decideFiring(last(AT - 1), firing())).toEqual({ kind: "due" });
 });
 
 test("one that is older than the last is late, unless that one was decided by a clock more than an hour ahead", () => {
-  expect(judged(last(AT + 1), firing())).toEqual({ kind: "late" });
-  expect(judged(last(AT + HOUR), firing())).toEqual({ kind: "late" });
-  expect(judged(last(AT + HOUR + 1), firing())).toEqual({ kind: "due" });
+  expect(decideFiring(last(AT + 1), firing())).toEqual({ kind: "late" });
+  expect(decideFiring(last(AT + HOUR), firing())).toEqual({ kind: "late" });
+  expect(decideFiring(last(AT + HOUR + 1), firing())).toEqual({ kind: "due" });
 });
 
 test("an older one starts beside a newer one while its key is certain to be kept", () => {
-  const older = (ageMs: number) => judged(last(AT + 1), firing({ overlap: "allow", now: AT + ageMs }));
+  const older = (ageMs: number) => decideFiring(last(AT + 1), firing({ overlap: "allow", now: AT + ageMs }));
   expect(older(CERTAIN_MS - 1)).toEqual({ kind: "aside" });
   expect(older(CERTAIN_MS)).toEqual({ kind: "late" });
 });
 
 test("one that comes later than the bound is missed where the schedule makes up for none", () => {
-  const after = (ms: number) => judged(null, firing({ missed: "skip", now: AT + ms }));
+  const after = (ms: number) => decideFiring(null, firing({ missed: "skip", now: AT + ms }));
   expect([after(LATE_MS), after(LATE_MS + 1)]).toEqual([{ kind: "due" }, { kind: "missed" }]);
 });

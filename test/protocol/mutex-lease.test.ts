@@ -1,10 +1,10 @@
 /** Who gets a named mutex lease, and what a message is whose id was delivered before. */
 import { expect, test } from "vitest";
-import { type Turn, turnLeft, turnTaken } from "../../src/protocol/mutex-lease.ts";
+import { type MutexLease, storedMutexLease, decideMutexLease } from "../../src/protocol/mutex-lease.ts";
 import { repetition } from "../../src/protocol/repetition.ts";
 
 const NOW = 1_000;
-const lease = (change: Partial<Turn> = {}): Turn => ({
+const lease = (change: Partial<MutexLease> = {}): MutexLease => ({
   name: "sweep",
   owner: "ada",
   until: 2_000,
@@ -14,26 +14,29 @@ const lease = (change: Partial<Turn> = {}): Turn => ({
 const before = lease({ cursor: "page 3" });
 
 test("the lease of another owner holds until it expires", () => {
-  const bob = (now: number) => turnTaken(before, lease({ owner: "bob", now }));
+  const bob = (now: number) => decideMutexLease(before, lease({ owner: "bob", now }));
   expect(bob(1_999)).toEqual({ kind: "held", until: 2_000 });
   expect(bob(2_000)).toEqual({ kind: "taken", cursor: "page 3" });
 });
 
 test("a lease that nothing was taken under before is free, and begins without a cursor", () => {
-  expect(turnTaken(null, lease())).toEqual({ kind: "taken", cursor: null });
+  expect(decideMutexLease(null, lease())).toEqual({ kind: "taken", cursor: null });
 });
 
 test("an owner that goes on gets only a lease that is still its own", () => {
-  expect(turnTaken(before, lease({ again: true, now: 9_000 }))).toEqual({ kind: "taken", cursor: "page 3" });
-  expect(turnTaken(before, lease({ again: true, owner: "bob", now: 9_000 }))).toEqual({ kind: "held", until: 2_000 });
-  expect(turnTaken(null, lease({ again: true }))).toEqual({ kind: "held", until: NOW });
+  expect(decideMutexLease(before, lease({ again: true, now: 9_000 }))).toEqual({ kind: "taken", cursor: "page 3" });
+  expect(decideMutexLease(before, lease({ again: true, owner: "bob", now: 9_000 }))).toEqual({
+    kind: "held",
+    until: 2_000,
+  });
+  expect(decideMutexLease(null, lease({ again: true }))).toEqual({ kind: "held", until: NOW });
 });
 
 test("the cursor stays unless the owner names another, or none", () => {
-  expect(turnLeft(before, lease()).cursor).toBe("page 3");
-  expect(turnLeft(null, lease()).cursor).toBeNull();
-  expect(turnLeft(before, lease({ cursor: "page 4" })).cursor).toBe("page 4");
-  expect(turnLeft(before, lease({ cursor: null })).cursor).toBeNull();
+  expect(storedMutexLease(before, lease()).cursor).toBe("page 3");
+  expect(storedMutexLease(null, lease()).cursor).toBeNull();
+  expect(storedMutexLease(before, lease({ cursor: "page 4" })).cursor).toBe("page 4");
+  expect(storedMutexLease(before, lease({ cursor: null })).cursor).toBeNull();
 });
 
 test("a message is in conflict only with one that is known to have another text", () => {

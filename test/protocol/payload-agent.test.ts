@@ -2,8 +2,8 @@
 import { expect, test } from "vitest";
 import { executionsOf } from "../../src/adapters/local/executions.ts";
 import type { Payload } from "../../src/protocol/chain.ts";
-import { answered, begun, started, taskOf } from "../../src/protocol/execution.ts";
-import { moveOn } from "../../src/engine/loop/executions.ts";
+import { applyAnswer, beginAttempt, newExecution, taskOf } from "../../src/protocol/execution.ts";
+import { startNextExecution } from "../../src/engine/loop/executions.ts";
 import { NOW, temporaryStore } from "../process/fixtures/store.ts";
 import { attempt, begin, drive, runnerOf } from "../support/drive.ts";
 import { callsThenOver, actor, replyOf, rowOf, chainedStage } from "../support/stage.ts";
@@ -19,7 +19,7 @@ test("the first execution of a run names the agent of its row, and so does the o
   const payload = await begin(on.world, named("clerk"), {});
   expect(agentsIn(on)).toEqual(["clerk"]);
   const { run, born, chain } = payload;
-  await moveOn(on.world, { run, born, chain });
+  await startNextExecution(on.world, { run, born, chain });
   expect(agentsIn(on)).toEqual(["clerk", "clerk"]);
 });
 
@@ -41,9 +41,9 @@ test("a beat that finds no row answers with the agent of its payload", async () 
 
 test("an execution hands on the agent that a beat answered", () => {
   const payload: Payload = { run: "r", born: "b", chain: 1, epoch: 0, agent: "" };
-  const execution = begun(started({ name: "r-b-1", payload, now: 0 }), "token");
+  const execution = beginAttempt(newExecution({ name: "r-b-1", payload, now: 0 }), "token");
   const answer = { kind: "beat", reply: { ...payload, epoch: 2, agent: "clerk", route: "park", seconds: 5 } } as const;
-  const parked = begun(answered(execution, { answer, now: 0 }), "token");
+  const parked = beginAttempt(applyAnswer(execution, { answer, now: 0 }), "token");
   expect(taskOf(parked)).toMatchObject({ kind: "park", payload: { epoch: 2, agent: "clerk" } });
 });
 

@@ -1,15 +1,15 @@
 /** What is asked of a run from outside: what each wish leaves in its row, and that nothing goes round for ever for it. */
 import { describe, expect, test } from "vitest";
-import { type Commit, type Row, committed, requested } from "../../src/protocol/row.ts";
-import { parked } from "../../src/protocol/row-park.ts";
-import { claimed } from "../../src/protocol/row-claim.ts";
+import { type Commit, type Row, decideCommit, decideRequest } from "../../src/protocol/row.ts";
+import { decidePark } from "../../src/protocol/row-park.ts";
+import { decideClaim } from "../../src/protocol/row-claim.ts";
 import { AT, BORN, RUN, row } from "../support/build.ts";
 
 const OF = { run: RUN, born: BORN, now: AT };
 const ENTRY = { execution: `${RUN}-${BORN}-1`, epoch: 1, retry: 0 };
 
 const wished = (before: Row, want: "cancel" | "pause" | "resume"): Row => {
-  const outcome = requested(before, { ...OF, want });
+  const outcome = decideRequest(before, { ...OF, want });
   expect(outcome.kind).toBe("requested");
   return (outcome as Extract<typeof outcome, { kind: "requested" }>).row;
 };
@@ -36,7 +36,7 @@ const commitOf = (before: Row, change: Partial<Commit> = {}): Commit => {
   };
 };
 
-const parkIn = (before: Row) => parked(before, { ...OF, chain: 1, epoch: before.epoch, entry: ENTRY, token: "t1" });
+const parkIn = (before: Row) => decidePark(before, { ...OF, chain: 1, epoch: before.epoch, entry: ENTRY, token: "t1" });
 
 describe("a wish", () => {
   test.each([
@@ -47,14 +47,14 @@ describe("a wish", () => {
     ["resume", { pause: true }, { cancel: false, pause: false }],
     ["resume", { cancel: true, pause: true }, { cancel: true, pause: false }],
   ] as const)("to %s, after %o, leaves %o, stirs once and changes nothing else", (want, before, left) => {
-    expect(requested(row(before), { ...OF, want })).toEqual({ kind: "requested", row: row({ ...left, stirs: 1 }) });
+    expect(decideRequest(row(before), { ...OF, want })).toEqual({ kind: "requested", row: row({ ...left, stirs: 1 }) });
   });
 
   test.each(["completed", "failed", "cancelled"] as const)(
     "comes late once the run is %s, and changes nothing",
     (status) => {
       for (const want of ["cancel", "pause", "resume"] as const) {
-        expect(requested(row({ status }), { ...OF, want })).toEqual({ kind: "late", row: row({ status }) });
+        expect(decideRequest(row({ status }), { ...OF, want })).toEqual({ kind: "late", row: row({ status }) });
       }
     },
   );
@@ -62,13 +62,13 @@ describe("a wish", () => {
   test("holds back an end that was decided before it was seen, and rides along with any other commit", () => {
     const owned = row({ epoch: 1, owner: "A" });
     const asked = wished(owned, "cancel");
-    expect(committed(asked, commitOf(owned, { unlessStirred: true }))).toEqual({ kind: "stirred", row: asked });
-    expect(committed(asked, commitOf(owned))).toMatchObject({ kind: "committed", row: { cancel: true } });
+    expect(decideCommit(asked, commitOf(owned, { unlessStirred: true }))).toEqual({ kind: "stirred", row: asked });
+    expect(decideCommit(asked, commitOf(owned))).toMatchObject({ kind: "committed", row: { cancel: true } });
   });
 
   test("outlives the death of an invocation", () => {
     const asked = wished(wished(row(), "pause"), "cancel");
-    const outcome = claimed(asked, { ...OF, chain: 1, entry: { ...ENTRY, epoch: 0 }, owner: "B", leaseUntil: AT });
+    const outcome = decideClaim(asked, { ...OF, chain: 1, entry: { ...ENTRY, epoch: 0 }, owner: "B", leaseUntil: AT });
     expect(outcome).toMatchObject({ kind: "granted", row: { cancel: true, pause: true } });
   });
 });
@@ -78,7 +78,7 @@ describe("parking", () => {
     for (const want of ["pause", "cancel"] as const) {
       const asked = wished(row({ epoch: 1 }), want);
       expect(parkIn(asked).kind).toBe("stirred");
-      const seen = committed(asked, commitOf(asked, { stirsSeen: asked.stirs }));
+      const seen = decideCommit(asked, commitOf(asked, { stirsSeen: asked.stirs }));
       expect(parkIn((seen as { row: Row }).row).kind).toBe("parked");
     }
   });

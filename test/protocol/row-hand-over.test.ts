@@ -1,8 +1,8 @@
 /** Handing a run to the next execution: only what nobody drives any more, and never without saying how long to wait. */
 import { describe, expect, test } from "vitest";
 import { type Row } from "../../src/protocol/row.ts";
-import { claimed } from "../../src/protocol/row-claim.ts";
-import { type HandOver, handedOver } from "../../src/protocol/row-hand-over.ts";
+import { decideClaim } from "../../src/protocol/row-claim.ts";
+import { type HandOver, decideHandOver } from "../../src/protocol/row-hand-over.ts";
 import { AT, BORN, RUN, row } from "../support/build.ts";
 
 const LEASE = AT + 1_000;
@@ -19,39 +19,41 @@ const handOver = (change: Partial<HandOver> = {}): HandOver => ({
 describe("a hand-over", () => {
   test("begins the next chain with a fresh epoch, nobody's, and keeps what was counted of the run", () => {
     const parkedRow = held({ owner: null, leaseUntil: null, park: { token: "t", entry } });
-    expect(handedOver(parkedRow, handOver())).toEqual({
+    expect(decideHandOver(parkedRow, handOver())).toEqual({
       kind: "handed",
       row: { ...parkedRow, chain: 2, epoch: 2, park: null, chainClaims: 0 },
     });
   });
 
   test("is held while the owner's lease lives, to the millisecond, and changes nothing", () => {
-    expect(handedOver(held(), handOver({ now: LEASE - 1 }))).toEqual({ kind: "held", row: held(), until: LEASE });
-    expect(handedOver(held(), handOver({ now: LEASE })).kind).toBe("handed");
+    expect(decideHandOver(held(), handOver({ now: LEASE - 1 }))).toEqual({ kind: "held", row: held(), until: LEASE });
+    expect(decideHandOver(held(), handOver({ now: LEASE })).kind).toBe("handed");
   });
 
   test("over an owner counts a takeover, and a death only with evidence about its attempt", () => {
-    expect(handedOver(held(), handOver())).toMatchObject({ row: { takeovers: 1, deaths: 0 } });
-    expect(handedOver(held(), handOver({ dead: entry }))).toMatchObject({ row: { takeovers: 1, deaths: 1 } });
+    expect(decideHandOver(held(), handOver())).toMatchObject({ row: { takeovers: 1, deaths: 0 } });
+    expect(decideHandOver(held(), handOver({ dead: entry }))).toMatchObject({ row: { takeovers: 1, deaths: 1 } });
     const other = { ...entry, retry: 1_000 };
-    expect(handedOver(held(), handOver({ dead: other }))).toMatchObject({ row: { deaths: 0 } });
+    expect(decideHandOver(held(), handOver({ dead: other }))).toMatchObject({ row: { deaths: 0 } });
     const free = held({ owner: null, leaseUntil: null });
-    expect(handedOver(free, handOver({ dead: entry }))).toMatchObject({ row: { takeovers: 0, deaths: 0 } });
+    expect(decideHandOver(free, handOver({ dead: entry }))).toMatchObject({ row: { takeovers: 0, deaths: 0 } });
   });
 
   test("schedule 33: over an owner raises quiet to its lease, and never lowers it", () => {
-    expect(handedOver(held(), handOver({ now: LEASE + 50 }))).toMatchObject({
+    expect(decideHandOver(held(), handOver({ now: LEASE + 50 }))).toMatchObject({
       row: { quietUntil: LEASE, owner: null },
     });
-    expect(handedOver(held({ quietUntil: LEASE + 9 }), handOver())).toMatchObject({ row: { quietUntil: LEASE + 9 } });
-    expect(handedOver(row(), handOver())).toMatchObject({ row: { quietUntil: 0 } });
+    expect(decideHandOver(held({ quietUntil: LEASE + 9 }), handOver())).toMatchObject({
+      row: { quietUntil: LEASE + 9 },
+    });
+    expect(decideHandOver(row(), handOver())).toMatchObject({ row: { quietUntil: 0 } });
   });
 
   test("schedule 24: lets the successor in, whose own attempt no dead one refuses; the dead ones stay out", () => {
-    const outcome = handedOver(held(), handOver());
+    const outcome = decideHandOver(held(), handOver());
     const next = outcome.kind === "handed" ? outcome.row : row();
     const by = (chain: number, epoch: number, retry: number) =>
-      claimed(next, {
+      decideClaim(next, {
         ...{ run: RUN, born: BORN, now: LEASE, chain, owner: "B", leaseUntil: LEASE + 9 },
         entry: { execution: `${RUN}-${BORN}-${chain}`, epoch, retry },
       }).kind;
@@ -61,14 +63,14 @@ describe("a hand-over", () => {
   });
 
   test("schedule 39: whose answer was lost is refused to its own copy, with the row that shows the successor", () => {
-    const outcome = handedOver(held(), handOver());
+    const outcome = decideHandOver(held(), handOver());
     const next = outcome.kind === "handed" ? outcome.row : row();
-    expect(handedOver(next, handOver())).toEqual({ kind: "lost", row: next });
+    expect(decideHandOver(next, handOver())).toEqual({ kind: "lost", row: next });
     expect(next.chain).toBe(2);
   });
 
   test("schedule 40: does not move a run that a zombie has ended meanwhile", () => {
     const ended = held({ status: "completed", owner: null, leaseUntil: null });
-    expect(handedOver(ended, handOver())).toEqual({ kind: "lost", row: ended });
+    expect(decideHandOver(ended, handOver())).toEqual({ kind: "lost", row: ended });
   });
 });

@@ -3,12 +3,12 @@
  * played here as decisions over one row, step by step.
  */
 import { describe, expect, test } from "vitest";
-import { type Commit, type Row, committed, stirred, recordsRedrive } from "../../src/protocol/row.ts";
-import { type Park, parked } from "../../src/protocol/row-park.ts";
+import { type Commit, type Row, decideCommit, wokenRow, recordsRedrive } from "../../src/protocol/row.ts";
+import { type Park, decidePark } from "../../src/protocol/row-park.ts";
 import type { Entry } from "../../src/protocol/entry.ts";
-import { type Claim, claimed } from "../../src/protocol/row-claim.ts";
-import { told } from "../../src/protocol/row-tell.ts";
-import { redriven } from "../../src/protocol/row-redrive.ts";
+import { type Claim, decideClaim } from "../../src/protocol/row-claim.ts";
+import { markEndNotified } from "../../src/protocol/row-tell.ts";
+import { decideRedrive } from "../../src/protocol/row-redrive.ts";
 import { AT, BORN, RUN, SHA, row } from "../support/build.ts";
 
 const OF = { run: RUN, born: BORN, now: AT };
@@ -17,10 +17,8 @@ const LEASE = AT + 60_000;
 
 const entry = (epoch: number, retry = 0, execution = EXECUTION): Entry => ({ execution, epoch, retry });
 
-const claim = (change: Partial<Claim> = {}): Claim => ({
-  ...{ ...OF, chain: 1, entry: entry(0), owner: "A", leaseUntil: LEASE },
-  ...change,
-});
+const CLAIM: Claim = { ...OF, chain: 1, entry: entry(0), owner: "A", leaseUntil: LEASE };
+const claim = (change: Partial<Claim> = {}): Claim => ({ ...CLAIM, ...change });
 
 const commit = (change: Partial<Commit> = {}): Commit => ({
   ...{
@@ -50,10 +48,8 @@ const commit = (change: Partial<Commit> = {}): Commit => ({
   ...change,
 });
 
-const park = (change: Partial<Park> = {}): Park => ({
-  ...{ ...OF, chain: 1, epoch: 1, entry: entry(1), token: "t1" },
-  ...change,
-});
+const PARK: Park = { ...OF, chain: 1, epoch: 1, entry: entry(1), token: "t1" };
+const park = (change: Partial<Park> = {}): Park => ({ ...PARK, ...change });
 
 /** The row that an operation left; the test is over if it was refused. */
 function rowOf(outcome: { readonly kind: string; readonly row?: Row }, kind: string): Row {
@@ -61,13 +57,13 @@ function rowOf(outcome: { readonly kind: string; readonly row?: Row }, kind: str
   return outcome.row as Row;
 }
 
-const owned = (): Row => rowOf(claimed(row(), claim()), "granted");
+const owned = (): Row => rowOf(decideClaim(row(), claim()), "granted");
 const released = (change: Partial<Commit> = {}): Row =>
-  rowOf(committed(owned(), commit({ release: true, ...change })), "committed");
+  rowOf(decideCommit(owned(), commit({ release: true, ...change })), "committed");
 
 describe("a claim", () => {
   test("by the epoch of the payload raises the epoch, takes the lease and counts", () => {
-    expect(claimed(row(), claim())).toEqual({
+    expect(decideClaim(row(), claim())).toEqual({
       kind: "granted",
       overtook: null,
       row: row({
@@ -79,11 +75,11 @@ describe("a claim", () => {
 
   test("makes a queued run a running one, and leaves any other status", () => {
     const blocked = { ...row(), status: "blocked", statusSince: 3 } as const;
-    expect(claimed(blocked, claim())).toMatchObject({ row: { status: "blocked", statusSince: 3 } });
+    expect(decideClaim(blocked, claim())).toMatchObject({ row: { status: "blocked", statusSince: 3 } });
   });
 
   test("over an owner keeps quiet until that lease, lapsed or not, and counts a takeover", () => {
-    const outcome = claimed(
+    const outcome = decideClaim(
       owned(),
       claim({ entry: entry(0, 1), owner: "B", now: LEASE + 5, leaseUntil: LEASE + 90_000 }),
     );
@@ -93,36 +89,36 @@ describe("a claim", () => {
 
   test("never lowers quiet, and a clean one does not raise it", () => {
     const later = { ...owned(), quietUntil: LEASE + 1 };
-    expect(claimed(later, claim({ entry: entry(0, 1) }))).toMatchObject({ row: { quietUntil: LEASE + 1 } });
-    expect(claimed({ ...row(), quietUntil: 7 }, claim())).toMatchObject({ row: { quietUntil: 7, takeovers: 0 } });
+    expect(decideClaim(later, claim({ entry: entry(0, 1) }))).toMatchObject({ row: { quietUntil: LEASE + 1 } });
+    expect(decideClaim({ ...row(), quietUntil: 7 }, claim())).toMatchObject({ row: { quietUntil: 7, takeovers: 0 } });
   });
 
   test("clears the token of a parked run", () => {
-    const waiting = rowOf(parked(released(), park()), "parked");
-    expect(claimed(waiting, claim({ entry: entry(1) }))).toMatchObject({ kind: "granted", row: { park: null } });
+    const waiting = rowOf(decidePark(released(), park()), "parked");
+    expect(decideClaim(waiting, claim({ entry: entry(1) }))).toMatchObject({ kind: "granted", row: { park: null } });
   });
 
   test("of an ended run, or by another chain, changes nothing", () => {
     const ended = row({ status: "completed", phase: "Completed" });
-    expect(claimed(ended, claim())).toEqual({ kind: "terminal", row: ended });
-    expect(claimed(row(), claim({ chain: 2 }))).toEqual({ kind: "superseded", row: row() });
+    expect(decideClaim(ended, claim())).toEqual({ kind: "terminal", row: ended });
+    expect(decideClaim(row(), claim({ chain: 2 }))).toEqual({ kind: "superseded", row: row() });
   });
 
   test("schedule 1: an attempt that was frozen before its claim is refused when it thaws", () => {
-    const byRetry = rowOf(claimed(row(), claim({ entry: entry(0, 1), owner: "B" })), "granted");
-    const done = rowOf(committed(byRetry, commit({ release: true })), "committed");
-    expect(claimed(done, claim({ entry: entry(0, 0), owner: "A" }))).toEqual({ kind: "superseded", row: done });
+    const byRetry = rowOf(decideClaim(row(), claim({ entry: entry(0, 1), owner: "B" })), "granted");
+    const done = rowOf(decideCommit(byRetry, commit({ release: true })), "committed");
+    expect(decideClaim(done, claim({ entry: entry(0, 0), owner: "A" }))).toEqual({ kind: "superseded", row: done });
     // So is a late copy of the attempt that did it, and the next beat is granted.
-    expect(claimed(done, claim({ entry: entry(0, 1), owner: "B" })).kind).toBe("superseded");
-    expect(claimed(done, claim({ entry: entry(1), owner: "C" })).kind).toBe("granted");
+    expect(decideClaim(done, claim({ entry: entry(0, 1), owner: "B" })).kind).toBe("superseded");
+    expect(decideClaim(done, claim({ entry: entry(1), owner: "C" })).kind).toBe("granted");
   });
 
   test("schedule 2: a duplicate execution does not take turns with the healthy one", () => {
     const healthy = owned();
     const twin = claim({ entry: entry(0, 0, "twin"), owner: "T" });
-    expect(claimed(healthy, twin)).toEqual({ kind: "superseded", row: healthy });
-    expect(claimed(healthy, { ...twin, entry: entry(0, 5, "twin") }).kind).toBe("superseded");
-    expect(claimed(released(), twin).kind).toBe("superseded");
+    expect(decideClaim(healthy, twin)).toEqual({ kind: "superseded", row: healthy });
+    expect(decideClaim(healthy, { ...twin, entry: entry(0, 5, "twin") }).kind).toBe("superseded");
+    expect(decideClaim(released(), twin).kind).toBe("superseded");
   });
 });
 
@@ -130,7 +126,7 @@ describe("a commit", () => {
   test("adds one version, replaces what is known and leaves the rest", () => {
     const journal = new Uint8Array([1]);
     const spent = { ...row().spent, beats: 1 };
-    const outcome = committed(
+    const outcome = decideCommit(
       owned(),
       commit({ now: AT + 7, lastCheckpointAt: AT + 7, journal, spent, stirsSeen: 0, wakeAt: AT + 99 }),
     );
@@ -160,38 +156,41 @@ describe("a commit", () => {
   });
 
   test("keeps since when the status is what it is", () => {
-    const waiting = rowOf(committed(owned(), commit({ now: AT + 5, status: "blocked" })), "committed");
+    const waiting = rowOf(decideCommit(owned(), commit({ now: AT + 5, status: "blocked" })), "committed");
     const again = commit({ now: AT + 9, version: 1, status: "blocked" });
-    expect(committed(waiting, again)).toMatchObject({ row: { statusSince: AT + 5 } });
+    expect(decideCommit(waiting, again)).toMatchObject({ row: { statusSince: AT + 5 } });
   });
 
   test("leaves model calls unaccounted that it does not debit, and marks where the next claim may make one", () => {
-    expect(committed(owned(), commit({ asks: 2, will: 1 }))).toMatchObject({ row: { asks: 2, will: 1 } });
+    expect(decideCommit(owned(), commit({ asks: 2, will: 1 }))).toMatchObject({ row: { asks: 2, will: 1 } });
   });
 
   test("counts its own invocation at work until it releases the run", () => {
-    expect(committed(owned(), commit())).toMatchObject({ row: { claims: 1 } });
-    expect(committed(owned(), commit({ release: true }))).toMatchObject({ row: { claims: 0 } });
+    expect(decideCommit(owned(), commit())).toMatchObject({ row: { claims: 1 } });
+    expect(decideCommit(owned(), commit({ release: true }))).toMatchObject({ row: { claims: 0 } });
   });
 
   test("of another epoch or another version is fenced and changes nothing", () => {
     const now = owned();
-    expect(committed(now, commit({ epoch: 0 }))).toEqual({ kind: "fenced", row: now });
-    expect(committed(now, commit({ epoch: 2 }))).toEqual({ kind: "fenced", row: now });
-    expect(committed(now, commit({ version: 1 }))).toEqual({ kind: "fenced", row: now });
+    expect(decideCommit(now, commit({ epoch: 0 }))).toEqual({ kind: "fenced", row: now });
+    expect(decideCommit(now, commit({ epoch: 2 }))).toEqual({ kind: "fenced", row: now });
+    expect(decideCommit(now, commit({ version: 1 }))).toEqual({ kind: "fenced", row: now });
   });
 
   test("schedule 5: a zombie cannot write, and whoever took over knows until when it may still act", () => {
     const zombie = owned();
-    const taken = rowOf(claimed(zombie, claim({ entry: entry(0, 1), owner: "B", leaseUntil: LEASE + 10 })), "granted");
-    expect(committed(taken, commit({ epoch: 1, status: "failed", phase: "Failed" })).kind).toBe("fenced");
+    const taken = rowOf(
+      decideClaim(zombie, claim({ entry: entry(0, 1), owner: "B", leaseUntil: LEASE + 10 })),
+      "granted",
+    );
+    expect(decideCommit(taken, commit({ epoch: 1, status: "failed", phase: "Failed" })).kind).toBe("fenced");
     expect(taken.quietUntil).toBe(LEASE);
   });
 
   test("schedule 34: after a call that outlived its timeout keeps quiet until its own lease", () => {
-    const outcome = committed(owned(), commit({ release: true, raiseQuiet: true }));
+    const outcome = decideCommit(owned(), commit({ release: true, raiseQuiet: true }));
     expect(outcome).toMatchObject({ kind: "committed", row: { owner: null, quietUntil: LEASE } });
-    expect(claimed(rowOf(outcome, "committed"), claim({ entry: entry(0, 1) }))).toMatchObject({
+    expect(decideClaim(rowOf(outcome, "committed"), claim({ entry: entry(0, 1) }))).toMatchObject({
       ...{ kind: "granted", overtook: null },
       row: { quietUntil: LEASE, takeovers: 0 },
     });
@@ -199,43 +198,46 @@ describe("a commit", () => {
 
   test("schedule 12: a message between the claim and the end stops the end, which then takes it in", () => {
     const end = { status: "completed", phase: "Completed", unlessStirred: true, release: true } as const;
-    const stirredRow = stirred(owned(), 0);
-    expect(committed(stirredRow, commit(end))).toEqual({ kind: "stirred", row: stirredRow });
-    expect(committed(stirredRow, commit({ ...end, stirsSeen: 1 })).kind).toBe("committed");
+    const stirredRow = wokenRow(owned(), 0);
+    expect(decideCommit(stirredRow, commit(end))).toEqual({ kind: "stirred", row: stirredRow });
+    expect(decideCommit(stirredRow, commit({ ...end, stirsSeen: 1 })).kind).toBe("committed");
   });
 
   test("schedule 13: what a timer decides is refused when an answer was acknowledged first; other commits go on", () => {
-    const stirredRow = stirred(stirred(owned(), 0), 0);
-    expect(committed(stirredRow, commit({ unlessStirred: true, stirsSeen: 1 })).kind).toBe("stirred");
-    expect(committed(stirredRow, commit({ stirsSeen: 1 })).kind).toBe("committed");
+    const stirredRow = wokenRow(wokenRow(owned(), 0), 0);
+    expect(decideCommit(stirredRow, commit({ unlessStirred: true, stirsSeen: 1 })).kind).toBe("stirred");
+    expect(decideCommit(stirredRow, commit({ stirsSeen: 1 })).kind).toBe("committed");
   });
 
   test("fenced comes before stirred: a zombie is not told to decide again", () => {
-    expect(committed(stirred(owned(), 0), commit({ epoch: 0, unlessStirred: true })).kind).toBe("fenced");
+    expect(decideCommit(wokenRow(owned(), 0), commit({ epoch: 0, unlessStirred: true })).kind).toBe("fenced");
   });
 });
 
 describe("a park", () => {
   test("stores the token and its entry, and adds no version", () => {
     const before = released();
-    expect(parked(before, park())).toEqual({
+    expect(decidePark(before, park())).toEqual({
       kind: "parked",
       row: { ...before, park: { token: "t1", entry: entry(1) } },
     });
   });
 
   test("schedule 15: a zombie's dead token does not replace the one that is waited on", () => {
-    const waiting = rowOf(parked(released(), park({ entry: entry(1, 1), token: "t2" })), "parked");
-    expect(parked(waiting, park({ entry: entry(1, 0), token: "t1" }))).toEqual({ kind: "superseded", row: waiting });
-    expect(parked(waiting, park({ entry: entry(1, 1), token: "t2b" })).kind).toBe("superseded");
-    expect(parked(waiting, park({ entry: entry(1, 2), token: "t3" }))).toMatchObject({
+    const waiting = rowOf(decidePark(released(), park({ entry: entry(1, 1), token: "t2" })), "parked");
+    expect(decidePark(waiting, park({ entry: entry(1, 0), token: "t1" }))).toEqual({
+      kind: "superseded",
+      row: waiting,
+    });
+    expect(decidePark(waiting, park({ entry: entry(1, 1), token: "t2b" })).kind).toBe("superseded");
+    expect(decidePark(waiting, park({ entry: entry(1, 2), token: "t3" }))).toMatchObject({
       row: { park: { token: "t3" } },
     });
   });
 
   test("is refused to another chain or epoch, while somebody owns the run, and after its end", () => {
     const free = released();
-    const refused = (from: Row, change: Partial<Park> = {}) => parked(from, park(change)).kind;
+    const refused = (from: Row, change: Partial<Park> = {}) => decidePark(from, park(change)).kind;
     expect(refused(free, { chain: 2 })).toBe("superseded");
     expect(refused(free, { epoch: 0 })).toBe("superseded");
     expect(refused({ ...free, owner: "B", leaseUntil: LEASE })).toBe("superseded");
@@ -243,47 +245,49 @@ describe("a park", () => {
   });
 
   test("goes round when something came since the inbox was read", () => {
-    const woken = stirred(released(), 0);
-    expect(parked(woken, park())).toEqual({ kind: "stirred", row: woken });
-    expect(parked({ ...woken, stirsSeen: 1 }, park()).kind).toBe("parked");
+    const woken = wokenRow(released(), 0);
+    expect(decidePark(woken, park())).toEqual({ kind: "stirred", row: woken });
+    expect(decidePark({ ...woken, stirsSeen: 1 }, park()).kind).toBe("parked");
   });
 });
 
 describe("a message", () => {
   test("stirs the run once, and is a sign of life that never shortens it", () => {
     const before = row({ deadline: AT + 100 });
-    expect(stirred(before, AT + 500)).toEqual({ ...before, stirs: 1, deadline: AT + 500 });
-    expect(stirred(before, AT + 50).deadline).toBe(AT + 100);
+    expect(wokenRow(before, AT + 500)).toEqual({ ...before, stirs: 1, deadline: AT + 500 });
+    expect(wokenRow(before, AT + 50).deadline).toBe(AT + 100);
   });
 });
 
 describe("telling", () => {
   test("starts the time to live of an ended run, once", () => {
     const ended = row({ status: "completed" });
-    expect(told(ended, { expiresAtSec: 99 })).toEqual({ ...ended, told: true, expiresAtSec: 99 });
-    expect(told(told(ended, { expiresAtSec: 99 }), { expiresAtSec: 500 })).toMatchObject({ expiresAtSec: 99 });
+    expect(markEndNotified(ended, { expiresAtSec: 99 })).toEqual({ ...ended, told: true, expiresAtSec: 99 });
+    expect(markEndNotified(markEndNotified(ended, { expiresAtSec: 99 }), { expiresAtSec: 500 })).toMatchObject({
+      expiresAtSec: 99,
+    });
   });
 
   test("says nothing of the end of another epoch", () => {
     const ended = row({ status: "failed", epoch: 4 });
-    expect(told(ended, { epoch: 3, expiresAtSec: 99 })).toBe(ended);
-    expect(told(ended, { epoch: 4, expiresAtSec: 99 })).toMatchObject({ told: true });
+    expect(markEndNotified(ended, { epoch: 3, expiresAtSec: 99 })).toBe(ended);
+    expect(markEndNotified(ended, { epoch: 4, expiresAtSec: 99 })).toMatchObject({ told: true });
   });
 
   test("does nothing to a run that goes on", () => {
-    expect(told(row(), { expiresAtSec: 99 })).toEqual(row());
+    expect(markEndNotified(row(), { expiresAtSec: 99 })).toEqual(row());
   });
 });
 
 describe("a checksum", () => {
   test("is that of the write, and one that an older write left goes", () => {
     const old = { ...owned(), checksum: "old" };
-    expect(committed(old, commit({ checksum: "new" }))).toMatchObject({ row: { checksum: "new" } });
-    expect(rowOf(committed(old, commit()), "committed")).not.toHaveProperty("checksum");
+    expect(decideCommit(old, commit({ checksum: "new" }))).toMatchObject({ row: { checksum: "new" } });
+    expect(rowOf(decideCommit(old, commit()), "committed")).not.toHaveProperty("checksum");
     const failed = row({ status: "failed", epoch: 1, version: 0, checksum: "old" });
     const redrive = { ...OF, epoch: 1, version: 0, note: { id: "r1", by: "ana", why: "w" }, deadline: AT + 9 };
-    expect(redriven(failed, { ...redrive, checksum: "new" })).toMatchObject({ row: { checksum: "new" } });
-    expect(rowOf(redriven(failed, redrive), "redriven")).not.toHaveProperty("checksum");
+    expect(decideRedrive(failed, { ...redrive, checksum: "new" })).toMatchObject({ row: { checksum: "new" } });
+    expect(rowOf(decideRedrive(failed, redrive), "redriven")).not.toHaveProperty("checksum");
   });
 });
 

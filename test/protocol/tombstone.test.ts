@@ -1,8 +1,8 @@
 /** What a tombstone says, which one of two stands, and what a creation is told of it. */
 import { describe, expect, test } from "vitest";
-import { type Row, created } from "../../src/protocol/row.ts";
-import { placed } from "../../src/protocol/row-removal.ts";
-import { type Tombstone, endIn, isKept, laid, tombstoneOf } from "../../src/protocol/tombstone.ts";
+import { type Row, newRow } from "../../src/protocol/row.ts";
+import { decideCreate } from "../../src/protocol/row-removal.ts";
+import { type Tombstone, endIn, isKept, newerTombstone, tombstoneOf } from "../../src/protocol/tombstone.ts";
 
 const HOUR_MS = 3_600_000;
 const NOW = 1_700_000_000_000;
@@ -10,7 +10,7 @@ const CREATION = {
   ...{ run: `local-${"a".repeat(26)}`, born: "aaaaaaaaaa", now: NOW, deadline: NOW, parent: null, tenant: "local" },
   ...{ agent: "a", agentVersion: "1", inputDigest: "d", snapshot: { version: 0, key: "k", digest: "d" } },
 };
-const ROW: Row = { ...created(CREATION), epoch: 3 };
+const ROW: Row = { ...newRow(CREATION), epoch: 3 };
 const END = { status: "completed", at: NOW } as const;
 const STONE = tombstoneOf(ROW, { ...END, keptMs: 48 * HOUR_MS, expiresAtSec: (NOW + HOUR_MS) / 1_000 });
 
@@ -36,7 +36,7 @@ describe("a tombstone", () => {
 
 describe("of two tombstones", () => {
   const over = (change: Partial<Tombstone>): boolean =>
-    laid(STONE, { ...STONE, ...change, status: "failed" }) !== STONE;
+    newerTombstone(STONE, { ...STONE, ...change, status: "failed" }) !== STONE;
 
   test("that of the later epoch stands, and of one epoch the later one", () => {
     expect([over({ epoch: 4, endedAt: 0 }), over({ epoch: 2, endedAt: NOW + 1 })]).toEqual([true, false]);
@@ -44,7 +44,7 @@ describe("of two tombstones", () => {
   });
 
   test("that of another incarnation takes the place of what is there", () => {
-    expect([over({ born: "bbbbbbbbbb", epoch: 0, endedAt: 0 }), laid(null, STONE)]).toEqual([true, STONE]);
+    expect([over({ born: "bbbbbbbbbb", epoch: 0, endedAt: 0 }), newerTombstone(null, STONE)]).toEqual([true, STONE]);
   });
 });
 
@@ -53,17 +53,17 @@ describe("a creation", () => {
 
   test("is told of the end where the row has expired or is gone and the key is kept", () => {
     for (const row of [null, expired]) {
-      expect(placed(row, STONE, CREATION)).toEqual({ kind: "ended", tombstone: STONE });
-      expect(placed(row, { ...STONE, expiresAtSec: NOW / 1_000 }, CREATION)).toMatchObject({
+      expect(decideCreate(row, STONE, CREATION)).toEqual({ kind: "ended", tombstone: STONE });
+      expect(decideCreate(row, { ...STONE, expiresAtSec: NOW / 1_000 }, CREATION)).toMatchObject({
         kind: "created",
         over: row,
       });
-      expect(placed(row, null, CREATION)).toMatchObject({ kind: "created", over: row });
+      expect(decideCreate(row, null, CREATION)).toMatchObject({ kind: "created", over: row });
     }
   });
 
   test("finds the run itself as long as its row is there, whatever a tombstone says", () => {
-    expect(placed(ROW, STONE, CREATION)).toEqual({ kind: "exists", row: ROW });
-    expect(placed(ROW, STONE, { ...CREATION, inputDigest: "x" })).toEqual({ kind: "conflict", row: ROW });
+    expect(decideCreate(ROW, STONE, CREATION)).toEqual({ kind: "exists", row: ROW });
+    expect(decideCreate(ROW, STONE, { ...CREATION, inputDigest: "x" })).toEqual({ kind: "conflict", row: ROW });
   });
 });

@@ -10,7 +10,7 @@ import type { Payload } from "../../src/protocol/chain.ts";
 import type { World } from "../../src/ports/world.ts";
 import { archiveKey } from "../../src/history/object-keys.ts";
 import { purge } from "../../src/operations/purge.ts";
-import { request } from "../../src/engine/loop/request.ts";
+import { sendRequest } from "../../src/engine/loop/request.ts";
 import { AT, startedEvent } from "../support/build.ts";
 import { begin, mortal } from "../support/drive.ts";
 import { OVER, type Stage, actor, callsThenOver, chainedStage, never, rowOf } from "../support/stage.ts";
@@ -74,7 +74,7 @@ test("schedule 44: a parent is cancelled while one child runs and another is jus
   void start(slow.world, { agent, key: "other", parent: boss });
   for (let beat = 0; beat < 3; beat += 1) await step(on, agent);
   const busy = leave(on);
-  expect(await request(on.world, { run: boss.run, want: "cancel" })).toBe("requested");
+  expect(await sendRequest(on.world, { run: boss.run, want: "cancel" })).toBe("requested");
   on.clock.moveTo(on.clock.now() + 10_000);
   // It ends, and dies before it tells anybody.
   await lose(

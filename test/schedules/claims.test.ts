@@ -2,11 +2,11 @@
 import { expect, test } from "vitest";
 import { cleanUp } from "../../src/history/clean-up.ts";
 import { decide } from "../../src/operations/decide.ts";
-import { intend } from "../../src/engine/tools/prepare-calls.ts";
+import { prepareCalls } from "../../src/engine/tools/prepare-calls.ts";
 import { openCall } from "../../src/engine/tools/tools.ts";
 import { SegmentCache, load } from "../../src/history/load.ts";
 import { ledger, transcript } from "../../src/operations/views.ts";
-import { request } from "../../src/engine/loop/request.ts";
+import { sendRequest } from "../../src/engine/loop/request.ts";
 import { send } from "../../src/operations/steer.ts";
 import { calls, replied, startedEvent } from "../support/build.ts";
 import { begin, cleanRemoved } from "../support/drive.ts";
@@ -49,7 +49,7 @@ test("schedule 2: a duplicate execution comes while the healthy one is parked, a
   const agent = actor({});
   const payload = await begin(on.world, agent, {});
   const { run } = payload;
-  await request(on.world, { run, want: "pause" });
+  await sendRequest(on.world, { run, want: "pause" });
   await playOut(on, agent);
   const parked = rowOf(on, run);
   expect(parked.park).not.toBeNull();
@@ -58,7 +58,7 @@ test("schedule 2: a duplicate execution comes while the healthy one is parked, a
   hear(on, leave(on), null);
   expect(await replyOf(step(on, agent))).toMatchObject({ route: "superseded" });
   expect(rowOf(on, run)).toEqual(parked);
-  await request(on.world, { run, want: "resume" });
+  await sendRequest(on.world, { run, want: "resume" });
   await playOut(on, agent);
   expect(rowOf(on, run)).toMatchObject({ status: "completed", takeovers: 0 });
   const stages = [...on.world.chain.executions.values()].map(({ stage }) => stage);
@@ -103,7 +103,7 @@ test("schedule 21: a booking is cancelled, its run begins anew, and the airline 
   for (const attempt of [1, 2]) {
     const active = await takeUp(on, { payload, retry: attempt, attempt });
     for (const event of [startedEvent, replied([calls("act")])]) active.record(event);
-    await intend(active, agent, ["c1"]);
+    await prepareCalls(active, agent, ["c1"]);
     const key = openCall(active, "c1").intent?.key ?? "";
     expect(book(key)).toBe("booked");
     bookings.set(key, "cancelled");

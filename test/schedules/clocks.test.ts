@@ -2,10 +2,10 @@
 import { expect, test } from "vitest";
 import type { World } from "../../src/ports/world.ts";
 import { segmentKey } from "../../src/history/object-keys.ts";
-import { lookForOrphans } from "../../src/maintenance/orphans.ts";
+import { collectOrphans } from "../../src/maintenance/orphans.ts";
 import { show } from "../../src/operations/views.ts";
 import { startRun } from "../../src/operations/start.ts";
-import { request } from "../../src/engine/loop/request.ts";
+import { sendRequest } from "../../src/engine/loop/request.ts";
 import { asked, gatesOf } from "../support/asking.ts";
 import { attempt, begin, drive, runnerOf } from "../support/drive.ts";
 import { DAY_MS, HOUR_MS, machineOn } from "../support/set-clock.ts";
@@ -34,7 +34,7 @@ async function precious(on: Stage, world: World) {
   const gated = await asked({ ...on, world: { ...on.world, clock: world.clock } });
   const idler = actor({});
   const paused = await begin(world, idler, {});
-  await request(world, { run: paused.run, want: "pause" });
+  await sendRequest(world, { run: paused.run, want: "pause" });
   const parked = await replyOf(attempt(runnerOf(world, idler), paused));
   expect(parked.route).toBe("park");
   const gone = await ended(world);
@@ -50,7 +50,7 @@ async function judgeAll(on: Stage, world: World, { gated, idler, parked }: Preci
   const gate = await replyOf(attempt(runnerOf(world, gated.agent), gated.payload));
   const idle = await replyOf(attempt(runnerOf(world, idler), parked));
   await sweep(here);
-  expect(await lookForOrphans(world, null)).toBeNull();
+  expect(await collectOrphans(world, null)).toBeNull();
   return { gate, idle, again: (await startUnder(world, "k")).kind };
 }
 

@@ -1,6 +1,6 @@
 /** Idempotency keys outlive the data of their runs: a late retry under one does not start the work again. */
 import { expect, test } from "vitest";
-import { request } from "../../src/engine/loop/request.ts";
+import { sendRequest } from "../../src/engine/loop/request.ts";
 import { cleanRemoved } from "../support/drive.ts";
 import { first, goes, retry } from "../support/old-keys.ts";
 import { upkeep } from "../support/remains.ts";
@@ -49,7 +49,7 @@ test("schedule 83: an invocation is frozen before it writes its tombstone, and a
   const zombie = perform(out.task, { world: frozen.world, agent });
   await rest();
   hear(on, out, null);
-  await request(on.world, { run, want: "cancel" });
+  await sendRequest(on.world, { run, want: "cancel" });
   on.clock.moveTo(rowOf(on, run).leaseUntil ?? 0);
   await playOut(on, agent);
   expect(rowOf(on, run)).toMatchObject({ status: "cancelled", told: true });

@@ -7,10 +7,10 @@ import type { Answer, Decision } from "../../src/core/event.ts";
 import { gateId } from "../../src/protocol/ids.ts";
 import { decide } from "../../src/operations/decide.ts";
 import { SegmentCache, load } from "../../src/history/load.ts";
-import { askToUndo } from "../../src/operations/compensate.ts";
+import { requestCompensation } from "../../src/operations/compensate.ts";
 import { ledger, show, timeline, transcript } from "../../src/operations/views.ts";
 import { reconcile } from "../../src/operations/reconcile.ts";
-import { request } from "../../src/engine/loop/request.ts";
+import { sendRequest } from "../../src/engine/loop/request.ts";
 import { send } from "../../src/operations/steer.ts";
 import { StoreUnreachable, type World } from "../../src/ports/world.ts";
 import { begin } from "../support/drive.ts";
@@ -105,7 +105,7 @@ test("schedule 10: a sender dies between its message and the wake; its retry cou
 test("schedule 11: a pause and a resume stir a blocked run without a message; it is not stirred for ever", async () => {
   const on = chainedStage();
   const { run, agent } = await blocked(on);
-  for (const want of ["pause", "resume"] as const) expect(await request(on.world, { run, want })).toBe("requested");
+  for (const want of ["pause", "resume"] as const) expect(await sendRequest(on.world, { run, want })).toBe("requested");
   expect(rowOf(on, run)).toMatchObject({ stirs: 2, stirsSeen: 0 });
   // One beat sees both and parks again.
   expect(await playOut(on, agent)).toBe(2);
@@ -140,11 +140,11 @@ test("schedule 14: a paused run parks although it is paused, and resuming clears
   const on = chainedStage();
   const agent = actor({});
   const { run } = await begin(on.world, agent, {});
-  await request(on.world, { run, want: "pause" });
+  await sendRequest(on.world, { run, want: "pause" });
   expect(await playOut(on, agent)).toBe(2);
   const { park, status } = rowOf(on, run);
   expect([status, on.wakes]).toEqual(["paused", []]);
-  expect(await request(on.world, { run, want: "resume" })).toBe("requested");
+  expect(await sendRequest(on.world, { run, want: "resume" })).toBe("requested");
   expect(on.wakes).toEqual([park?.token]);
   await playOut(on, agent);
   expect(rowOf(on, run)).toMatchObject({ status: "completed", pause: false });
@@ -261,7 +261,7 @@ test("schedule 84: a run is to begin again; approvals are delivered before it do
   const said = { run, gate: gate.gate, as: "approve", args: null, by: "bob", note: null } as const;
   const late = decide(slow.world, said);
   await rest();
-  expect(await askToUndo(on.world, { run, next: "restart", by: "cyd" })).toBe("accepted");
+  expect(await requestCompensation(on.world, { run, next: "restart", by: "cyd" })).toBe("accepted");
   const { version } = rowOf(on, run);
   // Nothing of the run has moved yet: a person still sees the gate open.
   expect(await decideAs("approve")).toEqual({ kind: "accepted", stage: "waits" });

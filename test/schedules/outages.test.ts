@@ -4,7 +4,7 @@ import type { Commit } from "../../src/protocol/row.ts";
 import type { ScriptedReply } from "../../src/index.ts";
 import { StoreUnreachable } from "../../src/ports/world.ts";
 import { timeline } from "../../src/operations/views.ts";
-import { request } from "../../src/engine/loop/request.ts";
+import { sendRequest } from "../../src/engine/loop/request.ts";
 import { send } from "../../src/operations/steer.ts";
 import { sweep as sweepWith } from "../../src/maintenance/sweep.ts";
 import { begin, mortal } from "../support/drive.ts";
@@ -171,12 +171,12 @@ test("schedule 97: a run is paused where nothing calls a model; it resumes to a 
   };
   const agent = actor({ reply: over });
   const { run } = await begin(on.world, agent, {});
-  const pause = () => request(on.world, { run, want: "pause" });
+  const pause = () => sendRequest(on.world, { run, want: "pause" });
   await step(on, agent, beforeCommit(on, { when: ({ unlessStirred }) => unlessStirred, act: pause }));
   await playOut(on, agent);
   expect(rowOf(on, run)).toMatchObject({ status: "paused", will: 0 });
   expect((await send(on.world, { run, text: "one more thing", by: "ann", id: "m1" })).kind).toBe("delivered");
-  await request(on.world, { run, want: "resume" });
+  await sendRequest(on.world, { run, want: "resume" });
   const { world, kill } = mortal(on.world);
   const stuck = (): Promise<never> => {
     asked += 1;

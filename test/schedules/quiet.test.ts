@@ -4,7 +4,7 @@ import type { Answer } from "../../src/core/event.ts";
 import { OutcomeUnknown } from "../../src/index.ts";
 import { ledger, transcript } from "../../src/operations/views.ts";
 import { reconcile } from "../../src/operations/reconcile.ts";
-import { request } from "../../src/engine/loop/request.ts";
+import { sendRequest } from "../../src/engine/loop/request.ts";
 import type { World } from "../../src/ports/world.ts";
 import { begin, mortal } from "../support/drive.ts";
 import { BEAT_MS, SETTLE_MS, SKEW_MS, actor, chainedStage, replyOf, rowOf } from "../support/stage.ts";
@@ -68,7 +68,7 @@ test("schedule 4: A's unsafe call is unknown, a person sees nothing and would sa
 
 test("schedule 5: B would end the run as cancelled while A, overtaken but alive, starts its effect", async () => {
   const { on, effects, land, agent, run, startedAt, a } = await overtaken("unsafe");
-  expect(await request(on.world, { run, want: "cancel" })).toBe("requested");
+  expect(await sendRequest(on.world, { run, want: "cancel" })).toBe("requested");
   expect(await replyOf(step(on, agent))).toMatchObject({ route: "wait" });
   on.clock.moveTo(startedAt + LEASE_MS - 1);
   expect(rowOf(on, run).status).toBe("running");

@@ -5,7 +5,7 @@ import type { ScriptedReply } from "../../src/index.ts";
 import type { EventOf } from "../../src/core/event.ts";
 import type { World } from "../../src/ports/world.ts";
 import { timeline } from "../../src/operations/views.ts";
-import { request } from "../../src/engine/loop/request.ts";
+import { sendRequest } from "../../src/engine/loop/request.ts";
 import { begin, mortal } from "../support/drive.ts";
 import { outageOf, struggle } from "../support/outages.ts";
 import { narrow } from "../support/narrow.ts";
@@ -83,10 +83,10 @@ test("schedule 66: a process dies while it asks its model, and somebody asks for
   const agent = actor({ reply: () => OVER });
   const { run } = await begin(on.world, agent, {});
   await die(on, actor({ reply: never }));
-  await request(on.world, { run, want: "pause" });
+  await sendRequest(on.world, { run, want: "pause" });
   await playOut(on, agent);
   expect(rowOf(on, run).status).toBe("paused");
-  await request(on.world, { run, want: "resume" });
+  await sendRequest(on.world, { run, want: "resume" });
   await playOut(on, agent);
   expect([rowOf(on, run).status, await lostIn(on.world, run)]).toEqual(["completed", [1]]);
   // The same for last words: a pause is no way to have them twice.
@@ -94,10 +94,10 @@ test("schedule 66: a process dies while it asks its model, and somebody asks for
   const { agent: circler, asked } = circling(never);
   const stopping = await untilItCircles(other, circler);
   await die(other, circler);
-  await request(other.world, { run: stopping, want: "pause" });
+  await sendRequest(other.world, { run: stopping, want: "pause" });
   await playOut(other, circler);
   expect(rowOf(other, stopping).status).toBe("paused");
-  await request(other.world, { run: stopping, want: "resume" });
+  await sendRequest(other.world, { run: stopping, want: "resume" });
   await playOut(other, circler);
   expect([rowOf(other, stopping).status, asked.closings]).toEqual(["failed", 1]);
   expect(await lostIn(other.world, stopping)).toEqual([1]);

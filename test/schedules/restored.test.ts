@@ -2,7 +2,7 @@
 import { expect, test } from "vitest";
 import { startExecution } from "../../src/engine/loop/executions.ts";
 import { fenceRestored } from "../../src/operations/restored.ts";
-import { request } from "../../src/engine/loop/request.ts";
+import { sendRequest } from "../../src/engine/loop/request.ts";
 import { verify } from "../../src/history/verify.ts";
 import { begin } from "../support/drive.ts";
 import { BEAT_MS, SKEW_MS, actor, callsThenOver, chainedStage, rowOf } from "../support/stage.ts";
@@ -41,7 +41,7 @@ test("schedule 109: a process of the time after the backup thaws, and the restor
   await startExecution(on.world, fenced);
   await playOut(on, agent);
   expect(rowOf(on, backup.run)).toMatchObject({ status: "paused", version: expect.any(Number) });
-  await request(on.world, { run: backup.run, want: "resume" });
+  await sendRequest(on.world, { run: backup.run, want: "resume" });
   await playOut(on, agent);
   expect(rowOf(on, backup.run)).toMatchObject({ status: "completed" });
   expect(await verify(on.world, { run: backup.run })).toMatchObject({ findings: [], readable: true });

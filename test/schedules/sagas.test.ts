@@ -3,8 +3,8 @@ import { expect, test } from "vitest";
 import type { Agent, Tool } from "../../src/ports/agent.ts";
 import { OutcomeUnknown, check } from "../../src/index.ts";
 import type { World } from "../../src/ports/world.ts";
-import { askToUndo } from "../../src/operations/compensate.ts";
-import { request } from "../../src/engine/loop/request.ts";
+import { requestCompensation } from "../../src/operations/compensate.ts";
+import { sendRequest } from "../../src/engine/loop/request.ts";
 import { everyCrash, dying } from "../support/crashing.ts";
 import { asks, deeds } from "../support/deeds.ts";
 import { begin, drive, runnerOf } from "../support/drive.ts";
@@ -115,7 +115,7 @@ async function blocked() {
   return { on, agent, outside, run };
 }
 
-const undoFirst = (world: World, run: string) => askToUndo(world, { run, next: "cancel", by: "ann" });
+const undoFirst = (world: World, run: string) => requestCompensation(world, { run, next: "cancel", by: "ann" });
 
 test("schedule 75: somebody cancels and wants it undone; the run goes on between the two, or is about to end", async () => {
   const { on, agent, outside, run } = await blocked();
@@ -126,7 +126,7 @@ test("schedule 75: somebody cancels and wants it undone; the run goes on between
   expect([rowOf(on, run).status, outside]).toEqual(["cancelled", ["undone"]]);
   // Another one, that somebody else cancels without: the wish comes right before its end is committed.
   const other = await blocked();
-  await request(other.on.world, { run: other.run, want: "cancel" });
+  await sendRequest(other.on.world, { run: other.run, want: "cancel" });
   const act = async () => undoFirst(other.on.world, other.run);
   const world = beforeCommit(other.on, { when: ({ status }) => status === "cancelled", act });
   await step(other.on, other.agent, world);

@@ -4,7 +4,7 @@
  * until they are acknowledged or lose heart. Those who answer questions are in `persons.ts`.
  */
 import { type Started, startRun } from "../../src/operations/start.ts";
-import { request } from "../../src/engine/loop/request.ts";
+import { sendRequest } from "../../src/engine/loop/request.ts";
 import { send } from "../../src/operations/steer.ts";
 import { attempts } from "./attempts.ts";
 import { wantUndone } from "./sagas.ts";
@@ -84,7 +84,7 @@ function wished(
     act: async (world) =>
       what === "send"
         ? (await send(world, { run, text: `words ${id}`, by: "operator", id })).kind
-        : request(world, { run, want: what }),
+        : sendRequest(world, { run, want: what }),
     mayGiveUp: () => true,
   });
 }

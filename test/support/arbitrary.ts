@@ -6,7 +6,7 @@
 import fc from "fast-check";
 import type { CommitRecord, Event } from "../../src/core/event.ts";
 import type { Json } from "../../src/core/json.ts";
-import { type View, outstanding } from "../../src/core/outstanding.ts";
+import { type View, nextCommands } from "../../src/core/outstanding.ts";
 import { isTerminal } from "../../src/core/phases.ts";
 import type { State } from "../../src/core/state.ts";
 import { type Step as Outcome, transition } from "../../src/core/transition.ts";
@@ -75,7 +75,7 @@ class Path implements Walk {
     if (fate === "die") this.#die();
     if (fate !== "go") return;
     if (isTerminal(this.#state.phase)) return this.#redrive(pick);
-    const owed = outstanding(this.#state, this.#view);
+    const owed = nextCommands(this.#state, this.#view);
     const moves = [
       ...owed.flatMap((command) => movesOf(command, this.#state, this.#view)),
       ...asides(this.#state, this.#view),

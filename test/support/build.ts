@@ -6,7 +6,7 @@ import type { Json } from "../../src/core/json.ts";
 import { inline } from "../../src/core/message.ts";
 import type { View } from "../../src/core/outstanding.ts";
 import { type Phase, isAside } from "../../src/core/phases.ts";
-import { type Row, created } from "../../src/protocol/row.ts";
+import { type Row, newRow } from "../../src/protocol/row.ts";
 import type { OpenCall, State } from "../../src/core/state.ts";
 import { initialState } from "../../src/operations/new-run.ts";
 import { ACCEPTS, foldAll } from "../../src/core/transition.ts";
@@ -277,7 +277,7 @@ export function eventOf(kind: EventKind, phase: Phase): Event {
 }
 
 export const row = (change: Partial<Row> = {}): Row => ({
-  ...created({
+  ...newRow({
     ...{ run: RUN, born: BORN, parent: null, tenant: "local", agent: "travel", agentVersion: "1", inputDigest: SHA },
     ...{ snapshot: { version: 0, key: "s0", digest: SHA }, now: AT, deadline: AT + 1_000_000 },
   }),

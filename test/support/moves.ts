@@ -3,7 +3,7 @@ import type { Event, ReplyPart } from "../../src/core/event.ts";
 import { inline } from "../../src/core/message.ts";
 import { type Command, type View, lacksTool } from "../../src/core/outstanding.ts";
 import type { State } from "../../src/core/state.ts";
-import { waitsItsTurn } from "../../src/core/calls/open-calls.ts";
+import { waitsForEarlierCall } from "../../src/core/calls/open-calls.ts";
 import { accepts, foldAll } from "../../src/core/transition.ts";
 import { upgradesOf } from "../../src/core/policy/upgrades.ts";
 import type { Move } from "./move.ts";
@@ -218,7 +218,7 @@ function intentsOf(call: string, state: State, view: View): readonly Move[] {
   const released = (effect: (typeof EFFECTS)[number], marks: object = {}): Move => {
     const intent = isNew ? [{ ...intended(call, effect), ...marks } as Event] : [];
     const after = foldAll(state, intent).open;
-    const waits = after.some((each) => each.call === call && waitsItsTurn(after, each));
+    const waits = after.some((each) => each.call === call && waitsForEarlierCall(after, each));
     return move(...intent, ...(waits ? [] : [invoked(call, view.epoch), debit(0, 1)]));
   };
   const isJudged = open?.intent !== null;

@@ -4,7 +4,7 @@
  */
 import type { Status } from "../../core/phases.ts";
 import type { Entry } from "../../protocol/entry.ts";
-import { FORMAT, type Incarnation, type Of } from "../../protocol/row.ts";
+import { FORMAT, type Incarnation, type RunRef } from "../../protocol/row.ts";
 import type { Attribute } from "./attributes.ts";
 import { type Fragment, all, either, fragment, number, text } from "./expression.ts";
 import { shortExecution, tenantOf, tenantStatus } from "./keys.ts";
@@ -20,7 +20,7 @@ export const notMine = ({ born }: Pick<Incarnation, "born">): Fragment =>
   fragment("#born <> :born", { ":born": text(born) });
 
 /** An expired row counts as absent, since DynamoDB deletes it later. */
-const notExpired = ({ now }: Pick<Of, "now">): Fragment =>
+const notExpired = ({ now }: Pick<RunRef, "now">): Fragment =>
   fragment("(attribute_not_exists(#expiresAtSec) OR #expiresAtSec > :nowSec)", {
     ":nowSec": number(Math.floor(now / 1_000)),
   });
@@ -33,7 +33,7 @@ export const levelAtMost = (level: number): Fragment =>
   fragment("(attribute_not_exists(#level) OR #level <= :level)", { ":level": number(level) });
 
 /** The condition of every operation. */
-export const present = (of: Of): Fragment => all(exists, mine(of), notExpired(of), knownFormat);
+export const present = (of: RunRef): Fragment => all(exists, mine(of), notExpired(of), knownFormat);
 
 const TERMINAL = ["completed", "failed", "cancelled"] as const satisfies readonly Status[];
 
@@ -73,7 +73,7 @@ export const keyIsFree = (now: number): Fragment =>
 
 export const unowned = fragment("attribute_not_exists(#owner)");
 export const ownedBy = (owner: string): Fragment => fragment("#owner = :owner", { ":owner": text(owner) });
-export const leaseLapsed = ({ now }: Pick<Of, "now">): Fragment =>
+export const leaseLapsed = ({ now }: Pick<RunRef, "now">): Fragment =>
   fragment("#leaseUntil <= :now", { ":now": number(now) });
 
 /** The last claim was made by an earlier try of the same entry of the chain. */

@@ -5,7 +5,7 @@
  */
 import { isRunId } from "../../core/ids.ts";
 import { decodeBody, presentIn } from "../../codec/row.ts";
-import { type Incarnation, type Of, type Row, hasEnded } from "../../protocol/row.ts";
+import { type Incarnation, type RunRef, type Row, hasEnded } from "../../protocol/row.ts";
 import { repetition } from "../../protocol/repetition.ts";
 import type { Ambiguous, DeliverOutcome, Delivery, Message } from "../../ports/run-table.ts";
 import { ATTRIBUTES } from "./attributes.ts";
@@ -82,7 +82,7 @@ async function withRow(
 }
 
 /** Reads the inbox with strong consistency. Its keys contain `born`, so it holds nothing of another incarnation. */
-export async function inbox(dynamo: Dynamo, of: Of & { readonly limit: number }): Promise<readonly Message[]> {
+export async function inbox(dynamo: Dynamo, of: RunRef & { readonly limit: number }): Promise<readonly Message[]> {
   if (!isRunId(of.run) || of.limit < 1) return [];
   return (await dynamo.query({ index: null, where: below(of, "inbox"), limit: of.limit })).map(messageOf);
 }
@@ -114,7 +114,7 @@ export async function forget(dynamo: Dynamo, of: Incarnation): Promise<void> {
 const FORGOTTEN_AT_ONCE = 100;
 
 /** Removes inbox items. Their keys contain the time of sending, which the `seen` item of the ID holds. */
-export async function clearInbox(dynamo: Dynamo, of: Of & { readonly ids: readonly string[] }): Promise<void> {
+export async function clearInbox(dynamo: Dynamo, of: RunRef & { readonly ids: readonly string[] }): Promise<void> {
   const ids = [...new Set(of.ids)];
   if (!isRunId(of.run) || ids.length === 0) return;
   const idOf = new Map(ids.map((id) => [seenItem(of, id), id]));

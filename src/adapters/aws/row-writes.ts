@@ -6,11 +6,11 @@
  * is the next guess. No guess can make a write land that the operation itself would refuse.
  */
 import { LOWEST_LEVEL, levelIn } from "../../core/levels.ts";
-import { type Commit, type Of, type Request, type Row, recordsRedrive } from "../../protocol/row.ts";
+import { type Commit, type RunRef, type Request, type Row, recordsRedrive } from "../../protocol/row.ts";
 import type { Park } from "../../protocol/row-park.ts";
-import { type Claim, deadOf, deathsAfter } from "../../protocol/row-claim.ts";
+import { type Claim, deadEntryOf, deathsAfter } from "../../protocol/row-claim.ts";
 import type { Redrive } from "../../protocol/row-redrive.ts";
-import type { Tell } from "../../protocol/row-tell.ts";
+import type { EndNotification } from "../../protocol/row-tell.ts";
 import type { HandOver } from "../../protocol/row-hand-over.ts";
 import type { Entry } from "../../protocol/entry.ts";
 import type { Attribute } from "./attributes.ts";
@@ -64,7 +64,7 @@ export function claimWrite(claim: Claim, assumed: Row | null): Write {
       ...(isQueued ? statusSet(run, { status: "running", now }) : []),
       ...remove(...PARK),
       plus("asks", "will"),
-      ...overOwner(assumed, deadOf(claim)),
+      ...overOwner(assumed, deadEntryOf(claim)),
     ],
   };
 }
@@ -196,7 +196,7 @@ export function handOverWrite(handOver: HandOver, assumed: Row | null): Write {
   };
 }
 
-export const tellWrite = (of: Tell): Write => ({
+export const tellWrite = (of: EndNotification): Write => ({
   condition: all(is.present(of), is.ended(of), is.notTold, ...(of.epoch === undefined ? [] : [is.epochIs(of.epoch)])),
   changes: toldSet(of.expiresAtSec),
 });
@@ -217,7 +217,7 @@ export function redriveWrite(redrive: Redrive): Write {
 }
 
 /** The row's part of a delivery. A later deadline stays. */
-export function stirWrite(of: Of & { readonly deadline: number }, assumed: Row | null): Write {
+export function stirWrite(of: RunRef & { readonly deadline: number }, assumed: Row | null): Write {
   const isLater = assumed === null || assumed.deadline < of.deadline;
   return {
     condition: all(

@@ -8,20 +8,20 @@ import { isRunId } from "../../core/ids.ts";
 import { ensure } from "../../core/ensure.ts";
 import {
   type Creation,
-  type Of,
+  type RunRef,
   type Refused,
   type Row,
-  committed,
-  created,
+  decideCommit,
+  newRow,
   isExpired,
-  requested,
+  decideRequest,
 } from "../../protocol/row.ts";
-import { parked } from "../../protocol/row-park.ts";
-import { claimed } from "../../protocol/row-claim.ts";
-import { handedOver } from "../../protocol/row-hand-over.ts";
-import { redriven } from "../../protocol/row-redrive.ts";
-import { told } from "../../protocol/row-tell.ts";
-import { type PurgeOutcome, madeRoomBy, placed, purged } from "../../protocol/row-removal.ts";
+import { decidePark } from "../../protocol/row-park.ts";
+import { decideClaim } from "../../protocol/row-claim.ts";
+import { decideHandOver } from "../../protocol/row-hand-over.ts";
+import { decideRedrive } from "../../protocol/row-redrive.ts";
+import { markEndNotified } from "../../protocol/row-tell.ts";
+import { type PurgeOutcome, expiryThreshold, decideCreate, decidePurge } from "../../protocol/row-removal.ts";
 import { RowUnreadable, presentIn, undamaged } from "../../codec/row.ts";
 import type { Ambiguous, CreateOutcome, RunTable } from "../../ports/run-table.ts";
 import type { Clock } from "../../ports/world.ts";
@@ -36,7 +36,7 @@ import { alive, list } from "./pages.ts";
 import * as writes from "./row-writes.ts";
 import { tableStoreId } from "./store-id.ts";
 import { forgetKey, keepKey, readKey, tombstoneIn, tombstoneKey } from "./tombstones.ts";
-import { cursorOf, takeTurn } from "./turns.ts";
+import { cursorOf, takeMutexLease } from "./turns.ts";
 
 /** The run table `table`, with the contract of `ports/run-table.ts`. */
 export function dynamoRunTable(of: {
@@ -51,43 +51,43 @@ export function dynamoRunTable(of: {
     claim: (claim) =>
       rows.decide(claim, {
         write: (assumed) => writes.claimWrite(claim, assumed),
-        decide: (row) => claimed(row, claim),
+        decide: (row) => decideClaim(row, claim),
         done: (row, assumed) => ({ kind: "granted", row, overtook: assumed?.owner ?? null }),
       }),
     commit: (commit) =>
       rows.decide(commit, {
         write: (assumed) => writes.commitWrite(commit, assumed),
-        decide: (row) => committed(row, commit),
+        decide: (row) => decideCommit(row, commit),
         done: (row) => ({ kind: "committed", row }),
       }),
     park: (park) =>
       rows.decide(park, {
         write: () => writes.parkWrite(park),
-        decide: (row) => parked(row, park),
+        decide: (row) => decidePark(row, park),
         done: (row) => ({ kind: "parked", row }),
       }),
     request: (request) =>
       rows.decide(request, {
         write: () => writes.requestWrite(request),
-        decide: (row) => requested(row, request),
+        decide: (row) => decideRequest(row, request),
         done: (row) => ({ kind: "requested", row }),
       }),
     handOver: (handOver) =>
       rows.decide(handOver, {
         write: (assumed) => writes.handOverWrite(handOver, assumed),
-        decide: (row) => handedOver(row, handOver),
+        decide: (row) => decideHandOver(row, handOver),
         done: (row) => ({ kind: "handed", row }),
       }),
     tell: (of) =>
       rows.decide(of, {
         write: () => writes.tellWrite(of),
-        decide: (row) => ({ kind: "told" as const, row: told(row, of) }),
+        decide: (row) => ({ kind: "told" as const, row: markEndNotified(row, of) }),
         done: (row) => ({ kind: "told", row }),
       }),
     redrive: (redrive) =>
       rows.decide(redrive, {
         write: () => writes.redriveWrite(redrive),
-        decide: (row) => redriven(row, redrive),
+        decide: (row) => decideRedrive(row, redrive),
         done: (row) => ({ kind: "redriven", row }),
       }),
     purge: (of) => purge(dynamo, of),
@@ -101,7 +101,7 @@ export function dynamoRunTable(of: {
     deliver: (delivery) => deliver(dynamo, delivery),
     inbox: (of) => inbox(dynamo, of),
     clearInbox: (of) => clearInbox(dynamo, of),
-    takeTurn: (turn) => takeTurn(dynamo, turn),
+    takeTurn: (turn) => takeMutexLease(dynamo, turn),
     cursorOf: (name) => cursorOf(dynamo, name),
     list: (query) => list(dynamo, query),
     alive: (query) => alive(dynamo, query),
@@ -132,7 +132,7 @@ class Rows {
   }
 
   async decide<O extends { readonly kind: string; readonly row?: Row }>(
-    of: Of,
+    of: RunRef,
     { write, decide, done }: Operation<O>,
   ): Promise<O | Refused | Ambiguous> {
     if (!isRunId(of.run)) return { kind: "missing" };
@@ -186,10 +186,10 @@ async function create(dynamo: Dynamo, creation: Creation): Promise<CreateOutcome
   const { run, tenant } = creation;
   ensure(isRunId(run) && tenantOf(run) === tenant, `${run} is no run of the tenant ${tenant}`);
   for (let guess = 0; guess < GUESSES_MAX; guess += 1) {
-    const item = newItem(created(creation));
+    const item = newItem(newRow(creation));
     const put = await dynamo.transact([
       { kind: "put", item, condition: is.absent },
-      { kind: "check", key: tombstoneKey(run), condition: is.keyIsFree(madeRoomBy(creation)) },
+      { kind: "check", key: tombstoneKey(run), condition: is.keyIsFree(expiryThreshold(creation)) },
     ]);
     if (put.kind === "ambiguous") return put;
     if (put.kind === "written") return { kind: "created", row: undamaged(rowOf(item)) };
@@ -197,7 +197,7 @@ async function create(dynamo: Dynamo, creation: Creation): Promise<CreateOutcome
     // An existing row governs, and a refusal need not contain the item of each part.
     const found = refused == null ? await readRow(dynamo, run) : rowOf(refused);
     if (found instanceof RowUnreadable) return found.refused;
-    const outcome = placed(found, tombstone == null ? null : tombstoneIn(tombstone), creation);
+    const outcome = decideCreate(found, tombstone == null ? null : tombstoneIn(tombstone), creation);
     if (outcome.kind !== "created") return outcome;
     if (outcome.over === null) continue;
     const removed = await dynamo.remove(keyOf(run, ROW_ITEM), is.mine(outcome.over));
@@ -206,7 +206,7 @@ async function create(dynamo: Dynamo, creation: Creation): Promise<CreateOutcome
   return { kind: "ambiguous", why: `run ${run} changed ${GUESSES_MAX} times while it was created` };
 }
 
-async function purge(dynamo: Dynamo, of: Of): Promise<PurgeOutcome | Ambiguous> {
+async function purge(dynamo: Dynamo, of: RunRef): Promise<PurgeOutcome | Ambiguous> {
   if (!isRunId(of.run)) return { kind: "missing" };
   for (let guess = 0; guess < GUESSES_MAX; guess += 1) {
     const removed = await dynamo.remove(keyOf(of.run, ROW_ITEM), all(is.present(of), is.ended(of), is.told));
@@ -214,7 +214,7 @@ async function purge(dynamo: Dynamo, of: Of): Promise<PurgeOutcome | Ambiguous> 
     const row = presentIn(removed.item === null ? null : rowOf(removed.item), of);
     if ("kind" in row) return row;
     if (removed.kind === "written") return { kind: "purged", row };
-    const outcome = purged(row);
+    const outcome = decidePurge(row);
     if (outcome.kind === "kept") return outcome;
   }
   return { kind: "ambiguous", why: `run ${of.run} changed ${GUESSES_MAX} times while it was removed` };

@@ -1,6 +1,6 @@
 /** Mutex leases on DynamoDB: each is an item in its own partition, whose name no run can have. */
 import type { AttributeValue } from "@aws-sdk/client-dynamodb";
-import { type Turn, type TurnOutcome } from "../../protocol/mutex-lease.ts";
+import { type MutexLease, type MutexLeaseOutcome } from "../../protocol/mutex-lease.ts";
 import type { Ambiguous } from "../../ports/run-table.ts";
 import { ATTRIBUTES } from "./attributes.ts";
 import type { Dynamo } from "./dynamo.ts";
@@ -13,7 +13,7 @@ export const turnKey = (name: string): Record<string, AttributeValue> => keyOf(`
 /**
  * Takes a mutex lease. The write itself returns the lease that it replaces; without a new cursor, the stored one stays.
  */
-export async function takeTurn(dynamo: Dynamo, turn: Turn): Promise<TurnOutcome | Ambiguous> {
+export async function takeMutexLease(dynamo: Dynamo, turn: MutexLease): Promise<MutexLeaseOutcome | Ambiguous> {
   const { name, owner, until, cursor } = turn;
   const key = turnKey(name);
   const leaseUntil = number(until);

@@ -13,7 +13,7 @@ import type { Limits } from "../../protocol/limits.ts";
 import type { Clock } from "../../ports/world.ts";
 import { type Backlog, createBacklog } from "./backlog.ts";
 import type { Store } from "./database.ts";
-import { type Execution, answered, failed, taskOf } from "../../protocol/execution.ts";
+import { type Execution, applyAnswer, applyFailure, taskOf } from "../../protocol/execution.ts";
 import { type Executions, executionsOf } from "./executions.ts";
 import type { ScheduledAgent } from "../../ports/supervision.ts";
 import { firingsOf } from "./firings.ts";
@@ -117,8 +117,8 @@ function attemptsOf(
     const now = clock.now();
     const moved = of.executions.settle(execution, (found) =>
       end.kind === "answered"
-        ? answered(found, { answer: end.answer, now })
-        : failed(found, { now, limits, atOnce: false, isDeath: isDeath(end), cause: causeOf(end) }),
+        ? applyAnswer(found, { answer: end.answer, now })
+        : applyFailure(found, { now, limits, atOnce: false, isDeath: isDeath(end), cause: causeOf(end) }),
     );
     if (moved === null) return;
     const { name, payload, state, readyAt } = moved;

@@ -8,7 +8,14 @@ import { decodePayload } from "../../codec/row.ts";
 import type { Payload } from "../../protocol/chain.ts";
 import { type Store, atomically, reaching } from "./database.ts";
 import { sumOf } from "./integrity.ts";
-import { type Execution, type Failure, begun, failed, started, woken } from "../../protocol/execution.ts";
+import {
+  type Execution,
+  type AttemptFailure,
+  beginAttempt,
+  applyFailure,
+  newExecution,
+  wakeExecution,
+} from "../../protocol/execution.ts";
 
 export interface Executions {
   /** The execution that was started under that name before, or null if this call started it. */
@@ -27,7 +34,7 @@ export interface Executions {
    * Counts the attempts that were out when the last supervisor died as dead. Their retries, and all that paused, are
    * due at once.
    */
-  recover(of: Pick<Failure, "now" | "limits">): void;
+  recover(of: Pick<AttemptFailure, "now" | "limits">): void;
 }
 
 /** The executions in that store. All operations throw an error of `store-errors.ts` if the store fails. */
@@ -37,14 +44,14 @@ export function executionsOf(store: Store): Executions {
     start: (of) =>
       atomically(store, () => {
         const found = table.byName(of.name);
-        if (found === null) table.insert(started(of));
+        if (found === null) table.insert(newExecution(of));
         return found;
       }),
     wake: (token, now) =>
       atomically(store, () => {
         const found = table.byToken(token);
         if (found === null || isOver(found)) return false;
-        table.update(woken(found, now));
+        table.update(wakeExecution(found, now));
         return true;
       }),
     firstReady: (now) => reaching(store, () => table.firstReady(now)),
@@ -53,7 +60,7 @@ export function executionsOf(store: Store): Executions {
       atomically(store, () => {
         const found = table.byName(name);
         if (found === null || found.readyAt === null || found.readyAt > now) return null;
-        return table.update(begun(found, randomBytes(16).toString("hex")));
+        return table.update(beginAttempt(found, randomBytes(16).toString("hex")));
       }),
     settle: (attempted, step) =>
       atomically(store, () => {
@@ -64,7 +71,7 @@ export function executionsOf(store: Store): Executions {
     recover: (of) =>
       atomically(store, () => {
         const death = { ...of, atOnce: true, isDeath: true, cause: "it ended with its supervisor" };
-        for (const execution of table.trying()) table.update(failed(execution, death));
+        for (const execution of table.trying()) table.update(applyFailure(execution, death));
         // The cause of the failures may be fixed, so a new supervisor does not wait for the rest of a pause.
         for (const execution of table.backingOff()) table.update({ ...execution, readyAt: of.now });
       }),

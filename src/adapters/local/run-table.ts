@@ -6,23 +6,23 @@
 import type { DatabaseSync, StatementSync } from "node:sqlite";
 import {
   type Creation,
-  type Of,
+  type RunRef,
   type Refused,
   type Row,
-  committed,
+  decideCommit,
   hasEnded,
   isExpired,
-  requested,
-  stirred,
+  decideRequest,
+  wokenRow,
 } from "../../protocol/row.ts";
-import { parked } from "../../protocol/row-park.ts";
-import { claimed } from "../../protocol/row-claim.ts";
-import { handedOver } from "../../protocol/row-hand-over.ts";
-import { redriven } from "../../protocol/row-redrive.ts";
+import { decidePark } from "../../protocol/row-park.ts";
+import { decideClaim } from "../../protocol/row-claim.ts";
+import { decideHandOver } from "../../protocol/row-hand-over.ts";
+import { decideRedrive } from "../../protocol/row-redrive.ts";
 import { repetition } from "../../protocol/repetition.ts";
-import { type Turn, turnLeft, turnTaken } from "../../protocol/mutex-lease.ts";
-import { told } from "../../protocol/row-tell.ts";
-import { type PurgeOutcome, placed, purged } from "../../protocol/row-removal.ts";
+import { type MutexLease, storedMutexLease, decideMutexLease } from "../../protocol/mutex-lease.ts";
+import { markEndNotified } from "../../protocol/row-tell.ts";
+import { type PurgeOutcome, decideCreate, decidePurge } from "../../protocol/row-removal.ts";
 import { type Found, RowUnreadable, parted, presentIn, undamaged } from "../../codec/row.ts";
 import type { CreateOutcome, DeliverOutcome, Delivery, Page, RunTable } from "../../ports/run-table.ts";
 import { type Store, atomically, reaching } from "./database.ts";
@@ -40,7 +40,7 @@ export function sqliteRunTable(store: Store): RunTable {
 
   /** A decision that changes nothing returns the same row object. */
   const decide = <O extends { readonly kind: string; readonly row?: Row }>(
-    of: Of,
+    of: RunRef,
     decision: (row: Row) => O,
   ): O | Refused =>
     atomically(store, () => {
@@ -53,14 +53,14 @@ export function sqliteRunTable(store: Store): RunTable {
 
   return {
     create: async (creation) => atomically(store, () => create(creation, { rows, tombstones })),
-    claim: async (claim) => decide(claim, (row) => claimed(row, claim)),
-    commit: async (commit) => decide(commit, (row) => committed(row, commit)),
-    park: async (park) => decide(park, (row) => parked(row, park)),
+    claim: async (claim) => decide(claim, (row) => decideClaim(row, claim)),
+    commit: async (commit) => decide(commit, (row) => decideCommit(row, commit)),
+    park: async (park) => decide(park, (row) => decidePark(row, park)),
     deliver: async (delivery) => decide(delivery, (row) => deliver(row, { delivery, messages })),
-    request: async (request) => decide(request, (row) => requested(row, request)),
-    handOver: async (handOver) => decide(handOver, (row) => handedOver(row, handOver)),
-    tell: async (of) => decide(of, (row) => ({ kind: "told" as const, row: told(row, of) })),
-    redrive: async (redrive) => decide(redrive, (row) => redriven(row, redrive)),
+    request: async (request) => decide(request, (row) => decideRequest(row, request)),
+    handOver: async (handOver) => decide(handOver, (row) => decideHandOver(row, handOver)),
+    tell: async (of) => decide(of, (row) => ({ kind: "told" as const, row: markEndNotified(row, of) })),
+    redrive: async (redrive) => decide(redrive, (row) => decideRedrive(row, redrive)),
     purge: async (of) => atomically(store, () => purge(of, rows)),
     ...tombstones.operations,
     read: async (run, now) => {
@@ -76,8 +76,8 @@ export function sqliteRunTable(store: Store): RunTable {
     takeTurn: async (turn) =>
       atomically(store, () => {
         const before = turns.find(turn.name);
-        const outcome = turnTaken(before, turn);
-        if (outcome.kind === "taken") turns.put(turnLeft(before, turn));
+        const outcome = decideMutexLease(before, turn);
+        if (outcome.kind === "taken") turns.put(storedMutexLease(before, turn));
         return outcome;
       }),
     cursorOf: async (name) => reaching(store, () => turns.find(name)?.cursor ?? null),
@@ -95,7 +95,7 @@ function create(creation: Creation, of: { readonly rows: Rows; readonly tombston
   const { rows, tombstones } = of;
   const found = rows.find(creation.run);
   if (found instanceof RowUnreadable) return found.refused;
-  const outcome = placed(found, tombstones.find(creation.run), creation);
+  const outcome = decideCreate(found, tombstones.find(creation.run), creation);
   if (outcome.kind === "ended") return outcome;
   const { kind, row } = outcome;
   if (outcome.kind === "created") {
@@ -105,10 +105,10 @@ function create(creation: Creation, of: { readonly rows: Rows; readonly tombston
   return { kind, row };
 }
 
-function purge(of: Of, rows: Rows): PurgeOutcome {
+function purge(of: RunRef, rows: Rows): PurgeOutcome {
   const before = presentIn(rows.find(of.run), of);
   if ("kind" in before) return before;
-  const outcome = purged(before);
+  const outcome = decidePurge(before);
   if (outcome.kind === "purged") rows.remove(before, of.now);
   return outcome;
 }
@@ -125,7 +125,7 @@ function deliver(row: Row, of: { readonly delivery: Delivery; readonly messages:
   if (seen !== null) return { kind: repetition(seen.digest, delivery.digest ?? null), row };
   if (hasEnded(row)) return { kind: "late", row };
   messages.add(delivery);
-  return { kind: "delivered", row: stirred(row, delivery.deadline) };
+  return { kind: "delivered", row: wokenRow(row, delivery.deadline) };
 }
 
 function rowsOf(db: DatabaseSync) {
@@ -171,11 +171,11 @@ function turnsOf(db: DatabaseSync) {
   const select = db.prepare("SELECT turn FROM turns WHERE name = ?");
   const put = db.prepare("INSERT INTO turns (name, turn) VALUES (?, ?) ON CONFLICT DO UPDATE SET turn = excluded.turn");
   return {
-    find: (name: string): Turn | null => {
+    find: (name: string): MutexLease | null => {
       const found = select.get(name) as { readonly turn: string } | undefined;
-      return found === undefined ? null : (JSON.parse(found.turn) as Turn);
+      return found === undefined ? null : (JSON.parse(found.turn) as MutexLease);
     },
-    put: (turn: Turn): void => {
+    put: (turn: MutexLease): void => {
       put.run(turn.name, JSON.stringify(turn));
     },
   };

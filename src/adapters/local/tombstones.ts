@@ -1,7 +1,7 @@
 /** Tombstones in the embedded store: the keys of ended runs, one for each run. */
 import type { DatabaseSync } from "node:sqlite";
 import type { RunTable } from "../../ports/run-table.ts";
-import { type Tombstone, isKept, laid } from "../../protocol/tombstone.ts";
+import { type Tombstone, isKept, newerTombstone } from "../../protocol/tombstone.ts";
 import { type Store, atomically, reaching } from "./database.ts";
 
 export interface Tombstones {
@@ -28,7 +28,7 @@ export function tombstonesOf(store: Store): Tombstones {
       keepKey: async (next) =>
         atomically(store, () => {
           const { run } = next;
-          const tombstone = laid(find(run), next);
+          const tombstone = newerTombstone(find(run), next);
           put.run({ run, expiresAtSec: tombstone.expiresAtSec, tombstone: JSON.stringify(tombstone) });
           return { kind: "kept" };
         }),

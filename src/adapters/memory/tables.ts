@@ -4,26 +4,26 @@
  */
 import {
   type Incarnation,
-  type Of,
+  type RunRef,
   type Refused,
   type Row,
-  committed,
+  decideCommit,
   hasEnded,
   isExpired,
-  requested,
-  stirred,
+  decideRequest,
+  wokenRow,
 } from "../../protocol/row.ts";
-import { parked } from "../../protocol/row-park.ts";
-import { claimed } from "../../protocol/row-claim.ts";
+import { decidePark } from "../../protocol/row-park.ts";
+import { decideClaim } from "../../protocol/row-claim.ts";
 import type { Status } from "../../core/phases.ts";
-import { handedOver } from "../../protocol/row-hand-over.ts";
-import { redriven } from "../../protocol/row-redrive.ts";
+import { decideHandOver } from "../../protocol/row-hand-over.ts";
+import { decideRedrive } from "../../protocol/row-redrive.ts";
 import { repetition } from "../../protocol/repetition.ts";
-import { type Turn, turnLeft, turnTaken } from "../../protocol/mutex-lease.ts";
-import { told } from "../../protocol/row-tell.ts";
-import { placed, purged } from "../../protocol/row-removal.ts";
+import { type MutexLease, storedMutexLease, decideMutexLease } from "../../protocol/mutex-lease.ts";
+import { markEndNotified } from "../../protocol/row-tell.ts";
+import { decideCreate, decidePurge } from "../../protocol/row-removal.ts";
 import { type Found, RowUnreadable, decodeRow, parted, presentIn, undamaged } from "../../codec/row.ts";
-import { type Tombstone, isKept, laid } from "../../protocol/tombstone.ts";
+import { type Tombstone, isKept, newerTombstone } from "../../protocol/tombstone.ts";
 import type { Clock } from "../../ports/world.ts";
 import type { ObjectStore } from "../../ports/object-store.ts";
 import type { Message, Page, RunTable } from "../../ports/run-table.ts";
@@ -35,7 +35,7 @@ export interface MemoryStore {
   /** By run, incarnation and message ID. A message that is removed from the inbox keeps its ID and digest. */
   readonly messages: Map<string, KeptMessage>;
   readonly objects: Map<string, Uint8Array>;
-  readonly turns: Map<string, Turn>;
+  readonly turns: Map<string, MutexLease>;
   /** The keys of ended runs, by run. */
   readonly tombstones: Map<string, Tombstone>;
   /** When each object was put. An object that a test stored past the port has no time, and counts as very old. */
@@ -90,7 +90,7 @@ export function memoryRunTable(store: MemoryStore): RunTable {
   const { rows, messages } = store;
   const find = (run: string): Found | null => findIn(rows, run);
   const decide = <O extends Refused | { readonly kind: string; readonly row: Row }>(
-    of: Of,
+    of: RunRef,
     decision: (row: Row) => O,
   ): O | Refused => {
     const before = presentIn(find(of.run), of);
@@ -103,7 +103,7 @@ export function memoryRunTable(store: MemoryStore): RunTable {
     create: async (creation) => {
       const found = find(creation.run);
       if (found instanceof RowUnreadable) return found.refused;
-      const outcome = placed(found, store.tombstones.get(creation.run) ?? null, creation);
+      const outcome = decideCreate(found, store.tombstones.get(creation.run) ?? null, creation);
       if (outcome.kind === "ended") return structuredClone(outcome);
       if (outcome.kind === "created") {
         if (outcome.over !== null) remove(store, outcome.over);
@@ -111,9 +111,9 @@ export function memoryRunTable(store: MemoryStore): RunTable {
       }
       return { kind: outcome.kind, row: structuredClone(outcome.row) };
     },
-    claim: async (claim) => decide(claim, (row) => claimed(row, claim)),
-    commit: async (commit) => decide(commit, (row) => committed(row, structuredClone(commit))),
-    park: async (park) => decide(park, (row) => parked(row, park)),
+    claim: async (claim) => decide(claim, (row) => decideClaim(row, claim)),
+    commit: async (commit) => decide(commit, (row) => decideCommit(row, structuredClone(commit))),
+    park: async (park) => decide(park, (row) => decidePark(row, park)),
     deliver: async (delivery) =>
       decide(delivery, (row) => {
         const { message, deadline, digest = null } = delivery;
@@ -123,16 +123,16 @@ export function memoryRunTable(store: MemoryStore): RunTable {
         if (hasEnded(row)) return { kind: "late" as const, row };
         const { run, born } = delivery;
         messages.set(id, { of: { run, born }, message: structuredClone(message), digest });
-        return { kind: "delivered" as const, row: stirred(row, deadline) };
+        return { kind: "delivered" as const, row: wokenRow(row, deadline) };
       }),
-    request: async (request) => decide(request, (row) => requested(row, request)),
-    handOver: async (handOver) => decide(handOver, (row) => handedOver(row, handOver)),
-    tell: async (of) => decide(of, (row) => ({ kind: "told" as const, row: told(row, of) })),
-    redrive: async (redrive) => decide(redrive, (row) => redriven(row, structuredClone(redrive))),
+    request: async (request) => decide(request, (row) => decideRequest(row, request)),
+    handOver: async (handOver) => decide(handOver, (row) => decideHandOver(row, handOver)),
+    tell: async (of) => decide(of, (row) => ({ kind: "told" as const, row: markEndNotified(row, of) })),
+    redrive: async (redrive) => decide(redrive, (row) => decideRedrive(row, structuredClone(redrive))),
     purge: async (of) => {
       const before = presentIn(find(of.run), of);
       if ("kind" in before) return before;
-      const outcome = purged(before);
+      const outcome = decidePurge(before);
       if (outcome.kind === "purged") remove(store, before);
       return structuredClone(outcome);
     },
@@ -157,8 +157,8 @@ function turnsOf({ turns }: MemoryStore): Pick<RunTable, "takeTurn" | "cursorOf"
   return {
     takeTurn: async (turn) => {
       const before = turns.get(turn.name) ?? null;
-      const outcome = turnTaken(before, turn);
-      if (outcome.kind === "taken") turns.set(turn.name, turnLeft(before, turn));
+      const outcome = decideMutexLease(before, turn);
+      if (outcome.kind === "taken") turns.set(turn.name, storedMutexLease(before, turn));
       return outcome;
     },
     cursorOf: async (name) => turns.get(name)?.cursor ?? null,
@@ -169,7 +169,7 @@ function keysOf({ tombstones }: MemoryStore): Pick<RunTable, "keepKey" | "forget
   return {
     keepKey: async (tombstone) => {
       const { run } = tombstone;
-      tombstones.set(run, laid(tombstones.get(run) ?? null, structuredClone(tombstone)));
+      tombstones.set(run, newerTombstone(tombstones.get(run) ?? null, structuredClone(tombstone)));
       return { kind: "kept" };
     },
     forgetKey: async ({ run, born }) => {

@@ -3,7 +3,15 @@
  * task at a time or several at once, in any order.
  */
 import { createHash, randomBytes } from "node:crypto";
-import { type Execution, answered, begun, failed, started, taskOf, woken } from "../../protocol/execution.ts";
+import {
+  type Execution,
+  applyAnswer,
+  beginAttempt,
+  applyFailure,
+  newExecution,
+  taskOf,
+  wakeExecution,
+} from "../../protocol/execution.ts";
 import type { Task } from "../../protocol/chain.ts";
 import type { Answer } from "../../protocol/execution.ts";
 import type { Limits } from "../../protocol/limits.ts";
@@ -74,13 +82,13 @@ function memoryChain(of: { readonly clock: Clock; readonly random: Random; reado
     start: async (name, payload) => {
       const before = executions.get(name);
       if (before !== undefined) return { kind: "exists", running: before.stage !== "ended" };
-      executions.set(name, started({ name, payload, now: clock.now() }));
+      executions.set(name, newExecution({ name, payload, now: clock.now() }));
       return { kind: "started" };
     },
     wake: async (token) => {
       const waiting = [...executions.values()].find((each) => each.token === token);
       if (waiting === undefined) return { kind: "awake" };
-      executions.set(waiting.name, woken(waiting, clock.now()));
+      executions.set(waiting.name, wakeExecution(waiting, clock.now()));
       return { kind: "woken" };
     },
     ready: (now) => {
@@ -92,7 +100,7 @@ function memoryChain(of: { readonly clock: Clock; readonly random: Random; reado
       return times.length === 0 ? null : Math.min(...times);
     },
     begin: (name) => {
-      const execution = begun(found(name), random.hex().slice(0, 32));
+      const execution = beginAttempt(found(name), random.hex().slice(0, 32));
       executions.set(name, execution);
       return { task: taskOf(execution), attempt: execution.attempt };
     },
@@ -102,8 +110,8 @@ function memoryChain(of: { readonly clock: Clock; readonly random: Random; reado
       const now = clock.now();
       const next =
         answer === null
-          ? failed(execution, { now, limits, atOnce: false, isDeath })
-          : answered(execution, { answer, now });
+          ? applyFailure(execution, { now, limits, atOnce: false, isDeath })
+          : applyAnswer(execution, { answer, now });
       executions.set(name, next);
     },
   };

@@ -10,7 +10,7 @@ import type { Agent } from "../../ports/agent.ts";
 import { registerResolution } from "../../sdk/resolution.ts";
 import { callOf } from "../../core/calls/ignored-decisions.ts";
 import type { Accepted, Decided } from "../../operations/decision-fate.ts";
-import { perform } from "../../operations/operation.ts";
+import { performOperation } from "../../operations/operation.ts";
 import { OPERATIONS } from "../../operations/table.ts";
 import { type OpenGate, type Shown, show } from "../../operations/views.ts";
 import { reportAccepted } from "../render/accepted.ts";
@@ -56,8 +56,8 @@ export async function decideGate(
   const said = { run, gate, note: flags.note ?? null, waitMs };
   const outcome =
     as === "approve" && grantWords(more) !== ""
-      ? await perform(OPERATIONS.budget, context, { ...said, more })
-      : await perform(OPERATIONS.decide, context, { ...said, as, args, more });
+      ? await performOperation(OPERATIONS.budget, context, { ...said, more })
+      : await performOperation(OPERATIONS.decide, context, { ...said, as, args, more });
   if (outcome.kind !== "accepted") throw refusal(shell, opened, { run, call, outcome });
   const { stage } = outcome;
   report(shell, opened, {

@@ -1,5 +1,5 @@
 /** `cairn assign RUN OPERATOR`: assigns a run to an operator. */
-import { perform } from "../../operations/operation.ts";
+import { performOperation } from "../../operations/operation.ts";
 import { OPERATIONS } from "../../operations/table.ts";
 import { CliError, EXIT } from "../errors.ts";
 import { contextOf, refusedAs, unlessGone } from "../perform.ts";
@@ -19,7 +19,7 @@ export async function assignRun(
   }
   const outcome = unlessGone(opened, {
     run,
-    outcome: await perform(OPERATIONS.assign, contextOf(shell, opened), { run, to: of.to }),
+    outcome: await performOperation(OPERATIONS.assign, contextOf(shell, opened), { run, to: of.to }),
   });
   switch (outcome.kind) {
     case "accepted":

@@ -3,7 +3,7 @@
  * amounts.
  */
 import { wallMsSchema } from "../../sdk/budget.ts";
-import { shortOf, usd } from "../../core/policy/spending.ts";
+import { exhaustedMeters, usd } from "../../core/policy/spending.ts";
 import type { Grant, Limits, Meter, Spent } from "../../core/policy/budget.ts";
 import type { OpenGate } from "../../operations/views.ts";
 import { CliError, EXIT } from "../errors.ts";
@@ -98,7 +98,7 @@ export const grantWords = (grant: Grant): string =>
 /** The options to type to grant each exhausted budget as much again as its limit. */
 export function askedFor({ args }: OpenGate): readonly string[] {
   const { spent, limits, calls } = args as unknown as { spent: Spent; limits: Limits; calls: number };
-  return shortOf(spent, limits, calls).flatMap((meter) => [
+  return exhaustedMeters(spent, limits, calls).flatMap((meter) => [
     AMOUNTS[meter].option,
     AMOUNTS[meter].typed(Math.max(limits[meter] ?? 0, calls)),
   ]);

@@ -8,7 +8,7 @@ import { resolve } from "node:path";
 import { member } from "../../codec/archive-bytes.ts";
 import { Unreadable } from "../../codec/canonical.ts";
 import type { Exported } from "../../history/export.ts";
-import { perform } from "../../operations/operation.ts";
+import { performOperation } from "../../operations/operation.ts";
 import { OPERATIONS } from "../../operations/table.ts";
 import { CliError, EXIT } from "../errors.ts";
 import { retyped } from "../input.ts";
@@ -79,7 +79,7 @@ async function exported(
   const { opened, run, write } = of;
   const onStep = tellSteps(shell, { clock: opened.world.clock, what: `reading ${run}` });
   try {
-    const outcome = await perform(OPERATIONS.export, contextOf(shell, opened, { write, onStep }), { run });
+    const outcome = await performOperation(OPERATIONS.export, contextOf(shell, opened, { write, onStep }), { run });
     return unlessGone(opened, { run, outcome }).exported;
   } catch (error) {
     if (!(error instanceof Unreadable)) throw error;

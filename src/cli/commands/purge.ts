@@ -5,7 +5,7 @@
 import { isRunId } from "../../core/ids.ts";
 import { type Row, hasEnded } from "../../protocol/row.ts";
 import type { Tombstone } from "../../protocol/tombstone.ts";
-import { perform } from "../../operations/operation.ts";
+import { performOperation } from "../../operations/operation.ts";
 import { OPERATIONS } from "../../operations/table.ts";
 import { CliError, EXIT } from "../errors.ts";
 import { type Opened, attendantOf, openExisting } from "../open.ts";
@@ -35,7 +35,7 @@ export async function purgeRun(
   // A purge that will be refused does not ask the user to confirm it first.
   if (found !== null && !hasEnded(found)) throw stillLive(opened, found);
   if (found !== null && flags.yes !== true) await confirm(shell, opened, found);
-  const outcome = await perform(OPERATIONS.purge, contextOf(shell, opened), { run, keepArchive, forgetKey });
+  const outcome = await performOperation(OPERATIONS.purge, contextOf(shell, opened), { run, keepArchive, forgetKey });
   if (outcome.kind === "missing") throw runGone(run, command("list"));
   if (outcome.kind === "unreadable") throw runUnreadable(run, command("verify", run));
   if (outcome.kind === "live") throw stillLive(opened, outcome.row);

@@ -1,6 +1,6 @@
 /** `cairn reconcile RUN CALL`: the operator decides the result of a call whose outcome is unknown. */
 import type { Answer } from "../../core/event.ts";
-import { perform } from "../../operations/operation.ts";
+import { performOperation } from "../../operations/operation.ts";
 import { OPERATIONS } from "../../operations/table.ts";
 import type { Reconciled } from "../../operations/reconcile.ts";
 import { ledger } from "../../operations/views.ts";
@@ -28,7 +28,13 @@ export async function reconcileCall(
   const result = flags.result === undefined ? null : await readJson(shell, { option: "--result", text: flags.result });
   const { opened, run } = await openRun(shell, of);
   const { as, note = null } = flags;
-  const outcome = await perform(OPERATIONS.reconcile, contextOf(shell, opened), { run, call, as, result, note });
+  const outcome = await performOperation(OPERATIONS.reconcile, contextOf(shell, opened), {
+    run,
+    call,
+    as,
+    result,
+    note,
+  });
   if (outcome.kind === "stale") throw await stale(opened, { run, call, unknown: outcome.unknown });
   if (outcome.kind !== "accepted") throw refusal(shell, { opened, run, call, outcome });
   report(shell, { opened, run, call, as });

@@ -1,6 +1,6 @@
 /** `cairn redrive RUN`: retries a run that failed for a reason of infrastructure, from its last checkpoint. */
 import { INFRASTRUCTURE } from "../../core/policy/infrastructure.ts";
-import { perform } from "../../operations/operation.ts";
+import { performOperation } from "../../operations/operation.ts";
 import { OPERATIONS } from "../../operations/table.ts";
 import type { Redrove } from "../../operations/redrive.ts";
 import { type CliError, EXIT } from "../errors.ts";
@@ -21,7 +21,7 @@ export async function redriveRun(
 ): Promise<number> {
   const { opened, run } = await openRun(shell, of);
   const { by = shell.user(), why = "" } = of.flags;
-  const outcome = await perform(OPERATIONS.redrive, contextOf(shell, opened, { by }), { run, why });
+  const outcome = await performOperation(OPERATIONS.redrive, contextOf(shell, opened, { by }), { run, why });
   if (outcome.kind !== "redriven") throw refusal(opened, { run, outcome });
   const { failure, from } = outcome;
   reportRequested(shell, opened, {

@@ -1,5 +1,5 @@
 /** `cairn restored`: fences and pauses every run that has not ended, after a store was restored from a backup. */
-import { perform } from "../../operations/operation.ts";
+import { performOperation } from "../../operations/operation.ts";
 import { OPERATIONS } from "../../operations/table.ts";
 import { EXIT } from "../errors.ts";
 import { openExisting } from "../open.ts";
@@ -11,7 +11,7 @@ export async function fenceStore(shell: Shell, flags: StoreFlags): Promise<numbe
   const opened = await openExisting(shell, flags);
   const { world, settings } = opened;
   const { command } = settings;
-  const { kind, restored } = await perform(OPERATIONS.restored, contextOf(shell, opened), {});
+  const { kind, restored } = await performOperation(OPERATIONS.restored, contextOf(shell, opened), {});
   const { runs, held, damaged } = restored;
   const exit = EXIT[OPERATIONS.restored.outcomes[kind].exit];
   if (shell.json) {

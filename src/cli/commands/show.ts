@@ -1,7 +1,7 @@
 /** Commands that read the store and change nothing: `list`, `show`, `timeline`, `ledger`, `watch`. */
 import { DEFAULT_TENANT } from "../../core/ids.ts";
 import type { Status } from "../../core/phases.ts";
-import { perform } from "../../operations/operation.ts";
+import { performOperation } from "../../operations/operation.ts";
 import { OPERATIONS } from "../../operations/table.ts";
 import { EXIT } from "../errors.ts";
 import { exitOf, follow } from "../terminal/follow.ts";
@@ -31,7 +31,7 @@ export async function list(shell: Shell, flags: ListFlags): Promise<number> {
   const opened = await openToRead(shell, flags);
   const { status = null, agent = null, tenant = DEFAULT_TENANT, limit } = flags;
   const context = contextOf(shell, opened, { tenant });
-  const { runs, damaged, more } = await perform(OPERATIONS.list, context, { status, agent, limit });
+  const { runs, damaged, more } = await performOperation(OPERATIONS.list, context, { status, agent, limit });
   const { command } = opened.settings;
   const style = styleOf(shell, opened);
   if (shell.json) printLines(shell, [...runs, ...damaged.map(({ run, why }) => ({ run, damaged: why }))]);
@@ -45,7 +45,7 @@ export async function list(shell: Shell, flags: ListFlags): Promise<number> {
 /** `cairn show RUN`: prints the state of a run, and what a human can do about it. */
 export async function showRun(shell: Shell, of: RunOf): Promise<number> {
   const { opened, run } = await find(shell, of);
-  const outcome = await perform(OPERATIONS.show, contextOf(shell, opened), { run });
+  const outcome = await performOperation(OPERATIONS.show, contextOf(shell, opened), { run });
   const { shown } = unlessGone(opened, { run, outcome });
   const style = styleOf(shell, opened);
   if (shell.json) printDocument(shell, shown);
@@ -56,7 +56,7 @@ export async function showRun(shell: Shell, of: RunOf): Promise<number> {
 /** `cairn timeline RUN`: prints the events of a run. */
 export async function showTimeline(shell: Shell, of: RunOf): Promise<number> {
   const { opened, run } = await find(shell, of);
-  const outcome = await perform(OPERATIONS.timeline, contextOf(shell, opened), { run });
+  const outcome = await performOperation(OPERATIONS.timeline, contextOf(shell, opened), { run });
   const { entries } = unlessGone(opened, { run, outcome });
   if (shell.json) printLines(shell, entries);
   else if (entries.length === 0)
@@ -68,7 +68,7 @@ export async function showTimeline(shell: Shell, of: RunOf): Promise<number> {
 /** `cairn ledger RUN`: prints every tool call of a run, with its outcome and the evidence for it. */
 export async function showLedger(shell: Shell, of: RunOf): Promise<number> {
   const { opened, run } = await find(shell, of);
-  const outcome = await perform(OPERATIONS.ledger, contextOf(shell, opened), { run });
+  const outcome = await performOperation(OPERATIONS.ledger, contextOf(shell, opened), { run });
   const { calls } = unlessGone(opened, { run, outcome });
   if (shell.json) printLines(shell, calls);
   else if (calls.length === 0) shell.terminal.out("no tool was asked for yet");

@@ -8,7 +8,7 @@ import { DEFAULT_TENANT, isTenant, wrongWithKey } from "../../core/ids.ts";
 import type { Json } from "../../core/json.ts";
 import { hasEnded } from "../../protocol/row.ts";
 import type { Tombstone } from "../../protocol/tombstone.ts";
-import { perform } from "../../operations/operation.ts";
+import { performOperation } from "../../operations/operation.ts";
 import { OPERATIONS } from "../../operations/table.ts";
 import type { Started } from "../../operations/start.ts";
 import { CliError, EXIT } from "../errors.ts";
@@ -73,7 +73,7 @@ async function startOrRefuse(
   const { tenant = DEFAULT_TENANT, key = null } = flags;
   const by = `${shell.user()}@${shell.host()}`;
   const context = contextOf(shell, { world }, { by, tenant, agentOf: async () => agent });
-  const started = await perform(OPERATIONS.start, context, { agent: agent.name, input, key });
+  const started = await performOperation(OPERATIONS.start, context, { agent: agent.name, input, key });
   // Cannot happen: the command has loaded the agent itself.
   if (started.kind === "agentUnknown") throw new Error(`no agent is named ${agent.name}`);
   if (started.kind === "invalid") throw inputInvalid(shell, { agent, why: started.why });

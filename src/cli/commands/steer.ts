@@ -2,7 +2,7 @@
 import { randomUUID } from "node:crypto";
 import { SIZES } from "../../codec/limits.ts";
 import type { Request } from "../../protocol/row.ts";
-import { type OperationContext, perform } from "../../operations/operation.ts";
+import { type OperationContext, performOperation } from "../../operations/operation.ts";
 import { OPERATIONS } from "../../operations/table.ts";
 import { type CliError, EXIT } from "../errors.ts";
 import { retyped } from "../input.ts";
@@ -24,7 +24,7 @@ export async function sendWords(
 ): Promise<number> {
   const { opened, run } = await openRun(shell, of);
   const id = of.flags.key ?? randomUUID();
-  const outcome = await perform(OPERATIONS.send, contextOf(shell, opened), { run, text: of.text, id });
+  const outcome = await performOperation(OPERATIONS.send, contextOf(shell, opened), { run, text: of.text, id });
   if (outcome.kind === "tooLarge") throw tooLarge(outcome.bytes);
   if (outcome.kind === "conflict") throw otherWords(shell, { run, id });
   const first = outcome.kind === "delivered";
@@ -50,9 +50,9 @@ const WISHES: { readonly [W in Request["want"]]: string } = {
 type Performed = (context: OperationContext, of: { readonly run: string }) => Promise<{ readonly kind: string }>;
 
 const PERFORMED: { readonly [W in Request["want"]]: Performed } = {
-  pause: (context, of) => perform(OPERATIONS.pause, context, of),
-  resume: (context, of) => perform(OPERATIONS.resume, context, of),
-  cancel: (context, of) => perform(OPERATIONS.cancel, context, of),
+  pause: (context, of) => performOperation(OPERATIONS.pause, context, of),
+  resume: (context, of) => performOperation(OPERATIONS.resume, context, of),
+  cancel: (context, of) => performOperation(OPERATIONS.cancel, context, of),
 };
 
 /** `cairn pause|resume|cancel RUN`: requests a change, which takes effect at the next beat. */

@@ -6,7 +6,7 @@
  */
 import { usd } from "../../core/policy/spending.ts";
 import type { Effects } from "../../operations/compensate.ts";
-import { perform } from "../../operations/operation.ts";
+import { performOperation } from "../../operations/operation.ts";
 import { OPERATIONS } from "../../operations/table.ts";
 import { type CliError, EXIT } from "../errors.ts";
 import type { Opened } from "../open.ts";
@@ -27,7 +27,7 @@ export async function cancelAndUndo(
   of: { readonly run: string; readonly flags: StoreFlags },
 ): Promise<number> {
   const { opened, run } = await openRun(shell, of);
-  const outcome = await perform(OPERATIONS.cancel, contextOf(shell, opened), { run, compensate: true });
+  const outcome = await performOperation(OPERATIONS.cancel, contextOf(shell, opened), { run, compensate: true });
   if (outcome.kind !== "accepted") throw refusal(opened, { run, kind: outcome.kind, next: "cancel" });
   const { effects } = outcome;
   const says = [`${run} is to end once what it did is undone`, ...wordsOn(effects)];
@@ -42,7 +42,7 @@ export async function restartRun(
 ): Promise<number> {
   const { opened, run } = await openRun(shell, of);
   const confirmed = of.flags.yes === true;
-  const outcome = await perform(OPERATIONS.restart, contextOf(shell, opened), { run, confirmed });
+  const outcome = await performOperation(OPERATIONS.restart, contextOf(shell, opened), { run, confirmed });
   if (outcome.kind === "notConfirmed") {
     throw refusedAs(OPERATIONS.restart, outcome.kind, {
       facts: factsOf(outcome.effects),

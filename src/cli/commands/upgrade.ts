@@ -1,5 +1,5 @@
 /** `cairn resume RUN --upgrade`: lets a pinned run continue under the new version that it waits for. */
-import { perform } from "../../operations/operation.ts";
+import { performOperation } from "../../operations/operation.ts";
 import { OPERATIONS } from "../../operations/table.ts";
 import type { Upgraded } from "../../operations/upgrade.ts";
 import { reportAccepted } from "../render/accepted.ts";
@@ -14,7 +14,7 @@ export async function upgradeRun(
   of: { readonly run: string; readonly flags: StoreFlags },
 ): Promise<number> {
   const { opened, run } = await openRun(shell, of);
-  const outcome = await perform(OPERATIONS.upgrade, contextOf(shell, opened), { run });
+  const outcome = await performOperation(OPERATIONS.upgrade, contextOf(shell, opened), { run });
   if (outcome.kind !== "accepted") throw refusal(opened, { run, outcome });
   const { from, to } = outcome;
   const says = `accepted: ${run} goes on with agent version ${to}, it was ${from}`;

@@ -8,10 +8,10 @@ import type { Archive } from "../../codec/archive.ts";
 import { wrongWithFile } from "../../history/recording.ts";
 import { replay } from "../../history/replay.ts";
 import type { SealVerdict } from "../../history/verify-seals.ts";
-import { perform } from "../../operations/operation.ts";
+import { performOperation } from "../../operations/operation.ts";
 import { OPERATIONS } from "../../operations/table.ts";
 import type { SealKeys } from "../../ports/seal-keys.ts";
-import { judge } from "../../history/vouch.ts";
+import { judgeSeal } from "../../history/vouch.ts";
 import { EXIT } from "../errors.ts";
 import { isFile, readExport, recordingFrom } from "../export-file.ts";
 import { contextOf, unlessGone } from "../perform.ts";
@@ -29,7 +29,7 @@ async function verifyRun(shell: Shell, of: RunOf): Promise<number> {
   const { opened, run } = await find(shell, of);
   const { terminal } = shell;
   const onStep = tellSteps(shell, { clock: opened.world.clock, what: `looking at ${run}` });
-  const outcome = await perform(OPERATIONS.verify, contextOf(shell, opened, { onStep }), { run });
+  const outcome = await performOperation(OPERATIONS.verify, contextOf(shell, opened, { onStep }), { run });
   terminal.waitFor(null);
   const { kind, verified } = unlessGone(opened, { run, outcome });
   if (shell.json) printDocument(shell, verified);
@@ -60,7 +60,7 @@ async function verifyFile(shell: Shell, file: string): Promise<number> {
 /** Verifies the seal of an export, which covers the whole file. */
 async function sealOf(sealKeys: SealKeys, { sealedBy }: Archive): Promise<SealVerdict> {
   if (sealedBy === undefined) return { is: sealKeys.mode === "required" ? "forged" : "unsealed", from: null, keys: [] };
-  const judged = await judge({ sealKeys }, sealedBy);
+  const judged = await judgeSeal({ sealKeys }, sealedBy);
   const is = { genuine: "sealed", forged: "forged", "unknown key": "unjudged" } as const;
   return { is: is[judged], from: null, keys: [sealedBy.voucher.key] };
 }

@@ -9,18 +9,18 @@ import { wantsRestart } from "./saga.ts";
 import type { Gate, State } from "../state.ts";
 
 /** The open gates of the state: those of calls, and that of the budget. */
-export const gatesIn = (state: State): readonly Gate[] =>
+export const openGatesIn = (state: State): readonly Gate[] =>
   [...state.open, extensionOf(state)].flatMap(({ gate }) => (gate === null ? [] : [gate]));
 
 /** Decisions that the run absorbed and has not applied. */
-export const unapplied = (state: State): readonly { readonly gate: string; readonly decision: Decision }[] =>
-  gatesIn(state).flatMap(({ gate, decision }) => (decision === null ? [] : [{ gate, decision }]));
+export const unappliedDecisions = (state: State): readonly { readonly gate: string; readonly decision: Decision }[] =>
+  openGatesIn(state).flatMap(({ gate, decision }) => (decision === null ? [] : [{ gate, decision }]));
 
 /** The call of a gate. The ID of a gate begins with the ID of its call. */
 export const callOf = (gate: string): string => gate.slice(0, gate.lastIndexOf("-"));
 
 /** Why the run applies no more decisions, whatever the gate: it is to end or to restart. Null: decisions count. */
-export function endsBefore(state: State, of: { readonly cancel: boolean }): string | null {
+export function endBeforeDecision(state: State, of: { readonly cancel: boolean }): string | null {
   const { ending, saga } = state;
   if (of.cancel || ending?.kind === "cancelled") return "the run is being cancelled, so nothing more is started";
   if (wantsRestart(state)) return "the run is to begin again from its task, under new gates";
@@ -29,7 +29,7 @@ export function endsBefore(state: State, of: { readonly cancel: boolean }): stri
 }
 
 /** Why a decision about a gate that is not open has no effect. */
-export function closedFor(state: State, gate: string): string {
+export function whyGateClosed(state: State, gate: string): string {
   const call = callOf(gate);
   if (call === BUDGET) return "the question about its budget was closed before the decision was taken in";
   const { messages, attemptFrom = 0 } = state;

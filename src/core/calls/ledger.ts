@@ -18,12 +18,12 @@ export function asDeclared(call: OpenCall, effect: Effect): OpenCall {
 }
 
 /** What follows when a crash left the call open. Without its tool no invocation can repeat it. */
-export function afterCrash(call: OpenCall, toolKnown: boolean): "again" | "probe" | "ask" {
+export function recoveryAfterCrash(call: OpenCall, toolKnown: boolean): "again" | "probe" | "ask" {
   return toolKnown && call.intent !== null ? EFFECTS[call.intent.effect].onCrash : "ask";
 }
 
 /** What follows when an attempt ended with an unknown outcome: a timeout, or a tool that cannot tell. */
-export function afterSilence(call: OpenCall): "again" | "probe" | "ask" | "tell" {
+export function recoveryAfterTimeout(call: OpenCall): "again" | "probe" | "ask" | "tell" {
   const row = EFFECTS[effectOf(call)];
   return call.tries + 1 < BOUNDS.callTriesMax ? row.onTimeout : row.afterLastTry;
 }

@@ -7,7 +7,7 @@ import { wantsRestart } from "./saga.ts";
 import type { State } from "../state.ts";
 
 /** The phases in which an invocation may call the model without a commit in between. */
-export const ASKING: ReadonlySet<Phase> = new Set([
+export const MODEL_PHASES: ReadonlySet<Phase> = new Set([
   "Preparing",
   "AwaitingLLM",
   "RetryingLLM",
@@ -20,4 +20,4 @@ export const ASKING: ReadonlySet<Phase> = new Set([
  * cancel request. A paused or waiting run may call its model in the same invocation that resumes it (schedule 65).
  */
 export const mayCallModel = (state: State): boolean =>
-  ASKING.has(state.pausedFrom ?? state.phase) && state.ending === null && !wantsRestart(state);
+  MODEL_PHASES.has(state.pausedFrom ?? state.phase) && state.ending === null && !wantsRestart(state);

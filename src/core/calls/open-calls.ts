@@ -7,7 +7,7 @@ import { ensure } from "../ensure.ts";
 import { type CallOutcome, type Message, type Part, type Value, text } from "../message.ts";
 import type { Phase } from "../phases.ts";
 import type { OpenCall, State } from "../state.ts";
-import { accepted } from "../policy/upgrades.ts";
+import { acceptUpgradeIn } from "../policy/upgrades.ts";
 
 /** The calls that a reply proposes. Their IDs continue the count of the run. */
 export function openCalls(state: State, parts: readonly ReplyPart[]): OpenCall[] {
@@ -57,7 +57,7 @@ export function replyMessage(state: State, event: EventOf<"ModelCallCompleted">)
 }
 
 /** Replaces one open call. Throws `InvariantViolated` if it is not open. */
-export function withCall(state: State, call: string, change: (open: OpenCall) => OpenCall): State {
+export function updateCall(state: State, call: string, change: (open: OpenCall) => OpenCall): State {
   ensure(
     state.open.some((each) => each.call === call),
     `call ${call} is not open`,
@@ -69,7 +69,7 @@ export function withCall(state: State, call: string, change: (open: OpenCall) =>
  * Keeps the content of a message until the run may apply it. A message that names nothing open changes nothing: the API
  * and CLI refuse it before any write (schedule 29). The first decision about a gate counts.
  */
-export function answered(state: State, body: Exclude<MessageBody, { readonly kind: "user" }>): State {
+export function applyAnswer(state: State, body: Exclude<MessageBody, { readonly kind: "user" }>): State {
   switch (body.kind) {
     case "reconcile":
       return withOpen(
@@ -89,7 +89,7 @@ export function answered(state: State, body: Exclude<MessageBody, { readonly kin
       return state.compensate?.next === "cancel" ? state : { ...state, compensate };
     }
     case "upgrade":
-      return accepted(state, body);
+      return acceptUpgradeIn(state, body);
     case "assign": {
       const { kind: _, ...assigned } = body;
       return assigned.asked > (state.assigned?.asked ?? 0) ? { ...state, assigned } : state;
@@ -100,7 +100,7 @@ export function answered(state: State, body: Exclude<MessageBody, { readonly kin
 }
 
 /** A user's text follows what is committed. A run that was about to complete goes on with the text. */
-export function heard(state: State, words: { text: string; by: string; at: number }): State {
+export function appendUserMessage(state: State, words: { text: string; by: string; at: number }): State {
   const said = message(state, words.at, `user:${words.by}`, "user", [text(words.text)]);
   // This also holds for a paused run: it takes in the text before it resumes.
   const notDone = (phase: Phase): Phase => (phase === "Reflecting" ? "AwaitingLLM" : phase);
@@ -120,7 +120,7 @@ function withOpen(state: State, is: (open: OpenCall) => boolean, change: (open: 
 }
 
 /** Closes a call: its result joins the transcript with its own time and source. */
-export function settle(state: State, call: string, as: { outcome: CallOutcome; value: Value; at: number }): State {
+export function settleCall(state: State, call: string, as: { outcome: CallOutcome; value: Value; at: number }): State {
   const open = state.open.find((each) => each.call === call);
   ensure(open !== undefined, `call ${call} is not open`);
   const { tool, edited, intent, releasedBy, asked, undoes } = open;
@@ -175,7 +175,7 @@ export function afterCalls(state: State): State {
   const isHeld = (call: OpenCall): boolean => call.status === "unknown" || call.status === "gated";
   // Calls that are not yet released wait for the budget as well.
   const waits = state.open.every(
-    (call) => isHeld(call) || waitsItsTurn(state.open, call) || (asksForMore && call.status !== "started"),
+    (call) => isHeld(call) || waitsForEarlierCall(state.open, call) || (asksForMore && call.status !== "started"),
   );
   if (!waits) return { ...state, phase: "ExecutingTools" };
   return { ...state, phase: blocked ? "AwaitingReconcile" : "AwaitingApproval" };
@@ -189,7 +189,7 @@ export const isNext = ({ status }: OpenCall): boolean => status === "proposed" |
  * has to reconcile them. The calls after it are released after it is settled. A call without an intent waits for
  * nothing.
  */
-export function waitsItsTurn(open: readonly OpenCall[], call: OpenCall): boolean {
+export function waitsForEarlierCall(open: readonly OpenCall[], call: OpenCall): boolean {
   if (!isNext(call) || call.intent === null) return false;
   const before = open.slice(0, open.indexOf(call));
   if (before.some(({ intent }) => intent?.alone === true)) return true;

@@ -5,15 +5,15 @@
  */
 import { ensure } from "../ensure.ts";
 import { type Value, text } from "../message.ts";
-import { afterCalls, mayHaveHappened, message, newCall, settle } from "./open-calls.ts";
+import { afterCalls, mayHaveHappened, message, newCall, settleCall } from "./open-calls.ts";
 import type { State } from "../state.ts";
-import { lackingNothing } from "../policy/upgrades.ts";
+import { withoutLack } from "../policy/upgrades.ts";
 
 /** What a run still does before its decided end. It starts nothing else. */
-export type UndoOwed = "compensate" | "undo" | "calls" | "conclude";
+export type CompensationStep = "compensate" | "undo" | "calls" | "conclude";
 
 /** Null if nothing is to be undone before the end, or if no end is decided. */
-export function undoOwed(state: State): UndoOwed | null {
+export function nextCompensationStep(state: State): CompensationStep | null {
   const { ending, saga, open, undo = [] } = state;
   if (ending === null || (ending.kind === "failed" && ending.next === "leave")) return null;
   if (ending.kind === "cancelled" && !asksToUndo(state)) return null;
@@ -30,7 +30,7 @@ export const wantsRestart = ({ compensate, phase }: State): boolean =>
 const asksToUndo = ({ compensate }: State): boolean => compensate?.next === "cancel";
 
 /** Starts the compensation: calls that have not started never start, and unknown calls are settled as unknown. */
-export function compensating(state: State, at: number): State {
+export function beginCompensation(state: State, at: number): State {
   const { extension } = state;
   const still = state.open.filter(({ undoes }) => undoes !== undefined);
   const others = state.open.filter(({ undoes }) => undoes === undefined);
@@ -40,7 +40,7 @@ export function compensating(state: State, at: number): State {
   );
   const begun: State = {
     ...state,
-    ...lackingNothing(state),
+    ...withoutLack(state),
     ...(extension === undefined ? {} : { extension: { ...extension, gate: null } }),
     pausedFrom: null,
     retryAt: null,
@@ -49,7 +49,7 @@ export function compensating(state: State, at: number): State {
   const settled = others.reduce((next, { call, status }) => {
     const outcome = status === "unknown" ? "unknown" : "failed";
     const value: Value = { kind: "inline", json: status === "unknown" ? UNKNOWN : NEVER_STARTED };
-    return settle(next, call, { outcome, value, at });
+    return settleCall(next, call, { outcome, value, at });
   }, begun);
   return afterCalls({ ...settled, open: still });
 }
@@ -58,7 +58,7 @@ const UNKNOWN = "nobody knows whether it happened";
 const NEVER_STARTED = "NotStarted: the run has to stop; it did not happen";
 
 /** Opens the undo of the newest effect that stands. One effect is undone at a time. */
-export function undoing(state: State, call: string): State {
+export function beginUndo(state: State, call: string): State {
   ensure(state.saga !== undefined && state.open.length === 0, "one effect is undone at a time");
   ensure(state.undo?.at(-1)?.call === call, `call ${call} is not the newest one that stands`);
   const parts = state.messages.flatMap((each) => each.parts);
@@ -68,7 +68,7 @@ export function undoing(state: State, call: string): State {
 }
 
 /** Restarts the run: the task, the users' messages since, and the reason. Keys derive from `attempt` (schedule 21). */
-export function restarted(state: State, { say, at }: { readonly say: string; readonly at: number }): State {
+export function beginRestart(state: State, { say, at }: { readonly say: string; readonly at: number }): State {
   const { saga: _, stopsFor: _stop, closingCallLost: _lost, compensate: _by, outage: _outage, ...rest } = state;
   const from = state.messages.length;
   const words = state.messages.filter(({ source }) => source.startsWith("user:"));

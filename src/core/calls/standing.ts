@@ -4,7 +4,7 @@
  * tools of the agent, or from the ledger where the agent is not available.
  */
 import { type Effect, EFFECTS } from "./effects.ts";
-import { ofAttempt } from "../policy/window.ts";
+import { messagesOfRestart } from "../policy/window.ts";
 import type { State } from "../state.ts";
 
 /** What the caller knows of a call. */
@@ -29,8 +29,8 @@ interface NamedCall {
 }
 
 /** `factsOf` supplies what the state does not know of a call. */
-export function effectsIn(state: State, factsOf: (of: NamedCall) => CallFacts): Effects {
-  const parts = ofAttempt(state).flatMap((message) => message.parts);
+export function effectsThatStand(state: State, factsOf: (of: NamedCall) => CallFacts): Effects {
+  const parts = messagesOfRestart(state).flatMap((message) => message.parts);
   const proposed = parts.filter((part) => part.kind === "call");
   const canBeUndone = new Set([
     ...(state.undo ?? []).map(({ call }) => call),

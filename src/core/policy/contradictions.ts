@@ -7,15 +7,15 @@
  */
 import type { Json } from "../json.ts";
 import type { Message } from "../message.ts";
-import { type Made, newestCalls, sameJson, sameValue } from "./loops.ts";
+import { type MadeCall, newestCalls, sameJson, sameValue } from "./loops.ts";
 
 /** What a result claims: a value per fact. */
 export type Claims = Readonly<Record<string, Json>>;
 
 /** Two calls that alternated, each made twice: the first and the second time of each. */
 interface Turns {
-  readonly one: readonly [Made, Made];
-  readonly other: readonly [Made, Made];
+  readonly one: readonly [MadeCall, MadeCall];
+  readonly other: readonly [MadeCall, MadeCall];
 }
 
 export interface Contradiction {
@@ -25,22 +25,22 @@ export interface Contradiction {
 }
 
 /** The message to the model begins with this text. Later beats recognise by it that the model was told. */
-export const TOLD = "Two results contradict each other";
+export const CONFLICT_NOTICE = "Two results contradict each other";
 
 /** Whether the model was told of a contradiction since the last user message. */
-export function wasTold(messages: readonly Message[]): boolean {
+export function conflictWasReported(messages: readonly Message[]): boolean {
   const last = messages.findLast((message) => isTelling(message) || message.source.startsWith("user:"));
   return last !== undefined && isTelling(last);
 }
 
 const isTelling = ({ source, parts: [part] }: Message): boolean =>
-  source === "cairn" && part?.kind === "text" && part.text.startsWith(TOLD);
+  source === "cairn" && part?.kind === "text" && part.text.startsWith(CONFLICT_NOTICE);
 
 /**
  * The pairs of recent calls that alternated since the model was last told. Only tools that claim facts count. Equal
  * tool and arguments make the same call. A call whose claims differ each time follows a changing world.
  */
-export function turnsIn(messages: readonly Message[], mayClaim: (tool: string) => boolean): readonly Turns[] {
+export function toolTurnsIn(messages: readonly Message[], mayClaim: (tool: string) => boolean): readonly Turns[] {
   const made = newestCalls(messages.slice(messages.findLastIndex(isTelling) + 1));
   const claiming = made.filter(({ tool, outcome }) => outcome === "succeeded" && mayClaim(tool));
   const deeds = claiming.filter((call, index) => claiming.findIndex((each) => isSameDeed(each, call)) === index);
@@ -48,16 +48,16 @@ export function turnsIn(messages: readonly Message[], mayClaim: (tool: string) =
     const [first, second] = claiming.filter((each) => isSameDeed(each, deed)).slice(-2);
     return first === undefined || second === undefined ? [] : [[first, second] as const];
   });
-  const at = (call: Made): number => claiming.indexOf(call);
+  const at = (call: MadeCall): number => claiming.indexOf(call);
   const inTurns = (one: Turns["one"], other: Turns["other"]): boolean =>
     at(one[0]) < at(other[0]) && at(other[0]) < at(one[1]) && at(one[1]) < at(other[1]);
   return times.flatMap((one) => times.filter((other) => inTurns(one, other)).map((other) => ({ one, other })));
 }
 
 /** The first fact with two different values, each of which its call claimed both times. */
-export function contradictionIn(
+export function findContradiction(
   turns: readonly Turns[],
-  claimsOf: (call: Made) => Claims | undefined,
+  claimsOf: (call: MadeCall) => Claims | undefined,
 ): Contradiction | null {
   for (const { one, other } of turns) {
     for (const fact of Object.keys(claimsOf(one[0]) ?? {})) {
@@ -75,12 +75,13 @@ export function contradictionIn(
 
 /** The value that the call claimed both times; undefined if it did not. */
 function steady(
-  times: readonly [Made, Made],
+  times: readonly [MadeCall, MadeCall],
   fact: string,
-  claimsOf: (call: Made) => Claims | undefined,
+  claimsOf: (call: MadeCall) => Claims | undefined,
 ): Json | undefined {
   const [first, second] = times.map((call) => claimsOf(call)?.[fact]);
   return first !== undefined && second !== undefined && sameJson(first, second) ? second : undefined;
 }
 
-const isSameDeed = (one: Made, other: Made): boolean => one.tool === other.tool && sameValue(one.args, other.args);
+const isSameDeed = (one: MadeCall, other: MadeCall): boolean =>
+  one.tool === other.tool && sameValue(one.args, other.args);

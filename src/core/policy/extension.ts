@@ -21,7 +21,7 @@ export const gateNamed = (state: State, call: string): Gate | null =>
   call === BUDGET ? extensionOf(state).gate : (state.open.find((open) => open.call === call)?.gate ?? null);
 
 /** Opens the gate of the budget. At most one is open at a time. */
-export function askedForMore(state: State, event: EventOf<"ApprovalRequested">): State {
+export function openBudgetGate(state: State, event: EventOf<"ApprovalRequested">): State {
   const { gate, planHash, argsHash, reason, expiresAt, budget } = event;
   const { gate: open, ...extension } = extensionOf(state);
   ensure(budget !== undefined && open === null, "the budget is asked about once at a time");
@@ -32,7 +32,7 @@ export function askedForMore(state: State, event: EventOf<"ApprovalRequested">):
 /**
  * The run goes on where it was. Without a grant its budget is still exhausted, unless the run ends for another reason.
  */
-export function decidedAboutMore(state: State, { as, more = {} }: Decision): State {
+export function applyBudgetDecision(state: State, { as, more = {} }: Decision): State {
   const { granted, ...rest } = extensionOf(state);
   const now = as === "approve" ? addGrant(granted, more) : granted;
   return afterCalls({ ...state, extension: { ...rest, granted: now, gate: null } });

@@ -17,4 +17,4 @@ export const INFRASTRUCTURE: readonly string[] = [
   "Expired",
 ];
 
-export const isOfInfrastructure = ({ code }: Failure): boolean => INFRASTRUCTURE.includes(code);
+export const isInfrastructureFailure = ({ code }: Failure): boolean => INFRASTRUCTURE.includes(code);

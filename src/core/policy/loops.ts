@@ -14,7 +14,7 @@ export interface Loop {
 }
 
 /** A settled call of the transcript. */
-export interface Made {
+export interface MadeCall {
   readonly call: string;
   readonly tool: string;
   readonly args: Value;
@@ -25,7 +25,7 @@ export interface Made {
 }
 
 /** The loop that the newest calls form; null if they form none. */
-export function loopOf(messages: readonly Message[]): Loop | null {
+export function findLoop(messages: readonly Message[]): Loop | null {
   const made = newestCalls(messages);
   if (alternates(made, BOUNDS.loopCalls)) {
     const [one, other] = made.slice(-2).map(({ tool }) => tool);
@@ -47,12 +47,12 @@ export function loopOf(messages: readonly Message[]): Loop | null {
  * The newest calls since the last user message, in the order in which the model proposed them. Equal calls of one reply
  * count once, since the model proposed them before any had a result.
  */
-export function newestCalls(messages: readonly Message[]): readonly Made[] {
-  const results = new Map<string, Pick<Made, "outcome" | "result"> & { readonly edited: Value | null }>();
-  let made: readonly Made[] = [];
+export function newestCalls(messages: readonly Message[]): readonly MadeCall[] {
+  const results = new Map<string, Pick<MadeCall, "outcome" | "result"> & { readonly edited: Value | null }>();
+  let made: readonly MadeCall[] = [];
   for (const { id, source, parts } of messages.toReversed()) {
     if (source.startsWith("user:") || made.length >= BOUNDS.loopCalls) break;
-    const asked: Made[] = [];
+    const asked: MadeCall[] = [];
     for (const part of parts) {
       if (part.kind === "result") {
         const { outcome, value: result, edited } = part;
@@ -61,7 +61,14 @@ export function newestCalls(messages: readonly Message[]): readonly Made[] {
       const settled = part.kind === "call" ? results.get(part.call) : undefined;
       if (part.kind !== "call" || settled === undefined) continue;
       const { outcome, result, edited } = settled;
-      const call: Made = { call: part.call, tool: part.tool, args: edited ?? part.args, outcome, result, reply: id };
+      const call: MadeCall = {
+        call: part.call,
+        tool: part.tool,
+        args: edited ?? part.args,
+        outcome,
+        result,
+        reply: id,
+      };
       if (!asked.some((each) => isEqual(each, call))) asked.push(call);
     }
     made = asked.concat(made);
@@ -70,15 +77,15 @@ export function newestCalls(messages: readonly Message[]): readonly Made[] {
 }
 
 /** Two calls alternate, one per reply. Two calls that one reply proposes together are a repeated plan instead. */
-function alternates(made: readonly Made[], length: number): boolean {
+function alternates(made: readonly MadeCall[], length: number): boolean {
   const last = made.slice(-length);
   const [first, second] = last;
   if (last.length < length || first === undefined || second === undefined || isEqual(first, second)) return false;
-  const isTurn = (call: Made, index: number): boolean => isEqual(call, index % 2 === 0 ? first : second);
+  const isTurn = (call: MadeCall, index: number): boolean => isEqual(call, index % 2 === 0 ? first : second);
   return last.every(isTurn) && new Set(last.map(({ reply }) => reply)).size === length;
 }
 
-const isEqual = (one: Made, other: Made): boolean =>
+const isEqual = (one: MadeCall, other: MadeCall): boolean =>
   one.tool === other.tool &&
   one.outcome === other.outcome &&
   sameValue(one.args, other.args) &&

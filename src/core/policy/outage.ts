@@ -29,13 +29,13 @@ export interface Retry {
 }
 
 /** The model to call now: 0 is the agent's own model, 1 its first fallback. */
-export function modelAsked({ outage, fallback }: Pick<State, "outage" | "fallback">, now: number): number {
+export function currentModel({ outage, fallback }: Pick<State, "outage" | "fallback">, now: number): number {
   if (outage !== undefined) return outage.model ?? 0;
   return fallback !== undefined && now < fallback.until ? fallback.model : 0;
 }
 
 /** Whether the outage has reached its maximum duration. */
-export const isOver = (state: State, { outageMaxMs }: RetryTerms, now: number): boolean =>
+export const outageIsOver = (state: State, { outageMaxMs }: RetryTerms, now: number): boolean =>
   now >= endOf(state, outageMaxMs, now);
 
 /** The model after the one that failed. The agent's own model follows its last fallback. */
@@ -48,7 +48,7 @@ export function retrySoon(state: State, terms: RetryTerms, now: number): Retry {
 }
 
 /** The next model, at once: it may have another provider. */
-export const askNext = (state: State, terms: RetryTerms, now: number): Retry => ({
+export const switchModel = (state: State, terms: RetryTerms, now: number): Retry => ({
   at: now,
   outage: { ...failedOnce(state, terms, now), model: nextModel(terms) },
 });
@@ -88,7 +88,7 @@ function failedOnce({ outage }: State, { afterMs, asked }: RetryTerms, now: numb
 }
 
 /** The run waits before it calls its model again. Events of older code have no outage. */
-export const retried = (
+export const withRetry = (
   state: State,
   { at, outage = state.outage }: Omit<Retry, "outage"> & Partial<Retry>,
 ): State => ({
@@ -100,7 +100,7 @@ export const retried = (
 });
 
 /** The failure of a run whose models did not answer for too long. */
-export function unavailable({ outage }: State, last: Failure, now: number): Failure {
+export function modelUnavailable({ outage }: State, last: Failure, now: number): Failure {
   const { since, tries } = outage ?? { since: now, tries: 0 };
   const [lasted, calls] = [spanWords(now - since), tries + 1];
   const message = `no model answered for ${lasted}, in ${calls} calls; the last one said: ${last.code}: ${last.message}`;
@@ -121,7 +121,7 @@ function spanWords(ms: number): string {
  * A model answered, so the outage is over. If a fallback answered, it stays the first choice for some minutes: each
  * call to a provider that is down would cost the quick retries again.
  */
-export function answered(state: State, at: number): State {
+export function endOutage(state: State, at: number): State {
   const { outage, fallback, ...rest } = state;
   if (outage === undefined && fallback === undefined) return state;
   const model = outage?.model ?? 0;
@@ -131,7 +131,7 @@ export function answered(state: State, at: number): State {
 }
 
 /** When a run that was woken may try again, in epoch milliseconds; null: not sooner than it had planned. */
-export function soonerTry({ phase, outage, retryAt }: State, now: number): number | null {
+export function earlierTryAt({ phase, outage, retryAt }: State, now: number): number | null {
   if (phase !== "RetryingLLM" || outage === undefined || outage.tries <= BOUNDS.modelRetriesMax) return null;
   const at = Math.max(now, outage.notBefore ?? 0);
   return at < (retryAt ?? 0) ? at : null;

@@ -8,12 +8,12 @@ import { BOUNDS } from "../limits.ts";
 import {
   type Retry,
   type RetryTerms,
-  askNext,
-  isOver,
+  switchModel,
+  outageIsOver,
   nextModel,
   retryLater,
   retrySoon,
-  unavailable,
+  modelUnavailable,
 } from "./outage.ts";
 import { mayFollow } from "../phases.ts";
 import type { State } from "../state.ts";
@@ -82,8 +82,8 @@ export const RECOVERY: readonly Rule[] = [
   { name: "context too long", when: (_, trouble) => isTooLong(trouble), action: abort },
   {
     name: "model unavailable for too long",
-    when: (state, trouble, now) => onTerms(trouble, (terms) => isOver(state, terms, now)),
-    action: (state, { failure }, now) => ({ kind: "abort", failure: unavailable(state, failure, now) }),
+    when: (state, trouble, now) => onTerms(trouble, (terms) => outageIsOver(state, terms, now)),
+    action: (state, { failure }, now) => ({ kind: "abort", failure: modelUnavailable(state, failure, now) }),
   },
   {
     name: "model failed, may be asked again",
@@ -93,7 +93,7 @@ export const RECOVERY: readonly Rule[] = [
   {
     name: "model unavailable, the next one is asked",
     when: (_, trouble) => onTerms(trouble, (terms) => nextModel(terms) !== 0),
-    action: (state, trouble, now) => retry(trouble, (terms) => askNext(state, terms, now)),
+    action: (state, trouble, now) => retry(trouble, (terms) => switchModel(state, terms, now)),
   },
   {
     name: "model unavailable, asked again later",

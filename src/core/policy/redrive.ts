@@ -3,7 +3,7 @@
  * the only way out of an end, and only for an end that recorded where the run stood. Used by `transition.ts`.
  */
 import type { EventOf, FailedFrom } from "../event.ts";
-import { isOfInfrastructure } from "./infrastructure.ts";
+import { isInfrastructureFailure } from "./infrastructure.ts";
 import { ensure } from "../ensure.ts";
 import { afterCalls } from "../calls/open-calls.ts";
 import type { Gate, OpenCall, State } from "../state.ts";
@@ -11,7 +11,7 @@ import type { Gate, OpenCall, State } from "../state.ts";
 /** What the event of the end records for a redrive; null if the run may not be redriven. */
 export function failedFrom(state: State): FailedFrom | null {
   const { ending, saga, open } = state;
-  if (ending?.kind !== "failed" || !isOfInfrastructure(ending.failure) || saga !== undefined) return null;
+  if (ending?.kind !== "failed" || !isInfrastructureFailure(ending.failure) || saga !== undefined) return null;
   const started = open.flatMap(({ call, status }) => (status === "started" ? [call] : []));
   return { phase: state.pausedFrom ?? state.phase, started };
 }
@@ -21,7 +21,7 @@ export type RedriveRefusal = "NotInfrastructure" | "Compensated" | "HasChildren"
 
 /** Why the run cannot be redriven; null if it can. */
 export function redriveRefusal({ failure, saga, children, failedFrom: from }: State): RedriveRefusal | null {
-  if (failure === null || !isOfInfrastructure(failure)) return "NotInfrastructure";
+  if (failure === null || !isInfrastructureFailure(failure)) return "NotInfrastructure";
   if (saga !== undefined) return "Compensated";
   if (children.length > 0) return "HasChildren";
   return from === undefined ? "EndedBefore" : null;
@@ -34,7 +34,7 @@ export function redriveRefusal({ failure, saga, children, failedFrom: from }: St
  * Gates are asked anew in two cases. In the first, the end reported a decision as ignored. In the second, the gate
  * expired while the run had ended, so no human could decide in time.
  */
-export function redriven(state: State, { id, at }: EventOf<"RunRedriven">): State {
+export function applyRedrive(state: State, { id, at }: EventOf<"RunRedriven">): State {
   const { failedFrom: from, outage: _, ...rest } = state;
   ensure(from !== undefined && redriveRefusal(state) === null, "this end has no way out");
   const isClosed = (gate: Gate | null): boolean => gate !== null && (gate.decision !== null || gate.expiresAt <= at);

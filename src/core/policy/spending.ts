@@ -2,7 +2,7 @@
 import { type Grant, type Limits, METERS, type Meter, type Spent } from "./budget.ts";
 
 /** The limits plus the grants. A meter without a limit stays without one. */
-export function extended(limits: Limits, { granted }: { readonly granted: Grant }): Limits {
+export function withGrants(limits: Limits, { granted }: { readonly granted: Grant }): Limits {
   const more = METERS.map((meter) => {
     const limit = limits[meter];
     return [meter, limit === null ? null : limit + (granted[meter] ?? 0)];
@@ -15,13 +15,13 @@ export function extended(limits: Limits, { granted }: { readonly granted: Grant 
  * another beat, with `calls` the room to release that many calls. A run without calls left may still make its final
  * reply.
  */
-export function exhausted(spent: Spent, limits: Limits, calls = 0): string | null {
-  const [full] = shortOf(spent, limits, calls);
+export function exhaustedMeter(spent: Spent, limits: Limits, calls = 0): string | null {
+  const [full] = exhaustedMeters(spent, limits, calls);
   return full === undefined ? null : WORDS[full](usedOf(spent)[full], limits[full] ?? 0);
 }
 
 /** All limits that leave no room. */
-export function shortOf(spent: Spent, limits: Limits, calls: number): readonly Meter[] {
+export function exhaustedMeters(spent: Spent, limits: Limits, calls: number): readonly Meter[] {
   const used = usedOf(spent);
   return METERS.filter((meter) => {
     const limit = limits[meter] ?? null;

@@ -10,14 +10,14 @@ import { message, replyMessage } from "../calls/open-calls.ts";
 import type { State } from "../state.ts";
 
 /** Moves the run to `ForceStop`. The model sees the reason, so its closing text is about this end. */
-export function stopping(state: State, of: { failure: Failure; say: string; at: number }): State {
+export function beginStopping(state: State, of: { failure: Failure; say: string; at: number }): State {
   ensure(state.open.length === 0, "a run stops between its calls");
   const said = message(state, of.at, "cairn", "user", [text(of.say)]);
   return { ...state, phase: "ForceStop", stopsFor: of.failure, retryAt: null, messages: [...state.messages, said] };
 }
 
 /** Ends the run after the closing call. Proposed calls are dropped; the text joins the transcript and the failure. */
-export function closed(state: State, event: EventOf<"ModelCallCompleted">): State {
+export function applyClosingReply(state: State, event: EventOf<"ModelCallCompleted">): State {
   const { stopsFor, ending } = state;
   ensure(stopsFor !== undefined && ending === null, "a run has last words once");
   const parts = event.parts.filter(({ kind }) => kind !== "call");

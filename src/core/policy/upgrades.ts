@@ -10,34 +10,34 @@ export const upgradesOf = ({ upgrades }: State): Upgrades => upgrades ?? FOLLOWS
 export const isLacking = (state: State): boolean => upgradesOf(state).lack !== null;
 
 /** The run waits for code and calls nothing. Each wait is a new question, counted by `asked`. */
-export function heldBy(state: State, lack: Lack): State {
+export function holdForAgent(state: State, lack: Lack): State {
   const upgrades = upgradesOf(state);
   const pausedFrom = state.pausedFrom ?? state.phase;
   return { ...state, phase: "AwaitingAgent", pausedFrom, upgrades: { ...upgrades, asked: upgrades.asked + 1, lack } };
 }
 
 /** Keeps an operator's acceptance. An answer to an earlier question changes nothing. */
-export function accepted(state: State, body: Extract<MessageBody, { readonly kind: "upgrade" }>): State {
+export function acceptUpgradeIn(state: State, body: Extract<MessageBody, { readonly kind: "upgrade" }>): State {
   const upgrades = upgradesOf(state);
   const isAsked = upgrades.lack?.kind === "upgrade" && upgrades.asked === body.asked;
   return isAsked ? { ...state, upgrades: { ...upgrades, accepted: { to: body.to, by: body.by } } } : state;
 }
 
 /** The run adopts the version and its price. An acceptance counts once. */
-export function changedTo(state: State, { to, price }: Pick<EventOf<"AgentChanged">, "to" | "price">): State {
+export function applyAgentChange(state: State, { to, price }: Pick<EventOf<"AgentChanged">, "to" | "price">): State {
   const changed = { ...state, agentVersion: to, ...(price === undefined ? {} : { price }) };
   const upgrades = upgradesOf(state);
   const spent = upgrades.accepted?.to === to ? { ...changed, upgrades: { ...upgrades, accepted: null } } : changed;
-  return state.phase === "AwaitingAgent" ? goneBack(spent) : spent;
+  return state.phase === "AwaitingAgent" ? resumeAfterHold(spent) : spent;
 }
 
 /** The run returns to the phase that it was in. */
-export const goneBack = (state: State): State => ({
+export const resumeAfterHold = (state: State): State => ({
   ...state,
-  ...lackingNothing(state),
+  ...withoutLack(state),
   phase: state.pausedFrom ?? "AwaitingLLM",
   pausedFrom: null,
 });
 
-export const lackingNothing = ({ upgrades }: State): Pick<State, "upgrades"> =>
+export const withoutLack = ({ upgrades }: State): Pick<State, "upgrades"> =>
   upgrades === undefined ? {} : { upgrades: { ...upgrades, lack: null } };

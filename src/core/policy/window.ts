@@ -6,7 +6,7 @@ import type { EventOf } from "../event.ts";
 import { ensure } from "../ensure.ts";
 import { type Message, text } from "../message.ts";
 import { message } from "../calls/open-calls.ts";
-import { answered } from "./outage.ts";
+import { endOutage } from "./outage.ts";
 import type { State } from "../state.ts";
 
 /** The source of a message that summarises older messages. */
@@ -15,7 +15,7 @@ export const SUMMARY = "cairn:summary";
 /**
  * The task, the messages that the window leads with, then all from its index on. A summary appears in the lead only.
  */
-export function shown({ messages, window }: Pick<State, "messages" | "window">): readonly Message[] {
+export function visibleMessages({ messages, window }: Pick<State, "messages" | "window">): readonly Message[] {
   if (window === undefined) return messages;
   const led = new Map(messages.flatMap((each) => (window.lead.includes(each.id) ? [[each.id, each]] : [])));
   const tail = messages.slice(window.from).filter(({ id, source }) => source !== SUMMARY && !led.has(id));
@@ -23,12 +23,19 @@ export function shown({ messages, window }: Pick<State, "messages" | "window">):
 }
 
 /** Appends the summary and moves the window. */
-export function compacted(state: State, { at, summary, tokens, window }: EventOf<"Compacted">): State {
+export function applyCompaction(state: State, { at, summary, tokens, window }: EventOf<"Compacted">): State {
   const said = message(state, at, SUMMARY, "user", [text(summary)], tokens);
   ensure(window.lead.includes(said.id), "a window leads with its summary");
   ensure(window.from > (state.window?.from ?? 1), "a summary stands for more than the one before it");
-  return { ...answered(state, at), phase: "AwaitingLLM", modelRetries: 0, window, messages: [...state.messages, said] };
+  return {
+    ...endOutage(state, at),
+    phase: "AwaitingLLM",
+    modelRetries: 0,
+    window,
+    messages: [...state.messages, said],
+  };
 }
 
 /** The messages since the last restart. The effects of earlier ones were undone or left in place. */
-export const ofAttempt = ({ messages, attemptFrom = 0 }: State): readonly Message[] => messages.slice(attemptFrom);
+export const messagesOfRestart = ({ messages, attemptFrom = 0 }: State): readonly Message[] =>
+  messages.slice(attemptFrom);

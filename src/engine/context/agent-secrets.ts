@@ -2,7 +2,7 @@
 import { secretNamesOf } from "../../ports/secrets.ts";
 import { StoreUnreachable, type World } from "../../ports/world.ts";
 import { sentenceOf } from "../../codec/value.ts";
-import { knowSecrets } from "../../history/secrets.ts";
+import { learnSecrets } from "../../history/secrets.ts";
 import type { AgentAbsent, LoadedAgent } from "./runner.ts";
 
 /**
@@ -15,7 +15,7 @@ export async function withSecrets(
 ): Promise<LoadedAgent | AgentAbsent> {
   if (found.kind === "absent") return found;
   try {
-    await knowSecrets(world, secretNamesOf(found.agent));
+    await learnSecrets(world, secretNamesOf(found.agent));
     return found;
   } catch (error) {
     if (!(error instanceof StoreUnreachable)) throw error;

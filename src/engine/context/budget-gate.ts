@@ -4,7 +4,7 @@
  */
 import type { Agent } from "../../ports/agent.ts";
 import { digestOf } from "../../codec/canonical.ts";
-import { exhausted, extended, shortOf } from "../../core/policy/spending.ts";
+import { exhaustedMeter, withGrants, exhaustedMeters } from "../../core/policy/spending.ts";
 import type { Grant, Limits } from "../../core/policy/budget.ts";
 import type { Decision, EventOf } from "../../core/event.ts";
 import { BUDGET, extensionOf } from "../../core/policy/extension.ts";
@@ -19,26 +19,26 @@ import { debitTime } from "./debits.ts";
  * Whether the budget has room for another model call or, with `calls`, for releasing that many tool calls. If it
  * returns false, the consequence is recorded: the question or the end.
  */
-export function hasRoom(run: ActiveRun, agent: Agent, calls = 0): boolean {
+export function hasBudget(run: ActiveRun, agent: Agent, calls = 0): boolean {
   debitTime(run);
-  const limits = extended(agent.budget, extensionOf(run.state));
-  const over = exhausted(run.state.spent, limits, calls);
+  const limits = withGrants(agent.budget, extensionOf(run.state));
+  const over = exhaustedMeter(run.state.spent, limits, calls);
   if (over === null) return true;
   if (agent.budget.onExhausted === "ask") run.record(question(run, { over, limits, calls }));
-  else run.record(endFor(run, over));
+  else run.record(endOverBudget(run, over));
   return false;
 }
 
 /** Whether any time at work is left, if the agent limits it. Another attempt of a call spends nothing else. */
 export function hasTime(run: ActiveRun, agent: Agent): boolean {
   debitTime(run);
-  return !shortOf(run.state.spent, extended(agent.budget, extensionOf(run.state)), 0).includes("wallMs");
+  return !exhaustedMeters(run.state.spent, withGrants(agent.budget, extensionOf(run.state)), 0).includes("wallMs");
 }
 
 /**
  * The decision to end the run, since no human gave more budget. It belongs in the commit of the denial (schedule 63).
  */
-export function endFor(run: ActiveRun, over: string): EventOf<"RecoveryDecided"> {
+export function endOverBudget(run: ActiveRun, over: string): EventOf<"RecoveryDecided"> {
   const failure = { code: "BudgetExhausted", message: `${over}; raise the agent's budget and start another run` };
   return decideRecovery(run.state, { kind: "budget", failure }, run.now);
 }
@@ -77,6 +77,6 @@ export function refusalOf(
   if (!amounts.every((amount) => Number.isSafeInteger(amount) && amount > 0 && amount <= SIZES.grantMax)) {
     return `what is given is a whole number from 1 to ${SIZES.grantMax}`;
   }
-  const over = exhausted(spent, extended(asks.limits, { granted: more }), asks.calls);
+  const over = exhaustedMeter(spent, withGrants(asks.limits, { granted: more }), asks.calls);
   return over === null ? null : `that is not enough: ${over}`;
 }

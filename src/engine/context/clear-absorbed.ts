@@ -8,14 +8,14 @@ import type { Incarnation } from "../../protocol/row.ts";
 import { StoreUnreachable, type World } from "../../ports/world.ts";
 
 /** The IDs of the messages that these events absorb. */
-export const takenIn = (events: readonly Event[]): readonly string[] =>
+export const absorbedIn = (events: readonly Event[]): readonly string[] =>
   events.flatMap((event) => (event.kind === "MessageAbsorbed" && event.stage === "taken" ? [event.message] : []));
 
 /**
  * Removes the items and returns the IDs of those removed. If the store does not answer, the next invocation removes
  * them.
  */
-export async function clearTaken(
+export async function clearAbsorbed(
   world: World,
   { run, born }: Incarnation,
   ids: readonly string[],

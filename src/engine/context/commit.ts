@@ -11,12 +11,12 @@ import type { CommitRecord } from "../../core/event.ts";
 import { levelIn, neededLevel } from "../../core/levels.ts";
 import { isTerminal } from "../../core/phases.ts";
 import { type Commit, type CommitOutcome, type Row, hasEnded } from "../../protocol/row.ts";
-import { certainly, patient } from "../../history/resolve-ambiguous-write.ts";
+import { resolveAmbiguousWrite, patient } from "../../history/resolve-ambiguous-write.ts";
 import { signIn } from "../../history/vouch.ts";
-import { clearTaken, takenIn } from "./clear-absorbed.ts";
+import { clearAbsorbed, absorbedIn } from "./clear-absorbed.ts";
 import { type CommitOptions, commitRequest } from "./commit-request.ts";
 import type { Checkpoint } from "./committed-run.ts";
-import { debitOthers, debitTime } from "./debits.ts";
+import { debitOtherInvocations, debitTime } from "./debits.ts";
 import { Fenced } from "./fenced.ts";
 import type { RunParts } from "./run-parts.ts";
 import { noteCommit } from "./telemetry-events.ts";
@@ -31,7 +31,7 @@ export type CommitResult = "committed" | "stirred" | "tooLarge";
 export async function commit(run: RunParts, options: CommitOptions): Promise<CommitResult> {
   const { committed, pending, noticed, world } = run;
   if (!isTerminal(run.state.phase)) {
-    debitOthers(run);
+    debitOtherInvocations(run);
     if (pending.events.length > 0) debitTime(run);
   }
   pending.sending({ isConditional: options.unlessStirred === true });
@@ -52,8 +52,8 @@ export async function commit(run: RunParts, options: CommitOptions): Promise<Com
   pending.committed(request);
   noticed.noteCommitted();
   // An end keeps its inbox items until its notification is delivered; the delivery removes them.
-  const taken = hasEnded(outcome.row) ? [] : takenIn(events);
-  for (const message of await clearTaken(world, outcome.row, taken)) noticed.noteRemoved(message);
+  const taken = hasEnded(outcome.row) ? [] : absorbedIn(events);
+  for (const message of await clearAbsorbed(world, outcome.row, taken)) noticed.noteRemoved(message);
   return "committed";
 }
 
@@ -96,7 +96,7 @@ function send(run: RunParts, request: Commit): Promise<CommitOutcome> {
   const { clock, random, limits } = world;
   const epochAfter = request.epoch + (request.nextChain ? 1 : 0);
   noticed.noteSent(request.commitId);
-  return certainly<CommitOutcome>(
+  return resolveAmbiguousWrite<CommitOutcome>(
     () => world.table.commit(request),
     (found) => {
       // Schedule 47: the commit landed, its answer was lost, and another epoch has claimed the run since. If this

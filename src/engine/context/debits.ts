@@ -22,7 +22,7 @@ export function debitTime(run: RunParts): void {
  * before the next call is judged affordable, so that recovery itself is bounded. It also happens in every commit,
  * including that of an end.
  */
-export function debitOthers(run: RunParts): number {
+export function debitOtherInvocations(run: RunParts): number {
   const others = run.pending.takeOthersCalls();
   if (others === 0) return 0;
   recordLost(run, { calls: others, why: "its process ended before the reply was kept" });
@@ -30,7 +30,7 @@ export function debitOthers(run: RunParts): number {
 }
 
 /** The model call of this invocation has left, and its reply is lost. Debits its estimated cost. */
-export function ownCallLost(run: RunParts, why: string): void {
+export function recordOwnCallLost(run: RunParts, why: string): void {
   recordLost(run, { calls: 1, why });
   run.pending.modelCallSettled();
 }

@@ -14,9 +14,9 @@ import type { MessageBody } from "../../core/event.ts";
 import type { Message } from "../../ports/run-table.ts";
 import type { World } from "../../ports/world.ts";
 import type { ActiveRun } from "./active-run.ts";
-import { certainly } from "../../history/resolve-ambiguous-write.ts";
-import { noteIgnored } from "./ignored-decisions.ts";
-import { knowSecrets, redactionIn } from "../../history/secrets.ts";
+import { resolveAmbiguousWrite } from "../../history/resolve-ambiguous-write.ts";
+import { recordIgnoredDecision } from "./ignored-decisions.ts";
+import { learnSecrets, redactionIn } from "../../history/secrets.ts";
 
 /** Reads the inbox if the wake-up counter has moved. Also clears the IDs that an earlier, committed beat absorbed. */
 export async function openInbox(run: ActiveRun): Promise<void> {
@@ -40,11 +40,11 @@ export async function absorbInbox(run: ActiveRun): Promise<boolean> {
   const found = await run.world.table.inbox({ run: id, born, now: run.now, limit });
   // Absorbed messages are written, so they need redaction. This rejects if the secrets cannot be read now, and the
   // messages wait.
-  if (found.length > 0) await knowSecrets(run.world);
+  if (found.length > 0) await learnSecrets(run.world);
   for (const { id: message, body } of found) {
     if (run.state.absorbed.includes(message)) continue;
     run.record({ kind: "MessageAbsorbed", at: run.now, stage: "taken", message, body });
-    noteIgnored(run, body);
+    recordIgnoredDecision(run, body);
   }
   if (found.length === limit) return false;
   // The counter as it was before the inbox was read. A later message raises it again and wakes the run.
@@ -78,12 +78,12 @@ export async function deliver(
   to: { readonly run: string; readonly born: string; readonly message: Message },
 ): Promise<Delivered> {
   const now = world.clock.now();
-  await knowSecrets(world);
+  await learnSecrets(world);
   const body = redactionIn(world).words(to.message.body);
   const message = { ...to.message, body };
   const digest = body === to.message.body ? digestOf(world, body) : null;
   const delivery = { ...to, message, digest, now, deadline: now + world.limits.idleRunMs };
-  const outcome = await certainly(
+  const outcome = await resolveAmbiguousWrite(
     () => world.table.deliver(delivery),
     () => null,
   );

@@ -53,7 +53,7 @@ export interface Waits {
 export const NO_WAITS: Waits = { oldestQueuedMs: 0, oldestGateMs: 0 };
 
 /** Adds one run to the waits. */
-export function withRun(waits: Waits, { status, statusSince }: Row, now: number): Waits {
+export function includeWait(waits: Waits, { status, statusSince }: Row, now: number): Waits {
   const ms = now - statusSince;
   if (status === "queued") return { ...waits, oldestQueuedMs: Math.max(waits.oldestQueuedMs, ms) };
   if (status === "waiting") return { ...waits, oldestGateMs: Math.max(waits.oldestGateMs, ms) };

@@ -11,7 +11,7 @@ import { canonical } from "../../codec/canonical.ts";
 import type { Spent } from "../../core/policy/budget.ts";
 import { type Price, microUsdOf } from "../../core/policy/price.ts";
 import type { State } from "../../core/state.ts";
-import { shown } from "../../core/policy/window.ts";
+import { visibleMessages } from "../../core/policy/window.ts";
 import type { Row } from "../../protocol/row.ts";
 
 /** Unaccounted calls, by the invocation that made them. */
@@ -34,7 +34,7 @@ const CHARACTERS_PER_TOKEN = 4;
 
 /** The estimated cost of this many calls with the current transcript. */
 export function estimatedCost(state: State, price: Price, calls = 1): Partial<Spent> {
-  const characters = shown(state).reduce((sum, message) => sum + canonical(message.parts).length, 0);
+  const characters = visibleMessages(state).reduce((sum, message) => sum + canonical(message.parts).length, 0);
   const [tokensIn, tokensOut] = [Math.ceil(characters / CHARACTERS_PER_TOKEN), LOST_REPLY_TOKENS];
   const microUsd = microUsdOf(price, tokensIn, tokensOut) * calls;
   return { tokensIn: tokensIn * calls, tokensOut: tokensOut * calls, microUsd };

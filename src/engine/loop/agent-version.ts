@@ -29,7 +29,7 @@ interface Hold {
 /**
  * Returns the agent for this invocation. Returns null if the run has to wait for other code; then the wait is recorded.
  */
-export function meetAgent(run: ActiveRun, found: LoadedAgent | AgentAbsent): LoadedAgent | null {
+export function matchAgentVersion(run: ActiveRun, found: LoadedAgent | AgentAbsent): LoadedAgent | null {
   const hold = holdBy(run.state, found);
   if (hold !== null) waitFor(run, hold);
   if (hold !== null || found.kind === "absent") return null;
@@ -83,11 +83,11 @@ function goOn(run: ActiveRun, { version: to, price }: Agent): void {
  * Continues calls whose tool was missing and is available again. An operator may be reconciling such a call at this
  * moment, and the reconciliation wins. So the commit is conditional on the wake-up counter (schedule 55).
  */
-export async function lookForTools(run: ActiveRun, agent: Agent): Promise<Next> {
+export async function checkMissingTools(run: ActiveRun, agent: Agent): Promise<Next> {
   run.noticed.noteDeploymentChecked();
-  if ((await withTool(run, agent)).length === 0 || !(await absorbInbox(run))) return "on";
+  if ((await withTool(run, agent)).length === 0 || !(await absorbInbox(run))) return "continue";
   const back = await withTool(run, agent);
-  if (back.length === 0) return "on";
+  if (back.length === 0) return "continue";
   const before = run.mark();
   for (const { call, tool } of back) {
     const why = `the agent has a tool ${tool} again that can go on with this call`;
@@ -95,7 +95,7 @@ export async function lookForTools(run: ActiveRun, agent: Agent): Promise<Next> 
   }
   const outcome = await run.commit({ release: false, unlessStirred: true });
   if (outcome === "stirred") run.restore(before);
-  return "on";
+  return "continue";
 }
 
 /** The open calls that lacked their tool and can continue now. */

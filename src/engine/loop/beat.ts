@@ -12,7 +12,7 @@ import { LEVEL } from "../../core/levels.ts";
 import { BOUNDS } from "../../core/limits.ts";
 import { PHASES } from "../../core/phases.ts";
 import { type Trouble, decideRecovery, tooManyDeaths } from "../../core/policy/recovery.ts";
-import { undoOwed } from "../../core/calls/saga.ts";
+import { nextCompensationStep } from "../../core/calls/saga.ts";
 import { type Row, hasEnded } from "../../protocol/row.ts";
 import type { ClaimOutcome } from "../../protocol/row-claim.ts";
 import type { Invocation } from "../../ports/tasks.ts";
@@ -22,14 +22,14 @@ import { Fenced } from "../context/fenced.ts";
 import { recordRedrive } from "../context/record-redrive.ts";
 import { alarm } from "../../history/alarm.ts";
 import { waitsForNewer } from "./behind.ts";
-import { certainly, patient } from "../../history/resolve-ambiguous-write.ts";
-import { commitDecided, tellEnd } from "./terminal-commit.ts";
+import { resolveAmbiguousWrite, patient } from "../../history/resolve-ambiguous-write.ts";
+import { commitDecided, notifyEnd } from "./terminal-commit.ts";
 import { noteClaim } from "../context/telemetry-events.ts";
 import { openInbox } from "../context/inbox.ts";
-import { letGo, letGoUnloaded } from "./release.ts";
+import { releaseRun, releaseUnloaded } from "./release.ts";
 import { loadVouched } from "../../history/vouch.ts";
-import { triesSooner } from "../model/provider-outage.ts";
-import { knowSecrets } from "../../history/secrets.ts";
+import { retryIsSooner } from "../model/provider-outage.ts";
+import { learnSecrets } from "../../history/secrets.ts";
 import type { Runner } from "../context/runner.ts";
 import { step } from "./step.ts";
 
@@ -73,7 +73,7 @@ export async function beat(
     const { segments, commits } = runner;
     run = new ActiveRun({ world, invocation, loaded, segments, commits, since });
     // Without the secrets a run can still end and absorb reconciliations. They are read again before the agent runs.
-    await knowSecrets(world).catch(() => undefined);
+    await learnSecrets(world).catch(() => undefined);
     recordRedrive(run);
     if (claimed.overtook !== null) recordTakeover(run, claimed.overtook);
     return await drive(runner, run, task.attempt.cause ?? null);
@@ -103,7 +103,7 @@ async function lostTo(
   // A committed end only needs its notification to be delivered again.
   if (!(error instanceof StoreUnreachable) || hasEnded(run?.row ?? row)) throw error;
   try {
-    return waits(world, await (run === null ? letGoUnloaded(world, row, error) : letGo(run, error)));
+    return waits(world, await (run === null ? releaseUnloaded(world, row, error) : releaseRun(run, error)));
   } catch (refused) {
     if (refused instanceof Fenced) return answer(payload, "superseded");
     throw refused;
@@ -132,7 +132,7 @@ function claim(
   const { run, born, chain } = payload;
   const { died = null, ...entry } = attempt;
   const { clock, random, limits, table } = world;
-  return certainly<ClaimOutcome>(
+  return resolveAmbiguousWrite<ClaimOutcome>(
     () => table.claim({ run, born, chain, entry, died, owner, leaseUntil, level, now: clock.now() }),
     (row) => (row.owner === owner ? { kind: "granted", row, overtook: null } : null),
     patient({ clock, random, until: invocation.deadline - limits.drainMs }),
@@ -146,7 +146,7 @@ function claim(
 async function drive(runner: Runner, run: ActiveRun, cause: string | null): Promise<BeatResult> {
   const { deaths } = run.row;
   // This includes a run that compensates: an undo that kills its process would do so each time.
-  if (deaths > run.state.takeoversMax && (run.state.ending === null || undoOwed(run.state) !== null)) {
+  if (deaths > run.state.takeoversMax && (run.state.ending === null || nextCompensationStep(run.state) !== null)) {
     const trouble = tooManyDeaths("CrashLoop", { deaths, max: run.state.takeoversMax, cause });
     run.record(decideRecovery(run.state, trouble, run.now));
   }
@@ -159,7 +159,7 @@ async function drive(runner: Runner, run: ActiveRun, cause: string | null): Prom
       return mayEnd(run, await ended(run.world, payloadOf(run.row), run.row));
     }
     if (command.kind === "wait") {
-      if (!isWoken || !triesSooner(run)) return release(run, { kind: "wait", until: command.until });
+      if (!isWoken || !retryIsSooner(run)) return release(run, { kind: "wait", until: command.until });
       isWoken = false;
       continue;
     }
@@ -183,21 +183,21 @@ const isTooLate = (run: ActiveRun): boolean =>
  * Ends a run that has waited too long. As with the expiry of a gate (schedule 13), a message, a reconciliation or a
  * resume that comes before the commit wins. Then the run has not expired.
  */
-async function expire(run: ActiveRun): Promise<"on" | "stirred"> {
+async function expire(run: ActiveRun): Promise<"continue" | "stirred"> {
   const { row } = run;
   const before = run.mark();
   run.record(decideRecovery(run.state, EXPIRED, run.now));
   // Before `quietUntil` the end cannot be committed yet. The decision alone is committed then, and nothing reverts it.
-  if (run.state.ending === null || run.owed()[0]?.kind !== "end") return "on";
+  if (run.state.ending === null || run.owed()[0]?.kind !== "end") return "continue";
   await commitDecided(run, run.state.ending);
   // A long inbox may have needed a commit, which then contains this decision as well. A committed decision stays.
-  if (run.state.ending === null || run.row.version !== row.version || run.row === row) return "on";
+  if (run.state.ending === null || run.row.version !== row.version || run.row === row) return "continue";
   run.restore(before);
   return "stirred";
 }
 
 /** Runs the work. If the state grew beyond its bound, nothing was written, and the run fails with that error. */
-async function guarded<T>(run: ActiveRun, work: () => Promise<T>): Promise<T | "on"> {
+async function guarded<T>(run: ActiveRun, work: () => Promise<T>): Promise<T | "continue"> {
   try {
     return await work();
   } catch (error) {
@@ -205,7 +205,7 @@ async function guarded<T>(run: ActiveRun, work: () => Promise<T>): Promise<T | "
     run.rewind("the state grew too large for it");
     const failure = { code: error.code, message: error.message };
     run.record(decideRecovery(run.state, { kind: "agent", failure }, run.now));
-    return "on";
+    return "continue";
   }
 }
 
@@ -231,10 +231,10 @@ async function release(run: ActiveRun, how: LetGo): Promise<BeatResult> {
   const wakeAt = how.kind === "beat" ? null : until;
   const nextChain = run.row.chainClaims >= run.world.limits.chainClaimsMax;
   const outcome = await guarded(run, () => run.commit({ release: true, wakeAt, deadline, nextChain }));
-  if (outcome === "on") await run.commit({ release: true, nextChain });
+  if (outcome === "continue") await run.commit({ release: true, nextChain });
   const payload = payloadOf(run.row);
   if (nextChain) return mayEnd(run, answer(payload, "renew"));
-  if (how.kind === "beat" || outcome === "on") return mayEnd(run, answer(payload, "beat"));
+  if (how.kind === "beat" || outcome === "continue") return mayEnd(run, answer(payload, "beat"));
   const seconds = Math.max(1, Math.ceil((until - run.now) / 1_000));
   // A chain that waits cannot be woken. A run that waits for code has to be, so it parks.
   const route = how.kind === "wait" && !looks && seconds <= TIMES.waitSecondsMax ? "wait" : "park";
@@ -281,7 +281,7 @@ function superseded(payload: Payload, row: Row): Answered {
 
 /** Delivers the end of the run if it is not delivered yet, and replies with the route of an ended run. */
 async function ended(world: World, payload: Payload, row: Row): Promise<Answered> {
-  await tellEnd(world, row);
+  await notifyEnd(world, row);
   return answer(payload, PHASES[row.phase].ends ?? "done");
 }
 

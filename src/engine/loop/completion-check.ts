@@ -9,14 +9,14 @@ import type { Failure } from "../../core/event.ts";
 import type { Json } from "../../core/json.ts";
 import { type Value, wordsOf } from "../../core/message.ts";
 import { decideRecovery } from "../../core/policy/recovery.ts";
-import { ofAttempt } from "../../core/policy/window.ts";
+import { messagesOfRestart } from "../../core/policy/window.ts";
 import type { ActiveRun } from "../context/active-run.ts";
-import { within } from "../tools/tool-attempt.ts";
+import { withTimeout } from "../tools/tool-attempt.ts";
 import { commitEnd } from "./terminal-commit.ts";
 import type { Next } from "../context/next.ts";
 
 /** Runs the checks of the agent. Commits the end of the run if all of them hold. */
-export async function judge(run: ActiveRun, agent: Agent): Promise<Next> {
+export async function checkCompletion(run: ActiveRun, agent: Agent): Promise<Next> {
   const view = await viewOf(run);
   const verdicts = await Promise.all(agent.done.map((check) => verdictOf(run, check, view)));
   const missing = verdicts.filter((verdict) => verdict !== null);
@@ -29,12 +29,12 @@ export async function judge(run: ActiveRun, agent: Agent): Promise<Next> {
     const failure = { code: "NotDone", message: `the definition of done does not hold:\n${list}` };
     const say = `You are not done yet. What is missing:\n${list}`;
     run.record(decideRecovery(run.state, { kind: "reply", failure, say }, run.now));
-    return "on";
+    return "continue";
   }
   const made = resultOf(agent, view);
   if (made.failure !== null) {
     run.record(decideRecovery(run.state, { kind: "agent", failure: made.failure }, run.now));
-    return "on";
+    return "continue";
   }
   const result = await run.keepSmall(made.json);
   return commitEnd(run, { status: "completed", result });
@@ -56,7 +56,7 @@ async function verdictOf(
       return `it threw: ${sentenceOf(error)}`;
     }
   };
-  const given = await within(ask(), Math.max(1, run.leftMs), run.world.clock);
+  const given = await withTimeout(ask(), Math.max(1, run.leftMs), run.world.clock);
   // The check may continue in this process, but not in the next invocation: the process has to end.
   if (given === null) run.noticed.noteOutlived("code");
   const verdict: unknown = given ?? "it gave no verdict in time";
@@ -87,7 +87,7 @@ async function viewOf(run: ActiveRun): Promise<RunView> {
   const args = new Map<string, Value>();
   const calls: SettledCall[] = [];
   let text = "";
-  for (const { role, parts } of ofAttempt(state)) {
+  for (const { role, parts } of messagesOfRestart(state)) {
     if (role === "assistant") text = wordsOf(parts);
     for (const part of parts) {
       if (part.kind === "call") args.set(part.call, part.args);

@@ -4,7 +4,7 @@ import type { Payload } from "../../protocol/chain.ts";
 import type { Row } from "../../protocol/row.ts";
 import type { HandOver, HandOverOutcome } from "../../protocol/row-hand-over.ts";
 import type { World } from "../../ports/world.ts";
-import { certainly } from "../../history/resolve-ambiguous-write.ts";
+import { resolveAmbiguousWrite } from "../../history/resolve-ambiguous-write.ts";
 
 /**
  * Starts the execution that the row names. The row is written first and the start depends on the row alone, so it can
@@ -15,12 +15,12 @@ export async function startExecution(world: World, row: Row): Promise<"going" | 
   const { run, born, chain, epoch, agent } = row;
   const started = await start(world, { run, born, chain, epoch, agent });
   if (started.kind === "exists" && started.running) return "going";
-  if (started.kind === "exists") await moveOn(world, { run, born, chain });
+  if (started.kind === "exists") await startNextExecution(world, { run, born, chain });
   return "begun";
 }
 
 /** Hands the run over to the next execution and starts that execution. */
-export async function moveOn(world: World, of: Omit<HandOver, "now">): Promise<void> {
+export async function startNextExecution(world: World, of: Omit<HandOver, "now">): Promise<void> {
   const { run, born } = of;
   const outcome = await handOver(world, of);
   if (outcome.kind !== "handed") return;
@@ -33,7 +33,7 @@ const start = (world: World, payload: Payload): ReturnType<World["chain"]["start
 
 /** Moves the row to the next execution. Does not start that execution. */
 export function handOver(world: World, of: Omit<HandOver, "now">): Promise<HandOverOutcome> {
-  return certainly<HandOverOutcome>(
+  return resolveAmbiguousWrite<HandOverOutcome>(
     () => world.table.handOver({ ...of, now: world.clock.now() }),
     () => null,
   );

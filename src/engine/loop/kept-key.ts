@@ -8,7 +8,7 @@
 import { type Row } from "../../protocol/row.ts";
 import { type End, type Tombstone, endIn, tombstoneOf } from "../../protocol/tombstone.ts";
 import type { World } from "../../ports/world.ts";
-import { certainly } from "../../history/resolve-ambiguous-write.ts";
+import { resolveAmbiguousWrite } from "../../history/resolve-ambiguous-write.ts";
 
 /** Writes the tombstone and returns it. `expiresAtSec` is when the row itself expires, in epoch seconds. */
 export async function keepKey(
@@ -17,7 +17,7 @@ export async function keepKey(
 ): Promise<Tombstone> {
   const { row, end, expiresAtSec } = of;
   const tombstone = tombstoneOf(row, { ...end, expiresAtSec, keptMs: world.limits.keyRetentionMs });
-  await certainly<{ readonly kind: "kept" }>(
+  await resolveAmbiguousWrite<{ readonly kind: "kept" }>(
     () => world.table.keepKey(tombstone),
     () => null,
   );

@@ -18,15 +18,15 @@ export function cancel(run: ActiveRun): Next {
   }
   const why = "somebody asked the run to end";
   run.record({ kind: "RecoveryDecided", at: run.now, rule: "cancel requested", why, action: { kind: "cancel" } });
-  return "on";
+  return "continue";
 }
 
 export function pause(run: ActiveRun): Next {
   run.record({ kind: "RunPaused", at: run.now });
-  return "on";
+  return "continue";
 }
 
 export function resume(run: ActiveRun): Next {
   run.record({ kind: "RunResumed", at: run.now });
-  return "on";
+  return "continue";
 }

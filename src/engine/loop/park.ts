@@ -8,7 +8,7 @@ import { hasEnded } from "../../protocol/row.ts";
 import type { ParkOutcome } from "../../protocol/row-park.ts";
 import type { World } from "../../ports/world.ts";
 import { alarm } from "../../history/alarm.ts";
-import { certainly } from "../../history/resolve-ambiguous-write.ts";
+import { resolveAmbiguousWrite } from "../../history/resolve-ambiguous-write.ts";
 import { findRow } from "../../history/damage.ts";
 import { startExecution } from "./executions.ts";
 
@@ -21,7 +21,7 @@ export async function park(
   { payload, attempt, token }: { payload: Payload; attempt: Attempt; token: string },
 ): Promise<Extract<TaskResult, { readonly kind: "park" }>> {
   const { run, born, chain, epoch } = payload;
-  const outcome = await certainly<ParkOutcome>(
+  const outcome = await resolveAmbiguousWrite<ParkOutcome>(
     () => world.table.park({ run, born, chain, epoch, entry: attempt, token, now: world.clock.now() }),
     // Schedule 16: compare the token, because the version matches another attempt's token too.
     (row) => (row.park?.token === token ? { kind: "parked", row } : null),

@@ -20,7 +20,7 @@ import { type StoreUnreachable, type World } from "../../ports/world.ts";
 import type { ActiveRun } from "../context/active-run.ts";
 import { Fenced } from "../context/fenced.ts";
 import { alarm } from "../../history/alarm.ts";
-import { certainly, unitFrom } from "../../history/resolve-ambiguous-write.ts";
+import { resolveAmbiguousWrite, unitFrom } from "../../history/resolve-ambiguous-write.ts";
 
 /** The fields of every release in an outage. */
 interface Waiting {
@@ -29,7 +29,7 @@ interface Waiting {
 }
 
 /** Releases the run and returns its row. Rejects with `StoreUnreachable` if the table does not answer either. */
-export async function letGo(run: ActiveRun, error: StoreUnreachable): Promise<Row> {
+export async function releaseRun(run: ActiveRun, error: StoreUnreachable): Promise<Row> {
   const { world, row } = run;
   const waiting = waitingFor(world, row, error);
   if (row.owner === null) return row;
@@ -50,7 +50,7 @@ export async function letGo(run: ActiveRun, error: StoreUnreachable): Promise<Ro
 }
 
 /** The same for an invocation that could not load its run. Its own mark was not used. */
-export function letGoUnloaded(world: World, row: Row, error: StoreUnreachable): Promise<Row> {
+export function releaseUnloaded(world: World, row: Row, error: StoreUnreachable): Promise<Row> {
   return giveBack(world, row, { ...waitingFor(world, row, error), asks: row.asks - row.will, raiseQuiet: false });
 }
 
@@ -103,7 +103,7 @@ async function giveBack(world: World, row: Row, of: Waiting & Pick<Commit, "asks
     ...of,
     commitId: world.random.hex().slice(0, 16),
   };
-  const outcome = await certainly<CommitOutcome>(
+  const outcome = await resolveAmbiguousWrite<CommitOutcome>(
     () => world.table.commit(checkedCommit(row, commit)),
     (found) => (found.commitId === commit.commitId ? { kind: "committed", row: found } : null),
   );

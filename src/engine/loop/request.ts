@@ -1,7 +1,7 @@
 /** Delivers a request of an operator or a parent run: pause, resume or cancel. */
 import { RowNewer, RowUnreadable } from "../../codec/row.ts";
 import { findRow } from "../../history/damage.ts";
-import { certainly } from "../../history/resolve-ambiguous-write.ts";
+import { resolveAmbiguousWrite } from "../../history/resolve-ambiguous-write.ts";
 import type { World } from "../../ports/world.ts";
 import type { Request, RequestOutcome } from "../../protocol/row.ts";
 
@@ -9,7 +9,7 @@ import type { Request, RequestOutcome } from "../../protocol/row.ts";
  * Writes the request into the row and wakes the run if it is parked. Once acknowledged, the request will be carried
  * out: the next commit of the run sees it. Throws `RowNewer` if the run needs a newer version of cairn.
  */
-export async function request(
+export async function sendRequest(
   world: World,
   of: { readonly run: string; readonly want: Request["want"] },
 ): Promise<Exclude<RequestOutcome["kind"], "newer">> {
@@ -19,7 +19,7 @@ export async function request(
   if (row instanceof RowUnreadable) return "unreadable";
   const { run, born } = row;
   const asked = { run, born, want: of.want };
-  const outcome = await certainly<RequestOutcome>(
+  const outcome = await resolveAmbiguousWrite<RequestOutcome>(
     () => world.table.request({ ...asked, now: world.clock.now() }),
     () => null,
   );

@@ -6,27 +6,27 @@ import { ensure } from "../../core/ensure.ts";
 import type { Command } from "../../core/outstanding.ts";
 import { RowUnreadable } from "../../codec/row.ts";
 import { hasEnded } from "../../protocol/row.ts";
-import { perform, recover } from "../tools/run-tools.ts";
+import { runTools, recoverCalls } from "../tools/run-tools.ts";
 import type { ActiveRun } from "../context/active-run.ts";
-import { closeRun } from "../model/closing-call.ts";
+import { makeClosingCall } from "../model/closing-call.ts";
 import { compactContext } from "../model/compaction.ts";
 import { cancel, pause, resume } from "./operator-requests.ts";
 import { findRow } from "../../history/damage.ts";
-import { lookForTools, meetAgent } from "./agent-version.ts";
+import { checkMissingTools, matchAgentVersion } from "./agent-version.ts";
 import { commitDecided } from "./terminal-commit.ts";
 import { applyDecision, expireGate } from "../tools/gate.ts";
 import { absorbInbox } from "../context/inbox.ts";
-import { intend } from "../tools/prepare-calls.ts";
+import { prepareCalls } from "../tools/prepare-calls.ts";
 import { openCall } from "../tools/tools.ts";
-import { routed } from "../model/provider-outage.ts";
+import { routeModel } from "../model/provider-outage.ts";
 import { holdsReply } from "../tools/deferred-commit.ts";
-import { probe } from "../tools/probe.ts";
-import { judge } from "./completion-check.ts";
+import { probeCalls } from "../tools/probe.ts";
+import { checkCompletion } from "./completion-check.ts";
 import { withSecrets } from "../context/agent-secrets.ts";
 import type { Next } from "../context/next.ts";
-import { askModel } from "../model/call-model.ts";
+import { callModel } from "../model/call-model.ts";
 import { compensate, conclude, startOver, undo } from "../tools/compensation.ts";
-import { giveUp } from "../tools/unknown-outcome.ts";
+import { giveUpCall } from "../tools/unknown-outcome.ts";
 import type { Runner } from "../context/runner.ts";
 
 type Step = Exclude<Command, { kind: "wait" | "awaitAnswer" }>;
@@ -55,7 +55,7 @@ export async function step(runner: Runner, run: ActiveRun, command: Step): Promi
     case "expireGate":
       return expireGate(run, command.call);
     case "giveUp":
-      return giveUp(run, command.call);
+      return giveUpCall(run, command.call);
     default:
       return stepOfAgent(runner, run, command);
   }
@@ -85,41 +85,41 @@ async function stepOfAgent(runner: Runner, run: ActiveRun, command: AgentStep): 
     // The commit may bring news, such as a cancel, so the next command is decided again.
     if (run.noticed.mustCommitFirst || holdsReply(run)) {
       await run.commitPending();
-      return "on";
+      return "continue";
     }
     // Absorb all new messages before the model is called, as the first beat of an invocation does. A reply to only some
     // of them would be paid for, and the rest would need another reply.
     if (run.row.stirs !== run.noticed.wakeCountRead && !run.row.pause && !(await absorbInbox(run))) {
-      return run.leftMs < run.world.limits.modelMs && run.moved ? "release" : "on";
+      return run.leftMs < run.world.limits.modelMs && run.moved ? "release" : "continue";
     }
   }
   if (command.kind === "prepare" && (await isOrphan(run))) {
     const why = "the run that started it has ended";
     run.record({ kind: "RecoveryDecided", at: run.now, rule: "parent has ended", why, action: { kind: "cancel" } });
-    return "on";
+    return "continue";
   }
-  const met = meetAgent(run, await withSecrets(run.world, await runner.agentOf(run.row.agent)));
-  if (met === null) return "on";
-  const { agent, model } = routed(run, met);
+  const met = matchAgentVersion(run, await withSecrets(run.world, await runner.agentOf(run.row.agent)));
+  if (met === null) return "continue";
+  const { agent, model } = routeModel(run, met);
   run.noticed.noteAgent(agent);
   switch (command.kind) {
     case "lookAgain":
-      return lookForTools(run, agent);
+      return checkMissingTools(run, agent);
     case "prepare":
       run.record({ kind: "RunStarted", at: run.now, agentVersion: agent.version });
-      return "on";
+      return "continue";
     case "askModel":
-      return askModel(run, agent, model);
+      return callModel(run, agent, model);
     case "intend":
-      return intend(run, agent, command.calls);
+      return prepareCalls(run, agent, command.calls);
     case "recover":
-      return recover(run, agent, command.calls);
+      return recoverCalls(run, agent, command.calls);
     case "probe":
-      return probe(run, agent, command.calls);
+      return probeCalls(run, agent, command.calls);
     case "perform":
-      return perform(run, agent, command.calls);
+      return runTools(run, agent, command.calls);
     case "judge":
-      return judge(run, agent);
+      return checkCompletion(run, agent);
     case "compensate":
       return compensate(run, agent);
     case "conclude":
@@ -127,7 +127,7 @@ async function stepOfAgent(runner: Runner, run: ActiveRun, command: AgentStep): 
     case "compact":
       return compactContext(run, agent, model);
     case "close":
-      return closeRun(run, agent, model);
+      return makeClosingCall(run, agent, model);
   }
 }
 
@@ -157,9 +157,9 @@ function reconcile(run: ActiveRun, call: string): Next {
     const why = `${given.by} wants what the run did to be undone, since nobody knows what became of ${call}`;
     const action = { kind: "abort", failure: { code: "OutcomeUnknown", message: why } } as const;
     run.record({ kind: "RecoveryDecided", at: run.now, rule: "a person wants it undone", why, action });
-    return "on";
+    return "continue";
   }
   run.record({ kind: "ToolResultReconciled", at: run.now, call, answer: given });
   run.noticed.requireCommit();
-  return "on";
+  return "continue";
 }

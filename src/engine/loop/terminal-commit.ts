@@ -15,15 +15,15 @@ import type { ActiveRun } from "../context/active-run.ts";
 import { keepValue } from "../../history/write-objects.ts";
 import { alarm } from "../../history/alarm.ts";
 import { archiveOf, putArchive } from "../../history/archive.ts";
-import { certainly } from "../../history/resolve-ambiguous-write.ts";
+import { resolveAmbiguousWrite } from "../../history/resolve-ambiguous-write.ts";
 import { type Delivered, absorbInbox, deliver } from "../context/inbox.ts";
-import { ignoreUnapplied } from "../context/ignored-decisions.ts";
+import { ignoreUnappliedDecisions } from "../context/ignored-decisions.ts";
 import { keepKey, keepKeyOfEnded } from "./kept-key.ts";
 import { SegmentCache, jsonOf } from "../../history/load.ts";
 import { loadVouched } from "../../history/vouch.ts";
-import { request } from "./request.ts";
+import { sendRequest } from "./request.ts";
 import type { Next } from "../context/next.ts";
-import { debitOthers, debitTime } from "../context/debits.ts";
+import { debitOtherInvocations, debitTime } from "../context/debits.ts";
 
 /** The outcome with which a run ends. */
 type End =
@@ -41,7 +41,7 @@ export async function commitEnd(run: ActiveRun, end: End): Promise<Next> {
   const owed = run.owed()[0]?.kind;
   const isAll = await absorbInbox(run);
   // A message has changed what is due. The run is no longer done, and its effects may have to be compensated.
-  if (run.state.phase !== phase || run.owed()[0]?.kind !== owed || !isAll) return "on";
+  if (run.state.phase !== phase || run.owed()[0]?.kind !== owed || !isAll) return "continue";
   const before = run.mark();
   const from = failedFrom(run.state);
   // Open calls become unknown outcomes only here. A request to compensate must still see them as begun, and no operator
@@ -51,8 +51,8 @@ export async function commitEnd(run: ActiveRun, end: End): Promise<Next> {
     const why = "the run ended before its outcome was known";
     run.record({ kind: "ToolOutcomeUnknown", at: run.now, call, why, askFrom: run.now });
   }
-  debitOthers(run);
-  ignoreUnapplied(run);
+  debitOtherInvocations(run);
+  ignoreUnappliedDecisions(run);
   debitTime(run);
   const mayGoOn = end.status === "failed" && from !== null;
   run.record({ kind: "RunEnded", at: run.now, ...end, ...(mayGoOn ? { from } : {}) });
@@ -68,7 +68,7 @@ export async function commitEnd(run: ActiveRun, end: End): Promise<Next> {
   }
   const outcome = await run.commit({ release: true, unlessStirred: true, expiresAtSec });
   if (outcome === "stirred") run.restore(before);
-  return "on";
+  return "continue";
 }
 
 /** Commits the end that was decided before, once no other process can act for this run. */
@@ -91,7 +91,7 @@ const expiryOf = ({ clock, limits }: World, { retention }: State): number =>
  * (schedule 44). The parent receives the end under one message ID. The archive is put (schedule 50), and the tombstone
  * of the idempotency key is written (schedule 81). Only then does the row's time to live start (schedule 41).
  */
-export async function tellEnd(world: World, row: Row): Promise<void> {
+export async function notifyEnd(world: World, row: Row): Promise<void> {
   // If the run needs a newer version of cairn, this process could archive and deliver an incomplete end.
   if (!hasEnded(row) || row.told || newerBy(row.run, row) !== null) return;
   const { run, born } = row;
@@ -100,7 +100,7 @@ export async function tellEnd(world: World, row: Row): Promise<void> {
   const now = world.clock.now();
   const expiresAtSec = expiryOf(world, state);
   await keepKeyOfEnded(world, row, expiresAtSec);
-  await certainly<Changed<"told"> | Refused>(
+  await resolveAmbiguousWrite<Changed<"told"> | Refused>(
     () => world.table.tell({ run, born, epoch: row.epoch, now, expiresAtSec }),
     (found) => (found.told ? { kind: "told", row: found } : null),
   );
@@ -140,7 +140,7 @@ async function tellOthers(world: World, row: Row): Promise<State | null> {
  */
 async function askToStop(world: World, child: string): Promise<boolean> {
   try {
-    return (await request(world, { run: child, want: "cancel" })) !== "unreadable";
+    return (await sendRequest(world, { run: child, want: "cancel" })) !== "unreadable";
   } catch (error) {
     if (error instanceof RowNewer) return false;
     throw error;

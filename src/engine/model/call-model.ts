@@ -3,37 +3,37 @@ import type { Agent } from "../../ports/agent.ts";
 import type { Model, ModelFailed, RepliedPart } from "../../ports/model.ts";
 import { requestDigests } from "./request-digests.ts";
 import type { ReplyPart } from "../../core/event.ts";
-import { type Loop, loopOf } from "../../core/policy/loops.ts";
+import { type Loop, findLoop } from "../../core/policy/loops.ts";
 import { type Trouble, decideRecovery } from "../../core/policy/recovery.ts";
-import { ofAttempt, shown } from "../../core/policy/window.ts";
+import { messagesOfRestart, visibleMessages } from "../../core/policy/window.ts";
 import type { ActiveRun } from "../context/active-run.ts";
-import { type Heard, ask, debitReply } from "./model-request.ts";
-import { hasRoom } from "../context/budget-gate.ts";
-import { conflictIn } from "./contradictions.ts";
-import { isCrowded, reasonToCompact } from "./compaction-trigger.ts";
+import { type Heard, requestModel, debitReply } from "./model-request.ts";
+import { hasBudget } from "../context/budget-gate.ts";
+import { detectContradiction } from "./contradictions.ts";
+import { needsCompaction, reasonToCompact } from "./compaction-trigger.ts";
 import { recordModelFailure } from "./provider-outage.ts";
-import { stretchOf } from "./compaction-range.ts";
+import { compactionRangeOf } from "./compaction-range.ts";
 import { toolNamed } from "../tools/tools.ts";
 import { recordable } from "../tools/outcome-evidence.ts";
-import { debitOthers, ownCallLost, recordLostCalls } from "../context/debits.ts";
+import { debitOtherInvocations, recordOwnCallLost, recordLostCalls } from "../context/debits.ts";
 import type { Next } from "../context/next.ts";
 
 /**
  * Calls the model if the budget, the time and the transcript allow it. Otherwise records why not, or releases the run.
  */
-export async function askModel(run: ActiveRun, agent: Agent, model: Model): Promise<Next> {
-  debitOthers(run);
-  if (!hasRoom(run, agent)) return "on";
+export async function callModel(run: ActiveRun, agent: Agent, model: Model): Promise<Next> {
+  debitOtherInvocations(run);
+  if (!hasBudget(run, agent)) return "continue";
   const trouble = await reasonNotToAsk(run, agent);
   if (trouble !== null) {
     run.record(decideRecovery(run.state, trouble, run.now));
-    return "on";
+    return "continue";
   }
   const { modelMs } = run.world.limits;
   if (run.leftMs < modelMs && run.moved) return "release";
-  if (await marksFirst(run)) return "on";
+  if (await commitMarkIfNeeded(run)) return "continue";
   const startedAt = run.now;
-  const heard = await ask(run, agent, { model, mayCall: true });
+  const heard = await requestModel(run, agent, { model, mayCall: true });
   // A clock may be set back in between. A negative time could be written but never read again.
   return absorbReply(run, agent, { model, heard, tookMs: Math.max(0, run.now - startedAt) });
 }
@@ -43,7 +43,7 @@ export async function askModel(run: ActiveRun, agent: Agent, model: Model): Prom
  * lost call is debited (`unaccounted-model-calls.ts`). Returns true if it committed. The commit may bring news, such as
  * a cancel, so the caller decides again.
  */
-export async function marksFirst(run: ActiveRun): Promise<boolean> {
+export async function commitMarkIfNeeded(run: ActiveRun): Promise<boolean> {
   if (run.pending.modelCalls.own === "marked") return false;
   await run.commitPending();
   return true;
@@ -55,8 +55,8 @@ export async function marksFirst(run: ActiveRun): Promise<boolean> {
  */
 async function reasonNotToAsk(run: ActiveRun, agent: Agent): Promise<Trouble | null> {
   const isWatched = agent.loops !== "ignore";
-  const loop = isWatched ? loopOf(ofAttempt(run.state)) : null;
-  if (loop === null) return (isWatched ? await conflictIn(run, agent) : null) ?? reasonToCompact(run, agent);
+  const loop = isWatched ? findLoop(messagesOfRestart(run.state)) : null;
+  if (loop === null) return (isWatched ? await detectContradiction(run, agent) : null) ?? reasonToCompact(run, agent);
   const { crack, why } = loop;
   run.record({ kind: "CrackSignalled", at: run.now, crack, why });
   return { kind: "loop", failure: { code: CODES[crack], message: why } };
@@ -74,14 +74,14 @@ async function absorbReply(
   if (heard.kind === "silent") return absorbSilence(run, agent, heard);
   if (heard.kind === "failed") {
     recordFailure(run, agent, { model, failed: heard });
-    return "on";
+    return "continue";
   }
   const { finish, tokensIn, tokensOut } = heard;
   const parts = await keptParts(run, agent, { model, heard });
   const at = run.now;
   run.noticed.noteReply();
-  const crowded = isCrowded(agent, tokensIn) ? { crowded: true as const } : {};
-  const request = requestDigests(agent, shown(run.state));
+  const crowded = needsCompaction(agent, tokensIn) ? { crowded: true as const } : {};
+  const request = requestDigests(agent, visibleMessages(run.state));
   const told = { model: model.name, parts, finish, tokensIn, tokensOut, tookMs, request, ...crowded };
   run.record({ kind: "ModelCallCompleted", at, ...told });
   debitReply(run, agent, { tokensIn, tokensOut, model, isBeat: true });
@@ -90,7 +90,7 @@ async function absorbReply(
     const say = "Your last reply was empty. Call a tool, or answer in words if you are done.";
     run.record(decideRecovery(run.state, { kind: "reply", failure, say }, at));
   }
-  return "on";
+  return "continue";
 }
 
 /** Records a model call without a reply: its cost, and what follows from the timeout. */
@@ -99,7 +99,7 @@ export function absorbSilence(
   agent: Agent,
   { by, why }: Extract<Heard, { readonly kind: "silent" }>,
 ): Next {
-  ownCallLost(run, why);
+  recordOwnCallLost(run, why);
   if (by === "drain") return "release";
   if (by === "watchdog") {
     const failure = { code: "HardIdleTimeout", message: why };
@@ -108,7 +108,7 @@ export function absorbSilence(
     const failure = { code: "ModelTimedOut", message: why };
     recordModelFailure(run, agent, { failure, retryable: true, retryAfterMs: null });
   }
-  return run.noticed.outlived === "no" ? "on" : "release";
+  return run.noticed.outlived === "no" ? "continue" : "release";
 }
 
 /** Records a failed model call, with its cost if there was a reply. */
@@ -120,7 +120,7 @@ function recordFailure(
   const at = run.now;
   const { failure, spent } = failed;
   if (spent === undefined) {
-    const shortens = failure.code === "ContextTooLong" && stretchOf(run.state) !== null;
+    const shortens = failure.code === "ContextTooLong" && compactionRangeOf(run.state) !== null;
     recordModelFailure(run, agent, { ...failed, shortens });
     return;
   }

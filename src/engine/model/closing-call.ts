@@ -7,37 +7,37 @@
 import type { Agent } from "../../ports/agent.ts";
 import type { Model, RepliedPart } from "../../ports/model.ts";
 import { requestDigests } from "./request-digests.ts";
-import { exhausted, extended } from "../../core/policy/spending.ts";
+import { exhaustedMeter, withGrants } from "../../core/policy/spending.ts";
 import { add } from "../../core/policy/budget.ts";
 import type { ReplyPart } from "../../core/event.ts";
 import { extensionOf } from "../../core/policy/extension.ts";
 import { decideRecovery } from "../../core/policy/recovery.ts";
-import { shown } from "../../core/policy/window.ts";
+import { visibleMessages } from "../../core/policy/window.ts";
 import type { ActiveRun } from "../context/active-run.ts";
-import { ask, debitReply } from "./model-request.ts";
+import { requestModel, debitReply } from "./model-request.ts";
 import type { Next } from "../context/next.ts";
-import { marksFirst } from "./call-model.ts";
-import { debitOthers, ownCallLost } from "../context/debits.ts";
+import { commitMarkIfNeeded } from "./call-model.ts";
+import { debitOtherInvocations, recordOwnCallLost } from "../context/debits.ts";
 import { estimatedCost } from "../context/unaccounted-model-calls.ts";
 
 /** Makes the closing call, or records why there is none. */
-export async function closeRun(run: ActiveRun, agent: Agent, model: Model): Promise<Next> {
-  debitOthers(run);
+export async function makeClosingCall(run: ActiveRun, agent: Agent, model: Model): Promise<Next> {
+  debitOtherInvocations(run);
   if (run.state.closingCallLost) return speechless(run, "its process ended while it asked for them");
   if (run.hasPending) {
     await run.commitPending();
-    return "on";
+    return "continue";
   }
   if (run.leftMs < run.world.limits.modelMs && run.moved) return "release";
   const over = unaffordable(run, agent);
   if (over !== null) return speechless(run, `they cannot be afforded: with them ${over}`);
-  if (await marksFirst(run)) return "on";
+  if (await commitMarkIfNeeded(run)) return "continue";
   const startedAt = run.now;
-  const heard = await ask(run, agent, { model, mayCall: false });
+  const heard = await requestModel(run, agent, { model, mayCall: false });
   if (heard.kind === "silent") {
-    ownCallLost(run, heard.why);
+    recordOwnCallLost(run, heard.why);
     speechless(run, heard.why);
-    return run.noticed.outlived === "no" && heard.by !== "drain" ? "on" : "release";
+    return run.noticed.outlived === "no" && heard.by !== "drain" ? "continue" : "release";
   }
   if (heard.kind === "failed") {
     if (heard.spent !== undefined) debitReply(run, agent, { ...heard.spent, model, isBeat: false });
@@ -56,24 +56,24 @@ export async function closeRun(run: ActiveRun, agent: Agent, model: Model): Prom
     tokensIn,
     tokensOut,
     tookMs,
-    request: requestDigests(agent, shown(run.state)),
+    request: requestDigests(agent, visibleMessages(run.state)),
   });
   // The closing call plans nothing, so a run may make it although its beats are used up.
   debitReply(run, agent, { tokensIn, tokensOut, model, isBeat: false });
-  return "on";
+  return "continue";
 }
 
 /** Why the budget has no room for the closing call, or null. The limit on beats does not count here. */
 function unaffordable(run: ActiveRun, agent: Agent): string | null {
   const after = add(run.state.spent, estimatedCost(run.state, agent.price));
-  return exhausted(after, { ...extended(agent.budget, extensionOf(run.state)), beats: null });
+  return exhaustedMeter(after, { ...withGrants(agent.budget, extensionOf(run.state)), beats: null });
 }
 
 /** Records that the run ends without a closing message. */
 function speechless(run: ActiveRun, why: string): Next {
   const failure = { code: "NoLastWords", message: why };
   run.record(decideRecovery(run.state, { kind: "speechless", failure }, run.now));
-  return "on";
+  return "continue";
 }
 
 /** The model may propose calls in spite of the request. They are dropped: no tool runs, and no state records them. */

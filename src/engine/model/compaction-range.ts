@@ -7,10 +7,10 @@ import { canonical } from "../../codec/canonical.ts";
 import { SIZES } from "../../codec/limits.ts";
 import { type Message, type Part, wordsOf } from "../../core/message.ts";
 import type { State } from "../../core/state.ts";
-import { SUMMARY, shown } from "../../core/policy/window.ts";
+import { SUMMARY, visibleMessages } from "../../core/policy/window.ts";
 
 /** A range of shown messages that a summary may replace. */
-export interface Stretch {
+export interface CompactionRange {
   /** The index of the first message after the range. */
   readonly from: number;
   /** The messages that the model reads to write the summary: all that is shown up to the end of the range. */
@@ -31,10 +31,10 @@ const WORTH_SHARE = 1 / 2;
  * The range to replace, or null. Null if nothing is left to summarise. Null also if a summary was made since the last
  * reply; a context that is still too long then stays so.
  */
-export function stretchOf(state: State): Stretch | null {
+export function compactionRangeOf(state: State): CompactionRange | null {
   const { messages, window } = state;
   if (isCompacted(messages)) return null;
-  const all = shown(state);
+  const all = visibleMessages(state);
   const from = endOf(state, all);
   if (from <= (window?.from ?? 1)) return null;
   const read = all.filter((message) => message.source === SUMMARY || indexOf(message) < from);
@@ -45,7 +45,7 @@ export function stretchOf(state: State): Stretch | null {
 }
 
 /** Whether a summary is worth its price before the provider refuses the context. */
-export const isWorthIt = ({ replaces, shows }: Stretch): boolean => replaces >= shows * WORTH_SHARE;
+export const isWorthCompacting = ({ replaces, shows }: CompactionRange): boolean => replaces >= shows * WORTH_SHARE;
 
 /** Whether a summary is newer than the last reply. Another summary would then be made of the same messages. */
 const isCompacted = (messages: readonly Message[]): boolean =>

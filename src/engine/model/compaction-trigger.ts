@@ -5,14 +5,14 @@
 import type { Agent } from "../../ports/agent.ts";
 import type { Trouble } from "../../core/policy/recovery.ts";
 import type { ActiveRun } from "../context/active-run.ts";
-import { isWorthIt, stretchOf } from "./compaction-range.ts";
+import { isWorthCompacting, compactionRangeOf } from "./compaction-range.ts";
 
 /** Why the context has to be compacted before the next model call, or null. */
 export function reasonToCompact({ state }: ActiveRun, { contextTokensMax }: Agent): Trouble | null {
   const last = state.messages.findLast(({ role }) => role === "assistant");
   if (contextTokensMax === null || last?.crowded !== true) return null;
-  const stretch = stretchOf(state);
-  if (stretch === null || !isWorthIt(stretch)) return null;
+  const stretch = compactionRangeOf(state);
+  if (stretch === null || !isWorthCompacting(stretch)) return null;
   const message = `the last question had over ${CROWDED_SHARE * 100} % of ${contextTokensMax} tokens`;
   const failure = { code: "ContextNearlyFull", message };
   return { kind: "model", failure, retry: null, shortens: true };
@@ -22,5 +22,5 @@ export function reasonToCompact({ state }: ActiveRun, { contextTokensMax }: Agen
 const CROWDED_SHARE = 0.8;
 
 /** Whether a request of this many tokens nearly filled the context. */
-export const isCrowded = ({ contextTokensMax }: Agent, tokensIn: number): boolean =>
+export const needsCompaction = ({ contextTokensMax }: Agent, tokensIn: number): boolean =>
   contextTokensMax !== null && tokensIn > contextTokensMax * CROWDED_SHARE;

@@ -10,24 +10,24 @@ import { canonical, sha256 } from "../../codec/canonical.ts";
 import { type Message, text, wordsOf } from "../../core/message.ts";
 import { decideRecovery } from "../../core/policy/recovery.ts";
 import type { ActiveRun } from "../context/active-run.ts";
-import { type Heard, ask, debitReply } from "./model-request.ts";
-import { hasRoom } from "../context/budget-gate.ts";
+import { type Heard, requestModel, debitReply } from "./model-request.ts";
+import { hasBudget } from "../context/budget-gate.ts";
 import { recordModelFailure } from "./provider-outage.ts";
-import { type Stretch, stretchOf } from "./compaction-range.ts";
+import { type CompactionRange, compactionRangeOf } from "./compaction-range.ts";
 import type { Next } from "../context/next.ts";
-import { absorbSilence, marksFirst } from "./call-model.ts";
-import { debitOthers } from "../context/debits.ts";
+import { absorbSilence, commitMarkIfNeeded } from "./call-model.ts";
+import { debitOtherInvocations } from "../context/debits.ts";
 
 /** Asks for a summary and records it. */
 export async function compactContext(run: ActiveRun, agent: Agent, model: Model): Promise<Next> {
-  debitOthers(run);
-  if (!hasRoom(run, agent)) return "on";
+  debitOtherInvocations(run);
+  if (!hasBudget(run, agent)) return "continue";
   if (run.leftMs < run.world.limits.modelMs && run.moved) return "release";
-  const stretch = stretchOf(run.state);
+  const stretch = compactionRangeOf(run.state);
   if (stretch === null) return stillTooLong(run, "nothing is left that a summary could stand for");
-  if (await marksFirst(run)) return "on";
+  if (await commitMarkIfNeeded(run)) return "continue";
   const messages = [...stretch.read, questionAt(run.now)];
-  const heard = await ask(run, agent, { model, mayCall: false, messages });
+  const heard = await requestModel(run, agent, { model, mayCall: false, messages });
   if (heard.kind === "silent") return absorbSilence(run, agent, heard);
   return absorbSummary(run, agent, { model, stretch, heard });
 }
@@ -51,7 +51,11 @@ const QUESTION =
 function absorbSummary(
   run: ActiveRun,
   agent: Agent,
-  of: { readonly model: Model; readonly stretch: Stretch; readonly heard: Exclude<Heard, { readonly kind: "silent" }> },
+  of: {
+    readonly model: Model;
+    readonly stretch: CompactionRange;
+    readonly heard: Exclude<Heard, { readonly kind: "silent" }>;
+  },
 ): Next {
   const { model, stretch, heard } = of;
   if (heard.kind === "failed") {
@@ -59,7 +63,7 @@ function absorbSummary(
     if (spent !== undefined) debitReply(run, agent, { ...spent, model, isBeat: false });
     if (spent !== undefined) return stillTooLong(run, failure.message);
     recordModelFailure(run, agent, heard);
-    return "on";
+    return "continue";
   }
   const { tokensIn, tokensOut } = heard;
   const words = wordsOf(heard.parts.filter((part) => part.kind === "text")).trim();
@@ -67,18 +71,18 @@ function absorbSummary(
   if (wrong === null) recordSummary(run, { words, stretch, tokens: tokensOut });
   // The summary plans nothing, so it does not count as a beat.
   debitReply(run, agent, { tokensIn, tokensOut, model, isBeat: false });
-  return wrong === null ? "on" : stillTooLong(run, wrong);
+  return wrong === null ? "continue" : stillTooLong(run, wrong);
 }
 
 /** Why the summary is useless, or null. */
-function wrongWith(words: string, { replaces }: Stretch): string | null {
+function wrongWith(words: string, { replaces }: CompactionRange): string | null {
   if (words === "") return "the summary is empty";
   return words.length < replaces ? null : `the summary has ${words.length} characters in place of ${replaces}`;
 }
 
 function recordSummary(
   run: ActiveRun,
-  of: { readonly words: string; readonly stretch: Stretch; readonly tokens: number },
+  of: { readonly words: string; readonly stretch: CompactionRange; readonly tokens: number },
 ): void {
   const { words, stretch, tokens } = of;
   const { from, stays, shows } = stretch;
@@ -97,5 +101,5 @@ function stillTooLong(run: ActiveRun, why: string): Next {
   const failure = { code: "ContextTooLong", message: `its context could not be made shorter: ${why}` };
   const trouble = { kind: "model", failure, retry: null } as const;
   run.record(decideRecovery(run.state, trouble, run.now));
-  return "on";
+  return "continue";
 }

@@ -9,37 +9,37 @@ import type { Trouble } from "../../core/policy/recovery.ts";
 import {
   type Claims,
   type Contradiction,
-  TOLD,
-  contradictionIn,
-  turnsIn,
-  wasTold,
+  CONFLICT_NOTICE,
+  findContradiction,
+  toolTurnsIn,
+  conflictWasReported,
 } from "../../core/policy/contradictions.ts";
-import type { Made } from "../../core/policy/loops.ts";
-import { ofAttempt } from "../../core/policy/window.ts";
+import type { MadeCall } from "../../core/policy/loops.ts";
+import { messagesOfRestart } from "../../core/policy/window.ts";
 import type { ActiveRun } from "../context/active-run.ts";
 import { toolNamed } from "../tools/tools.ts";
 
 /** Returns what to do about a contradiction, and signals it. Null if there is none. */
-export async function conflictIn(run: ActiveRun, agent: Agent): Promise<Trouble | null> {
-  const messages = ofAttempt(run.state);
-  const turns = turnsIn(messages, (tool) => (toolNamed(agent, tool)?.claims ?? null) !== null);
-  const claims = new Map<Made, Claims>();
+export async function detectContradiction(run: ActiveRun, agent: Agent): Promise<Trouble | null> {
+  const messages = messagesOfRestart(run.state);
+  const turns = toolTurnsIn(messages, (tool) => (toolNamed(agent, tool)?.claims ?? null) !== null);
+  const claims = new Map<MadeCall, Claims>();
   for (const call of new Set(turns.flatMap(({ one, other }) => [...one, ...other]))) {
     claims.set(call, await claimsOf(run, agent, call));
   }
-  const found = contradictionIn(turns, (call) => claims.get(call));
+  const found = findContradiction(turns, (call) => claims.get(call));
   if (found === null) return null;
   const why = inWords(found);
   run.record({ kind: "CrackSignalled", at: run.now, crack: "oscillation", why });
   const failure = { code: "Contradiction", message: why };
-  return wasTold(messages) ? { kind: "loop", failure } : { kind: "conflict", failure, say: told(found) };
+  return conflictWasReported(messages) ? { kind: "loop", failure } : { kind: "conflict", failure, say: told(found) };
 }
 
 /**
  * The facts that a tool result claims, also if the result is large. A result that the agent's code cannot read claims
  * nothing.
  */
-async function claimsOf(run: ActiveRun, agent: Agent, { tool, result }: Made): Promise<Claims> {
+async function claimsOf(run: ActiveRun, agent: Agent, { tool, result }: MadeCall): Promise<Claims> {
   const json = await run.json(result);
   try {
     const made: unknown = toolNamed(agent, tool)?.claims?.(json);
@@ -66,7 +66,7 @@ function inWords({ fact, claimed }: Contradiction): string {
 
 /** The contradiction for the model, with the claimed values. */
 const told = ({ fact, claimed }: Contradiction): string =>
-  `${TOLD}, and did so before. About ${JSON.stringify(fact)} ` +
+  `${CONFLICT_NOTICE}, and did so before. About ${JSON.stringify(fact)} ` +
   `${claimed.map(([tool, value]) => `${tool} says ${bounded(JSON.stringify(value), 500)}`).join(", and ")}. ` +
   "Asking them once more will not settle it. Find out by other means which one is right; if you cannot, " +
   "say so in words, and what each of them says.";

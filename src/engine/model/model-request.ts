@@ -5,10 +5,10 @@ import { microUsdOf } from "../../core/policy/price.ts";
 import type { Spent } from "../../core/policy/budget.ts";
 import type { Message } from "../../core/message.ts";
 import { PHASES } from "../../core/phases.ts";
-import { shown } from "../../core/policy/window.ts";
+import { visibleMessages } from "../../core/policy/window.ts";
 import type { ActiveRun } from "../context/active-run.ts";
-import { within } from "../tools/tool-attempt.ts";
-import { watch } from "./watchdog.ts";
+import { withTimeout } from "../tools/tool-attempt.ts";
+import { watchPhase } from "./watchdog.ts";
 
 /** What came of a model call. */
 export type Heard =
@@ -20,13 +20,13 @@ export type Heard =
  * Calls the model until the time is over or the process is asked to end. A reply that comes later is lost. The call
  * leaves under a mark of this epoch, and the caller must record its cost.
  */
-export async function ask(
+export async function requestModel(
   run: ActiveRun,
   agent: Agent,
   options: { readonly model: Model; readonly mayCall: boolean; readonly messages?: readonly Message[] },
 ): Promise<Heard> {
   const { clock, limits } = run.world;
-  const { mayCall, model, messages = shown(run.state) } = options;
+  const { mayCall, model, messages = visibleMessages(run.state) } = options;
   const begun = run.now;
   const timeoutMs = Math.max(1, Math.min(limits.modelMs, run.leftMs));
   const [stop, idle] = [new AbortController(), new AbortController()];
@@ -44,7 +44,7 @@ export async function ask(
     const first = await Promise.race([asked, stopped]);
     if (first !== null && first.kind !== "aborted") return heard(run, first);
     // Check once more, so that a reply that is there already is not dropped.
-    const last = await within(asked, limits.abortGraceMs, clock);
+    const last = await withTimeout(asked, limits.abortGraceMs, clock);
     if (last === null) run.noticed.noteOutlived("code");
     if (last !== null && last.kind !== "aborted") return heard(run, last);
   } finally {
@@ -69,7 +69,7 @@ function watched(
   of: { readonly endsInMs: number; readonly hardMs: number | null; readonly onHard: () => void },
 ): () => void {
   const { clock, telemetry } = run.world;
-  return watch(clock, {
+  return watchPhase(clock, {
     ...of,
     phase: () => (run.state.phase === "RetryingLLM" ? "AwaitingLLM" : run.state.phase),
     onSoft: (phase, waitedMs) => {

@@ -5,7 +5,7 @@
 import type { Agent } from "../../ports/agent.ts";
 import type { Model } from "../../ports/model.ts";
 import type { Failure } from "../../core/event.ts";
-import { modelAsked, soonerTry } from "../../core/policy/outage.ts";
+import { currentModel, earlierTryAt } from "../../core/policy/outage.ts";
 import { decideRecovery } from "../../core/policy/recovery.ts";
 import type { World } from "../../ports/world.ts";
 import type { ActiveRun } from "../context/active-run.ts";
@@ -33,7 +33,7 @@ export function recordModelFailure(run: ActiveRun, agent: Agent, failed: FailedC
   const { outageMaxMs, fallbacks } = agent;
   const models = 1 + fallbacks.length;
   // The deployed version of the agent may have fewer fallbacks than the one that made this choice.
-  const asked = Math.min(modelAsked(before, now), fallbacks.length);
+  const asked = Math.min(currentModel(before, now), fallbacks.length);
   const retry = retryable ? { afterMs, outageMaxMs, models, asked, chance: chanceIn(world) } : null;
   const decided = decideRecovery(before, { kind: "model", failure, retry, shortens }, now);
   run.record(decided);
@@ -53,8 +53,11 @@ const chanceIn = ({ random }: Pick<World, "random">): number =>
 const HEX_DIGITS = 12;
 
 /** The model to call now, and the agent with the price of that model. */
-export function routed(run: ActiveRun, { agent, model, fallbacks = [] }: LoadedAgent): { agent: Agent; model: Model } {
-  const index = modelAsked(run.state, run.now) - 1;
+export function routeModel(
+  run: ActiveRun,
+  { agent, model, fallbacks = [] }: LoadedAgent,
+): { agent: Agent; model: Model } {
+  const index = currentModel(run.state, run.now) - 1;
   const [declared, fallback] = [agent.fallbacks[index], fallbacks[index]];
   if (declared === undefined || fallback === undefined) return { agent, model };
   const { price, priceFrom } = declared;
@@ -65,8 +68,8 @@ export function routed(run: ActiveRun, { agent, model, fallbacks = [] }: LoadedA
  * Makes the next model call due after a message or a resume, but not before the time that the provider asked for.
  * Returns false if the run does not wait for its model. The outage continues: its limit counts from the first failure.
  */
-export function triesSooner(run: ActiveRun): boolean {
-  const at = soonerTry(run.state, run.now);
+export function retryIsSooner(run: ActiveRun): boolean {
+  const at = earlierTryAt(run.state, run.now);
   const { outage } = run.state;
   if (at === null || outage === undefined) return false;
   const why = "the run was woken while it waited for its model";

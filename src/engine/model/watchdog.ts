@@ -25,7 +25,7 @@ interface Watch {
 }
 
 /** Polls until the caller calls the returned function, or until the hard limit is reached. */
-export function watch(clock: Clock, { phase, endsInMs, hardMs, onSoft, onHard }: Watch): () => void {
+export function watchPhase(clock: Clock, { phase, endsInMs, hardMs, onSoft, onHard }: Watch): () => void {
   const begun = clock.now();
   let entered = { phase: phase(), at: begun, isTold: false };
   let forget = (): void => undefined;

@@ -5,19 +5,19 @@
  */
 import type { Agent, Tool } from "../../ports/agent.ts";
 import { bounded } from "../../codec/value.ts";
-import { exhausted, extended } from "../../core/policy/spending.ts";
+import { exhaustedMeter, withGrants } from "../../core/policy/spending.ts";
 import type { Failure } from "../../core/event.ts";
 import { extensionOf } from "../../core/policy/extension.ts";
-import { isOfInfrastructure } from "../../core/policy/infrastructure.ts";
+import { isInfrastructureFailure } from "../../core/policy/infrastructure.ts";
 import { ensure } from "../../core/ensure.ts";
 import { wantsRestart } from "../../core/calls/saga.ts";
-import { type CallFacts, effectsIn } from "../../core/calls/standing.ts";
+import { type CallFacts, effectsThatStand } from "../../core/calls/standing.ts";
 import type { State } from "../../core/state.ts";
 import type { ActiveRun } from "../context/active-run.ts";
-import { ignoreUnapplied } from "../context/ignored-decisions.ts";
+import { ignoreUnappliedDecisions } from "../context/ignored-decisions.ts";
 import { toolFor } from "./tools.ts";
 import type { Next } from "../context/next.ts";
-import { askFromOf } from "./unknown-outcome.ts";
+import { reconcileFromOf } from "./unknown-outcome.ts";
 
 /**
  * Begins the compensation, or decides to leave the effects. Nothing else starts from here on. A call that may still run
@@ -27,24 +27,24 @@ export function compensate(run: ActiveRun, agent: Agent): Next {
   const { ending, compensate: asked, open } = run.state;
   const isAsked = asked !== undefined || open.some(({ answer }) => answer?.as === "compensate");
   const at = run.now;
-  const isOutage = ending?.kind === "failed" && isOfInfrastructure(ending.failure);
+  const isOutage = ending?.kind === "failed" && isInfrastructureFailure(ending.failure);
   const wanted = isOutage ? agent.saga.onOutage : agent.saga.onFailure;
   if (wanted === "leave" && !isAsked && ending?.kind === "failed") {
     const why = isOutage ? LEFT_IN_OUTAGE : "the agent wants what it did to be left as it is when it fails";
     const action = { kind: "abort", failure: ending.failure, next: "leave" } as const;
     run.record({ kind: "RecoveryDecided", at, rule: "effects are left", why, action });
-    return "on";
+    return "continue";
   }
   for (const each of open) {
     if (each.status !== "started" || each.undoes !== undefined) continue;
     const why = "the run has to stop before its outcome was known";
-    const askFrom = askFromOf(run, toolFor(agent, each));
+    const askFrom = reconcileFromOf(run, toolFor(agent, each));
     run.record({ kind: "ToolOutcomeUnknown", at, call: each.call, why, askFrom });
   }
-  ignoreUnapplied(run);
+  ignoreUnappliedDecisions(run);
   const why = asked === undefined ? "the run failed" : `${asked.by} asked for it`;
   run.record({ kind: "RecoveryDecided", at, rule: "effects are undone", why, action: { kind: "compensate" } });
-  return "on";
+  return "continue";
 }
 
 const LEFT_IN_OUTAGE = "the run made no mistake: what it did is left as it is, and it may be redriven";
@@ -59,7 +59,7 @@ export function undo(run: ActiveRun, call: string): Next {
     why,
     action: { kind: "undo", call },
   });
-  return "on";
+  return "continue";
 }
 
 /** Restarts the run because an operator asked for it, whatever that costs. */
@@ -68,7 +68,7 @@ export function startOver(run: ActiveRun): Next {
   const why = `${by} wants the run to begin again`;
   const action = { kind: "abort", failure: { code: "RestartRequested", message: why } } as const;
   run.record({ kind: "RecoveryDecided", at: run.now, rule: "restart requested", why, action });
-  return "on";
+  return "continue";
 }
 
 /**
@@ -80,7 +80,7 @@ export function conclude(run: ActiveRun, agent: Agent): Next {
   ensure(ending?.kind === "failed", "only a failed run begins again");
   const at = run.now;
   const { failure } = ending;
-  const { standing } = effectsIn(run.state, factsOf(run.state, agent.tools));
+  const { standing } = effectsThatStand(run.state, factsOf(run.state, agent.tools));
   const against = wantsRestart(run.state) ? null : reasonToEnd(run.state, { agent, standing });
   const came = standing.length === 0 ? "what it did was undone" : `these were not undone: ${standing.join(", ")}`;
   if (against === null) {
@@ -90,12 +90,12 @@ export function conclude(run: ActiveRun, agent: Agent): Next {
     );
     const why = `${failure.code}: ${failure.message}`;
     run.record({ kind: "RecoveryDecided", at, rule: "begins again", why, action: { kind: "restart", say } });
-    return "on";
+    return "continue";
   }
   const told: Failure = { ...failure, message: bounded(`${failure.message}; ${came}`) };
   const action = { kind: "abort", failure: told, next: "leave" } as const;
   run.record({ kind: "RecoveryDecided", at, rule: "ends after it was undone", why: against, action });
-  return "on";
+  return "continue";
 }
 
 /** Why the run may not restart, or null if it may. */
@@ -107,7 +107,7 @@ function reasonToEnd(
   if (ending?.kind === "failed" && ending.next === "end") return "it failed for good";
   if (stopsFor !== undefined) return "it had to stop";
   if (attempt > restarts) return `attempt ${attempt} was the last one that its agent allows`;
-  const over = exhausted(spent, extended(agent.budget, extensionOf({ ending, attempt, spent, ...state })));
+  const over = exhaustedMeter(spent, withGrants(agent.budget, extensionOf({ ending, attempt, spent, ...state })));
   if (over !== null) return over;
   if (leaving === "nothing" && standing.length > 0)
     return `effects stand that would be doubled: ${standing.join(", ")}`;

@@ -10,11 +10,11 @@ import type { Agent } from "../../ports/agent.ts";
 import { type Setting, crashRateOf, dialOf, resultSettingOf } from "../../core/policy/dial.ts";
 import type { Event, EventKind } from "../../core/event.ts";
 import { effectOf } from "../../core/calls/ledger.ts";
-import { waitsItsTurn } from "../../core/calls/open-calls.ts";
+import { waitsForEarlierCall } from "../../core/calls/open-calls.ts";
 import type { OpenCall } from "../../core/state.ts";
 import type { Row } from "../../protocol/row.ts";
 import type { ActiveRun } from "../context/active-run.ts";
-import { ASKING } from "../../core/calls/model-calls.ts";
+import { MODEL_PHASES } from "../../core/calls/model-calls.ts";
 
 /** The events of an ordinary reply and its calls: nothing failed, and no human decided anything. */
 const CALM: ReadonlySet<EventKind> = new Set([
@@ -28,10 +28,10 @@ const CALM: ReadonlySet<EventKind> = new Set([
 ]);
 
 /** Whether the pending events may stay uncommitted until the due calls have run. */
-export function mayWait(run: ActiveRun, agent: Agent): boolean {
+export function mayDeferCommit(run: ActiveRun, agent: Agent): boolean {
   const { pending, row, state } = run;
   // An agent of another copy of cairn may declare no dial.
-  if (agent.dial !== "auto" || !ASKING.has(row.phase)) return false;
+  if (agent.dial !== "auto" || !MODEL_PHASES.has(row.phase)) return false;
   if (!pending.events.every(({ kind }) => CALM.has(kind))) return false;
   if (!state.open.every((open) => isFirstTry(run, open))) return false;
   return settingOf(run).plan === "skip";
@@ -44,7 +44,7 @@ const isReply = (event: Event): boolean => event.kind === "BudgetDebited" && (ev
 
 function isFirstTry({ row, state }: ActiveRun, open: OpenCall): boolean {
   const isMine = open.status === "started" && open.releasedBy === row.epoch;
-  return open.tries === 0 && open.probeAt === null && (isMine || waitsItsTurn(state.open, open));
+  return open.tries === 0 && open.probeAt === null && (isMine || waitsForEarlierCall(state.open, open));
 }
 
 /**

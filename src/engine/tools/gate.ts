@@ -7,7 +7,7 @@ import { BUDGET, gateNamed } from "../../core/policy/extension.ts";
 import { ensure } from "../../core/ensure.ts";
 import type { Gate } from "../../core/state.ts";
 import type { ActiveRun } from "../context/active-run.ts";
-import { endFor } from "../context/budget-gate.ts";
+import { endOverBudget } from "../context/budget-gate.ts";
 import { absorbInbox } from "../context/inbox.ts";
 import type { Next } from "../context/next.ts";
 
@@ -26,13 +26,13 @@ export function applyDecision(run: ActiveRun, call: string): Next {
 export async function expireGate(run: ActiveRun, call: string): Promise<Next> {
   const isAll = await absorbInbox(run);
   const gate = gateOf(run, call);
-  if (gate.decision !== null || !isAll) return "on";
+  if (gate.decision !== null || !isAll) return "continue";
   const before = run.mark();
   const note = "nobody decided in time";
   record(run, { call, gate, decision: { as: "deny", args: null, by: "expiry", note } });
   const outcome = await run.commit({ release: false, unlessStirred: true });
   if (outcome === "stirred") run.restore(before);
-  return "on";
+  return "continue";
 }
 
 /** Records the decision. A denied budget ends the run in the same commit. */
@@ -42,8 +42,8 @@ function record(run: ActiveRun, of: { call: string; gate: Gate; decision: Decisi
   // The decision has to be durable before the model is called. The next invocation must find the run in a phase in
   // which the model may have been called (schedule 66).
   run.noticed.requireCommit();
-  if (call === BUDGET && decision.as === "deny") run.record(endFor(run, gate.reason));
-  return "on";
+  if (call === BUDGET && decision.as === "deny") run.record(endOverBudget(run, gate.reason));
+  return "continue";
 }
 
 function gateOf(run: ActiveRun, call: string): Gate {

@@ -18,7 +18,7 @@ interface Happened {
 }
 
 /** Records that the call succeeded, with its result and the evidence. */
-export async function recordHappened(run: ActiveRun, { call, tool, result, by, evidence }: Happened): Promise<void> {
+export async function recordEvidence(run: ActiveRun, { call, tool, result, by, evidence }: Happened): Promise<void> {
   const read = readResult(tool, result);
   const value = read.ok
     ? await run.keep(recordable(tool, read.json, "result"))

@@ -12,11 +12,11 @@ import type { Json } from "../../core/json.ts";
 import { argsOf, proposedArgsOf } from "../../core/calls/ledger.ts";
 import { SIZES } from "../../codec/limits.ts";
 import { type Value, inline } from "../../core/message.ts";
-import { waitsItsTurn } from "../../core/calls/open-calls.ts";
+import { waitsForEarlierCall } from "../../core/calls/open-calls.ts";
 import type { OpenCall, State } from "../../core/state.ts";
 import type { ActiveRun } from "../context/active-run.ts";
 import { keyOf } from "./call-key.ts";
-import { hasRoom } from "../context/budget-gate.ts";
+import { hasBudget } from "../context/budget-gate.ts";
 import type { Next } from "../context/next.ts";
 import { misfit, openCall, timeoutOf, toolFor } from "./tools.ts";
 import { recordUnknown } from "./unknown-outcome.ts";
@@ -43,13 +43,14 @@ type Judged =
  * others get an intent, and the next commit releases them. A call that could not end within this invocation is not
  * released.
  */
-export async function intend(run: ActiveRun, agent: Agent, calls: readonly string[]): Promise<Next> {
+export async function prepareCalls(run: ActiveRun, agent: Agent, calls: readonly string[]): Promise<Next> {
   const judged = await Promise.all(calls.map((call) => judgeCall(run, agent, openCall(run, call))));
   const fitting = judged.filter((each) => each.kind === "fits");
   const longest = Math.max(0, ...fitting.map(({ tool }) => timeoutOf(run, tool)));
   if (longest > run.leftMs && run.moved) return "release";
   // Undo calls need no room in the budget.
-  if (fitting.some(({ open }) => open.undoes === undefined) && !hasRoom(run, agent, fitting.length)) return "on";
+  if (fitting.some(({ open }) => open.undoes === undefined) && !hasBudget(run, agent, fitting.length))
+    return "continue";
   let released = 0;
   for (const each of judged) {
     const { call } = each.open;
@@ -62,7 +63,7 @@ export async function intend(run: ActiveRun, agent: Agent, calls: readonly strin
       recordResult(run, call, { outcome: "failed", value: inline(why), evidence });
     } else if (each.kind === "gated") {
       openGate(run, each);
-    } else if (!waitsItsTurn(run.state.open, openCall(run, call))) {
+    } else if (!waitsForEarlierCall(run.state.open, openCall(run, call))) {
       run.record({ kind: "ToolInvoked", at: run.now, call, epoch: run.row.epoch });
       released += 1;
     }
@@ -71,7 +72,7 @@ export async function intend(run: ActiveRun, agent: Agent, calls: readonly strin
     const debit = { toolCalls: released };
     run.record({ kind: "BudgetDebited", at: run.now, debit, for: "tool calls" });
   }
-  return "on";
+  return "continue";
 }
 
 /**

@@ -6,21 +6,21 @@ import type { Agent, Probe, Tool } from "../../ports/agent.ts";
 import { sentenceOf } from "../../codec/value.ts";
 import { argsOf } from "../../core/calls/ledger.ts";
 import type { ActiveRun } from "../context/active-run.ts";
-import { recordGone, undoneBy } from "./run-tools.ts";
-import { within } from "./tool-attempt.ts";
+import { recordMissingTool, undoneBy } from "./run-tools.ts";
+import { withTimeout } from "./tool-attempt.ts";
 import { canGoOn, openCall, timeoutOf, toolFor } from "./tools.ts";
 import type { Next } from "../context/next.ts";
 import { secretsFor } from "../../history/secrets.ts";
-import { recordHappened } from "./outcome-evidence.ts";
+import { recordEvidence } from "./outcome-evidence.ts";
 import { recordUnknown } from "./unknown-outcome.ts";
 
 /** Probes each call, and records whether it happened, may be released again, or stays unknown. */
-export async function probe(run: ActiveRun, agent: Agent, calls: readonly string[]): Promise<Next> {
+export async function probeCalls(run: ActiveRun, agent: Agent, calls: readonly string[]): Promise<Next> {
   for (const call of calls) {
     const open = openCall(run, call);
     const tool = toolFor(agent, open);
     if (tool === null || tool.probe === null || !(await canGoOn(run, { open, tool }))) {
-      recordGone(run, { open, tool });
+      recordMissingTool(run, { open, tool });
       continue;
     }
     const truth = await ask(run, agent, { tool, question: tool.probe, call });
@@ -29,11 +29,11 @@ export async function probe(run: ActiveRun, agent: Agent, calls: readonly string
     if (truth.kind === "happened") {
       // The result has to be durable before the model sees it (result before advance, `docs/protocol.md`).
       run.noticed.requireCommit();
-      await recordHappened(run, { call, tool, result: truth.result, by: "probe" });
+      await recordEvidence(run, { call, tool, result: truth.result, by: "probe" });
     }
     if (truth.kind === "unsure") recordUnknown(run, { call, tool, why: truth.why });
   }
-  return "on";
+  return "continue";
 }
 
 /**
@@ -77,7 +77,7 @@ async function ask(
       return unsure(`the probe threw: ${sentenceOf(error)}`);
     }
   })();
-  const truth = await within(answered, Math.max(1, Math.min(timeoutOf(run, tool), run.leftMs)), run.world.clock);
+  const truth = await withTimeout(answered, Math.max(1, Math.min(timeoutOf(run, tool), run.leftMs)), run.world.clock);
   // A probe has no outside effect. So one that continues is aborted, and its process need not end.
   if (truth === null) stop.abort();
   return truth ?? unsure("the probe gave no answer in time");

@@ -5,8 +5,8 @@ import { asJson, bounded, isErrorNamed, sentenceOf } from "../../codec/value.ts"
 import type { Json } from "../../core/json.ts";
 import { EFFECTS } from "../../core/calls/effects.ts";
 import {
-  afterCrash,
-  afterSilence,
+  recoveryAfterCrash,
+  recoveryAfterTimeout,
   argsOf,
   asDeclared,
   effectOf,
@@ -18,15 +18,15 @@ import type { OpenCall } from "../../core/state.ts";
 import type { ActiveRun } from "../context/active-run.ts";
 import { alarm } from "../../history/alarm.ts";
 import { runBatch } from "./batch.ts";
-import { type Try, callTool } from "./tool-attempt.ts";
+import { type Try, attemptTool } from "./tool-attempt.ts";
 import { canGoOn, openCall, timeoutOf, toolFor } from "./tools.ts";
 import { recordResult } from "./prepare-calls.ts";
-import { mayWait } from "./deferred-commit.ts";
+import { mayDeferCommit } from "./deferred-commit.ts";
 import { redactionIn, secretsFor } from "../../history/secrets.ts";
 import type { Next } from "../context/next.ts";
-import { externalIdOf, lostResult, readError, recordHappened, recordable } from "./outcome-evidence.ts";
-import { pauseBefore, paused, triedAgain } from "./tool-retry.ts";
-import { askFromAfter, askFromOf, recordUnknown, tellAtOnce } from "./unknown-outcome.ts";
+import { externalIdOf, lostResult, readError, recordEvidence, recordable } from "./outcome-evidence.ts";
+import { pauseBefore, waitUnlessDrained, recordRetry } from "./tool-retry.ts";
+import { reconcileFromAfter, reconcileFromOf, recordUnknown, recordUnknownAndTellModel } from "./unknown-outcome.ts";
 
 /** A released call with its tool and its loaded arguments. */
 interface Runnable {
@@ -41,24 +41,24 @@ interface Runnable {
  * Runs the released calls of one reply in parallel (`batch.ts`). Every intent is durable before its call leaves the
  * process (seed 3: write before invoke).
  */
-export async function perform(run: ActiveRun, agent: Agent, calls: readonly string[]): Promise<Next> {
+export async function runTools(run: ActiveRun, agent: Agent, calls: readonly string[]): Promise<Next> {
   // The commit may bring news, such as a cancel. That has to take effect before any call acts outside.
-  if (run.hasPending && !mayWait(run, agent)) {
+  if (run.hasPending && !mayDeferCommit(run, agent)) {
     await run.commitPending();
-    return "on";
+    return "continue";
   }
   const runnable = await Promise.all(calls.map((call) => prepared(run, agent, call)));
   const longest = Math.max(...runnable.map(({ tool }) => timeoutOf(run, tool)));
   if (longest > run.leftMs) return noTime(run, runnable);
   const pauseMs = Math.max(...runnable.map(({ open, tool }) => pauseBefore(open, tool)));
   // The pause before a retry is cut to the time that is left. It never costs the attempt itself.
-  if (!(await paused(run, Math.min(pauseMs, run.leftMs - longest)))) return noTime(run, runnable);
+  if (!(await waitUnlessDrained(run, Math.min(pauseMs, run.leftMs - longest)))) return noTime(run, runnable);
   run.noticed.noteToolsRun();
   await runBatch(run, runnable, {
     start: (each) => tryOnce(run, agent, each),
     record: (each, ended) => recordEnd(run, agent, { ...each, ended }),
   });
-  return run.noticed.outlived === "no" ? "on" : "release";
+  return run.noticed.outlived === "no" ? "continue" : "release";
 }
 
 /**
@@ -108,7 +108,7 @@ export async function undoneBy(run: ActiveRun, { undoes }: OpenCall): Promise<Ru
  */
 async function tryOnce(run: ActiveRun, agent: Agent, each: Runnable): Promise<Try> {
   run.noticed.noteBegun(each.open.call);
-  let call: Parameters<typeof callTool>[0];
+  let call: Parameters<typeof attemptTool>[0];
   try {
     const { clock, limits } = run.world;
     const { tool } = each;
@@ -118,7 +118,7 @@ async function tryOnce(run: ActiveRun, agent: Agent, each: Runnable): Promise<Tr
     // The schema may throw now although it accepted these arguments before.
     return { kind: "unstarted", why: sentenceOf(error) };
   }
-  return callTool(call);
+  return attemptTool(call);
 }
 
 /** What the tool's function receives. */
@@ -126,7 +126,7 @@ function contextOf(
   run: ActiveRun,
   agent: Agent,
   { open, tool, args, undone }: Runnable,
-): Parameters<typeof callTool>[0]["context"] {
+): Parameters<typeof attemptTool>[0]["context"] {
   const { clock, telemetry } = run.world;
   const { run: id, epoch } = run.row;
   const log = (line: string): void => {
@@ -152,14 +152,14 @@ async function recordEnd(run: ActiveRun, agent: Agent, of: Runnable & { readonly
     const read = readError(tool, ended.error);
     if (read.kind === "exists") {
       const { result } = read;
-      return recordHappened(run, { call: open.call, tool, result, by: "other side", evidence: ended.why });
+      return recordEvidence(run, { call: open.call, tool, result, by: "other side", evidence: ended.why });
     }
     if (open.undoes !== undefined) return recordSilence(run, open, { tool, why: ended.why });
     if (run.noticed.isUnanswered(open.call) && !isAnswer(open, ended.error)) {
       const why = bounded(`${ended.why}; an earlier try gave no answer, so that says nothing of the call`);
       return recordSilence(run, open, { tool, why });
     }
-    const known = triedAgain(run, agent, { open, tool, error: ended.error, why: ended.why });
+    const known = recordRetry(run, agent, { open, tool, error: ended.error, why: ended.why });
     if (known === null) return;
     const evidence = bounded(`${read.evidence}${known}`);
     return recordResult(run, open.call, { outcome: "failed", value: inline(ended.why), evidence });
@@ -211,7 +211,7 @@ async function recordUndone(run: ActiveRun, { call, value }: { call: string; val
 function recordSilence(run: ActiveRun, open: OpenCall, of: { tool: Tool; why: string }): void {
   const at = run.now;
   const { call } = open;
-  const decision = afterSilence(open);
+  const decision = recoveryAfterTimeout(open);
   if (decision === "again") {
     run.noticed.noteUnanswered(call);
     const action = { kind: "again", call } as const;
@@ -219,7 +219,7 @@ function recordSilence(run: ActiveRun, open: OpenCall, of: { tool: Tool; why: st
     return;
   }
   if (decision === "probe") {
-    const action = { kind: "probe", call, at: askFromOf(run, of.tool), tried: true } as const;
+    const action = { kind: "probe", call, at: reconcileFromOf(run, of.tool), tried: true } as const;
     run.record({ kind: "RecoveryDecided", at, rule: "call ended without an answer", why: of.why, action });
     return;
   }
@@ -227,7 +227,7 @@ function recordSilence(run: ActiveRun, open: OpenCall, of: { tool: Tool; why: st
     return recordUnknown(run, { call, tool: of.tool, why: of.why });
   }
   const tries = open.tries + 1;
-  tellAtOnce(run, {
+  recordUnknownAndTellModel(run, {
     call,
     tool: of.tool,
     why: `unknown after ${tries} tries with one key: ${of.why}. It may have happened.`,
@@ -235,14 +235,14 @@ function recordSilence(run: ActiveRun, open: OpenCall, of: { tool: Tool; why: st
 }
 
 /** Decides by the resume table (`ledger.ts`) about calls that another invocation released. */
-export async function recover(run: ActiveRun, agent: Agent, calls: readonly string[]): Promise<Next> {
+export async function recoverCalls(run: ActiveRun, agent: Agent, calls: readonly string[]): Promise<Next> {
   for (const call of calls) {
     const released = openCall(run, call);
     const tool = toolFor(agent, released);
     const open = tool === null ? released : asDeclared(released, tool.effect);
     const fits = await canGoOn(run, { open, tool });
     const at = run.now;
-    const decision = afterCrash(open, fits);
+    const decision = recoveryAfterCrash(open, fits);
     if (decision === "again") {
       run.noticed.noteUnanswered(call);
       run.record({ kind: "ToolInvoked", at, call, epoch: run.row.epoch });
@@ -250,29 +250,29 @@ export async function recover(run: ActiveRun, agent: Agent, calls: readonly stri
     }
     const died = "its process ended after the call was released and before its outcome was recorded";
     if (decision === "probe") {
-      const action = { kind: "probe", call, at: askFromAfter(run, { open, tool }), tried: false } as const;
+      const action = { kind: "probe", call, at: reconcileFromAfter(run, { open, tool }), tried: false } as const;
       run.record({ kind: "RecoveryDecided", at, rule: "call was open when its process ended", why: died, action });
       continue;
     }
     // An unsafe call has an unknown outcome with or without its tool, so an operator has to reconcile it.
     const isGone = !fits && (open.intent === null || EFFECTS[open.intent.effect].mayRepeat);
-    if (isGone) recordGone(run, { open, tool });
-    else recordUnknown(run, { call, tool, why: died, askFrom: askFromAfter(run, { open, tool }) });
+    if (isGone) recordMissingTool(run, { open, tool });
+    else recordUnknown(run, { call, tool, why: died, askFrom: reconcileFromAfter(run, { open, tool }) });
   }
-  return "on";
+  return "continue";
 }
 
 /**
  * Schedule 52: a released call is never dropped. It continues when its tool is back, or when an operator reconciles it
  * before.
  */
-export function recordGone(
+export function recordMissingTool(
   run: ActiveRun,
   { open, tool }: { readonly open: OpenCall; readonly tool: Tool | null },
 ): void {
   const { call } = open;
   const why = `the agent has no tool ${open.tool} any more that can go on with it; deploy one again, or say what became of it`;
   alarm(run.world, run.row.run, { what: "ToolGone", why: `${call}: ${why}` });
-  const askFrom = askFromOf(run, tool);
+  const askFrom = reconcileFromOf(run, tool);
   run.record({ kind: "ToolOutcomeUnknown", at: run.now, call, why, askFrom, toolGone: true });
 }

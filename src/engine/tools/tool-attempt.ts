@@ -17,7 +17,7 @@ export type Try =
   | { readonly kind: "silent"; readonly why: string; readonly outlived: boolean };
 
 /** Runs one attempt. Aborts it after `timeoutMs` and waits `graceMs` more for its end. Never rejects. */
-export async function callTool(options: {
+export async function attemptTool(options: {
   readonly tool: Tool;
   readonly context: Omit<ToolContext<unknown>, "signal" | "deadline">;
   readonly timeoutMs: number;
@@ -28,11 +28,11 @@ export async function callTool(options: {
   const stop = new AbortController();
   const context = { ...options.context, signal: stop.signal, deadline: clock.now() + timeoutMs };
   const settled = settle(() => tool.run(context));
-  const first = await within(settled, timeoutMs, clock);
+  const first = await withTimeout(settled, timeoutMs, clock);
   if (first !== null) return first;
   const why = `no answer within ${timeoutMs} ms`;
   stop.abort(new DOMException(why, "TimeoutError"));
-  const last = await within(settled, graceMs, clock);
+  const last = await withTimeout(settled, graceMs, clock);
   if (last === null) return { kind: "silent", why, outlived: true };
   return last.kind === "returned" ? last : { kind: "silent", why, outlived: false };
 }
@@ -60,7 +60,7 @@ function isThenable(value: unknown): value is PromiseLike<unknown> {
 }
 
 /** The value of the promise, or null if it does not settle within `ms` milliseconds. Rejects as the promise does. */
-export async function within<T>(promise: Promise<T>, ms: number, clock: Clock): Promise<T | null> {
+export async function withTimeout<T>(promise: Promise<T>, ms: number, clock: Clock): Promise<T | null> {
   let forget = (): void => undefined;
   const late = new Promise<null>((resolve) => {
     forget = clock.after(ms, () => resolve(null));

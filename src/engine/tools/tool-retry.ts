@@ -9,9 +9,9 @@ import { startsOnce } from "../../core/calls/ledger.ts";
 import type { OpenCall } from "../../core/state.ts";
 import type { ActiveRun } from "../context/active-run.ts";
 import { hasTime } from "../context/budget-gate.ts";
-import { within } from "./tool-attempt.ts";
+import { withTimeout } from "./tool-attempt.ts";
 import { timeoutOf } from "./tools.ts";
-import { askFromOf } from "./unknown-outcome.ts";
+import { reconcileFromOf } from "./unknown-outcome.ts";
 
 /** A failed attempt of an open call. */
 interface Failed {
@@ -25,7 +25,7 @@ interface Failed {
  * Decides about another attempt. Returns null if one was decided. Otherwise returns the evidence that the call has
  * failed, to append to the outcome.
  */
-export function triedAgain(run: ActiveRun, agent: Agent, failed: Failed): string | null {
+export function recordRetry(run: ActiveRun, agent: Agent, failed: Failed): string | null {
   const { open, tool, error, why } = failed;
   const { retry } = tool;
   if (retry === null) return "";
@@ -38,7 +38,7 @@ export function triedAgain(run: ActiveRun, agent: Agent, failed: Failed): string
   // Only the epoch that released such a call may start it. A later epoch probes first, as after a crash.
   const isLate = startsOnce(open) && timeoutOf(run, tool) > run.leftMs;
   const action = isLate
-    ? ({ kind: "probe", call, at: askFromOf(run, tool), tried: true } as const)
+    ? ({ kind: "probe", call, at: reconcileFromOf(run, tool), tried: true } as const)
     : ({ kind: "again", call } as const);
   run.record({ kind: "RecoveryDecided", at: run.now, rule: RULE, why, action });
   // Each further attempt is released by an event of its own, as after a probe.
@@ -67,7 +67,7 @@ export const pauseBefore = ({ tries }: OpenCall, { retry }: Tool): number =>
   tries === 0 ? 0 : (retry?.backoffMs ?? 0) * 2 ** (tries - 1);
 
 /** Waits `ms` milliseconds. Returns false if the process was asked to end meanwhile. */
-export async function paused({ world, invocation }: ActiveRun, ms: number): Promise<boolean> {
+export async function waitUnlessDrained({ world, invocation }: ActiveRun, ms: number): Promise<boolean> {
   const { drain } = invocation;
   if (ms === 0) return true;
   let tell = (): void => undefined;
@@ -77,7 +77,7 @@ export async function paused({ world, invocation }: ActiveRun, ms: number): Prom
   drain.addEventListener("abort", tell);
   if (drain.aborted) tell();
   try {
-    return (await within(drained, ms, world.clock)) === null;
+    return (await withTimeout(drained, ms, world.clock)) === null;
   } finally {
     drain.removeEventListener("abort", tell);
   }

@@ -21,7 +21,7 @@ export function recordUnknown(
   run: ActiveRun,
   of: { readonly call: string; readonly tool: Tool | null; readonly why: string; readonly askFrom?: number },
 ): void {
-  const { call, tool, why, askFrom = askFromOf(run, tool) } = of;
+  const { call, tool, why, askFrom = reconcileFromOf(run, tool) } = of;
   const otherwise = tool?.onUnknown ?? "ask";
   const follows = otherwise === "ask" ? {} : { otherwise };
   run.record({ kind: "ToolOutcomeUnknown", at: run.now, call, why, askFrom, ...follows });
@@ -31,13 +31,13 @@ export function recordUnknown(
  * Tells the model at once, after the last attempt of a call that may be repeated. A request that is still under way
  * carries the same key, so the model need not wait.
  */
-export function tellAtOnce(
+export function recordUnknownAndTellModel(
   run: ActiveRun,
   { call, tool, why }: { readonly call: string; readonly tool: Tool; readonly why: string },
 ): void {
   const at = run.now;
   // If the run fails, the call may be undone from this time on. The request has landed by then (schedule 69).
-  const askFrom = askFromOf(run, tool);
+  const askFrom = reconcileFromOf(run, tool);
   run.record({ kind: "ToolOutcomeUnknown", at, call, why, askFrom, otherwise: "tell" });
   run.record({ kind: "RecoveryDecided", at, rule: TELL, why, action: { kind: "tell", call } });
 }
@@ -46,15 +46,15 @@ export function tellAtOnce(
  * Applies the tool's policy to an unknown outcome. Schedule 60: a reconciliation wins over the clock, so this commit is
  * conditional on the wake-up counter.
  */
-export async function giveUp(run: ActiveRun, call: string): Promise<Next> {
+export async function giveUpCall(run: ActiveRun, call: string): Promise<Next> {
   const isAll = await absorbInbox(run);
   const open = openCall(run, call);
-  if (open.answer !== null || !isAll) return "on";
+  if (open.answer !== null || !isAll) return "continue";
   const before = run.mark();
   run.record(decisionOn(open, run.now));
   const outcome = await run.commit({ release: false, unlessStirred: true });
   if (outcome === "stirred") run.restore(before);
-  return "on";
+  return "continue";
 }
 
 const TELL = "outcome stays unknown, the model is told";
@@ -76,7 +76,7 @@ function decisionOn({ call, tool, intent, otherwise }: OpenCall, at: number): Ev
  * process can start it then, and every request has landed or never will. A lease already contains the margin of clocks.
  * The time of this invocation does not, and a reader's clock may be ahead of it, so the margin is added (schedule 48).
  */
-export function askFromOf(run: ActiveRun, tool: Tool | null): number {
+export function reconcileFromOf(run: ActiveRun, tool: Tool | null): number {
   const { quietUntil, leaseUntil } = run.row;
   const quiet = run.noticed.outlived === "tool" ? Math.max(quietUntil, leaseUntil ?? 0) : quietUntil;
   const { skewMs, settleMs } = run.world.limits;
@@ -96,8 +96,8 @@ export function askFromOf(run: ActiveRun, tool: Tool | null): number {
  * released without a record of the call's end (schedule 86), or it was handed over in between. Then `quietUntil` may be
  * an older lease, so settle time counts from now, which is never too early.
  */
-export function askFromAfter(run: ActiveRun, { open, tool }: { open: OpenCall; tool: Tool | null }): number {
+export function reconcileFromAfter(run: ActiveRun, { open, tool }: { open: OpenCall; tool: Tool | null }): number {
   const { epoch, claims, quietUntil } = run.row;
   const isOfLost = open.releasedBy !== null && open.releasedBy > epoch - claims;
-  return isOfLost ? quietUntil + (tool?.settleMs ?? run.world.limits.settleMs) : askFromOf(run, tool);
+  return isOfLost ? quietUntil + (tool?.settleMs ?? run.world.limits.settleMs) : reconcileFromOf(run, tool);
 }

@@ -4,7 +4,7 @@
 import { NOTHING_SPENT } from "../../core/policy/budget.ts";
 import { LEVEL } from "../../core/levels.ts";
 import type { HandOver } from "../../protocol/row-hand-over.ts";
-import type { Commit, Creation, Of, Request, Row } from "../../protocol/row.ts";
+import type { Commit, Creation, RunRef, Request, Row } from "../../protocol/row.ts";
 import type { Park } from "../../protocol/row-park.ts";
 import type { Claim } from "../../protocol/row-claim.ts";
 import type { Delivery, Message, Page, RunTable } from "../../ports/run-table.ts";
@@ -83,7 +83,7 @@ export function subject({ table, tenant }: Pick<RunTableWorld, "table" | "tenant
     return { ...of, chain: row.chain, epoch: row.epoch, entry, token: "token", ...rest };
   };
   const handOver = (change: Partial<HandOver> = {}): HandOver => ({ ...of, chain: 1, ...change });
-  const request = (want: Request["want"], change: Partial<Of> = {}): Request => ({ ...of, want, ...change });
+  const request = (want: Request["want"], change: Partial<RunRef> = {}): Request => ({ ...of, want, ...change });
   const delivery = (message: Message, change: Partial<Delivery> = {}): Delivery => ({
     ...of,
     ...{ message, deadline: NOW + 1_000_000 },

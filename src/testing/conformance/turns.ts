@@ -1,12 +1,12 @@
 /**
  * The contract of mutex leases: one process at a time holds a lease, until it expires, and leaves a cursor to the next.
  */
-import type { Turn } from "../../protocol/mutex-lease.ts";
+import type { MutexLease } from "../../protocol/mutex-lease.ts";
 import { type Case, insist, must, mustBe, mustEqual } from "./case.ts";
 import { HOSTILE } from "./commits.ts";
 import { LEASE_MS, NOW, onRun, type RunTableWorld, times } from "./run.ts";
 
-const turnOf = ({ tenant }: RunTableWorld, change: Partial<Turn> = {}): Turn => ({
+const turnOf = ({ tenant }: RunTableWorld, change: Partial<MutexLease> = {}): MutexLease => ({
   ...{ name: `turn of ${tenant}`, owner: "first", until: NOW + LEASE_MS, cursor: null, now: NOW },
   ...change,
 });

@@ -5,7 +5,7 @@ import { awsClients } from "../../../src/adapters/aws/clients.ts";
 import { newItem } from "../../../src/adapters/aws/item.ts";
 import { awsWorld } from "../../../src/adapters/aws/world.ts";
 import { limitsFor } from "../../../src/protocol/limits.ts";
-import { created } from "../../../src/protocol/row.ts";
+import { newRow } from "../../../src/protocol/row.ts";
 import { type AwsServer, ok, refusal, startAwsServer, stubAwsEnvironment } from "../../support/aws-server.ts";
 
 const NOW = 1_700_000_000_000;
@@ -31,7 +31,7 @@ function tableAt() {
 const itemOf = (letter: string) => {
   const of = { run: runOf(letter), born: BORN, now: NOW, deadline: NOW + 1, parent: null, tenant: "acme" };
   const snapshot = { version: 0, key: "snapshots/0", digest: "digest" };
-  return newItem(created({ ...of, agent: "travel", agentVersion: "1", inputDigest: "digest", snapshot }));
+  return newItem(newRow({ ...of, agent: "travel", agentVersion: "1", inputDigest: "digest", snapshot }));
 };
 
 function damaged(letter: string, attribute: Attribute) {

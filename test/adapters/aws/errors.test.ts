@@ -6,7 +6,7 @@ import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test, vi 
 import { awsClients } from "../../../src/adapters/aws/clients.ts";
 import { awsWorld } from "../../../src/adapters/aws/world.ts";
 import { limitsFor } from "../../../src/protocol/limits.ts";
-import { created } from "../../../src/protocol/row.ts";
+import { newRow } from "../../../src/protocol/row.ts";
 import { newItem } from "../../../src/adapters/aws/item.ts";
 import { StoreUnreachable, type World } from "../../../src/ports/world.ts";
 import {
@@ -65,7 +65,7 @@ const get = ({ objects }: World) => objects.get("runs/a");
 const start = ({ chain }: World) => chain.start(`${RUN}-${BORN}-1`, PAYLOAD);
 const wake = ({ chain }: World) => chain.wake("token");
 
-const row = created({
+const row = newRow({
   ...{ run: RUN, born: BORN, now: NOW, deadline: NOW + 1, parent: null, tenant: "acme", agent: "travel" },
   ...{ agentVersion: "1", inputDigest: "digest", snapshot: { version: 0, key: "snapshots/0", digest: "digest" } },
 });

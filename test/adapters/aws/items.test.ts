@@ -12,7 +12,7 @@ import { removedIncarnation } from "../../../src/adapters/aws/schema.ts";
 import { Unreadable } from "../../../src/codec/canonical.ts";
 import { RowDamaged } from "../../../src/codec/row.ts";
 import { decodeJournal } from "../../../src/codec/snapshot.ts";
-import { FORMAT, type Row, created } from "../../../src/protocol/row.ts";
+import { FORMAT, type Row, newRow } from "../../../src/protocol/row.ts";
 import { UNCOUNTED } from "../../../src/protocol/uncounted.ts";
 import { sealedKey, segmentKey, snapshotKey } from "../../../src/history/object-keys.ts";
 import { executionName } from "../../../src/protocol/ids.ts";
@@ -20,8 +20,8 @@ import { executionName } from "../../../src/protocol/ids.ts";
 const RUN = `acme-${"a".repeat(26)}`;
 const OF = { run: RUN, born: "aaaaaaaaaa" };
 
-const rowWith = (change: Partial<Parameters<typeof created>[0]> = {}): Row =>
-  created({
+const rowWith = (change: Partial<Parameters<typeof newRow>[0]> = {}): Row =>
+  newRow({
     ...{ ...OF, now: 1_700_000_000_000, deadline: 1_700_000_000_001, parent: null, tenant: "acme", agent: "travel" },
     ...{ agentVersion: "1", inputDigest: "digest", snapshot: { version: 0, key: "snapshots/0", digest: "digest" } },
     ...change,

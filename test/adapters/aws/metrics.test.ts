@@ -5,7 +5,7 @@ import { expect, test } from "vitest";
 import { ALARMS, METRICS, countsOf, measuresOf } from "../../../src/adapters/aws/metrics.ts";
 import { OutcomeUnknown } from "../../../src/index.ts";
 import type { TelemetryRecord, World } from "../../../src/ports/world.ts";
-import { request } from "../../../src/engine/loop/request.ts";
+import { sendRequest } from "../../../src/engine/loop/request.ts";
 import { attempt, begin, drive, runnerOf } from "../../support/drive.ts";
 import { filesBelow } from "../../support/source.ts";
 import { actor, callsThenOver, rowOf, stage } from "../../support/stage.ts";
@@ -61,7 +61,7 @@ test("a run that waits at a gate, and is cancelled there", async () => {
   const payload = await begin(world, agent, {});
   const parked = await drive(runnerOf(world, agent), payload);
   expect(counts).toEqual({ Beats: 1, RunsWaiting: 1 });
-  await request(world, { run: payload.run, want: "cancel" });
+  await sendRequest(world, { run: payload.run, want: "cancel" });
   await drive(runnerOf(world, agent), parked);
   expect(counts).toMatchObject({ RunsWaiting: 1, RunsCancelled: 1 });
 });

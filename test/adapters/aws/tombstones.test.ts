@@ -6,7 +6,7 @@ import { newItem } from "../../../src/adapters/aws/item.ts";
 import { TABLE, removedIncarnation } from "../../../src/adapters/aws/schema.ts";
 import { awsWorld } from "../../../src/adapters/aws/world.ts";
 import { limitsFor } from "../../../src/protocol/limits.ts";
-import { type Creation, created } from "../../../src/protocol/row.ts";
+import { type Creation, newRow } from "../../../src/protocol/row.ts";
 import type { Tombstone } from "../../../src/protocol/tombstone.ts";
 import type { RunTable } from "../../../src/ports/run-table.ts";
 import {
@@ -24,7 +24,7 @@ const CREATION: Creation = {
   ...{ ...OF, now: NOW, deadline: NOW + 1, parent: null, tenant: "acme", agent: "travel", agentVersion: "1" },
   ...{ inputDigest: "digest", snapshot: { version: 0, key: "snapshots/0", digest: "digest" } },
 };
-const ROW = newItem(created(CREATION));
+const ROW = newItem(newRow(CREATION));
 const STONE: Tombstone = {
   ...{ ...OF, agent: "travel", inputDigest: "digest", status: "failed", endedAt: NOW - 5, epoch: 7 },
   expiresAtSec: NOW / 1_000 + 60,

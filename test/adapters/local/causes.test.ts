@@ -2,7 +2,13 @@
 import { expect, test } from "vitest";
 import { type Executions, executionsOf } from "../../../src/adapters/local/executions.ts";
 import type { Payload } from "../../../src/protocol/chain.ts";
-import { type Execution, type Failure, answered, failed, taskOf } from "../../../src/protocol/execution.ts";
+import {
+  type Execution,
+  type AttemptFailure,
+  applyAnswer,
+  applyFailure,
+  taskOf,
+} from "../../../src/protocol/execution.ts";
 import { show } from "../../../src/operations/views.ts";
 import { runTask } from "../../../src/maintenance/chain-tasks.ts";
 import { attempt, begin, runnerOf } from "../../support/drive.ts";
@@ -24,9 +30,9 @@ function next(executions: Executions, now: number): Execution {
 test("passes the cause of the last death to the next attempt and the Rescue, also after a restart of the supervisor", () => {
   const store = temporaryStore();
   let now = NOW;
-  const fails = (executions: Executions, attempted: Execution, of: Partial<Failure>): Execution | null => {
+  const fails = (executions: Executions, attempted: Execution, of: Partial<AttemptFailure>): Execution | null => {
     const failure = { now, limits: LIMITS, atOnce: false, isDeath: true, ...of };
-    const moved = executions.settle(attempted, (found) => failed(found, failure));
+    const moved = executions.settle(attempted, (found) => applyFailure(found, failure));
     now = moved?.readyAt ?? now;
     return moved;
   };
@@ -48,7 +54,7 @@ test("passes the cause of the last death to the next attempt and the Rescue, als
   const rescue = next(after, now);
   expect(taskOf(rescue)).toEqual({ kind: "rescue", payload: PAYLOAD, dead, cause: "exit code 1" });
   // The run is held for a moment, then its chain continues with the next entry.
-  after.settle(rescue, (found) => answered(found, { answer: { kind: "rescue", until: now }, now }));
+  after.settle(rescue, (found) => applyAnswer(found, { answer: { kind: "rescue", until: now }, now }));
   expect(taskOf(next(after, now + 1_000))).toMatchObject({ dead, cause: "exit code 1" });
 });
 
@@ -56,9 +62,11 @@ test("a new entry has no cause of death", () => {
   const executions = executionsOf(temporaryStore());
   executions.start({ name: NAME, payload: PAYLOAD, now: NOW });
   const failure = { now: NOW, limits: LIMITS, atOnce: true, isDeath: true, cause: "SIGKILL" };
-  executions.settle(next(executions, NOW), (found) => failed(found, failure));
+  executions.settle(next(executions, NOW), (found) => applyFailure(found, failure));
   const reply = { ...PAYLOAD, epoch: 5, route: "wait", seconds: 1 } as const;
-  executions.settle(next(executions, NOW), (found) => answered(found, { answer: { kind: "beat", reply }, now: NOW }));
+  executions.settle(next(executions, NOW), (found) =>
+    applyAnswer(found, { answer: { kind: "beat", reply }, now: NOW }),
+  );
   expect(next(executions, NOW + 1_000)).toMatchObject({ retry: 0, died: null, cause: null });
 });
 

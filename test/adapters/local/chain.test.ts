@@ -2,7 +2,7 @@
 import { describe, expect, it } from "vitest";
 import { sqliteChain } from "../../../src/adapters/local/chain.ts";
 import type { Store } from "../../../src/adapters/local/database.ts";
-import { type Answer, type Execution, answered, failed, taskOf } from "../../../src/protocol/execution.ts";
+import { type Answer, type Execution, applyAnswer, applyFailure, taskOf } from "../../../src/protocol/execution.ts";
 import { type Executions, executionsOf } from "../../../src/adapters/local/executions.ts";
 import { type Payload, type Reply, type Route, RETRY_DELAYS_MS, beatDelayMs } from "../../../src/protocol/chain.ts";
 import { RETRY_GROUP } from "../../../src/protocol/entry.ts";
@@ -36,10 +36,10 @@ function begin(executions: Executions, now: number, name = NAME): Execution {
 }
 
 const answer = (executions: Executions, of: { attempt: Execution; answer: Answer; now?: number }) =>
-  executions.settle(of.attempt, (found) => answered(found, { answer: of.answer, now: of.now ?? NOW }));
+  executions.settle(of.attempt, (found) => applyAnswer(found, { answer: of.answer, now: of.now ?? NOW }));
 
 const fail = (executions: Executions, attempt: Execution, now = NOW) =>
-  executions.settle(attempt, (found) => failed(found, { now, limits: LIMITS, atOnce: false, isDeath: true }));
+  executions.settle(attempt, (found) => applyFailure(found, { now, limits: LIMITS, atOnce: false, isDeath: true }));
 
 describe("start", () => {
   it("starts a name at most once, and reports whether its execution is running", async () => {
@@ -193,7 +193,7 @@ describe("attempts that die", () => {
     const next = (isDeath: boolean) => {
       const attempt = begin(executions, now);
       const moved = executions.settle(attempt, (found) =>
-        failed(found, { now, limits: LIMITS, atOnce: false, isDeath }),
+        applyFailure(found, { now, limits: LIMITS, atOnce: false, isDeath }),
       );
       now = moved?.readyAt ?? now;
       return moved?.died;

@@ -3,7 +3,7 @@ import { expect, test } from "vitest";
 import { sqliteChain } from "../../../src/adapters/local/chain.ts";
 import type { Store } from "../../../src/adapters/local/database.ts";
 import { type Executions, executionsOf } from "../../../src/adapters/local/executions.ts";
-import { failed } from "../../../src/protocol/execution.ts";
+import { applyFailure } from "../../../src/protocol/execution.ts";
 import { executionName } from "../../../src/protocol/ids.ts";
 import { runTask } from "../../../src/maintenance/chain-tasks.ts";
 import { attempt, bench, begin, runnerOf } from "../../support/drive.ts";
@@ -61,7 +61,7 @@ test("an execution that pauses after failures starts at once under a new supervi
   const later = { now: NOW + 9, limits: LIMITS, atOnce: false, isDeath: false };
   for (let tries = 0; tries < 4; tries += 1) {
     const out = executions.begin("a", NOW + tries * 300_000);
-    if (out !== null) executions.settle(out, (it) => failed(it, { ...later, now: NOW + tries * 300_000 }));
+    if (out !== null) executions.settle(out, (it) => applyFailure(it, { ...later, now: NOW + tries * 300_000 }));
   }
   const waiting = executions.begin("b", NOW + 9);
   if (waiting !== null) executions.settle(waiting, (it) => ({ ...it, stage: "waiting", readyAt: NOW + 3_600_000 }));

@@ -4,7 +4,7 @@ import type { Commit } from "../../../src/protocol/row.ts";
 import type { Conversation } from "../../../src/index.ts";
 import type { World } from "../../../src/ports/world.ts";
 import { ledger, show, transcript } from "../../../src/operations/views.ts";
-import { request } from "../../../src/engine/loop/request.ts";
+import { sendRequest } from "../../../src/engine/loop/request.ts";
 import { send } from "../../../src/operations/steer.ts";
 import { attempt, begin, drive, mortal, runnerOf } from "../../support/drive.ts";
 import { type Part, type Stage, actor, callsThenOver, never, replyOf, rowOf, stage } from "../../support/stage.ts";
@@ -96,7 +96,7 @@ describe("before the model is asked on", () => {
 describe("between two beats of one invocation", () => {
   test("a cancel is seen by the commit that releases the next calls, and they are not started", async () => {
     const on = stage({ beatsPerInvocation: 5 });
-    const run = () => request(on.world, { run: payload.run, want: "cancel" });
+    const run = () => sendRequest(on.world, { run: payload.run, want: "cancel" });
     const { notes, payload, runner } = await noted(on, { count: 4, run });
     expect(await replyOf(attempt(runner, payload))).toMatchObject({ route: "done" });
     expect(notes).toEqual(["claim", "ask", "commit", "run", "ask", "commit", "release"]);
@@ -109,7 +109,7 @@ describe("between two beats of one invocation", () => {
     let runs = 0;
     const run = async (): Promise<string> => {
       runs += 1;
-      if (runs === 1) await request(on.world, { run: payload.run, want: "pause" });
+      if (runs === 1) await sendRequest(on.world, { run: payload.run, want: "pause" });
       return "acted";
     };
     const { notes, payload, runner } = await noted(on, { count: 3, run });
@@ -117,7 +117,7 @@ describe("between two beats of one invocation", () => {
     expect(reply.route).toBe("park");
     expect(notes).toEqual(["claim", "ask", "commit", "run", "ask", "commit", "run", "release"]);
     expect(rowOf(on, payload.run)).toMatchObject({ status: "paused" });
-    await request(on.world, { run: payload.run, want: "resume" });
+    await sendRequest(on.world, { run: payload.run, want: "resume" });
     expect(await drive(runner, reply)).toMatchObject({ route: "done" });
     expect(runs).toBe(3);
   });

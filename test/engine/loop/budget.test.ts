@@ -2,7 +2,7 @@
 import { describe, expect, test } from "vitest";
 import type { Conversation, ScriptedReply } from "../../../src/index.ts";
 import { ledger, show, timeline } from "../../../src/operations/views.ts";
-import { request } from "../../../src/engine/loop/request.ts";
+import { sendRequest } from "../../../src/engine/loop/request.ts";
 import { gatesOf, stateOf } from "../../support/asking.ts";
 import { begin, drive, runnerOf } from "../../support/drive.ts";
 import { asks, give, spend, withBudget } from "../../support/spending.ts";
@@ -114,17 +114,17 @@ describe("a budget that is used up", () => {
   test("goes on being asked about while the run is paused, and is dropped with a run that is cancelled", async () => {
     const on = stage();
     const { run, runner, payload } = await spend(on, { part, budget: { beats: 2 } });
-    await request(on.world, { run, want: "pause" });
+    await sendRequest(on.world, { run, want: "pause" });
     const paused = await drive(runner, payload);
     on.clock.moveTo(on.clock.now() + 2 * HOURS_24);
     expect(await give(on.world, { run, more: { beats: 1 } })).toMatchObject({ kind: "accepted" });
-    await request(on.world, { run, want: "cancel" });
+    await sendRequest(on.world, { run, want: "cancel" });
     expect(await drive(runner, paused)).toMatchObject({ route: "done" });
     expect(rowOf(on, run).status).toBe("cancelled");
     expect((await show(on.world, run))?.gates).toEqual([]);
     const other = await spend(on, { part, budget: { beats: 2 } });
     const gate = (await asks(on.world, other.run))?.gate ?? "";
-    await request(on.world, { run: other.run, want: "cancel" });
+    await sendRequest(on.world, { run: other.run, want: "cancel" });
     expect(await drive(other.runner, other.payload)).toMatchObject({ route: "done" });
     expect(await give(on.world, { run: other.run, gate, more: { beats: 1 } })).toEqual({ kind: "late" });
   });

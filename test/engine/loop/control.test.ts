@@ -7,7 +7,7 @@ import type { RunTable } from "../../../src/ports/run-table.ts";
 import type { World } from "../../../src/ports/world.ts";
 import { ledger, show, transcript } from "../../../src/operations/views.ts";
 import { reconcile } from "../../../src/operations/reconcile.ts";
-import { request } from "../../../src/engine/loop/request.ts";
+import { sendRequest } from "../../../src/engine/loop/request.ts";
 import { send } from "../../../src/operations/steer.ts";
 import { attempt, begin, drive, runnerOf } from "../../support/drive.ts";
 import {
@@ -23,7 +23,7 @@ import {
   stage,
 } from "../../support/stage.ts";
 
-const ask = (on: Stage, run: string, want: "cancel" | "pause" | "resume") => request(on.world, { run, want });
+const ask = (on: Stage, run: string, want: "cancel" | "pause" | "resume") => sendRequest(on.world, { run, want });
 const words = (run: string, id = "w1") => ({ run, text: "take the train", by: "ann", id });
 
 const status = async (on: Stage, run: string): Promise<string | undefined> => (await show(on.world, run))?.status;
@@ -254,7 +254,7 @@ describe("a wish whose answer is lost", () => {
       return { kind: "ambiguous", why: "timeout" };
     };
     const world: World = { ...on.world, table: { ...on.world.table, request: losing } };
-    expect(await request(world, { run: payload.run, want: "pause" })).toBe("requested");
+    expect(await sendRequest(world, { run: payload.run, want: "pause" })).toBe("requested");
     expect(sent).toEqual(["pause", "pause"]);
     expect(rowOf(on, payload.run)).toMatchObject({ pause: true, stirs: when === "after" ? 2 : 1 });
   });

@@ -7,7 +7,7 @@ import { FORMAT, type Incarnation } from "../../../src/protocol/row.ts";
 import type { World } from "../../../src/ports/world.ts";
 import { jsonOf } from "../../../src/history/load.ts";
 import { timeline } from "../../../src/operations/views.ts";
-import { request } from "../../../src/engine/loop/request.ts";
+import { sendRequest } from "../../../src/engine/loop/request.ts";
 import { dying, everyCrash } from "../../support/crashing.ts";
 import { attempt, drive, runnerOf } from "../../support/drive.ts";
 import { adopts, born, letters } from "../../support/family.ts";
@@ -60,7 +60,7 @@ describe("the end of a run", () => {
     const { boss, payload, run, one, two, agent } = await threeGenerations(on);
     const { calls, names, world } = noted(on);
     for (const [name, of] of Object.entries({ boss, run: payload, one, two })) names.set(of.run, name);
-    await request(on.world, { run, want: "cancel" });
+    await sendRequest(on.world, { run, want: "cancel" });
     expect(await replyOf(attempt(runnerOf(world, agent), payload))).toMatchObject({ route: "done" });
     expect(calls).toEqual(["end run", "cancel one", "cancel two", "tell the end to boss", "told run"]);
     expect(rowOf(on, run)).toMatchObject({ status: "cancelled", told: true });
@@ -121,7 +121,7 @@ test("a crash at any moment of the end is mended by the retry or by the sweeper;
   const crashes = await everyCrash(async (crash) => {
     const on = room();
     const { boss, payload, run, one, two, agent } = await threeGenerations(on);
-    await request(on.world, { run, want: "cancel" });
+    await sendRequest(on.world, { run, want: "cancel" });
     const isAlive = await dying(on.world, crash).survives((world) => attempt(runnerOf(world, agent), payload));
     on.clock.moveTo(on.clock.now() + 10_000);
     // Every second time nobody tries again, and only a sweeper comes by.
@@ -209,7 +209,7 @@ describe("a child", () => {
     const on = room();
     const { payload, run, one, two, agent } = await threeGenerations(on);
     change(on, one, { format: FORMAT + 1 });
-    await request(on.world, { run, want: "cancel" });
+    await sendRequest(on.world, { run, want: "cancel" });
     await attempt(runnerOf(on.world, agent), payload);
     expect(rowOf(on, run)).toMatchObject({ status: "cancelled", told: false, expiresAtSec: null });
     expect([rowOf(on, one.run).cancel, rowOf(on, two.run).cancel]).toEqual([false, true]);
@@ -223,7 +223,7 @@ describe("a child", () => {
     const agent = actor({ reply: () => OVER });
     const boss = await born(on, { key: "boss", agent });
     const payload = await adopts(on, boss, [`local-${"z".repeat(26)}`]);
-    await request(on.world, { run: boss.run, want: "cancel" });
+    await sendRequest(on.world, { run: boss.run, want: "cancel" });
     expect(await replyOf(attempt(runnerOf(on.world, agent), payload))).toMatchObject({ route: "done" });
     expect(rowOf(on, boss.run).told).toBe(true);
   });

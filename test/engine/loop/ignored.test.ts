@@ -1,9 +1,9 @@
 /** Decisions that come to nothing: their authors are told, and the run records that they were ignored, and why. */
 import { describe, expect, test } from "vitest";
-import { askToUndo } from "../../../src/operations/compensate.ts";
+import { requestCompensation } from "../../../src/operations/compensate.ts";
 import { decide } from "../../../src/operations/decide.ts";
 import { show, timeline } from "../../../src/operations/views.ts";
-import { request } from "../../../src/engine/loop/request.ts";
+import { sendRequest } from "../../../src/engine/loop/request.ts";
 import { asked, asking, gatesOf, pays, say } from "../../support/asking.ts";
 import { type Crash, dying, everyCrash } from "../../support/crashing.ts";
 import { attempt, begin, drive, runnerOf } from "../../support/drive.ts";
@@ -27,7 +27,7 @@ async function gated() {
 describe("a decision about a gate that is still open", () => {
   test("of a run that is asked to cancel is refused before any write, and says why", async () => {
     const { on, run, gate } = await gated();
-    await request(on.world, { run, want: "cancel" });
+    await sendRequest(on.world, { run, want: "cancel" });
     const before = rowOf(on, run);
     const told = await decide(on.world, approval(run, gate));
     expect(told).toEqual({ kind: "stale", gates: [], why: "the run is being cancelled, so nothing more is started" });
@@ -37,7 +37,7 @@ describe("a decision about a gate that is still open", () => {
   test("counts no more once the run is asked to cancel: it is recorded, shown and told", async () => {
     const { on, run, gate, runner, payload, ran } = await gated();
     expect(await say(on.world, { run, as: "approve" })).toEqual({ kind: "accepted", stage: "waits" });
-    await request(on.world, { run, want: "cancel" });
+    await sendRequest(on.world, { run, want: "cancel" });
     const pending = { kind: "noEffect", why: expect.stringContaining("is being cancelled"), gates: [] };
     expect(await decide(on.world, approval(run, gate))).toEqual(pending);
     await drive(runner, payload);
@@ -57,7 +57,7 @@ describe("a decision about a gate that is still open", () => {
     const [gate] = (await show(on.world, run))?.gates ?? [];
     expect(gate?.call).toBe("budget");
     await decide(on.world, { ...approval(run, gate?.gate ?? ""), more: { beats: 5 } });
-    await request(on.world, { run, want: "cancel" });
+    await sendRequest(on.world, { run, want: "cancel" });
     await drive(runnerOf(on.world, agent), payload);
     expect((await show(on.world, run))?.ignoredDecision).toMatchObject({ call: "budget", as: "approve" });
   });
@@ -81,7 +81,7 @@ describe("a decision that comes to a gate which was closed meanwhile", () => {
 
   test("since the run began again is told so at once, and recorded when it is taken in", async () => {
     const { on, run, gate, ran, outcome } = await slow(async ({ on: { world }, run: id, runner, payload }) => {
-      await askToUndo(world, { run: id, next: "restart", by: "bob" });
+      await requestCompensation(world, { run: id, next: "restart", by: "bob" });
       await drive(runner, payload);
     });
     const why = "the attempt that its gate belonged to has ended, and the run began again";
@@ -124,7 +124,7 @@ describe("a sender that waits", () => {
     const { on, run, gate, runner, payload, ran } = await gated();
     const told = decide(on.world, { ...approval(run, gate), waitMs: 5_000 });
     await rest();
-    await askToUndo(on.world, { run, next: "restart", by: "bob" });
+    await requestCompensation(on.world, { run, next: "restart", by: "bob" });
     await passing(on, drive(runner, payload));
     const [open] = await gatesOf(on.world, run);
     expect(await passing(on, told)).toEqual({
@@ -140,7 +140,7 @@ describe("a sender that waits", () => {
     expect(await passing(on, told)).toEqual({ kind: "accepted", stage: "waits" });
     expect(on.clock.now() - begun).toBe(700);
     const paused = await gated();
-    await request(paused.on.world, { run: paused.run, want: "pause" });
+    await sendRequest(paused.on.world, { run: paused.run, want: "pause" });
     const at = paused.on.clock.now();
     const said = decide(paused.on.world, { ...approval(paused.run, paused.gate), waitMs: 700 });
     expect(await said).toEqual({ kind: "accepted", stage: "waits" });
@@ -167,7 +167,7 @@ test("a death at any call of the beat that begins again: the decision is ignored
   const crashes = await everyCrash(async (crash: Crash) => {
     const { on, run, gate, agent, payload, ran } = await gated();
     await say(on.world, { run, as: "approve" });
-    await askToUndo(on.world, { run, next: "restart", by: "bob" });
+    await requestCompensation(on.world, { run, next: "restart", by: "bob" });
     const isAlive = await dying(on.world, crash).survives((world) => attempt(runnerOf(world, agent), payload));
     if (!isAlive) await attempt(runnerOf(on.world, agent), payload, 1);
     const { chain, epoch, born } = rowOf(on, run);

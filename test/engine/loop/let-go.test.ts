@@ -3,7 +3,7 @@ import { describe, expect, test } from "vitest";
 import { StoreUnreachable } from "../../../src/ports/world.ts";
 import type { ActiveRun } from "../../../src/engine/context/active-run.ts";
 import { absorbInbox } from "../../../src/engine/context/inbox.ts";
-import { letGo } from "../../../src/engine/loop/release.ts";
+import { releaseRun } from "../../../src/engine/loop/release.ts";
 import { send } from "../../../src/operations/steer.ts";
 import { begin } from "../../support/drive.ts";
 import { struggle, underWay } from "../../support/outages.ts";
@@ -27,12 +27,12 @@ describe("a model call", () => {
     const run = await taken(on);
     expect([run.row.asks, run.pending.modelCalls.own]).toEqual([1, "marked"]);
     run.pending.modelCallLeaves();
-    expect(await letGo(run, AWAY)).toMatchObject({ owner: null, asks: 1 });
+    expect(await releaseRun(run, AWAY)).toMatchObject({ owner: null, asks: 1 });
   });
 
   test("that could have left and did not is not counted", async () => {
     const on = chainedStage();
-    expect(await letGo(await taken(on), AWAY)).toMatchObject({ owner: null, asks: 0 });
+    expect(await releaseRun(await taken(on), AWAY)).toMatchObject({ owner: null, asks: 0 });
   });
 });
 
@@ -46,7 +46,7 @@ test("a message that was taken in with what is dropped is unread again", async (
   const tokensIn = run.row.spent.tokensIn + 5;
   run.record({ kind: "BudgetDebited", at: on.clock.now(), debit: { tokensIn: 5 }, for: "scripted" });
   run.mark();
-  expect(await letGo(run, AWAY)).toMatchObject({ owner: null, stirs: 1, stirsSeen: 0, spent: { tokensIn } });
+  expect(await releaseRun(run, AWAY)).toMatchObject({ owner: null, stirs: 1, stirsSeen: 0, spent: { tokensIn } });
 });
 
 async function takenIn(run: ActiveRun): Promise<number> {
@@ -76,7 +76,7 @@ describe("the longer a store has been away", () => {
     const run = await taken(on);
     const since = on.clock.now() - awayMs;
     Object.assign(run.row, { storeOutage: { store: AWAY.store, since } });
-    const { wakeAt, storeOutage } = await letGo(run, AWAY);
+    const { wakeAt, storeOutage } = await releaseRun(run, AWAY);
     expect(storeOutage).toEqual({ store: AWAY.store, since });
     return (wakeAt ?? 0) - on.clock.now();
   };

@@ -12,7 +12,7 @@ import { ledger, show, timeline } from "../../../src/operations/views.ts";
 import { purge } from "../../../src/operations/purge.ts";
 import { reconcile } from "../../../src/operations/reconcile.ts";
 import { redrive } from "../../../src/operations/redrive.ts";
-import { request } from "../../../src/engine/loop/request.ts";
+import { sendRequest } from "../../../src/engine/loop/request.ts";
 import { verify } from "../../../src/history/verify.ts";
 import { AT } from "../../support/build.ts";
 import { type Crashed, crashed } from "../../support/crashed.ts";
@@ -113,12 +113,12 @@ describe("a run whose processes died too often", () => {
   test("stays paused where it was to be paused, and ends where it was to be cancelled", async () => {
     const it = await crashed();
     await again(it);
-    await request(it.on.world, { run: it.run, want: "pause" });
+    await sendRequest(it.on.world, { run: it.run, want: "pause" });
     await playFor(it.on, it.agent, HOUR);
     expect(it.row().status).toBe("paused");
     const other = await crashed();
     await again(other);
-    await request(other.on.world, { run: other.run, want: "cancel" });
+    await sendRequest(other.on.world, { run: other.run, want: "cancel" });
     await playFor(other.on, other.agent, HOUR);
     expect([other.row().status, other.called]).toEqual(["cancelled", []]);
   });

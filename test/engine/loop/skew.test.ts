@@ -18,7 +18,7 @@ import { show, summaryOf } from "../../../src/operations/views.ts";
 import { labelOfRow } from "../../../src/operations/labels.ts";
 import { purge } from "../../../src/operations/purge.ts";
 import { redrive } from "../../../src/operations/redrive.ts";
-import { request } from "../../../src/engine/loop/request.ts";
+import { sendRequest } from "../../../src/engine/loop/request.ts";
 import { send } from "../../../src/operations/steer.ts";
 import { sweep } from "../../../src/maintenance/sweep.ts";
 import { verify } from "../../../src/history/verify.ts";
@@ -152,7 +152,7 @@ describe.each(PLACES)("$where", ({ place }) => {
     const style = { now: 0, width: 200, paint: (_: string, text: string) => text };
     expect(renderList([summaryOf(row, 0)], style)).toContain("queued, needs a newer cairn");
     expect(await send(on.world, { run, text: "hello", by: "ada", id: "1" })).toEqual({ kind: "delivered" });
-    expect(await request(on.world, { run, want: "cancel" })).toBe("requested");
+    expect(await sendRequest(on.world, { run, want: "cancel" })).toBe("requested");
     expect(on.row(run)).toMatchObject({ level: LEVEL + 1, stirs: 2, cancel: true });
     const before = on.bytes(run);
     const refusal = {
@@ -198,7 +198,7 @@ describe.each(PLACES)("$where", ({ place }) => {
     await expect(send(on.world, { run, text: "hello", by: "ada", id: "1" })).rejects.toMatchObject({
       code: "RowNewer",
     });
-    await expect(request(on.world, { run, want: "cancel" })).rejects.toMatchObject({ code: "RowNewer" });
+    await expect(sendRequest(on.world, { run, want: "cancel" })).rejects.toMatchObject({ code: "RowNewer" });
     expect(on.bytes(run)).toBe(before);
     on.put(rewritten(on.row(run), { level: LEVEL }));
     await expect(on.world.table.read(run, 0)).rejects.toMatchObject({ code: "RowDamaged", run });

@@ -2,7 +2,7 @@
 import { expect, test } from "vitest";
 import type { Agent } from "../../../src/ports/agent.ts";
 import { timeline } from "../../../src/operations/views.ts";
-import { request } from "../../../src/engine/loop/request.ts";
+import { sendRequest } from "../../../src/engine/loop/request.ts";
 import type { Payload, TaskResult } from "../../../src/protocol/chain.ts";
 import { attempt, begin, drive, mortal, runnerOf } from "../../support/drive.ts";
 import { give, withBudget } from "../../support/spending.ts";
@@ -57,11 +57,11 @@ test("a run that was paused over a lost model call was not at work while it was 
   const payload = await begin(on.world, agent, {});
   await die(on, { agent, payload, times: 1, ms: 500 }, (resolve) => (hung = resolve));
   hung = null;
-  await request(on.world, { run: payload.run, want: "pause" });
+  await sendRequest(on.world, { run: payload.run, want: "pause" });
   const paused = replyOf(await passing(on, attempt(runnerOf(on.world, agent), payload, 1)));
   const atPause = rowOf(on, payload.run).spent.wallMs ?? 0;
   on.clock.moveTo(on.clock.now() + 3_600_000);
-  await request(on.world, { run: payload.run, want: "resume" });
+  await sendRequest(on.world, { run: payload.run, want: "resume" });
   await passing(on, drive(runnerOf(on.world, agent), paused));
   const { status, spent } = rowOf(on, payload.run);
   expect(status).toBe("completed");

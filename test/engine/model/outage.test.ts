@@ -5,7 +5,7 @@ import type { Agent } from "../../../src/ports/agent.ts";
 import type { TelemetryRecord } from "../../../src/ports/world.ts";
 import { type Conversation, type ScriptedReply, scriptedModel } from "../../../src/index.ts";
 import { ledger, show, timeline } from "../../../src/operations/views.ts";
-import { request } from "../../../src/engine/loop/request.ts";
+import { sendRequest } from "../../../src/engine/loop/request.ts";
 import { send } from "../../../src/operations/steer.ts";
 import { AT } from "../../support/build.ts";
 import { asks, deeds } from "../../support/deeds.ts";
@@ -215,7 +215,7 @@ describe("whoever speaks to a run that waits, or resumes it,", () => {
 
   test.each([
     ["words", (on: Stage, run: string) => send(on.world, { run, ...words })],
-    ["a resume", (on: Stage, run: string) => request(on.world, { run, want: "resume" })],
+    ["a resume", (on: Stage, run: string) => sendRequest(on.world, { run, want: "resume" })],
   ])("has it ask at once: %s", async (_, speak) => {
     const { on, run, agent, asked } = await waiting();
     const { wakeAt } = rowOf(on, run);
@@ -233,11 +233,11 @@ describe("whoever speaks to a run that waits, or resumes it,", () => {
 
   test("has it ask at once after a pause", async () => {
     const { on, run, agent, asked } = await waiting();
-    await request(on.world, { run, want: "pause" });
+    await sendRequest(on.world, { run, want: "pause" });
     await step(on, agent);
     expect(rowOf(on, run).status).toBe("paused");
     const before = asked.length;
-    await request(on.world, { run, want: "resume" });
+    await sendRequest(on.world, { run, want: "resume" });
     await playFor(on, agent, 1_000);
     expect(asked.length).toBe(before + 1);
   });

@@ -2,14 +2,14 @@
 import { describe, expect, test } from "vitest";
 import { virtualClock } from "../../../src/adapters/memory/clock.ts";
 import { PHASE_NAMES, PHASES, type Phase } from "../../../src/core/phases.ts";
-import { SOFT_IDLE_MS, WATCH_MS, watch } from "../../../src/engine/model/watchdog.ts";
+import { SOFT_IDLE_MS, WATCH_MS, watchPhase } from "../../../src/engine/model/watchdog.ts";
 import { AT } from "../../support/build.ts";
 
 function watching(of: { readonly hardMs?: number; readonly endsInMs?: number; readonly phase?: Phase } = {}) {
   const clock = virtualClock(AT);
   const told: string[] = [];
   const at = { phase: of.phase ?? ("AwaitingLLM" as Phase) };
-  const stop = watch(clock, {
+  const stop = watchPhase(clock, {
     phase: () => at.phase,
     endsInMs: of.endsInMs ?? 600_000,
     hardMs: of.hardMs ?? null,

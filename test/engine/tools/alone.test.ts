@@ -4,7 +4,7 @@ import { OutcomeUnknown } from "../../../src/index.ts";
 import { decide } from "../../../src/operations/decide.ts";
 import { ledger, timeline } from "../../../src/operations/views.ts";
 import { reconcile } from "../../../src/operations/reconcile.ts";
-import { request } from "../../../src/engine/loop/request.ts";
+import { sendRequest } from "../../../src/engine/loop/request.ts";
 import { stateOf } from "../../support/asking.ts";
 import { type Ask, type Order, asks, deeds } from "../../support/deeds.ts";
 import { begin, drive, runnerOf } from "../../support/drive.ts";
@@ -160,7 +160,7 @@ test("a cancel that comes while one runs lets none after it begin", async () => 
   const on = stage();
   const cancels = async (): Promise<string> => {
     const [run = ""] = on.world.store.rows.keys();
-    await request(on.world, { run, want: "cancel" });
+    await sendRequest(on.world, { run, want: "cancel" });
     return "done";
   };
   const { run, trace } = await ran(

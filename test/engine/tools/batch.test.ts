@@ -2,7 +2,7 @@
 import { describe, expect, test } from "vitest";
 import type { Tool } from "../../../src/ports/agent.ts";
 import { timeline } from "../../../src/operations/views.ts";
-import { request } from "../../../src/engine/loop/request.ts";
+import { sendRequest } from "../../../src/engine/loop/request.ts";
 import { type Run, beside, held, statuses } from "../../support/beside.ts";
 import { attempt, begin, runnerOf } from "../../support/drive.ts";
 import { passing, rowOf, stage } from "../../support/stage.ts";
@@ -141,7 +141,7 @@ test("a cancel that such a commit brings back ends the run; the calls that run a
   const on = stage();
   const { run, thaw } = held();
   const first: Run = async () => {
-    await request(on.world, { run: payload.run, want: "cancel" });
+    await sendRequest(on.world, { run: payload.run, want: "cancel" });
     return "sent";
   };
   const agent = beside({ first: { run: first }, other: { run } });

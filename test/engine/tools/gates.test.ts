@@ -4,7 +4,7 @@ import type { Conversation } from "../../../src/index.ts";
 import { decide } from "../../../src/operations/decide.ts";
 import type { Json } from "../../../src/core/json.ts";
 import { ledger } from "../../../src/operations/views.ts";
-import { request } from "../../../src/engine/loop/request.ts";
+import { sendRequest } from "../../../src/engine/loop/request.ts";
 import { type Asking, asked, gatesOf, pays, resultsOf, say, stateOf } from "../../support/asking.ts";
 import { drive } from "../../support/drive.ts";
 import { OVER, park, rowOf, stage } from "../../support/stage.ts";
@@ -114,7 +114,7 @@ describe("to decide", () => {
     const on = stage();
     const { run, runner, payload } = await asked(on);
     const [open] = await gatesOf(on.world, run);
-    await request(on.world, { run, want: "cancel" });
+    await sendRequest(on.world, { run, want: "cancel" });
     expect(await drive(runner, payload)).toMatchObject({ route: "done" });
     expect(await say(on.world, { run, as: "approve", gate: open?.gate ?? "" })).toEqual({ kind: "late" });
     expect(await ledger(on.world, run)).toMatchObject([{ status: "intended", attempts: 0 }]);
@@ -140,7 +140,7 @@ describe("to decide", () => {
   test("while the run is paused is accepted, and waits until it is resumed", async () => {
     const on = stage();
     const { run, runner, payload, ran } = await asked(on);
-    await request(on.world, { run, want: "pause" });
+    await sendRequest(on.world, { run, want: "pause" });
     const paused = await drive(runner, payload);
     expect(rowOf(on, run).status).toBe("paused");
     expect(await say(on.world, { run, as: "approve" })).toMatchObject({ kind: "accepted" });
@@ -148,7 +148,7 @@ describe("to decide", () => {
     const still = await drive(runner, paused);
     expect(still.route).toBe("park");
     expect(ran).toEqual([]);
-    await request(on.world, { run, want: "resume" });
+    await sendRequest(on.world, { run, want: "resume" });
     // Long past its expiry: it was decided in time.
     expect(await drive(runner, still)).toMatchObject({ route: "done" });
     expect(ran).toHaveLength(1);

@@ -3,7 +3,7 @@ import { describe, expect, test } from "vitest";
 import type { Agent, Tool } from "../../../src/ports/agent.ts";
 import { AgentInvalid, OutcomeUnknown, Rejected } from "../../../src/index.ts";
 import { ledger, timeline } from "../../../src/operations/views.ts";
-import { request } from "../../../src/engine/loop/request.ts";
+import { sendRequest } from "../../../src/engine/loop/request.ts";
 import { resultsOf, stateOf } from "../../support/asking.ts";
 import { dying, everyCrash } from "../../support/crashing.ts";
 import { asks, deeds } from "../../support/deeds.ts";
@@ -189,7 +189,7 @@ test("nothing is tried again once somebody has asked the run to end", async () =
   const pay = of.agent.tools["pay"] as Tool;
   const payload = await begin(on.world, of.agent, {});
   const run: Tool["run"] = async (context) => {
-    await request(on.world, { run: payload.run, want: "cancel" });
+    await sendRequest(on.world, { run: payload.run, want: "cancel" });
     return pay.run(context);
   };
   const agent = { ...of.agent, tools: { ...of.agent.tools, pay: { ...pay, run } } };

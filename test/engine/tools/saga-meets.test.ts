@@ -5,7 +5,7 @@ import { OutcomeUnknown, check } from "../../../src/index.ts";
 import { decide } from "../../../src/operations/decide.ts";
 import { ledger, show } from "../../../src/operations/views.ts";
 import { reconcile } from "../../../src/operations/reconcile.ts";
-import { request } from "../../../src/engine/loop/request.ts";
+import { sendRequest } from "../../../src/engine/loop/request.ts";
 import type { Runner } from "../../../src/engine/context/runner.ts";
 import { verify } from "../../../src/history/verify.ts";
 import { gatesOf } from "../../support/asking.ts";
@@ -121,7 +121,7 @@ test("a pause holds up the undos that are not released yet, and a resume lets th
   const pausing: Undo<Order> = {
     ...it.undo,
     run: async (context) => {
-      if (it.undone.length === 0) await request(it.on.world, { run: it.run, want: "pause" });
+      if (it.undone.length === 0) await sendRequest(it.on.world, { run: it.run, want: "pause" });
       return it.undo.run(context);
     },
   };
@@ -129,7 +129,7 @@ test("a pause holds up the undos that are not released yet, and a resume lets th
   const runner = runnerOf(it.on.world, { ...it.agent, tools: { ...it.agent.tools, pay } });
   expect(await driven(it.on, { ...it, runner })).toBe("park");
   expect([rowOf(it.on, it.run).phase, it.undone]).toEqual(["Paused", ["cyd", "bob"]]);
-  await request(it.on.world, { run: it.run, want: "resume" });
+  await sendRequest(it.on.world, { run: it.run, want: "resume" });
   expect(await passing(it.on, drive(runner, payloadOf(it.on, it.run)))).toMatchObject({ route: "failed" });
   expect(it.undone).toEqual(["cyd", "bob", "ada"]);
 });

@@ -4,7 +4,7 @@ import { type Entry, RETRY_GROUP } from "../../../src/protocol/entry.ts";
 import type { Agent, Tool, Undo } from "../../../src/ports/agent.ts";
 import { decodeJournal } from "../../../src/codec/snapshot.ts";
 import { OutcomeUnknown, check } from "../../../src/index.ts";
-import { askToUndo } from "../../../src/operations/compensate.ts";
+import { requestCompensation } from "../../../src/operations/compensate.ts";
 import { deliver } from "../../../src/engine/context/inbox.ts";
 import { ledger, show } from "../../../src/operations/views.ts";
 import { reconcile } from "../../../src/operations/reconcile.ts";
@@ -75,7 +75,7 @@ test("an undo that is released when somebody cancels with compensation is not fo
     decodeJournal(journal).some(({ events }) =>
       events.some((event) => event.kind === "ToolInvoked" && event.call === "undo-c2"),
     );
-  const act = () => askToUndo(on.world, { run, next: "cancel", by: "ann" });
+  const act = () => requestCompensation(on.world, { run, next: "cancel", by: "ann" });
   const world = beforeCommit(on, { when: isRelease, act });
   await passing(on, drive(runnerOf(world, agent), payloadOf(on, run)));
   await driven(on, { agent, run });
@@ -122,7 +122,7 @@ async function blocked() {
 
 test("whoever cancels a run and wants it undone before another wants it to begin again gets that", async () => {
   const { on, agent, undone, run } = await blocked();
-  expect(await askToUndo(on.world, { run, next: "cancel", by: "ann" })).toBe("accepted");
+  expect(await requestCompensation(on.world, { run, next: "cancel", by: "ann" })).toBe("accepted");
   // Both looked before either of them wrote.
   const body = { kind: "compensate", next: "restart", by: "bob" } as const;
   const message = { id: "restart#1", sentAt: on.clock.now() + 1, body };

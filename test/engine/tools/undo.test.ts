@@ -2,10 +2,10 @@
 import { describe, expect, test } from "vitest";
 import type { Undo } from "../../../src/ports/agent.ts";
 import { OutcomeUnknown, check } from "../../../src/index.ts";
-import { askToUndo, effectsOf } from "../../../src/operations/compensate.ts";
+import { requestCompensation, effectsOf } from "../../../src/operations/compensate.ts";
 import { ledger, show } from "../../../src/operations/views.ts";
 import { reconcile } from "../../../src/operations/reconcile.ts";
-import { request } from "../../../src/engine/loop/request.ts";
+import { sendRequest } from "../../../src/engine/loop/request.ts";
 import { stateOf } from "../../support/asking.ts";
 import { type Order, asks, deeds } from "../../support/deeds.ts";
 import { begin, drive, runnerOf } from "../../support/drive.ts";
@@ -182,12 +182,12 @@ describe("a person", () => {
 
   test("cancels with or without having it undone", async () => {
     const plain = await blocked();
-    await request(plain.on.world, { run: plain.run, want: "cancel" });
+    await sendRequest(plain.on.world, { run: plain.run, want: "cancel" });
     expect((await passing(plain.on, drive(plain.runner, plain.reply))).route).toBe("done");
     expect(plain.undone).toEqual([]);
     const it = await blocked();
-    expect(await askToUndo(it.on.world, { run: it.run, next: "cancel", by: "ann" })).toBe("accepted");
-    expect(await askToUndo(it.on.world, { run: it.run, next: "cancel", by: "ann" })).toBe("duplicate");
+    expect(await requestCompensation(it.on.world, { run: it.run, next: "cancel", by: "ann" })).toBe("accepted");
+    expect(await requestCompensation(it.on.world, { run: it.run, next: "cancel", by: "ann" })).toBe("duplicate");
     const next = await passing(it.on, drive(it.runner, it.reply));
     it.on.clock.moveTo(rowOf(it.on, it.run).wakeAt ?? it.on.clock.now());
     if (next.route !== "done") await passing(it.on, drive(it.runner, next));
@@ -202,12 +202,12 @@ describe("a person", () => {
       standing: [],
       spent: { beats: 2 },
     });
-    expect(await askToUndo(it.on.world, { run: it.run, next: "restart", by: "ann" })).toBe("accepted");
+    expect(await requestCompensation(it.on.world, { run: it.run, next: "restart", by: "ann" })).toBe("accepted");
     const next = await passing(it.on, drive(it.runner, it.reply));
     it.on.clock.moveTo(rowOf(it.on, it.run).wakeAt ?? it.on.clock.now());
     if (next.route !== "done") await passing(it.on, drive(it.runner, next));
     expect(await show(it.on.world, it.run)).toMatchObject({ status: "completed" });
     expect(await stateOf(it.on.world, it.run)).toMatchObject({ attempt: 2 });
-    expect(await askToUndo(it.on.world, { run: it.run, next: "restart", by: "ann" })).toBe("late");
+    expect(await requestCompensation(it.on.world, { run: it.run, next: "restart", by: "ann" })).toBe("late");
   });
 });

@@ -1,4 +1,5 @@
-/** Who acts in a history, and everything that happens to them: the one place that knows what a plan means. */
+/** Plays a plan: the processes of a history and what happens to them. */
+import { CommitCache } from "../../../src/history/commits.ts";
 import type { VirtualClock } from "../../../src/adapters/memory/clock.ts";
 import type { MemoryWorld } from "../../../src/adapters/memory/world.ts";
 import { modelOf } from "../../../src/providers/model.ts";
@@ -11,8 +12,7 @@ import type { Incarnation } from "../../../src/protocol/row.ts";
 import type { RunTask } from "../../../src/ports/tasks.ts";
 import { StoreUnreachable, type World } from "../../../src/ports/world.ts";
 import { runTask } from "../../../src/maintenance/chain-tasks.ts";
-import { CommitCache } from "../../../src/history/commits.ts";
-import { askToUndo } from "../../../src/operations/compensate.ts";
+import { requestCompensation } from "../../../src/operations/compensate.ts";
 import { SegmentCache, load } from "../../../src/history/load.ts";
 import { decide } from "../../../src/operations/decide.ts";
 import { reconcile } from "../../../src/operations/reconcile.ts";
@@ -38,7 +38,6 @@ export class Stage {
   readonly decisions: string[] = [];
   readonly reached = new Set<string>();
   thawed = false;
-  /** Who waits for the end of the run. */
   parent: Incarnation = { run: "", born: "" };
   readonly #plan: Plan;
   readonly #clock: VirtualClock;
@@ -47,11 +46,10 @@ export class Stage {
   #process: Actor | null = null;
   readonly #attempts = new Map<Actor, { readonly name: string; readonly attempt: number }>();
   #perform: RunTask | null = null;
-  /** What the process works with in its last task. */
-  #code = { version: "" };
+  #lastCode = { version: "" };
   #zombie: Actor | null = null;
   #others = 0;
-  /** Points that wait for somebody else to come to rest. */
+  /** How many points wait until the other processes are idle. */
   #held = 0;
 
   constructor(plan: Plan, of: { readonly clock: VirtualClock; readonly world: MemoryWorld }) {
@@ -143,7 +141,9 @@ export class Stage {
     if (this.#said.has("cancel")) return;
     this.#said.add("cancel");
     const run = this.#run();
-    const outcome = await this.#outsider((world) => askToUndo(world, { run, next: "cancel", by: "operator" }));
+    const outcome = await this.#outsider((world) =>
+      requestCompensation(world, { run, next: "cancel", by: "operator" }),
+    );
     this.steered.push({ what: "undo", id: "cancel", outcome, version: this.world.store.rows.get(run)?.version ?? 0 });
   }
 
@@ -215,7 +215,7 @@ export class Stage {
     this.#attempts.set(actor, { name, attempt });
     actor.isBusy = true;
     actor.whenDead(() => end(null));
-    this.#code.version = this.outside.deployed();
+    this.#lastCode.version = this.outside.deployed();
     const invocation = { deadline: this.#clock.now() + BEAT_MS, drain: new AbortController().signal };
     this.#perform?.(task, invocation).then(
       (answer) => {
@@ -240,7 +240,7 @@ export class Stage {
     const model = modelOf(agent.model);
     const world = actor.worldOf(this.world, gate);
     const code = { version: "" };
-    this.#code = code;
+    this.#lastCode = code;
     const agentOf = async () => ({ kind: "agent", agent: { ...agent, ...code }, model }) as const;
     this.#perform = runTask({ world, agentOf, segments: new SegmentCache(), commits: new CommitCache() });
     this.#process = actor;
