@@ -90,7 +90,7 @@ async function commitHistory(at: string, beats: number): Promise<string> {
     if (beat % 1_000 === 0) console.log(`${beat} beats are committed`);
   }
   active.record({ kind: "RunEnded", at: active.now, status: "cancelled" });
-  await active.commit({ release: true, unlessStirred: true });
+  await active.commit({ release: true, unlessWoken: true });
   return id;
 }
 

@@ -12,8 +12,8 @@ import { summaryOf } from "../operations/views.ts";
 
 /** The token of a run at the time `now`, epoch milliseconds. */
 export function resumeToken(row: Row, now: number): string {
-  const { run, born, epoch, version, stirs } = row;
-  const told = [run, born, epoch, version, stirs, summaryOf(row, now).resumable];
+  const { run, born, epoch, version, wakeCount } = row;
+  const told = [run, born, epoch, version, wakeCount, summaryOf(row, now).resumable];
   return Buffer.from(JSON.stringify(told)).toString("base64url");
 }
 

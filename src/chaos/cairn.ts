@@ -132,7 +132,7 @@ async function lookAround(world: World, course: Course, { pass, runs, marks, dri
       continue;
     }
     const waits = mayNeedPerson(row);
-    const seen = `${row.epoch} ${row.version} ${row.stirs}`;
+    const seen = `${row.epoch} ${row.version} ${row.wakeCount}`;
     if (seen !== before.seen) course.movedAt = Date.now();
     course.open.set(task, { seen, rests: waits || sleeps(row) });
     for (const what of waits ? await answer(world, { run, lines: () => linesOf(marks, task) }) : []) {
@@ -156,8 +156,8 @@ function patienceMs({ limits, agent }: Pass): number {
   return 2 * (limits.beatMs + limits.skewMs) + Math.max(limits.settleMs, ...settles) + 30_000;
 }
 
-const mayNeedPerson = ({ status, stirs, stirsSeen, owner }: Row): boolean =>
-  (status === "blocked" || status === "waiting") && stirs === stirsSeen && owner === null;
+const mayNeedPerson = ({ status, wakeCount, wakeCountSeen, owner }: Row): boolean =>
+  (status === "blocked" || status === "waiting") && wakeCount === wakeCountSeen && owner === null;
 
 /** The run has nothing to do before `wakeAt`, and no process holds its lease. */
 const sleeps = ({ owner, wakeAt }: Row): boolean => owner === null && wakeAt !== null && wakeAt > Date.now();

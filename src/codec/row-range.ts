@@ -21,7 +21,7 @@ const TIMES = [
   "createdAt",
   "statusSince",
   "lastCheckpointAt",
-  "quietUntil",
+  "effectsSettleAt",
   "leaseUntil",
   "wakeAt",
   "deadline",
@@ -30,8 +30,8 @@ const TIMES = [
 const RULES: readonly (readonly [keyof Row, (row: Row) => boolean])[] = [
   ...TIMES.map((name) => [name, (row: Row) => isTime(row[name], row)] as const),
   ["expiresAtSec", (row) => isTime(row.expiresAtSec === null ? null : row.expiresAtSec * 1_000, row)],
-  ["expiresAtSec", ({ expiresAtSec, told }) => expiresAtSec === null || told],
-  ["told", (row) => !row.told || hasEnded(row)],
+  ["expiresAtSec", ({ expiresAtSec, endNotified }) => expiresAtSec === null || endNotified],
+  ["endNotified", (row) => !row.endNotified || hasEnded(row)],
   ["leaseUntil", ({ owner, leaseUntil }) => (owner === null) === (leaseUntil === null)],
   ["owner", ({ owner, entry }) => owner === null || entry !== null],
   ["park", ({ park, owner, epoch }) => park === null || (owner === null && park.entry.epoch <= epoch)],
@@ -40,5 +40,5 @@ const RULES: readonly (readonly [keyof Row, (row: Row) => boolean])[] = [
   ["chain", ({ chain, epoch }) => chain >= 1 && chain <= epoch + 1],
   ["chainClaims", ({ chainClaims, epoch }) => chainClaims <= epoch],
   ["claims", ({ claims, epoch }) => claims <= Math.max(1, epoch)],
-  ["stirs", ({ stirs, stirsSeen }) => stirsSeen <= stirs],
+  ["wakeCount", ({ wakeCount, wakeCountSeen }) => wakeCountSeen <= wakeCount],
 ];

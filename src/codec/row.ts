@@ -89,17 +89,24 @@ const STATUSES: ReadonlySet<unknown> = new Set(["queued", ...PHASE_NAMES.map((na
 const rowSchema: z.ZodType<Row> = z.looseObject({
   ...{ run: text, born: text, parent: incarnation.nullable(), tenant: text, agent: text, agentVersion: text },
   ...{ createdAt: time, inputDigest: text, format: count },
-  ...{ epoch: count, owner: text.nullable(), leaseUntil: time.nullable(), quietUntil: time },
+  ...{ epoch: count, owner: text.nullable(), leaseUntil: time.nullable(), effectsSettleAt: time },
   ...{ chain: count, entry: entry.nullable(), chainClaims: count, version: count, commitId: text },
   snapshot: z.looseObject({ version: count, key: text, digest: text }),
   journal: z.custom<Uint8Array | null>((value) => value === null || value instanceof Uint8Array),
   ...{ deaths: count, asks: count, will: z.literal([0, 1]) },
   storeOutage: z.looseObject({ store: text, since: time }).nullable(),
-  ...{ claims: count, takeovers: count, stirs: count, stirsSeen: count, cancel: z.boolean(), pause: z.boolean() },
+  ...{
+    claims: count,
+    takeovers: count,
+    wakeCount: count,
+    wakeCountSeen: count,
+    cancel: z.boolean(),
+    pause: z.boolean(),
+  },
   ...{ status: z.custom<Status>((value) => STATUSES.has(value)), phase, statusSince: time, lastCheckpointAt: time },
   wakeAt: time.nullable(),
   park: z.looseObject({ token: text, entry }).nullable(),
-  ...{ told: z.boolean(), deadline: time, spent, expiresAtSec: time.nullable() },
+  ...{ endNotified: z.boolean(), deadline: time, spent, expiresAtSec: time.nullable() },
   ...{ level: count.exactOptional(), checksum: text.exactOptional() },
 });
 

@@ -17,7 +17,7 @@ export interface View {
   /** The epoch of the invocation that asks. */
   readonly epoch: number;
   /** Until then a fenced invocation may still act within its lease. */
-  readonly quietUntil: number;
+  readonly effectsSettleAt: number;
   /** An operator or client asked to cancel or to pause the run. */
   readonly cancel: boolean;
   readonly pause: boolean;
@@ -29,7 +29,7 @@ export interface View {
 export type Command =
   /** Check that the agent fits the run, and start the run. */
   | { readonly kind: "prepare" }
-  /** End as decided; `quietUntil` has passed. */
+  /** End as decided; `effectsSettleAt` has passed. */
   | { readonly kind: "end" }
   /** An operator cancelled the run: nothing more starts. */
   | { readonly kind: "cancel" }
@@ -74,9 +74,9 @@ export type Command =
 /** The outstanding commands in order of execution; empty for a run that has ended. */
 export function nextCommands(state: State, view: View): readonly Command[] {
   if (isTerminal(state.phase)) return [];
-  const quiet = view.now < view.quietUntil;
+  const quiet = view.now < view.effectsSettleAt;
   // Schedule 5: a failed end waits until no fenced invocation can still act.
-  const untilQuiet = (command: Command): Command => (quiet ? { kind: "wait", until: view.quietUntil } : command);
+  const untilQuiet = (command: Command): Command => (quiet ? { kind: "wait", until: view.effectsSettleAt } : command);
   const undo = nextCompensationStep(state);
   if (state.ending !== null && undo === null) return [untilQuiet({ kind: "end" })];
   // This also cancels a run that compensates after a failure. The other effects stay, unless the request undoes them.
@@ -115,9 +115,9 @@ export function nextCommands(state: State, view: View): readonly Command[] {
 }
 
 /** Schedule 69: an effect whose request may still take effect is undone only after that time. */
-function undoNext({ undo = [] }: State, { now, quietUntil }: View): Command {
+function undoNext({ undo = [] }: State, { now, effectsSettleAt }: View): Command {
   const { call, from } = undo.at(-1) ?? { call: "", from: null };
-  const until = from === null ? now : Math.max(from, quietUntil);
+  const until = from === null ? now : Math.max(from, effectsSettleAt);
   return now < until ? { kind: "wait", until } : { kind: "undo", call };
 }
 
@@ -150,10 +150,10 @@ function callsOwed(state: State, view: View, quiet: boolean): readonly Command[]
   if (overdue !== undefined) commands.push({ kind: "giveUp", call: overdue.call });
   if (!view.looked && owed.some(lacksTool)) commands.push({ kind: "lookAgain" });
   if (commands.length > 0) return commands;
-  // Answers wait for `quietUntil`, probes also for requests on their way, and gates for a human or their expiry.
-  const heldUntil = waiting.map((call) => Math.max(view.quietUntil, call.probeAt ?? 0));
-  if (answered.length > 0) heldUntil.push(view.quietUntil);
-  heldUntil.push(...left.map((call) => Math.max(view.quietUntil, call.askFrom ?? 0)));
+  // Answers wait for `effectsSettleAt`, probes also for requests on their way, and gates for a human or their expiry.
+  const heldUntil = waiting.map((call) => Math.max(view.effectsSettleAt, call.probeAt ?? 0));
+  if (answered.length > 0) heldUntil.push(view.effectsSettleAt);
+  heldUntil.push(...left.map((call) => Math.max(view.effectsSettleAt, call.askFrom ?? 0)));
   heldUntil.push(
     ...gated.map(({ gate }) => (view.now < gate.expiresAt ? gate.expiresAt : view.now + BOUNDS.clockAgainMs)),
   );

@@ -58,7 +58,7 @@ export interface OpenCall {
   readonly askFrom: number | null;
   /** When the probe may run: older invocations are dead by then, and their requests settled. Null: no probe is due. */
   readonly probeAt: number | null;
-  /** An absorbed reconciliation. It is applied when `quietUntil` has passed (schedule 42). */
+  /** An absorbed reconciliation. It is applied when `effectsSettleAt` has passed (schedule 42). */
   readonly answer: Answer | null;
   /** It is unknown because the agent has no tool for it. A later version may have the tool again. */
   readonly toolGone?: boolean;
@@ -138,7 +138,7 @@ export interface State {
   readonly stopsFor?: Failure;
   /** The reply of a closing call may be lost. The call is not repeated. */
   readonly closingCallLost?: true;
-  /** The decided end, not yet committed. A failed end waits until `quietUntil`. */
+  /** The decided end, not yet committed. A failed end waits until `effectsSettleAt`. */
   readonly ending: Ending | null;
   /** The phase to go back to; null unless the run is paused or waits for its agent. */
   readonly pausedFrom: Phase | null;

@@ -1,6 +1,6 @@
 /**
  * The archive of a finished run, for agents that ask for one. It is stored after the parent and the webhook were
- * notified, and before the row records that (`told`). That record starts the retention, after which nothing else of the
+ * notified, and before the row records that (`endNotified`). That record starts the retention, after which nothing else of the
  * run is left.
  *
  * Schedule 50: the row records the delivery of the end, and the process dies before it has stored the archive. No

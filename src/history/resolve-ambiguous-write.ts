@@ -6,7 +6,7 @@
  * Schedule 6: a commit that was answered with 500 and not applied must not count as fenced. Schedules 7 and 37: a claim
  * is refused by its own first copy. Schedule 8: a different write for the same version could be fenced by the first.
  * Schedule 16: a park token is compared, not a version. Tests: `test/schedules/writes.test.ts`,
- * `test/history/certain.test.ts`.
+ * `test/history/resolve-ambiguous-write.test.ts`.
  */
 import { SIZES } from "../codec/limits.ts";
 import type { Row } from "../protocol/row.ts";

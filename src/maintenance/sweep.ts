@@ -142,7 +142,7 @@ async function sweepOne(
     // cancel or a new deployment justifies an attempt at once; the old execution is refused when its pause is over.
     // This is safe only if no process has claimed the run since it was read: a claim may have led to a park, and then
     // nothing would wake the run.
-    if (execution === "going" && (isNew || row.stirs !== row.stirsSeen))
+    if (execution === "going" && (isNew || row.wakeCount !== row.wakeCountSeen))
       await startNextExecution(world, { run, born, chain, epoch });
     return;
   }
@@ -159,7 +159,7 @@ async function sweepOne(
 async function sleepsWell(world: World, row: Row): Promise<boolean> {
   const now = world.clock.now();
   if (row.owner !== null) return now < (row.leaseUntil ?? 0);
-  const isStirred = row.stirs !== row.stirsSeen;
+  const isStirred = row.wakeCount !== row.wakeCountSeen;
   if (row.park !== null) {
     const isOver = row.wakeAt !== null && row.wakeAt <= now;
     if (!isStirred && !isOver) return true;
@@ -205,7 +205,7 @@ function beyondHelp(
 
 /**
  * Ends a run under the epoch of its hand-over. Returns false if it must not end yet: effects of a fenced process may
- * still land, or a message arrived just now. `quietUntil` is judged on the row that the hand-over returned, because a
+ * still land, or a message arrived just now. `effectsSettleAt` is judged on the row that the hand-over returned, because a
  * zombie may have claimed the run after any earlier read (schedule 36).
  */
 async function end(
@@ -213,7 +213,7 @@ async function end(
   of: { readonly invocation: Invocation; readonly row: Row; readonly trouble: Trouble },
 ): Promise<boolean> {
   const { invocation, row, trouble } = of;
-  if (world.clock.now() < row.quietUntil) return false;
+  if (world.clock.now() < row.effectsSettleAt) return false;
   const segments = new SegmentCache();
   const loaded = await readable(world, row, () => loadVouched(world, row, segments));
   if (loaded === null) return false;

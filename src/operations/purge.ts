@@ -95,7 +95,7 @@ async function removeArchive(world: World, { run, born }: Row): Promise<number |
   const { limits, clock, objects } = world;
   const row = await world.table.read(run, clock.earliest());
   // A run that stays keeps its archive: its end cannot be delivered, or another version of cairn wrote it.
-  if (row === null || row.born !== born || row.format !== FORMAT || !row.told) return null;
+  if (row === null || row.born !== born || row.format !== FORMAT || !row.endNotified) return null;
   const { tiers, retention } = await archivesOf(world, row);
   if (tiers.length === 0) return null;
   const toldAt = Math.max((row.expiresAtSec ?? 0) * 1_000 - hotMsOf(limits, retention), row.statusSince);

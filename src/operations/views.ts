@@ -186,7 +186,7 @@ async function shownOf(world: World, { row, state: stored }: Loaded): Promise<Sh
   const { gate: asks, granted } = extensionOf(state);
   const isAsked = asked.length + gated.length > 0 || lack !== null || asks !== null;
   const sent =
-    hasEnded(row) || (!isAsked && row.stirs === row.stirsSeen && !row.pause)
+    hasEnded(row) || (!isAsked && row.wakeCount === row.wakeCountSeen && !row.pause)
       ? []
       : await world.table.inbox({ run: row.run, born: row.born, now, limit: SENT_SHOWN_MAX });
   const isSent = (id: string): boolean => sent.some((message) => message.id === id);
@@ -228,7 +228,7 @@ async function shownOf(world: World, { row, state: stored }: Loaded): Promise<Sh
     failure: hasEnded(row) ? state.failure : null,
     redrivable: row.status === "failed" && row.parent === null && redriveRefusal(state) === null,
     keptUntil: row.expiresAtSec === null ? null : row.expiresAtSec * 1_000,
-    archive: row.told ? archiveOf(row, state) : null,
+    archive: row.endNotified ? archiveOf(row, state) : null,
   };
 }
 

@@ -40,7 +40,7 @@ import type { Park, ParkOutcome } from "../protocol/row-park.ts";
 import type { Claim, ClaimOutcome } from "../protocol/row-claim.ts";
 import type { HandOver, HandOverOutcome } from "../protocol/row-hand-over.ts";
 import type { Redrive, RedriveOutcome } from "../protocol/row-redrive.ts";
-import type { EndNotification } from "../protocol/row-tell.ts";
+import type { EndNotification } from "../protocol/row-end-notification.ts";
 import type { MutexLease, MutexLeaseOutcome } from "../protocol/mutex-lease.ts";
 import type { KeyKept, PurgeOutcome } from "../protocol/row-removal.ts";
 import type { Tombstone } from "../protocol/tombstone.ts";
@@ -117,12 +117,12 @@ export interface RunTable {
   claim(claim: Claim): Promise<ClaimOutcome | Ambiguous>;
   commit(commit: Commit): Promise<CommitOutcome | Ambiguous>;
   park(park: Park): Promise<ParkOutcome | Ambiguous>;
-  /** One transaction. Condition: no `seen` item, row not terminal. Writes: `seen` item, inbox item and `stirs + 1`. */
+  /** One transaction. Condition: no `seen` item, row not terminal. Writes: `seen` item, inbox item and `wakeCount + 1`. */
   deliver(delivery: Delivery): Promise<DeliverOutcome>;
   /** Cancel, pause or resume; the caller wakes the run. */
   request(request: Request): Promise<RequestOutcome | Ambiguous>;
   handOver(handOver: HandOver): Promise<HandOverOutcome | Ambiguous>;
-  tell(of: EndNotification): Promise<Changed<"told"> | Refused | Ambiguous>;
+  recordEndNotified(of: EndNotification): Promise<Changed<"notified"> | Refused | Ambiguous>;
   /** A failed run goes on under the next epoch, in the next execution of its chain. */
   redrive(redrive: Redrive): Promise<RedriveOutcome | Ambiguous>;
   /**

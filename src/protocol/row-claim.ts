@@ -61,7 +61,7 @@ export function decideClaim(row: Row, claim: Claim): ClaimOutcome {
       park: null,
       // Schedules 3 to 5: the owner that lost the run may still act within its lease, which may look expired by our
       // clock.
-      quietUntil: overtaken ? Math.max(row.quietUntil, row.leaseUntil ?? 0) : row.quietUntil,
+      effectsSettleAt: overtaken ? Math.max(row.effectsSettleAt, row.leaseUntil ?? 0) : row.effectsSettleAt,
       takeovers: row.takeovers + (overtaken ? 1 : 0),
       deaths: deathsAfter(row, deadEntryOf(claim)),
     },

@@ -34,7 +34,7 @@ export type HandOverOutcome =
 /**
  * Decides a hand-over.
  *
- * Schedule 33: a hand-over removes an owner that may still act. It raises `quietUntil` to that owner's lease, or the
+ * Schedule 33: a hand-over removes an owner that may still act. It raises `effectsSettleAt` to that owner's lease, or the
  * next claim would not know until when the owner's requests may still land.
  */
 export function decideHandOver(row: Row, handOver: HandOver): HandOverOutcome {
@@ -52,7 +52,7 @@ export function decideHandOver(row: Row, handOver: HandOver): HandOverOutcome {
       leaseUntil: null,
       park: null,
       chainClaims: 0,
-      quietUntil: Math.max(row.quietUntil, lease ?? 0),
+      effectsSettleAt: Math.max(row.effectsSettleAt, lease ?? 0),
       takeovers: row.takeovers + (row.owner === null ? 0 : 1),
       deaths: deathsAfter(row, handOver.dead ?? null),
     },

@@ -11,7 +11,7 @@ export interface Park extends RunRef {
 }
 
 /** `stirred`: the wake-up counter has risen. `superseded`: another attempt or execution drives the run. */
-export type ParkOutcome = Changed<"parked"> | Changed<"stirred"> | Changed<"superseded"> | Refused;
+export type ParkOutcome = Changed<"parked"> | Changed<"woken"> | Changed<"superseded"> | Refused;
 
 /**
  * Schedule 15: attempt 1 stores its token, then a frozen attempt 0 thaws with a token that wakes no execution any more.
@@ -21,6 +21,6 @@ export function decidePark(row: Row, park: Park): ParkOutcome {
   const free = row.chain === park.chain && row.epoch === park.epoch && row.owner === null && !hasEnded(row);
   const newer = row.park === null || !sameEntry(row.park.entry, park.entry) || row.park.entry.retry < park.entry.retry;
   if (!free || !newer) return { kind: "superseded", row };
-  if (row.stirs !== row.stirsSeen) return { kind: "stirred", row };
+  if (row.wakeCount !== row.wakeCountSeen) return { kind: "woken", row };
   return { kind: "parked", row: { ...row, park: { token: park.token, entry: park.entry } } };
 }

@@ -20,7 +20,7 @@ export type RedriveOutcome = Changed<"redriven"> | Changed<"late"> | Refused;
 
 /**
  * Decides a redrive. Schedule 87: two operators redrive a run at once. One wins, since its write ends the epoch that
- * both judged. `quietUntil`, the snapshot and the spent budget stay, so the run waits until earlier requests have
+ * both judged. `effectsSettleAt`, the snapshot and the spent budget stay, so the run waits until earlier requests have
  * landed.
  */
 export function decideRedrive(row: Row, redrive: Redrive): Exclude<RedriveOutcome, Refused> {
@@ -41,7 +41,7 @@ export function decideRedrive(row: Row, redrive: Redrive): Exclude<RedriveOutcom
       leaseUntil: null,
       park: null,
       wakeAt: null,
-      told: false,
+      endNotified: false,
       expiresAtSec: null,
       deadline,
       // Earlier crashes and outages must not end the redriven run at once.

@@ -9,7 +9,7 @@ export type PurgeOutcome = Changed<"purged"> | Changed<"kept"> | Refused;
 
 /** Decides a purge. Schedule 41: a run stays until its end has been delivered, or its parent would wait for ever. */
 export const decidePurge = (row: Row): Exclude<PurgeOutcome, Refused> => ({
-  kind: hasEnded(row) && row.told ? "purged" : "kept",
+  kind: hasEnded(row) && row.endNotified ? "purged" : "kept",
   row,
 });
 

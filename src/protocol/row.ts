@@ -40,7 +40,7 @@ export interface Row extends Incarnation {
   readonly owner: string | null;
   readonly leaseUntil: number | null;
   /** Until when an invocation that lost the run may still be alive; never lowered. */
-  readonly quietUntil: number;
+  readonly effectsSettleAt: number;
   /** The one execution that may drive this run. */
   readonly chain: number;
   readonly entry: Entry | null;
@@ -65,9 +65,9 @@ export interface Row extends Incarnation {
   readonly will: 0 | 1;
   /** The store that did not answer when the run was last released, and since when; null after the next commit. */
   readonly storeOutage: StoreOutage | null;
-  /** The wake-up counter: every message and request raises it. `stirsSeen` is its value at the last commit. */
-  readonly stirs: number;
-  readonly stirsSeen: number;
+  /** The wake-up counter: every message and request raises it. `wakeCountSeen` is its value at the last commit. */
+  readonly wakeCount: number;
+  readonly wakeCountSeen: number;
   /** Requested, not necessarily done. */
   readonly cancel: boolean;
   readonly pause: boolean;
@@ -78,7 +78,7 @@ export interface Row extends Incarnation {
   readonly wakeAt: number | null;
   readonly park: { readonly token: string; readonly entry: Entry } | null;
   /** The end of the run has been delivered to parent, webhook and archive. */
-  readonly told: boolean;
+  readonly endNotified: boolean;
   readonly deadline: number;
   readonly spent: Spent;
   readonly expiresAtSec: number | null;
@@ -130,7 +130,7 @@ export function newRow(creation: Creation): Row {
     epoch: 0,
     owner: null,
     leaseUntil: null,
-    quietUntil: 0,
+    effectsSettleAt: 0,
     chain: 1,
     entry: null,
     chainClaims: 0,
@@ -143,8 +143,8 @@ export function newRow(creation: Creation): Row {
     asks: 0,
     will: 1,
     storeOutage: null,
-    stirs: 0,
-    stirsSeen: 0,
+    wakeCount: 0,
+    wakeCountSeen: 0,
     cancel: false,
     pause: false,
     status: "queued",
@@ -153,7 +153,7 @@ export function newRow(creation: Creation): Row {
     lastCheckpointAt: now,
     wakeAt: null,
     park: null,
-    told: false,
+    endNotified: false,
     spent: NOTHING_SPENT,
     expiresAtSec: null,
   };
@@ -185,7 +185,7 @@ export interface Commit extends RunRef {
   readonly spent: Spent;
   readonly status: Status;
   readonly phase: Phase;
-  readonly stirsSeen: number;
+  readonly wakeCountSeen: number;
   readonly wakeAt: number | null;
   readonly deadline: number;
   /** The next `Row.asks`: this epoch's mark for its next call, and calls that this commit could not debit. */
@@ -199,7 +199,7 @@ export interface Commit extends RunRef {
   /** The invocation is over, and the run has no owner afterwards. */
   readonly release: boolean;
   /** A call outlived its timeout: it may still take effect until this owner's lease is over. */
-  readonly raiseQuiet: boolean;
+  readonly raiseEffectsSettleAt: boolean;
   /** The execution is over too: the run moves to the next execution of its chain, under the next epoch. */
   readonly nextChain: boolean;
   /** Set for an end that needs no delivery: this commit marks it delivered and starts the retention. Otherwise null. */
@@ -208,17 +208,18 @@ export interface Commit extends RunRef {
   readonly level?: number;
   /** The checksum of the resulting row. */
   readonly checksum?: string;
-  /** Commit only if the wake-up counter is still `stirsSeen` (schedules 12 and 13); set by every terminal commit. */
-  readonly unlessStirred: boolean;
+  /** Commit only if the wake-up counter is still `wakeCountSeen` (schedules 12 and 13); set by every terminal commit. */
+  readonly unlessWoken: boolean;
 }
 
 /** `stirred`: the wake-up counter has risen. `fenced`: the row has another epoch or version, so the writer is stale. */
-export type CommitOutcome = Changed<"committed"> | Changed<"stirred"> | Changed<"fenced"> | Refused;
+export type CommitOutcome = Changed<"committed"> | Changed<"woken"> | Changed<"fenced"> | Refused;
 
 export function decideCommit(row: Row, commit: Commit): CommitOutcome {
   if (row.epoch !== commit.epoch || row.version !== commit.version) return { kind: "fenced", row };
-  if (commit.unlessStirred && row.stirs !== commit.stirsSeen) return { kind: "stirred", row };
-  const { now, agentVersion, journal, snapshot, spent, status, phase, stirsSeen, wakeAt, deadline, commitId } = commit;
+  if (commit.unlessWoken && row.wakeCount !== commit.wakeCountSeen) return { kind: "woken", row };
+  const { now, agentVersion, journal, snapshot, spent, status, phase, wakeCountSeen, wakeAt, deadline, commitId } =
+    commit;
   const { asks, will, storeOutage, lastCheckpointAt } = commit;
   const { redrive, checksum: _, ...rest } = row;
   return {
@@ -232,7 +233,7 @@ export function decideCommit(row: Row, commit: Commit): CommitOutcome {
       spent,
       status,
       phase,
-      stirsSeen,
+      wakeCountSeen,
       wakeAt,
       deadline,
       commitId,
@@ -248,15 +249,15 @@ export function decideCommit(row: Row, commit: Commit): CommitOutcome {
       statusSince: status === row.status ? row.statusSince : now,
       ...(commit.release ? { owner: null, leaseUntil: null } : {}),
       ...(commit.nextChain ? { chain: row.chain + 1, epoch: row.epoch + 1, chainClaims: 0 } : {}),
-      ...(commit.expiresAtSec === null ? {} : { told: true, expiresAtSec: commit.expiresAtSec }),
-      ...(commit.raiseQuiet ? { quietUntil: Math.max(row.quietUntil, row.leaseUntil ?? 0) } : {}),
+      ...(commit.expiresAtSec === null ? {} : { endNotified: true, expiresAtSec: commit.expiresAtSec }),
+      ...(commit.raiseEffectsSettleAt ? { effectsSettleAt: Math.max(row.effectsSettleAt, row.leaseUntil ?? 0) } : {}),
     },
   };
 }
 
 /** The row after a delivery. The caller stores the `seen` and `inbox` items in the same transaction. */
 export function wokenRow(row: Row, deadline: number): Row {
-  return { ...row, stirs: row.stirs + 1, deadline: Math.max(row.deadline, deadline) };
+  return { ...row, wakeCount: row.wakeCount + 1, deadline: Math.max(row.deadline, deadline) };
 }
 
 export interface Request extends RunRef {
@@ -270,7 +271,7 @@ export function decideRequest(row: Row, { want }: Request): RequestOutcome {
   if (hasEnded(row)) return { kind: "late", row };
   const cancel = row.cancel || want === "cancel";
   const pause = want === "cancel" ? row.pause : want === "pause";
-  return { kind: "requested", row: { ...row, cancel, pause, stirs: row.stirs + 1 } };
+  return { kind: "requested", row: { ...row, cancel, pause, wakeCount: row.wakeCount + 1 } };
 }
 
 /** Who redrove a run and why. `id` tells this redrive from any other. */

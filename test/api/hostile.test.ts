@@ -60,7 +60,7 @@ describe("a run id", () => {
     const bob = { caller: { tenant: "other", actor: "bob" } };
     expect(codeOf(await on.ask({ path }, bob))).toEqual([404, "RunUnknown"]);
     expect(codeOf(await on.ask({ path: `${path}/messages`, json: { text: "a" } }, bob))).toEqual([404, "RunUnknown"]);
-    expect([...on.world.store.rows.values()].map(({ stirs }) => stirs)).toEqual([0]);
+    expect([...on.world.store.rows.values()].map(({ wakeCount }) => wakeCount)).toEqual([0]);
   });
 });
 

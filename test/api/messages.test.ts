@@ -44,7 +44,7 @@ describe("a message", () => {
     const other = await say(on, run, { text: "take the plane", id: "w1" });
     expect([other.status, other.body["code"], other.body["run"]]).toEqual([409, "MessageConflict", run]);
     expect(String(other.body["detail"])).toContain("another id");
-    expect(rowOf(on, run).stirs).toBe(1);
+    expect(rowOf(on, run).wakeCount).toBe(1);
     await drive(runnerOf(on.world, on.agent), payloadOf(on, run));
     // Also where the first one was taken in, and its item is gone.
     expect((await say(on, run, { text: "take the plane", id: "w1" })).status).toBe(409);
@@ -59,7 +59,7 @@ describe("a message", () => {
     expect((await say(on, run, { text: "a", id: "w1" }, headers)).status).toBe(200);
     const both = await say(on, run, { text: "a", id: "w2" }, headers);
     expect([both.status, both.body["errors"]]).toMatchObject([422, [{ pointer: "#/id" }]]);
-    expect(rowOf(on, run).stirs).toBe(1);
+    expect(rowOf(on, run).wakeCount).toBe(1);
   });
 
   test("without an id is one of its own each time, and is told its id", async () => {
@@ -69,7 +69,7 @@ describe("a message", () => {
       ({ body }) => body["message"],
     );
     expect(new Set(ids).size).toBe(2);
-    expect(rowOf(on, run).stirs).toBe(2);
+    expect(rowOf(on, run).wakeCount).toBe(2);
   });
 
   test("counts in bytes", async () => {
@@ -87,7 +87,7 @@ describe("a message", () => {
     on.world.store.rows.set(run, rewritten(rowOf(on, run), { format: 99 }));
     const { status, body } = await say(on, run, { text: "a" });
     expect([status, body["code"]]).toEqual([503, "RowNewer"]);
-    expect(rowOf(on, run).stirs).toBe(0);
+    expect(rowOf(on, run).wakeCount).toBe(0);
   });
 });
 

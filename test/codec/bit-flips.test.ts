@@ -46,8 +46,8 @@ const ROWS: Readonly<Record<string, Row>> = {
   "that was just made": rewritten({ ...row(), ...UNCOUNTED, will: 1 }),
   "with a call under way": rewritten(row(), {
     ...{ ...claimed, snapshot, journal, status: "running", phase: "ExecutingTools" },
-    ...{ owner: "0011223344556677", leaseUntil: AT + 60_000, claims: 1, asks: 1, quietUntil: AT - 9_000 },
-    ...{ stirs: 3, stirsSeen: 2, pause: true, takeovers: 1, deaths: 1 },
+    ...{ owner: "0011223344556677", leaseUntil: AT + 60_000, claims: 1, asks: 1, effectsSettleAt: AT - 9_000 },
+    ...{ wakeCount: 3, wakeCountSeen: 2, pause: true, takeovers: 1, deaths: 1 },
   }),
   "that is parked": rewritten(row(), {
     ...{ ...claimed, snapshot, status: "waiting", phase: "AwaitingApproval", wakeAt: AT + 86_400_000 },
@@ -59,7 +59,14 @@ const ROWS: Readonly<Record<string, Row>> = {
     ...{ parent: { run: row().run, born: "zzzzzzzzzz" }, redrive: { id: "wish", by: "ada", why: "it is back" } },
   }),
   "whose end was told": rewritten(row(), {
-    ...{ ...claimed, snapshot, status: "completed", phase: "Completed", told: true, expiresAtSec: AT / 1_000 + 86_400 },
+    ...{
+      ...claimed,
+      snapshot,
+      status: "completed",
+      phase: "Completed",
+      endNotified: true,
+      expiresAtSec: AT / 1_000 + 86_400,
+    },
   }),
 };
 
@@ -142,7 +149,7 @@ const EXPRESSED: ReadonlySet<string> = new Set(
         "epoch",
         "owner",
         "leaseUntil",
-        "quietUntil",
+        "effectsSettleAt",
         "chain",
         "chainClaims",
         "claims",
@@ -151,7 +158,7 @@ const EXPRESSED: ReadonlySet<string> = new Set(
         "asks",
       ],
       ...["entryExecution", "entryEpoch", "entryRetry", "parkToken", "parkExecution", "parkEpoch", "parkRetry"],
-      ...["stirs", "deadline", "since", "expiresAtSec", "redrive"],
+      ...["wakeCount", "deadline", "since", "expiresAtSec", "redrive"],
     ] as const satisfies readonly Attribute[]
   ).map((attribute) => ATTRIBUTES[attribute]),
 );
@@ -165,7 +172,7 @@ function itemWith(of: Row): Item {
     ...newItem(of),
     ...itemOf({
       ...{ owner: optional(owner, text), leaseUntil: optional(leaseUntil, number), wakeAt: optional(wakeAt, number) },
-      ...{ journal: optional(bytes, (B) => ({ B })), deaths: number(of.deaths), told: flag(of.told) },
+      ...{ journal: optional(bytes, (B) => ({ B })), deaths: number(of.deaths), endNotified: flag(of.endNotified) },
       ...{ cancel: flag(of.cancel), pause: flag(of.pause), expiresAtSec: optional(expiresAtSec, number) },
       ...{ outageStore: optional(storeOutage?.store, text), outageSince: optional(storeOutage?.since, number) },
       ...{ level: optional(of.level, number), redrive: optional(of.redrive, redriveValue) },

@@ -80,10 +80,10 @@ describe("a family with one damaged row", () => {
     const sound = rowOf(on, parent.run);
     damage(on, parent.run);
     expect(await drive(runnerOf(on.world, actor({})), child)).toMatchObject({ route: "done" });
-    expect(rowOf(on, child.run)).toMatchObject({ status: "completed", told: false });
+    expect(rowOf(on, child.run)).toMatchObject({ status: "completed", endNotified: false });
     on.world.store.rows.set(parent.run, sound);
     await sweep(on);
-    expect(rowOf(on, child.run)).toMatchObject({ told: true });
+    expect(rowOf(on, child.run)).toMatchObject({ endNotified: true });
   });
 
   test("a parent cancels its other children when one row is damaged, and its end waits until all can be reached", async () => {
@@ -96,10 +96,10 @@ describe("a family with one damaged row", () => {
     expect(await sendRequest(on.world, { run: parent.run, want: "cancel" })).toBe("requested");
     expect(await drive(runnerOf(on.world, actor({})), payload)).toMatchObject({ route: "done" });
     expect(rowOf(on, two.run)).toMatchObject({ cancel: true });
-    expect(rowOf(on, parent.run)).toMatchObject({ status: "cancelled", told: false });
+    expect(rowOf(on, parent.run)).toMatchObject({ status: "cancelled", endNotified: false });
     on.world.store.rows.set(one.run, sound);
     await sweep(on);
-    expect([rowOf(on, one.run).cancel, rowOf(on, parent.run).told]).toEqual([true, true]);
+    expect([rowOf(on, one.run).cancel, rowOf(on, parent.run).endNotified]).toEqual([true, true]);
   });
 });
 

@@ -148,8 +148,8 @@ const CHAINS: readonly Planted[] = [
   },
   {
     breach: "a commit that names the next chain forgets quiet",
-    caught: "a commit with `nextChain` raises `quietUntil` for a call that outlives it",
-    bend: afterCommit(() => ({ quietUntil: 0 })),
+    caught: "a commit with `nextChain` raises `effectsSettleAt` for a call that outlives it",
+    bend: afterCommit(() => ({ effectsSettleAt: 0 })),
   },
 ];
 
@@ -157,7 +157,7 @@ const ENDS: readonly Planted[] = [
   {
     breach: "an end that is told stays in `alive`",
     caught: "an end without recipients counts as delivered by its own commit: it leaves `alive` and then expires",
-    bend: afterCommit(() => ({ told: false })),
+    bend: afterCommit(() => ({ endNotified: false })),
   },
   {
     breach: "an end that is told has no time to live",
@@ -170,10 +170,10 @@ const ENDS: readonly Planted[] = [
     bend: (table, store) => ({
       commit: async (commit) => {
         const outcome = await table.commit(commit);
-        if (outcome.kind !== "stirred" || commit.expiresAtSec === null) return outcome;
-        const row = { ...rowIn(store, commit.run), told: true, expiresAtSec: commit.expiresAtSec };
+        if (outcome.kind !== "woken" || commit.expiresAtSec === null) return outcome;
+        const row = { ...rowIn(store, commit.run), endNotified: true, expiresAtSec: commit.expiresAtSec };
         store.rows.set(commit.run, row);
-        return { kind: "stirred", row };
+        return { kind: "woken", row };
       },
     }),
   },

@@ -41,7 +41,7 @@ const PLANTED: readonly Planted[] = [
   {
     breach: "the time to live stays",
     caught: "redrive gives a failed run the next epoch",
-    bend: leaving((_, { expiresAtSec, told }) => ({ expiresAtSec, told })),
+    bend: leaving((_, { expiresAtSec, endNotified }) => ({ expiresAtSec, endNotified })),
   },
   {
     breach: "the epoch stays",
@@ -65,8 +65,8 @@ const PLANTED: readonly Planted[] = [
   },
   {
     breach: "quiet is forgotten",
-    caught: "redrive keeps `quietUntil`, the counters and the pending requests",
-    bend: leaving(() => ({ quietUntil: 0 })),
+    caught: "redrive keeps `effectsSettleAt`, the counters and the pending requests",
+    bend: leaving(() => ({ effectsSettleAt: 0 })),
   },
   {
     breach: "the note goes with a release in an outage",
@@ -98,7 +98,7 @@ const PLANTED: readonly Planted[] = [
   {
     breach: "any end is told",
     caught: "ignores a late delivery of the first end after a redrive",
-    bend: (table) => ({ tell: ({ epoch: _, ...of }) => table.tell(of) }),
+    bend: (table) => ({ recordEndNotified: ({ epoch: _, ...of }) => table.recordEndNotified(of) }),
   },
 ];
 

@@ -22,7 +22,7 @@ const TABLES: readonly Planted<RunTable>[] = [
     bend: (table, store) => ({
       purge: (of) => {
         const row = store.rows.get(of.run);
-        if (row?.status === "completed") store.rows.set(of.run, { ...row, told: true });
+        if (row?.status === "completed") store.rows.set(of.run, { ...row, endNotified: true });
         return table.purge(of);
       },
     }),

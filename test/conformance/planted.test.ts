@@ -60,7 +60,7 @@ const CLAIMS: readonly Planted[] = [
     breach: "claim does not raise quiet",
     caught: "a retry of the same entry takes over at once",
     bend: (table, store) => ({
-      claim: afterwards(store, table.claim, (_, before) => ({ quietUntil: before.quietUntil })),
+      claim: afterwards(store, table.claim, (_, before) => ({ effectsSettleAt: before.effectsSettleAt })),
     }),
   },
   {
@@ -129,15 +129,15 @@ const WRITES: readonly Planted[] = [
     }),
   },
   {
-    breach: "an end does not look at stirs",
+    breach: "an end does not look at wakeCount",
     caught: "refuses an end while a message is unread, and accepts it once the message is read",
-    bend: (table) => ({ commit: (commit) => table.commit({ ...commit, unlessStirred: false }) }),
+    bend: (table) => ({ commit: (commit) => table.commit({ ...commit, unlessWoken: false }) }),
   },
   {
-    breach: "a commit sets stirs to what it has seen",
+    breach: "a commit sets wakeCount to what it has seen",
     caught: "counts each of 50 deliveries once and loses no commit when commits run at the same time",
     bend: (table, store) => ({
-      commit: afterwards(store, table.commit, (row) => ({ stirs: row.stirsSeen })),
+      commit: afterwards(store, table.commit, (row) => ({ wakeCount: row.wakeCountSeen })),
     }),
   },
   {
@@ -157,7 +157,9 @@ const WRITES: readonly Planted[] = [
   {
     breach: "a message is stored without a stir",
     caught: "deliver counts a message once",
-    bend: (table, store) => ({ deliver: afterwards(store, table.deliver, (_, before) => ({ stirs: before.stirs })) }),
+    bend: (table, store) => ({
+      deliver: afterwards(store, table.deliver, (_, before) => ({ wakeCount: before.wakeCount })),
+    }),
   },
   {
     breach: "the inbox comes in another order",
@@ -175,10 +177,10 @@ const WRITES: readonly Planted[] = [
     breach: "telling an end again moves its expiry",
     caught: "tell starts the time to live once, and only for an ended run",
     bend: (table, store) => ({
-      tell: async (of) => {
-        const outcome = await table.tell(of);
+      recordEndNotified: async (of) => {
+        const outcome = await table.recordEndNotified(of);
         const row = rowIn(store, of.run);
-        if (row?.told) store.rows.set(of.run, { ...row, expiresAtSec: of.expiresAtSec });
+        if (row?.endNotified) store.rows.set(of.run, { ...row, expiresAtSec: of.expiresAtSec });
         return outcome;
       },
     }),
@@ -198,26 +200,26 @@ const WAITS: readonly Planted[] = [
     }),
   },
   {
-    breach: "park does not look at stirs",
+    breach: "park does not look at wakeCount",
     caught: "a run with a new wake-up does not park; a paused run that has seen the wake-up does",
     bend: (table, store) => ({
       park: (park) => {
         const row = rowIn(store, park.run);
-        store.rows.set(park.run, { ...row, stirsSeen: row.stirs });
+        store.rows.set(park.run, { ...row, wakeCountSeen: row.wakeCount });
         return table.park(park);
       },
     }),
   },
   {
     breach: "handOver does not wait for the lease",
-    caught: "handOver is refused until the lease expires, and then raises `quietUntil` to that lease",
+    caught: "handOver is refused until the lease expires, and then raises `effectsSettleAt` to that lease",
     bend: (table) => ({ handOver: (handOver) => table.handOver({ ...handOver, now: Number.MAX_SAFE_INTEGER }) }),
   },
   {
     breach: "handOver does not raise quiet",
-    caught: "handOver is refused until the lease expires, and then raises `quietUntil` to that lease",
+    caught: "handOver is refused until the lease expires, and then raises `effectsSettleAt` to that lease",
     bend: (table, store) => ({
-      handOver: afterwards(store, table.handOver, (_, before) => ({ quietUntil: before.quietUntil })),
+      handOver: afterwards(store, table.handOver, (_, before) => ({ effectsSettleAt: before.effectsSettleAt })),
     }),
   },
   {

@@ -61,7 +61,7 @@ describe("a gate", () => {
 
   test("beside an answer that quiet holds back waits for whichever comes first", () => {
     const state = foldAll(IN_PHASE.AwaitingReconcile(), [taken("c1")]);
-    const until = (quietUntil: number) => nextCommands(state, view({ quietUntil }));
+    const until = (effectsSettleAt: number) => nextCommands(state, view({ effectsSettleAt }));
     expect(until(AT + 5)).toEqual([{ kind: "wait", until: AT + 5 }]);
     expect(until(GATE_UNTIL + 5)).toEqual([{ kind: "wait", until: GATE_UNTIL }]);
   });

@@ -65,7 +65,7 @@ describe.each(PHASE_NAMES)("in %s", (phase) => {
 describe("quiet", () => {
   test("schedule 5: holds back a failed end until no overtaken owner can act, to the millisecond", () => {
     const ending = fold(IN_PHASE.ExecutingTools(), aborted);
-    const quiet = { quietUntil: QUIET };
+    const quiet = { effectsSettleAt: QUIET };
     expect(nextCommands(ending, view({ ...quiet, now: QUIET - 1 }))).toEqual([{ kind: "wait", until: QUIET }]);
     expect(nextCommands(ending, view({ ...quiet, now: QUIET }))).toEqual([{ kind: "end" }]);
   });
@@ -73,7 +73,7 @@ describe("quiet", () => {
   test("schedule 4: holds back *retry* and *failed*, which only quiet can prove; *succeeded* is taken at once", () => {
     const blocked = IN_PHASE.AwaitingReconcile();
     const owed = (as: "succeeded" | "failed" | "retry", now: number) =>
-      nextCommands(fold(blocked, taken("c1", 1, answer(as))), view({ now, quietUntil: QUIET }));
+      nextCommands(fold(blocked, taken("c1", 1, answer(as))), view({ now, effectsSettleAt: QUIET }));
     for (const as of ["retry", "failed"] as const) {
       expect(owed(as, QUIET - 1)).toEqual([{ kind: "wait", until: QUIET }]);
       expect(owed(as, QUIET)).toEqual([{ kind: "reconcile", call: "c1" }]);
@@ -84,7 +84,8 @@ describe("quiet", () => {
   test("schedules 3 and 22: holds back a probe, and so does what may still land", () => {
     const asked = (at: number) => decided({ kind: "probe", call: "c1", at, tried: false });
     const open = after(startedEvent, replied([calls("pay")]), intended("c1", "probed"), invoked("c1"));
-    const owed = (at: number, now: number) => nextCommands(fold(open, asked(at)), view({ now, quietUntil: QUIET }));
+    const owed = (at: number, now: number) =>
+      nextCommands(fold(open, asked(at)), view({ now, effectsSettleAt: QUIET }));
     expect(owed(QUIET - 9, QUIET - 1)).toEqual([{ kind: "wait", until: QUIET }]);
     expect(owed(QUIET - 9, QUIET)).toEqual([{ kind: "probe", calls: ["c1"] }]);
     expect(owed(QUIET + 9, QUIET + 8)).toEqual([{ kind: "wait", until: QUIET + 9 }]);
@@ -93,7 +94,7 @@ describe("quiet", () => {
 
   test("does not hold back the calls that may go on", () => {
     const state = foldAll(withCalls(), [taken("c4")]);
-    const commands = nextCommands(state, view({ quietUntil: QUIET }));
+    const commands = nextCommands(state, view({ effectsSettleAt: QUIET }));
     expect(commands.map(({ kind }) => kind)).toEqual(["intend", "perform"]);
   });
 });
@@ -147,7 +148,7 @@ describe("calls", () => {
   test("of which nobody said anything in time are given up, after quiet, and not over an answer", () => {
     const unknown = { ...lostSight("c1", AT + 9), otherwise: "tell" } as Event;
     const state = after(startedEvent, replied([calls("a")]), intended("c1", "unsafe"), invoked("c1"), unknown);
-    const owed = (now: number, quietUntil = 0) => nextCommands(state, view({ now, quietUntil }));
+    const owed = (now: number, effectsSettleAt = 0) => nextCommands(state, view({ now, effectsSettleAt }));
     expect(owed(AT + 8)).toEqual([{ kind: "wait", until: AT + 9 }]);
     expect(owed(AT + 9, AT + 20)).toEqual([{ kind: "wait", until: AT + 20 }]);
     expect(owed(AT + 9)).toEqual([{ kind: "giveUp", call: "c1" }]);

@@ -5,6 +5,7 @@
 import { readFileSync, readdirSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, test } from "vitest";
+import { rowOf } from "../../src/adapters/local/row-text.ts";
 import { virtualClock } from "../../src/adapters/memory/clock.ts";
 import { memoryWorld } from "../../src/adapters/memory/world.ts";
 import { readArchive } from "../../src/codec/archive.ts";
@@ -15,7 +16,7 @@ import { limitsFor } from "../../src/protocol/limits.ts";
 import { PHASE_NAMES } from "../../src/core/phases.ts";
 import { foldAll } from "../../src/core/transition.ts";
 import { FORMAT, type Row } from "../../src/protocol/row.ts";
-import { UNCOUNTED } from "../../src/protocol/uncounted.ts";
+import { undamaged } from "../../src/codec/row.ts";
 import { SegmentCache, load } from "../../src/history/load.ts";
 import { ledger, show, timeline } from "../../src/operations/views.ts";
 import { verify } from "../../src/history/verify.ts";
@@ -77,13 +78,15 @@ describe.each(FORMATS)("format %s", (format) => {
 
   test("a whole run is read at each of its versions, shown, and verified", async () => {
     const { rows, objects, result } = read(format, "run.json") as GoldenRun;
-    const world = memoryWorld({ clock: virtualClock(rows.at(-1)?.lastCheckpointAt ?? 0), limits: limitsFor(3_000) });
+    const world = memoryWorld({
+      clock: virtualClock(rows.at(-1)?.lastCheckpointAt ?? 0),
+      limits: limitsFor(3_000),
+    });
     for (const [key, bytes] of Object.entries(objects)) world.store.objects.set(key, unpacked(bytes));
-    const stored = rows.map((row): Row => ({
-      ...UNCOUNTED,
-      ...row,
-      journal: row.journal === null ? null : unpacked(row.journal),
-    }));
+    const stored = rows.map(({ journal, ...row }): Row => {
+      const found = rowOf({ row: JSON.stringify(row), journal: journal === null ? null : unpacked(journal) }, row.run);
+      return undamaged(found);
+    });
     for (const row of stored) {
       const { state } = await load(world.objects, row, new SegmentCache());
       expect(state).toMatchObject({ phase: row.phase, spent: row.spent });

@@ -8,6 +8,7 @@
 import { existsSync, mkdirSync, readFileSync, readdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { pathToFileURL } from "node:url";
+import { storedRow } from "../../src/adapters/local/row-text.ts";
 import { readArchive } from "../../src/codec/archive.ts";
 import { canonical, sha256 } from "../../src/codec/canonical.ts";
 import { encodeJournal, encodeSnapshot } from "../../src/codec/snapshot.ts";
@@ -16,7 +17,7 @@ import type { Event, EventKind } from "../../src/core/event.ts";
 import { PHASE_NAMES, type Phase } from "../../src/core/phases.ts";
 import type { State } from "../../src/core/state.ts";
 import { accepts, fold } from "../../src/core/transition.ts";
-import { FORMAT, type Row } from "../../src/protocol/row.ts";
+import { FORMAT } from "../../src/protocol/row.ts";
 import { play } from "../slow/crash/play.ts";
 import { EVENT_KINDS, IN_PHASE, eventOf } from "../support/build.ts";
 import { DECISION_MOMENTS } from "./decisions.ts";
@@ -41,8 +42,12 @@ export interface GoldenMoment extends GoldenState {
 }
 
 export interface GoldenRun {
-  /** As committed, one of each version; the journal in base64. */
-  readonly rows: readonly (Omit<Row, "journal"> & { readonly journal: string | null })[];
+  /** As committed, one of each version: the fields as the embedded store names them, and the journal in base64. */
+  readonly rows: readonly {
+    readonly run: string;
+    readonly lastCheckpointAt: number;
+    readonly journal: string | null;
+  }[];
   readonly objects: Readonly<Record<string, string>>;
   readonly result: unknown;
 }
@@ -99,7 +104,10 @@ async function wholeRun(): Promise<GoldenRun> {
   const { rows, world, result } = await play();
   const committed = rows.filter((row, index) => row.version !== rows[index + 1]?.version);
   return {
-    rows: committed.map((row) => ({ ...row, journal: row.journal && packed(row.journal) })),
+    rows: committed.map((row) => ({
+      ...(JSON.parse(storedRow(row).row) as Pick<GoldenRun["rows"][number], "run" | "lastCheckpointAt">),
+      journal: row.journal && packed(row.journal),
+    })),
     objects: Object.fromEntries([...world.store.objects].map(([key, bytes]) => [key, packed(bytes)])),
     result,
   };

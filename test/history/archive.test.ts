@@ -116,10 +116,10 @@ describe("an archive", () => {
     const row = await ended(on, keeping(WARM, talkative(4, 20_000)));
     const first = bytesOf(on, row);
     on.world.store.objects.delete(archiveKey(row, "warm"));
-    on.world.store.rows.set(row.run, { ...row, told: false, expiresAtSec: null });
+    on.world.store.rows.set(row.run, { ...row, endNotified: false, expiresAtSec: null });
     on.clock.moveTo(on.clock.now() + DAY_MS);
     await sweep(on);
-    expect(rowOf(on, row.run).told).toBe(true);
+    expect(rowOf(on, row.run).endNotified).toBe(true);
     expect(Buffer.compare(bytesOf(on, row), first)).toBe(0);
   });
 
@@ -183,7 +183,7 @@ describe("a run", () => {
     const { run } = await born(on, { key: "key", agent: keeping(WARM) });
     on.clock.moveTo(rowOf(on, run).deadline + 1);
     await sweep(on);
-    expect(rowOf(on, run)).toMatchObject({ status: "failed", told: true });
+    expect(rowOf(on, run)).toMatchObject({ status: "failed", endNotified: true });
     expect(archiveIn(on, rowOf(on, run)).run.failure).toMatchObject({ code: "Expired" });
   });
 
@@ -195,7 +195,7 @@ describe("a run", () => {
     const lost = new Map<string, Uint8Array>();
     const commit: Room["world"]["table"]["commit"] = async (of) => {
       const outcome = await on.world.table.commit(of);
-      for (const [key, bytes] of of.unlessStirred ? objects : []) {
+      for (const [key, bytes] of of.unlessWoken ? objects : []) {
         if (!key.includes("/blobs/")) continue;
         lost.set(key, bytes);
         objects.delete(key);
@@ -205,13 +205,13 @@ describe("a run", () => {
     await drive(runnerOf({ ...on.world, table: { ...on.world.table, commit } }, agent), payload);
     await sweep(on);
     const { run } = payload;
-    expect(rowOf(on, run)).toMatchObject({ status: "completed", told: false, expiresAtSec: null });
+    expect(rowOf(on, run)).toMatchObject({ status: "completed", endNotified: false, expiresAtSec: null });
     expect([lost.size, on.alarms.map(({ what }) => what)]).toEqual([3, ["Unreadable", "Unreadable"]]);
     expect(objects.has(archiveKey(payload, "warm"))).toBe(false);
     expect(await purge(on.world, run)).toMatchObject({ kind: "live" });
     for (const [key, bytes] of lost) objects.set(key, bytes);
     await sweep(on);
-    expect(rowOf(on, run).told).toBe(true);
+    expect(rowOf(on, run).endNotified).toBe(true);
     expect(archiveIn(on, rowOf(on, run)).blobs.size).toBe(3);
   });
 });
@@ -275,7 +275,7 @@ describe("when the run is removed, its archive", () => {
     const on = room();
     const row = await ended(on, keeping(WARM));
     expect(await purge(on.world, row.run)).toMatchObject({ kind: "tooEarly" });
-    expect(rowOf(on, row.run).told).toBe(true);
+    expect(rowOf(on, row.run).endNotified).toBe(true);
     expect(await purge(on.world, row.run, { keepArchive: true })).toMatchObject({ kind: "purged" });
     expect([...on.world.store.objects.keys()]).toEqual([archiveKey(row, "warm")]);
   });

@@ -57,7 +57,7 @@ interface Scene {
 async function scene(): Promise<Scene> {
   const on = stage();
   const [ended, neighbour] = [await endedRun(on, "key"), await endedRun(on, "neighbour")];
-  const row = { ...ended, told: false, expiresAtSec: null };
+  const row = { ...ended, endNotified: false, expiresAtSec: null };
   on.world.store.rows.set(row.run, row);
   return { on, row, neighbour };
 }
@@ -86,7 +86,7 @@ describe("a purge", () => {
     const faults = await faultsIn(purging, scene);
     expect(new Set(faults.map(({ name }) => name))).toEqual(
       new Set([
-        ...["table.read", "objects.get", "table.keepKey", "table.tell", "table.purge"],
+        ...["table.read", "objects.get", "table.keepKey", "table.recordEndNotified", "table.purge"],
         ...["objects.removeUnder", "table.forget"],
       ]),
     );

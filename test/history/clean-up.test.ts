@@ -69,7 +69,7 @@ describe("an expired run", () => {
   test("schedule 41: a run whose end is not told neither expires nor is purged", async () => {
     const on = stage();
     const told = await endedRun(on, "key");
-    on.world.store.rows.set(told.run, { ...told, told: false, expiresAtSec: null });
+    on.world.store.rows.set(told.run, { ...told, endNotified: false, expiresAtSec: null });
     on.world.store.expire(on.clock.now() + 10_000 * HOUR_MS);
     const of = { run: told.run, born: told.born, now: on.clock.now() };
     expect(await on.world.table.purge(of)).toMatchObject({ kind: "kept" });
@@ -110,10 +110,10 @@ describe("purge", () => {
   test("tells the end first where that is still owed", async () => {
     const on = stage();
     const row = await endedRun(on, "key");
-    on.world.store.rows.set(row.run, { ...row, told: false, expiresAtSec: null });
+    on.world.store.rows.set(row.run, { ...row, endNotified: false, expiresAtSec: null });
     const told: string[] = [];
     const table = { ...on.world.table };
-    table.tell = (of) => on.world.table.tell(of).finally(() => told.push("told"));
+    table.recordEndNotified = (of) => on.world.table.recordEndNotified(of).finally(() => told.push("told"));
     table.purge = (of) => on.world.table.purge(of).finally(() => told.push("purged"));
     expect(await purge({ ...on.world, table }, row.run)).toMatchObject({ kind: "purged" });
     expect(told).toEqual(["told", "purged"]);

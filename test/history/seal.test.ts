@@ -174,7 +174,7 @@ describe("a crash between the sealed events and their snapshot", () => {
     const payload = await beats(runner, await begin(on.world, agent, {}), PER_SEAL);
     const { run } = payload;
     const act = (): Promise<unknown> => send(on.world, { run, text: "wait", by: "ada", id: "w1" });
-    const world = beforeCommit(on, { when: ({ unlessStirred }) => unlessStirred, act });
+    const world = beforeCommit(on, { when: ({ unlessWoken }) => unlessWoken, act });
     expect(await drive({ ...runner, world }, payload)).toMatchObject({ route: "done" });
     expect(sealedIn(on)).toHaveLength(1);
     expect(sealOf(on, payload)).toMatchObject({ from: 1, unsealed: 2 });

@@ -107,7 +107,7 @@ test("a row stays small, whatever happens to its run", async () => {
     ...{
       spent: { tokensIn: 12_345_678, tokensOut: 1_234_567, microUsd: 123_456_789, beats: 1_234, toolCalls: 12_345 },
     },
-    ...{ status: "blocked", phase: "AwaitingReconcile", stirsSeen: 2, wakeAt: now + 5, deadline: now + 1_000 },
+    ...{ status: "blocked", phase: "AwaitingReconcile", wakeCountSeen: 2, wakeAt: now + 5, deadline: now + 1_000 },
     ...{
       asks: 0,
       will: 0,
@@ -115,10 +115,10 @@ test("a row stays small, whatever happens to its run", async () => {
       storeOutage: { store: "the bucket cairn-production-objects", since: now },
       lastCheckpointAt: now,
       release: true,
-      raiseQuiet: true,
+      raiseEffectsSettleAt: true,
       nextChain: false,
       expiresAtSec: null,
-      unlessStirred: false,
+      unlessWoken: false,
     },
   };
   for (const want of ["pause", "cancel"] as const) await measured(table.request({ ...of, want }));

@@ -99,7 +99,7 @@ test("planted: if the SDK retried a write itself, a claim would be refused becau
   expect(await world.table.read(payload.run, Date.now())).toMatchObject({ status: "running", version: 0 });
 });
 
-const WELL = { route: "done", findings: [], row: { status: "completed", told: true } };
+const WELL = { route: "done", findings: [], row: { status: "completed", endNotified: true } };
 const READ = /^(Get|BatchGet|Query|Describe|GET)/;
 
 const kindsOf = (events: readonly string[]): readonly string[] => [...new Set(events)];
@@ -129,7 +129,7 @@ const OPERATIONS: readonly Operation[] = [
     act: async (payload) =>
       expect(["delivered", "duplicate"]).toContain(await deliver(world, { ...payload, message: MESSAGE })),
     holds: async (row, payload) => {
-      expect(row?.stirs).toBe(1);
+      expect(row?.wakeCount).toBe(1);
       expect(await world.table.inbox({ ...of(payload), limit: 9 })).toEqual([MESSAGE]);
     },
   },
@@ -140,7 +140,7 @@ const OPERATIONS: readonly Operation[] = [
     holds: (row) => {
       expect(row).toMatchObject({ cancel: true, pause: false });
       // Sending it again raises the wake counter again, which does no harm.
-      expect([1, 2]).toContain(row?.stirs);
+      expect([1, 2]).toContain(row?.wakeCount);
     },
   },
   {

@@ -174,7 +174,7 @@ async function hearsAndTells(on: Listened): Promise<void> {
   await parkedBy(on, await driven(on, parent, asker));
   const { run, born } = parent;
   const child = await started(dying(on.aside), { agent: writer, key: "child", parent: { run, born } });
-  expect(await driven(on, child, writer)).toMatchObject({ phase: "Completed", told: true });
+  expect(await driven(on, child, writer)).toMatchObject({ phase: "Completed", endNotified: true });
 }
 
 /** A message arrived before the token was stored. */
@@ -193,11 +193,11 @@ async function sweeps(on: Listened): Promise<void> {
   await started(dying(on.aside), { agent: talker, key: "queued" });
   const spent = await started(on.aside, { agent: talker, key: "spent" });
   await spend(on, spent);
-  await said(on, await asleep(on, "stirred"), "hello");
+  await said(on, await asleep(on, "woken"), "hello");
   const doomed = await doom(on);
   await sweep(world, timeOf(world));
   expect(await now(on, spent)).toMatchObject({ chain: 2 });
-  expect(await now(on, doomed)).toMatchObject({ phase: "Failed", told: true });
+  expect(await now(on, doomed)).toMatchObject({ phase: "Failed", endNotified: true });
   await on.aside.objects.put(ORPHAN, Buffer.from("x"));
   const nextDay = on.worldOf("sweep", { laterMs: TIMES.orphanAgeMs + HOUR_MS });
   await collectAllOrphans(nextDay, timeOf(nextDay));

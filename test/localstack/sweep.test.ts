@@ -56,8 +56,8 @@ describe("the sweeper", () => {
     const row = await started(lane, { agent: clerk, input: ASK });
     await parked(lane, row.run);
     await approved(dying(lane.world), row.run);
-    const { stirs, stirsSeen, park } = await rowOf(lane, row.run);
-    expect(stirs).toBeGreaterThan(stirsSeen);
+    const { wakeCount, wakeCountSeen, park } = await rowOf(lane, row.run);
+    expect(wakeCount).toBeGreaterThan(wakeCountSeen);
     expect(park).not.toBeNull();
     await sweep(lane);
     expect(await ended(lane, row.run)).toMatchObject({ status: "completed" });
@@ -99,7 +99,9 @@ describe("the sweeper", () => {
     await loseExecution(lane, waiting);
     await setAttribute(lane, row.run, { name, value });
     await timePasses(row.run);
-    await sweptUntil(async () => expect(await rowOf(lane, row.run)).toMatchObject({ phase: "Failed", told: true }));
+    await sweptUntil(async () =>
+      expect(await rowOf(lane, row.run)).toMatchObject({ phase: "Failed", endNotified: true }),
+    );
     expect(await shown(lane, row.run)).toMatchObject({ failure: { code } });
     await expect(statusOf(lane, nameOf(row, 2))).rejects.toThrow(/does not exist/i);
   });

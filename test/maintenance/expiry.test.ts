@@ -41,7 +41,7 @@ describe.each(["paused", "blocked"] as const)("a %s run", (kind) => {
     expect(rowOf(on, run).status).toBe(kind);
     on.clock.moveTo(rowOf(on, run).deadline);
     expect(await replyOf(attempt(runner, early))).toMatchObject({ route: "failed" });
-    expect(rowOf(on, run)).toMatchObject({ status: "failed", told: true });
+    expect(rowOf(on, run)).toMatchObject({ status: "failed", endNotified: true });
     expect(await failureOf(on, run)).toBe("Expired");
   });
 
@@ -94,11 +94,11 @@ describe.each(["paused", "blocked"] as const)("a %s run", (kind) => {
     const on = room();
     const { run, runner, payload } = await waiting(on, kind);
     on.clock.moveTo(rowOf(on, run).deadline);
-    const quietUntil = on.clock.now() + 5_000;
-    change(on, { run }, { quietUntil });
+    const effectsSettleAt = on.clock.now() + 5_000;
+    change(on, { run }, { effectsSettleAt });
     const reply = await replyOf(attempt(runner, payload));
     expect(reply).toMatchObject({ route: "wait", seconds: 5 });
-    on.clock.moveTo(quietUntil);
+    on.clock.moveTo(effectsSettleAt);
     expect(await replyOf(attempt(runner, reply))).toMatchObject({ route: "failed" });
     expect(await failureOf(on, run)).toBe("Expired");
   });
@@ -108,7 +108,7 @@ describe.each(["paused", "blocked"] as const)("a %s run", (kind) => {
     const { run, agent, payload } = await waiting(on, kind);
     on.clock.moveTo(rowOf(on, run).deadline);
     const act = () => send(on.world, words(run));
-    const world = beforeCommit(on, { when: ({ unlessStirred }) => unlessStirred, act });
+    const world = beforeCommit(on, { when: ({ unlessWoken }) => unlessWoken, act });
     const reply = await replyOf(attempt(runnerOf(world, agent), payload));
     expect(reply.route).toBe("beat");
     const parked = await replyOf(attempt(runnerOf(on.world, agent), reply));
@@ -132,7 +132,7 @@ describe.each(["paused", "blocked"] as const)("a %s run", (kind) => {
     const { run, agent, payload } = await waiting(on, kind);
     on.clock.moveTo(rowOf(on, run).deadline);
     const act = () => sendRequest(on.world, { run, want: "cancel" });
-    const world = beforeCommit(on, { when: ({ unlessStirred }) => unlessStirred, act });
+    const world = beforeCommit(on, { when: ({ unlessWoken }) => unlessWoken, act });
     expect(await drive(runnerOf(world, agent), payload)).toMatchObject({ route: "done" });
     expect(rowOf(on, run).status).toBe("cancelled");
   });
@@ -144,7 +144,7 @@ test("a blocked run accepts an answer that arrives right before it expires", asy
   on.clock.moveTo(rowOf(on, run).deadline);
   const said = { run, call: "c1", as: "succeeded", result: 1, by: "ann", note: null } as const;
   const act = async () => expect(await reconcile(on.world, said)).toEqual({ kind: "accepted" });
-  const world = beforeCommit(on, { when: ({ unlessStirred }) => unlessStirred, act });
+  const world = beforeCommit(on, { when: ({ unlessWoken }) => unlessWoken, act });
   expect(await drive(runnerOf(world, agent), payload)).toMatchObject({ route: "done" });
   expect(rowOf(on, run).status).toBe("completed");
   expect(await ledger(on.world, run)).toMatchObject([{ status: "reconciled" }]);
@@ -155,7 +155,7 @@ test("a run that is resumed right before it expires continues", async () => {
   const { run, agent, payload } = await waiting(on, "paused");
   on.clock.moveTo(rowOf(on, run).deadline);
   const act = () => sendRequest(on.world, { run, want: "resume" });
-  const world = beforeCommit(on, { when: ({ unlessStirred }) => unlessStirred, act });
+  const world = beforeCommit(on, { when: ({ unlessWoken }) => unlessWoken, act });
   expect(await drive(runnerOf(world, agent), payload)).toMatchObject({ route: "done" });
   expect(rowOf(on, run).status).toBe("completed");
 });

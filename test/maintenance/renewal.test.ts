@@ -50,7 +50,7 @@ describe("after as many claims as an execution may have", () => {
       run,
       until: (row) => {
         if (row.chain !== moved.at(-1)) moved.push(row.chain);
-        return row.told;
+        return row.endNotified;
       },
     });
     // Eight beats, three per execution; each continue-as-new has an epoch of its own.
@@ -68,7 +68,7 @@ describe("after as many claims as an execution may have", () => {
     const on = once();
     const { payload, run, runner } = await renewing(on, { reply: () => OVER });
     expect(await drive(runner, payload)).toMatchObject({ route: "done", chain: 1 });
-    expect(rowOf(on, run)).toMatchObject({ status: "completed", chain: 1, told: true });
+    expect(rowOf(on, run)).toMatchObject({ status: "completed", chain: 1, endNotified: true });
   });
 
   test("a beat that dies moves nothing: its retry moves the run", async () => {
@@ -260,7 +260,7 @@ describe("a last beat that would", () => {
     expect(await supervise(on, { agent, run, until: isTold })).toMatchObject({ status: "completed", chain: 2 });
   });
 
-  test("end its process returns the next route and keeps quietUntil, and its retry finds the same", async () => {
+  test("end its process returns the next route and keeps effectsSettleAt, and its retry finds the same", async () => {
     const on = once();
     const { agent, payload, run } = await renewing(on, {
       effect: "unsafe",
@@ -272,7 +272,7 @@ describe("a last beat that would", () => {
     expect(ended).toMatchObject({ kind: "exit", reply: { route: "renew", chain: 2 } });
     const row = rowOf(on, run);
     expect(row).toMatchObject({ chain: 2, owner: null, takeovers: 0, status: "blocked" });
-    expect(row.quietUntil).toBeGreaterThan(on.clock.now());
+    expect(row.effectsSettleAt).toBeGreaterThan(on.clock.now());
     // If a process cannot reply and end, the same entry gets another attempt.
     const again = await replyOf(attempt(runnerOf(on.world, agent), payload, 1));
     expect(again).toMatchObject({ route: "renew", chain: 2, epoch: row.epoch });

@@ -50,7 +50,7 @@ describe("a rescue", () => {
     const { run, row, payload } = await lapsed(on);
     change(on, row, { status: "failed", phase: "Failed", owner: null, leaseUntil: null });
     expect(await rescue(on, payload)).toEqual({ kind: "rescue", until: null });
-    expect(rowOf(on, run)).toMatchObject({ chain: 1, told: true });
+    expect(rowOf(on, run)).toMatchObject({ chain: 1, endNotified: true });
     expect(on.world.chain.executions.size).toBe(1);
   });
 
@@ -80,9 +80,9 @@ describe("a rescue", () => {
   test("past the bound ends the run itself, because every beat of the run might die first", async () => {
     const on = room();
     const { row, run, payload } = await lapsed(on, "unsafe");
-    change(on, row, { deaths: 10, quietUntil: 0 });
+    change(on, row, { deaths: 10, effectsSettleAt: 0 });
     expect(await rescue(on, payload, on.world, "SIGKILL")).toEqual({ kind: "rescue", until: null });
-    expect(rowOf(on, run)).toMatchObject({ status: "failed", deaths: 11, told: true, owner: null });
+    expect(rowOf(on, run)).toMatchObject({ status: "failed", deaths: 11, endNotified: true, owner: null });
     const { failure } = (await show(on.world, run)) ?? {};
     const message =
       "11 processes died one after the other while they held this run, 10 are allowed; the last one ended with: SIGKILL";
@@ -96,14 +96,14 @@ describe("a rescue", () => {
   test("past the bound while a lost process may still act starts a successor, whose beat waits and calls no tool", async () => {
     const on = room();
     const { row, run, payload } = await lapsed(on);
-    const quietUntil = on.clock.now() + 5_000;
-    change(on, row, { deaths: 10, quietUntil });
+    const effectsSettleAt = on.clock.now() + 5_000;
+    change(on, row, { deaths: 10, effectsSettleAt });
     const called: string[] = [];
     const agent = actor({ run: () => called.push("tool"), reply: () => (called.push("model"), { text: "over" }) });
     await rescue(on, payload);
     expect(rowOf(on, run)).toMatchObject({ status: "running", chain: 2, deaths: 11 });
     const ended = await supervise(on, { agent, run, until: isTold });
-    expect(on.clock.now()).toBeGreaterThanOrEqual(quietUntil);
+    expect(on.clock.now()).toBeGreaterThanOrEqual(effectsSettleAt);
     expect([ended.status, await failureOf(on, run), called]).toEqual(["failed", "CrashLoop", []]);
   });
 
@@ -151,10 +151,10 @@ describe("a rescue that dies at any of its calls is tried again", () => {
     await everyCrash(async (crash) => {
       const on = room();
       const { run, row, payload, agent } = await lapsed(on, "unsafe");
-      change(on, row, { deaths: 10, quietUntil: 0 });
+      change(on, row, { deaths: 10, effectsSettleAt: 0 });
       const isAlive = await twice(on, payload, crash);
-      if (!rowOf(on, run).told) await supervise(on, { agent, run, until: isTold });
-      expect(rowOf(on, run)).toMatchObject({ status: "failed", told: true });
+      if (!rowOf(on, run).endNotified) await supervise(on, { agent, run, until: isTold });
+      expect(rowOf(on, run)).toMatchObject({ status: "failed", endNotified: true });
       codes.add((await failureOf(on, run)) ?? "");
       const ends = ((await timeline(on.world, { run, after: 0 })) ?? []).filter(({ kind }) => kind === "RunEnded");
       expect(ends).toHaveLength(1);

@@ -37,7 +37,7 @@ describe("a run with too many process deaths", () => {
       phase: "Failed",
       chain: 2,
       epoch: 2,
-      told: true,
+      endNotified: true,
     });
     expect((await events(on, run)).map(({ kind }) => kind).slice(-4)).toEqual([
       ...["RecoveryDecided", "MessageAbsorbed", "ToolOutcomeUnknown", "RunEnded"],
@@ -50,20 +50,20 @@ describe("a run with too many process deaths", () => {
   test("schedule 36: is left to the next sweep while a fenced process may still act", async () => {
     const on = room();
     const { row, run } = await dead(on);
-    const quietUntil = (row.leaseUntil ?? 0) + OVERDUE_MS;
-    change(on, row, { ...over, quietUntil });
+    const effectsSettleAt = (row.leaseUntil ?? 0) + OVERDUE_MS;
+    change(on, row, { ...over, effectsSettleAt });
     on.clock.moveTo(row.leaseUntil ?? 0);
     await sweep(on);
     expect(rowOf(on, run)).toMatchObject({ status: "running", chain: 2, owner: null });
-    on.clock.moveTo(quietUntil - 1);
+    on.clock.moveTo(effectsSettleAt - 1);
     await sweep(on);
     expect(rowOf(on, run)).toMatchObject({ status: "running", version: row.version });
-    on.clock.moveTo(quietUntil);
+    on.clock.moveTo(effectsSettleAt);
     await sweep(on);
-    expect(rowOf(on, run)).toMatchObject({ status: "failed", told: true });
+    expect(rowOf(on, run)).toMatchObject({ status: "failed", endNotified: true });
   });
 
-  test("schedule 36: judges quietUntil on the row after the hand-over, because a zombie may have claimed it meanwhile", async () => {
+  test("schedule 36: judges effectsSettleAt on the row after the hand-over, because a zombie may have claimed it meanwhile", async () => {
     const on = room();
     const { row, run, payload } = await dead(on);
     change(on, row, over);
@@ -76,7 +76,7 @@ describe("a run with too many process deaths", () => {
       return on.world.table.handOver({ ...of, now: leaseUntil });
     };
     await sweep(on, { ...on.world, table: { ...on.world.table, handOver } });
-    expect(rowOf(on, run)).toMatchObject({ status: "running", owner: null, quietUntil: on.clock.now() + BEAT_MS });
+    expect(rowOf(on, run)).toMatchObject({ status: "running", owner: null, effectsSettleAt: on.clock.now() + BEAT_MS });
   });
 
   test("schedule 40: keeps its end when a zombie ended it meanwhile", async () => {
@@ -98,11 +98,11 @@ describe("a run with too many process deaths", () => {
     change(on, row, over);
     on.clock.moveTo(row.leaseUntil ?? 0);
     const world = beforeCommit(on, {
-      when: ({ unlessStirred }) => unlessStirred,
+      when: ({ unlessWoken }) => unlessWoken,
       act: () => send(on.world, words(run)),
     });
     await sweep(on, world);
-    expect(rowOf(on, run)).toMatchObject({ status: "failed", stirs: 1, stirsSeen: 1 });
+    expect(rowOf(on, run)).toMatchObject({ status: "failed", wakeCount: 1, wakeCountSeen: 1 });
     const taken = (await events(on, run)).filter(({ kind }) => kind === "MessageAbsorbed");
     expect(taken).toMatchObject([{ message: "user#w1" }]);
     expect((await events(on, run)).filter(({ kind }) => kind === "ToolOutcomeUnknown")).toHaveLength(1);
@@ -128,7 +128,7 @@ describe("a run past its deadline", () => {
     expect(rowOf(on, run)).toMatchObject({ status: "running", chain: 2 });
     on.clock.moveTo(row.deadline);
     await sweep(on);
-    expect(rowOf(on, run)).toMatchObject({ status: "failed", chain: 3, told: true });
+    expect(rowOf(on, run)).toMatchObject({ status: "failed", chain: 3, endNotified: true });
     expect((await events(on, run)).at(-1)).toMatchObject({ failure: { code: "Expired" } });
   });
 
@@ -143,7 +143,7 @@ describe("a run past its deadline", () => {
         await act();
         return on.world.table.handOver(of);
       };
-      const late = beforeCommit(on, { when: ({ unlessStirred }) => unlessStirred, act });
+      const late = beforeCommit(on, { when: ({ unlessWoken }) => unlessWoken, act });
       await sweep(on, at === "ended" ? late : { ...on.world, table: { ...on.world.table, handOver } });
       expect(rowOf(on, run)).toMatchObject({ status: "running", version: row.version });
       wait(on);

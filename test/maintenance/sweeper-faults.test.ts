@@ -76,8 +76,8 @@ describe("a run that cannot recover and has a new message", () => {
   async function play(scene: Scene, crash: Crash): Promise<boolean> {
     const isAlive = await sweptAfter(scene, crash);
     // If the dead sweep had committed that the run ends, a beat may have to do the rest.
-    if (!rowNow(scene).told) await supervise(scene.on, { agent: actor({}), run: scene.run, until: isTold });
-    expect(rowNow(scene)).toMatchObject({ status: "failed", told: true, owner: null });
+    if (!rowNow(scene).endNotified) await supervise(scene.on, { agent: actor({}), run: scene.run, until: isTold });
+    expect(rowNow(scene)).toMatchObject({ status: "failed", endNotified: true, owner: null });
     const happened = await kinds(scene);
     for (const once of ["RunEnded", "ToolOutcomeUnknown"])
       expect(happened.filter((kind) => kind === once)).toEqual([once]);

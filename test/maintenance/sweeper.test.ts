@@ -43,7 +43,7 @@ describe("a queued run", () => {
       wait(on);
       await sweep(on);
     }
-    expect(rowOf(on, run)).toMatchObject({ run, born, status: "queued", deaths: 0, told: false });
+    expect(rowOf(on, run)).toMatchObject({ run, born, status: "queued", deaths: 0, endNotified: false });
     expect(rowOf(on, run).chain).toBeGreaterThan(20);
   });
 
@@ -56,16 +56,16 @@ describe("a queued run", () => {
     wait(on, 1);
     wait(on, 60_000);
     await sweep(on);
-    expect(rowOf(on, run)).toMatchObject({ status: "failed", told: true });
+    expect(rowOf(on, run)).toMatchObject({ status: "failed", endNotified: true });
     expect((await events(on, run)).at(-1)).toMatchObject({ kind: "RunEnded", failure: { code: "Expired" } });
   });
 });
 
 describe("a parked run", () => {
-  test.each(["stirred", "past its time"])("is woken when it is %s", async (how) => {
+  test.each(["woken", "past its time"])("is woken when it is %s", async (how) => {
     const on = room();
     const { row, run } = await parked(on);
-    if (how === "stirred") change(on, row, { stirs: row.stirs + 1 });
+    if (how === "woken") change(on, row, { wakeCount: row.wakeCount + 1 });
     else on.clock.moveTo(row.wakeAt ?? 0);
     await sweep(on);
     expect(on.world.chain.executions.get(nameOf(row))).toMatchObject({ state: "Beat", stage: "due", token: null });
@@ -75,7 +75,7 @@ describe("a parked run", () => {
   test("whose token is refused is handed over once no beat can be about to claim it", async () => {
     const on = room();
     const { row, run } = await parked(on);
-    change(on, row, { stirs: row.stirs + 1 });
+    change(on, row, { wakeCount: row.wakeCount + 1 });
     await on.world.chain.wake(row.park?.token ?? "");
     close(on, row);
     wait(on, OVERDUE_MS - 1);
@@ -129,7 +129,7 @@ describe("a running run", () => {
     expect(rowOf(on, run)).toEqual(row);
     on.clock.moveTo(row.leaseUntil ?? 0);
     await sweep(on);
-    expect(rowOf(on, run)).toMatchObject({ chain: 2, owner: null, takeovers: 1, quietUntil: row.leaseUntil });
+    expect(rowOf(on, run)).toMatchObject({ chain: 2, owner: null, takeovers: 1, effectsSettleAt: row.leaseUntil });
     expect(await supervise(on, { agent, run, until: isTold })).toMatchObject({ status: "completed" });
   });
 
@@ -151,7 +151,7 @@ describe("an ended run whose end is not delivered", () => {
     const { row, run } = await between(on);
     change(on, row, { status: "failed", phase: "Failed" });
     await sweep(on);
-    expect(rowOf(on, run)).toMatchObject({ told: true, expiresAtSec: expect.any(Number) });
+    expect(rowOf(on, run)).toMatchObject({ endNotified: true, expiresAtSec: expect.any(Number) });
     expect((await on.world.table.alive({ limit: 9, after: null, now: on.clock.now() })).rows).toEqual([]);
   });
 });

@@ -186,7 +186,7 @@ describe("in the beat in which its gate expires", () => {
       on.clock.moveTo((await gatesOf(on.world, run))[0]?.expiresAt ?? 0);
       const act = async () =>
         expect(await say(on.world, { run, as, args: { euros: 4 } })).toMatchObject({ kind: "accepted" });
-      const world = beforeCommit(on, { when: ({ unlessStirred }) => unlessStirred, act });
+      const world = beforeCommit(on, { when: ({ unlessWoken }) => unlessWoken, act });
       expect(await drive(runnerOf(world, agent), payload)).toMatchObject({ route: "done" });
       expect(ran.map(({ args }) => args)).toEqual(as === "deny" ? [] : [{ euros: as === "edit" ? 4 : 5 }]);
       const decisions = ((await timeline(on.world, { run, after: 0 })) ?? []).flatMap((event) =>
@@ -218,7 +218,7 @@ describe("in the beat in which its gate expires", () => {
     const { run, payload, ran, agent } = await asked(on);
     on.clock.moveTo((await gatesOf(on.world, run))[0]?.expiresAt ?? 0);
     const act = () => send(on.world, { run, text: "hurry", by: "ann", id: "w" });
-    const world = beforeCommit(on, { when: ({ unlessStirred }) => unlessStirred, act });
+    const world = beforeCommit(on, { when: ({ unlessWoken }) => unlessWoken, act });
     expect(await drive(runnerOf(world, agent), payload)).toMatchObject({ route: "done" });
     expect(ran).toEqual([]);
     const events = (await timeline(on.world, { run, after: 0 })) ?? [];

@@ -111,7 +111,7 @@ test("to a run that is about to complete are heard first, and cost one more repl
   const { heard, reply } = listening();
   const agent = actor({ reply });
   const { run } = await begin(on.world, agent, {});
-  const world = beforeCommit(on, { when: ({ unlessStirred }) => unlessStirred, act: () => flood(on, run) });
+  const world = beforeCommit(on, { when: ({ unlessWoken }) => unlessWoken, act: () => flood(on, run) });
   expect(await supervise(on, { agent, run, world, until: isTold })).toMatchObject({ status: "completed" });
   expect(heard).toEqual([0, MANY]);
   expect(rowOf(on, run).spent.beats).toBe(2);

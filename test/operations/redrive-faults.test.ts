@@ -32,13 +32,13 @@ test("a zombie of an epoch before a redrive is fenced, and its execution starts 
       spent,
       status: "failed",
       phase: "Failed",
-      stirsSeen: 0,
+      wakeCountSeen: 0,
       wakeAt: null,
       deadline: now,
       asks: 0,
       will: 0,
     } as const),
-    ...{ release: true, raiseQuiet: false, nextChain: false, expiresAtSec: null, unlessStirred: false },
+    ...{ release: true, raiseEffectsSettleAt: false, nextChain: false, expiresAtSec: null, unlessWoken: false },
     ...{ isProgress: false, storeOutage: null, lastCheckpointAt: now },
   };
   expect(await world.table.commit(commit)).toMatchObject({ kind: "fenced" });

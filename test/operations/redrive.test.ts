@@ -158,7 +158,7 @@ describe("the row of a redriven run", () => {
       takeovers: 11,
       deaths: 11,
     },
-    ...{ told: true, expiresAtSec: 99, quietUntil: AT + 5, wakeAt: AT },
+    ...{ endNotified: true, expiresAtSec: 99, effectsSettleAt: AT + 5, wakeAt: AT },
   });
   const asked = { run: RUN, born: BORN, now: AT + 1, epoch: 4, version: 7, note, deadline: AT + 100 };
 
@@ -168,7 +168,7 @@ describe("the row of a redriven run", () => {
       row: {
         ...over,
         ...{ status: "running", statusSince: AT + 1, epoch: 5, chain: 3, chainClaims: 0, wakeAt: null },
-        ...{ deaths: 0, told: false, expiresAtSec: null, deadline: AT + 100, redrive: note },
+        ...{ deaths: 0, endNotified: false, expiresAtSec: null, deadline: AT + 100, redrive: note },
       },
     });
   });

@@ -115,8 +115,8 @@ describe("what a transition commands", () => {
           return open.probeAt ?? open.gate?.expiresAt ?? leftUntil ?? 0;
         });
         const undoFrom = outcome.state.undo?.at(-1)?.from ?? 0;
-        const later = Math.max(by.now, by.quietUntil, outcome.state.retryAt ?? 0, undoFrom, ...held);
-        const next: View = { ...by, now: later, epoch: by.epoch + 1, quietUntil: later };
+        const later = Math.max(by.now, by.effectsSettleAt, outcome.state.retryAt ?? 0, undoFrom, ...held);
+        const next: View = { ...by, now: later, epoch: by.epoch + 1, effectsSettleAt: later };
         const commands = nextCommands(outcome.state, next);
         const owed = new Set([...lines(commands), ...commands.map((command) => command.kind)]);
         // A requested pause comes first; a resume brings back the outstanding actions.
@@ -140,7 +140,7 @@ describe("what a transition commands", () => {
 test("includes no end, no probe and no conclusion that a call did not happen while a fenced owner may still act", () => {
   let held = 0;
   holds(({ strides }) => {
-    for (const { outcome, view: by } of strides.filter((stride) => stride.view.now < stride.view.quietUntil)) {
+    for (const { outcome, view: by } of strides.filter((stride) => stride.view.now < stride.view.effectsSettleAt)) {
       held += 1;
       for (const command of outcome.commands) {
         expect(["end", "probe", "conclude"]).not.toContain(command.kind);
@@ -148,7 +148,7 @@ test("includes no end, no probe and no conclusion that a call did not happen whi
         const open = outcome.state.open.find(({ call }) => call === command.call);
         expect(["succeeded", "compensate"]).toContain(open?.answer?.as);
       }
-      expect(by.quietUntil).toBeGreaterThan(0);
+      expect(by.effectsSettleAt).toBeGreaterThan(0);
     }
   });
   expect(held).toBeGreaterThan(100);

@@ -15,9 +15,9 @@ const wished = (before: Row, want: "cancel" | "pause" | "resume"): Row => {
 };
 
 const commitOf = (before: Row, change: Partial<Commit> = {}): Commit => {
-  const { epoch, version, agentVersion, journal, snapshot, spent, status, phase, stirsSeen, deadline } = before;
+  const { epoch, version, agentVersion, journal, snapshot, spent, status, phase, wakeCountSeen, deadline } = before;
   return {
-    ...{ ...OF, epoch, version, agentVersion, journal, snapshot, spent, status, phase, stirsSeen, deadline },
+    ...{ ...OF, epoch, version, agentVersion, journal, snapshot, spent, status, phase, wakeCountSeen, deadline },
     ...{
       commitId: "x",
       wakeAt: null,
@@ -29,8 +29,8 @@ const commitOf = (before: Row, change: Partial<Commit> = {}): Commit => {
       storeOutage: null,
       lastCheckpointAt: OF.now,
       release: true,
-      raiseQuiet: false,
-      unlessStirred: false,
+      raiseEffectsSettleAt: false,
+      unlessWoken: false,
     },
     ...change,
   };
@@ -46,8 +46,11 @@ describe("a wish", () => {
     ["pause", { cancel: true }, { cancel: true, pause: true }],
     ["resume", { pause: true }, { cancel: false, pause: false }],
     ["resume", { cancel: true, pause: true }, { cancel: true, pause: false }],
-  ] as const)("to %s, after %o, leaves %o, stirs once and changes nothing else", (want, before, left) => {
-    expect(decideRequest(row(before), { ...OF, want })).toEqual({ kind: "requested", row: row({ ...left, stirs: 1 }) });
+  ] as const)("to %s, after %o, leaves %o, wakeCount once and changes nothing else", (want, before, left) => {
+    expect(decideRequest(row(before), { ...OF, want })).toEqual({
+      kind: "requested",
+      row: row({ ...left, wakeCount: 1 }),
+    });
   });
 
   test.each(["completed", "failed", "cancelled"] as const)(
@@ -62,7 +65,7 @@ describe("a wish", () => {
   test("holds back an end that was decided before it was seen, and rides along with any other commit", () => {
     const owned = row({ epoch: 1, owner: "A" });
     const asked = wished(owned, "cancel");
-    expect(decideCommit(asked, commitOf(owned, { unlessStirred: true }))).toEqual({ kind: "stirred", row: asked });
+    expect(decideCommit(asked, commitOf(owned, { unlessWoken: true }))).toEqual({ kind: "woken", row: asked });
     expect(decideCommit(asked, commitOf(owned))).toMatchObject({ kind: "committed", row: { cancel: true } });
   });
 
@@ -77,17 +80,17 @@ describe("parking", () => {
   test("schedule 11: pause and cancel stir without an item; a commit that saw them may park", () => {
     for (const want of ["pause", "cancel"] as const) {
       const asked = wished(row({ epoch: 1 }), want);
-      expect(parkIn(asked).kind).toBe("stirred");
-      const seen = decideCommit(asked, commitOf(asked, { stirsSeen: asked.stirs }));
+      expect(parkIn(asked).kind).toBe("woken");
+      const seen = decideCommit(asked, commitOf(asked, { wakeCountSeen: asked.wakeCount }));
       expect(parkIn((seen as { row: Row }).row).kind).toBe("parked");
     }
   });
 
   test("schedule 14: a paused run parks; resuming clears the pause and makes it go round", () => {
-    const paused = row({ epoch: 1, status: "paused", phase: "Paused", pause: true, stirs: 1, stirsSeen: 1 });
+    const paused = row({ epoch: 1, status: "paused", phase: "Paused", pause: true, wakeCount: 1, wakeCountSeen: 1 });
     expect(parkIn(paused)).toMatchObject({ kind: "parked", row: { park: { token: "t1" } } });
     const resumed = wished(paused, "resume");
     expect(resumed.pause).toBe(false);
-    expect(parkIn(resumed)).toEqual({ kind: "stirred", row: resumed });
+    expect(parkIn(resumed)).toEqual({ kind: "woken", row: resumed });
   });
 });

@@ -41,12 +41,12 @@ describe("a hand-over", () => {
 
   test("schedule 33: over an owner raises quiet to its lease, and never lowers it", () => {
     expect(decideHandOver(held(), handOver({ now: LEASE + 50 }))).toMatchObject({
-      row: { quietUntil: LEASE, owner: null },
+      row: { effectsSettleAt: LEASE, owner: null },
     });
-    expect(decideHandOver(held({ quietUntil: LEASE + 9 }), handOver())).toMatchObject({
-      row: { quietUntil: LEASE + 9 },
+    expect(decideHandOver(held({ effectsSettleAt: LEASE + 9 }), handOver())).toMatchObject({
+      row: { effectsSettleAt: LEASE + 9 },
     });
-    expect(decideHandOver(row(), handOver())).toMatchObject({ row: { quietUntil: 0 } });
+    expect(decideHandOver(row(), handOver())).toMatchObject({ row: { effectsSettleAt: 0 } });
   });
 
   test("schedule 24: lets the successor in, whose own attempt no dead one refuses; the dead ones stay out", () => {

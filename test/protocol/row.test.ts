@@ -7,7 +7,7 @@ import { type Commit, type Row, decideCommit, wokenRow, recordsRedrive } from ".
 import { type Park, decidePark } from "../../src/protocol/row-park.ts";
 import type { Entry } from "../../src/protocol/entry.ts";
 import { type Claim, decideClaim } from "../../src/protocol/row-claim.ts";
-import { markEndNotified } from "../../src/protocol/row-tell.ts";
+import { markEndNotified } from "../../src/protocol/row-end-notification.ts";
 import { decideRedrive } from "../../src/protocol/row-redrive.ts";
 import { AT, BORN, RUN, SHA, row } from "../support/build.ts";
 
@@ -33,7 +33,7 @@ const commit = (change: Partial<Commit> = {}): Commit => ({
     spent: row().spent,
     wakeAt: null,
   },
-  ...{ snapshot: { version: 1, key: "s1", digest: SHA }, status: "running", phase: "AwaitingLLM", stirsSeen: 0 },
+  ...{ snapshot: { version: 1, key: "s1", digest: SHA }, status: "running", phase: "AwaitingLLM", wakeCountSeen: 0 },
   ...{
     deadline: AT + 9,
     asks: 0,
@@ -42,8 +42,8 @@ const commit = (change: Partial<Commit> = {}): Commit => ({
     storeOutage: null,
     lastCheckpointAt: OF.now,
     release: false,
-    raiseQuiet: false,
-    unlessStirred: false,
+    raiseEffectsSettleAt: false,
+    unlessWoken: false,
   },
   ...change,
 });
@@ -84,13 +84,15 @@ describe("a claim", () => {
       claim({ entry: entry(0, 1), owner: "B", now: LEASE + 5, leaseUntil: LEASE + 90_000 }),
     );
     expect(outcome).toMatchObject({ kind: "granted", overtook: "A" });
-    expect(outcome).toMatchObject({ row: { epoch: 2, owner: "B", quietUntil: LEASE, takeovers: 1, claims: 2 } });
+    expect(outcome).toMatchObject({ row: { epoch: 2, owner: "B", effectsSettleAt: LEASE, takeovers: 1, claims: 2 } });
   });
 
   test("never lowers quiet, and a clean one does not raise it", () => {
-    const later = { ...owned(), quietUntil: LEASE + 1 };
-    expect(decideClaim(later, claim({ entry: entry(0, 1) }))).toMatchObject({ row: { quietUntil: LEASE + 1 } });
-    expect(decideClaim({ ...row(), quietUntil: 7 }, claim())).toMatchObject({ row: { quietUntil: 7, takeovers: 0 } });
+    const later = { ...owned(), effectsSettleAt: LEASE + 1 };
+    expect(decideClaim(later, claim({ entry: entry(0, 1) }))).toMatchObject({ row: { effectsSettleAt: LEASE + 1 } });
+    expect(decideClaim({ ...row(), effectsSettleAt: 7 }, claim())).toMatchObject({
+      row: { effectsSettleAt: 7, takeovers: 0 },
+    });
   });
 
   test("clears the token of a parked run", () => {
@@ -128,7 +130,7 @@ describe("a commit", () => {
     const spent = { ...row().spent, beats: 1 };
     const outcome = decideCommit(
       owned(),
-      commit({ now: AT + 7, lastCheckpointAt: AT + 7, journal, spent, stirsSeen: 0, wakeAt: AT + 99 }),
+      commit({ now: AT + 7, lastCheckpointAt: AT + 7, journal, spent, wakeCountSeen: 0, wakeAt: AT + 99 }),
     );
     expect(outcome).toEqual({
       kind: "committed",
@@ -152,7 +154,7 @@ describe("a commit", () => {
   });
 
   test("that releases leaves no owner and no lease, and keeps the epoch", () => {
-    expect(released()).toMatchObject({ owner: null, leaseUntil: null, epoch: 1, quietUntil: 0 });
+    expect(released()).toMatchObject({ owner: null, leaseUntil: null, epoch: 1, effectsSettleAt: 0 });
   });
 
   test("keeps since when the status is what it is", () => {
@@ -184,33 +186,33 @@ describe("a commit", () => {
       "granted",
     );
     expect(decideCommit(taken, commit({ epoch: 1, status: "failed", phase: "Failed" })).kind).toBe("fenced");
-    expect(taken.quietUntil).toBe(LEASE);
+    expect(taken.effectsSettleAt).toBe(LEASE);
   });
 
   test("schedule 34: after a call that outlived its timeout keeps quiet until its own lease", () => {
-    const outcome = decideCommit(owned(), commit({ release: true, raiseQuiet: true }));
-    expect(outcome).toMatchObject({ kind: "committed", row: { owner: null, quietUntil: LEASE } });
+    const outcome = decideCommit(owned(), commit({ release: true, raiseEffectsSettleAt: true }));
+    expect(outcome).toMatchObject({ kind: "committed", row: { owner: null, effectsSettleAt: LEASE } });
     expect(decideClaim(rowOf(outcome, "committed"), claim({ entry: entry(0, 1) }))).toMatchObject({
       ...{ kind: "granted", overtook: null },
-      row: { quietUntil: LEASE, takeovers: 0 },
+      row: { effectsSettleAt: LEASE, takeovers: 0 },
     });
   });
 
   test("schedule 12: a message between the claim and the end stops the end, which then takes it in", () => {
-    const end = { status: "completed", phase: "Completed", unlessStirred: true, release: true } as const;
+    const end = { status: "completed", phase: "Completed", unlessWoken: true, release: true } as const;
     const stirredRow = wokenRow(owned(), 0);
-    expect(decideCommit(stirredRow, commit(end))).toEqual({ kind: "stirred", row: stirredRow });
-    expect(decideCommit(stirredRow, commit({ ...end, stirsSeen: 1 })).kind).toBe("committed");
+    expect(decideCommit(stirredRow, commit(end))).toEqual({ kind: "woken", row: stirredRow });
+    expect(decideCommit(stirredRow, commit({ ...end, wakeCountSeen: 1 })).kind).toBe("committed");
   });
 
   test("schedule 13: what a timer decides is refused when an answer was acknowledged first; other commits go on", () => {
     const stirredRow = wokenRow(wokenRow(owned(), 0), 0);
-    expect(decideCommit(stirredRow, commit({ unlessStirred: true, stirsSeen: 1 })).kind).toBe("stirred");
-    expect(decideCommit(stirredRow, commit({ stirsSeen: 1 })).kind).toBe("committed");
+    expect(decideCommit(stirredRow, commit({ unlessWoken: true, wakeCountSeen: 1 })).kind).toBe("woken");
+    expect(decideCommit(stirredRow, commit({ wakeCountSeen: 1 })).kind).toBe("committed");
   });
 
   test("fenced comes before stirred: a zombie is not told to decide again", () => {
-    expect(decideCommit(wokenRow(owned(), 0), commit({ epoch: 0, unlessStirred: true })).kind).toBe("fenced");
+    expect(decideCommit(wokenRow(owned(), 0), commit({ epoch: 0, unlessWoken: true })).kind).toBe("fenced");
   });
 });
 
@@ -246,15 +248,15 @@ describe("a park", () => {
 
   test("goes round when something came since the inbox was read", () => {
     const woken = wokenRow(released(), 0);
-    expect(decidePark(woken, park())).toEqual({ kind: "stirred", row: woken });
-    expect(decidePark({ ...woken, stirsSeen: 1 }, park()).kind).toBe("parked");
+    expect(decidePark(woken, park())).toEqual({ kind: "woken", row: woken });
+    expect(decidePark({ ...woken, wakeCountSeen: 1 }, park()).kind).toBe("parked");
   });
 });
 
 describe("a message", () => {
-  test("stirs the run once, and is a sign of life that never shortens it", () => {
+  test("wakeCount the run once, and is a sign of life that never shortens it", () => {
     const before = row({ deadline: AT + 100 });
-    expect(wokenRow(before, AT + 500)).toEqual({ ...before, stirs: 1, deadline: AT + 500 });
+    expect(wokenRow(before, AT + 500)).toEqual({ ...before, wakeCount: 1, deadline: AT + 500 });
     expect(wokenRow(before, AT + 50).deadline).toBe(AT + 100);
   });
 });
@@ -262,7 +264,7 @@ describe("a message", () => {
 describe("telling", () => {
   test("starts the time to live of an ended run, once", () => {
     const ended = row({ status: "completed" });
-    expect(markEndNotified(ended, { expiresAtSec: 99 })).toEqual({ ...ended, told: true, expiresAtSec: 99 });
+    expect(markEndNotified(ended, { expiresAtSec: 99 })).toEqual({ ...ended, endNotified: true, expiresAtSec: 99 });
     expect(markEndNotified(markEndNotified(ended, { expiresAtSec: 99 }), { expiresAtSec: 500 })).toMatchObject({
       expiresAtSec: 99,
     });
@@ -271,7 +273,7 @@ describe("telling", () => {
   test("says nothing of the end of another epoch", () => {
     const ended = row({ status: "failed", epoch: 4 });
     expect(markEndNotified(ended, { epoch: 3, expiresAtSec: 99 })).toBe(ended);
-    expect(markEndNotified(ended, { epoch: 4, expiresAtSec: 99 })).toMatchObject({ told: true });
+    expect(markEndNotified(ended, { epoch: 4, expiresAtSec: 99 })).toMatchObject({ endNotified: true });
   });
 
   test("does nothing to a run that goes on", () => {

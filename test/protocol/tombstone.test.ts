@@ -49,7 +49,7 @@ describe("of two tombstones", () => {
 });
 
 describe("a creation", () => {
-  const expired: Row = { ...ROW, status: "completed", told: true, expiresAtSec: NOW / 1_000 };
+  const expired: Row = { ...ROW, status: "completed", endNotified: true, expiresAtSec: NOW / 1_000 };
 
   test("is told of the end where the row has expired or is gone and the key is kept", () => {
     for (const row of [null, expired]) {

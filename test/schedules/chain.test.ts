@@ -102,7 +102,7 @@ test("schedule 26: every beat dies after its claim and keeps the lease fresh; a 
   };
   const runner = { ...runnerOf(on.world, agent), agentOf };
   let quiet = 0;
-  for (let beats = 0; !rowOf(on, run).told && beats < 9; beats += 1) {
+  for (let beats = 0; !rowOf(on, run).endNotified && beats < 9; beats += 1) {
     const out = leave(on);
     quiet = Math.max(quiet, rowOf(on, run).leaseUntil ?? 0);
     const invocation = { deadline: on.clock.now() + BEAT_MS, drain: new AbortController().signal };
@@ -132,7 +132,7 @@ test("schedule 38: all attempts of a park die, then all attempts of the rescue; 
   expect(rowOf(on, run)).toMatchObject({ status: "blocked", chain: 2 });
   expect(await happened(on, run)).toEqual({ kind: "accepted" });
   await playOut(on, agent);
-  expect(rowOf(on, run)).toMatchObject({ status: "completed", told: true });
+  expect(rowOf(on, run)).toMatchObject({ status: "completed", endNotified: true });
 });
 
 test("schedule 39: the hand-over of a rescue is applied and its process dies; the retry finds the successor", async () => {

@@ -48,7 +48,7 @@ test("schedule 41: a child ends and crashes before it tells; it is still there w
   const child = await start(on.world, { agent, key: "child", parent: boss });
   await lose(on, agent, dyingAfter(on.world, "commit"));
   stop(on, child);
-  expect(rowOf(on, child.run)).toMatchObject({ status: "completed", told: false, expiresAtSec: null });
+  expect(rowOf(on, child.run)).toMatchObject({ status: "completed", endNotified: false, expiresAtSec: null });
   on.clock.moveTo(on.clock.now() + on.world.limits.retentionMs + 1_000);
   await sweep(on.world);
   const now = on.clock.now();
@@ -80,12 +80,12 @@ test("schedule 44: a parent is cancelled while one child runs and another is jus
   await lose(
     on,
     agent,
-    dyingAfter(on.world, "commit", ({ unlessStirred }) => unlessStirred),
+    dyingAfter(on.world, "commit", ({ unlessWoken }) => unlessWoken),
   );
   expect([rowOf(on, boss.run).status, rowOf(on, one).cancel]).toEqual(["cancelled", false]);
-  const telling = beforeCall(on.world, "tell", async () => expect(rowOf(on, one).cancel).toBe(true));
+  const telling = beforeCall(on.world, "recordEndNotified", async () => expect(rowOf(on, one).cancel).toBe(true));
   await step(on, agent, telling);
-  expect(rowOf(on, boss.run).told).toBe(true);
+  expect(rowOf(on, boss.run).endNotified).toBe(true);
   // Whoever was making the other one thaws, and dies before it starts it: the sweeper does.
   slow.thaw();
   await rest();
@@ -93,8 +93,8 @@ test("schedule 44: a parent is cancelled while one child runs and another is jus
   await sweep(on.world);
   hear(on, busy, await perform(busy.task, { world: on.world, agent }));
   await playOut(on, agent);
-  expect(rowOf(on, one)).toMatchObject({ status: "cancelled", told: true });
-  expect(rowOf(on, other)).toMatchObject({ status: "cancelled", told: true, spent: { beats: 0 } });
+  expect(rowOf(on, one)).toMatchObject({ status: "cancelled", endNotified: true });
+  expect(rowOf(on, other)).toMatchObject({ status: "cancelled", endNotified: true, spent: { beats: 0 } });
 });
 
 const archiving: Agent = { ...actor({ reply: () => OVER }), retention: { hotMs: null, archive: "warm" } };
@@ -106,7 +106,7 @@ test("schedule 50: a process dies right before it puts the archive; the end is u
   const on = chainedStage();
   const run = await start(on.world, { agent: archiving, key: "kept" });
   await lose(on, archiving, dyingAfter(on.world, "commit"));
-  expect(rowOf(on, run.run)).toMatchObject({ status: "completed", told: false, expiresAtSec: null });
+  expect(rowOf(on, run.run)).toMatchObject({ status: "completed", endNotified: false, expiresAtSec: null });
   // The retry dies as well, with its next write: whatever that is, the run is not told without its archive.
   const { world: mine, kill } = mortal(on.world);
   const put: World["objects"]["put"] = async () => {
@@ -117,11 +117,11 @@ test("schedule 50: a process dies right before it puts the archive; the end is u
   stop(on, run);
   on.clock.moveTo(on.clock.now() + on.world.limits.retentionMs + 1_000);
   expect(archives(on)).toEqual([]);
-  expect(await on.world.table.read(run.run, on.clock.now())).toMatchObject({ told: false });
+  expect(await on.world.table.read(run.run, on.clock.now())).toMatchObject({ endNotified: false });
   await sweep(on.world);
   expect(archives(on)).toEqual([archiveKey(run, "warm")]);
-  const { told, expiresAtSec } = rowOf(on, run.run);
-  expect([told, (expiresAtSec ?? 0) * 1_000 > on.clock.now()]).toEqual([true, true]);
+  const { endNotified, expiresAtSec } = rowOf(on, run.run);
+  expect([endNotified, (expiresAtSec ?? 0) * 1_000 > on.clock.now()]).toEqual([true, true]);
 });
 
 test("schedule 51: a run is purged with its archive while somebody who found its end untold can still put it", async () => {
@@ -142,7 +142,7 @@ test("schedule 51: a run is purged with its archive while somebody who found its
   hear(on, frozen, null);
   on.clock.moveTo(began + 1_000);
   await step(on, archiving);
-  expect(rowOf(on, run.run).told).toBe(true);
+  expect(rowOf(on, run.run).endNotified).toBe(true);
   const { skewMs } = on.world.limits;
   const asked = await purge(on.world, run.run);
   // By then it is killed: it is not frozen for longer than it may live.

@@ -41,7 +41,7 @@ test("schedule 1: attempt 0 is frozen before its claim, attempt 1 does the beat,
   await rest();
   expect(rowOf(on, run)).toEqual(released);
   await playOut(on, agent);
-  expect(rowOf(on, run)).toMatchObject({ status: "completed", takeovers: 0, told: true });
+  expect(rowOf(on, run)).toMatchObject({ status: "completed", takeovers: 0, endNotified: true });
 });
 
 test("schedule 2: a duplicate execution comes while the healthy one is parked, and does not take its turn", async () => {
@@ -75,7 +75,7 @@ test("schedule 19: a run expires, its key is used again; an old invocation and a
   const zombie = perform(old.task, { world: frozen.world, agent });
   hear(on, old, null);
   await playOut(on, agent);
-  expect(rowOf(on, run)).toMatchObject({ status: "completed", told: true });
+  expect(rowOf(on, run)).toMatchObject({ status: "completed", endNotified: true });
   keyExpires(on, run);
   const fresh = await start(on.world, { agent, key: "k" });
   expect(fresh.run).toBe(run);
@@ -130,8 +130,8 @@ test("schedule 23: clocks differ by more than the margin, and what needs no cloc
   const next = leave(on);
   const taken = perform(next.task, { world: frozen.world, agent });
   await rest();
-  const { version, epoch, quietUntil } = rowOf(on, run);
-  expect(quietUntil).toBeLessThan(fast.clock.now());
+  const { version, epoch, effectsSettleAt } = rowOf(on, run);
+  expect(effectsSettleAt).toBeLessThan(fast.clock.now());
   // The owner acts, and writes nothing.
   keys.push(owner.key);
   owner.thaw("acted");
@@ -141,7 +141,7 @@ test("schedule 23: clocks differ by more than the margin, and what needs no cloc
   frozen.thaw();
   hear(on, next, await taken);
   await playOut(on, agent);
-  expect(rowOf(on, run)).toMatchObject({ status: "completed", told: true });
+  expect(rowOf(on, run)).toMatchObject({ status: "completed", endNotified: true });
   // The other side hears one key, and counts one effect.
   expect(keys).toEqual([owner.key, owner.key]);
   expect(await ledger(on.world, run)).toMatchObject([{ status: "succeeded" }]);

@@ -13,7 +13,7 @@ test("schedule 81: a retry with an old key comes after the row has expired, was 
   const agent = actor({ run: () => (acts += 1) });
   const { run, born } = await first(on.world, agent);
   await playOut(on, agent);
-  expect(rowOf(on, run)).toMatchObject({ status: "completed", told: true });
+  expect(rowOf(on, run)).toMatchObject({ status: "completed", endNotified: true });
   const known = { kind: "ended", tombstone: { run, born, status: "completed", endedAt: rowOf(on, run).statusSince } };
   on.clock.moveTo((rowOf(on, run).expiresAtSec ?? 0) * 1_000);
   // Expired and still there; then gone, and its removal not yet heard of; then gone with everything that it left.
@@ -52,7 +52,7 @@ test("schedule 83: an invocation is frozen before it writes its tombstone, and a
   await sendRequest(on.world, { run, want: "cancel" });
   on.clock.moveTo(rowOf(on, run).leaseUntil ?? 0);
   await playOut(on, agent);
-  expect(rowOf(on, run)).toMatchObject({ status: "cancelled", told: true });
+  expect(rowOf(on, run)).toMatchObject({ status: "cancelled", endNotified: true });
   const stands = on.world.store.tombstones.get(run);
   expect(stands).toMatchObject({ status: "cancelled", epoch: rowOf(on, run).epoch });
   frozen.thaw();

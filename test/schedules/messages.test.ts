@@ -63,7 +63,7 @@ async function blocked(on: Stage) {
   await playOut(on, agent);
   expect(rowOf(on, run)).toMatchObject({ status: "blocked" });
   expect(rowOf(on, run).park).not.toBeNull();
-  on.clock.moveTo(rowOf(on, run).quietUntil + on.world.limits.settleMs);
+  on.clock.moveTo(rowOf(on, run).effectsSettleAt + on.world.limits.settleMs);
   return { run, born, agent, key, runs: () => runs };
 }
 
@@ -86,10 +86,10 @@ test("schedule 10: a sender dies between its message and the wake; its retry cou
   const { run, agent } = await blocked(on);
   void say(dyingAfter(on.world, "deliver"), run, "succeeded");
   await rest();
-  expect(rowOf(on, run).stirs).toBe(1);
+  expect(rowOf(on, run).wakeCount).toBe(1);
   expect(on.wakes).toEqual([]);
   expect(await say(on.world, run, "succeeded")).toMatchObject({ kind: "duplicate" });
-  expect(rowOf(on, run).stirs).toBe(1);
+  expect(rowOf(on, run).wakeCount).toBe(1);
   await playOut(on, agent);
   expect(rowOf(on, run).status).toBe("completed");
   // Before the run is parked there is nobody to wake: the park itself sees that somebody stirred.
@@ -106,10 +106,10 @@ test("schedule 11: a pause and a resume stir a blocked run without a message; it
   const on = chainedStage();
   const { run, agent } = await blocked(on);
   for (const want of ["pause", "resume"] as const) expect(await sendRequest(on.world, { run, want })).toBe("requested");
-  expect(rowOf(on, run)).toMatchObject({ stirs: 2, stirsSeen: 0 });
+  expect(rowOf(on, run)).toMatchObject({ wakeCount: 2, wakeCountSeen: 0 });
   // One beat sees both and parks again.
   expect(await playOut(on, agent)).toBe(2);
-  expect(rowOf(on, run)).toMatchObject({ stirs: 2, stirsSeen: 2, status: "blocked" });
+  expect(rowOf(on, run)).toMatchObject({ wakeCount: 2, wakeCountSeen: 2, status: "blocked" });
   expect(rowOf(on, run).park).not.toBeNull();
 });
 
@@ -163,7 +163,7 @@ test("schedule 18: two say *retry* to one question; the first is used and crashe
   expect(rowOf(on, run).status).toBe("blocked");
   slow.thaw();
   expect(await second).toMatchObject({ kind: "duplicate" });
-  on.clock.moveTo(rowOf(on, run).quietUntil + on.world.limits.settleMs);
+  on.clock.moveTo(rowOf(on, run).effectsSettleAt + on.world.limits.settleMs);
   await playOut(on, agent);
   expect(rowOf(on, run).status).toBe("blocked");
   expect(runs()).toBe(1);
@@ -196,7 +196,7 @@ test("schedule 29: a decision about another gate, or an answer to no question, t
   expect(await decideAs("approve", wrong)).toEqual({ kind: "stale", gates: [gate.gate], why: null });
   expect(await say(on.world, run, "retry")).toEqual({ kind: "stale", unknown: [] });
   expect(on.world.store.messages.size).toBe(0);
-  expect(rowOf(on, run).stirs).toBe(0);
+  expect(rowOf(on, run).wakeCount).toBe(0);
   await playOut(on, agent);
   expect(runs()).toBe(0);
   expect(await decideAs("approve")).toMatchObject({ kind: "accepted" });
@@ -303,6 +303,6 @@ test("schedule 108: a run takes in a message and ends, and its process dies befo
   expect(raw()).toBe(true);
   await sweep(on.world);
   expect(raw()).toBe(false);
-  expect(rowOf(on, run)).toMatchObject({ told: true });
+  expect(rowOf(on, run)).toMatchObject({ endNotified: true });
   expect(await heard(on, run)).toEqual(["use password=[redacted password]"]);
 });

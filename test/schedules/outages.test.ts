@@ -69,7 +69,7 @@ test("schedule 93: an end is decided and no store takes it; a message comes, and
   const { run } = await begin(on.world, agent, {});
   const say = { run, text: "one more thing", by: "ann", id: "m1" };
   const { world } = underWay(on.world, {
-    when: ({ unlessStirred }) => unlessStirred,
+    when: ({ unlessWoken }) => unlessWoken,
     meanwhile: () => send(on.world, say),
   });
   await struggle(on, agent, world);
@@ -172,7 +172,7 @@ test("schedule 97: a run is paused where nothing calls a model; it resumes to a 
   const agent = actor({ reply: over });
   const { run } = await begin(on.world, agent, {});
   const pause = () => sendRequest(on.world, { run, want: "pause" });
-  await step(on, agent, beforeCommit(on, { when: ({ unlessStirred }) => unlessStirred, act: pause }));
+  await step(on, agent, beforeCommit(on, { when: ({ unlessWoken }) => unlessWoken, act: pause }));
   await playOut(on, agent);
   expect(rowOf(on, run)).toMatchObject({ status: "paused", will: 0 });
   expect((await send(on.world, { run, text: "one more thing", by: "ann", id: "m1" })).kind).toBe("delivered");

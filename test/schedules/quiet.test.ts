@@ -53,7 +53,7 @@ test("schedule 4: A's unsafe call is unknown, a person sees nothing and would sa
   const { on, effects, land, agent, run, startedAt, a } = await overtaken("unsafe");
   expect(await replyOf(step(on, agent))).toMatchObject({ route: "park" });
   await playOut(on, agent);
-  expect(rowOf(on, run)).toMatchObject({ status: "blocked", quietUntil: startedAt + LEASE_MS });
+  expect(rowOf(on, run)).toMatchObject({ status: "blocked", effectsSettleAt: startedAt + LEASE_MS });
   // Long after any request of a dead invocation would have settled.
   on.clock.moveTo(startedAt + LEASE_MS - 1);
   await say(on, run, "retry");
@@ -77,7 +77,7 @@ test("schedule 5: B would end the run as cancelled while A, overtaken but alive,
   expect(await replyOf(a.result)).toMatchObject({ route: "superseded" });
   await playOut(on, agent);
   expect(on.clock.now()).toBeGreaterThanOrEqual(startedAt + LEASE_MS);
-  expect(rowOf(on, run)).toMatchObject({ status: "cancelled", told: true });
+  expect(rowOf(on, run)).toMatchObject({ status: "cancelled", endNotified: true });
   expect(effects).toEqual([a.key]);
   expect(JSON.stringify(await transcript(on.world, run))).not.toContain("inside of its lease");
 });
@@ -154,7 +154,7 @@ test("schedule 33: a request leaves, its beat dies, the run is handed over when 
   on.clock.moveTo(startedAt + LEASE_MS - SKEW_MS);
   const by = { world: ahead(on.world, SKEW_MS), agent };
   expect(await perform({ kind: "rescue", payload }, by)).toEqual({ kind: "rescue", until: null });
-  expect(rowOf(on, payload.run)).toMatchObject({ owner: null, chain: 2, quietUntil: startedAt + LEASE_MS });
+  expect(rowOf(on, payload.run)).toMatchObject({ owner: null, chain: 2, effectsSettleAt: startedAt + LEASE_MS });
   on.clock.after(startedAt + LEASE_MS + SETTLE_MS - 1 - on.clock.now(), () => land(a.key));
   await playOut(on, agent);
   expect(effects).toEqual([a.key]);
@@ -173,7 +173,7 @@ test("schedule 34: a call outlives its timeout, its beat releases; before its pr
   };
   const act = { ...agent.tools["act"], run: frozen, timeoutMs: 400 } as never;
   expect(await step(on, { ...agent, tools: { act } })).toMatchObject({ kind: "exit" });
-  expect(rowOf(on, run)).toMatchObject({ owner: null, takeovers: 0, quietUntil: startedAt + LEASE_MS });
+  expect(rowOf(on, run)).toMatchObject({ owner: null, takeovers: 0, effectsSettleAt: startedAt + LEASE_MS });
   on.clock.after(startedAt + LEASE_MS - 1 - on.clock.now(), () => land(keys[0] ?? ""));
   expect(await replyOf(step(on, agent))).toMatchObject({ route: "wait" });
   await playOut(on, agent);
@@ -209,7 +209,7 @@ test("schedule 42: an answer meets a later quiet, is kept, and is applied when t
   // The beat that the answer woke dies right after its claim: from here on there is quiet again.
   await lose(on, agent, dyingAfter(on.world, "claim"));
   expect(await replyOf(step(on, agent))).toMatchObject({ route: "wait" });
-  expect(rowOf(on, run)).toMatchObject({ stirs: 1, stirsSeen: 1 });
+  expect(rowOf(on, run)).toMatchObject({ wakeCount: 1, wakeCountSeen: 1 });
   expect(effects).toEqual([]);
   await playOut(on, agent);
   expect(effects).toEqual([a.key]);
@@ -241,8 +241,8 @@ test("schedule 80: A's run is given back while A is in its tool, B finds it and 
   const { on, effects, land, agent, run, a } = await overtaken("probed");
   // As a release does that commits no event. An older lease is long over.
   on.clock.moveTo(on.clock.now() + SETTLE_MS + SKEW_MS);
-  const quietUntil = on.clock.now() - SETTLE_MS;
-  on.world.store.rows.set(run, { ...rowOf(on, run), owner: null, leaseUntil: null, claims: 0, quietUntil });
+  const effectsSettleAt = on.clock.now() - SETTLE_MS;
+  on.world.store.rows.set(run, { ...rowOf(on, run), owner: null, leaseUntil: null, claims: 0, effectsSettleAt });
   const foundAt = on.clock.now();
   expect(await replyOf(step(on, agent))).toMatchObject({ route: "wait" });
   on.clock.after(foundAt + SETTLE_MS - 1 - on.clock.now(), () => land(a.key));

@@ -67,24 +67,24 @@ test("schedule 88: a sender dies between the row and the start; the sweeper star
 test("schedule 89: a process freezes before it tells an end; the run is redriven and fails again, and the late telling says nothing of that", async () => {
   const it = await crashed({}, { hotMs: null, archive: "warm" });
   const { on, run } = it;
-  expect(it.row()).toMatchObject({ told: true });
+  expect(it.row()).toMatchObject({ endNotified: true });
   await redrive(on.world, { run, ...ADA });
   // Whoever ends it is frozen before the end is told; its archive is put by then.
   await dieInTool(on, it.agent);
   await dieInTool(on, it.agent);
-  const frozen = frozenBefore(on.world, "tell");
+  const frozen = frozenBefore(on.world, "recordEndNotified");
   await failIn(it, frozen.world);
-  expect(it.row()).toMatchObject({ status: "failed", told: false });
+  expect(it.row()).toMatchObject({ status: "failed", endNotified: false });
   await redrive(on.world, { run, ...BOB });
   await dieInTool(on, it.agent);
   await dieInTool(on, it.agent);
   // And whoever ends it this time dies before it tells.
-  await failIn(it, frozenBefore(on.world, "tell").world);
+  await failIn(it, frozenBefore(on.world, "recordEndNotified").world);
   frozen.thaw();
   await rest();
-  expect(it.row()).toMatchObject({ status: "failed", told: false, expiresAtSec: null });
+  expect(it.row()).toMatchObject({ status: "failed", endNotified: false, expiresAtSec: null });
   await passing(on, sweep(on.world));
-  expect(it.row()).toMatchObject({ told: true });
+  expect(it.row()).toMatchObject({ endNotified: true });
   const archives = [...on.world.store.objects.keys()].filter((key) => key.startsWith("archive/"));
   expect(archives.toSorted()).toEqual([1, 2, 3].map((end) => archiveKey(it.row(), "warm", end)).toSorted());
 });

@@ -115,10 +115,10 @@ test("schedule 20: an execution is over and its run is not, in every way that it
   for (const [what, scene] of Object.entries(LEFT_ALONE)) {
     const on = stageOfRuns();
     const { agent, run } = await scene(on);
-    expect([what, await playOut(on, agent), rowOf(on, run).told]).toEqual([what, 0, false]);
+    expect([what, await playOut(on, agent), rowOf(on, run).endNotified]).toEqual([what, 0, false]);
     await sweep(on.world);
     await playOut(on, agent);
-    expect([what, rowOf(on, run).status, rowOf(on, run).told]).toEqual([what, "completed", true]);
+    expect([what, rowOf(on, run).status, rowOf(on, run).endNotified]).toEqual([what, "completed", true]);
   }
 });
 
@@ -225,13 +225,13 @@ test("schedule 36: a zombie claims after a rescue has looked, and can act when t
   });
   const rescue = leave(on);
   hear(on, rescue, await perform(rescue.task, { world, agent }));
-  const { quietUntil, chain } = rowOf(on, payload.run);
+  const { effectsSettleAt, chain } = rowOf(on, payload.run);
   expect(chain).toBe(3);
-  on.clock.moveTo(quietUntil - 1);
+  on.clock.moveTo(effectsSettleAt - 1);
   for (const act of promises) act();
   await playOut(on, agent);
   expect(acts).toEqual(["blocked"]);
-  expect(rowOf(on, payload.run)).toMatchObject({ status: "failed", told: true });
+  expect(rowOf(on, payload.run)).toMatchObject({ status: "failed", endNotified: true });
   expect(await show(on.world, payload.run)).toMatchObject({ failure: { code: "CrashLoop" } });
 });
 
@@ -253,7 +253,7 @@ test("schedule 40: a sweeper decides to hand over, and a zombie commits the end 
     ended = rowOf(on, row.run);
   });
   await sweep(world);
-  expect(ended).toMatchObject({ status: "completed", chain: 1, told: true });
+  expect(ended).toMatchObject({ status: "completed", chain: 1, endNotified: true });
   expect(rowOf(on, row.run)).toEqual(ended);
   expect(on.world.chain.executions.size).toBe(1);
 });
@@ -265,7 +265,7 @@ test("schedule 46: two sweepers at once, and the second one leaves the first one
   for (let death = 0; death < 3; death += 1) await lose(on, agent, dyingAfter(on.world, "claim"));
   stop(on, row);
   due(on, row.run);
-  on.clock.moveTo(Math.max(on.clock.now(), rowOf(on, row.run).quietUntil));
+  on.clock.moveTo(Math.max(on.clock.now(), rowOf(on, row.run).effectsSettleAt));
   const frozen = frozenBefore(on.world, "commit");
   const first = sweep(frozen.world);
   await rest();
@@ -275,6 +275,6 @@ test("schedule 46: two sweepers at once, and the second one leaves the first one
   expect(rowOf(on, row.run)).toEqual(handed);
   frozen.thaw();
   await first;
-  expect(rowOf(on, row.run)).toMatchObject({ status: "failed", chain: 2, told: true });
+  expect(rowOf(on, row.run)).toMatchObject({ status: "failed", chain: 2, endNotified: true });
   expect(await show(on.world, row.run)).toMatchObject({ failure: { code: "Abandoned" } });
 });

@@ -12,7 +12,7 @@ import { begin } from "../support/drive.ts";
 import { BEAT_MS, OVER, actor, beforeCommit, chainedStage, replyOf, rowOf } from "../support/stage.ts";
 import { type Out, dieInTool, hear, leave, meeting, perform, playOut, rulesOf, step } from "../support/steps.ts";
 
-const DONE = { status: "completed", takeovers: 0, told: true };
+const DONE = { status: "completed", takeovers: 0, endNotified: true };
 
 test("schedule 6: a commit is answered 500 and not applied, and is not taken for fenced", async () => {
   const on = chainedStage();
@@ -48,7 +48,7 @@ test("schedule 8: a commit is under way while a message comes; nothing else is s
     const unreliable = worldOver(on.world, "commit", { fates: [fate], meanwhile });
     expect(await replyOf(step(on, agent, unreliable.world))).toMatchObject({ route: "beat" });
     expect(unreliable.sent[1]).toEqual(unreliable.sent[0]);
-    expect(rowOf(on, run)).toMatchObject({ stirs: 1, stirsSeen: 0, version: 2 });
+    expect(rowOf(on, run)).toMatchObject({ wakeCount: 1, wakeCountSeen: 0, version: 2 });
     await playOut(on, agent);
     expect(rowOf(on, run)).toMatchObject(DONE);
     const events = (await timeline(on.world, { run, after: 0 })) ?? [];

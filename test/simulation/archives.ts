@@ -9,7 +9,7 @@ export function wrongWithArchive(history: History): readonly string[] {
   const { commits, state } = replay(history);
   const row = finalRow(history);
   const archived = [...history.world.store.objects].filter(([key]) => key.startsWith("archive/"));
-  const wanted = row.told ? archiveOf(row, state) : null;
+  const wanted = row.endNotified ? archiveOf(row, state) : null;
   if (wanted === null) return state.retention === undefined ? archived.map(([key]) => `nobody asked for ${key}`) : [];
   // Of a redriven run the archives of its earlier ends stay.
   const ends = 1 + (state.redriven?.times ?? 0);

@@ -46,7 +46,9 @@ export function violationsOf(history: History, leave: Leave = { mayDouble: false
 
 function ends(history: History): readonly string[] {
   const row = finalRow(history);
-  return row.told ? [] : [`after ${history.steps} steps the run is ${row.status} in ${row.phase}, epoch ${row.epoch}`];
+  return row.endNotified
+    ? []
+    : [`after ${history.steps} steps the run is ${row.status} in ${row.phase}, epoch ${row.epoch}`];
 }
 
 /** What nobody expects, of our code or of this one. */
@@ -84,14 +86,14 @@ function versionsRise(history: History, leave: Leave): readonly string[] {
 /** Counters and bounds that nothing may lower, and an end that nothing may change. */
 function nothingFalls(history: History, leave: Leave): readonly string[] {
   const judge = between((before, row) => {
-    const falling = (["quietUntil", "takeovers", "stirs", "chain", "version"] as const).find(
+    const falling = (["effectsSettleAt", "takeovers", "wakeCount", "chain", "version"] as const).find(
       (meter) => row[meter] < before[meter],
     );
     if (falling !== undefined) return `${falling} ${before[falling]} became ${row[falling]}`;
     // The one way out of an end.
     if (!hasEnded(before) || isRedrive(before, row)) return null;
-    const { told: _, expiresAtSec: __, ...was } = before;
-    const { told: ___, expiresAtSec: ____, ...is } = row;
+    const { endNotified: _, expiresAtSec: __, ...was } = before;
+    const { endNotified: ___, expiresAtSec: ____, ...is } = row;
     return JSON.stringify(was) === JSON.stringify(is) ? null : `a run that had ended changed in epoch ${row.epoch}`;
   });
   return judge(history, leave);
@@ -100,10 +102,12 @@ function nothingFalls(history: History, leave: Leave): readonly string[] {
 /** Schedule 81: from when a row may go on its key is kept. Schedule 83: what is kept tells of the end that was committed. */
 function keyKept(history: History): readonly string[] {
   const without = history.keyless.map(({ run }) => `the row of ${run} could go while its key was not kept`);
-  const { run, born, status, told } = finalRow(history);
+  const { run, born, status, endNotified } = finalRow(history);
   const kept = history.world.store.tombstones.get(run);
   const isRight = kept?.born === born && kept.status === status;
-  return told && !isRight ? [...without, `the run is ${status}, and its tombstone says ${kept?.status}`] : without;
+  return endNotified && !isRight
+    ? [...without, `the run is ${status}, and its tombstone says ${kept?.status}`]
+    : without;
 }
 
 /** One, and another one for each redrive. */

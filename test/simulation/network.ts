@@ -24,7 +24,7 @@ export const MEETS: { readonly [O in Operation]: readonly FaultKind[] } = {
   "table.handOver": CONDITIONAL,
   "table.takeTurn": CONDITIONAL,
   // An end that somebody else waits for: each call of it is enumerated in `test/crash`.
-  "table.tell": [],
+  "table.recordEndNotified": [],
   "table.keepKey": CONDITIONAL,
   "table.readKey": ANY,
   "table.forgetKey": [],

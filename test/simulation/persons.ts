@@ -139,7 +139,7 @@ async function letGoOn(sim: Sim, run: string): Promise<void> {
  */
 function isNeeded(sim: Sim, row: Row): boolean {
   const { world } = sim;
-  const { run, born, status, cancel, stirs, stirsSeen } = row;
+  const { run, born, status, cancel, wakeCount, wakeCountSeen } = row;
   // Unless it undoes what it did before, and somebody has to say what became of that.
   if (cancel && (sim.plan.saga === null || status === "paused")) return false;
   if (status === "paused") return true;
@@ -150,5 +150,5 @@ function isNeeded(sim: Sim, row: Row): boolean {
       message !== null &&
       (message.body.kind === "reconcile" || message.body.kind === "decision" || message.body.kind === "upgrade"),
   );
-  return (status === "blocked" || status === "waiting") && !(isAnswered && stirs !== stirsSeen);
+  return (status === "blocked" || status === "waiting") && !(isAnswered && wakeCount !== wakeCountSeen);
 }

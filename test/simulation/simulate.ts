@@ -130,7 +130,9 @@ function isOver({ world: { store, chain }, record }: Sim): boolean {
   const mayPark = record.reached.has(STARTED_TWICE);
   const isLeft = ({ stage, state }: Execution): boolean => mayPark && stage === "waiting" && state === "Park";
   const isEnded = (each: Execution): boolean => each.stage === "ended" || isLeft(each);
-  return rows.length > 0 && rows.every(({ told }) => told) && [...chain.executions.values()].every(isEnded);
+  return (
+    rows.length > 0 && rows.every(({ endNotified }) => endNotified) && [...chain.executions.values()].every(isEnded)
+  );
 }
 
 /** Nobody is left who could still do something about it, dead or alive. */

@@ -34,7 +34,7 @@ function lineOf(call: Call): string {
 
 /** What of a request tells it apart from others. */
 const TOLD =
-  /^(chain|epoch|version|retry|owner|commitId|token|stirsSeen|release|unlessStirred|raiseQuiet|want|ids?|phase)$/;
+  /^(chain|epoch|version|retry|owner|commitId|token|wakeCountSeen|release|unlessWoken|raiseEffectsSettleAt|want|ids?|phase)$/;
 
 function briefly(value: unknown): string {
   if (typeof value === "string") return named(value);
@@ -68,8 +68,10 @@ function answerOf(outcome: unknown): string {
 
 function rowOf(row: Row): string {
   const held = row.owner === null ? "free" : `held by ${row.owner.slice(0, 6)}`;
-  const flags = [row.cancel ? "cancel" : "", row.pause ? "pause" : "", row.told ? "told" : ""].filter(Boolean);
+  const flags = [row.cancel ? "cancel" : "", row.pause ? "pause" : "", row.endNotified ? "endNotified" : ""].filter(
+    Boolean,
+  );
   const parked = row.park === null ? "" : `, token ${row.park.token.slice(0, 6)}`;
-  const counts = `chain ${row.chain}, epoch ${row.epoch}, version ${row.version}, stirs ${row.stirsSeen}/${row.stirs}`;
+  const counts = `chain ${row.chain}, epoch ${row.epoch}, version ${row.version}, wakeCount ${row.wakeCountSeen}/${row.wakeCount}`;
   return `${row.phase}, ${counts}, ${held}${parked}${flags.length === 0 ? "" : `, ${flags.join(" ")}`}`;
 }

@@ -7,12 +7,12 @@ import type { Call, Placed } from "./record.ts";
 import type { Seen, Witnesses } from "./seen.ts";
 
 export const witnessesEffects: Witnesses = {
-  // A denial by expiry meets a decision, or anything else that stirs the run.
+  // A denial by expiry meets a decision, or anything else that wakeCount the run.
   13: ({ calls }) =>
     calls("table.commit").some(
       ({ of: [commit], outcome }) =>
-        commit.unlessStirred &&
-        outcome?.kind === "stirred" &&
+        commit.unlessWoken &&
+        outcome?.kind === "woken" &&
         !["completed", "failed", "cancelled"].includes(commit.status),
     ),
   3: ({ history, calls }) =>
@@ -108,7 +108,9 @@ export const witnessesEffects: Witnesses = {
   28: ({ history }) => history.record.exits > 0,
   29: ({ history }) => history.answers.some(({ outcome }) => outcome === "stale"),
   34: ({ calls }) =>
-    calls("table.commit").some(({ of: [{ raiseQuiet }], outcome }) => raiseQuiet && outcome?.kind === "committed"),
+    calls("table.commit").some(
+      ({ of: [{ raiseEffectsSettleAt }], outcome }) => raiseEffectsSettleAt && outcome?.kind === "committed",
+    ),
   35: ({ history }) =>
     history.answers.some(
       ({ key, outcome, order }) =>

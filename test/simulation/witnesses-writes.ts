@@ -32,10 +32,10 @@ export const witnessesWrites: Witnesses = {
     calls("table.park").some(
       ({ outcome, order }) =>
         outcome?.kind === "parked" &&
-        outcome.row.stirs >
+        outcome.row.wakeCount >
           calls("table.deliver").filter((each) => each.outcome?.kind === "delivered" && each.order < order).length,
     ),
-  12: ({ calls }) => calls("table.commit").some(({ outcome }) => outcome?.kind === "stirred"),
+  12: ({ calls }) => calls("table.commit").some(({ outcome }) => outcome?.kind === "woken"),
   14: ({ calls }) =>
     calls("table.park").some(
       ({ outcome, order }) =>
@@ -65,7 +65,7 @@ export const witnessesWrites: Witnesses = {
         event.stage === "taken" &&
         event.body.kind === "reconcile" &&
         event.body.answer.as !== "succeeded" &&
-        row.quietUntil > event.at,
+        row.effectsSettleAt > event.at,
     ),
   43: ({ calls, events }) =>
     calls("table.inbox").some(({ outcome, order }) =>
@@ -84,7 +84,9 @@ export const witnessesWrites: Witnesses = {
       ({ of: [key], outcome, task, who, order }) =>
         key.startsWith("archive/") &&
         outcome?.kind === "stored" &&
-        calls("table.tell").some((told) => told.order > order && (told.who !== who || told.task !== task)) &&
-        !calls("table.tell").some((told) => told.who === who && told.task === task),
+        calls("table.recordEndNotified").some(
+          (told) => told.order > order && (told.who !== who || told.task !== task),
+        ) &&
+        !calls("table.recordEndNotified").some((told) => told.who === who && told.task === task),
     ),
 };

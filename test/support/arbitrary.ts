@@ -62,7 +62,7 @@ class Path implements Walk {
   readonly states: State[];
   #state: State;
   #pending: Event[] = [];
-  #view: View = { now: AT, epoch: 1, quietUntil: 0, cancel: false, pause: false, looked: false };
+  #view: View = { now: AT, epoch: 1, effectsSettleAt: 0, cancel: false, pause: false, looked: false };
 
   constructor(start: State) {
     this.#state = frozen(start);
@@ -116,7 +116,7 @@ class Path implements Walk {
     this.#state = this.states.at(-1) as State;
     this.#pending = [];
     const { now, epoch } = this.#view;
-    this.#view = { ...this.#view, epoch: epoch + 1, quietUntil: now + 100, looked: false };
+    this.#view = { ...this.#view, epoch: epoch + 1, effectsSettleAt: now + 100, looked: false };
   }
 
   #record(event: Event): void {

@@ -33,7 +33,7 @@ export function over<Sent, Outcome>(network: Network, write: (sent: Sent) => Pro
   return { sent, send };
 }
 
-export type Operation = "create" | "claim" | "commit" | "park" | "handOver" | "tell" | "keepKey";
+export type Operation = "create" | "claim" | "commit" | "park" | "handOver" | "recordEndNotified" | "keepKey";
 
 /** A world whose writes of one kind use that network. */
 export function worldOver(world: World, operation: Operation, network: Network) {

@@ -21,7 +21,7 @@ export const EVENT_KINDS = Object.keys(ACCEPTS) as readonly EventKind[];
 export const hash: Hash = (text) => createHash("sha256").update(text).digest("hex");
 
 export const view = (change: Partial<View> = {}): View => ({
-  ...{ now: AT, epoch: 1, quietUntil: 0, cancel: false, pause: false, looked: false },
+  ...{ now: AT, epoch: 1, effectsSettleAt: 0, cancel: false, pause: false, looked: false },
   ...change,
 });
 

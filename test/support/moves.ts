@@ -256,7 +256,7 @@ function endsOf(call: string, state: State, view: View): readonly Move[] {
 
 function recoveryOf(call: string, state: State, view: View): Move {
   const effect = effectOf(call, state);
-  const at = view.quietUntil + 30;
+  const at = view.effectsSettleAt + 30;
   if (call === "c3" && effect !== "unsafe") return move({ ...lostSight(call, at), toolGone: true } as Event);
   if (effect === "probed") return move(decided({ kind: "probe", call, at, tried: false }));
   return move(effect === "unsafe" ? lostSight(call, at) : invoked(call, view.epoch));

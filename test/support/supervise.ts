@@ -86,7 +86,7 @@ export async function supervise(
   throw new Error(`${of.run} is not there after ${STEPS_MAX} steps`);
 }
 
-export const isTold = ({ told }: Row): boolean => told;
+export const isTold = ({ endNotified }: Row): boolean => endNotified;
 
 export const change = ({ world }: Stage, { run }: Pick<Incarnation, "run">, to: Partial<Row>): void => {
   world.store.rows.set(run, rewritten(world.store.rows.get(run) as Row, to));

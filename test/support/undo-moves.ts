@@ -17,7 +17,7 @@ export function undoEvents(command: SagaCommand, state: State, view: View): read
   switch (command.kind) {
     case "compensate": {
       const running = state.open.filter(({ status, undoes }) => status === "started" && undoes === undefined);
-      const unknown = running.map(({ call }) => lostSight(call, Math.max(view.now, view.quietUntil) + 30));
+      const unknown = running.map(({ call }) => lostSight(call, Math.max(view.now, view.effectsSettleAt) + 30));
       return [[...unknown, decided({ kind: "compensate" })], [...unknown, decided({ kind: "compensate" })], [left]];
     }
     case "undo":

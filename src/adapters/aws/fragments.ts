@@ -62,7 +62,7 @@ const numberIs =
 export const chainIs = numberIs("chain");
 export const epochIs = numberIs("epoch");
 export const versionIs = numberIs("version");
-export const stirsAre = numberIs("stirs");
+export const stirsAre = numberIs("wakeCount");
 
 export const epochBelow = (epoch: number): Fragment => fragment("#epoch < :epoch", { ":epoch": number(epoch) });
 export const endedNotAfter = (moment: number): Fragment =>
@@ -93,13 +93,13 @@ export const tokenMayBeReplaced = (of: Incarnation, entry: Entry): Fragment =>
     fragment("#parkRetry < :retry", { ":retry": number(entry.retry) }),
   );
 
-export const nobodyStirred = fragment("#stirs = #stirsSeen");
-export const told = fragment("attribute_exists(#told)");
-export const notTold = fragment("attribute_not_exists(#told)");
+export const nobodyStirred = fragment("#wakeCount = #wakeCountSeen");
+export const told = fragment("attribute_exists(#endNotified)");
+export const notTold = fragment("attribute_not_exists(#endNotified)");
 
-/** `quietUntil` is below the lease, so raising it means copying the lease. */
-export const quietBelowLease = fragment("#quietUntil < #leaseUntil");
-export const quietBeyondLease = fragment("(attribute_not_exists(#leaseUntil) OR #quietUntil >= #leaseUntil)");
+/** `effectsSettleAt` is below the lease, so raising it means copying the lease. */
+export const quietBelowLease = fragment("#effectsSettleAt < #leaseUntil");
+export const quietBeyondLease = fragment("(attribute_not_exists(#leaseUntil) OR #effectsSettleAt >= #leaseUntil)");
 
 export const deadlineBefore = (moment: number): Fragment =>
   fragment("#deadline < :moment", { ":moment": number(moment) });

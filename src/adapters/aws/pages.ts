@@ -66,7 +66,7 @@ export async function alive(dynamo: Dynamo, query: Parameters<RunTable["alive"]>
     found.push(...items.map((item) => ({ run: textOf(item, "run"), position: `${shard}/${textOf(item, "run")}` })));
     run = BEFORE_ALL;
   }
-  const isMeant = (row: Row): boolean => !isExpired(row, now) && !(hasEnded(row) && row.told);
+  const isMeant = (row: Row): boolean => !isExpired(row, now) && !(hasEnded(row) && row.endNotified);
   return pageOf(dynamo, { found, limit, only: null, isMeant });
 }
 

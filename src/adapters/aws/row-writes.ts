@@ -10,7 +10,7 @@ import { type Commit, type RunRef, type Request, type Row, recordsRedrive } from
 import type { Park } from "../../protocol/row-park.ts";
 import { type Claim, deadEntryOf, deathsAfter } from "../../protocol/row-claim.ts";
 import type { Redrive } from "../../protocol/row-redrive.ts";
-import type { EndNotification } from "../../protocol/row-tell.ts";
+import type { EndNotification } from "../../protocol/row-end-notification.ts";
 import type { HandOver } from "../../protocol/row-hand-over.ts";
 import type { Entry } from "../../protocol/entry.ts";
 import type { Attribute } from "./attributes.ts";
@@ -42,8 +42,8 @@ const LEASE = ["owner", "leaseUntil"] as const satisfies readonly Attribute[];
 const PARK = ["parkToken", "parkExecution", "parkEpoch", "parkRetry"] as const satisfies readonly Attribute[];
 
 /**
- * The write of a claim. Without an owner, `quietUntil` and `takeovers` stay. Over an owner, the condition names that
- * owner and its epoch, so that `quietUntil` is raised to that owner's lease (schedules 3 to 5). Without a known row,
+ * The write of a claim. Without an owner, `effectsSettleAt` and `takeovers` stay. Over an owner, the condition names that
+ * owner and its epoch, so that `effectsSettleAt` is raised to that owner's lease (schedules 3 to 5). Without a known row,
  * epoch 0 is assumed to be that of a queued run.
  */
 export function claimWrite(claim: Claim, assumed: Row | null): Write {
@@ -81,12 +81,12 @@ const ownersEpoch = (epoch: number): Fragment => ({
   values: { ":ownersEpoch": number(epoch) },
 });
 
-/** What a claim and a hand-over record about the owner that they find. Nothing lowers `quietUntil`. */
+/** What a claim and a hand-over record about the owner that they find. Nothing lowers `effectsSettleAt`. */
 function overOwner(assumed: Row | null, dead: Entry | null): readonly Change[] {
   if (assumed === null || assumed.owner === null) return [];
   const deaths = deathsAfter(assumed, dead);
   return [
-    set("quietUntil", number(Math.max(assumed.quietUntil, assumed.leaseUntil ?? 0))),
+    set("effectsSettleAt", number(Math.max(assumed.effectsSettleAt, assumed.leaseUntil ?? 0))),
     raise("takeovers"),
     ...(deaths === assumed.deaths ? [] : [set("deaths", number(deaths))]),
   ];
@@ -100,19 +100,20 @@ const statusSet = (run: string, to: { readonly status: Row["status"]; readonly n
 export function commitWrite(commit: Commit, assumed: Row | null): Write {
   const { run, status, now } = commit;
   const isSame = assumed === null || assumed.status === status;
-  const raises = commit.raiseQuiet && (assumed === null || assumed.quietUntil < (assumed.leaseUntil ?? 0));
+  const raises =
+    commit.raiseEffectsSettleAt && (assumed === null || assumed.effectsSettleAt < (assumed.leaseUntil ?? 0));
   return {
     condition: all(
       ...[is.present(commit), is.epochIs(commit.epoch), is.versionIs(commit.version)],
-      ...(commit.unlessStirred ? [is.stirsAre(commit.stirsSeen)] : []),
+      ...(commit.unlessWoken ? [is.stirsAre(commit.wakeCountSeen)] : []),
       isSame ? is.statusIs(run, status) : is.statusIsNot(run, status),
-      ...(commit.raiseQuiet ? [raises ? is.quietBelowLease : is.quietBeyondLease] : []),
+      ...(commit.raiseEffectsSettleAt ? [raises ? is.quietBelowLease : is.quietBeyondLease] : []),
     ),
     changes: [
       ...content(commit),
       ...(isSame ? [] : statusSet(run, { status, now })),
       // An expression reads the attributes before its changes, so it may copy a lease that it also removes.
-      ...(raises ? [copy("quietUntil", "leaseUntil")] : []),
+      ...(raises ? [copy("effectsSettleAt", "leaseUntil")] : []),
       ...(commit.release ? remove(...LEASE) : []),
       ...(commit.nextChain ? [raise("chain"), raise("epoch"), set("chainClaims", number(0))] : []),
       ...(commit.expiresAtSec === null ? [] : toldSet(commit.expiresAtSec)),
@@ -135,7 +136,7 @@ const content = (commit: Commit): readonly Change[] => [
   set("snapshotDigest", text(commit.snapshot.digest)),
   ...(levelIn(commit) > LOWEST_LEVEL ? [set("level", number(levelIn(commit)))] : []),
   ...[set("agentVersion", text(commit.agentVersion)), set("spent", spentValue(commit.spent))],
-  ...[set("phase", text(commit.phase)), set("stirsSeen", number(commit.stirsSeen))],
+  ...[set("phase", text(commit.phase)), set("wakeCountSeen", number(commit.wakeCountSeen))],
   ...setOrRemove("wakeAt", commit.wakeAt === null ? null : number(commit.wakeAt)),
   ...[set("deadline", number(commit.deadline)), set("lastCheckpointAt", number(commit.lastCheckpointAt))],
 ];
@@ -143,7 +144,7 @@ const content = (commit: Commit): readonly Change[] => [
 const textOrNull = (value: string | undefined) => (value === undefined ? null : text(value));
 
 const toldSet = (expiresAtSec: number): readonly Change[] => [
-  set("told", flag),
+  set("endNotified", flag),
   set("expiresAtSec", number(expiresAtSec)),
   ...remove("alive"),
 ];
@@ -172,12 +173,12 @@ export function requestWrite(request: Request): Write {
   };
   return {
     condition: all(is.present(request), is.notTerminal(request)),
-    changes: [raise("stirs"), ...wanted[request.want]],
+    changes: [raise("wakeCount"), ...wanted[request.want]],
   };
 }
 
 /**
- * The write of a hand-over. Schedule 33: over an owner, it raises `quietUntil` to the owner's lease, or the next claim
+ * The write of a hand-over. Schedule 33: over an owner, it raises `effectsSettleAt` to the owner's lease, or the next claim
  * would not know until when the owner's requests may still land.
  */
 export function handOverWrite(handOver: HandOver, assumed: Row | null): Write {
@@ -211,7 +212,7 @@ export function redriveWrite(redrive: Redrive): Write {
       set("alive", number(aliveShard(run))),
       set("redrive", redriveValue(note)),
       ...setOrRemove("checksum", textOrNull(checksum)),
-      ...remove(...LEASE, ...PARK, "wakeAt", "told", "expiresAtSec", "deaths", "outageStore", "outageSince"),
+      ...remove(...LEASE, ...PARK, "wakeAt", "endNotified", "expiresAtSec", "deaths", "outageStore", "outageSince"),
     ],
   };
 }
@@ -224,6 +225,6 @@ export function stirWrite(of: RunRef & { readonly deadline: number }, assumed: R
       ...[is.present(of), is.notTerminal(of)],
       isLater ? is.deadlineBefore(of.deadline) : is.deadlineNotBefore(of.deadline),
     ),
-    changes: [raise("stirs"), ...(isLater ? [set("deadline", number(of.deadline))] : [])],
+    changes: [raise("wakeCount"), ...(isLater ? [set("deadline", number(of.deadline))] : [])],
   };
 }

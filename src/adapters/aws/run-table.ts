@@ -20,7 +20,7 @@ import { decidePark } from "../../protocol/row-park.ts";
 import { decideClaim } from "../../protocol/row-claim.ts";
 import { decideHandOver } from "../../protocol/row-hand-over.ts";
 import { decideRedrive } from "../../protocol/row-redrive.ts";
-import { markEndNotified } from "../../protocol/row-tell.ts";
+import { markEndNotified } from "../../protocol/row-end-notification.ts";
 import { type PurgeOutcome, expiryThreshold, decideCreate, decidePurge } from "../../protocol/row-removal.ts";
 import { RowUnreadable, presentIn, undamaged } from "../../codec/row.ts";
 import type { Ambiguous, CreateOutcome, RunTable } from "../../ports/run-table.ts";
@@ -36,7 +36,7 @@ import { alive, list } from "./pages.ts";
 import * as writes from "./row-writes.ts";
 import { tableStoreId } from "./store-id.ts";
 import { forgetKey, keepKey, readKey, tombstoneIn, tombstoneKey } from "./tombstones.ts";
-import { cursorOf, takeMutexLease } from "./turns.ts";
+import { cursorOf, takeMutexLease } from "./mutex-leases.ts";
 
 /** The run table `table`, with the contract of `ports/run-table.ts`. */
 export function dynamoRunTable(of: {
@@ -78,11 +78,11 @@ export function dynamoRunTable(of: {
         decide: (row) => decideHandOver(row, handOver),
         done: (row) => ({ kind: "handed", row }),
       }),
-    tell: (of) =>
+    recordEndNotified: (of) =>
       rows.decide(of, {
         write: () => writes.tellWrite(of),
-        decide: (row) => ({ kind: "told" as const, row: markEndNotified(row, of) }),
-        done: (row) => ({ kind: "told", row }),
+        decide: (row) => ({ kind: "notified" as const, row: markEndNotified(row, of) }),
+        done: (row) => ({ kind: "notified", row }),
       }),
     redrive: (redrive) =>
       rows.decide(redrive, {

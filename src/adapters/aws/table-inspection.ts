@@ -15,7 +15,7 @@ import { Dynamo } from "./dynamo.ts";
 import { type Look, look } from "./looks.ts";
 import { alive } from "./pages.ts";
 import { tableStoreId } from "./store-id.ts";
-import { turnKey } from "./turns.ts";
+import { turnKey } from "./mutex-leases.ts";
 
 interface Keys {
   readonly partition: string;

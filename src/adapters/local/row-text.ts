@@ -13,8 +13,17 @@ export interface Stored {
   readonly journal: Uint8Array | null;
 }
 
+/** Names under which fields are stored, where they differ from those of the code. */
+const STORED_NAMES: Readonly<Partial<Record<keyof Row, string>>> = {
+  endNotified: "told",
+  wakeCount: "stirs",
+  wakeCountSeen: "stirsSeen",
+  effectsSettleAt: "quietUntil",
+};
+const CODE_NAMES = Object.fromEntries(Object.entries(STORED_NAMES).map(([name, stored]) => [stored, name]));
+
 export function storedRow({ journal, ...row }: Row): Stored {
-  const text = JSON.stringify(row);
+  const text = JSON.stringify(renamed(row, STORED_NAMES));
   return { row: `${text.slice(0, -1)},"sum":"${sumOf({ row: text, journal })}"}`, journal };
 }
 
@@ -25,8 +34,14 @@ export function rowOf({ row, journal }: Stored, run: string): Found {
   const fields = fieldsIn(text === undefined ? row : `${text}}`);
   if (fields === undefined) return new RowDamaged(run, "it is no JSON");
   if (typeof fields !== "object" || fields === null) return decodeRow(fields, run);
-  return "sum" in fields ? new RowDamaged(run, CHANGED) : decodeRow({ ...UNCOUNTED, ...fields, journal }, run);
+  return "sum" in fields
+    ? new RowDamaged(run, CHANGED)
+    : decodeRow({ ...UNCOUNTED, ...renamed(fields, CODE_NAMES), journal }, run);
 }
+
+/** The fields under other names, in the same order. */
+const renamed = (fields: object, names: Readonly<Record<string, string>>): object =>
+  Object.fromEntries(Object.entries(fields).map(([name, value]) => [names[name] ?? name, value]));
 
 const SUMMED = /^(.*),"sum":"([0-9a-f]{16})"\}$/s;
 const CHANGED = "its bytes are not those that were written";

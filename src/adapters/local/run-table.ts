@@ -1,7 +1,7 @@
 /**
  * RunTable on SQLite. Every operation is one IMMEDIATE transaction around a pure decision of `protocol/row.ts`. No
  * other process writes between its read and its write. So of fifty concurrent claims one wins (schedule 1). And no
- * message arrives between a test of `stirs` and the end of the run (schedules 12 and 13).
+ * message arrives between a test of `wakeCount` and the end of the run (schedules 12 and 13).
  */
 import type { DatabaseSync, StatementSync } from "node:sqlite";
 import {
@@ -21,7 +21,7 @@ import { decideHandOver } from "../../protocol/row-hand-over.ts";
 import { decideRedrive } from "../../protocol/row-redrive.ts";
 import { repetition } from "../../protocol/repetition.ts";
 import { type MutexLease, storedMutexLease, decideMutexLease } from "../../protocol/mutex-lease.ts";
-import { markEndNotified } from "../../protocol/row-tell.ts";
+import { markEndNotified } from "../../protocol/row-end-notification.ts";
 import { type PurgeOutcome, decideCreate, decidePurge } from "../../protocol/row-removal.ts";
 import { type Found, RowUnreadable, parted, presentIn, undamaged } from "../../codec/row.ts";
 import type { CreateOutcome, DeliverOutcome, Delivery, Page, RunTable } from "../../ports/run-table.ts";
@@ -59,7 +59,8 @@ export function sqliteRunTable(store: Store): RunTable {
     deliver: async (delivery) => decide(delivery, (row) => deliver(row, { delivery, messages })),
     request: async (request) => decide(request, (row) => decideRequest(row, request)),
     handOver: async (handOver) => decide(handOver, (row) => decideHandOver(row, handOver)),
-    tell: async (of) => decide(of, (row) => ({ kind: "told" as const, row: markEndNotified(row, of) })),
+    recordEndNotified: async (of) =>
+      decide(of, (row) => ({ kind: "notified" as const, row: markEndNotified(row, of) })),
     redrive: async (redrive) => decide(redrive, (row) => decideRedrive(row, redrive)),
     purge: async (of) => atomically(store, () => purge(of, rows)),
     ...tombstones.operations,
@@ -144,7 +145,7 @@ function rowsOf(db: DatabaseSync) {
   const indexed = (row: Row) => ({
     status: row.status,
     statusSince: row.statusSince,
-    alive: hasEnded(row) && row.told ? 0 : 1,
+    alive: hasEnded(row) && row.endNotified ? 0 : 1,
     expiresAtSec: row.expiresAtSec,
   });
 
@@ -159,7 +160,10 @@ function rowsOf(db: DatabaseSync) {
     /** Writes the index columns only if they change, since SQLite does not log a page that is not touched. */
     update: (before: Row, row: Row): void => {
       update.run(written(row));
-      const moved = row.status !== before.status || row.statusSince !== before.statusSince || row.told !== before.told;
+      const moved =
+        row.status !== before.status ||
+        row.statusSince !== before.statusSince ||
+        row.endNotified !== before.endNotified;
       if (moved) index.run({ ...indexed(row), run: row.run });
     },
     /** Removes a row, and reports it in the same transaction. */

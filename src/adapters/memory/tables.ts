@@ -20,7 +20,7 @@ import { decideHandOver } from "../../protocol/row-hand-over.ts";
 import { decideRedrive } from "../../protocol/row-redrive.ts";
 import { repetition } from "../../protocol/repetition.ts";
 import { type MutexLease, storedMutexLease, decideMutexLease } from "../../protocol/mutex-lease.ts";
-import { markEndNotified } from "../../protocol/row-tell.ts";
+import { markEndNotified } from "../../protocol/row-end-notification.ts";
 import { decideCreate, decidePurge } from "../../protocol/row-removal.ts";
 import { type Found, RowUnreadable, decodeRow, parted, presentIn, undamaged } from "../../codec/row.ts";
 import { type Tombstone, isKept, newerTombstone } from "../../protocol/tombstone.ts";
@@ -127,7 +127,8 @@ export function memoryRunTable(store: MemoryStore): RunTable {
       }),
     request: async (request) => decide(request, (row) => decideRequest(row, request)),
     handOver: async (handOver) => decide(handOver, (row) => decideHandOver(row, handOver)),
-    tell: async (of) => decide(of, (row) => ({ kind: "told" as const, row: markEndNotified(row, of) })),
+    recordEndNotified: async (of) =>
+      decide(of, (row) => ({ kind: "notified" as const, row: markEndNotified(row, of) })),
     redrive: async (redrive) => decide(redrive, (row) => decideRedrive(row, structuredClone(redrive))),
     purge: async (of) => {
       const before = presentIn(find(of.run), of);
@@ -148,7 +149,7 @@ export function memoryRunTable(store: MemoryStore): RunTable {
       return pageOf(rows, query, (found) => isListed(found, { tenant, status }));
     },
     alive: async (query) =>
-      pageOf(rows, query, (found) => found instanceof RowUnreadable || !(hasEnded(found) && found.told)),
+      pageOf(rows, query, (found) => found instanceof RowUnreadable || !(hasEnded(found) && found.endNotified)),
     storeId: async () => store.id,
   };
 }

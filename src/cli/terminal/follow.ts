@@ -58,7 +58,7 @@ export async function follow(world: World, options: FollowOptions): Promise<Foll
 /** Whether a run may need a human. A wake-up that no beat has seen yet may already carry the missing decision. */
 const mayNeedPerson = (row: Row): boolean =>
   (row.status === "blocked" || row.status === "paused" || row.status === "waiting") &&
-  row.stirs === row.stirsSeen &&
+  row.wakeCount === row.wakeCountSeen &&
   row.owner === null;
 
 /** Whether a run needs a human. One whose agent cannot be loaded does not: it goes on once its file is repaired. */

@@ -85,12 +85,12 @@ export class ActiveRun implements RunParts {
 
   /** What the decision about the next command needs to know besides the state. */
   view(): View {
-    const { epoch, quietUntil, cancel, pause } = this.row;
+    const { epoch, effectsSettleAt, cancel, pause } = this.row;
     return {
       now: this.now,
       earliest: this.world.clock.earliest(),
       epoch,
-      quietUntil,
+      effectsSettleAt,
       cancel,
       pause,
       looked: this.noticed.hasCheckedDeployment,
@@ -128,7 +128,7 @@ export class ActiveRun implements RunParts {
    */
   rewind(why: string): void {
     const dropped = this.pending.drop();
-    this.noticed.noteInboxRead(this.row.stirsSeen);
+    this.noticed.noteInboxRead(this.row.wakeCountSeen);
     const replies = dropped.filter(({ kind }) => kind === "ModelCallCompleted" || kind === "Compacted").length;
     if (replies > 0) recordLostCalls(this, { calls: replies, why });
     for (const cost of dropped.filter(isCost)) this.record(cost);

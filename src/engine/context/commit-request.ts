@@ -14,7 +14,7 @@ export interface CommitOptions {
   /** The latest time until which the run may wait. The default counts from the time of this commit. */
   readonly deadline?: number;
   /** Refuse the commit if a message came since the inbox was read. */
-  readonly unlessStirred?: boolean;
+  readonly unlessWoken?: boolean;
   /** Move the run to the next execution of its chain (continue-as-new). */
   readonly nextChain?: boolean;
   /** When the row's time to live is over, in epoch seconds. Set only for an end that needs no notification. */
@@ -51,7 +51,7 @@ export function commitRequest(
     epoch: row.epoch,
     version: row.version,
     wakeAt: null,
-    unlessStirred: false,
+    unlessWoken: false,
     nextChain: false,
     expiresAtSec: null,
     deadline: now + world.limits.idleRunMs,
@@ -62,13 +62,13 @@ export function commitRequest(
     spent: state.spent,
     phase,
     status: PHASES[phase].status,
-    stirsSeen: noticed.wakeCountRead,
+    wakeCountSeen: noticed.wakeCountRead,
     asks: (pending.modelCalls.own === "left" ? 1 : 0) + (isAhead ? 1 : 0),
     will: mayCallModel(state) ? 1 : 0,
     isProgress: pending.events.some(({ kind }) => PROGRESS.has(kind)),
     storeOutage: options.storeOutage ?? null,
     lastCheckpointAt: options.storeOutage !== undefined && pending.events.length === 0 ? row.lastCheckpointAt : now,
-    raiseQuiet: noticed.outlived === "tool",
+    raiseEffectsSettleAt: noticed.outlived === "tool",
   };
 }
 

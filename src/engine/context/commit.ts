@@ -22,7 +22,7 @@ import type { RunParts } from "./run-parts.ts";
 import { noteCommit } from "./telemetry-events.ts";
 
 /** `stirred`: a message came, and nothing was committed. `tooLarge`: the events do not fit into the journal. */
-export type CommitResult = "committed" | "stirred" | "tooLarge";
+export type CommitResult = "committed" | "woken" | "tooLarge";
 
 /**
  * Commits everything pending under this epoch. Throws `Fenced` if another epoch holds the run. Throws `StateTooLarge`
@@ -34,7 +34,7 @@ export async function commit(run: RunParts, options: CommitOptions): Promise<Com
     debitOtherInvocations(run);
     if (pending.events.length > 0) debitTime(run);
   }
-  pending.sending({ isConditional: options.unlessStirred === true });
+  pending.sending({ isConditional: options.unlessWoken === true });
   const { row, state } = run;
   const { events } = pending;
   const content = await storeContent(run, options);
@@ -42,10 +42,10 @@ export async function commit(run: RunParts, options: CommitOptions): Promise<Com
   const { commits, stored, snapshot, journal, level } = content;
   const request = checkedCommit(row, commitRequest(run, options, { snapshot, journal, level }));
   const outcome = accepted(row, await send(run, request));
-  if (outcome.kind === "stirred") {
+  if (outcome.kind === "woken") {
     committed.refused(outcome.row);
     pending.refused();
-    return "stirred";
+    return "woken";
   }
   committed.applied(outcome.row, { state, commits, stored });
   noteCommit(world, { from: row, to: outcome.row, code: state.failure?.code ?? null });
@@ -82,7 +82,7 @@ async function storeContent(run: RunParts, options: CommitOptions): Promise<Cont
 }
 
 /** Returns the outcome. Throws if the table refused the commit for good. */
-function accepted(row: Row, outcome: CommitOutcome): Extract<CommitOutcome, { kind: "committed" | "stirred" }> {
+function accepted(row: Row, outcome: CommitOutcome): Extract<CommitOutcome, { kind: "committed" | "woken" }> {
   if (outcome.kind === "missing") throw new Fenced("the run is gone");
   if (outcome.kind === "fenced") throw new Fenced(`epoch ${row.epoch} is over, epoch ${outcome.row.epoch} has it`);
   if (outcome.kind === "unreadable") throw new Unreadable(`run ${row.run}: ${outcome.why}`);

@@ -22,8 +22,8 @@ import { learnSecrets, redactionIn } from "../../history/secrets.ts";
 export async function openInbox(run: ActiveRun): Promise<void> {
   await clearAbsorbed(run);
   // The inbox of a paused run stays unread. Resuming raises the wake-up counter, so that the next invocation reads it.
-  if (run.row.pause && !run.row.cancel) run.noticed.noteInboxRead(run.row.stirs);
-  else if (run.row.stirs !== run.noticed.wakeCountRead) await absorbInbox(run);
+  if (run.row.pause && !run.row.cancel) run.noticed.noteInboxRead(run.row.wakeCount);
+  else if (run.row.wakeCount !== run.noticed.wakeCountRead) await absorbInbox(run);
 }
 
 /**
@@ -35,7 +35,7 @@ export async function absorbInbox(run: ActiveRun): Promise<boolean> {
     await run.commitPending();
     await clearAbsorbed(run);
   }
-  const { run: id, born, stirs } = run.row;
+  const { run: id, born, wakeCount } = run.row;
   const limit = run.state.absorbed.length + SIZES.absorbMax;
   const found = await run.world.table.inbox({ run: id, born, now: run.now, limit });
   // Absorbed messages are written, so they need redaction. This rejects if the secrets cannot be read now, and the
@@ -48,7 +48,7 @@ export async function absorbInbox(run: ActiveRun): Promise<boolean> {
   }
   if (found.length === limit) return false;
   // The counter as it was before the inbox was read. A later message raises it again and wakes the run.
-  run.noticed.noteInboxRead(stirs);
+  run.noticed.noteInboxRead(wakeCount);
   return true;
 }
 

@@ -28,7 +28,7 @@ export class Noticed {
 
   constructor(row: Row) {
     this.waitsUntil = row.deadline;
-    this.#wakeCountRead = row.stirsSeen;
+    this.#wakeCountRead = row.wakeCountSeen;
   }
 
   /** How many model replies this invocation received. */

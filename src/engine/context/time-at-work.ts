@@ -27,7 +27,7 @@ export function undebitedTime(
 
 /**
  * An upper bound of what the `dead` invocations have spent since the last commit, in milliseconds. The times of their
- * deaths are not known. Each held the run after that commit and for at most its lease, and `quietUntil` keeps the end
+ * deaths are not known. Each held the run after that commit and for at most its lease, and `effectsSettleAt` keeps the end
  * of the last lease. So the bound is never below what they spent and never above their leases. It excludes the time in
  * which the run was parked before them.
  *
@@ -39,8 +39,8 @@ function unseenMs(
 ): number {
   const { dead, now, limits } = of;
   if (dead <= 0) return 0;
-  const from = Math.max(row.lastCheckpointAt, row.quietUntil - dead * (limits.beatMs + limits.skewMs));
-  return Math.max(0, Math.min(now, row.quietUntil) - from);
+  const from = Math.max(row.lastCheckpointAt, row.effectsSettleAt - dead * (limits.beatMs + limits.skewMs));
+  return Math.max(0, Math.min(now, row.effectsSettleAt) - from);
 }
 
 /** Milliseconds at work. A clock that is set back in between adds no time and gives none back. */

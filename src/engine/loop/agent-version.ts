@@ -93,8 +93,8 @@ export async function checkMissingTools(run: ActiveRun, agent: Agent): Promise<N
     const why = `the agent has a tool ${tool} again that can go on with this call`;
     run.record({ kind: "RecoveryDecided", at: run.now, rule: "tool is back", why, action: { kind: "toolBack", call } });
   }
-  const outcome = await run.commit({ release: false, unlessStirred: true });
-  if (outcome === "stirred") run.restore(before);
+  const outcome = await run.commit({ release: false, unlessWoken: true });
+  if (outcome === "woken") run.restore(before);
   return "continue";
 }
 

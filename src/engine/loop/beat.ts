@@ -116,7 +116,7 @@ async function lostTo(
  */
 function waits({ clock }: World, row: Row): Answered {
   const seconds = Math.max(1, Math.ceil(((row.wakeAt ?? 0) - clock.now()) / 1_000));
-  const mayPark = seconds > TIMES.waitSecondsMax && row.stirs === row.stirsSeen;
+  const mayPark = seconds > TIMES.waitSecondsMax && row.wakeCount === row.wakeCountSeen;
   if (mayPark) return answer(payloadOf(row), "park", seconds);
   return answer(payloadOf(row), "wait", Math.min(seconds, TIMES.waitSecondsMax));
 }
@@ -151,7 +151,7 @@ async function drive(runner: Runner, run: ActiveRun, cause: string | null): Prom
     run.record(decideRecovery(run.state, trouble, run.now));
   }
   // Whether a message or a resume has come since the last beat. Read before any commit, because a commit clears it.
-  let isWoken = run.row.stirs !== run.row.stirsSeen;
+  let isWoken = run.row.wakeCount !== run.row.wakeCountSeen;
   await openInbox(run);
   for (;;) {
     const [command] = run.owed();
@@ -165,7 +165,7 @@ async function drive(runner: Runner, run: ActiveRun, cause: string | null): Prom
     }
     if (command.kind === "awaitAnswer") {
       if (!isTooLate(run)) return release(run, { kind: "park" });
-      if ((await expire(run)) === "stirred") return release(run, { kind: "beat" });
+      if ((await expire(run)) === "woken") return release(run, { kind: "beat" });
       continue;
     }
     // An end may have more messages to absorb than one invocation can. The next invocations continue it.
@@ -183,17 +183,17 @@ const isTooLate = (run: ActiveRun): boolean =>
  * Ends a run that has waited too long. As with the expiry of a gate (schedule 13), a message, a reconciliation or a
  * resume that comes before the commit wins. Then the run has not expired.
  */
-async function expire(run: ActiveRun): Promise<"continue" | "stirred"> {
+async function expire(run: ActiveRun): Promise<"continue" | "woken"> {
   const { row } = run;
   const before = run.mark();
   run.record(decideRecovery(run.state, EXPIRED, run.now));
-  // Before `quietUntil` the end cannot be committed yet. The decision alone is committed then, and nothing reverts it.
+  // Before `effectsSettleAt` the end cannot be committed yet. The decision alone is committed then, and nothing reverts it.
   if (run.state.ending === null || run.owed()[0]?.kind !== "end") return "continue";
   await commitDecided(run, run.state.ending);
   // A long inbox may have needed a commit, which then contains this decision as well. A committed decision stays.
   if (run.state.ending === null || run.row.version !== row.version || run.row === row) return "continue";
   run.restore(before);
-  return "stirred";
+  return "woken";
 }
 
 /** Runs the work. If the state grew beyond its bound, nothing was written, and the run fails with that error. */

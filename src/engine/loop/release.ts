@@ -45,13 +45,17 @@ export async function releaseRun(run: ActiveRun, error: StoreUnreachable): Promi
     const hasLanded = found?.epoch === row.epoch && found.version > row.version && run.noticed.hasSent(found.commitId);
     if (found === null || !hasLanded) throw refused;
     // Schedule 92: the commit has settled its calls, and its mark for the next call is not used any more.
-    return found.owner === null ? found : giveBack(world, found, { ...waiting, asks: 0, raiseQuiet: false });
+    return found.owner === null ? found : giveBack(world, found, { ...waiting, asks: 0, raiseEffectsSettleAt: false });
   }
 }
 
 /** The same for an invocation that could not load its run. Its own mark was not used. */
 export function releaseUnloaded(world: World, row: Row, error: StoreUnreachable): Promise<Row> {
-  return giveBack(world, row, { ...waitingFor(world, row, error), asks: row.asks - row.will, raiseQuiet: false });
+  return giveBack(world, row, {
+    ...waitingFor(world, row, error),
+    asks: row.asks - row.will,
+    raiseEffectsSettleAt: false,
+  });
 }
 
 /** Releases the run with a commit. Returns null if the journal has no room even for the costs. */
@@ -69,16 +73,21 @@ async function released(run: ActiveRun, waiting: Waiting): Promise<Row | null> {
  * The counters of a release without events. An unused mark is taken back. A call that left under its mark stays
  * counted, because its debit is dropped.
  */
-const leftBy = ({ row, pending, noticed }: ActiveRun): Pick<Commit, "asks" | "raiseQuiet"> => ({
+const leftBy = ({ row, pending, noticed }: ActiveRun): Pick<Commit, "asks" | "raiseEffectsSettleAt"> => ({
   asks: row.asks - (pending.modelCalls.own === "marked" ? 1 : 0),
-  raiseQuiet: noticed.outlived === "tool",
+  raiseEffectsSettleAt: noticed.outlived === "tool",
 });
 
 /**
- * Releases the row with a commit without events. Snapshot, journal, `stirsSeen`, `will` and deadline stay as they are.
+ * Releases the row with a commit without events. Snapshot, journal, `wakeCountSeen`, `will` and deadline stay as they are.
  */
-async function giveBack(world: World, row: Row, of: Waiting & Pick<Commit, "asks" | "raiseQuiet">): Promise<Row> {
-  const { agentVersion, journal, snapshot, spent, status, phase, stirsSeen, deadline, will, lastCheckpointAt } = row;
+async function giveBack(
+  world: World,
+  row: Row,
+  of: Waiting & Pick<Commit, "asks" | "raiseEffectsSettleAt">,
+): Promise<Row> {
+  const { agentVersion, journal, snapshot, spent, status, phase, wakeCountSeen, deadline, will, lastCheckpointAt } =
+    row;
   const commit = {
     run: row.run,
     born: row.born,
@@ -91,14 +100,14 @@ async function giveBack(world: World, row: Row, of: Waiting & Pick<Commit, "asks
     spent,
     status,
     phase,
-    stirsSeen,
+    wakeCountSeen,
     deadline,
     will,
     lastCheckpointAt,
     release: true,
     nextChain: false,
     expiresAtSec: null,
-    unlessStirred: false,
+    unlessWoken: false,
     isProgress: false,
     ...of,
     commitId: world.random.hex().slice(0, 16),

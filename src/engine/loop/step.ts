@@ -89,7 +89,7 @@ async function stepOfAgent(runner: Runner, run: ActiveRun, command: AgentStep): 
     }
     // Absorb all new messages before the model is called, as the first beat of an invocation does. A reply to only some
     // of them would be paid for, and the rest would need another reply.
-    if (run.row.stirs !== run.noticed.wakeCountRead && !run.row.pause && !(await absorbInbox(run))) {
+    if (run.row.wakeCount !== run.noticed.wakeCountRead && !run.row.pause && !(await absorbInbox(run))) {
       return run.leftMs < run.world.limits.modelMs && run.moved ? "release" : "continue";
     }
   }

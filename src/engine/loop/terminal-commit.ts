@@ -66,8 +66,8 @@ export async function commitEnd(run: ActiveRun, end: End): Promise<Next> {
   if (expiresAtSec !== null) {
     await keepKey(run.world, { row: run.row, end: { status: end.status, at: run.now }, expiresAtSec });
   }
-  const outcome = await run.commit({ release: true, unlessStirred: true, expiresAtSec });
-  if (outcome === "stirred") run.restore(before);
+  const outcome = await run.commit({ release: true, unlessWoken: true, expiresAtSec });
+  if (outcome === "woken") run.restore(before);
   return "continue";
 }
 
@@ -93,16 +93,16 @@ const expiryOf = ({ clock, limits }: World, { retention }: State): number =>
  */
 export async function notifyEnd(world: World, row: Row): Promise<void> {
   // If the run needs a newer version of cairn, this process could archive and deliver an incomplete end.
-  if (!hasEnded(row) || row.told || newerBy(row.run, row) !== null) return;
+  if (!hasEnded(row) || row.endNotified || newerBy(row.run, row) !== null) return;
   const { run, born } = row;
   const state = await tellOthers(world, row);
   if (state === null) return;
   const now = world.clock.now();
   const expiresAtSec = expiryOf(world, state);
   await keepKeyOfEnded(world, row, expiresAtSec);
-  await resolveAmbiguousWrite<Changed<"told"> | Refused>(
-    () => world.table.tell({ run, born, epoch: row.epoch, now, expiresAtSec }),
-    (found) => (found.told ? { kind: "told", row: found } : null),
+  await resolveAmbiguousWrite<Changed<"notified"> | Refused>(
+    () => world.table.recordEndNotified({ run, born, epoch: row.epoch, now, expiresAtSec }),
+    (found) => (found.endNotified ? { kind: "notified", row: found } : null),
   );
 }
 

@@ -30,8 +30,8 @@ export async function expireGate(run: ActiveRun, call: string): Promise<Next> {
   const before = run.mark();
   const note = "nobody decided in time";
   record(run, { call, gate, decision: { as: "deny", args: null, by: "expiry", note } });
-  const outcome = await run.commit({ release: false, unlessStirred: true });
-  if (outcome === "stirred") run.restore(before);
+  const outcome = await run.commit({ release: false, unlessWoken: true });
+  if (outcome === "woken") run.restore(before);
   return "continue";
 }
 

@@ -52,8 +52,8 @@ export async function giveUpCall(run: ActiveRun, call: string): Promise<Next> {
   if (open.answer !== null || !isAll) return "continue";
   const before = run.mark();
   run.record(decisionOn(open, run.now));
-  const outcome = await run.commit({ release: false, unlessStirred: true });
-  if (outcome === "stirred") run.restore(before);
+  const outcome = await run.commit({ release: false, unlessWoken: true });
+  if (outcome === "woken") run.restore(before);
   return "continue";
 }
 
@@ -77,8 +77,8 @@ function decisionOn({ call, tool, intent, otherwise }: OpenCall, at: number): Ev
  * The time of this invocation does not, and a reader's clock may be ahead of it, so the margin is added (schedule 48).
  */
 export function reconcileFromOf(run: ActiveRun, tool: Tool | null): number {
-  const { quietUntil, leaseUntil } = run.row;
-  const quiet = run.noticed.outlived === "tool" ? Math.max(quietUntil, leaseUntil ?? 0) : quietUntil;
+  const { effectsSettleAt, leaseUntil } = run.row;
+  const quiet = run.noticed.outlived === "tool" ? Math.max(effectsSettleAt, leaseUntil ?? 0) : effectsSettleAt;
   const { skewMs, settleMs } = run.world.limits;
   return Math.max(quiet, run.now + skewMs) + (tool?.settleMs ?? settleMs);
 }
@@ -87,17 +87,17 @@ export function reconcileFromOf(run: ActiveRun, tool: Tool | null): number {
  * The same for a call that another invocation released and that has no recorded end.
  *
  * `claims` counts the invocations that held the run since its last release, including this one. Each of the others lost
- * the run without releasing it, and `quietUntil` covers its lease (schedules 3, 33). No request of those or of any
- * earlier invocation left after `quietUntil` (schedule 22). If one of them released the call, settle time counts from
- * `quietUntil`. So an operator is asked at once about a run that is found an hour later. Only requests of this
+ * the run without releasing it, and `effectsSettleAt` covers its lease (schedules 3, 33). No request of those or of any
+ * earlier invocation left after `effectsSettleAt` (schedule 22). If one of them released the call, settle time counts from
+ * `effectsSettleAt`. So an operator is asked at once about a run that is found an hour later. Only requests of this
  * invocation count from now (schedule 48).
  *
  * In every other case the row does not hold the lease of the invocation that released the call. Either the run was
- * released without a record of the call's end (schedule 86), or it was handed over in between. Then `quietUntil` may be
+ * released without a record of the call's end (schedule 86), or it was handed over in between. Then `effectsSettleAt` may be
  * an older lease, so settle time counts from now, which is never too early.
  */
 export function reconcileFromAfter(run: ActiveRun, { open, tool }: { open: OpenCall; tool: Tool | null }): number {
-  const { epoch, claims, quietUntil } = run.row;
+  const { epoch, claims, effectsSettleAt } = run.row;
   const isOfLost = open.releasedBy !== null && open.releasedBy > epoch - claims;
-  return isOfLost ? quietUntil + (tool?.settleMs ?? run.world.limits.settleMs) : reconcileFromOf(run, tool);
+  return isOfLost ? effectsSettleAt + (tool?.settleMs ?? run.world.limits.settleMs) : reconcileFromOf(run, tool);
 }

@@ -64,7 +64,7 @@ export const createCases: readonly Case<RunTableWorld>[] = [
       const held = await rowOf(() => table.claim(mine.claim()), "granted");
       const end = mine.commit(held, { status: "completed", phase: "Completed", release: true });
       await rowOf(() => table.commit(end), "committed");
-      await rowOf(() => table.tell({ ...mine.of, expiresAtSec: (NOW + HOUR_MS) / 1_000 }), "told");
+      await rowOf(() => table.recordEndNotified({ ...mine.of, expiresAtSec: (NOW + HOUR_MS) / 1_000 }), "notified");
       const now = NOW + HOUR_MS;
       await mustBe(() => table.create(mine.creation({ now: now - 1, inputDigest: "another" })), "conflict");
       const next = { born: "bbbbbbbbbb", now };
@@ -114,7 +114,7 @@ export const claimCases: readonly Case<RunTableWorld>[] = [
     }),
   },
   {
-    name: "a retry of the same entry takes over at once and raises `quietUntil` to the old lease (schedules 3 to 5)",
+    name: "a retry of the same entry takes over at once and raises `effectsSettleAt` to the old lease (schedules 3 to 5)",
     run: onRun(async ({ mine, table }) => {
       await mine.granted();
       const retry = { retry: 1, owner: "second", leaseUntil: NOW + 2 * LEASE_MS };
@@ -122,13 +122,17 @@ export const claimCases: readonly Case<RunTableWorld>[] = [
       must(outcome.kind === "granted", "a retry of the entry that holds the run is granted");
       const { row } = outcome;
       mustEqual(outcome.overtook, "owner", "the fenced owner");
-      mustEqual([row.epoch, row.owner, row.quietUntil], [2, "second", NOW + LEASE_MS], "the row of the second owner");
+      mustEqual(
+        [row.epoch, row.owner, row.effectsSettleAt],
+        [2, "second", NOW + LEASE_MS],
+        "the row of the second owner",
+      );
       mustEqual([row.takeovers, row.claims], [1, 2], "takeovers and claims");
       const third = { retry: 2, owner: "third", leaseUntil: NOW + 1, now: NOW + 9 * LEASE_MS };
       const last = await rowOf(() => table.claim(mine.claim(third)), "granted");
-      mustEqual(last.quietUntil, NOW + 2 * LEASE_MS, "`quietUntil` after a lease that has expired");
+      mustEqual(last.effectsSettleAt, NOW + 2 * LEASE_MS, "`effectsSettleAt` after a lease that has expired");
       const fourth = await rowOf(() => table.claim(mine.claim({ retry: 3, owner: "fourth" })), "granted");
-      mustEqual(fourth.quietUntil, NOW + 2 * LEASE_MS, "`quietUntil`, which nothing lowers");
+      mustEqual(fourth.effectsSettleAt, NOW + 2 * LEASE_MS, "`effectsSettleAt`, which nothing lowers");
     }),
   },
   {
@@ -230,7 +234,7 @@ export const claimCases: readonly Case<RunTableWorld>[] = [
         await mustBe(() => table.deliver(mine.delivery(MESSAGE, wrong)), "missing");
         await mustBe(() => table.request(mine.request("cancel", wrong)), "missing");
         await mustBe(() => table.handOver(mine.handOver({ ...wrong, now: NOW + LEASE_MS })), "missing");
-        await mustBe(() => table.tell({ ...mine.of, ...wrong, expiresAtSec: 1 }), "missing");
+        await mustBe(() => table.recordEndNotified({ ...mine.of, ...wrong, expiresAtSec: 1 }), "missing");
         mustEqual(await table.inbox({ ...mine.of, ...wrong }), [], "the inbox of no run");
       }
       mustEqual(await mine.stored(), row, "the stored row");
@@ -248,7 +252,7 @@ export const claimCases: readonly Case<RunTableWorld>[] = [
       await mustBe(() => table.deliver(mine.delivery(MESSAGE)), "newer");
       await mustBe(() => table.request(mine.request("cancel")), "newer");
       await mustBe(() => table.handOver(mine.handOver({ now: NOW + LEASE_MS })), "newer");
-      await mustBe(() => table.tell({ ...mine.of, expiresAtSec: 1 }), "newer");
+      await mustBe(() => table.recordEndNotified({ ...mine.of, expiresAtSec: 1 }), "newer");
       mustEqual(await mine.stored(), newer, "the stored row");
     }),
   },
@@ -257,7 +261,7 @@ export const claimCases: readonly Case<RunTableWorld>[] = [
     run: onRun(async ({ world, mine, table }) => {
       const row = await mine.ended();
       const { tenant } = world;
-      await rowOf(() => table.tell({ ...mine.of, expiresAtSec: NOW / 1_000 + 60 }), "told");
+      await rowOf(() => table.recordEndNotified({ ...mine.of, expiresAtSec: NOW / 1_000 + 60 }), "notified");
       const [before, now] = [NOW + 59_999, NOW + 60_000];
       must((await mine.stored(before)) !== null, "a row is there until its expiry");
       mustEqual(await mine.stored(now), null, "a row past its expiry");

@@ -31,16 +31,16 @@ export const commitCases: readonly Case<RunTableWorld>[] = [
     name: "a commit with `release` leaves no owner and no lease",
     run: async (world) => {
       const row = await subject(world).released();
-      mustEqual([row.owner, row.leaseUntil, row.epoch, row.quietUntil], [null, null, 1, 0], "the released row");
+      mustEqual([row.owner, row.leaseUntil, row.epoch, row.effectsSettleAt], [null, null, 1, 0], "the released row");
     },
   },
   {
-    name: "a commit raises `quietUntil` to its lease for a call that outlives it (schedule 34)",
+    name: "a commit raises `effectsSettleAt` to its lease for a call that outlives it (schedule 34)",
     run: onRun(async ({ mine, table }) => {
       const held = await mine.granted();
-      const change = { release: true, raiseQuiet: true };
+      const change = { release: true, raiseEffectsSettleAt: true };
       const row = await rowOf(() => table.commit(mine.commit(held, change)), "committed");
-      mustEqual([row.owner, row.quietUntil], [null, NOW + LEASE_MS], "owner and quiet");
+      mustEqual([row.owner, row.effectsSettleAt], [null, NOW + LEASE_MS], "owner and quiet");
     }),
   },
   {
@@ -58,7 +58,7 @@ export const commitCases: readonly Case<RunTableWorld>[] = [
     run: onRun(async ({ mine, table }) => {
       const stale = await mine.granted();
       const row = await rowOf(() => table.claim(mine.claim({ retry: 1, owner: "second" })), "granted");
-      const zombie = { ...ENDED, release: true, journal: null, raiseQuiet: true, agentVersion: "zombie" };
+      const zombie = { ...ENDED, release: true, journal: null, raiseEffectsSettleAt: true, agentVersion: "zombie" };
       const refused = await rowOf(() => table.commit(mine.commit(stale, zombie)), "fenced");
       mustEqual(refused, row, "the row that the refusal returns");
       await mustBe(() => table.commit(mine.commit({ ...row, epoch: row.epoch + 1 }, zombie)), "fenced");
@@ -129,11 +129,11 @@ export const endCases: readonly Case<RunTableWorld>[] = [
     run: onRun(async ({ mine, table }) => {
       const held = await mine.granted();
       await mustBe(() => table.deliver(mine.delivery(words("m"))), "delivered");
-      const end = mine.commit(held, { ...ENDED, release: true, unlessStirred: true, stirsSeen: 0 });
-      const row = await rowOf(() => table.commit(end), "stirred");
-      mustEqual([row.status, row.version, row.stirs, row.owner], ["running", 0, 1, "owner"], "the untouched row");
-      const last = await rowOf(() => table.commit({ ...end, commitId: "again", stirsSeen: 1 }), "committed");
-      mustEqual([last.status, last.stirsSeen], ["completed", 1], "the ended row");
+      const end = mine.commit(held, { ...ENDED, release: true, unlessWoken: true, wakeCountSeen: 0 });
+      const row = await rowOf(() => table.commit(end), "woken");
+      mustEqual([row.status, row.version, row.wakeCount, row.owner], ["running", 0, 1, "owner"], "the untouched row");
+      const last = await rowOf(() => table.commit({ ...end, commitId: "again", wakeCountSeen: 1 }), "committed");
+      mustEqual([last.status, last.wakeCountSeen], ["completed", 1], "the ended row");
     }),
   },
   {
@@ -142,19 +142,19 @@ export const endCases: readonly Case<RunTableWorld>[] = [
       for (const letter of "bcdefghijklmnopqrstuvwxyz") {
         const mine = subject(world, letter);
         const held = await mine.granted();
-        const end = mine.commit(held, { ...ENDED, release: true, unlessStirred: true });
+        const end = mine.commit(held, { ...ENDED, release: true, unlessWoken: true });
         const [, committed] = await Promise.all([
           insist(() => world.table.deliver(mine.delivery(words("m")))),
           insist(() => world.table.commit(end)),
         ]);
         const row = (await mine.stored()) as Row;
         const unread = await world.table.inbox(mine.of);
-        mustEqual(unread.length, row.stirs, "messages that were counted");
+        mustEqual(unread.length, row.wakeCount, "messages that were counted");
         must(
-          !(row.status === "completed" && row.stirs > row.stirsSeen),
+          !(row.status === "completed" && row.wakeCount > row.wakeCountSeen),
           "an ended run has a message that no beat read",
         );
-        must(committed.kind !== "stirred" || row.stirs === 1, "an end was refused though no message came");
+        must(committed.kind !== "woken" || row.wakeCount === 1, "an end was refused though no message came");
       }
     },
   },
@@ -174,13 +174,16 @@ export const endCases: readonly Case<RunTableWorld>[] = [
     name: "tell starts the time to live once, and only for an ended run (schedule 41)",
     run: onRun(async ({ mine, table }) => {
       const live = await mine.granted();
-      await insist(() => table.tell({ ...mine.of, expiresAtSec: NOW / 1_000 }));
+      await insist(() => table.recordEndNotified({ ...mine.of, expiresAtSec: NOW / 1_000 }));
       mustEqual(await mine.stored(), live, "a run that goes on");
       const ended = await rowOf(() => table.commit(mine.commit(live, { ...ENDED, release: true })), "committed");
-      mustEqual([ended.told, ended.expiresAtSec], [false, null], "an end that was not delivered");
-      const told = await rowOf(() => table.tell({ ...mine.of, expiresAtSec: NOW / 1_000 + 60 }), "told");
-      mustEqual([told.told, told.expiresAtSec], [true, NOW / 1_000 + 60], "the told row");
-      await mustBe(() => table.tell({ ...mine.of, expiresAtSec: NOW / 1_000 + 90 }), "told");
+      mustEqual([ended.endNotified, ended.expiresAtSec], [false, null], "an end that was not delivered");
+      const told = await rowOf(
+        () => table.recordEndNotified({ ...mine.of, expiresAtSec: NOW / 1_000 + 60 }),
+        "notified",
+      );
+      mustEqual([told.endNotified, told.expiresAtSec], [true, NOW / 1_000 + 60], "the told row");
+      await mustBe(() => table.recordEndNotified({ ...mine.of, expiresAtSec: NOW / 1_000 + 90 }), "notified");
       mustEqual(await mine.stored(), told, "the stored row");
     }),
   },
@@ -199,13 +202,21 @@ export const endCases: readonly Case<RunTableWorld>[] = [
       const held = await mine.granted();
       await mustBe(() => table.deliver(mine.delivery(words("m"))), "delivered");
       const expiresAtSec = NOW / 1_000 + 60;
-      const end = mine.commit(held, { ...ENDED, release: true, unlessStirred: true, expiresAtSec, stirsSeen: 0 });
-      const early = await rowOf(() => table.commit(end), "stirred");
-      mustEqual([early.told, early.expiresAtSec, await isAlive(NOW)], [false, null, true], "an end that was refused");
-      const row = await rowOf(() => table.commit({ ...end, stirsSeen: 1 }), "committed");
-      mustEqual([row.told, row.expiresAtSec, await isAlive(NOW)], [true, expiresAtSec, false], "an end that is told");
+      const end = mine.commit(held, { ...ENDED, release: true, unlessWoken: true, expiresAtSec, wakeCountSeen: 0 });
+      const early = await rowOf(() => table.commit(end), "woken");
+      mustEqual(
+        [early.endNotified, early.expiresAtSec, await isAlive(NOW)],
+        [false, null, true],
+        "an end that was refused",
+      );
+      const row = await rowOf(() => table.commit({ ...end, wakeCountSeen: 1 }), "committed");
+      mustEqual(
+        [row.endNotified, row.expiresAtSec, await isAlive(NOW)],
+        [true, expiresAtSec, false],
+        "an end that is told",
+      );
       mustEqual(await mine.stored(), row, "the stored row");
-      await mustBe(() => table.tell({ ...mine.of, expiresAtSec: expiresAtSec + 90 }), "told");
+      await mustBe(() => table.recordEndNotified({ ...mine.of, expiresAtSec: expiresAtSec + 90 }), "notified");
       mustEqual(await mine.stored(), row, "the row after it is told again");
       await mustBe(() => table.claim(mine.claim({ epoch: row.epoch, now: NOW + 59_999 })), "terminal");
       const now = NOW + 60_000;

@@ -16,7 +16,7 @@ export const damageCases: readonly Case<RunTableWorld>[] = [
       await mustBe(() => table.deliver(mine.delivery(words("m"))), "unreadable");
       await mustBe(() => table.request(mine.request("cancel")), "unreadable");
       await mustBe(() => table.handOver(mine.handOver({ now: NOW + LEASE_MS })), "unreadable");
-      await mustBe(() => table.tell({ ...mine.of, expiresAtSec: 1 }), "unreadable");
+      await mustBe(() => table.recordEndNotified({ ...mine.of, expiresAtSec: 1 }), "unreadable");
       await mustBe(() => table.purge(mine.of), "unreadable");
       const refusal: unknown = await mine.stored().catch((error: unknown) => error);
       mustEqual(codeOf(refusal), "RowDamaged", "what a read rejects with");

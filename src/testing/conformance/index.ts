@@ -12,7 +12,7 @@ import { keyCases } from "./keys.ts";
 import { redriveCases } from "./redrive.ts";
 import { forgetCases, removalCases } from "./removal.ts";
 import type { RunTableWorld } from "./run.ts";
-import { turnCases } from "./turns.ts";
+import { turnCases } from "./mutex-leases.ts";
 import { handOverCases, listCases, parkCases } from "./waiting.ts";
 
 export const runTableCases: readonly Case<RunTableWorld>[] = [

@@ -52,7 +52,7 @@ export const levelCases: readonly Case<RunTableWorld>[] = [
       await rowOf(() => table.deliver(mine.delivery(words("m"))), "delivered");
       await rowOf(() => table.request(mine.request("cancel")), "requested");
       const handed = await rowOf(() => table.handOver(mine.handOver({ now: NOW + LEASE_MS })), "handed");
-      mustEqual([handed.level, handed.stirs, handed.cancel], [NEWER, 2, true], "the row");
+      mustEqual([handed.level, handed.wakeCount, handed.cancel], [NEWER, 2, true], "the row");
       must(await world.hasField(mine.run), "a field that this code does not know is kept");
     }),
   },

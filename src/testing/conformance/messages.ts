@@ -15,7 +15,7 @@ export const messageCases: readonly Case<RunTableWorld>[] = [
     run: onRun(async ({ mine, table }) => {
       await mine.created();
       const row = await rowOf(() => table.deliver(mine.delivery(words("m"))), "delivered");
-      mustEqual([row.stirs, row.stirsSeen, row.version, row.epoch], [1, 0, 0, 0], "the stirred row");
+      mustEqual([row.wakeCount, row.wakeCountSeen, row.version, row.epoch], [1, 0, 0, 0], "the stirred row");
       await mustBe(() => table.deliver(mine.delivery(words("m", NOW, "other words"))), "duplicate");
       mustEqual(await table.inbox(mine.of), [words("m")], "the inbox");
       await table.clearInbox({ ...mine.of, ids: ["m", "unknown"] });
@@ -41,7 +41,7 @@ export const messageCases: readonly Case<RunTableWorld>[] = [
       await mustBe(() => table.deliver(other), "conflict");
       await mustBe(() => table.deliver(mine.delivery(words("n"), { digest: null })), "delivered");
       await mustBe(() => table.deliver(mine.delivery(words("n"), { digest: "first" })), "duplicate");
-      const end = mine.commit(held, { status: "cancelled", phase: "Cancelled", release: true, stirsSeen: 2 });
+      const end = mine.commit(held, { status: "cancelled", phase: "Cancelled", release: true, wakeCountSeen: 2 });
       await rowOf(() => table.commit(end), "committed");
       await mustBe(() => table.deliver(other), "conflict");
       await mustBe(() => table.deliver(first), "duplicate");
@@ -52,7 +52,7 @@ export const messageCases: readonly Case<RunTableWorld>[] = [
     run: onRun(async ({ mine, table }) => {
       const held = await mine.granted();
       await mustBe(() => table.deliver(mine.delivery(words("m"))), "delivered");
-      const end = mine.commit(held, { status: "cancelled", phase: "Cancelled", release: true, stirsSeen: 1 });
+      const end = mine.commit(held, { status: "cancelled", phase: "Cancelled", release: true, wakeCountSeen: 1 });
       await rowOf(() => table.commit(end), "committed");
       await mustBe(() => table.deliver(mine.delivery(words("m"))), "duplicate");
       await mustBe(() => table.deliver(mine.delivery(words("other"))), "late");
@@ -110,7 +110,7 @@ export const messageCases: readonly Case<RunTableWorld>[] = [
         await table.clearInbox({ ...mine.of, ids: [id] });
         mustEqual(await table.inbox(mine.of), [], "the inbox after the removal");
       }
-      mustEqual((await mine.stored())?.stirs, HOSTILE.length, "stirs");
+      mustEqual((await mine.stored())?.wakeCount, HOSTILE.length, "wakeCount");
     }),
   },
   {
@@ -126,13 +126,17 @@ export const messageCases: readonly Case<RunTableWorld>[] = [
       }
       await Promise.all(deliveries);
       const row = (await mine.stored()) as Row;
-      mustEqual([row.stirs, row.version, row.epoch], [STORM, 20, 1], "stirs, version and epoch after the storm");
-      mustEqual(await table.inbox(mine.of), storm, "the inbox after the storm");
-      const stirs = rows.map((each) => each.stirs);
       mustEqual(
-        stirs,
-        stirs.toSorted((one, other) => one - other),
-        "stirs as the commits saw them",
+        [row.wakeCount, row.version, row.epoch],
+        [STORM, 20, 1],
+        "wakeCount, version and epoch after the storm",
+      );
+      mustEqual(await table.inbox(mine.of), storm, "the inbox after the storm");
+      const wakeCount = rows.map((each) => each.wakeCount);
+      mustEqual(
+        wakeCount,
+        wakeCount.toSorted((one, other) => one - other),
+        "wakeCount as the commits saw them",
       );
     }),
   },
@@ -144,7 +148,7 @@ export const messageCases: readonly Case<RunTableWorld>[] = [
         times(STORM, (index) => insist(() => table.deliver(mine.delivery(words("m", NOW, `try ${index}`))))),
       );
       must(outcomes.filter(({ kind }) => kind === "delivered").length <= 1, "at most one sender gets `delivered`");
-      mustEqual((await mine.stored())?.stirs, 1, "stirs");
+      mustEqual((await mine.stored())?.wakeCount, 1, "wakeCount");
       mustEqual((await table.inbox(mine.of)).length, 1, "messages in the inbox");
     }),
   },
@@ -169,11 +173,15 @@ export const requestCases: readonly Case<RunTableWorld>[] = [
     run: onRun(async ({ mine, table }) => {
       const held = await mine.granted();
       const asked = await rowOf(() => table.request(mine.request("pause")), "requested");
-      mustEqual([asked.pause, asked.cancel, asked.stirs, asked.version], [true, false, 1, 0], "the paused row");
+      mustEqual([asked.pause, asked.cancel, asked.wakeCount, asked.version], [true, false, 1, 0], "the paused row");
       const row = await rowOf(() => table.commit(mine.commit(held)), "committed");
-      mustEqual([row.pause, row.stirs, row.stirsSeen], [true, 1, 0], "the request in the row that the commit returns");
+      mustEqual(
+        [row.pause, row.wakeCount, row.wakeCountSeen],
+        [true, 1, 0],
+        "the request in the row that the commit returns",
+      );
       const resumed = await rowOf(() => table.request(mine.request("resume")), "requested");
-      mustEqual([resumed.pause, resumed.stirs], [false, 2], "the resumed row");
+      mustEqual([resumed.pause, resumed.wakeCount], [false, 2], "the resumed row");
     }),
   },
   {
@@ -184,7 +192,7 @@ export const requestCases: readonly Case<RunTableWorld>[] = [
       const row = await rowOf(() => table.request(mine.request("cancel")), "requested");
       mustEqual([row.cancel, row.pause], [true, true], "the cancelled row");
       const later = await rowOf(() => table.request(mine.request("resume")), "requested");
-      mustEqual([later.cancel, later.pause, later.stirs], [true, false, 3], "the row after a resume");
+      mustEqual([later.cancel, later.pause, later.wakeCount], [true, false, 3], "the row after a resume");
     }),
   },
   {
@@ -199,7 +207,7 @@ export const requestCases: readonly Case<RunTableWorld>[] = [
         ),
       );
       // A request that is sent again after an ambiguous answer may stir twice, which does no harm.
-      must(((await mine.stored())?.stirs ?? 0) >= STORM, "each request and message is counted");
+      must(((await mine.stored())?.wakeCount ?? 0) >= STORM, "each request and message is counted");
       mustEqual((await table.inbox(mine.of)).length, STORM / 2, "messages in the inbox");
     }),
   },

@@ -11,7 +11,7 @@ const EXPIRES = (NOW + HOUR_MS) / 1_000;
 async function failed(world: RunTableWorld, change: Partial<Commit> = {}, letter = "a") {
   const mine = subject(world, letter);
   const held = await mine.granted();
-  const end = mine.commit(held, { ...FAILED, release: true, unlessStirred: true, ...change });
+  const end = mine.commit(held, { ...FAILED, release: true, unlessWoken: true, ...change });
   const row = await rowOf(() => world.table.commit(end), "committed");
   const redrive = (of: Partial<Redrive> = {}): Redrive => ({
     ...mine.of,
@@ -34,7 +34,7 @@ export const redriveCases: readonly Case<RunTableWorld>[] = [
         {
           ...mine.row,
           ...{ status: "running", statusSince: NOW + 5, epoch: mine.row.epoch + 1, chain: mine.row.chain + 1 },
-          ...{ chainClaims: 0, told: false, expiresAtSec: null, deadline: NOW + 9 * HOUR_MS },
+          ...{ chainClaims: 0, endNotified: false, expiresAtSec: null, deadline: NOW + 9 * HOUR_MS },
         },
         "the redriven row",
       );
@@ -118,18 +118,22 @@ export const redriveCases: readonly Case<RunTableWorld>[] = [
     }),
   },
   {
-    name: "redrive keeps `quietUntil`, the counters and the pending requests",
+    name: "redrive keeps `effectsSettleAt`, the counters and the pending requests",
     run: onRun(async ({ mine, table }) => {
       await mine.granted();
       const retry = { retry: 1, owner: "second", leaseUntil: NOW + 2 * LEASE_MS };
       const held = await rowOf(() => table.claim(mine.claim(retry)), "granted");
       await mustBe(() => table.request(mine.request("pause")), "requested");
-      const end = mine.commit(held, { ...FAILED, release: true, raiseQuiet: true, stirsSeen: 1 });
+      const end = mine.commit(held, { ...FAILED, release: true, raiseEffectsSettleAt: true, wakeCountSeen: 1 });
       const row = await rowOf(() => table.commit(end), "committed");
       const note = { id: "wish 1", by: "ada", why: "" };
       const of = { epoch: row.epoch, version: row.version, deadline: NOW, note };
       const again = await rowOf(() => table.redrive({ ...mine.of, ...of }), "redriven");
-      mustEqual([again.quietUntil, again.takeovers, again.pause], [NOW + 2 * LEASE_MS, 1, true], "the redriven row");
+      mustEqual(
+        [again.effectsSettleAt, again.takeovers, again.pause],
+        [NOW + 2 * LEASE_MS, 1, true],
+        "the redriven row",
+      );
       mustEqual(again.deaths, 0, "the deaths that count");
     }),
   },
@@ -139,13 +143,20 @@ export const redriveCases: readonly Case<RunTableWorld>[] = [
       const mine = await failed(world);
       const late = { ...mine.of, epoch: mine.row.epoch, expiresAtSec: EXPIRES };
       const { epoch, chain } = await rowOf(() => table.redrive(mine.redrive()), "redriven");
-      must(!(await rowOf(() => table.tell(late), "told")).told, "the end of a live run is not delivered");
+      must(
+        !(await rowOf(() => table.recordEndNotified(late), "notified")).endNotified,
+        "the end of a live run is not delivered",
+      );
       const held = await rowOf(() => table.claim(mine.claim({ epoch, chain })), "granted");
       const end = mine.commit(held, { ...FAILED, release: true });
       const second = await rowOf(() => table.commit(end), "committed");
-      mustEqual(await rowOf(() => table.tell(late), "told"), second, "the row after the late delivery");
-      const own = await rowOf(() => table.tell({ ...late, epoch: second.epoch }), "told");
-      mustEqual([own.told, own.expiresAtSec], [true, EXPIRES], "the second end, told");
+      mustEqual(
+        await rowOf(() => table.recordEndNotified(late), "notified"),
+        second,
+        "the row after the late delivery",
+      );
+      const own = await rowOf(() => table.recordEndNotified({ ...late, epoch: second.epoch }), "notified");
+      mustEqual([own.endNotified, own.expiresAtSec], [true, EXPIRES], "the second end, told");
     }),
   },
 ];

@@ -14,7 +14,7 @@ const NEXT = { born: "bbbbbbbbbb", now: LATER } as const;
 async function over(world: RunTableWorld, letter = "a") {
   const mine = subject(world, letter);
   await mine.ended();
-  const row = await rowOf(() => world.table.tell({ ...mine.of, expiresAtSec: LATER / 1_000 }), "told");
+  const row = await rowOf(() => world.table.recordEndNotified({ ...mine.of, expiresAtSec: LATER / 1_000 }), "notified");
   return { ...mine, row };
 }
 
@@ -131,7 +131,7 @@ export const forgetCases: readonly Case<RunTableWorld>[] = [
       const held = await rowOf(() => table.claim(mine.claim()), "granted");
       const end = mine.commit(held, { status: "completed", phase: "Completed", release: true });
       await rowOf(() => table.commit(end), "committed");
-      await rowOf(() => table.tell({ ...mine.of, expiresAtSec: LATER / 1_000 }), "told");
+      await rowOf(() => table.recordEndNotified({ ...mine.of, expiresAtSec: LATER / 1_000 }), "notified");
       await mustBe(() => table.create(mine.creation(NEXT)), "created");
       await mustBe(() => table.deliver(mine.delivery(words("m"), NEXT)), "delivered");
       const row = await mine.stored(LATER);

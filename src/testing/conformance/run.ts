@@ -62,7 +62,7 @@ export function subject({ table, tenant }: Pick<RunTableWorld, "table" | "tenant
     ...of,
     ...{ epoch: row.epoch, version: row.version, commitId: `commit ${row.version + 1}`, agentVersion: "1" },
     ...{ journal: Uint8Array.of(1, 2, 3), snapshot: row.snapshot, spent: NOTHING_SPENT, status: "running" },
-    ...{ phase: "AwaitingLLM", stirsSeen: row.stirs, wakeAt: null, deadline: row.deadline },
+    ...{ phase: "AwaitingLLM", wakeCountSeen: row.wakeCount, wakeAt: null, deadline: row.deadline },
     ...{
       asks: 0,
       will: 0,
@@ -70,8 +70,8 @@ export function subject({ table, tenant }: Pick<RunTableWorld, "table" | "tenant
       storeOutage: null,
       lastCheckpointAt: NOW,
       release: false,
-      raiseQuiet: false,
-      unlessStirred: false,
+      raiseEffectsSettleAt: false,
+      unlessWoken: false,
       nextChain: false,
     },
     expiresAtSec: null,
@@ -101,7 +101,7 @@ export function subject({ table, tenant }: Pick<RunTableWorld, "table" | "tenant
   };
   const ended = async (): Promise<Row> => {
     const held = await granted();
-    return rowOf(() => table.commit(commit(held, { ...ENDED, release: true, unlessStirred: true })), "committed");
+    return rowOf(() => table.commit(commit(held, { ...ENDED, release: true, unlessWoken: true })), "committed");
   };
   const stored = (now = NOW): Promise<Row | null> => table.read(run, now);
   return {

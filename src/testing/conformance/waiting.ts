@@ -35,8 +35,8 @@ export const parkCases: readonly Case<RunTableWorld>[] = [
     run: onRun(async ({ mine, table }) => {
       const free = await mine.released();
       await rowOf(() => table.request(mine.request("pause")), "requested");
-      const stirred = await rowOf(() => table.park(mine.park(free)), "stirred");
-      mustEqual([stirred.park, stirred.stirs], [null, 1], "the row that did not park");
+      const stirred = await rowOf(() => table.park(mine.park(free)), "woken");
+      mustEqual([stirred.park, stirred.wakeCount], [null, 1], "the row that did not park");
       const held = await rowOf(() => table.claim(mine.claim({ epoch: free.epoch })), "granted");
       const paused = mine.commit(held, { release: true, status: "paused", phase: "Paused" });
       const row = await rowOf(() => table.commit(paused), "committed");
@@ -86,14 +86,18 @@ export const handOverCases: readonly Case<RunTableWorld>[] = [
       await mine.released();
       const row = await rowOf(() => table.handOver(mine.handOver()), "handed");
       mustEqual([row.chain, row.epoch, row.owner, row.chainClaims], [2, 2, null, 0], "the row of the next chain");
-      mustEqual([row.takeovers, row.quietUntil, row.version], [0, 0, 1], "what a hand-over without a death leaves");
+      mustEqual(
+        [row.takeovers, row.effectsSettleAt, row.version],
+        [0, 0, 1],
+        "what a hand-over without a death leaves",
+      );
       await mustBe(() => table.claim(mine.claim({ epoch: 2 })), "superseded");
       await mustBe(() => table.claim(mine.claim({ retry: 9 })), "superseded");
       mustEqual((await rowOf(() => table.claim(mine.claim({ chain: 2, epoch: 2 })), "granted")).chain, 2, "chain");
     }),
   },
   {
-    name: "handOver is refused until the lease expires, and then raises `quietUntil` to that lease (schedule 33)",
+    name: "handOver is refused until the lease expires, and then raises `effectsSettleAt` to that lease (schedule 33)",
     run: onRun(async ({ mine, table }) => {
       const held = await mine.granted();
       const early = await insist(() => table.handOver(mine.handOver({ now: NOW + LEASE_MS - 1 })));
@@ -101,7 +105,7 @@ export const handOverCases: readonly Case<RunTableWorld>[] = [
       mustEqual([early.until, await mine.stored()], [NOW + LEASE_MS, held], "until when, and the stored row");
       const late = mine.handOver({ now: NOW + LEASE_MS });
       const row = await rowOf(() => table.handOver(late), "handed");
-      mustEqual([row.owner, row.leaseUntil, row.quietUntil], [null, null, NOW + LEASE_MS], "owner, lease, quiet");
+      mustEqual([row.owner, row.leaseUntil, row.effectsSettleAt], [null, null, NOW + LEASE_MS], "owner, lease, quiet");
       mustEqual([row.takeovers, row.deadline], [1, held.deadline], "takeovers and deadline");
       await mustBe(() => table.commit(mine.commit(held)), "fenced");
       mustEqual(await mine.stored(), row, "the stored row");
@@ -147,7 +151,7 @@ export const handOverCases: readonly Case<RunTableWorld>[] = [
       const row = await rowOf(() => table.commit(last), "committed");
       mustEqual([row.chain, row.epoch, row.chainClaims, row.version], [2, 2, 0, 1], "chain, epoch, claims and version");
       mustEqual(
-        [row.owner, row.leaseUntil, row.takeovers, row.quietUntil],
+        [row.owner, row.leaseUntil, row.takeovers, row.effectsSettleAt],
         [null, null, 0, 0],
         "the row without an owner",
       );
@@ -161,12 +165,12 @@ export const handOverCases: readonly Case<RunTableWorld>[] = [
     }),
   },
   {
-    name: "a commit with `nextChain` raises `quietUntil` for a call that outlives it (schedule 34)",
+    name: "a commit with `nextChain` raises `effectsSettleAt` for a call that outlives it (schedule 34)",
     run: onRun(async ({ mine, table }) => {
-      const change = { release: true, nextChain: true, raiseQuiet: true };
+      const change = { release: true, nextChain: true, raiseEffectsSettleAt: true };
       const held = await mine.granted();
       const row = await rowOf(() => table.commit(mine.commit(held, change)), "committed");
-      mustEqual([row.chain, row.quietUntil, row.owner], [2, NOW + LEASE_MS, null], "chain, quiet and owner");
+      mustEqual([row.chain, row.effectsSettleAt, row.owner], [2, NOW + LEASE_MS, null], "chain, quiet and owner");
     }),
   },
   {
@@ -250,7 +254,7 @@ export const listCases: readonly Case<RunTableWorld>[] = [
       await rowOf(() => table.deliver(mine.delivery(words("m"))), "delivered");
       await rowOf(() => table.commit(mine.commit(held, { ...ENDED, release: true })), "committed");
       must(await alive(), "an ended run whose end is not delivered is still in `alive`");
-      await rowOf(() => table.tell({ ...mine.of, expiresAtSec: NOW / 1_000 + 60 }), "told");
+      await rowOf(() => table.recordEndNotified({ ...mine.of, expiresAtSec: NOW / 1_000 + 60 }), "notified");
       must(!(await alive()), "a run whose end is delivered is not in `alive`");
     }),
   },

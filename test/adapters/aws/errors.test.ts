@@ -142,9 +142,9 @@ describe("an expected response becomes an outcome", () => {
     expect(await after([reasons(fit, failed(ended))], deliver)).toMatchObject({ kind: "late" });
     // The deadline is later already, so the second write leaves it unchanged.
     expect(await after([reasons(fit, failed(ITEM)), ok(), found], deliver)).toEqual({ kind: "delivered", row });
-    expect(server.asked.map(({ body }) => body.includes("SET #stirs = #stirs + :stirsBy, #deadline"))).toEqual([
-      ...[true, false, false],
-    ]);
+    expect(
+      server.asked.map(({ body }) => body.includes("SET #wakeCount = #wakeCount + :wakeCountBy, #deadline")),
+    ).toEqual([...[true, false, false]]);
   });
 
   test("objects: an existing one and a missing one", async () => {

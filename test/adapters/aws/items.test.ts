@@ -84,7 +84,7 @@ describe("a row as an item", () => {
           "#parkRetry",
           "#parkToken",
         ],
-        ...["#told", "#wakeAt"],
+        ...["#endNotified", "#wakeAt"],
       ].toSorted(),
     );
     expect(Object.values(names)).toContain("rd");

@@ -13,7 +13,7 @@ const entry = { execution: "execution 1", epoch: 0, retry: 0 };
 const claim = { ...OF, chain: 1, entry, owner: "owner", leaseUntil: AT + 1, level: LEVEL };
 const commit: Commit = {
   ...{ ...OF, epoch: 1, version: 0, commitId: "c", agentVersion: "1", journal: null, snapshot: row().snapshot },
-  ...{ spent: row().spent, status: "running", phase: "AwaitingLLM", stirsSeen: 0, wakeAt: null, deadline: AT + 9 },
+  ...{ spent: row().spent, status: "running", phase: "AwaitingLLM", wakeCountSeen: 0, wakeAt: null, deadline: AT + 9 },
   ...{
     asks: 0,
     will: 0,
@@ -21,9 +21,9 @@ const commit: Commit = {
     storeOutage: null,
     lastCheckpointAt: AT,
     release: false,
-    raiseQuiet: false,
+    raiseEffectsSettleAt: false,
   },
-  ...{ nextChain: false, expiresAtSec: null, unlessStirred: false },
+  ...{ nextChain: false, expiresAtSec: null, unlessWoken: false },
 };
 
 test("a claim compares the level in the condition of its write", () => {

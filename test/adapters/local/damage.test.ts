@@ -97,14 +97,20 @@ describe("a row whose text is damaged", () => {
     const { at, table, text } = await three();
     const run = runOf("b");
     const { sum: _, ...more } = JSON.parse(text) as {
-      readonly spent: object;
-      readonly entry: object;
-      readonly sum: string;
-    };
+      readonly [field in "sum" | "born"]: string;
+    } & { readonly [field in "spent" | "entry" | "told" | "stirs" | "stirsSeen" | "quietUntil"]: object };
     const later = { ...more, news: 1, spent: { ...more.spent, news: 2 }, entry: { ...more.entry, news: 3 } };
     store(at, run, JSON.stringify(later));
-    expect(await table.read(run, NOW)).toMatchObject(later);
-    const of = { run, born: (later as unknown as Row).born, now: NOW };
+    const {
+      told: endNotified,
+      stirs: wakeCount,
+      stirsSeen: wakeCountSeen,
+      quietUntil: effectsSettleAt,
+      ...same
+    } = later;
+    const renamed = { endNotified, wakeCount, wakeCountSeen, effectsSettleAt };
+    expect(await table.read(run, NOW)).toMatchObject({ ...same, ...renamed });
+    const of = { run, born: later.born, now: NOW };
     expect((await table.request({ ...of, want: "pause" })).kind).toBe("requested");
     expect(JSON.parse(stored(at, run))).toMatchObject({ ...later, pause: true, stirs: 1 });
   });
@@ -122,7 +128,7 @@ describe("a row whose text is damaged", () => {
       table.commit(commit(before)),
       table.request({ ...of, want: "cancel" }),
       table.purge(of),
-      table.tell({ ...of, expiresAtSec: 1 }),
+      table.recordEndNotified({ ...of, expiresAtSec: 1 }),
     ])
       expect(await outcome).toEqual(unreadable);
     expect(await table.inbox({ ...of, limit: 9 })).toEqual([]);
@@ -139,7 +145,7 @@ test("expired runs are removed even if one of them has a damaged row without an 
     const granted = row(await table.claim(claim({ run })), "granted");
     expect(hasEnded(row(await table.commit(commit(granted, ENDED)), "committed"))).toBe(true);
     const told = { run, born: granted.born, now: NOW, expiresAtSec: NOW / 1_000 + 1 };
-    row(await table.tell(told), "told");
+    row(await table.recordEndNotified(told), "notified");
   }
   store(at, runOf("a"), "{");
   store(at, runOf("b"), JSON.stringify({ born: "aaaaaaaaaa" }));

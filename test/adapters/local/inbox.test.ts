@@ -23,7 +23,7 @@ describe("deliver", () => {
   it("counts a message once as long as the run exists (schedules 10 and 27)", async () => {
     const table = await createdTable();
     const delivered = row(await table.deliver(delivery(message("m1"))), "delivered");
-    expect(delivered).toMatchObject({ stirs: 1, deadline: NOW + 2_000_000 });
+    expect(delivered).toMatchObject({ wakeCount: 1, deadline: NOW + 2_000_000 });
     expect(await table.deliver(delivery(message("m1")))).toEqual({ kind: "duplicate", row: delivered });
     await table.clearInbox({ ...of, ids: ["m1"] });
     expect((await table.deliver(delivery(message("m1")))).kind).toBe("duplicate");
@@ -47,7 +47,7 @@ describe("deliver", () => {
     const table = await createdTable();
     row(await table.deliver(delivery(message("m1"))), "delivered");
     const granted = row(await table.claim(claim()), "granted");
-    row(await table.commit(commit(granted, { ...ENDED, stirsSeen: 1 })), "committed");
+    row(await table.commit(commit(granted, { ...ENDED, wakeCountSeen: 1 })), "committed");
     expect((await table.deliver(delivery(message("m1")))).kind).toBe("duplicate");
     expect((await table.deliver(delivery(message("m2")))).kind).toBe("late");
     expect(await table.inbox(of)).toEqual([message("m1")]);
@@ -89,12 +89,12 @@ describe("conditions of every operation", () => {
     (table, current, now) => table.park({ ...parking(current), now }),
     (table, _, now) => table.deliver(delivery(message("m1"), { now })),
     (table, _, now) => table.handOver(handOver({ now })),
-    (table, _, now) => table.tell({ ...of, now, expiresAtSec: 1 }),
+    (table, _, now) => table.recordEndNotified({ ...of, now, expiresAtSec: 1 }),
   ];
 
   it("an expired row is missing, deleted or not", async () => {
     const table = await endedTable();
-    const told = row(await table.tell({ ...of, expiresAtSec: NOW / 1_000 + 60 }), "told");
+    const told = row(await table.recordEndNotified({ ...of, expiresAtSec: NOW / 1_000 + 60 }), "notified");
     for (const operation of operations) {
       expect(await operation(table, told, NOW + 60_000)).toEqual({ kind: "missing" });
     }
@@ -175,7 +175,7 @@ describe("list and alive", () => {
     const table = await endedTable();
     const alive = async () => (await table.alive({ limit: 10, after: null, now: NOW })).rows.map(({ run }) => run);
     expect(await alive()).toEqual([RUN]);
-    row(await table.tell({ ...of, expiresAtSec: NOW / 1_000 + 60 }), "told");
+    row(await table.recordEndNotified({ ...of, expiresAtSec: NOW / 1_000 + 60 }), "notified");
     expect(await alive()).toEqual([]);
     const many = await tableOfMany();
     expect((await pages((after) => many.alive({ limit: 10, after, now: NOW }))).flat()).toHaveLength(26);

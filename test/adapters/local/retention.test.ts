@@ -35,7 +35,7 @@ async function ended(store: Store, letter: string, afterMs: number): Promise<voi
   await table.create(creation({ run }));
   const granted = row(await table.claim(claim({ run })), "granted");
   row(await table.commit(commit(granted, ENDED)), "committed");
-  row(await table.tell({ run, born: BORN, now: NOW, expiresAtSec: (NOW + afterMs) / 1_000 }), "told");
+  row(await table.recordEndNotified({ run, born: BORN, now: NOW, expiresAtSec: (NOW + afterMs) / 1_000 }), "notified");
 }
 
 describe("expiry", () => {

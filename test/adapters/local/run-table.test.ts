@@ -42,8 +42,8 @@ describe("create", () => {
     const table = await createdTable();
     row(await table.deliver(delivery(message("m1"))), "delivered");
     const granted = row(await table.claim(claim()), "granted");
-    row(await table.commit(commit(granted, { ...ENDED, stirsSeen: 1 })), "committed");
-    row(await table.tell({ ...of, expiresAtSec: NOW / 1_000 + 3_600 }), "told");
+    row(await table.commit(commit(granted, { ...ENDED, wakeCountSeen: 1 })), "committed");
+    row(await table.recordEndNotified({ ...of, expiresAtSec: NOW / 1_000 + 3_600 }), "notified");
     const later = NOW + 3_600_000;
 
     expect((await table.create(creation({ now: later - 1, inputDigest: "another" }))).kind).toBe("conflict");
@@ -73,14 +73,14 @@ describe("claim", () => {
     expect((await table.claim(claim({ owner: "frozen" }))).kind).toBe("superseded");
   });
 
-  it("lets a retry of the same entry take over at once, and raises quietUntil to the old lease (schedule 3)", async () => {
+  it("lets a retry of the same entry take over at once, and raises effectsSettleAt to the old lease (schedule 3)", async () => {
     const table = await createdTable();
     row(await table.claim(claim()), "granted");
     const outcome = await table.claim(
       claim({ owner: "second", leaseUntil: NOW + 9_000, entry: { execution: "execution 1", epoch: 0, retry: 1 } }),
     );
     expect(outcome).toMatchObject({ kind: "granted", overtook: "owner" });
-    expect(row(outcome, "granted")).toMatchObject({ epoch: 2, quietUntil: NOW + 5_000, takeovers: 1, claims: 2 });
+    expect(row(outcome, "granted")).toMatchObject({ epoch: 2, effectsSettleAt: NOW + 5_000, takeovers: 1, claims: 2 });
   });
 
   it("refuses another execution with the same stale epoch (schedule 2)", async () => {
@@ -152,9 +152,9 @@ describe("commit", () => {
     const table = await createdTable();
     const granted = row(await table.claim(claim()), "granted");
     const stirred = row(await table.deliver(delivery(message("m1"))), "delivered");
-    const end = commit(granted, { ...ENDED, unlessStirred: true });
-    expect(await table.commit(end)).toEqual({ kind: "stirred", row: stirred });
-    expect((await table.commit({ ...end, stirsSeen: 1 })).kind).toBe("committed");
+    const end = commit(granted, { ...ENDED, unlessWoken: true });
+    expect(await table.commit(end)).toEqual({ kind: "woken", row: stirred });
+    expect((await table.commit({ ...end, wakeCountSeen: 1 })).kind).toBe("committed");
   });
 });
 
@@ -185,19 +185,19 @@ describe("park", () => {
   it("is refused when the wake counter rose, and superseded while a process owns the run", async () => {
     const { table, released } = await releasedTable();
     row(await table.deliver(delivery(message("m1"))), "delivered");
-    expect((await table.park(parking(released))).kind).toBe("stirred");
+    expect((await table.park(parking(released))).kind).toBe("woken");
     row(await table.claim(claim({ entry: { execution: "execution 1", epoch: 1, retry: 0 } })), "granted");
     expect((await table.park(parking(released))).kind).toBe("superseded");
   });
 });
 
 describe("handOver", () => {
-  it("is refused until the lease expires, then raises quietUntil to it (schedule 33)", async () => {
+  it("is refused until the lease expires, then raises effectsSettleAt to it (schedule 33)", async () => {
     const table = await createdTable();
     row(await table.claim(claim()), "granted");
     expect(await table.handOver(handOver({ now: NOW + 4_999 }))).toMatchObject({ kind: "held", until: NOW + 5_000 });
     const handed = row(await table.handOver(handOver({ now: NOW + 5_000 })), "handed");
-    expect(handed).toMatchObject({ chain: 2, epoch: 2, owner: null, quietUntil: NOW + 5_000, takeovers: 1 });
+    expect(handed).toMatchObject({ chain: 2, epoch: 2, owner: null, effectsSettleAt: NOW + 5_000, takeovers: 1 });
     expect((await table.handOver(handOver({ now: NOW + 5_000 }))).kind).toBe("lost");
     expect(await table.read(RUN, NOW)).toEqual(handed);
   });
@@ -208,16 +208,16 @@ describe("handOver", () => {
   });
 });
 
-describe("tell", () => {
+describe("recordEndNotified", () => {
   it("starts the time to live once, and only for an ended run (schedule 41)", async () => {
     const table = await endedTable();
-    expect(await table.read(RUN, NOW + 1e12)).toMatchObject({ told: false, expiresAtSec: null });
-    const told = row(await table.tell({ ...of, expiresAtSec: NOW / 1_000 + 60 }), "told");
-    expect(told).toMatchObject({ told: true, expiresAtSec: NOW / 1_000 + 60 });
-    expect(row(await table.tell({ ...of, expiresAtSec: NOW / 1_000 + 99 }), "told")).toEqual(told);
+    expect(await table.read(RUN, NOW + 1e12)).toMatchObject({ endNotified: false, expiresAtSec: null });
+    const told = row(await table.recordEndNotified({ ...of, expiresAtSec: NOW / 1_000 + 60 }), "notified");
+    expect(told).toMatchObject({ endNotified: true, expiresAtSec: NOW / 1_000 + 60 });
+    expect(row(await table.recordEndNotified({ ...of, expiresAtSec: NOW / 1_000 + 99 }), "notified")).toEqual(told);
     expect(await table.read(RUN, NOW + 60_000)).toBeNull();
 
     const going = await createdTable();
-    expect(row(await going.tell({ ...of, expiresAtSec: 1 }), "told").told).toBe(false);
+    expect(row(await going.recordEndNotified({ ...of, expiresAtSec: 1 }), "notified").endNotified).toBe(false);
   });
 });

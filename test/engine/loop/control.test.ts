@@ -117,7 +117,7 @@ describe("a pause", () => {
     });
     const payload = await begin(on.world, agent, {});
     const act = (): Promise<string> => ask(on, payload.run, "pause");
-    const world = beforeCommit(on, { when: (commit) => commit.unlessStirred, act });
+    const world = beforeCommit(on, { when: (commit) => commit.unlessWoken, act });
     const reply = await replyOf(attempt(runnerOf(world, agent), payload));
     expect(reply.route).toBe("park");
     expect(await status(on, payload.run)).toBe("paused");
@@ -131,10 +131,15 @@ describe("a pause", () => {
 describe("a cancel ends", () => {
   const cancelledFrom = async (on: Stage, { agent, payload }: { agent: Agent; payload: Payload }) => {
     expect(await ask(on, payload.run, "cancel")).toBe("requested");
-    const { quietUntil } = rowOf(on, payload.run);
-    on.clock.moveTo(Math.max(on.clock.now(), quietUntil));
+    const { effectsSettleAt } = rowOf(on, payload.run);
+    on.clock.moveTo(Math.max(on.clock.now(), effectsSettleAt));
     expect(await drive(runnerOf(on.world, agent), payload)).toMatchObject({ route: "done" });
-    expect(rowOf(on, payload.run)).toMatchObject({ status: "cancelled", phase: "Cancelled", told: true, owner: null });
+    expect(rowOf(on, payload.run)).toMatchObject({
+      status: "cancelled",
+      phase: "Cancelled",
+      endNotified: true,
+      owner: null,
+    });
     expect(await ask(on, payload.run, "cancel")).toBe("late");
   };
 
@@ -235,7 +240,7 @@ describe("a cancel that is seen by the commit which releases a call", () => {
     const world = seenByRelease(on, () => payload.run);
     const reply = await replyOf(attempt(runnerOf(world, agent), payload, 1));
     expect(reply.route).toBe("wait");
-    on.clock.moveTo(rowOf(on, payload.run).quietUntil);
+    on.clock.moveTo(rowOf(on, payload.run).effectsSettleAt);
     expect(await drive(runnerOf(on.world, agent), reply)).toMatchObject({ route: "done" });
     expect(runs).toBe(0);
     expect(await ledger(on.world, payload.run)).toMatchObject([{ status: "unknown" }]);
@@ -256,7 +261,7 @@ describe("a wish whose answer is lost", () => {
     const world: World = { ...on.world, table: { ...on.world.table, request: losing } };
     expect(await sendRequest(world, { run: payload.run, want: "pause" })).toBe("requested");
     expect(sent).toEqual(["pause", "pause"]);
-    expect(rowOf(on, payload.run)).toMatchObject({ pause: true, stirs: when === "after" ? 2 : 1 });
+    expect(rowOf(on, payload.run)).toMatchObject({ pause: true, wakeCount: when === "after" ? 2 : 1 });
   });
 
   test("to a run that is not there misses it", async () => {

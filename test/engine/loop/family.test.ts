@@ -25,7 +25,7 @@ function noted(on: Room) {
     table: {
       ...table,
       commit: (of) => {
-        note(of.unlessStirred ? "end" : "commit", of.run);
+        note(of.unlessWoken ? "end" : "commit", of.run);
         return table.commit(of);
       },
       request: (of) => {
@@ -36,9 +36,9 @@ function noted(on: Room) {
         note("tell the end to", of.run);
         return table.deliver(of);
       },
-      tell: (of) => {
+      recordEndNotified: (of) => {
         note("told", of.run);
-        return table.tell(of);
+        return table.recordEndNotified(of);
       },
     },
   };
@@ -63,7 +63,7 @@ describe("the end of a run", () => {
     await sendRequest(on.world, { run, want: "cancel" });
     expect(await replyOf(attempt(runnerOf(world, agent), payload))).toMatchObject({ route: "done" });
     expect(calls).toEqual(["end run", "cancel one", "cancel two", "tell the end to boss", "told run"]);
-    expect(rowOf(on, run)).toMatchObject({ status: "cancelled", told: true });
+    expect(rowOf(on, run)).toMatchObject({ status: "cancelled", endNotified: true });
     expect([rowOf(on, one.run).cancel, rowOf(on, two.run).cancel]).toEqual([true, true]);
     expect(await letters(on, boss)).toMatchObject([
       { id: childEndId(run), body: { kind: "child", child: run, status: "cancelled", value: { json: null } } },
@@ -74,8 +74,8 @@ describe("the end of a run", () => {
     const on = room();
     const { boss, payload, run, one, agent } = await threeGenerations(on);
     expect(await drive(runnerOf(on.world, agent), payload)).toMatchObject({ route: "done" });
-    expect(rowOf(on, run)).toMatchObject({ status: "completed", told: true });
-    expect(rowOf(on, one.run)).toMatchObject({ cancel: false, stirs: 0 });
+    expect(rowOf(on, run)).toMatchObject({ status: "completed", endNotified: true });
+    expect(rowOf(on, one.run)).toMatchObject({ cancel: false, wakeCount: 0 });
     expect(await letters(on, boss)).toMatchObject([{ body: { status: "completed", value: { json: "over" } } }]);
   });
 
@@ -87,7 +87,7 @@ describe("the end of a run", () => {
     const failure = { code: "EmptyReply", message: expect.any(String) };
     expect(await letters(on, boss)).toMatchObject([{ body: { status: "failed", value: { json: failure } } }]);
     expect(rowOf(on, one.run).cancel).toBe(true);
-    expect(rowOf(on, run).told).toBe(true);
+    expect(rowOf(on, run).endNotified).toBe(true);
   });
 
   test("with nobody to tell is told by its own commit, and by nothing else", async () => {
@@ -98,9 +98,9 @@ describe("the end of a run", () => {
     names.set(payload.run, "run");
     await drive(runnerOf(world, agent), payload);
     expect(calls).toEqual(["end run"]);
-    const { told, expiresAtSec } = rowOf(on, payload.run);
+    const { endNotified, expiresAtSec } = rowOf(on, payload.run);
     const { retentionMs } = on.world.limits;
-    expect([told, expiresAtSec]).toEqual([true, Math.ceil((on.clock.now() + retentionMs) / 1_000)]);
+    expect([endNotified, expiresAtSec]).toEqual([true, Math.ceil((on.clock.now() + retentionMs) / 1_000)]);
   });
 
   test("that takes in what its children said is told when their messages are deleted", async () => {
@@ -128,7 +128,7 @@ test("a crash at any moment of the end is mended by the retry or by the sweeper;
     const byRetry = crash.at % 2 === 0;
     if (byRetry || rowOf(on, run).status !== "cancelled") await attempt(runnerOf(on.world, agent), payload, 1);
     await sweep(on);
-    expect(rowOf(on, run)).toMatchObject({ status: "cancelled", told: true });
+    expect(rowOf(on, run)).toMatchObject({ status: "cancelled", endNotified: true });
     expect((await letters(on, boss)).map(({ id }) => id)).toEqual([childEndId(run)]);
     expect([rowOf(on, one.run).cancel, rowOf(on, two.run).cancel]).toEqual([true, true]);
     return isAlive;
@@ -149,7 +149,7 @@ describe("a parent", () => {
     // It was not over when the child began.
     const ended = beforeTelling(on, () => change(on, child.boss, { status: "failed", phase: "Failed" }));
     await drive(runnerOf(ended, child.agent), child.payload);
-    expect(rowOf(on, child.payload.run)).toMatchObject({ status: "completed", told: true });
+    expect(rowOf(on, child.payload.run)).toMatchObject({ status: "completed", endNotified: true });
     expect(await letters(on, child.boss)).toEqual([]);
   });
 
@@ -159,8 +159,8 @@ describe("a parent", () => {
     const other = { run: child.boss.run, born: "zzzzzzzzzz" };
     const gone = beforeTelling(on, () => change(on, child.boss, { born: other.born }));
     await drive(runnerOf(gone, child.agent), child.payload);
-    expect(rowOf(on, child.payload.run)).toMatchObject({ status: "completed", told: true });
-    expect([await letters(on, other), rowOf(on, other.run).stirs]).toEqual([[], 0]);
+    expect(rowOf(on, child.payload.run)).toMatchObject({ status: "completed", endNotified: true });
+    expect([await letters(on, other), rowOf(on, other.run).wakeCount]).toEqual([[], 0]);
   });
 
   test("that cannot be read now hears of it when it can", async () => {
@@ -168,12 +168,12 @@ describe("a parent", () => {
     const child = await childOf(on);
     const newer = beforeTelling(on, () => change(on, child.boss, { format: FORMAT + 1 }));
     await drive(runnerOf(newer, child.agent), child.payload);
-    expect(rowOf(on, child.payload.run)).toMatchObject({ status: "completed", told: false, expiresAtSec: null });
+    expect(rowOf(on, child.payload.run)).toMatchObject({ status: "completed", endNotified: false, expiresAtSec: null });
     await sweep(on);
-    expect(rowOf(on, child.payload.run).told).toBe(false);
+    expect(rowOf(on, child.payload.run).endNotified).toBe(false);
     change(on, child.boss, { format: FORMAT });
     await sweep(on);
-    expect(rowOf(on, child.payload.run).told).toBe(true);
+    expect(rowOf(on, child.payload.run).endNotified).toBe(true);
     expect(await letters(on, child.boss)).toMatchObject([{ id: childEndId(child.payload.run) }]);
   });
 
@@ -211,11 +211,11 @@ describe("a child", () => {
     change(on, one, { format: FORMAT + 1 });
     await sendRequest(on.world, { run, want: "cancel" });
     await attempt(runnerOf(on.world, agent), payload);
-    expect(rowOf(on, run)).toMatchObject({ status: "cancelled", told: false, expiresAtSec: null });
+    expect(rowOf(on, run)).toMatchObject({ status: "cancelled", endNotified: false, expiresAtSec: null });
     expect([rowOf(on, one.run).cancel, rowOf(on, two.run).cancel]).toEqual([false, true]);
     change(on, one, { format: FORMAT });
     await sweep(on);
-    expect([rowOf(on, one.run).cancel, rowOf(on, run).told]).toEqual([true, true]);
+    expect([rowOf(on, one.run).cancel, rowOf(on, run).endNotified]).toEqual([true, true]);
   });
 
   test("that is gone, or was never made, keeps nobody from being told", async () => {
@@ -225,7 +225,7 @@ describe("a child", () => {
     const payload = await adopts(on, boss, [`local-${"z".repeat(26)}`]);
     await sendRequest(on.world, { run: boss.run, want: "cancel" });
     expect(await replyOf(attempt(runnerOf(on.world, agent), payload))).toMatchObject({ route: "done" });
-    expect(rowOf(on, boss.run).told).toBe(true);
+    expect(rowOf(on, boss.run).endNotified).toBe(true);
   });
 
   test("whose result cannot be read raises an alarm, and its end stays untold", async () => {
@@ -236,10 +236,10 @@ describe("a child", () => {
     const get: World["objects"]["get"] = (key) =>
       key.includes("/blobs/") ? Promise.resolve(null) : on.world.objects.get(key);
     await drive(runnerOf({ ...on.world, objects: { ...on.world.objects, get } }, agent), payload);
-    expect(rowOf(on, payload.run)).toMatchObject({ status: "completed", told: false });
+    expect(rowOf(on, payload.run)).toMatchObject({ status: "completed", endNotified: false });
     expect(on.alarms).toMatchObject([{ what: "Unreadable", detail: { why: expect.stringContaining("is missing") } }]);
     await sweep(on);
-    expect(rowOf(on, payload.run).told).toBe(true);
+    expect(rowOf(on, payload.run).endNotified).toBe(true);
     expect(await letters(on, boss)).toHaveLength(1);
   });
 });
@@ -247,7 +247,7 @@ describe("a child", () => {
 describe("an orphan", () => {
   const ends: readonly (readonly [string, (on: Room, boss: Payload) => void])[] = [
     ["has ended", (on, boss) => change(on, boss, { status: "completed", phase: "Completed" })],
-    ["has expired", (on, boss) => change(on, boss, { status: "failed", told: true, expiresAtSec: 1 })],
+    ["has expired", (on, boss) => change(on, boss, { status: "failed", endNotified: true, expiresAtSec: 1 })],
     ["was made again under the same name", (on, boss) => change(on, boss, { born: "zzzzzzzzzz" })],
     ["was deleted", (on, boss) => void on.world.store.rows.delete(boss.run)],
   ];
@@ -266,7 +266,7 @@ describe("an orphan", () => {
     const absent = { ...runnerOf(on.world, agent), agentOf: async () => ({ kind: "absent", why: "gone" }) as const };
     expect(await replyOf(attempt(absent, payload))).toMatchObject({ route: "done" });
     expect(called).toEqual([]);
-    expect(rowOf(on, payload.run)).toMatchObject({ status: "cancelled", told: true });
+    expect(rowOf(on, payload.run)).toMatchObject({ status: "cancelled", endNotified: true });
     const events = (await timeline(on.world, { run: payload.run, after: 0 })) ?? [];
     expect(events).toMatchObject([{ kind: "RecoveryDecided", rule: "parent has ended" }, { kind: "RunEnded" }]);
   });

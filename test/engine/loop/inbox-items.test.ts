@@ -43,7 +43,7 @@ test("an item is gone after the commit that took it in, and a beat without messa
   expect(isRaw(on)).toBe(false);
   expect(await heard(on, run)).toContain("password=[redacted password]");
   await playOut(on, agent);
-  expect(rowOf(on, run)).toMatchObject({ status: "completed", told: true });
+  expect(rowOf(on, run)).toMatchObject({ status: "completed", endNotified: true });
 });
 
 test("a deletion that fails is left to the next invocation, and the commit stands", async () => {

@@ -15,10 +15,10 @@ async function endsDespite(on: Stage, agent: Agent, of: { readonly crash: Crash;
   const payload = { run, born, chain: 1, epoch: 0, agent: agent.name };
   const isAlive = await dying(on.world, of.crash).survives((world) => drive(runnerOf(world, agent), payload));
   on.clock.moveTo(Math.max(on.clock.now(), rowOf(on, run).leaseUntil ?? 0) + on.world.limits.overdueMs);
-  for (let round = 0; round < 3 && !rowOf(on, run).told; round += 1) {
+  for (let round = 0; round < 3 && !rowOf(on, run).endNotified; round += 1) {
     await sweep(on.world);
-    const { chain, epoch, told } = rowOf(on, run);
-    if (!told) await drive(runnerOf(on.world, agent), { ...payload, chain, epoch });
+    const { chain, epoch, endNotified } = rowOf(on, run);
+    if (!endNotified) await drive(runnerOf(on.world, agent), { ...payload, chain, epoch });
   }
   return isAlive;
 }
@@ -42,7 +42,7 @@ test.each(["by its own commit", "to its parent"])(
         return set(run, row);
       };
       const isAlive = await endsDespite(on, agent, { crash, started });
-      expect(rowOf(on, started.run)).toMatchObject({ status: "completed", told: true });
+      expect(rowOf(on, started.run)).toMatchObject({ status: "completed", endNotified: true });
       await goes(on, started);
       const before = acts;
       expect(await retry(on.world, agent)).toMatchObject({ kind: "ended", tombstone: { status: "completed" } });

@@ -46,7 +46,12 @@ test("a message that was taken in with what is dropped is unread again", async (
   const tokensIn = run.row.spent.tokensIn + 5;
   run.record({ kind: "BudgetDebited", at: on.clock.now(), debit: { tokensIn: 5 }, for: "scripted" });
   run.mark();
-  expect(await releaseRun(run, AWAY)).toMatchObject({ owner: null, stirs: 1, stirsSeen: 0, spent: { tokensIn } });
+  expect(await releaseRun(run, AWAY)).toMatchObject({
+    owner: null,
+    wakeCount: 1,
+    wakeCountSeen: 0,
+    spent: { tokensIn },
+  });
 });
 
 async function takenIn(run: ActiveRun): Promise<number> {

@@ -4,8 +4,10 @@
  */
 import { describe, expect, test } from "vitest";
 import { type Store, openStore } from "../../../src/adapters/local/database.ts";
+import { rowOf, storedRow } from "../../../src/adapters/local/row-text.ts";
 import { localWorld } from "../../../src/adapters/local/world.ts";
 import { canonical, compress, decompress, sha256 } from "../../../src/codec/canonical.ts";
+import { undamaged } from "../../../src/codec/row.ts";
 import { decodeJournal, encodeJournal } from "../../../src/codec/snapshot.ts";
 import { LEVEL } from "../../../src/core/levels.ts";
 import { asCliError } from "../../../src/cli/errors.ts";
@@ -55,11 +57,11 @@ function embedded(): Place {
   return {
     world: { ...world, clock: memory.clock },
     clock,
-    row: (run) => {
-      const { sum: _, ...row } = JSON.parse(found(run).row) as Row & { readonly sum: string };
-      return { ...row, journal: found(run).journal };
+    row: (run) => undamaged(rowOf(found(run), run)),
+    put: (each) => {
+      const { row, journal } = storedRow(each);
+      update.run(row, journal, each.run);
     },
-    put: ({ journal, ...row }) => void update.run(JSON.stringify(row), journal, row.run),
     bytes: (run) => JSON.stringify(found(run)),
   };
 }
@@ -153,7 +155,7 @@ describe.each(PLACES)("$where", ({ place }) => {
     expect(renderList([summaryOf(row, 0)], style)).toContain("queued, needs a newer cairn");
     expect(await send(on.world, { run, text: "hello", by: "ada", id: "1" })).toEqual({ kind: "delivered" });
     expect(await sendRequest(on.world, { run, want: "cancel" })).toBe("requested");
-    expect(on.row(run)).toMatchObject({ level: LEVEL + 1, stirs: 2, cancel: true });
+    expect(on.row(run)).toMatchObject({ level: LEVEL + 1, wakeCount: 2, cancel: true });
     const before = on.bytes(run);
     const refusal = {
       code: "RowNewer",
@@ -174,7 +176,7 @@ describe.each(PLACES)("$where", ({ place }) => {
     const { run } = payload;
     await drive(runnerOf(on.world, AGENT), payload);
     const { expiresAtSec: _, ...told } = on.row(run);
-    on.put(rewritten({ ...told, told: false, expiresAtSec: null, level: LEVEL + 1 }));
+    on.put(rewritten({ ...told, endNotified: false, expiresAtSec: null, level: LEVEL + 1 }));
     const before = on.bytes(run);
     const last = { ...payload, epoch: told.epoch };
     expect(await oneBeat(on, last)).toMatchObject({ route: "wait" });
@@ -191,7 +193,8 @@ describe.each(PLACES)("$where", ({ place }) => {
     const on = place();
     const payload = await begin(on.world, AGENT, {});
     const { run } = payload;
-    on.put(rewritten(on.row(run), { level: LEVEL + 1, phase: "Voting" as Row["phase"] }));
+    const newer = rewritten(on.row(run), { level: LEVEL + 1, phase: "Voting" as Row["phase"] });
+    on.put(newer);
     const before = on.bytes(run);
     expect(await oneBeat(on, payload)).toMatchObject({ route: "wait" });
     await expect(on.world.table.read(run, 0)).rejects.toMatchObject({ code: "RowNewer", run });
@@ -200,7 +203,7 @@ describe.each(PLACES)("$where", ({ place }) => {
     });
     await expect(sendRequest(on.world, { run, want: "cancel" })).rejects.toMatchObject({ code: "RowNewer" });
     expect(on.bytes(run)).toBe(before);
-    on.put(rewritten(on.row(run), { level: LEVEL }));
+    on.put(rewritten(newer, { level: LEVEL }));
     await expect(on.world.table.read(run, 0)).rejects.toMatchObject({ code: "RowDamaged", run });
   });
 });

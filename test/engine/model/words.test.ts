@@ -91,7 +91,7 @@ describe("words", () => {
       kind: "tooLarge",
       bytes: bytes + 2,
     });
-    expect(rowOf(on, payload.run).stirs).toBe(0);
+    expect(rowOf(on, payload.run).wakeCount).toBe(0);
     expect(await send(on.world, words(payload.run, "e".repeat(bytes), "w2"))).toEqual({ kind: "delivered" });
     await drive(runnerOf(on.world, agent), payload);
     expect(await send(on.world, words(payload.run))).toEqual({ kind: "late" });

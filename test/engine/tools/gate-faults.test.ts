@@ -67,7 +67,7 @@ describe.each(["approve", "edit", "deny"] as const)("to %s", (as) => {
       await sayIn(on.world, run, gate);
       const { isAlive, reply } = await beatAfter({ on, agent, payload }, crash);
       if (reply.route === "beat") expect(await drive(runner, reply)).toMatchObject({ route: "done" });
-      expect(rowOf(on, run)).toMatchObject({ status: "completed", told: true });
+      expect(rowOf(on, run)).toMatchObject({ status: "completed", endNotified: true });
       expect(new Set(ran.map(({ key }) => key)).size).toBe(ARGS[as].length);
       for (const { args } of ran) expect([args]).toEqual(ARGS[as]);
       expect(await decisionsOf(on, run)).toMatchObject([{ as }]);

@@ -165,7 +165,7 @@ describe("to decide", () => {
     };
     const world = { ...on.world, table: { ...on.world.table, deliver } };
     expect(await say(world, { run, as: "approve" })).toMatchObject({ kind: "duplicate", decision: { as: "approve" } });
-    expect([sent, rowOf(on, run).stirs]).toEqual([2, 1]);
+    expect([sent, rowOf(on, run).wakeCount]).toEqual([2, 1]);
   });
 });
 

@@ -52,7 +52,7 @@ describe("after a crash", () => {
     const { payload, leaseUntil, probes, keys, runner } = await crashed(on, {});
     const waiting = await replyOf(attempt(runner, payload, 1));
     expect(waiting).toMatchObject({ route: "wait", seconds: Math.ceil((LEASE_MS + SETTLE_MS) / 1_000) });
-    expect(rowOf(on, payload.run)).toMatchObject({ quietUntil: leaseUntil, wakeAt: leaseUntil + SETTLE_MS });
+    expect(rowOf(on, payload.run)).toMatchObject({ effectsSettleAt: leaseUntil, wakeAt: leaseUntil + SETTLE_MS });
     on.clock.moveTo(leaseUntil + SETTLE_MS - 1);
     const still = await replyOf(attempt(runner, waiting));
     expect([still.route, probes, keys]).toEqual(["wait", [], []]);

@@ -108,7 +108,7 @@ describe("a person's answer", () => {
       const { world, payload, keys, key, runner, said } = await blocked();
       const early = await reconcile(world, { ...said, as });
       if (early.kind !== "tooEarly") throw new Error(`not refused: ${early.kind}`);
-      expect((await world.table.read(payload.run, Date.now()))?.stirs).toBe(0);
+      expect((await world.table.read(payload.run, Date.now()))?.wakeCount).toBe(0);
       await expect.poll(() => Date.now(), { timeout: 5_000, interval: 10 }).toBeGreaterThan(early.askFrom);
       expect(await reconcile(world, { ...said, as })).toEqual({ kind: "accepted" });
       expect(await reconcile(world, { ...said, as })).toMatchObject({ kind: "duplicate" });
@@ -203,7 +203,7 @@ describe("a store that lies", () => {
     expect(await drive(runnerOf(lossy, agent), payload)).toMatchObject({ route: "done" });
     expect(runs).toBe(1);
     const row = await world.table.read(payload.run, Date.now());
-    expect(row).toMatchObject({ takeovers: 0, status: "completed", told: true });
+    expect(row).toMatchObject({ takeovers: 0, status: "completed", endNotified: true });
   });
 });
 
@@ -223,7 +223,7 @@ function losing({ table, objects, ...world }: World): World {
       create: (of) => losingOnce(`create ${of.born}`, () => table.create(of)),
       claim: (of) => losingOnce(`claim ${of.owner}`, () => table.claim(of)),
       commit: (of) => losingOnce(`commit ${of.commitId}`, () => table.commit(of)),
-      tell: (of) => losingOnce(`tell ${of.run}`, () => table.tell(of)),
+      recordEndNotified: (of) => losingOnce(`tell ${of.run}`, () => table.recordEndNotified(of)),
     },
     objects: { ...objects, put: (key, bytes) => losingOnce(`put ${key}`, () => objects.put(key, bytes)) },
   };

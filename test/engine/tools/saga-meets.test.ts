@@ -171,7 +171,7 @@ test("the sweeper ends a run whose undo has cost too many deaths, and leaves wha
   on.clock.moveTo((rowOf(on, run).leaseUntil ?? 0) + on.world.limits.overdueMs);
   for (let count = 0; count < 3; count += 1) {
     await sweep(on.world);
-    on.clock.moveTo(Math.max(on.clock.now(), rowOf(on, run).quietUntil) + on.world.limits.overdueMs);
+    on.clock.moveTo(Math.max(on.clock.now(), rowOf(on, run).effectsSettleAt) + on.world.limits.overdueMs);
   }
   expect([rowOf(on, run).status, undone]).toEqual(["failed", []]);
   expect(await show(on.world, run)).toMatchObject({ failure: { code: "Abandoned" } });

@@ -56,7 +56,7 @@ test("an undo that kills its process each time ends with its run, which says wha
   const { run } = await begin(on.world, agent, {});
   for (let count = 0; count < 12 && rowOf(on, run).status === "running"; count += 1) await killed(on, { agent, run });
   for (let count = 0; count < 12; count += 1) await killed(on, { agent, run });
-  on.clock.moveTo(rowOf(on, run).quietUntil);
+  on.clock.moveTo(rowOf(on, run).effectsSettleAt);
   await killed(on, { agent, run });
   expect(await show(on.world, run)).toMatchObject({ status: "failed", failure: { code: "CrashLoop" } });
   expect(await ledger(on.world, run)).toMatchObject([

@@ -104,7 +104,7 @@ describe("a tool that never returns", () => {
     const ended = await attempt(runner, payload);
     expect(ended).toMatchObject({ kind: "exit", reply: { route: "beat" } });
     const row = await world.table.read(payload.run, Date.now());
-    expect(row?.quietUntil).toBeGreaterThanOrEqual(before + world.limits.beatMs);
+    expect(row?.effectsSettleAt).toBeGreaterThanOrEqual(before + world.limits.beatMs);
     const next = await attempt(runner, payload, 1);
     expect(next).toMatchObject({ kind: "beat", reply: { route: "park" } });
     expect(runs).toBe(1);

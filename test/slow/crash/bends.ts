@@ -53,7 +53,7 @@ export const parkWithoutFence = bending((world) => ({
 
 /** Schedule 12: an end does not ask whether somebody spoke. */
 export const endWithoutStirs = bending(({ table }) => ({
-  commit: (commit) => table.commit({ ...commit, unlessStirred: false }),
+  commit: (commit) => table.commit({ ...commit, unlessWoken: false }),
 }));
 
 /** Schedule 67: whoever commits and then calls its model leaves without a mark. */

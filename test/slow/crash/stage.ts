@@ -62,7 +62,7 @@ export class Stage {
 
   isOver(run: string): boolean {
     const isEnded = [...this.world.chain.executions.values()].every(({ stage }) => stage === "ended");
-    return isEnded && this.world.store.rows.get(run)?.told === true;
+    return isEnded && this.world.store.rows.get(run)?.endNotified === true;
   }
 
   /** Until nobody can go on without the passing of time. */

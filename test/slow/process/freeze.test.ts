@@ -112,8 +112,10 @@ async function freezeAndThaw(on: Scene, of: Case, until: Until): Promise<Row> {
   first.thaw();
   const answer = await late;
   // That a run has ended is told by whoever sees it.
-  const { told, expiresAtSec } = await rowOf(on, of);
-  expect(await rowOf(on, of), edge).toEqual(edge === "after:release:3" ? { ...before, told, expiresAtSec } : before);
+  const { endNotified, expiresAtSec } = await rowOf(on, of);
+  expect(await rowOf(on, of), edge).toEqual(
+    edge === "after:release:3" ? { ...before, endNotified, expiresAtSec } : before,
+  );
   expect(answer, edge).toMatchObject({ kind: "beat", reply: { route: routeOf(of, before) } });
   expect(chain.settle(attempt, answer), edge).toBeNull();
   if (of.done === "all") await expectRefused(on, of, { attempt, answer });
@@ -204,7 +206,7 @@ async function expectOneOfEach(on: Scene, of: Case, { frozen, until }: { frozen:
     edge,
   ).toHaveLength(1);
   const held = !edge.startsWith("before:claim") && !edge.startsWith("after:release");
-  expect(await rowOf(on, of), edge).toMatchObject({ status: "completed", told: true, takeovers: held ? 1 : 0 });
+  expect(await rowOf(on, of), edge).toMatchObject({ status: "completed", endNotified: true, takeovers: held ? 1 : 0 });
 }
 
 test.each([

@@ -91,7 +91,7 @@ async function expired(store: Store): Promise<void> {
   await table.create(creation());
   const granted = row(await table.claim(claim()), "granted");
   row(await table.commit(commit(granted, ENDED)), "committed");
-  row(await table.tell({ run: RUN, born: BORN, now: NOW, expiresAtSec: NOW / 1_000 + 60 }), "told");
+  row(await table.recordEndNotified({ run: RUN, born: BORN, now: NOW, expiresAtSec: NOW / 1_000 + 60 }), "notified");
 }
 
 describe("a clean-up that fails", () => {

@@ -18,5 +18,5 @@ export function markEndNotified(
   row: Row,
   { epoch = row.epoch, expiresAtSec }: Pick<EndNotification, "epoch" | "expiresAtSec">,
 ): Row {
-  return hasEnded(row) && !row.told && row.epoch === epoch ? { ...row, told: true, expiresAtSec } : row;
+  return hasEnded(row) && !row.endNotified && row.epoch === epoch ? { ...row, endNotified: true, expiresAtSec } : row;
 }

@@ -56,11 +56,11 @@ async function ended(operation: Operation, network: Network) {
   return { route, acts, rules, sent: unreliable.sent, row: await rowOf(world, payload) };
 }
 
-describe.each(["create", "claim", "commit", "tell", "keepKey"] as const)("any %s", (operation) => {
+describe.each(["create", "claim", "commit", "recordEndNotified", "keepKey"] as const)("any %s", (operation) => {
   test.each(FATES)("%s: the run does not notice", async (...fates) => {
     const { route, acts, rules, sent, row } = await ended(operation, { fates });
     expect({ route, acts, rules }).toEqual({ route: "done", acts: 1, rules: [] });
-    expect(row).toMatchObject({ status: "completed", takeovers: 0, told: true });
+    expect(row).toMatchObject({ status: "completed", takeovers: 0, endNotified: true });
     const copies = sent.slice(0, fates.length + 1).map((copy) => ({ ...(copy as object), now: 0 }));
     for (const copy of copies) expect(copy).toEqual(copies[0]);
   });
