@@ -31,7 +31,7 @@ test("no single fault at any call breaks a guarantee or changes what comes of th
   const { found, reached, histories } = await everyFault();
   expect(found).toEqual([]);
   expect(histories).toBeGreaterThan(200);
-  for (const operation of ["create", "claim", "commit", "park", "deliver", "keepKey", "tell"]) {
+  for (const operation of ["create", "claim", "commit", "park", "deliver", "keepKey", "recordEndNotified"]) {
     for (const kind of FAULTS) expect(reached).toContain(`table.${operation} ${kind}`);
   }
   for (const name of ["look", "keyed", "probed", "unsafe"]) {
