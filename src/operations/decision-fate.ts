@@ -131,7 +131,7 @@ export async function afterDelivery(world: World, of: Sent): Promise<Decided> {
 async function heard(world: World, { row, gate, decision }: Sent): Promise<Decided> {
   const after = await world.table.read(row.run, world.clock.now());
   if (after === null) return { kind: "late" };
-  // If the run did not move, its gate is open. Any later commit that closes the gate sees the raised `stirs`.
+  // If the run did not move, its gate is open. Any later commit that closes the gate sees the raised wake-up counter (`stirs`).
   if (after.version === row.version && !after.cancel) return { kind: "accepted", stage: "waits" };
   const state = await loadAboutToBe(world, after);
   if (openGates(after, state).some((each) => each.gate === gate)) return { kind: "accepted", stage: "waits" };
