@@ -55,7 +55,7 @@ export interface LoopTask {
   readonly file: string | null;
 }
 
-/** What became of one task. */
+/** The outcome of one task. */
 export interface Outcome {
   readonly task: number;
   /** How the task ended; null if it did not: its process was killed and nothing resumed it, or it made no progress. */

@@ -1,5 +1,5 @@
 /**
- * Levels: what a process must know before it may go on with a run. Within one format every reader keeps unknown fields,
+ * Levels: what a process must know before it may continue a run. Within one format every reader keeps unknown fields,
  * so most additions need no level. A new event, phase, kind of message or meter needs one: older code cannot apply it.
  *
  * The first commit that uses such a feature raises the level of its run, and nothing lowers it. A process with a lower

@@ -3,7 +3,7 @@
  * then names it. Sealed events are committed already and content-addressed. So a crash in between leaves an orphan, and
  * a later epoch writes the very same bytes.
  *
- * No run needs its history to go on, so sealing never blocks a run. It is postponed when time is short: a process that
+ * No run needs its history to continue, so sealing never blocks a run. It is postponed when time is short: a process that
  * reads 64 snapshots in its last seconds would be killed, and so would each retry. It is also postponed when a snapshot
  * behind the newest one cannot be read. The next 64 snapshots are then sealed together with these.
  */

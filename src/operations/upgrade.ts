@@ -37,7 +37,7 @@ export function acceptUpgrade(world: World, of: { readonly run: string; readonly
       id: upgradeId(asked),
       body: { kind: "upgrade", asked, to, by: senderOf(of.by) },
       onDelivered: async () => {
-        // If the question was closed in between, no beat applied this answer. The sender is told so.
+        // If the question was closed in between, no beat applied this answer. The sender learns that.
         const after = await look(world, of.run);
         const isHeard = after === null || after.row.version === row.version || counts(after.state, { asked, to });
         if (!isHeard) return { kind: "stale", version: after.state.agentVersion };

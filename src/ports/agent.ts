@@ -52,11 +52,15 @@ export interface Agent<Task extends z.ZodType = z.ZodType> extends Priced, Outag
 
 /** A checked tool. */
 export interface Tool<Schema extends z.ZodType = z.ZodType> extends ToolRules<z.output<Schema>> {
+  /** What the model reads about the tool. */
   readonly description: string;
+  /** The zod schema of the arguments. The model sees it as JSON Schema, and arguments that do not fit are refused. */
   readonly input: Schema;
   /** The schema of its result; the parsed value is kept. Null: any JSON. */
   readonly output: z.ZodType | null;
+  /** Whether and how the effect may be repeated: `none`, `keyed`, `probed` or `unsafe`. Recovery follows it. */
   readonly effect: Effect;
+  /** Does the work. It throws if the effect did not happen, and `OutcomeUnknown` if it cannot tell. */
   readonly run: (context: ToolContext<z.output<Schema>>) => unknown;
   /**
    * Asks the external service for the outcome of the call with that key. A `probed` tool has one, no other tool does.
@@ -64,9 +68,9 @@ export interface Tool<Schema extends z.ZodType = z.ZodType> extends ToolRules<z.
   readonly probe: ((context: ProbeContext<z.output<Schema>>) => Probe | Promise<Probe>) | null;
   /** Whether a human approves a call before it starts. A function returns the reason for asking, or false. */
   readonly approval: "never" | "always" | ((input: z.output<Schema>) => string | false);
-  /** Milliseconds; null takes the world's default. */
+  /** How long a call may take, in milliseconds; null: the world's default (30 s). At most 45 s in a beat of 60 s. */
   readonly timeoutMs: number | null;
-  /** How long after its caller's lease a request may still take effect; null takes the world's default. */
+  /** How many milliseconds after its caller's lease a request may still take effect; null: the world's default (30 s). */
   readonly settleMs: number | null;
   /** The external service's name for the effect, for the ledger of calls. */
   readonly externalId: ((result: Json) => string | null) | null;
@@ -138,6 +142,7 @@ export type UndoContext<Input> = ToolContext<Input> & OfCall;
 export interface Undo<Input> {
   /** The effect class of the undo itself: it is a call of its own, with its own idempotency key. */
   readonly effect: Effect;
+  /** Undoes the effect of `of`. It must do nothing and succeed if that call never happened. */
   readonly run: (context: UndoContext<Input>) => unknown;
   /** Asks for the outcome of the undo with that key. A `probed` undo has one, no other undo does. */
   readonly probe?: (context: ProbeContext<Input> & OfCall) => Probe | Promise<Probe>;
@@ -153,6 +158,7 @@ export type LoopPolicy = "stop" | "ignore";
 
 /** What a tool gets. */
 export interface ToolContext<Input> {
+  /** The arguments as the tool's schema parses them, after redaction. */
   readonly input: Input;
   /** The idempotency key, the same for every try of this call. Pass it to the external service. */
   readonly key: string;
@@ -173,8 +179,11 @@ export type ProbeContext<Input> = Pick<ToolContext<Input>, "input" | "key" | "si
 
 /** The outcome of a call, as far as the external service knows it. */
 export type Probe =
+  /** The call happened, and this is its result. */
   | { readonly kind: "happened"; readonly result: unknown }
+  /** The call did not happen, so it runs again with the same key. */
   | { readonly kind: "absent" }
+  /** The service cannot tell: another probe follows, and at last an operator is asked. */
   | { readonly kind: "unknown" };
 
 /** What a tool gets of the secrets that its agent declares. */
@@ -185,25 +194,31 @@ export interface ToolSecrets {
 
 /** One settled call, as checks and results see it. */
 export interface SettledCall {
+  /** The ID of the call within its run, such as `c4`. */
   readonly call: string;
   readonly tool: string;
   readonly args: Json;
+  /** `succeeded`, `failed` or `unknown`. */
   readonly outcome: CallOutcome;
+  /** What the tool returned, or why the call did not succeed. */
   readonly result: Json;
 }
 
 /** A run as a check sees it. It holds only what a resumed run sees in the same way. */
 export interface RunView<Task = Json> {
+  /** The input of the run, as the agent's schema parses it. */
   readonly task: Task;
-  /** In the order of the transcript. */
+  /** All settled calls, in the order of the transcript. */
   readonly calls: readonly SettledCall[];
   /** The text of the model's last reply. */
   readonly text: string;
+  /** What the run has spent so far, across crashes. */
   readonly spent: Spent;
 }
 
 /** One condition of the definition of done. */
 export interface Check<Task = never> {
+  /** The name in the timeline and in messages to the model. */
   readonly name: string;
   /**
    * Returns true if it holds; false, or a sentence that says what is missing. It may read outside, and must change

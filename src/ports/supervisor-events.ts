@@ -3,7 +3,7 @@ import type { Route, ChainState } from "../protocol/chain.ts";
 import type { FiringOutcome } from "../protocol/firing.ts";
 import type { ClockDoubt } from "../protocol/steadiness.ts";
 
-/** One event. Texts in it are for people and hold no secrets. */
+/** One event. Texts in it are for humans and hold no secrets. */
 export type SupervisorEvent =
   | { readonly kind: "workerSpawned"; readonly pid: number }
   | { readonly kind: "workerGone"; readonly pid: number; readonly how: string }
@@ -34,7 +34,7 @@ export type SupervisorEvent =
   | { readonly kind: "clockDoubted"; readonly doubt: ClockDoubt }
   | { readonly kind: "clockBelieved" };
 
-/** One attempt, described for people. */
+/** One attempt, described for humans. */
 export interface Attempted {
   readonly execution: string;
   readonly run: string;
@@ -65,7 +65,7 @@ export interface TaskError {
   readonly message: string;
 }
 
-/** A firing, described for people. */
+/** A firing, described for humans. */
 export interface Fired {
   readonly agent: string;
   /** The time for which it was scheduled, epoch milliseconds. */

@@ -35,7 +35,7 @@ export interface Attempt extends Entry {
    * executions that began before chains reported deaths.
    */
   readonly died?: number | null;
-  /** How that process ended, as text for people; absent where the chain did not see it. */
+  /** How that process ended, as text for humans; absent where the chain did not see it. */
   readonly cause?: string;
 }
 
@@ -77,7 +77,7 @@ export type Task =
   | { readonly kind: "renew"; readonly payload: Payload }
   /**
    * Hand over a run whose entry failed too often. `dead` is the attempt whose process is known to have died, or null.
-   * `cause` says how that process ended, as text for people.
+   * `cause` says how that process ended, as text for humans.
    */
   | { readonly kind: "rescue"; readonly payload: Payload; readonly dead?: Entry | null; readonly cause?: string }
   /** Find the runs that no execution drives, and recover them. */

@@ -27,7 +27,7 @@ export interface Execution {
   readonly retry: number;
   /** The retry number of the last attempt of this entry whose process is known to have died; null without one. */
   readonly died: number | null;
-  /** How the process of that attempt ended, as text for people and without secrets; null if unknown. */
+  /** How the process of that attempt ended, as text for humans and without secrets; null if unknown. */
   readonly cause: string | null;
   /** Attempts ever sent. An answer to any but the last one is late and changes nothing. */
   readonly attempt: number;
@@ -135,7 +135,7 @@ export interface AttemptFailure {
   readonly atOnce: boolean;
   /** Its process is known to have died. False if a store did not answer, or if no process could be started. */
   readonly isDeath: boolean;
-  /** How it ended, as text for people and without secrets; absent if unknown. */
+  /** How it ended, as text for humans and without secrets; absent if unknown. */
   readonly cause?: string | null;
 }
 

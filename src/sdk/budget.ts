@@ -2,17 +2,19 @@
 import * as z from "zod";
 import type { Budget } from "../core/policy/budget.ts";
 
+/** Limits for one run. Each is optional, and each holds across crashes. */
 export interface BudgetOptions {
-  /** Dollars. */
+  /** Dollars for model calls. It needs a price of the model. */
   readonly usd?: number;
-  /** Input and output together. */
+  /** Tokens of model calls, input and output together. */
   readonly tokens?: number;
+  /** Model replies. The limit of the topology (`maxBeats`) holds too. */
   readonly beats?: number;
   /** Released tool calls. A repetition after a crash or a timeout is not counted again. */
   readonly toolCalls?: number;
   /** Working time from claim to release, without parked time: milliseconds, or `90s`, `30m`, `2h`, `1d`. */
   readonly wall?: number | string;
-  /** How many processes may die while they hold the run before it fails; default 10. */
+  /** How many processes may die in a row while they hold the run, without progress in between; default 10. */
   readonly takeovers?: number;
   /** `ask`: a gate asks a human for more budget before the run ends. `stop` (default): the run ends. */
   readonly onExhausted?: "stop" | "ask";

@@ -15,6 +15,7 @@ export interface OutsideEffect {
   readonly of: string;
 }
 
+/** The `chaos` export of an agent file, with its defaults (`defineChaos`). */
 export interface Chaos {
   /** The input of task number `task`, counted from 1. */
   readonly input: (task: number) => unknown;
@@ -29,8 +30,14 @@ export interface Chaos {
 }
 
 /**
- * Fills in defaults. Write `export const chaos = defineChaos({ input, effects })`. Give each task a different input, so
- * that the external service can distinguish the effects of the tasks.
+ * Defines the `chaos` export of an agent file; only `input` is required. Give each task a different input, so that the
+ * external service can distinguish the effects of the tasks.
+ *
+ * @example
+ *   export const chaos = defineChaos({
+ *     input: (task) => ({ name: `Ada ${task}` }),
+ *     effects: (dir) => lettersIn(dir).map(({ id, to }) => ({ tool: "sendLetter", id, of: to })),
+ *   });
  */
 export function defineChaos(options: { readonly input: Chaos["input"] } & Partial<Omit<Chaos, "input">>): Chaos {
   return {

@@ -13,15 +13,15 @@ import { PRICE, type Prices } from "./prices.ts";
 export interface Config {
   /** Agent files, relative to the config file. */
   readonly agents: readonly string[];
-  /** The name of a world: `local` is the store in a directory, `aws` is named by the environment. */
+  /** The name of a world: `local` (default) is a store in a directory; the environment names the stores of `aws`. */
   readonly world?: string;
-  /** The directory of the local store, relative to the config file. */
+  /** The directory of the local store, relative to the config file; default `.cairn`. */
   readonly store?: string;
-  /** The longest time of one beat, 0.5 to 900 seconds (the limit of Lambda). */
+  /** The longest time of one beat, 0.5 to 900 seconds (the limit of Lambda); default 60. On AWS whole seconds. */
   readonly beatSeconds?: number;
   /** How many days the idempotency key of an ended run is kept, 1 to 366, default 30. Its data expires earlier. */
   readonly keyDays?: number;
-  /** How many beats run at the same time, 1 to 1000. */
+  /** How many beats `cairn work` runs at the same time, 1 to 1000; default 4. */
   readonly workers?: number;
   /** Prices by model name. They override cairn's own list; the price of an agent overrides them. */
   readonly prices?: Prices;
@@ -40,14 +40,14 @@ export interface DeployOptions {
   /** Minutes between two sweeps; default 5. */
   readonly sweepMinutes?: number;
   /**
-   * `agent`, unless told: with two agents or more, the beats of each agent run in a Lambda function of its own
+   * `agent` (default): with two agents or more, the beats of each agent run in a Lambda function of its own
    * (`PREFIX-beat_AGENT`), whose environment and role name the secrets of this agent only. `none`: one function runs the
    * beats of all agents, which share its processes, its environment and its role.
    */
   readonly isolation?: "agent" | "none";
   /**
-   * How many beats run at once at most, in each function that runs beats; without it that is left to the account. New
-   * accounts refuse it.
+   * How many beats run at once at most, in each function that runs beats; default: the concurrency of the account. New
+   * accounts refuse any value.
    */
   readonly concurrencyMax?: number;
   /**

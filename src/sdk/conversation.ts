@@ -15,7 +15,9 @@ interface ConversationCall {
   readonly result: Json;
 }
 
+/** The request to a scripted model, parsed. */
 export interface Conversation {
+  /** The system prompt. */
   readonly instructions: string;
   /** The first user message as text and as parsed JSON; `json` is undefined if the text is not JSON. */
   readonly task: { readonly text: string; readonly json: Json | undefined };

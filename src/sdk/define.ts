@@ -47,29 +47,41 @@ type AnyTool = Omit<Tool, "run" | "probe" | "approval" | "key" | "undo"> & {
   readonly undo: ToolRules<never>["undo"];
 };
 
+/** The options of `tool`. Each is described at `Tool` and `ToolRules` (`src/ports/agent.ts`). */
 type ToolOptions<Schema extends z.ZodType, Output extends z.ZodType> = Pick<Tool<Schema>, "input" | "effect"> &
   Partial<Pick<Tool<Schema>, "description" | "probe" | "approval" | "timeoutMs" | "settleMs" | "externalId">> &
   Partial<ToolRules<z.output<Schema>>> & {
+    /** The zod schema of the result. cairn records the parsed value. Default: any JSON. */
     readonly output?: Output | null;
+    /** Does the work. Its result is recorded as JSON. It throws if the effect did not happen. */
     readonly run: (context: ToolContext<z.output<Schema>>) => z.input<Output> | Promise<z.input<Output>>;
   };
 
+/** The options of `defineAgent`. */
 interface AgentOptions<Task extends z.ZodType> extends OutageOptions {
+  /** 1 to 64 letters, digits, `-` and `_`. Commands and schedules name the agent by it. */
   readonly name: string;
+  /** Any text. Change it whenever a run should record the change, or wait for it (`upgrade`). */
   readonly version: string;
   readonly model: ModelChoice;
+  /** The system prompt. It is not redacted, so it must not contain a secret. */
   readonly instructions: string;
+  /** The zod schema of the input of a run. */
   readonly task: Task;
+  /** At most 128 tools by name. A name is 1 to 64 letters, digits, `-` and `_`. */
   readonly tools: Readonly<Record<string, AnyTool>>;
+  /** The definition of done: a run completes only if all of these checks hold. Default: none. */
   readonly done?: readonly Check<z.output<Task>>[];
   /** Computes the result of a run; default: the text of the model's final reply. */
   readonly result?: (view: RunView<z.output<Task>>) => Json;
+  /** The shape of the agent. Default: `react({ maxBeats: 40 })`. */
   readonly topology?: Topology;
   /**
    * `follow` (default): a run continues with the deployed version of its agent. `pin`: it waits until an operator
    * accepts another version (`resume RUN --upgrade`). A run keeps the policy with which it was started.
    */
   readonly upgrade?: UpgradePolicy;
+  /** Limits for one run. They hold across crashes. */
   readonly budget?: BudgetOptions;
   /**
    * Dollars per million tokens; default: from `cairn.config.ts`, then `prices.ts`. Without any, no money is counted.
@@ -83,6 +95,7 @@ interface AgentOptions<Task extends z.ZodType> extends OutageOptions {
    * Fails a run that has waited this many milliseconds for one reply of its model. Default: only the call times out.
    */
   readonly hardIdleMs?: number;
+  /** When the context is compacted. */
   readonly context?: ContextOptions;
   /** Starts runs at the times of a schedule expression. */
   readonly schedule?: ScheduleOptions<z.input<Task>>;
@@ -98,7 +111,18 @@ interface AgentOptions<Task extends z.ZodType> extends OutageOptions {
 }
 
 /**
- * Defines an agent and validates its options.
+ * Defines an agent and validates its options. An agent file exports the result under any name.
+ *
+ * @example
+ *   export const greeter = defineAgent({
+ *     name: "greeter",
+ *     version: "1",
+ *     instructions: "Greet the person by letter.",
+ *     model: "openai-compatible:http://127.0.0.1:8080/v1#model",
+ *     task: z.object({ name: z.string() }),
+ *     tools: { sendLetter },
+ *     budget: { tokens: 100_000 },
+ *   });
  *
  * @throws AgentInvalid with the first problem
  */
@@ -184,7 +208,18 @@ function scheduleOf<Task extends z.ZodType>({ name, schedule, task }: AgentOptio
   return parsed;
 }
 
-/** Defines a tool. `defineAgent` validates it; the default is no approval and the timeout of the deployment. */
+/**
+ * Defines a tool. It validates nothing: `defineAgent` does. By default a tool needs no approval, runs in parallel with
+ * others, and gets the world's timeout (30 s).
+ *
+ * @example
+ *   const sendLetter = tool({
+ *     description: "Sends a letter.",
+ *     input: z.object({ to: z.string() }),
+ *     effect: "keyed", // the post office deduplicates letters by our key
+ *     run: ({ input, key, signal }) => post.send(input.to, { key, signal }),
+ *   });
+ */
 export function tool<Schema extends z.ZodType, Output extends z.ZodType = z.ZodType>(
   options: ToolOptions<Schema, Output>,
 ): Tool<Schema> {
@@ -203,7 +238,13 @@ export function tool<Schema extends z.ZodType, Output extends z.ZodType = z.ZodT
   };
 }
 
-/** Defines a check of an agent's `done` list: a run completes only if all checks hold. */
+/**
+ * Defines a check of an agent's `done` list. `holds` returns true, or false, or a sentence that says what is missing. If
+ * it does not hold, the model is told and goes on; the fourth time the run fails as `NotDone`.
+ *
+ * @example
+ *   check("letter-sent", ({ calls }) => calls.some(({ outcome }) => outcome === "succeeded") || "send the letter");
+ */
 export const check = <Task>(name: string, holds: Check<Task>["holds"]): Check<Task> => ({ name, holds });
 
 const firstIssue = (error: z.ZodError | undefined): string =>

@@ -10,6 +10,7 @@ import { AgentInvalid } from "../ports/agent-invalid.ts";
 import type { Price } from "../core/policy/price.ts";
 import { PRICE, listPriceOf } from "./prices.ts";
 
+/** What a run does while its model's provider is unavailable. */
 export interface OutageOptions {
   /**
    * How long a run waits for an unavailable provider before it fails with `ModelUnavailable`: milliseconds, or `90s`,
@@ -20,6 +21,7 @@ export interface OutageOptions {
   readonly fallbacks?: readonly FallbackOptions[];
 }
 
+/** A fallback model and its price. */
 interface FallbackOptions {
   readonly model: ModelChoice;
   /** Dollars per million tokens; default: from `cairn.config.ts`, then `prices.ts`. */

@@ -1,6 +1,12 @@
 /** Errors with which a tool says what became of its effect (ADR 0022). Any other error says that it did not happen. */
 
-/** The effect may have happened: for example, the connection broke after the request was sent. */
+/**
+ * The effect may have happened: for example, the connection broke after the request was sent. The call is treated as
+ * after a timeout: its effect class decides what follows.
+ *
+ * @example
+ *   if (error.code === "ECONNRESET") throw new OutcomeUnknown("the connection broke", { cause: error });
+ */
 export class OutcomeUnknown extends Error {
   override readonly name = "OutcomeUnknown";
 }

@@ -14,8 +14,13 @@ import { promptOf } from "../engine/model/prompt.ts";
 import { type ScriptedReply, scriptedModel } from "./scripted.ts";
 
 /**
- * The model that replays `exported`, the bytes of a file from `cairn export`. Throws `Unreadable` if the file is not a
- * complete export. If a conversation has a length that was not recorded, the model call fails and says so.
+ * The model that replays `exported`, the bytes of a file from `cairn export`. If a conversation has a length that was not
+ * recorded, the model call fails and says so.
+ *
+ * @example
+ *   export const rehearsal = { ...travel, name: "rehearsal", model: recordedModel(readFileSync("RUN.jsonl.gz")) };
+ *
+ * @throws Unreadable if the file is not a complete export
  */
 export function recordedModel(exported: Uint8Array): LanguageModelV4 {
   const archive = readArchive(exported);

@@ -3,10 +3,11 @@ import * as z from "zod";
 import { TIMES } from "../protocol/limits.ts";
 import { ARCHIVE_TIERS, type ArchiveTier, type Retention } from "../core/policy/retention.ts";
 
+/** How long an ended run is kept, and whether an archive remains. */
 export interface RetentionOptions {
-  /** How many days an ended run is kept: 1 / 24 to 90. */
+  /** How many days an ended run is kept: 1 / 24 (an hour) to 90; default 1. */
   readonly hotDays?: number;
-  /** The tier of the archive that remains; null: none. */
+  /** The archive that remains: `warm` for 90 days, `cold` for seven years; null (default): none. */
   readonly archive?: ArchiveTier | null;
 }
 

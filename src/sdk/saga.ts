@@ -13,7 +13,7 @@ export interface SagaOptions {
    * processes died, its effects are always left.
    */
   readonly onOutage?: "undo" | "leave";
-  /** How often a run restarts from its task after compensation; default 0. Its spent budget stays spent. */
+  /** How often a run restarts from its task after compensation: 0 (default) to 10. Its spent budget stays spent. */
   readonly restarts?: number;
   /** `effects`: restart even if effects remain that cannot be undone; they may be doubled. Default `nothing`. */
   readonly leaving?: "nothing" | "effects";

@@ -15,6 +15,7 @@ import { type Conversation, conversationOf } from "./conversation.ts";
 
 export type { Conversation };
 
+/** One reply of a scripted model: text, calls, or both. */
 export interface ScriptedReply {
   readonly text?: string;
   /** `args` are sent as `JSON.stringify` writes them. */
@@ -26,7 +27,19 @@ export interface ScriptedReply {
   readonly delayMs?: number;
 }
 
-/** A model that replies with `reply`. If `reply` throws, the model call fails, as with any provider. */
+/**
+ * A model that replies with `reply`, without a network. `name` is its model ID. If `reply` throws, the model call fails,
+ * as with any provider.
+ *
+ * @example
+ *   scriptedModel({
+ *     name: "greeter-model",
+ *     reply: ({ resultOf }) =>
+ *       resultOf("sendLetter") === undefined
+ *         ? { calls: [{ tool: "sendLetter", args: { to: "Ada" } }] }
+ *         : { text: "The letter is on its way." },
+ *   });
+ */
 export function scriptedModel(options: {
   readonly name: string;
   readonly reply: (conversation: Conversation) => ScriptedReply | Promise<ScriptedReply>;

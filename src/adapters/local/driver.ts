@@ -143,7 +143,7 @@ function attemptsOf(
 const isDeath = ({ error, hasDied }: Extract<TaskEnd, { readonly kind: "failed" }>): boolean =>
   hasDied && error?.name !== "StoreUnreachable" && error?.name !== "Undecided";
 
-/** Text for people: what ended the process, or what its task threw. The worker has removed the secrets from it. */
+/** Text for humans: what ended the process, or what its task threw. The worker has removed the secrets from it. */
 const causeOf = ({ how, error }: Extract<TaskEnd, { readonly kind: "failed" }>): string =>
   bounded(error === null ? how : `${error.name}: ${error.message}`, CAUSE_CHARACTERS_MAX);
 

@@ -2,7 +2,9 @@
 
 /** Prices in dollars per million tokens, which is micro-dollars per token. */
 export interface Price {
+  /** Dollars per million input tokens. */
   readonly inUsd: number;
+  /** Dollars per million output tokens. */
   readonly outUsd: number;
 }
 

@@ -4,7 +4,9 @@
  */
 export interface Topology {
   readonly kind: "react";
+  /** The most beats (model replies) of one run, across crashes. */
   readonly maxBeats: number;
 }
 
+/** The topology of an agent that loops over model and tools. `maxBeats` is a positive whole number. */
 export const react = (options: { readonly maxBeats: number }): Topology => ({ kind: "react", ...options });

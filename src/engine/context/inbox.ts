@@ -63,7 +63,7 @@ async function clearAbsorbed(run: ActiveRun): Promise<void> {
 }
 
 /**
- * What became of a delivery. `conflict`: another text was delivered under this message ID before. `late`: the run has
+ * The outcome of a delivery. `conflict`: another text was delivered under this message ID before. `late`: the run has
  * ended. `missing`: there is no such run. `unreadable`: its row cannot be read.
  */
 export type Delivered = "delivered" | "duplicate" | "conflict" | "late" | "missing" | "unreadable";

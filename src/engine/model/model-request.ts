@@ -80,7 +80,7 @@ function watched(
 }
 
 /**
- * Debits a reply. It was paid for, whatever becomes of it. `isBeat`: the reply plans the next calls, so it counts as a
+ * Debits a reply. It was paid for, even if it is not used. `isBeat`: the reply plans the next calls, so it counts as a
  * beat.
  */
 export function debitReply(

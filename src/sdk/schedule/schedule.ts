@@ -3,6 +3,7 @@
  * the same in both worlds. Without EventBridge, `firing-times.ts` computes the times.
  */
 
+/** When cairn starts runs of an agent, and with which input (`docs/triggers.md`). */
 export interface ScheduleOptions<Input = unknown> {
   /** `rate(5 minutes)`, `cron(0 8 ? * MON-FRI *)` or `at(2027-01-31T08:00:00)`. */
   readonly every: string;

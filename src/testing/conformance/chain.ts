@@ -7,6 +7,7 @@ import type { Chain, StartOutcome } from "../../ports/chain.ts";
 import { type Case, must, mustEqual } from "./case.ts";
 import { times } from "./run.ts";
 
+/** What the chain cases need of a world. */
 export interface ChainWorld {
   readonly chain: Chain;
   /** A run that no other case and no earlier round uses; its executions are named after it. */
@@ -24,6 +25,7 @@ const payloadOf = ({ run }: ChainWorld): Payload => ({ run, born: BORN, chain: 1
 /** A caller that starts it again while it goes on may be told so either way. */
 const goesOn = (outcome: StartOutcome): boolean => outcome.kind === "started" || outcome.running;
 
+/** The contract of the port `Chain`. */
 export const chainCases: readonly Case<ChainWorld>[] = [
   {
     name: "starts an execution once, and answers a second start that it is running",

@@ -1,6 +1,9 @@
 /**
  * `cairn/conformance`: the contract of the storage and chain ports, as cases for authors of new worlds. Run each case
  * with a fresh world of your ports; a case that throws names the violated claim.
+ *
+ * @example
+ *   test.each(runTableCases)("RunTable: $name", ({ run }) => run(freshRunTableWorld()));
  */
 import { claimCases, createCases } from "./claims.ts";
 import { commitCases, endCases } from "./commits.ts";
@@ -15,6 +18,7 @@ import type { RunTableWorld } from "./run.ts";
 import { turnCases } from "./mutex-leases.ts";
 import { handOverCases, listCases, parkCases } from "./waiting.ts";
 
+/** The contract of the port `RunTable`: create, claim, commit, messages, parking, lists, removal. */
 export const runTableCases: readonly Case<RunTableWorld>[] = [
   ...[...createCases, ...claimCases, ...commitCases, ...endCases],
   ...[...messageCases, ...requestCases, ...parkCases, ...handOverCases, ...listCases],

@@ -4,6 +4,7 @@ import { type Case, insist, must, mustBe, mustEqual } from "./case.ts";
 import { HOSTILE } from "./commits.ts";
 import { times } from "./run.ts";
 
+/** What the object store cases need of a world. */
 export interface ObjectStoreWorld {
   readonly objects: ObjectStore;
   /** The prefix of all keys of the case. No other case and no earlier round may use it. */
@@ -16,6 +17,7 @@ export interface ObjectStoreWorld {
 const CLOCKS_MS = 60_000;
 const LARGE_BYTES = 8 * 1024 * 1024;
 
+/** The contract of the port `ObjectStore`. */
 export const objectStoreCases: readonly Case<ObjectStoreWorld>[] = [
   {
     name: "get returns the bytes that were put, and null for other keys",

@@ -10,6 +10,7 @@ import type { Claim } from "../../protocol/row-claim.ts";
 import type { Delivery, Message, Page, RunTable } from "../../ports/run-table.ts";
 import { rowOf } from "./case.ts";
 
+/** What the run table cases need of a world. */
 export interface RunTableWorld {
   readonly table: RunTable;
   /**
