@@ -92,13 +92,13 @@ function curvesOf(names: Names, functions: readonly DeployedFunction[]): readonl
   return [
     ["Beats", [cairn("Beats"), cairn("Takeovers")]],
     ["Runs that ended", [cairn("RunsCompleted"), cairn("RunsFailed"), cairn("RunsCancelled")]],
-    ["Runs that wait for people", [cairn("RunsWaiting"), cairn("RunsBlocked")]],
+    ["Runs that wait for a human", [cairn("RunsWaiting"), cairn("RunsBlocked")]],
     ["Runs that were given up", [cairn("CrashLoop"), cairn("Abandoned"), cairn("Expired")]],
-    ["What the runner raised", (Object.keys(ALARMS) as (keyof typeof ALARMS)[]).map(cairn)],
+    ["Alarms of the engine", (Object.keys(ALARMS) as (keyof typeof ALARMS)[]).map(cairn)],
     ["Sweeps", [cairn("Sweeps")]],
-    ["Milliseconds of a beat", beats],
-    ["Functions turned away", throttles],
-    ["Functions that failed", errors],
+    ["Duration of a beat (milliseconds)", beats],
+    ["Throttled functions", throttles],
+    ["Failed functions", errors],
     [
       "Capacity of the table",
       [
@@ -107,7 +107,7 @@ function curvesOf(names: Names, functions: readonly DeployedFunction[]): readonl
       ],
     ],
     [
-      "Turned away by table and machine",
+      "Throttled by table and machine",
       [
         ["reads", ofTable(names, "ReadThrottleEvents")],
         ["writes", ofTable(names, "WriteThrottleEvents")],
@@ -119,8 +119,8 @@ function curvesOf(names: Names, functions: readonly DeployedFunction[]): readonl
       "Stream (milliseconds behind) and dead letters",
       [
         ["behind", ofFunction(names, "cleanup", ["IteratorAge", "Maximum"])],
-        ["letters of the stream", ofLetters(names, "stream")],
-        ["letters of schedules", ofLetters(names, "schedule")],
+        ["dead letters of the stream", ofLetters(names, "stream")],
+        ["dead letters of schedules", ofLetters(names, "schedule")],
       ],
     ],
   ];

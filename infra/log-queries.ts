@@ -45,5 +45,5 @@ export const namesOfLogs = (names: Names, { isolated }: Pick<Plan, "isolated">):
 /** Adds an explanation of `AGENT` to a text whose commands contain it. */
 export const explained = (todo: string, { logGroup, functionName }: Names): string =>
   todo.includes(logGroup(ANY_AGENT))
-    ? `${todo}. AGENT is the agent of the run; if that has no function, look into the log of ${functionName("beat")}`
+    ? `${todo}. AGENT is the agent of the run; if that has no function, read the log of ${functionName("beat")}`
     : todo;

@@ -26,28 +26,28 @@ function ofWork(names: Names, { isolated }: Plan): readonly Watch[] {
   return [
     watch("runs-failed", ofCairn(names, "RunsFailed"), {
       ...{ ...ONCE, periodSeconds: 15 * MINUTES, threshold: FAILED_MAX },
-      means: `More than ${FAILED_MAX} runs failed within 15 minutes, for whatever reason`,
-      todo: `${list("failed")}, then ${typed("npx cairn show RUN --world aws")} says why; runs that failed for a reason of infrastructure go on with ${typed("npx cairn redrive RUN --world aws")}`,
+      means: `More than ${FAILED_MAX} runs failed within 15 minutes, for any reason`,
+      todo: `${list("failed")}, then ${typed("npx cairn show RUN --world aws")} shows why; to continue runs that failed for an infrastructure reason: ${typed("npx cairn redrive RUN --world aws")}`,
     }),
     watch("gates-old", ofCairn(names, "OldestGateSeconds", "Maximum"), {
       ...{ ...ONCE, periodSeconds: HOUR, threshold: GATE_HOURS * HOUR },
-      means: `A run has waited for an approval for more than ${GATE_HOURS} hours; it is denied by itself when its time is over`,
-      todo: `${list("waiting")} shows the oldest last, and ${typed("npx cairn show RUN --world aws")} what to type to approve or to deny`,
+      means: `A run has waited for an approval for more than ${GATE_HOURS} hours; it is denied automatically when it expires`,
+      todo: `${list("waiting")} shows the oldest last, and ${typed("npx cairn show RUN --world aws")} shows what to type to approve or deny`,
     }),
     watch("runs-queued-long", ofCairn(names, "OldestQueuedSeconds", "Maximum"), {
       ...{ ...REPEATED, threshold: QUEUED_MINUTES * MINUTES },
-      means: `A run has waited for its first beat for more than ${QUEUED_MINUTES} minutes: its execution was not started, or its function is turned away`,
-      todo: `${list("queued")}; the alarms ${typed("start-throttled")}, ${typed(`${beat}-throttled`)} and ${typed("starts-throttled")} say what is short; the sweeper starts it again by itself`,
+      means: `A run has waited for its first beat for more than ${QUEUED_MINUTES} minutes: its execution was not started, or its function is throttled`,
+      todo: `${list("queued")}; the alarms ${typed("start-throttled")}, ${typed(`${beat}-throttled`)} and ${typed("starts-throttled")} show which limit is reached; the sweeper starts the run again by itself`,
     }),
     watch("executions-open", OPEN_EXECUTIONS, {
       ...{ ...LASTING, threshold: OPEN_MAX },
-      means: `More than ${OPEN_MAX.toLocaleString("en-US")} executions of the account are open, of all its machines; at 1,000,000 no run can be started`,
-      todo: `${list("running")}, or ${list("waiting")}: end what is not needed with ${typed("npx cairn cancel RUN --world aws")}, or ask for more in Service Quotas`,
+      means: `More than ${OPEN_MAX.toLocaleString("en-US")} executions are open in the account, over all its machines; at 1,000,000 no run can be started`,
+      todo: `${list("running")}, or ${list("waiting")}: end runs that are not needed with ${typed("npx cairn cancel RUN --world aws")}, or ask for a higher quota in Service Quotas`,
     }),
     watch("starts-throttled", STARTS_THROTTLED, {
       ...LASTING,
       means:
-        "Step Functions turned starts of executions away for 15 minutes, of any machine of the account: runs stay queued until the sweeper starts them",
+        "Step Functions throttled starts of executions in this account for 15 minutes: runs stay queued until the sweeper starts them",
       todo: "Ask for a higher quota of StartExecution in Service Quotas, or start runs more slowly",
     }),
   ];
@@ -58,13 +58,13 @@ function ofApiOf(names: Names): readonly Watch[] {
     watch("api-faults", ofApi(names, ["5XXError", "Sum"]), {
       ...REPEATED,
       means:
-        "The API answered requests with a fault of its own (5XX), in two of three periods of 5 minutes; a caller that sends them again under their key loses nothing",
-      todo: `${tail(names, "api", ERRORS)}; the answer names its fault as ${typed("instance")}, and the log has it under that name`,
+        "The API answered requests with a server error (5XX), in two of three periods of 5 minutes. Callers that repeat a request with its key lose nothing",
+      todo: `${tail(names, "api", ERRORS)}; the answer has an ${typed("instance")}, and the log has the error under that value`,
     }),
     watch("api-slow", ofApi(names, ["Latency", "p99"]), {
       ...{ ...LASTING, threshold: LATENCY_MS },
-      means: `One request of a hundred took longer than ${LATENCY_MS / 1_000} s for 15 minutes; API Gateway gives up after 29 s`,
-      todo: `${tail(names, "api", ERRORS)}; the alarms of the table and ${typed("api-throttled")} say what is short; deploy.concurrencyReserved in cairn.config.ts keeps concurrency for it`,
+      means: `One request in a hundred took longer than ${LATENCY_MS / 1_000} s for 15 minutes; API Gateway gives up after 29 s`,
+      todo: `${tail(names, "api", ERRORS)}; the alarms of the table and ${typed("api-throttled")} show which limit is reached; deploy.concurrencyReserved in cairn.config.ts reserves concurrency for the API`,
     }),
   ];
 }
@@ -73,8 +73,8 @@ function ofTimes(names: Names, plan: Plan): readonly Watch[] {
   return functionsOf(plan).map((fn) =>
     watch(`${fn}-near-timeout`, ofFunction(names, fn, ["Duration", "Maximum"]), {
       ...{ ...REPEATED, threshold: (secondsOf(fn, plan) * 1_000 * SLOW_PERCENT) / 100 },
-      means: `Invocations of this function took more than ${SLOW_PERCENT} % of the time that Lambda lets it live, in two of three periods of 5 minutes; what does not end in time is done again`,
-      todo: `${tail(names, fn, kindOf(fn) === "beat" ? OF_BEAT : ERRORS)} says what failed meanwhile; a beat gets more time from beatSeconds in cairn.config.ts, or shorter timeouts of tools and models; a sweep goes on where it stopped`,
+      means: `Invocations of this function took more than ${SLOW_PERCENT} % of its timeout, in two of three periods of 5 minutes; an invocation that times out is repeated`,
+      todo: `${tail(names, fn, kindOf(fn) === "beat" ? OF_BEAT : ERRORS)} shows what failed meanwhile. Raise beatSeconds in cairn.config.ts, or lower the timeouts of tools and models; a sweep continues where it stopped`,
     }),
   );
 }
@@ -83,7 +83,7 @@ function ofSpending(names: Names, { options }: Plan): Watch {
   const { spendPerDayUsd } = options;
   return watch("spent-per-day", ofCairn(names, "SpentMicroUsd"), {
     ...{ ...ONCE, periodSeconds: 24 * HOUR, threshold: spendPerDayUsd * 1e6 },
-    means: `Models were paid more than $${spendPerDayUsd} within a day (deploy.spendPerDayUsd), as far as their prices are known`,
-    todo: `${typed("npx cairn list --world aws")} shows what each run spent; ${typed("npx cairn pause RUN --world aws")} holds one, and the budget of its agent bounds all of them`,
+    means: `Models cost more than $${spendPerDayUsd} within a day (deploy.spendPerDayUsd), as far as their prices are known`,
+    todo: `${typed("npx cairn list --world aws")} shows what each run spent; ${typed("npx cairn pause RUN --world aws")} pauses a run, and the budget of its agent limits every run`,
   });
 }

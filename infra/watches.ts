@@ -41,22 +41,22 @@ export function watchesOf(names: Names, plan: Plan): readonly Watch[] {
 function ofRuns(names: Names): readonly Watch[] {
   const deaths: Why = {
     means:
-      "A run failed since more of its processes died than it may cost: its agent ends or hangs them, or Lambda does",
-    todo: `${typed("npx cairn list --world aws --status failed")}, then ${typed("npx cairn timeline RUN --world aws")}; what the processes said last: ${tail(names, "beat", DIED)}`,
+      "A run failed because more of its processes died than the limit allows: its agent or Lambda ended them, or they hung",
+    todo: `${typed("npx cairn list --world aws --status failed")}, then ${typed("npx cairn timeline RUN --world aws")}; the last output of the processes: ${tail(names, "beat", DIED)}`,
   };
   return [
     watch("runs-blocked", ofCairn(names, "RunsBlocked"), {
       ...ONCE,
-      means: "A run does not know what became of a call that must not be repeated, and waits for a person",
-      todo: `${typed("npx cairn list --world aws --status blocked")}, then ${typed("npx cairn show RUN --world aws")} says which call, and what to type to answer`,
+      means: "A run has a call with an unknown outcome that must not be repeated, and waits for an operator",
+      todo: `${typed("npx cairn list --world aws --status blocked")}, then ${typed("npx cairn show RUN --world aws")} shows which call, and what to type to reconcile it`,
     }),
     ...Object.values(CRACKS)
       .flat()
       .map(({ crack, code, signal, recovery }) =>
         watch(kebab(code), ofCairn(names, code), {
           ...ONCE,
-          means: `A run ended by its topology's crack ${crack}: ${signal}; what it did is done, and what it cost is paid for`,
-          todo: `${typed("npx cairn list --world aws --status failed")}, then ${typed("npx cairn timeline RUN --world aws")} shows the calls; by itself a run ${recovery}`,
+          means: `A run failed as ${crack}: ${signal}; its effects stay, and its cost is spent`,
+          todo: `${typed("npx cairn list --world aws --status failed")}, then ${typed("npx cairn timeline RUN --world aws")} shows the calls; such a run ${recovery}`,
         }),
       ),
     watch("crash-loop", ofCairn(names, "CrashLoop"), { ...ONCE, ...deaths }),
@@ -71,7 +71,7 @@ function ofRuns(names: Names): readonly Watch[] {
         wholeMin: BEATS_MIN,
       },
       ...{ periodSeconds: 60 * MINUTES, threshold: TAKEOVERS_PERCENT_MAX },
-      means: `More than ${TAKEOVERS_PERCENT_MAX} % of an hour's beats (${BEATS_MIN} at least) began with a dead owner: memory or time is short, or an agent ends its process; nothing is lost, and all of it is paid for twice`,
+      means: `More than ${TAKEOVERS_PERCENT_MAX} % of an hour's beats (${BEATS_MIN} at least) took over from a dead process: memory or time is short, or an agent ends its process. No run is lost, but the lost work is done and paid for twice`,
       todo: `${tail(names, "beat", DIED)}; raise deploy.memoryMb or beatSeconds in cairn.config.ts and deploy`,
     },
   ];
@@ -81,66 +81,66 @@ function ofRuns(names: Names): readonly Watch[] {
 const WHY: Readonly<Record<keyof typeof ALARMS, (names: Names) => Why>> = {
   Unreadable: (names) => ({
     means:
-      "A row is damaged, or a snapshot or a journal cannot be read or verified; its run is left as it is until it can be, and every other run goes on",
-    todo: `${alarms(names, "beat", "Unreadable")} names the run (also in the log of the function sweep); ${typed("npx cairn verify RUN --world aws")} says what is damaged`,
+      "A row is damaged, or a snapshot or a journal cannot be read or verified; its run stands still until they can be read, and every other run continues",
+    todo: `${alarms(names, "beat", "Unreadable")} names the run (also in the log of the function sweep); ${typed("npx cairn verify RUN --world aws")} shows what is damaged`,
   }),
   HistoryUnreadable: (names) => ({
-    means: "A snapshot before the newest one is lost: the run goes on, and its timeline cannot be shown",
-    todo: `${alarms(names, "beat", "HistoryUnreadable")} names the run; ${typed("npx cairn verify RUN --world aws")} says which object; find out who deletes below runs/`,
+    means: "A snapshot before the newest one is lost: the run continues, but its timeline cannot be shown",
+    todo: `${alarms(names, "beat", "HistoryUnreadable")} names the run; ${typed("npx cairn verify RUN --world aws")} shows which object; find out which process deletes objects below runs/`,
   }),
   AgentAbsent: (names) => ({
     means: "Runs wait for an agent that the deployed functions do not have, or cannot load",
-    todo: `${alarms(names, "beat", "AgentAbsent")} names agent and reason; put it back into cairn.config.ts and deploy, or ${typed("npx cairn cancel RUN --world aws")}`,
+    todo: `${alarms(names, "beat", "AgentAbsent")} names the agent and the reason; put the agent back into cairn.config.ts and deploy, or end its runs with ${typed("npx cairn cancel RUN --world aws")}`,
   }),
   ModelUnavailable: (names) => ({
     means:
-      "Runs wait for the provider of their model, which gives no answers: each asks again by itself, after a quarter of an hour at most, and fails when its agent's outageMax is over",
-    todo: `${alarms(names, "beat", "ModelUnavailable")} names the run and what the provider said last; ${typed("npx cairn show RUN --world aws")} says when it asks again, ${typed("npx cairn resume RUN --world aws")} asks at once, ${typed("npx cairn redrive RUN --world aws")} continues one that failed`,
+      "Runs wait because the provider of their model does not answer. Each run asks again at least every 15 minutes, and fails when its agent's outageMax is over",
+    todo: `${alarms(names, "beat", "ModelUnavailable")} names the run and the provider's last error; ${typed("npx cairn show RUN --world aws")} shows when the run asks again, ${typed("npx cairn resume RUN --world aws")} asks at once, ${typed("npx cairn redrive RUN --world aws")} continues a failed run`,
   }),
   ToolGone: (names) => ({
-    means: "Runs are blocked since a deployed agent has no tool any more of which a call is open",
-    todo: `${alarms(names, "beat", "ToolGone")} names run and tool; deploy the tool again, or ${typed("npx cairn reconcile RUN CALL --as WHAT --world aws")}`,
+    means: "Runs are blocked because their deployed agent no longer has the tool of an open call",
+    todo: `${alarms(names, "beat", "ToolGone")} names the run and the tool; deploy the tool again, or ${typed("npx cairn reconcile RUN CALL --as WHAT --world aws")}`,
   }),
   UpgradeAwaited: (names) => ({
-    means: "Runs that are pinned to the version of their agent wait, since another one is deployed",
-    todo: `${alarms(names, "beat", "UpgradeAwaited")} names run and versions; ${typed("npx cairn resume RUN --upgrade --world aws")} lets it go on`,
+    means: "Runs that are pinned to a version of their agent wait, because another version is deployed",
+    todo: `${alarms(names, "beat", "UpgradeAwaited")} names the run and the versions; ${typed("npx cairn resume RUN --upgrade --world aws")} accepts the deployed version`,
   }),
   FiringUncertain: (names) => ({
     means:
-      "A firing of a schedule died a day ago or more, and neither its run nor its key is there: it may have been started and forgotten",
-    todo: `${alarms(names, "start", "FiringUncertain")} names agent and time; start the run by hand if it is missed`,
+      "The process of a schedule's firing died a day ago or more, and neither its run nor its key exists. The run may have run and expired, or it was never started",
+    todo: `${alarms(names, "start", "FiringUncertain")} names the agent and the time; start the run by hand if it is missing`,
   }),
   StoreUnavailable: (names) => ({
     means:
-      "Table, bucket or machine did not answer, even when asked again: runs wait and go on by themselves, and none fails for it",
-    todo: `${alarms(names, "beat", "StoreUnavailable")} names the store and its error (also in the log of the function sweep); ${typed("npx cairn doctor --world aws")} says what is wrong with it; then look at the AWS Health Dashboard, and at the key and the policies of the store`,
+      "The table, the bucket or the machine did not answer, and retries failed too. Runs wait and continue by themselves; no run fails because of it",
+    todo: `${alarms(names, "beat", "StoreUnavailable")} names the store and its error (also in the log of the function sweep); ${typed("npx cairn doctor --world aws")} shows what is wrong with it; then check the AWS Health Dashboard, and the key and the policies of the store`,
   }),
   SweepFailed: (names) => ({
     means:
-      "The sweeper could not judge a run, since a store did not answer for it or its judgement failed; it went on to the others, and looks at this one again with the next sweep",
+      "The sweeper could not check a run, because a store did not answer or the check failed. The next sweep checks the run again; the other runs were swept",
     todo: `${alarms(names, "sweep", "SweepFailed")} names the run and the error`,
   }),
   ClockDoubted: (names) => ({
     means:
-      "The sweeper's clock differs from AWS's by seconds or more: what has expired by only one of them stays until both agree",
-    todo: `${alarms(names, "sweep", "ClockDoubted")} says by how much; a function that AWS starts anew has the right time, so deploy again, and ask AWS if it comes back`,
+      "The sweeper's clock differs from AWS's by seconds or more: data that has expired by only one clock is kept until both agree",
+    todo: `${alarms(names, "sweep", "ClockDoubted")} shows by how much; a newly started function has the right time, so deploy again, and ask AWS if the alarm comes back`,
   }),
   StoresDiffer: (names) => ({
-    means: "Table and bucket say that they belong to different stores, so no orphan is deleted: a setting is wrong",
-    todo: `${alarms(names, "sweep", "StoresDiffer")} names both; deploy again, and compare CAIRN_TABLE and CAIRN_BUCKET of the functions`,
+    means: "Table and bucket belong to different stores, so cairn deletes no orphans: a setting is wrong",
+    todo: `${alarms(names, "sweep", "StoresDiffer")} names both stores; deploy again, and compare CAIRN_TABLE and CAIRN_BUCKET of the functions`,
   }),
   CleanUpFailed: (names) => ({
     means:
-      "What a removed run left behind could not be deleted; it is tried again, and found by the look for orphans at the latest",
+      "The objects of a removed run could not be deleted. The deletion is retried, and the daily search for orphans finds them at the latest",
     todo: `${alarms(names, "cleanup", "CleanUpFailed")} names the run and the error`,
   }),
   NotRemoved: (names) => ({
     means:
-      "The clean-up was told of the removal of a row that is still there, and deleted nothing: something else sends it events",
-    todo: `${alarms(names, "cleanup", "NotRemoved")} names the run; look who invokes ${names.functionName("cleanup")}`,
+      "The clean-up received an event for the removal of a row that still exists, and deleted nothing: the event did not come from the table's stream",
+    todo: `${alarms(names, "cleanup", "NotRemoved")} names the run; find out what else invokes ${names.functionName("cleanup")}`,
   }),
   OtherAlarm: (names) => ({
-    means: "Something was recorded as an alarm that has no metric of its own",
+    means: "An alarm was recorded that has no metric of its own",
     todo: `${tail(names, "beat", OF_BEAT)}; likewise the logs of the other functions`,
   }),
 };
@@ -157,8 +157,8 @@ function silentSweeper(names: Names, { options }: Plan): Watch {
   return watch("sweeper-silent", ofCairn(names, "Sweeps"), {
     ...{ periodSeconds: PERIOD_SECONDS, periods, periodsToAlarm: periods },
     ...{ side: "below", threshold: 1, silence: "alarming" },
-    means: `No sweep came to its end for ${periods * (PERIOD_SECONDS / MINUTES)} minutes: runs that nobody drives stay where they are. A new deployment shows it until its first sweep`,
-    todo: `${typed(`aws scheduler get-schedule --group-name ${names.prefix} --name Sweep`)} says whether it is enabled, ${log(names, "sweep")} what it says`,
+    means: `No sweep finished for ${periods * (PERIOD_SECONDS / MINUTES)} minutes: the sweeper is down, and abandoned runs are not recovered. A new deployment is in this alarm until its first sweep`,
+    todo: `${typed(`aws scheduler get-schedule --group-name ${names.prefix} --name Sweep`)} shows whether its schedule is enabled, ${log(names, "sweep")} shows its log`,
   });
 }
 
@@ -172,12 +172,12 @@ function ofFunctions(names: Names, plan: Plan): readonly Watch[] {
   const functions = functionsOf(plan);
   const throttled: Why = {
     means:
-      "Lambda turned invocations of this function away for 15 minutes: runs wait, none is lost; the firing of a schedule that waits for six hours is",
-    todo: `${typed("aws lambda get-account-settings")} shows the concurrency of the account (10 in new ones): ask for more, or change deploy.concurrencyMax in cairn.config.ts`,
+      "Lambda throttled invocations of this function for 15 minutes. Runs wait, and none is lost; a schedule's firing is lost after six hours",
+    todo: `${typed("aws lambda get-account-settings")} shows the concurrency of the account (10 in new accounts): ask for more, or change deploy.concurrencyMax in cairn.config.ts`,
   };
   const failing = (fn: DeployedFunction): Why => ({
     means:
-      "Invocations of this function ended with an error, in two of three periods of 5 minutes or, where an agent is started, once; whoever calls it tries again, some times",
+      "Invocations of this function ended with an error, in two of three periods of 5 minutes (for the function start, once). The caller retries a few times",
     todo: `${tail(names, fn, ERRORS)}; ${tail(names, fn, DIED)}`,
   });
   return [
@@ -199,8 +199,8 @@ function ofFunctions(names: Names, plan: Plan): readonly Watch[] {
 function ofStores(names: Names): readonly Watch[] {
   const why: Why = {
     means:
-      "DynamoDB turned reads or writes away for 15 minutes: more at once than a table takes that grows with its load, or than one key of an index",
-    todo: "It usually passes within half an hour; a key that stays hot is a tenant's status in byStatus: start runs more slowly, or under several tenants",
+      "DynamoDB throttled reads or writes for 15 minutes: the load grew faster than the table scales, or one key of an index had too much load",
+    todo: "It usually ends within half an hour. If not, the status of one tenant is a hot key in the index byStatus: start runs more slowly, or under several tenants",
   };
   const named = [
     ["table-reads-throttled", ofTable(names, "ReadThrottleEvents")],
@@ -217,7 +217,7 @@ function ofExecutions(names: Names): readonly Watch[] {
     typed(`aws stepfunctions list-executions --state-machine-arn ${names.machineArn} --status-filter ${status}`);
   const ended: Why = {
     means:
-      "An execution did not end as cairn ends them (a run that failed ends its execution well): somebody stopped it, its history was full, or the machine has a mistake; the sweeper hands its run over",
+      "An execution ended in a way that cairn does not use (even a failed run ends its execution with success): an operator stopped it, its history was full, or the machine has a bug. The sweeper hands its run over to a new execution",
     todo: `${list("FAILED")} (or TIMED_OUT, ABORTED), then ${typed("aws stepfunctions get-execution-history --reverse-order --max-items 5 --execution-arn ARN")}`,
   };
   return [
@@ -241,19 +241,20 @@ function ofEvents(names: Names): readonly Watch[] {
     watch("stream-letters", ofLetters(names, "stream"), {
       ...ONCE,
       means:
-        "The removal of a run was given up after its tries; the daily look for orphans deletes what it left behind",
-      todo: `${letters("stream")} shows which part of the stream, and ${log(names, "cleanup")} why; then delete the letter`,
+        "The clean-up of a removed run failed too often and was given up; the daily search for orphans deletes its objects",
+      todo: `${letters("stream")} shows which part of the stream, and ${log(names, "cleanup")} shows why; then delete the dead letter`,
     }),
     watch("schedule-letters", ofLetters(names, "schedule"), {
       ...ONCE,
       means:
-        "A sweep or the firing of an agent's schedule could not be delivered, or failed three times; the next sweep comes anyway, that firing does not",
-      todo: `${letters("schedule")} shows its input (of one that failed, under requestPayload); to fire it after all: ${typed(`aws lambda invoke --function-name ${names.functionName("start")} --cli-binary-format raw-in-base64-out --payload INPUT /dev/stdout`)}; then delete the letter`,
+        "A sweep or the firing of an agent's schedule could not be delivered, or failed three times; the next sweep comes anyway, but that firing is lost",
+      todo: `${letters("schedule")} shows its input (under requestPayload, if it failed); to fire it now: ${typed(`aws lambda invoke --function-name ${names.functionName("start")} --cli-binary-format raw-in-base64-out --payload INPUT /dev/stdout`)}; then delete the dead letter`,
     }),
     watch("stream-behind", ofFunction(names, "cleanup", ["IteratorAge", "Maximum"]), {
       ...{ ...ONCE, threshold: STREAM_AGE_MS },
-      means: "Removed runs wait for more than an hour to be cleaned up after; after 24 hours the stream forgets them",
-      todo: `${typed(`aws lambda list-event-source-mappings --function-name ${names.functionName("cleanup")}`)} shows whether it is enabled, ${log(names, "cleanup")} what it says`,
+      means:
+        "The objects of removed runs wait for deletion for more than an hour; after 24 hours the stream drops their events",
+      todo: `${typed(`aws lambda list-event-source-mappings --function-name ${names.functionName("cleanup")}`)} shows whether it is enabled, ${log(names, "cleanup")} shows its log`,
     }),
   ];
 }

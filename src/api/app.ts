@@ -85,7 +85,7 @@ function addRuns<From extends object>(app: Api<From>, { world, agentOf, baseOf }
     const { "If-Match": ifMatch = "", "Idempotency-Key": key = null } = c.req.valid("header");
     const { text, id = null } = c.req.valid("json");
     if (id !== null && key !== null && id !== key) {
-      const detail = "the Idempotency-Key says another id: send one of them";
+      const detail = "the Idempotency-Key header and the id in the body differ: send only one of them";
       throw problems.requestInvalid([{ pointer: "#/id", detail }]);
     }
     const { run } = c.req.valid("param");

@@ -36,10 +36,10 @@ function make(rows: Rows): ReturnType<OpenAPIHono["getOpenAPI31Document"]> {
       title: "cairn",
       version: "1",
       description:
-        "Starts runs, shows them and speaks to them. Whatever was answered 202 is durable; the same request with the same Idempotency-Key may be sent again at any time. Errors are RFC 9457 documents: go by their `code`.",
+        "Starts runs, shows them and sends them messages. A request that was answered with 202 is durable. The same request with the same Idempotency-Key may be sent again at any time. Errors are RFC 9457 documents: programs use their `code`.",
     },
     // A relative URL: the API is at the root on a server of one's own, and below a stage on AWS.
-    servers: [{ url: "./", description: "Where this document is." }],
+    servers: [{ url: "./", description: "The path of this document." }],
     security: [{ iam: [] }],
   });
 }

@@ -79,14 +79,14 @@ function asInvalid(cause: unknown): never {
 
 const keyConflict = (run: string): ApiProblem =>
   problemAs(OPERATIONS.start, "conflict", {
-    detail: `the key belongs to run ${run}, which was started with another input: the same input would give that run; use another key for another run`,
+    detail: `the key belongs to run ${run}, which was started with another input: send that input to get that run, or use another key for a new run`,
     facts: { run },
   });
 
 /** The problem for a retry whose run is finished and already deleted. */
 const keyEnded = ({ run, status, endedAt, expiresAtSec, inputDigest }: Tombstone): ApiProblem =>
   problemAs(OPERATIONS.start, "ended", {
-    detail: `the work under this key was done before: run ${run} ${status}, and its data is gone; use another key to do it again`,
+    detail: `this key was used before: its run ${run} ${status}, and the data of that run is removed; use another key to do the work again`,
     facts: { run, ended: { status, at: endedAt, keptUntil: expiresAtSec * 1_000, inputDigest } },
   });
 
@@ -163,19 +163,19 @@ export async function messageOf(
     case "tooLarge":
       throw tooLarge("the text", SIZES.messageBytesMax);
     case "unreadable":
-      throw new Unreadable(`run ${row.run} has a format that this cairn does not know`, "UnknownFormat");
+      throw new Unreadable(`run ${row.run} has a format that this version of cairn does not know`, "UnknownFormat");
   }
 }
 
 const messageConflict = ({ run }: Row, id: string): ApiProblem =>
   problemAs(OPERATIONS.send, "conflict", {
-    detail: `the id ${bounded(id)} belongs to another message, which was delivered to run ${run} before: nothing was sent; send these words under another id, or without one`,
+    detail: `the id ${bounded(id)} was already used for another message to run ${run}: nothing was sent; send this text with another id, or without one`,
     facts: { run },
   });
 
 const late = ({ run }: Row): ApiProblem =>
   problemAs(OPERATIONS.send, "late", {
-    detail: `run ${run} takes no more messages: it has ended; GET /runs/${run} says how`,
+    detail: `run ${run} accepts no more messages: it has ended; GET /runs/${run} shows how`,
     facts: { run },
   });
 
@@ -186,7 +186,7 @@ function stale(world: World, row: Row): ApiProblem {
     status: 412,
     code: "Stale",
     detail:
-      "the run has moved on since it was seen: nothing was sent; look at it again and send with its tag, or without If-Match what was sent before and got no answer",
+      "the run has changed since it was read: nothing was sent; read it again and send with its new tag; to repeat a message that got no answer, send it without If-Match",
     facts: { run, epoch, resumeToken: token },
     headers: { etag: entityTag(token) },
   });

@@ -109,16 +109,16 @@ function troubleOf(error: unknown): Trouble {
 
 const RETRY_AFTER_SECONDS = "2";
 
-const MEDIA_TYPE = "the body is not said to be JSON: send it with Content-Type: application/json";
+const MEDIA_TYPE = "the content type is not JSON: send the body with Content-Type: application/json";
 const BAD_JSON = "the body is not JSON: send one JSON document, in UTF-8";
 const UNREACHABLE =
-  "the store cannot be used now: nobody knows whether the request was done; send the same again, with the same Idempotency-Key";
+  "the store cannot be used now, so it is not known whether the request was applied: send it again with the same Idempotency-Key";
 const UNREADABLE =
-  "what is stored of this run cannot be read or verified: nothing was changed; whoever operates cairn sees what is wrong with `cairn verify RUN`";
+  "the stored data of this run cannot be read or verified: nothing was changed; ask the operator to run `cairn verify RUN`";
 const NEWER =
-  "a newer version of cairn goes on with this run, and the function that answers is older: nothing was changed; send the same again, a rollout may be under way";
-const AGENT_INVALID = "the agent cannot be loaded: nothing was started; whoever operates cairn has to mend it";
-const UNEXPECTED = "this is a mistake in cairn: whoever operates it finds it by its `instance` in the log";
+  "a newer version of cairn drives this run, and this function is older: nothing was changed; a rollout may be under way, so send the request again";
+const AGENT_INVALID = "the agent cannot be loaded: nothing was started; ask the operator to fix the agent";
+const UNEXPECTED = "this is a bug in cairn: the operator finds the error in the log by its `instance`";
 
 /** The HTTP response with the problem document. */
 export function answerOf({ trouble }: ApiProblem, instance: string | null): Response {
@@ -136,28 +136,29 @@ export const runUnknown = (): ApiProblem =>
   new ApiProblem({
     status: 404,
     code: "RunUnknown",
-    detail: "there is no such run: ended runs are kept for a day; check its id",
+    detail:
+      "there is no such run: check its id; ended runs are removed when their retention expires, by default after a day",
   });
 
 export const agentUnknown = (): ApiProblem =>
   new ApiProblem({
     status: 404,
     code: "AgentUnknown",
-    detail: "there is no agent of that name: this deployment was made without it; check its name, or deploy it",
+    detail: "this deployment has no agent of that name: check the name, or deploy the agent",
   });
 
 export const pathUnknown = (): ApiProblem =>
   new ApiProblem({
     status: 404,
     code: "PathUnknown",
-    detail: "there is nothing at this path: GET /openapi.json says what there is",
+    detail: "there is nothing at this path: GET /openapi.json lists the paths",
   });
 
 export const methodNotAllowed = (methods: readonly string[]): ApiProblem =>
   new ApiProblem({
     status: 405,
     code: "MethodNotAllowed",
-    detail: `this path does not take that method: use ${methods.join(" or ")}`,
+    detail: `this path does not support that method: use ${methods.join(" or ")}`,
     headers: { allow: methods.join(", ") },
   });
 
@@ -166,7 +167,7 @@ export const unauthenticated = (): ApiProblem =>
   new ApiProblem({
     status: 401,
     code: "Unauthenticated",
-    detail: "nobody knows who asks: sign the request; only /healthz is open",
+    detail: "the caller is not known: sign the request with AWS Signature Version 4; only /healthz is open",
     headers: { "www-authenticate": "AWS4-HMAC-SHA256" },
   });
 
@@ -174,7 +175,7 @@ export const tooLarge = (what: string, bytesMax: number): ApiProblem =>
   new ApiProblem({
     status: 413,
     code: "TooLarge",
-    detail: `${what} is too large: ${bytesMax} bytes are taken at most; send less, or where to find it`,
+    detail: `${what} is too large: ${bytesMax} bytes are accepted at most; send less, or a link to the content`,
     facts: { bytesMax },
   });
 
@@ -197,7 +198,7 @@ export const requestInvalid = (errors: readonly Wrong[]): ApiProblem =>
     status: 422,
     code: "RequestInvalid",
     detail:
-      "the request is not what is taken here: `errors` says what is wrong where; GET /openapi.json says what is taken",
+      "the request does not match its schema: `errors` lists what is wrong and where; GET /openapi.json has the schema",
     facts: { errors },
   });
 
@@ -206,7 +207,7 @@ export const inputInvalid = (agent: string, errors: readonly Wrong[]): ApiProble
   new ApiProblem({
     status: 422,
     code: "InputInvalid",
-    detail: `the input is not what ${agent} takes: nothing was started; \`errors\` says what is wrong where`,
+    detail: `the input does not match the task schema of ${agent}: nothing was started; \`errors\` lists what is wrong and where`,
     facts: { errors },
   });
 

@@ -13,14 +13,14 @@ import * as schemas from "./schemas.ts";
 
 const PROBLEMS = {
   400: "The body is not JSON, or not complete.",
-  401: "Nobody knows who asks.",
-  404: "There is no such run, for whoever asks.",
-  409: "It cannot be done any more, or the key belongs to something else.",
-  412: "The run is under another epoch than the one that was seen.",
+  401: "The caller is not known, since the request is not signed.",
+  404: "There is no such run, or it belongs to another tenant.",
+  409: "It cannot be done any more, or the key was used for another request.",
+  412: "The epoch of the run is not the one that the tag names.",
   413: "It is too large.",
-  415: "The body is not said to be JSON.",
-  422: "It is JSON, and not what is taken here. `errors` says what is wrong where.",
-  500: "What is stored cannot be read, or cairn is wrong. Nothing was changed.",
+  415: "The content type of the body is not JSON.",
+  422: "It is JSON, but does not match the schema. `errors` lists what is wrong and where.",
+  500: "The stored data cannot be read, or cairn has a bug. Nothing was changed.",
   503: "The store cannot be used now. The same request may be sent again.",
 } as const;
 
@@ -45,7 +45,7 @@ const body = <Schema extends z.ZodType>(schema: Schema) => ({
 });
 
 const location = {
-  Location: { description: "Where the run is looked at.", schema: { type: "string" as const } },
+  Location: { description: "The path that shows the run.", schema: { type: "string" as const } },
 };
 
 const etag = {
@@ -71,7 +71,7 @@ export const startRoute = createRoute({
     409: {
       ...problem(409),
       description:
-        "The key belongs to a run of another input (`KeyConflict`), or to one that has ended and whose data is gone (`Ended`).",
+        "The key belongs to a run with another input (`KeyConflict`), or to an ended run whose data is removed (`Ended`).",
     },
     ...ofBody,
     ...every,
@@ -85,7 +85,7 @@ export const runRoute = createRoute({
   request: { params: schemas.runParams, headers: schemas.runHeaders },
   responses: {
     200: { ...answer("The run.", schemas.runDocument), headers: etag },
-    304: { description: "It is as that tag says.", headers: etag },
+    304: { description: "The run still has the state that the tag names.", headers: etag },
     404: problem(404),
     ...every,
   },
@@ -94,12 +94,12 @@ export const runRoute = createRoute({
 export const messageRoute = createRoute({
   ...at(OPERATIONS.send),
   operationId: "sendMessage",
-  summary: "Sends words to the model of a run",
+  summary: "Sends a message to the model of a run",
   middleware: boundedBody,
   request: { params: schemas.runParams, headers: schemas.messageHeaders, body: body(schemas.messageBody) },
   responses: {
     200: answer("It was delivered before.", schemas.messageDocument),
-    202: answer("It is delivered: the run will hear it.", schemas.messageDocument),
+    202: answer("It is delivered: the run will read it.", schemas.messageDocument),
     404: problem(404),
     409: {
       ...problem(409),
@@ -126,9 +126,9 @@ export const healthRoute = createRoute({
   method: "get",
   path: "/healthz",
   operationId: "health",
-  summary: "Says that somebody answers; open to all, and reads nothing",
+  summary: "Says that the API answers; needs no signature, and reads nothing",
   security: [],
-  responses: { 200: answer("Somebody answers.", schemas.healthDocument) },
+  responses: { 200: answer("The API answers.", schemas.healthDocument) },
 });
 
 /** Operations whose routes are written out above. */

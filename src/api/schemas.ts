@@ -26,7 +26,7 @@ const agent = z.string().openapi({ description: "The name of an agent.", example
 
 const resumeToken = z.string().openapi({
   description:
-    "Where the run was when this was answered; opaque. It is the entity tag of `GET /runs/{run}`, and as `If-Match` it says which epoch of the run was seen.",
+    "The state of the run when this was answered; opaque. It is the entity tag of `GET /runs/{run}`. As `If-Match` it names the epoch that the caller has seen.",
 });
 
 /** An idempotency key: requests with the same key have one effect. */
@@ -41,7 +41,7 @@ export const runParams = z.object({
 
 export const startHeaders = z.object({
   "Idempotency-Key": idempotencyKey(
-    "The same key with the same agent and input is the same run, however often it is sent. Once the data of that run is gone (a day after its end) the answer is 409 `Ended` for as long as the key is kept (30 days). Without one each request is a run of its own, so a request that is sent again after a lost answer makes a second run.",
+    "The same key with the same agent and input gives the same run, however often it is sent. When the data of that run is removed (a day after its end), the answer is 409 `Ended` for as long as the key is kept (30 days). Without a key each request starts a run of its own, so a request that is sent again after a lost answer starts a second run.",
   ),
 });
 
@@ -51,7 +51,7 @@ export const startBody = z
     input: json
       .refine((input) => !isTooDeep(input), TOO_DEEP)
       .default({})
-      .openapi({ description: "What the agent is to do, in the shape that it takes." }),
+      .openapi({ description: "The task of the agent, which matches the agent's task schema." }),
   })
   .openapi("Start");
 
@@ -69,16 +69,16 @@ export const messageHeaders = z.object({
   "Idempotency-Key": idempotencyKey("The id of the message, unless the body has one."),
   "If-Match": z.string().optional().openapi({
     description:
-      "A resume token: the message is refused where the run is under another epoch. The check comes before the write, so what moves in between is not noticed. An ended run is not checked.",
+      "A resume token: the message is refused if the run has another epoch. The check comes before the write, so a change in between is not noticed. An ended run is not checked.",
   }),
 });
 
 export const messageBody = z
   .strictObject({
-    text: z.string().openapi({ description: `Words for the model, ${SIZES.messageBytesMax} bytes at most.` }),
+    text: z.string().openapi({ description: `The message for the model, ${SIZES.messageBytesMax} bytes at most.` }),
     id: key.optional().openapi({
       description:
-        "The same id twice is one message; with another text it is refused (409 `MessageConflict`). Without one each request is its own.",
+        "The same id twice is one message; with another text it is refused (409 `MessageConflict`). Without an id each request is a message of its own.",
     }),
   })
   .openapi("Message");
@@ -98,10 +98,12 @@ export const runHeaders = z.object({
 const unknownCall: z.ZodType<UnknownCall> = z.object({
   ...{ call: z.string(), tool: z.string(), key: z.string(), args: json, askFrom: at, answered: z.boolean() },
   business: z.boolean().openapi({ description: "The key is the agent's own." }),
-  toolGone: z.boolean().openapi({ description: "Its agent has no such tool any more; with one it goes on by itself." }),
+  toolGone: z.boolean().openapi({
+    description: "Its agent has no such tool any more. The call continues by itself once the tool is deployed again.",
+  }),
   otherwise: z
     .enum(["ask", "tell", "fail", "compensate"])
-    .openapi({ description: "What follows at askFrom if nobody has answered; ask goes on waiting." }),
+    .openapi({ description: "What follows at askFrom without a reconciliation; `ask` keeps waiting." }),
   undo: z.boolean().openapi({ description: "Its tool can undo it." }),
 });
 
@@ -124,20 +126,22 @@ const shown = {
   agentVersion: z.string(),
   waitsFor: waitsFor.nullable().openapi({
     description:
-      "The code that it waits for: a version that somebody has to accept, its agent, or tools of open calls.",
+      "The code that it waits for: a version that an operator has to accept, its agent, or tools of open calls.",
   }),
   outage: z
     .object({ since: at, tries: count, nextTryAt: at })
     .nullable()
-    .openapi({ description: "Its model's provider gives no answers; it is asked again at nextTryAt." }),
+    .openapi({ description: "The provider of its model does not answer; the next attempt is at nextTryAt." }),
   status,
   phase,
   inProgress: z.boolean().openapi({ description: "It has not ended." }),
-  resumable: z.boolean().openapi({ description: "It has not ended, and nobody holds it: anyone may go on with it." }),
+  resumable: z
+    .boolean()
+    .openapi({ description: "It has not ended, and no invocation holds it: any invocation may claim it." }),
   version: count.openapi({ description: "The number of commits." }),
   epoch: count.openapi({ description: "The fencing token." }),
   beats: count,
-  takeovers: count.openapi({ description: "How often it was taken over from a process that had died." }),
+  takeovers: count.openapi({ description: "How often an invocation took it over from a process that had died." }),
   createdAt: at,
   statusSince: at,
   lastCheckpointAt: at.openapi({ description: "When its last checkpoint was written, epoch milliseconds." }),
@@ -145,48 +149,51 @@ const shown = {
   storeOutage: z
     .object({ store: z.string(), since: at })
     .nullable()
-    .openapi({ description: "The store that did not answer when the run was last given back, and since when." }),
+    .openapi({ description: "The store that did not answer when the run was last released, and since when." }),
   spent: z.object({ usd: z.number(), tokensIn: count, tokensOut: count }),
-  label: z.string().openapi({ description: "What it waits for, in words." }),
+  label: z.string().openapi({ description: "What it waits for, as a sentence for people." }),
   task: json,
   startedAt: at.nullable(),
   startedBy: z.string().nullable().openapi({
     description:
-      "The identity that started it: the ARN that signed the request, user@host of a command line, schedule:NAME; null where none was recorded.",
+      "The identity that started it: the ARN that signed the request, user@host of a command line, schedule:NAME; null if none was recorded.",
   }),
   messages: count,
-  attempt: count.openapi({ description: "Raised each time that it began again from its task." }),
-  unknown: z.array(unknownCall).openapi({ description: "Calls of which nobody knows whether they happened." }),
+  attempt: count.openapi({ description: "Counts up each time that the run begins again from its task." }),
+  unknown: z.array(unknownCall).openapi({ description: "Calls with an unknown outcome." }),
   gates: z
     .array(openGate)
-    .openapi({ description: "Calls that wait for approval, and `budget` where more of it is asked for." }),
+    .openapi({ description: "Calls that wait for approval, and `budget` if the run asks for more." }),
   ignoredDecision: z
     .object({ ...{ gate: z.string(), call: z.string(), by: z.string(), at, why: z.string() } })
     .extend({ as: z.enum(["approve", "deny", "edit"]) })
     .nullable()
     .openapi({
-      description: "The newest decision that had no effect, since its gate was closed before the run took it in.",
+      description: "The newest decision that had no effect, since its gate was closed before the run read it.",
     }),
   granted: z
     .object({ ...{ beats: some, microUsd: some, tokens: some, wallMs: some, toolCalls: some } })
     .nullable()
-    .openapi({ description: "What somebody gave it beyond the budget of its agent." }),
+    .openapi({ description: "What an operator granted it beyond the budget of its agent." }),
   assigned: z
     .object({ to: z.string(), by: z.string() })
     .nullable()
-    .openapi({ description: "Who is to look at it, and who says so." }),
+    .openapi({ description: "The operator to whom it is assigned, and who assigned it." }),
   result: json,
   failure: z.object({ code: z.string(), message: z.string() }).nullable(),
   redrivable: z
     .boolean()
-    .openapi({ description: "It failed for a reason of infrastructure; `cairn redrive` lets it go on." }),
-  keptUntil: at
-    .nullable()
-    .openapi({ description: "When it is removed, epoch milliseconds; null until its end is told." }),
+    .openapi({ description: "It failed for an infrastructure reason; `cairn redrive` continues it." }),
+  keptUntil: at.nullable().openapi({
+    description: "When it is removed, epoch milliseconds; null until the notifications about its end are sent.",
+  }),
   archive: z
     .object({ tier: z.enum(ARCHIVE_TIERS), key: z.string() })
     .nullable()
-    .openapi({ description: "Where its archive lies, once its end is told; null where its agent asks for none." }),
+    .openapi({
+      description:
+        "Where its archive is stored, after the notifications about its end; null if its agent declares none.",
+    }),
 } satisfies { readonly [K in keyof Shown]: z.ZodType<Shown[K]> };
 
 export const runDocument = z
@@ -207,21 +214,21 @@ const endedRun: z.ZodType<EndedRun> = z
     ...{ at, keptUntil: at.openapi({ description: "Until then the key is kept, epoch milliseconds." }) },
     inputDigest: z.string().openapi({ description: "SHA-256 of the input that the run was started with." }),
   })
-  .openapi({ description: "How the run ended that the key belongs to; its data is gone." });
+  .openapi({ description: "How the run with this key ended; its data is removed." });
 
 export const problemDocument = z
   .object({
     title: z.string(),
     status: count,
-    code: z.string().openapi({ description: "Stable: what a program goes by.", example: "RunUnknown" }),
+    code: z.string().openapi({ description: "Stable: programs branch on it.", example: "RunUnknown" }),
     detail: z.string().openapi({ description: "What happened, why, and what to do." }),
-    instance: z.string().optional().openapi({ description: "This one occurrence, as the log names it." }),
+    instance: z.string().optional().openapi({ description: "The id of this occurrence in the log." }),
     errors: z
       .array(z.object({ pointer: z.string().optional(), header: z.string().optional(), detail: z.string() }))
       .optional()
-      .openapi({ description: "What is wrong where: a JSON pointer into the body, or a header." }),
+      .openapi({ description: "What is wrong, and where: a JSON pointer into the body, or a header." }),
     run: run.optional(),
-    epoch: count.optional().openapi({ description: "The epoch that the run is under now." }),
+    epoch: count.optional().openapi({ description: "The epoch that the run has now." }),
     resumeToken: resumeToken.optional(),
     bytesMax: count.optional(),
     ended: endedRun.optional(),

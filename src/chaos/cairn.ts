@@ -164,7 +164,7 @@ const sleeps = ({ owner, wakeAt }: Row): boolean => owner === null && wakeAt !==
 
 async function endOf(world: World, run: string): Promise<Pick<Outcome, "end" | "why">> {
   const shown = await show(world, run);
-  if (shown === null) return { end: null, why: "the run is gone" };
+  if (shown === null) return { end: null, why: "the run was removed" };
   const { status, failure, result } = shown;
   if (shown.inProgress) return { end: null, why: `it is ${status}: ${shown.label}` };
   return { end: { status, result: status === "completed" ? result : (failure?.code ?? null) }, why: null };

@@ -195,12 +195,14 @@ function failuresIn({ figures, outcomes, kills }: Column): readonly Failure[] {
     const { end = null, why = null } = outcomes.find((outcome) => outcome.task === task) ?? {};
     return failed(task, end === null ? `lost: ${why ?? ""}` : `it ${end.status}: ${JSON.stringify(end.result)}`);
   });
-  const differ = figures.divergent.map((task) => failed(task, "its result is another one"));
+  const differ = figures.divergent.map((task) =>
+    failed(task, "its result differs from that of the uninterrupted task"),
+  );
   const more = (figures.duplicates ?? []).map(({ tool, of, times, ids }): Failure => {
-    return { ...NO_TASK, what: `${tool} happened ${times} too often for ${of}: ${ids.join(", ")}` };
+    return { ...NO_TASK, what: `duplicate effects of ${tool} for ${of}: ${times} (${ids.join(", ")})` };
   });
   const less = figures.missing.map(({ tool, of, times }): Failure => {
-    return { ...NO_TASK, what: `${tool} happened ${times} too seldom for ${of}` };
+    return { ...NO_TASK, what: `missing effects of ${tool} for ${of}: ${times}` };
   });
   return [...lost, ...differ, ...more, ...less];
 }

@@ -18,4 +18,5 @@ export const wholeNumber =
   };
 
 /** Help text of the option `--beat-seconds`. */
-export const BEAT = "how long one beat may take, 0.5 to 900 (CAIRN_BEAT_SECONDS, then the config's, then 60)";
+export const BEAT =
+  "how long one beat may take, 0.5 to 900 (default: CAIRN_BEAT_SECONDS, then the config file, then 60)";

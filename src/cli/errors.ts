@@ -78,12 +78,12 @@ function troubleOf(error: unknown, argv: readonly string[]): Trouble {
   }
   if (error instanceof RowNewer) {
     const why =
-      "nothing was changed: a newer version of cairn wrote the run and goes on with it; messages and `cancel` reach it";
+      "nothing was changed: a newer version of cairn wrote the run and drives it; it still accepts messages and `cancel`";
     const next = "npm install cairn@latest";
     return { code: error.code, exit: EXIT.store, what: error.message, why, next, facts: { run: error.run } };
   }
   if (error instanceof RowUnreadable) {
-    const why = "nothing was changed, and no invocation goes on with it; every other run does";
+    const why = "nothing was changed; this run stands still until its data can be read, and every other run continues";
     const next = commandLine(["verify", error.run, ...storeOf(argv)]);
     return { code: error.code, exit: EXIT.store, what: error.message, why, next, facts: { run: error.run } };
   }
@@ -92,7 +92,7 @@ function troubleOf(error: unknown, argv: readonly string[]): Trouble {
     return { code: error.code, exit: EXIT.store, what: error.message, why, next: again };
   }
   if (error instanceof SealKeyInvalid) {
-    const why = "without the right keys nothing is sealed or judged; nothing was started";
+    const why = "without the right seal keys cairn cannot seal or verify runs; nothing was started";
     return { code: error.code, exit: EXIT.usage, what: error.message, why, next: "openssl rand -hex 32" };
   }
   if (error instanceof AgentInvalid || error instanceof ConfigInvalid) {
@@ -107,7 +107,7 @@ const AGENT_CHECKED = "an agent is checked before any run of it starts; nothing 
 /** A bug in cairn: the message includes the stack, so that a report shows where. */
 function unexpected(error: Error): Trouble {
   const code = error instanceof InvariantViolated ? error.code : "Unexpected";
-  const why = `this is a mistake in cairn:\n${error.stack ?? error.message}`;
+  const why = `this is a bug in cairn:\n${error.stack ?? error.message}`;
   return { code, exit: EXIT.failed, what: error.message, why, next: commandLine(["--version"]) };
 }
 

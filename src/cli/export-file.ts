@@ -48,7 +48,7 @@ function bytesOf(file: string): Uint8Array {
 }
 
 function unreplayable(cause: Unreadable, file: string): CliError {
-  const what = `${file} is no whole export`;
+  const what = `${file} is not a complete export`;
   const next = commandLine(["export", "RUN"]);
   return new CliError({ code: cause.code, exit: EXIT.failed, what, why: cause.message, next }, { cause });
 }

@@ -30,7 +30,7 @@ function storeMissing({ worlds }: Shell, { provider, world, command }: Settings)
     code: "StoreMissing",
     exit: EXIT.store,
     what: `there is no store at ${world.place}`,
-    why: `a store comes to be with the first run; ${names.join(", ")} names another one`,
+    why: `the first run creates a store; to name another one: ${names.join(", ")}`,
     next: command("start", "AGENT"),
   });
 }

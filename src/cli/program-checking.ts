@@ -13,29 +13,35 @@ export function addChecking(program: Command, { shell, ends }: Into): void {
   program.commandsGroup("Checking:");
   program
     .command("audit <agent>")
-    .description("what a death in the middle of each tool leads to, and what its agent says nothing about")
-    .option("--strict", "exit 1 where something is missing")
-    .option("--markdown", "its tools as a table for a page")
+    .description(
+      "show how each tool recovers when its process dies during a call, and which safeguards its agent lacks",
+    )
+    .option("--strict", "exit with 1 if a safeguard is missing")
+    .option("--markdown", "print its tools as a Markdown table")
     .option("--beat-seconds <seconds>", BEAT)
     .action((agent: string, _, command: Command) =>
       ends(auditAgent(shell, { agent, flags: command.optsWithGlobals() })),
     );
   program
     .command("doctor")
-    .description("whether all that runs need is there and right, and how to mend what is not")
-    .option("--production", "also what a deployment in earnest needs: what it lacks fails")
+    .description("check everything that runs need, and say how to fix what is wrong")
+    .option("--production", "also check what a production deployment needs, and fail if it lacks something")
     .option("--beat-seconds <seconds>", BEAT)
     .action((_, command: Command) =>
       ends(doctor(shell, { flags: command.optsWithGlobals(), version: program.version() ?? "" })),
     );
   program
     .command("rollout [version]")
-    .description("on AWS: which version of the beat function new runs begin with; shows it, or moves it to the newest")
-    .option("--agent <name>", "the one whose function is meant, where each agent has a function of its own")
-    .option("--to <percent>", "give that version so many percent of the new runs now", wholeNumber(0, 100))
-    .option("--steps <percents>", "step by step, such as 10,50,100; taken back when an alarm goes off", percents)
-    .option("--every-minutes <minutes>", "how long each step is watched", wholeNumber(1, 1_440), 10)
-    .option("--back", "give all new runs to the version that has most of them")
+    .description("on AWS: show the version of the beat function that new runs begin with, or move it to the newest")
+    .option("--agent <name>", "the agent whose function to move, if each agent has a function of its own")
+    .option("--to <percent>", "give that version this percentage of the new runs now", wholeNumber(0, 100))
+    .option(
+      "--steps <percents>",
+      "raise the percentage in steps, such as 10,50,100; roll back when an alarm goes off",
+      percents,
+    )
+    .option("--every-minutes <minutes>", "how long to watch the alarms after each step", wholeNumber(1, 1_440), 10)
+    .option("--back", "give all new runs to the version that has most of them now")
     .action((target: string | undefined, _, command: Command) =>
       ends(rollout(shell, { version: target ?? null, flags: command.optsWithGlobals<RolloutFlags>() })),
     );
@@ -52,21 +58,24 @@ function percents(text: string): readonly number[] {
   const areRising = steps.every((step, index) => index === 0 || step > (steps[index - 1] ?? 0));
   const areShares = steps.every((step) => Number.isInteger(step) && step >= 1 && step <= 100);
   if (areRising && areShares) return steps;
-  throw new InvalidArgumentError("They are rising whole numbers from 1 to 100, such as 10,50,100.");
+  throw new InvalidArgumentError("The steps are rising whole numbers from 1 to 100, such as 10,50,100.");
 }
 
 function addChaos(program: Command, { shell, ends }: Into): void {
   program
     .command("chaos <agent>")
-    .description("kill an agent's processes in the middle of its tasks, beside two plain loops, and compare")
+    .description("kill an agent's processes during its tasks, and compare cairn with two plain loops")
     .option("--tasks <n>", "how many tasks", wholeNumber(1, 1_000), 30)
     .option("--seed <text>", "the same seed kills at the same moments", "1")
-    .option("--every-edge", "a task for each edge of the protocol, instead of random beats")
-    .option("--input <json>", "a task: JSON, @file, or -; several take turns", collected)
-    .option("--strategies <names>", "which columns", STRATEGIES.join(","))
-    .option("--beat-seconds <seconds>", "how long one beat may take, 0.5 to 900 (10, or what the slowest tool needs)")
-    .option("--keep", "leave the stores, also where all is well")
-    .option("--markdown", "the table as Markdown")
+    .option("--every-edge", "run one task for each fault point of the protocol, instead of killing at random beats")
+    .option("--input <json>", "a task: JSON, @file, or - for stdin; several are used in turn", collected)
+    .option("--strategies <names>", "which strategies to compare", STRATEGIES.join(","))
+    .option(
+      "--beat-seconds <seconds>",
+      "how long one beat may take, 0.5 to 900 (default: 10, or what the slowest tool needs)",
+    )
+    .option("--keep", "keep the stores, even if every task survived")
+    .option("--markdown", "print the table as Markdown")
     .action((agent: string, _, command: Command) =>
       ends(chaos(shell, { agent, flags: command.optsWithGlobals<ChaosFlags>() })),
     );

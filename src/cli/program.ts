@@ -30,7 +30,7 @@ export async function runCommand(shell: Shell, version: string): Promise<number>
     return await parse(shell, version);
   } catch (error) {
     if (error instanceof CommanderError && error.exitCode === 0) return EXIT.done;
-    const told = error instanceof CommanderError ? usageError(shell, error) : asCliError(error, shell.argv);
+    const told = asCliError(error, shell.argv);
     shell.terminal.waitFor(null);
     if (shell.json) printDocument(shell, errorDocument(told));
     else shell.terminal.err(renderError(told, shell.terminal.paintErr));
@@ -54,7 +54,12 @@ async function parse(shell: Shell, version: string): Promise<number> {
     program.outputHelp();
     return EXIT.usage;
   }
-  await program.parseAsync([...shell.argv], { from: "user" });
+  try {
+    await program.parseAsync([...shell.argv], { from: "user" });
+  } catch (error) {
+    if (!(error instanceof CommanderError) || error.exitCode === 0) throw error;
+    throw usageError(shell, { error, commands: program.commands.map((command) => command.name()) });
+  }
   return exit;
 }
 
@@ -65,7 +70,7 @@ function programOf(shell: Shell, version: string): Command {
   const [first = ""] = names;
   return program.option(
     "--world <name>",
-    `where runs live: ${names.join(" or ")} (CAIRN_WORLD, then the config's, then ${first})`,
+    `where runs are stored: ${names.join(" or ")} (default: CAIRN_WORLD, then the config file, then ${first})`,
   );
 }
 
@@ -73,7 +78,7 @@ function bareProgram({ terminal }: Shell, version: string): Command {
   return new Command("cairn")
     .description("LLM agents that survive anything: one short, fenced, resumable beat at a time.")
     .version(version, "--version", "print the version")
-    .option("--json", "one JSON document or JSON lines on stdout, and nothing else")
+    .option("--json", "print only JSON on stdout: one document, or JSON lines")
     .helpOption("-h, --help", "print this help")
     .helpCommand(false)
     .configureHelp({ showGlobalOptions: true })
@@ -88,9 +93,9 @@ function bareProgram({ terminal }: Shell, version: string): Command {
 }
 
 const HELP = `
-A run may be typed by any beginning that only it has: at least 6 characters, its tenant not counted.
-Exit codes: 0 done, 1 the run or check failed, 2 usage, 3 not found, 4 refused or a person is needed, 5 store;
-130 and 143 where a command that waits was interrupted.
+A run ID may be shortened to a unique prefix of at least 6 characters, its tenant not counted.
+Exit codes: 0 done, 1 the run or check failed, 2 usage, 3 not found, 4 refused or an operator is needed, 5 store error;
+130 and 143 if a waiting command was interrupted.
 
 Begin with:
   npx cairn start travel --input '{"from":"Berlin","to":"Lisbon"}' --wait`;
@@ -102,14 +107,18 @@ function addRunning(program: Command, { shell, ends }: Into): void {
     .description(OPERATIONS.start.help)
     .option("--input <json>", "the task: JSON, @file, or - for stdin")
     .option("--key <key>", "idempotency key: the same key gives the same run, also for 30 days after its end")
-    .option("--wait", "stay until the run has ended or needs a person; works on it if nobody else does")
-    .option("--tenant <name>", "whose run it is", DEFAULT_TENANT)
+    .option("--wait", "wait until the run has ended or needs an operator; drive the run if no other process does")
+    .option("--tenant <name>", "the tenant of the run", DEFAULT_TENANT)
     .option("--beat-seconds <seconds>", BEAT)
     .action((agent: string, _, command: Command) => ends(start(shell, { agent, flags: command.optsWithGlobals() })));
   program
     .command("work")
-    .description("work on the runs of a store until told to stop; one process at a time can")
-    .option("--workers <n>", "how many beats run at the same time (the config's, then 4)", wholeNumber(1, 1_000))
+    .description("drive the runs of a store until stopped; only one process at a time may do so")
+    .option(
+      "--workers <n>",
+      "how many beats run at the same time (default: the config file, then 4)",
+      wholeNumber(1, 1_000),
+    )
     .option("--beat-seconds <seconds>", BEAT)
     .action((_, command: Command) => ends(work(shell, command.optsWithGlobals())));
   program
@@ -121,14 +130,14 @@ function addRunning(program: Command, { shell, ends }: Into): void {
         .makeOptionMandatory(),
     )
     .option("--result <json>", "with succeeded: what the call returned; JSON or @file")
-    .option("--note <text>", "for the record")
+    .option("--note <text>", "a note for the record")
     .action((run: string, call: string, _, command: Command) =>
       ends(reconcileCall(shell, { run, call, flags: command.optsWithGlobals() })),
     );
 }
 
 const ANSWERS =
-  "succeeded: it happened; failed: it did not; retry: it did not, run it now; compensate: undo all that the run did";
+  "succeeded: it happened; failed: it did not; retry: it did not, run it now; compensate: undo all effects of the run";
 
 interface Wish {
   readonly upgrade?: boolean;
@@ -138,8 +147,8 @@ interface Wish {
 function addDecisions(program: Command, { shell, ends }: Into): void {
   program
     .command("approvals")
-    .description("calls that wait for a person's decision")
-    .option("--tenant <name>", "whose runs", DEFAULT_TENANT)
+    .description("list the calls that wait for a human's approval")
+    .option("--tenant <name>", "the tenant of the runs", DEFAULT_TENANT)
     .action((_, command: Command) => ends(listApprovals(shell, command.optsWithGlobals())));
   for (const { command: name, help = "" } of OPERATIONS.decide.typed) {
     const decision = program
@@ -149,7 +158,7 @@ function addDecisions(program: Command, { shell, ends }: Into): void {
     if (name === "approve") {
       decision.option(
         "--args <json>",
-        "run it with these arguments instead, which have to fit its tool; JSON or @file",
+        "run the call with these arguments instead; they must match the tool's input; JSON or @file",
       );
       for (const [option, means] of GRANT_OPTIONS) decision.option(option, means);
     }
@@ -165,7 +174,7 @@ function addSteering(program: Command, { shell, ends }: Into): void {
   program
     .command("send <run> <text>")
     .description(OPERATIONS.send.help)
-    .option("--key <key>", "the same key twice is one message")
+    .option("--key <key>", "idempotency key: the same key sends one message, however often it is sent")
     .action((run: string, text: string, _, command: Command) =>
       ends(sendWords(shell, { run, text, flags: command.optsWithGlobals() })),
     );
@@ -173,7 +182,7 @@ function addSteering(program: Command, { shell, ends }: Into): void {
   for (const want of ["pause", "resume", "cancel"] as const) {
     const steering = program.command(`${want} <run>`).description(OPERATIONS[want].help);
     if (want === "resume") steering.option("--upgrade", OPERATIONS.upgrade.help);
-    if (want === "cancel") steering.option("--compensate", "undo what it did before it ends, newest first");
+    if (want === "cancel") steering.option("--compensate", "undo its effects before it ends, newest first");
     steering.action((run: string, { upgrade = false, compensate = false }: Wish, command: Command) => {
       const flags = command.optsWithGlobals();
       if (compensate) return ends(cancelAndUndo(shell, { run, flags }));
@@ -183,12 +192,12 @@ function addSteering(program: Command, { shell, ends }: Into): void {
   program
     .command("restart <run>")
     .description(OPERATIONS.restart.help)
-    .option("--yes", "do it")
+    .option("--yes", "confirm the restart")
     .action((run: string, _, command: Command) => ends(restartRun(shell, { run, flags: command.optsWithGlobals() })));
   program
     .command("redrive <run>")
     .description(OPERATIONS.redrive.help)
-    .option("--by <name>", "who wants that, for the record (you, unless told)")
+    .option("--by <name>", "who asks for it, for the record (default: you)")
     .option("--why <text>", "why, for the record")
     .action((run: string, _, command: Command) => ends(redriveRun(shell, { run, flags: command.optsWithGlobals() })));
   program
@@ -200,34 +209,34 @@ function addSteering(program: Command, { shell, ends }: Into): void {
   program
     .command("purge <run>")
     .description(OPERATIONS.purge.help)
-    .option("--keep-archive", "its archive stays, if it has one, for as long as its tier says")
-    .option("--yes", "do it without asking; needed where there is no terminal to ask at")
-    .option("--forget-key", "its idempotency key too: the same key may start the work again; takes a whole run ID")
+    .option("--keep-archive", "keep its archive, if it has one, until the archive's own retention expires")
+    .option("--yes", "skip the question; required if there is no terminal to ask at")
+    .option("--forget-key", "also free its idempotency key: the key may start the work again; needs the full run ID")
     .action((run: string, _, command: Command) => ends(purgeRun(shell, { run, flags: command.optsWithGlobals() })));
 }
 
 const STATUSES = [...new Set(["queued", ...PHASE_NAMES.map((name) => PHASES[name].status)])];
 
 function addLooking(program: Command, { shell, ends }: Into): void {
-  program.commandsGroup("Looking:");
+  program.commandsGroup("Inspecting:");
   program
     .command("list")
     .description(OPERATIONS.list.help)
-    .addOption(new Option("--status <status>", "only these").choices(STATUSES))
+    .addOption(new Option("--status <status>", "only runs of this status").choices(STATUSES))
     .option("--agent <name>", "only runs of this agent")
-    .option("--tenant <name>", "whose runs", DEFAULT_TENANT)
-    .option("--limit <n>", "how many at most", wholeNumber(1, 100_000), 20)
+    .option("--tenant <name>", "the tenant of the runs", DEFAULT_TENANT)
+    .option("--limit <n>", "at most this many", wholeNumber(1, 100_000), 20)
     .action((_, command: Command) => ends(list(shell, command.optsWithGlobals())));
   program
     .command("schedules")
-    .description("agents that are started by themselves: when next, and what came of the last time")
+    .description("list the scheduled agents: when each fires next, and the result of its last firing")
     .action((_, command: Command) => ends(showSchedules(shell, command.optsWithGlobals())));
   const looks = [
     ["show", OPERATIONS.show.help, showRun],
     ["timeline", OPERATIONS.timeline.help, showTimeline],
     ["ledger", OPERATIONS.ledger.help, showLedger],
     ["verify", OPERATIONS.verify.help, verifyTyped],
-    ["watch", "a run's timeline as it grows, until the run has ended or needs a person", watch],
+    ["watch", "follow a run's timeline until the run has ended or needs an operator", watch],
   ] as const;
   for (const [name, description, look] of looks) {
     program
@@ -238,13 +247,18 @@ function addLooking(program: Command, { shell, ends }: Into): void {
 }
 
 /** Turns an error of commander into the form of every other error. */
-function usageError({ argv }: Shell, error: CommanderError): CliError {
+function usageError(
+  { argv }: Shell,
+  { error, commands }: { readonly error: CommanderError; readonly commands: readonly string[] },
+): CliError {
   const [first = "", ...more] = error.message.replace(/^error: /, "").split("\n");
   const what = error.code === "commander.help" ? "no command was given" : first;
-  const command = argv.find((word) => !word.startsWith("-"));
+  // A global option with a value may come before the command.
+  const command = argv.find((word) => commands.includes(word));
   const isKnown = command !== undefined && error.code !== "commander.unknownCommand";
   const next = commandLine([...(isKnown ? [command] : []), "--help"]);
+  const help = isKnown ? "the help lists the arguments and options of this command" : "the help lists all commands";
   const meant = /Did you mean (.+)\?/.exec(more.join(" "))?.[1];
-  const why = meant === undefined ? "the help says what there is" : `did you mean ${meant}?`;
+  const why = meant === undefined ? help : `did you mean ${meant}?`;
   return new CliError({ code: "Usage", exit: EXIT.usage, what, why, next }, { cause: error });
 }

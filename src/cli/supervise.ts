@@ -59,7 +59,7 @@ function isHeld({ env }: Shell): boolean {
     return holdsIn(env["CAIRN_HOLD"]).length > 0;
   } catch (error) {
     const what = error instanceof Error ? error.message : String(error);
-    const why = "it names the edge of the protocol at which a process is held";
+    const why = "it names the fault point of the protocol at which a process pauses";
     throw new CliError({ code: "Usage", exit: EXIT.usage, what, why, next: "unset CAIRN_HOLD" });
   }
 }

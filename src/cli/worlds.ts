@@ -9,7 +9,7 @@ import { retyped } from "./input.ts";
 import { commandLine } from "./render/words.ts";
 import type { Shell, StoreFlags } from "./shell.ts";
 
-const STORE = "the directory of the store (CAIRN_STORE, then the config's, then .cairn)";
+const STORE = "the directory of the store (default: CAIRN_STORE, then the config file, then .cairn)";
 
 /** All worlds, the default first. */
 export const WORLDS: readonly WorldEntry[] = [

@@ -68,15 +68,15 @@ const rows = {
   AwaitingApproval: active({
     status: "waiting",
     edge: "decision",
-    label: "waiting for a person to approve what is planned, or more budget",
+    label: "waiting for a human to approve a call or more budget",
     next: ["ExecutingTools", "AwaitingLLM", ...ANYWHERE],
   }),
   RetryingLLM: active({
-    label: "waiting before it asks the model again",
+    label: "waiting before the model is asked again",
     next: ["AwaitingLLM", "ExecutingTools", "Reflecting", "Compacting", "AwaitingApproval", "ForceStop", ...ANYWHERE],
   }),
   Compacting: active({
-    label: "making its context shorter",
+    label: "compacting its context",
     next: ["AwaitingLLM", "RetryingLLM", "ExecutingTools", "AwaitingApproval", "ForceStop", ...ANYWHERE],
   }),
   Reflecting: active({
@@ -87,18 +87,18 @@ const rows = {
   ForceStop: active({
     idle: true,
     edge: "closing",
-    label: "waiting for the last words of a run that has to stop",
+    label: "waiting for the closing reply of a run that has to stop",
     next: ["ExecutingTools", ...ANYWHERE],
   }),
   AwaitingReconcile: parked({
     status: "blocked",
     edge: "resolution",
-    label: "waiting for a person: the outcome of a call is unknown",
+    label: "waiting for an operator: the outcome of a call is unknown",
     next: ["ExecutingTools", "AwaitingApproval", "AwaitingLLM", ...ANYWHERE],
   }),
   Paused: parked({
     status: "paused",
-    label: "paused until somebody resumes it",
+    label: "paused until an operator resumes it",
     next: [...BACK, "AwaitingAgent", "Failed", "Cancelled"],
   }),
   AwaitingAgent: parked({

@@ -169,9 +169,9 @@ const handlers: Handlers = {
   ToolInvoked: (state, { call, epoch }) =>
     updateCall(state, call, (open) => {
       ensure(open.intent !== null, `call ${call} is started without an intent`);
-      ensure(open.status !== "unknown", `call ${call} is unknown: only an answer releases it again`);
+      ensure(open.status !== "unknown", `call ${call} is unknown: only a reconciliation releases it again`);
       ensure(open.status !== "gated", `call ${call} waits at a gate`);
-      ensure(!waitsForEarlierCall(state.open, open), `call ${call} waits for its turn`);
+      ensure(!waitsForEarlierCall(state.open, open), `call ${call} waits for an earlier call`);
       const { mayRepeat } = EFFECTS[open.intent.effect];
       ensure(open.releasedBy === null || mayRepeat, `unsafe call ${call} is released twice`);
       return { ...open, status: "started", releasedBy: epoch, probeAt: null };
@@ -200,8 +200,8 @@ const handlers: Handlers = {
     const unknown = state.open.find(
       (open) => open.call === call && (open.status === "unknown" || open.probeAt !== null || evidence !== undefined),
     );
-    ensure(unknown !== undefined, `nobody asked about call ${call}`);
-    ensure(answer.as !== "compensate", "to have it undone is no outcome of a call");
+    ensure(unknown !== undefined, `the outcome of call ${call} is not in question`);
+    ensure(answer.as !== "compensate", "a compensation is not the outcome of a call");
     if (answer.as !== "retry") {
       const said = inline(answer.note ?? `a person says that it ${answer.as}`);
       return settleCall(state, call, { outcome: answer.as, value: answer.value ?? said, at });

@@ -72,13 +72,15 @@ export const AGENT_CHECKS: readonly Check<AgentsCase>[] = [
   },
   {
     id: "agents",
-    says: "every agent can be loaded, and fits into its beats",
+    says: "every agent can be loaded, and its timeouts fit into a beat",
     judge: ({ agents, broken }) => {
       const wrong = [...broken, ...agents.flatMap(({ unfit }) => unfit ?? [])];
-      const mend = "mend the agent, or take it out of cairn.config.ts";
+      const mend = "fix the agent, or remove it from cairn.config.ts";
       if (wrong.length > 0) return fail(wrong.join("; "), mend);
       const names = agents.map(({ name, version }) => `${name} ${version}`);
-      return names.length > 0 ? ok(names.join(", ")) : warn("there is none", "name an agent file in cairn.config.ts");
+      return names.length > 0
+        ? ok(names.join(", "))
+        : warn("there is no agent", "name an agent file in cairn.config.ts");
     },
   },
   {
@@ -96,21 +98,21 @@ function judgeSecrets(secrets: readonly SecretSeen[]): Verdict {
     const why = `${says}: ${named} (${found[0]?.why ?? ""})`;
     if (found.length > 0) return verdict(why, found.map(({ mend }) => mend).join("; "));
   }
-  return ok(secrets.length === 0 ? "none declares any" : secrets.map(({ name }) => name).join(", "));
+  return ok(secrets.length === 0 ? "no agent declares a secret" : secrets.map(({ name }) => name).join(", "));
 }
 
 /** Problems with secrets, the worst first. */
 const LACKS = [
-  { is: "absent", verdict: fail, says: "not there" },
-  { is: "unread", verdict: unknown, says: "nobody could look" },
-  { is: "short", verdict: warn, says: "too short to be kept out of what is written" },
+  { is: "absent", verdict: fail, says: "not set" },
+  { is: "unread", verdict: unknown, says: "cannot be checked here" },
+  { is: "short", verdict: warn, says: "too short to be redacted reliably" },
 ] as const;
 
 /** Checks of an agent's own declarations. They run only with `--production`. */
 export const AGENT_RULES: readonly Check<AgentsCase>[] = [
   {
     id: "agents-budget",
-    says: "each agent says what a run may cost",
+    says: "each agent limits the cost of a run",
     needs: ["agents"],
     strict: true,
     judge: ({ agents }) =>
@@ -122,33 +124,33 @@ export const AGENT_RULES: readonly Check<AgentsCase>[] = [
   },
   {
     id: "agents-price",
-    says: "what each model costs is known",
+    says: "the price of each model is known",
     needs: ["agents"],
     judge: ({ agents }) => {
       const blind = agents.flatMap(({ name, price }) => (price === null ? [name] : []));
       const mend = "write prices: { MODEL: { inUsd, outUsd } } in cairn.config.ts";
-      if (blind.length > 0) return warn(`${blind.join(", ")}: no price is known, so no money is counted`, mend);
+      if (blind.length > 0) return warn(`${blind.join(", ")}: no price is known, so cairn cannot count the cost`, mend);
       return ok(agents.map(({ name, price }) => `${name}: ${price ?? ""}`).join("; "));
     },
   },
   {
     id: "agents-done",
-    says: "each agent says when it is done",
+    says: "each agent checks when a run is done",
     needs: ["agents"],
     judge: ({ agents }) =>
       lacking(agents, {
         lacks: ({ doneChecks }) => doneChecks === 0,
-        why: "no check of done: the model alone says when a run is complete",
+        why: "no done check: the model alone decides when a run is complete",
         mend: 'write done: [check("NAME", ...)]',
       }),
   },
   {
     id: "agents-unsafe",
-    says: "what must not happen twice asks a person first",
+    says: "calls that must not happen twice need approval first",
     needs: ["agents"],
     judge: ({ agents }) => {
       const alone = agents.flatMap(({ name, unsafeAlone }) => unsafeAlone.map((tool) => `${tool} of ${name}`));
-      const why = `unsafe and without approval: ${alone.join(", ")}; a death in the middle of one blocks its run until a person has looked`;
+      const why = `unsafe and without approval: ${alone.join(", ")}; a process death during such a call blocks its run until an operator reconciles it`;
       return alone.length === 0
         ? ok("no unsafe tool runs without approval")
         : warn(why, 'write approval: "always", or make it keyed or probed');
@@ -161,5 +163,7 @@ function lacking(
   of: { readonly lacks: (agent: AgentSeen) => boolean; readonly why: string; readonly mend: string },
 ) {
   const names = agents.filter(of.lacks).map(({ name }) => name);
-  return names.length === 0 ? ok(`all ${agents.length}`) : warn(`${names.join(", ")}: ${of.why}`, of.mend);
+  return names.length === 0
+    ? ok(`${agents.length} of ${agents.length} agents`)
+    : warn(`${names.join(", ")}: ${of.why}`, of.mend);
 }

@@ -33,13 +33,14 @@ const LOOKS: { readonly [W in Missing["what"]]: Look } = {
   decision: (_, { tools }) =>
     about(
       namesOf(tools, ({ decisionPoint }) => decisionPoint),
-      (names) => `no key, no probe, no undo: a death in ${names} is your resume-vs-restart decision point`,
-      'make it keyed or probed, give it an undo, or say what follows: onUnknown: "tell" or "fail"',
+      (names) =>
+        `no key, no probe, no undo: after a process death in ${names} an operator has to decide: resume or restart`,
+      'make it keyed or probed, give it an undo, or declare what follows: onUnknown: "tell" or "fail"',
     ),
   approval: (_, { tools }) =>
     about(
       namesOf(tools, ({ effect, approval }) => !EFFECTS[effect].mayRepeat && approval === "never"),
-      (names) => `${names} must not happen twice, and starts without anybody having looked`,
+      (names) => `${names} must not happen twice, and starts without an approval`,
       'write approval: "always", or a policy',
     ),
   timeout: (_, { tools, limits: { beatMs, drainMs } }) => {
@@ -55,7 +56,7 @@ const LOOKS: { readonly [W in Missing["what"]]: Look } = {
     about(
       Object.entries(tools).flatMap(([name, { run, undo }]) => (leavesWork(run, undo?.run) ? [name] : [])),
       (names) =>
-        `${names} may leave work behind that goes on after the call: no timeout and no end of a process stops it`,
+        `${names} may leave work that continues after the call: neither a timeout nor the end of a process stops it`,
       "wait for that work before the tool returns, and start no detached process",
     ),
   budget: ({ budget }) =>
@@ -67,11 +68,11 @@ const LOOKS: { readonly [W in Missing["what"]]: Look } = {
   done: ({ done }) =>
     done.length > 0
       ? null
-      : { why: "its model alone says when a run is done", mend: 'write done: [check("NAME", ...)]' },
+      : { why: "its model alone decides when a run is done", mend: 'write done: [check("NAME", ...)]' },
   crack: (_, { cracks }) =>
     about(
       cracks.flatMap(({ crack, alarm }) => (alarm === null ? [crack] : [])),
-      (names) => `nobody looks for ${names}, so no alarm tells of it`,
+      (names) => `cairn does not watch for ${names}, so no alarm reports it`,
       'leave out loops: "ignore", and write done checks',
     ),
   // An operator who takes as long as a gate allows should still find the result of the run.
@@ -79,7 +80,7 @@ const LOOKS: { readonly [W in Missing["what"]]: Look } = {
     const waits = tools.some(({ approval }) => approval !== "never") || agent.budget.onExhausted === "ask";
     const hotMs = hotMsOf(limits, agent.retention ?? undefined);
     if (!waits || hotMs >= limits.gateMs) return null;
-    const why = `an ended run is gone after ${hours(hotMs)} hours, and a person has ${hours(limits.gateMs)} to decide`;
+    const why = `an ended run is removed after ${hours(hotMs)} hours, and an approval may take ${hours(limits.gateMs)}`;
     return { why, mend: `write retention: { hotDays: ${Math.ceil(limits.gateMs / DAY_MS)} } or more` };
   },
 };

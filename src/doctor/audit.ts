@@ -56,21 +56,22 @@ function toolAudit(
 export const hasUndo = ({ undo }: Partial<Pick<Tool, "undo">>): boolean => (undo ?? null) !== null;
 
 const UNKNOWN: { readonly [P in OnUnknown]: string } = {
-  ask: "blocked until somebody says what became of it",
-  tell: "the model is told, once nobody can act any more",
-  fail: "the run fails, once nobody can act any more",
-  compensate: "everything is undone, once nobody can act any more, and the run begins again if it may",
+  ask: "the run is blocked until an operator reconciles the call",
+  tell: "the model is told so after the settle time",
+  fail: "the run fails after the settle time",
+  compensate: "all effects are undone after the settle time, and the run begins again if it may",
 };
 
 /** How calls of the tool are recovered, from its effect class and its `onUnknown`. */
 export function recoveryOf(tool: Tool): Recovery {
   const { onCrash, afterLastTry, inWords: before } = EFFECTS[tool.effect];
   const unknown = tool.onUnknown ?? afterLastTry;
-  const undone = hasUndo(tool) ? "; undone in reverse order if its run gives up" : "";
+  const undone = hasUndo(tool) ? "; undone in reverse order if its run fails" : "";
   // A call that never runs again has an unknown outcome at once.
   if (onCrash === "ask")
     return { onCrash, unknown, inWords: `never runs again by itself: ${UNKNOWN[unknown]}${undone}` };
-  const after = onCrash === "probe" || tool.onUnknown !== null ? `; where nobody can tell, ${UNKNOWN[unknown]}` : "";
+  const after =
+    onCrash === "probe" || tool.onUnknown !== null ? `; if the outcome stays unknown, ${UNKNOWN[unknown]}` : "";
   return { onCrash, unknown, inWords: `${before}${after}${undone}` };
 }
 
@@ -81,11 +82,15 @@ const [CENTS, SECONDS] = [COMMIT_COST.microUsd / RATE / 10_000, COMMIT_COST.ms /
 function settingOf(effect: Effect, dial: Dial): ToolAudit["dial"] {
   const free = dialOf({ effects: [effect], reply: { microUsd: 0, tookMs: 0 }, crashRate: RATE });
   const { results } = free;
-  const kept = results === "force" ? "; its result before the model hears of it" : "";
+  const kept = results === "force" ? "; its result before the model sees it" : "";
   if (free.plan === "force")
-    return { plan: "force", results, why: `committed before it starts, it acts outside${kept}` };
+    return { plan: "force", results, why: `committed before it starts, since it has external effects${kept}` };
   if (dial === "always")
-    return { plan: "force", results, why: 'committed before it starts, though it acts nowhere (dial: "always")' };
+    return {
+      plan: "force",
+      results,
+      why: 'committed before it starts, although it has no external effects (dial: "always")',
+    };
   const limits = `${CENTS} cents and ${SECONDS} s`;
   return {
     plan: "skip",

@@ -19,19 +19,19 @@ interface Point {
 export const POINTS: readonly Point[] = [
   {
     id: "production-boundary",
-    says: "what is kept is said: transcript, ledger, budgets, handles, and no secret",
+    says: "only declared data is stored: transcript, ledger, budgets, handles, and no secret",
     shownBy: ["docs/persistence.md", "test/repo/persistence.test.ts", "test/repo/leaks.test.ts"],
     restsOn: ["secrets", "agents-secrets"],
   },
   {
     id: "production-events",
-    says: "events are appended at each step, under one rising number a run",
+    says: "each step appends events under one rising version number per run",
     shownBy: ["test/protocol/row.test.ts", "test/simulation/checkers.ts"],
     restsOn: ["table-keys", "table-backups", "table-protection", "store", "store-whole"],
   },
   {
     id: "production-snapshots",
-    says: "snapshots lie where they cannot be overwritten",
+    says: "snapshots cannot be overwritten",
     shownBy: ["test/conformance/conformance.test.ts", "test/codec/snapshot.test.ts"],
     restsOn: [
       ...["stores", "bucket-private", "bucket-encryption", "bucket-put-once", "bucket-put-once-enforced", "bucket-tls"],
@@ -40,31 +40,31 @@ export const POINTS: readonly Point[] = [
   },
   {
     id: "production-order",
-    says: "a call is durable before it leaves, and its result before anything follows from it",
+    says: "a call is durable before it is sent, and its result before the next step uses it",
     shownBy: ["test/slow/crash/crash.test.ts"],
     restsOn: ["store-writable", "table-keys"],
   },
   {
     id: "production-epochs",
-    says: "one writer at a time, told by its epoch",
+    says: "one writer at a time, fenced by its epoch",
     shownBy: ["test/slow/crash/zombie.test.ts", "test/schedules/claims.test.ts"],
     restsOn: ["machine-definition", "environment", "clock"],
   },
   {
     id: "production-unknown",
-    says: "what nobody knows the outcome of is cleared up before anything is written again",
+    says: "an unknown outcome is reconciled before the next write",
     shownBy: ["test/engine/tools/probe.test.ts", "test/schedules/quiet.test.ts"],
     restsOn: ["agents-unsafe", "alarms"],
   },
   {
     id: "production-cancel",
-    says: "cancelling and budgets are part of the same commits",
+    says: "cancels and budgets are part of the same commits",
     shownBy: ["test/engine/loop/control.test.ts", "test/core/budget.test.ts"],
     restsOn: ["agents-budget", "agents-done"],
   },
   {
     id: "production-status",
-    says: "every run says where it is, since when, and comes to an end",
+    says: "every run shows its status and since when, and ends eventually",
     shownBy: ["test/process/cli.test.ts", "test/schedules/sweeper.test.ts"],
     restsOn: [
       "table-indexes",
@@ -79,13 +79,13 @@ export const POINTS: readonly Point[] = [
   },
   {
     id: "production-drain",
-    says: "a deployment in the middle of runs lets beats commit, and the new code goes on",
+    says: "a deployment lets running beats commit, and the new code continues the runs",
     shownBy: ["test/slow/process/supervisor-life.test.ts", "test/functions/functions.test.ts"],
     restsOn: ["times", "agents"],
   },
   {
     id: "production-killed",
-    says: "runs of these agents were killed in the middle, and went on in time, with no effect twice",
+    says: "runs of these agents were killed and continued in time, and no effect happened twice",
     shownBy: ["test/slow/storm/storm.test.ts"],
     restsOn: [],
     tried: "npm run storm -- --runs 200 --kills 10",
@@ -97,11 +97,11 @@ export const judgePoints = (judged: readonly Judged[]): readonly Judged[] =>
   POINTS.map((point) => ({ id: point.id, says: point.says, ...judgePoint(point, judged) }));
 
 function judgePoint({ shownBy, restsOn, tried }: Point, judged: readonly Judged[]): Verdict {
-  const shown = `held by ${shownBy.join(" and ")}`;
-  if (tried !== undefined) return unknown(`${shown} for cairn's own agents; nobody tried it with yours`, tried);
+  const shown = `shown by ${shownBy.join(" and ")}`;
+  if (tried !== undefined) return unknown(`${shown} for cairn's own agents; it was not tried with your agents`, tried);
   const found = judged.filter(({ id }) => restsOn.includes(id));
   const status: Status = worstOf(found.map(({ status }) => status));
   if (status === "ok") return ok(found.length === 0 ? shown : `${shown}; ok: ${found.map(({ id }) => id).join(", ")}`);
   const open = found.filter(({ status }) => status !== "ok").map(({ id }) => id);
-  return { status, why: `${shown}, but here it rests on ${open.join(", ")}`, mend: null };
+  return { status, why: `${shown}, but here these checks are not ok: ${open.join(", ")}`, mend: null };
 }

@@ -39,7 +39,7 @@ export function wrongFields(
   return Object.entries(fields).flatMap(([name, { said, come }]) =>
     canonical(said) === canonical(come)
       ? []
-      : [`its ${name} is ${canonical(said)}, and its events come to ${canonical(come)}`],
+      : [`its ${name} is ${canonical(said)}, and its events give ${canonical(come)}`],
   );
 }
 

@@ -112,7 +112,7 @@ class Replay {
       this.#snapshots += 1;
       const fields = differences(mark, markOf(mark.version, this.#state));
       if (fields.length > 0) {
-        this.differ(mark.version, `its snapshot holds another state than its events come to: ${fields.join(", ")}`);
+        this.differ(mark.version, `its snapshot differs from the state that its events give: ${fields.join(", ")}`);
       }
     }
   }
@@ -132,7 +132,7 @@ function wrongAtEnd(
     ([name, is]) => [name, { said: run[name as keyof ArchivedRun], come: is }] as const,
   );
   const debits = wrongDebits(spent, folded).map(
-    ({ meter, spent: amount, sum }) => `it spent ${amount} ${meter}, and its debits come to ${sum}`,
+    ({ meter, spent: amount, sum }) => `it spent ${amount} ${meter}, and its debits add up to ${sum}`,
   );
   return [...wrongFields(Object.fromEntries(fields)), ...debits, ...wrongEnd(run, { version, epoch })][0] ?? null;
 }

@@ -74,7 +74,7 @@ function withoutRow({ run, why }: RowUnreadable): Verified {
   const counts = { snapshots: 0, commits: 0, sealed: 0, segments: 0, blobs: 0 };
   const findings = [{ where: "the row", what: why }];
   const advice =
-    "no invocation goes on with the run, and nothing is written over it: bring back its row from a backup of the store, " +
+    "no invocation continues the run, and nothing is written over it: bring back its row from a backup of the store, " +
     "and verify again";
   return { run, agent: null, ...counts, seal: null, findings, readable: false, advice };
 }
@@ -94,8 +94,8 @@ function adviceOn({
   const back =
     "bring back what is missing or damaged from a backup of the store, under the same keys, and verify again";
   return readable
-    ? `what the run stands on is whole, so it can be shown and goes on; its history is not: ${back}`
-    : `nobody can go on with the run, and nothing is committed over it: ${back}`;
+    ? `the newest state is intact, so the run can be shown and continues; its history is damaged: ${back}`
+    : `no invocation can continue the run, and nothing is committed over it: ${back}`;
 }
 
 /** The state that the row leads to; null if it cannot be computed. */
@@ -122,7 +122,7 @@ function checkDebits(
   { commits, state }: { readonly commits: readonly CommitRecord[]; readonly state: State },
 ): void {
   for (const { meter, spent, sum } of wrongDebits(state.spent, commits)) {
-    inspection.found("the debits", `they come to ${sum} ${meter}, and it spent ${spent}`);
+    inspection.found("the debits", `they add up to ${sum} ${meter}, and it spent ${spent}`);
   }
 }
 

@@ -199,7 +199,7 @@ function beyondHelp(
   const { takeoversMax } = of.state;
   if (deaths > takeoversMax) return tooManyDeaths("Abandoned", { deaths, max: takeoversMax, cause });
   if (of.now < deadline) return null;
-  const failure: Failure = { code: "Expired", message: "no commit was made for as long as a run may wait" };
+  const failure: Failure = { code: "Expired", message: "the run made no commit for as long as a run may wait" };
   return { kind: "deadline", failure };
 }
 

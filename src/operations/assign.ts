@@ -45,7 +45,7 @@ export function assign(
       onDuplicate: async () => {
         const now = await world.table.read(of.run, world.clock.now());
         const standing = now === null ? null : await assignmentOf(world, now);
-        return standing?.to === to ? { kind: "same", to } : { kind: "crossed", to: standing?.to ?? "somebody else" };
+        return standing?.to === to ? { kind: "same", to } : { kind: "crossed", to: standing?.to ?? "another operator" };
       },
     };
   });

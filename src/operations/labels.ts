@@ -24,7 +24,7 @@ export function labelOf(row: Row, state: State): string {
   const label = labelOfRow(row);
   if (row.storeOutage !== null || row.redrive !== undefined) return label;
   if (outageIn(state) !== null) return "waiting: its model is unavailable";
-  return nextCompensationStep(state) === null ? label : `${label}, to undo what it did`;
+  return nextCompensationStep(state) === null ? label : `${label}, to undo its effects`;
 }
 
 /** The label as far as the row alone determines it. */

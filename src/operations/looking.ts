@@ -14,7 +14,7 @@ type Missing = { readonly kind: "missing" };
 export const READ_ROWS = {
   list: operation({
     ...{ scope: "read", writes: false, typed: [{ command: "list" }] },
-    help: "runs, newest first",
+    help: "list runs, newest first",
     input: z.strictObject({
       status: z.enum(statuses).nullable().default(null),
       agent: z.string().nullable().default(null),
@@ -25,7 +25,7 @@ export const READ_ROWS = {
   }),
   show: operation({
     ...{ scope: "read", writes: false, typed: [{ command: "show" }] },
-    help: "where a run is, what it cost, and what it needs",
+    help: "show the status of a run, its cost, and what it needs",
     input: runInput,
     run: async ({ world, row: seen }, of): Promise<Missing | { readonly kind: "shown"; readonly shown: Shown }> => {
       const row = seen ?? (await world.table.read(of.run, world.clock.now()));
@@ -37,7 +37,7 @@ export const READ_ROWS = {
   }),
   timeline: operation({
     ...{ scope: "read", writes: false, typed: [{ command: "timeline" }] },
-    help: "everything that happened in a run, with beats, money, deaths and takeovers",
+    help: "show everything that happened in a run: beats, cost, process deaths and takeovers",
     input: runInput.extend({ after: z.int().nonnegative().default(0) }),
     run: async (
       { world },
@@ -50,7 +50,7 @@ export const READ_ROWS = {
   }),
   ledger: operation({
     ...{ scope: "read", writes: false, typed: [{ command: "ledger" }] },
-    help: "every call of a tool: its key, tries, outcome and evidence",
+    help: "list every tool call of a run: its key, attempts, outcome and evidence",
     input: runInput,
     run: async (
       { world },
@@ -63,7 +63,7 @@ export const READ_ROWS = {
   }),
   verify: operation({
     ...{ scope: "read", writes: false, typed: [{ command: "verify" }] },
-    help: "whether everything of a run, or of its export, is as it was written, back to its start",
+    help: "check that all data of a run or an export is unchanged and complete since its start",
     input: runInput,
     run: async (
       { world, onStep },
@@ -74,14 +74,14 @@ export const READ_ROWS = {
       return { kind: verified.findings.length === 0 ? "whole" : "differs", verified };
     },
     outcomes: {
-      whole: respond.done("Everything is as it was written."),
-      differs: { exit: "failed", status: 200, code: null, says: "Something is not as it was written." },
+      whole: respond.done("All data is unchanged and complete."),
+      differs: { exit: "failed", status: 200, code: null, says: "Some data is changed or missing." },
       missing: RESPONSES.missing,
     },
   }),
   export: operation({
     ...{ scope: "read", writes: false, typed: [{ command: "export" }] },
-    help: "a run as one file that needs no store, for replay and for the record; a live one as it is now",
+    help: "write a run to one file that needs no store, for replay and for the record; a live run as it is now",
     input: runInput,
     run: async (
       { world, onStep, write = () => undefined },

@@ -109,7 +109,7 @@ export const RESPONSES = {
   accepted: done("It is accepted: the run will see it.", 202),
   missing: { exit: "notFound", status: 404, code: "RunUnknown", says: "There is no such run." },
   late: refused("Late", "The run has ended, and takes nothing more."),
-  duplicate: refused("Duplicate", "It was said before; the first time counts."),
-  stale: refused("Stale", "The run waits for no such thing, or does not wait for it any more."),
+  duplicate: refused("Duplicate", "It was sent before; the first one counts."),
+  stale: refused("Stale", "The run does not wait for this, or no longer does."),
   unreadable: { exit: "store", status: 500, code: "Unreadable", says: "What is stored of the run cannot be read." },
 } as const satisfies Readonly<Record<string, OutcomeReport>>;

@@ -69,7 +69,7 @@ export class RequestComparison {
   #whys(was: RequestDigests, state: State): readonly string[] {
     const messages = visibleMessages(state);
     const is = requestDigests(this.#agent, messages);
-    const instructions = is.instructions === was.instructions ? [] : ["the instructions are others"];
+    const instructions = is.instructions === was.instructions ? [] : ["the instructions are different"];
     const tools = toolWhys({ was: was.tools, is: is.tools, agent: this.#agent, messages });
     const words = is.messages === was.messages ? [] : [transcriptWhy(messages, this.#alike)];
     return [...instructions, ...tools, ...words];

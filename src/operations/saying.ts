@@ -19,9 +19,9 @@ const waitMs = z.int().nonnegative().default(0);
 const DECIDED = {
   accepted: RESPONSES.accepted,
   duplicate: RESPONSES.duplicate,
-  noEffect: respond.refused("NoEffect", "It was delivered, and nothing follows from it."),
+  noEffect: respond.refused("NoEffect", "It was delivered, and the run ignores it."),
   stale: RESPONSES.stale,
-  refused: respond.refused("Refused", "It decides what was not asked, or gives too little."),
+  refused: respond.refused("Refused", "It does not fit what the gate asks, or grants too little."),
   argsInvalid: respond.invalid("ArgumentsInvalid", "The arguments do not fit the tool."),
   late: RESPONSES.late,
   missing: RESPONSES.missing,
@@ -36,7 +36,7 @@ async function agentOfRun({ world, agentOf }: OperationContext, of: string) {
 export const MESSAGE_ROWS = {
   send: operation({
     ...{ scope: "operate", writes: true, typed: [{ command: "send" }] },
-    help: "say something to the model of a run",
+    help: "send a message to the model of a run",
     // Without an ID each message is a new one.
     input: runInput.extend({ text: z.string(), id: z.string().nullable().default(null) }),
     run: async (context, { run: to, text, id }): Promise<Sent & { readonly message: string }> => {
@@ -57,13 +57,16 @@ export const MESSAGE_ROWS = {
   }),
   decide: operation({
     ...{ scope: "approve", writes: true },
-    help: "decide about a call that waits for approval",
+    help: "approve or deny a call that waits for approval",
     typed: [
       {
         command: "approve",
-        help: "let a call run that waits for approval: a gate or its call, where there are several",
+        help: "approve a call, or more budget, that a run waits for; name the gate or its call if there are several",
       },
-      { command: "deny", help: "do not let it run; the model is told: a gate or its call, where there are several" },
+      {
+        command: "deny",
+        help: "deny a call, and tell the model so, or deny more budget; name the gate or its call if there are several",
+      },
     ],
     input: runInput.extend({
       gate: z.string(),
@@ -81,7 +84,7 @@ export const MESSAGE_ROWS = {
   }),
   budget: operation({
     ...{ scope: "approve", writes: true },
-    help: "give a run more than its budget, where it asks for that",
+    help: "grant more budget to a run that asks for it",
     typed: [{ command: "approve", option: "--usd" }],
     input: runInput.extend({ gate: z.string(), note, waitMs, more }),
     run: ({ world, by }, said): Promise<Decided> => decide(world, { ...said, as: "approve", args: null, by }),
@@ -89,7 +92,7 @@ export const MESSAGE_ROWS = {
   }),
   reconcile: operation({
     ...{ scope: "approve", writes: true, typed: [{ command: "reconcile" }] },
-    help: "say what became of a call whose outcome nobody knows",
+    help: "reconcile a call with an unknown outcome: say whether it happened",
     input: runInput.extend({
       call: z.string(),
       note,
@@ -102,7 +105,7 @@ export const MESSAGE_ROWS = {
       duplicate: RESPONSES.duplicate,
       noUndo: respond.refused("NoUndo", "The tool of the call has no undo."),
       stale: RESPONSES.stale,
-      tooEarly: respond.refused("TooEarly", "What was sent may still take effect."),
+      tooEarly: respond.refused("TooEarly", "Its request may still take effect."),
       refused: respond.refused("Refused", "The result cannot be kept."),
       late: RESPONSES.late,
       missing: RESPONSES.missing,
@@ -110,7 +113,7 @@ export const MESSAGE_ROWS = {
   }),
   assign: operation({
     ...{ scope: "operate", writes: true, typed: [{ command: "assign" }] },
-    help: "say who is to look at a run; for the record, and for whoever looks at what waits",
+    help: "assign a run to an operator; approvals and show name the operator",
     input: runInput.extend({ to: z.string() }),
     run: ({ world, by }, of) => assign(world, { ...of, by }),
     outcomes: {
@@ -123,7 +126,7 @@ export const MESSAGE_ROWS = {
   }),
   upgrade: operation({
     ...{ scope: "approve", writes: true, typed: [{ command: "resume", option: "--upgrade" }] },
-    help: "let it go on with the agent version that it waits for",
+    help: "accept the agent version that the run waits for",
     input: runInput,
     run: ({ world, by }, of) => acceptUpgrade(world, { ...of, by }),
     outcomes: {

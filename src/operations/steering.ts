@@ -27,7 +27,7 @@ const STEERED = {
 const UNDONE = {
   accepted: RESPONSES.accepted,
   duplicate: RESPONSES.duplicate,
-  notStarted: respond.refused("NotStarted", "The run has not begun."),
+  notStarted: respond.refused("NotStarted", "The run has not started."),
   late: RESPONSES.late,
   missing: RESPONSES.missing,
   unreadable: RESPONSES.unreadable,
@@ -51,9 +51,9 @@ export const START_ROWS = {
     outcomes: {
       started: respond.done("It is started.", 202),
       exists: respond.done("An earlier request of that key started it."),
-      conflict: respond.refused("KeyConflict", "The key belongs to a run of another input."),
-      ended: respond.refused("Ended", "The key belongs to a run that has ended and whose data is gone."),
-      invalid: respond.invalid("InputInvalid", "The input is not what the agent takes."),
+      conflict: respond.refused("KeyConflict", "The key belongs to a run with another input."),
+      ended: respond.refused("Ended", "The key belongs to an ended run whose data is removed."),
+      invalid: respond.invalid("InputInvalid", "The input does not match the agent's task schema."),
       agentUnknown: { exit: "notFound", status: 404, code: "AgentUnknown", says: "There is no such agent." },
     },
     http: { method: "post", path: "/runs" },
@@ -63,21 +63,21 @@ export const START_ROWS = {
 export const STEERING_ROWS = {
   pause: operation({
     ...{ scope: "operate", writes: true, typed: [{ command: "pause" }] },
-    help: "let a run rest after the beat that is under way",
+    help: "pause a run after its current beat",
     input: runInput,
     run: ({ world }, of) => asked(world, { run: of.run, want: "pause" }),
     outcomes: STEERED,
   }),
   resume: operation({
     ...{ scope: "operate", writes: true, typed: [{ command: "resume" }] },
-    help: "let a paused run go on, or one that waits for code or its model look at once",
+    help: "resume a paused run, or make a run that waits for code or its model try again now",
     input: runInput,
     run: ({ world }, of) => asked(world, { run: of.run, want: "resume" }),
     outcomes: STEERED,
   }),
   cancel: operation({
     ...{ scope: "operate", writes: true, typed: [{ command: "cancel" }] },
-    help: "end a run; nothing new is started",
+    help: "end a run; it starts no new call",
     input: runInput.extend({ compensate: z.boolean().default(false) }),
     run: ({ world, by }, of): Promise<Steered | Undone> =>
       of.compensate ? undoAndCancel(world, { run: of.run, by }) : asked(world, { run: of.run, want: "cancel" }),
@@ -85,17 +85,17 @@ export const STEERING_ROWS = {
   }),
   restart: operation({
     ...{ scope: "operate", writes: true, typed: [{ command: "restart" }] },
-    help: "the last resort: undo what a run did and begin again from its task; shows what that costs",
+    help: "the last resort: undo the effects of a run and begin again from its task; shows the cost first",
     input: runInput.extend({ confirmed: z.boolean().default(false) }),
     run: ({ world, by }, of) => undoAndRestart(world, { ...of, by }),
     outcomes: {
       ...UNDONE,
-      notConfirmed: respond.invalid("NotConfirmed", "It is to be confirmed, with what it costs."),
+      notConfirmed: respond.invalid("NotConfirmed", "It has to be confirmed; the answer says what it costs."),
     },
   }),
   redrive: operation({
     ...{ scope: "operate", writes: true, typed: [{ command: "redrive" }] },
-    help: "let a run that failed for a reason of infrastructure go on from its last checkpoint",
+    help: "continue a run that failed for an infrastructure reason from its last checkpoint",
     input: runInput.extend({ why: z.string().default("") }),
     run: ({ world, by }, of) => redrive(world, { ...of, by }),
     outcomes: {
@@ -114,7 +114,7 @@ export const STEERING_ROWS = {
   }),
   purge: operation({
     ...{ scope: "admin", writes: true, typed: [{ command: "purge" }] },
-    help: "remove an ended run with everything that it left behind, before its time",
+    help: "remove an ended run with all its data, before its retention expires",
     input: runInput.extend({
       keepArchive: z.boolean().default(false),
       forgetKey: z.boolean().default(false),
@@ -122,9 +122,9 @@ export const STEERING_ROWS = {
     run: ({ world }, { run: of, ...options }): Promise<Purged> => purge(world, of, options),
     outcomes: {
       purged: respond.done("It is removed."),
-      forgotten: respond.done("Its data was gone already, and its key is free."),
+      forgotten: respond.done("Its data was removed before, and its key is free."),
       live: respond.refused("NotEnded", "The run has not ended."),
-      tooEarly: respond.refused("TooEarly", "Its archive may still be on its way."),
+      tooEarly: respond.refused("TooEarly", "Its archive may still be written."),
       missing: RESPONSES.missing,
       unreadable: RESPONSES.unreadable,
     },

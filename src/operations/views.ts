@@ -168,7 +168,7 @@ export async function showRow(world: World, row: Row): Promise<Shown | null> {
 
 /** The object store does not answer but the table does: the error reports what the row says. */
 const unshown = (row: Row, { message, store, cause }: StoreUnreachable): StoreUnreachable =>
-  new StoreUnreachable(`run ${row.run} is ${row.status}, ${labelOfRow(row)}, and cannot be shown whole: ${message}`, {
+  new StoreUnreachable(`run ${row.run} is ${row.status}, ${labelOfRow(row)}, and cannot be shown in full: ${message}`, {
     store,
     cause,
   });

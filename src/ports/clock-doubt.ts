@@ -10,8 +10,8 @@ export interface ClockWords {
 
 export function describeDoubt({ kind, byMs, forMs }: ClockDoubt): ClockWords {
   const leftMinutes = Math.max(1, Math.ceil((CLOCK.settleMs - forMs) / 60_000));
-  const held = "no run expires and nothing is removed before every clock says that its time is over";
-  const believed = `a clock that keeps this time for ${leftMinutes} more minutes is believed`;
+  const held = "runs expire and data is removed only when all clocks agree that it is time";
+  const believed = `cairn trusts a clock that keeps this time for ${leftMinutes} more minutes`;
   const mend = `if this time is wrong, set it: timedatectl set-ntp true; if it is right, wait: ${believed}`;
   const by = span(byMs);
   if (kind === "away") {
@@ -19,7 +19,7 @@ export function describeDoubt({ kind, byMs, forMs }: ClockDoubt): ClockWords {
     return { what, why: held, mend };
   }
   const what = `the clock of this machine was put ${kind === "ahead" ? "ahead" : "back"} by ${by}`;
-  return { what, why: `cairn goes on by the time before that, and ${held}`, mend };
+  return { what, why: `cairn continues with the time before that, and ${held}`, mend };
 }
 
 const UNITS = [

@@ -73,7 +73,7 @@ export function judgeGap(gapMs: number, of: { readonly skewMs: number; readonly 
   const why = `this clock is at least ${gap} ms ${side} ${whose}, and the protocol allows ${skewMs} ms`;
   const mend = "let a time service set the clock: timedatectl set-ntp true";
   if (gap > skewMs) return fail(why, mend);
-  return gap > skewMs / 2 ? warn(why, mend) : ok(`no difference to ${whose} above ${Math.round(skewMs / 2)} ms`);
+  return gap > skewMs / 2 ? warn(why, mend) : ok(`it differs from ${whose} by at most ${Math.round(skewMs / 2)} ms`);
 }
 
 const DAMAGED_NAMED = 5;

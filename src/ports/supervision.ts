@@ -79,6 +79,6 @@ export class WorkersUnbootable extends Error {
   override readonly name = "WorkersUnbootable";
   readonly code = "WorkersUnbootable";
   readonly why =
-    "what they printed is above. No run has failed: mend the cause (a missing file, a missing flag of Node, a package " +
+    "what they printed is above. No run has failed: fix the cause (a missing file, a missing flag of Node, a package " +
     "that is not installed), then start the supervisor again";
 }

@@ -116,8 +116,8 @@ function assertLimits(limits: Limits): void {
   ensure(modelMs + drainMs < beatMs, "model timeout + drain margin must be less than the beat limit");
   ensure(abortGraceMs < drainMs, "the grace after an abort must fit in the drain margin");
   ensure(limits.idleRunMs <= TIMES.parkSecondsMax * 1_000, "a waiting run must be checked when its park ends");
-  ensure(limits.gateMs < limits.idleRunMs, "a gate must expire before its run does");
-  ensure(skewMs < 60_000, "clocks that differ by a minute are broken");
+  ensure(limits.gateMs < limits.idleRunMs, "an approval must expire before its run does");
+  ensure(skewMs < 60_000, "skewMs must be less than a minute");
   ensure(TIMES.orphanAgeMs > beatMs + skewMs, "an invocation must end before its objects count as orphans");
   ensure(retentionMs >= 3_600_000, "an ended run must be kept for an hour at least");
   ensure(retentionMs > beatMs + skewMs + settleMs, "retention must outlast the longest lease plus settleMs");

@@ -247,10 +247,10 @@ describe("the table", () => {
     const text = renderChaos(report, { ok: false, dir: "/tmp/x", again: "npx cairn chaos payer", paint: plain });
     expect(text).toMatch(/runs surviving +0\/1 +1\/1\n/);
     expect(text).toMatch(/duplicate effects +n\/a +1\n/);
-    expect(text).toContain("Whether the other side honours keys is not seen");
+    expect(text).toContain("Whether the external service honours keys is not checked");
     expect(text).toContain("task 1, killed after effect 2 (pay): lost: it is blocked");
     expect(text).toContain("npx cairn timeline local-abc --store /tmp/x/cairn");
-    expect(text).toContain("everything is left in /tmp/x\nagain: npx cairn chaos payer");
+    expect(text).toContain("all stores are kept in /tmp/x\nto repeat it: npx cairn chaos payer");
   });
 
   it("is Markdown where that is asked for", () => {

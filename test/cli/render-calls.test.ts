@@ -58,21 +58,21 @@ const shown = (otherwise: UnknownCall["otherwise"]): string =>
 
 test("a call that nobody has to answer about says what follows and when, and whose its key is", () => {
   expect(shown("ask")).toMatch(/\nkey +trip_42, the agent's own\nlook for that key/);
-  expect(shown("tell")).toMatch(/\notherwise +the model is told that nobody knows, in 12s\n/);
+  expect(shown("tell")).toMatch(/\notherwise +the model is told that the outcome is unknown, in 12s\n/);
   expect(shown("fail")).toMatch(/\notherwise +the run fails, in 12s\n/);
 });
 
 test("the ledger says whose a key is", () => {
   const entry: LedgerEntry = {
     ...{ call: "c1", tool: "pay", effect: "keyed", key: "trip_42", business: true, status: "reconciled", attempts: 2 },
-    ...{ externalId: "R7", evidence: "other side says: succeeded (409)", intendedAt: NOW, settledAt: NOW },
+    ...{ externalId: "R7", evidence: "external service says: succeeded (409)", intendedAt: NOW, settledAt: NOW },
   };
-  expect(renderLedger([entry], PAGE)).toMatch(/ R7 +trip_42 +business +other side says: succeeded \(409\)$/);
+  expect(renderLedger([entry], PAGE)).toMatch(/ R7 +trip_42 +business +external service says: succeeded \(409\)$/);
 });
 
 test("the timeline tells what the other side says by itself, and what follows when nobody says anything", () => {
   const parts = [{ kind: "call", tool: "book", args: inline({ flight: 7 }), provider: null }];
-  const answer = { as: "succeeded", value: null, by: "other side", note: null };
+  const answer = { as: "succeeded", value: null, by: "external service", note: null };
   const failed = { rule: "call failed, its tool says try again", why: "503", action: { kind: "again", call: "c1" } };
   const events = [
     { kind: "ModelCallCompleted", parts },
@@ -85,8 +85,8 @@ test("the timeline tells what the other side says by itself, and what follows wh
   expect(tell(UNTOLD, entries, PAGE).lines.map((line) => line.slice("   +0.0s  e1   ".length))).toEqual([
     'beat 1 asks for book (c1) {"flight":7}',
     "↻ book (c1) failed and is tried again: 503",
-    "? book (c1) may have happened or not: no answer; the model is told in 12s, unless a person says before",
-    "↻ the model is told that nobody knows of book (c1) (R)",
-    "✔ other side says about book (c1): succeeded as R7 (409)",
+    "? the outcome of book (c1) is unknown: no answer; the model is told in 12s, unless an operator reconciles it first",
+    "↻ the model is told that the outcome of book (c1) is unknown (R)",
+    "✔ external service reconciled book (c1): succeeded as R7 (409)",
   ]);
 });

@@ -38,7 +38,7 @@ const waiting: Shown = {
 test("says since when the model is away, how often it was asked, and when it is asked again", () => {
   const shown = (nextTryAt: number) =>
     renderRun({ ...waiting, outage: { ...OUTAGE, nextTryAt } }, { ...PAGE, command: (...words) => commandLine(words) });
-  const words = "status   running, waiting: its model is unavailable since 19:50:00, tried 9 times";
+  const words = "status      running, waiting: its model is unavailable since 19:50:00, tried 9 times";
   expect(shown(OUTAGE.nextTryAt)).toContain(`${words}, next try at 20:07:00\n`);
   expect(shown(NOW)).toContain(`${words}, the next try is due\n`);
 });
@@ -46,7 +46,7 @@ test("says since when the model is away, how often it was asked, and when it is 
 test("has a note in a list while it waits, and a list without such a run has no notes", () => {
   const [title, listed] = renderList([waiting], PAGE).split("\n");
   expect(title).toMatch(/ {2}NOTE$/);
-  expect(listed).toMatch(/ {2}waits for its model, asks it again in 7m00s$/);
+  expect(listed).toMatch(/ {2}waits for its model, next call in 7m00s$/);
   expect(renderList([{ ...waiting, wakeAt: NOW - 1 }], PAGE)).not.toContain("NOTE");
   expect(renderList([{ ...waiting, phase: "AwaitingLLM" }], PAGE)).not.toContain("NOTE");
 });

@@ -24,7 +24,7 @@ test("the timeline tells the first sign, that the run has to stop, and last word
     "! goes back and forth: w",
     "! stops too early: w",
     "✖ has to stop (r): w",
-    "last reply says: half of it is done",
+    "closing reply says: half of it is done",
   ]);
 });
 
@@ -39,7 +39,7 @@ test("the timeline tells that a context is made shorter, and what the summary st
   const page = { paint: (_: string, text: string) => text, width: 120 };
   const lines = tell(UNTOLD, entries, page).lines.map((line) => line.slice("   +0.0s  e1   ".length));
   expect(lines.slice(1)).toEqual([
-    "↻ its context is to be made shorter (r): w",
-    "≡ its context is shorter $0.0012, $0.0012 in all: a summary stands for 2 messages, m2 to m3",
+    "↻ its context is compacted next (r): w",
+    "≡ its context was compacted $0.0012, $0.0012 in all: a summary replaces 2 messages, m2 to m3",
   ]);
 });

@@ -50,23 +50,23 @@ test.each([
   [
     { kind: "upgrade", from: "1", to: "2", accepted: false },
     `? it is pinned to agent version 1, and version 2 is deployed
-  npx cairn resume ${RUN} --upgrade  # go on with version 2
-  npx cairn resume ${RUN}            # look again now; by itself it looks in 12s`,
+  npx cairn resume ${RUN} --upgrade  # continue with version 2
+  npx cairn resume ${RUN}            # try again now; by itself it tries in 12s`,
   ],
   [
     { kind: "upgrade", from: "1", to: "2", accepted: true },
     `? it is pinned to agent version 1, and version 2 is deployed
-accepted  the next beat takes it in`,
+accepted  the next beat applies it`,
   ],
   [
     { kind: "agent", why: "there is no agent file" },
     `? its agent cannot be loaded: there is no agent file
-  npx cairn resume ${RUN}  # look again now; by itself it looks in 12s`,
+  npx cairn resume ${RUN}  # try again now; by itself it tries in 12s`,
   ],
   [
     { kind: "tools", tools: ["pay"] },
-    `? its agent has no pay any more that can go on; it goes on by itself once one is deployed
-  npx cairn resume ${RUN}  # look again now; by itself it looks in 12s`,
+    `? its agent no longer has a fitting tool pay; the run continues by itself once it is deployed
+  npx cairn resume ${RUN}  # try again now; by itself it tries in 12s`,
   ],
 ] as const)("a run that waits for code says which, and what to type: %j", (waitsFor, says) => {
   const text = renderRun({ ...waiting, waitsFor }, { ...PAGE, command });
@@ -89,8 +89,8 @@ test("the timeline tells what a run waits for, who lets it go on, and which call
   expect(lines.slice(1)).toEqual([
     "‖ waits for its agent (r): w",
     "‖ waits for an upgrade (r): w",
-    "ada lets it go on with agent version 2",
-    "goes on with agent version 2, it was 1, as ada wants",
-    "↻ book (c1) goes on (r)",
+    "ada accepts agent version 2",
+    "continues with agent version 2 instead of 1, accepted by ada",
+    "↻ book (c1) continues (r)",
   ]);
 });

@@ -30,7 +30,7 @@ const blocked: Shown = {
     lastCheckpointAt: NOW - 5_000,
   },
   spent: { usd: 0.17, tokensIn: 17_000, tokensOut: 120 },
-  label: "waiting for a person: the outcome of a call is unknown",
+  label: "waiting for an operator: the outcome of a call is unknown",
   task: { to: "Lisbon" },
   unknown: [{ call: "c6", tool: "chargeCard", key: "K6", args: { usd: 266 }, askFrom: NOW + 12_000, ...KNOWN }],
   ...{ agentVersion: "1", waitsFor: null, gates: [], result: null, failure: null, keptUntil: null, archive: null },
@@ -43,20 +43,20 @@ describe("a run", () => {
     expect(renderRun(blocked, { ...PAGE, command })).toBe(
       `
 ${RUN}  travel
-status   blocked, waiting for a person: the outcome of a call is unknown
-started  2m05s ago, at 19:57:55, by ann@loom
-saved    5s ago, nothing before that can be lost
-done     6 beats, version 12, epoch 9, 1 takeover
-spent    $0.17, 17,000 tokens in, 120 out
-task     {"to":"Lisbon"}
+status      blocked, waiting for an operator: the outcome of a call is unknown
+started     2m05s ago, at 19:57:55, by ann@loom
+checkpoint  5s ago
+done        6 beats, version 12, epoch 9, 1 takeover
+spent       $0.17, 17,000 tokens in, 120 out
+task        {"to":"Lisbon"}
 
-? nobody knows whether chargeCard (c6) happened
+? the outcome of chargeCard (c6) is unknown
 arguments  {"usd":266}
 key        K6
-look for that key on the other side, then type one of these:
-  npx cairn reconcile ${RUN} c6 --as succeeded  # it happened (--result JSON hands over what it returned)
-  npx cairn reconcile ${RUN} c6 --as failed     # it did not happen, the model is told, from 20:00:12 on (in 12s)
-  npx cairn reconcile ${RUN} c6 --as retry      # it did not happen, run it now, from 20:00:12 on (in 12s)
+look for that key in the external service, then type one of these:
+  npx cairn reconcile ${RUN} c6 --as succeeded  # it happened (--result JSON gives what it returned)
+  npx cairn reconcile ${RUN} c6 --as failed     # it did not happen; the model is told so; accepted from 20:00:12 on (in 12s)
+  npx cairn reconcile ${RUN} c6 --as retry      # it did not happen; run it now; accepted from 20:00:12 on (in 12s)
 `.trim(),
     );
   });
@@ -64,7 +64,7 @@ look for that key on the other side, then type one of these:
   it("asks nobody twice", () => {
     const answered = blocked.unknown.map((call) => ({ ...call, answered: true }));
     const text = renderRun({ ...blocked, unknown: answered }, { ...PAGE, command });
-    expect(text).toContain("answer     given; the next beat takes it in");
+    expect(text).toContain("answer     recorded; the next beat applies it");
     expect(text).not.toContain("npx cairn reconcile");
   });
 
@@ -81,7 +81,7 @@ look for that key on the other side, then type one of these:
 
   it("says when it goes on by itself", () => {
     const text = renderRun({ ...blocked, status: "running", unknown: [], wakeAt: NOW + 30_000 }, { ...PAGE, command });
-    expect(text).toMatch(/\ngoes on +in 30s$/);
+    expect(text).toMatch(/\ncontinues +in 30s$/);
   });
 
   it("says how long it is kept, and where its archive lies", () => {
@@ -185,7 +185,7 @@ describe("the timeline", () => {
       ),
     ).toEqual([
       'beat 1 asks for book (c1) {"flight":7}',
-      "⚡ epoch 7 took over: the process that had the run is gone",
+      "⚡ epoch 7 took over: the process that held the run is gone",
       "▶ book (c1) runs again",
       "1 reply of the model lost $0.05, $0.05 in all: its process ended",
       "↻ book (c1) gave no answer: timeout",
@@ -211,12 +211,12 @@ describe("the timeline", () => {
         { kind: "CheckFailed", check: "paid", why: "no receipt" },
       ),
     ).toEqual([
-      "goes on with agent version 2, it was 1",
+      "continues with agent version 2 instead of 1",
       'beat 1 asks for book (c1) {"flight":7}',
-      "? book (c1) may have happened or not: it died; a person can tell in 5.0s",
-      "? book (c1) may have happened or not: no answer",
-      "an answer about book (c1) was taken in",
-      "✔ ada says about book (c1): failed (not in the outbox)",
+      "? the outcome of book (c1) is unknown: it died; an operator can reconcile it in 5.0s",
+      "? the outcome of book (c1) is unknown: no answer",
+      "a reconciliation of book (c1) was received",
+      "✔ ada reconciled book (c1): failed (not in the outbox)",
       "✖ not done yet, paid: no receipt",
     ]);
   });
@@ -259,14 +259,14 @@ describe("supervision", () => {
       "20:00:00  local-abcdefgh  Beat ✔ route wait",
       "20:00:00  local-abcdefgh  Beat (retry 1) ✖ worker pid 7: SIGKILL",
       "20:00:00  local-abcdefgh  Beat ✖ worker pid 7: the task threw: Error: boom",
-      "20:00:00  local-abcdefgh  is tried again in 2s",
-      "20:00:00  local-abcdefgh  died too often, is handed over now",
+      "20:00:00  local-abcdefgh  is retried in 2s",
+      "20:00:00  local-abcdefgh  lost too many processes, is handed over to a new execution now",
       "20:00:00  worker pid 7 is gone: SIGKILL",
       "20:00:00  worker pid 8 of a dead supervisor is killed",
       "20:00:00  waiting for the store, again in 250ms: the disk is full",
-      "20:00:00  local-abcdefgh  is removed with all it left behind",
-      "20:00:00  local-abcdefgh  deleting what it left behind failed: the task threw: Error: boom; it is repeated",
-      "20:00:00  the look for objects without a run failed: SIGKILL; it is repeated",
+      "20:00:00  local-abcdefgh  is removed with all its data",
+      "20:00:00  local-abcdefgh  deleting its data failed: the task threw: Error: boom; it is retried",
+      "20:00:00  the search for objects without a run failed: SIGKILL; it is retried",
     ]);
   });
 

@@ -16,7 +16,7 @@ test("fences and pauses what has not ended, leaves what has, and says how a run 
   const { exit, out } = await typed(dir, "restored");
   expect([exit, out]).toEqual([0, expect.stringContaining("fenced and paused 1 run that had not ended")]);
   expect(out).toContain(`npx cairn show ${queued.run}`);
-  expect(out).toMatch(/npx cairn resume RUN.* lets it go on, .*npx cairn cancel RUN.* ends it/);
+  expect(out).toMatch(/npx cairn resume RUN.* continues it, .*npx cairn cancel RUN.* ends it/);
   expect(await read(queued.run)).toMatchObject({ epoch: 1_000_000, pause: true, chain: 2 });
   expect(await read(ended.run)).toEqual(before);
   // Fenced: the execution of before claims nothing.

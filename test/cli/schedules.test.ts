@@ -44,9 +44,9 @@ describe("a firing", () => {
       { kind: "skipped", run: RUN },
       "20:00:00  travel  its firing of 19:59:00 is skipped: local-abcdefgh has not ended",
     ],
-    [{ kind: "missed" }, "20:00:00  travel  its firing of 19:59:00 was missed, and is not made up for"],
-    [{ kind: "unseen" }, "20:00:00  travel  its schedule is new here, and counts from now on"],
-    [{ kind: "held", until: NOW }, "20:00:00  travel  its firing of 19:59:00 waits: another one is being decided"],
+    [{ kind: "missed" }, "20:00:00  travel  its firing of 19:59:00 was missed, and is not fired late"],
+    [{ kind: "unseen" }, "20:00:00  travel  its schedule is new, and fires from now on"],
+    [{ kind: "held", until: NOW }, "20:00:00  travel  its firing of 19:59:00 waits: another firing is being decided"],
     // What a restart finds decided is no news.
     [{ kind: "exists", run: RUN }, null],
     [{ kind: "late" }, null],
@@ -58,7 +58,7 @@ describe("a firing", () => {
     const error = { name: "Error", code: null, message: "agent travel has no schedule" };
     const failed = { kind: "firingFailed", agent: "travel", at: NOW, how: "the task threw", error } as const;
     expect(renderSupervision(failed, PAGE)).toBe(
-      "20:00:00  travel  its firing of 20:00:00 failed: the task threw: Error: agent travel has no schedule; it is repeated",
+      "20:00:00  travel  its firing of 20:00:00 failed: the task threw: Error: agent travel has no schedule; it is retried",
     );
   });
 });

@@ -42,7 +42,7 @@ describe("verify", () => {
 
   test("of a run without a seal says what that means, and fails where seals are required", async () => {
     const { dir, run, give } = await sealedRun({});
-    expect((await typed(dir, "verify", run)).out).toContain("unsealed: digests find damage");
+    expect((await typed(dir, "verify", run)).out).toContain("unsealed: digests detect damage");
     give(`CAIRN_SEAL_KEY=${KEY}\nCAIRN_SEAL=required`);
     const { exit, out } = await typed(dir, "verify", run);
     expect([exit, out]).toEqual([1, expect.stringContaining("forged: ")]);

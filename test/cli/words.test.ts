@@ -128,7 +128,7 @@ describe("a run", () => {
     expect(await Promise.all([find(one ?? ""), find("local-aaaaaaaab"), find("AAAAAAAAB")])).toEqual([one, one, one]);
     expect(await find("other-zzzzzz")).toBe(other);
     await expect(find("aaaaaa")).rejects.toMatchObject({
-      trouble: { code: "RunAmbiguous", why: "type more of the one that is meant: local-aaaaaaaab, local-aaaaaaaac" },
+      trouble: { code: "RunAmbiguous", why: "type more characters of one of them: local-aaaaaaaab, local-aaaaaaaac" },
     });
     for (const nobody of ["zz", "", "local-b", "third-a", "--"]) {
       await expect(find(nobody)).rejects.toBeInstanceOf(CliError);
@@ -192,6 +192,6 @@ describe("CAIRN_HOLD", () => {
       { run: "r2", edge: claim },
     ]);
     expect([holdsIn(undefined), holdsIn("")]).toEqual([[], []]);
-    expect(() => holdsIn("after:lunch")).toThrow("CAIRN_HOLD=after:lunch is no edge");
+    expect(() => holdsIn("after:lunch")).toThrow("CAIRN_HOLD=after:lunch is not a fault point");
   });
 });

@@ -113,7 +113,7 @@ describe("oscillation", () => {
   test("is two calls that take turns, six times", () => {
     expect(loopIn([A, B, A, B, A, B])).toEqual({
       crack: "oscillation",
-      why: "its last 6 calls took turns between search and relax, each with the same arguments and the same result",
+      why: "its last 6 calls alternated between search and relax, each with the same arguments and the same result",
     });
     expect(loopIn([other(1), B, A, B, A, B, A])?.crack).toBe("oscillation");
   });

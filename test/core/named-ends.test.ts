@@ -31,7 +31,7 @@ test("a state that outgrew its bound ends its run by that name at once: nothing 
   const decided = ((await timeline(on.world, { run, after: 0 })) ?? []).filter(
     (event) => event.kind === "RecoveryDecided" && event.action.kind === "abort",
   );
-  expect(decided).toMatchObject([{ rule: "nothing else helps", why: expect.stringContaining("StateTooLarge") }]);
+  expect(decided).toMatchObject([{ rule: "no other rule applies", why: expect.stringContaining("StateTooLarge") }]);
   expect(asked).toBe(1);
 });
 

@@ -81,7 +81,7 @@ describe("an outage is over", () => {
     const last = failed.at(-1);
     expect(last?.at).toBe(AT + HOUR);
     expect(last?.action).toMatchObject({ kind: "abort", failure: { code: "ModelUnavailable" } });
-    const message = `no model answered for 60 minutes, in ${failed.length} calls; the last one said: Broken: it broke`;
+    const message = `no model answered for 60 minutes, in ${failed.length} calls; the last error was Broken: it broke`;
     expect(last?.action).toMatchObject({ failure: { message } });
   });
 
@@ -123,7 +123,7 @@ test.each([
 ])("an outage of %d ms is described as %s", (ms, words) => {
   const state = { ...IN_PHASE.AwaitingLLM(), outage: { since: AT, tries: 2 } };
   expect(modelUnavailable(state, FAILURE, AT + ms).message).toBe(
-    `no model answered for ${words}, in 3 calls; the last one said: Broken: it broke`,
+    `no model answered for ${words}, in 3 calls; the last error was Broken: it broke`,
   );
 });
 

@@ -137,8 +137,8 @@ describe("calls", () => {
     const three = after(startedEvent, replied(["a", "b", "c"].map((tool) => calls(tool))), intended("c1"), alone);
     const judged = foldAll(three, [intended("c3"), invoked("c1")]);
     expect(nextCommands(judged, view())).toEqual([{ kind: "perform", calls: ["c1"] }]);
-    expect(() => fold(judged, invoked("c2"))).toThrow("call c2 waits for its turn");
-    expect(() => fold(judged, invoked("c3"))).toThrow("call c3 waits for its turn");
+    expect(() => fold(judged, invoked("c2"))).toThrow("call c2 waits for an earlier call");
+    expect(() => fold(judged, invoked("c3"))).toThrow("call c3 waits for an earlier call");
     const next = fold(judged, resulted("c1"));
     expect(nextCommands(next, view())).toEqual([{ kind: "intend", calls: ["c2"] }]);
     const lost = foldAll(next, [invoked("c2"), lostSight("c2")]);

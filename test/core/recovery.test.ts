@@ -34,8 +34,8 @@ const reply: Trouble = { kind: "reply", failure: FAILURE, say: "Call a tool." };
 /** For each rule a state and a trouble that it is there for. */
 const CASES: readonly (readonly [rule: string, State, Trouble])[] = [
   ["too many processes died", state(), deaths],
-  ["nobody came before the deadline", state(), deadline],
-  ["stops without last words", IN_PHASE.ForceStop(), speechless],
+  ["no answer before the deadline", state(), deadline],
+  ["stops without a closing reply", IN_PHASE.ForceStop(), speechless],
   ["hard idle timeout", state(), idle],
   ["context too long, not yet compacted", state(), model({ failure: TOO_LONG, shortens: true })],
   ["context too long", state(), model({ failure: TOO_LONG })],
@@ -48,7 +48,7 @@ const CASES: readonly (readonly [rule: string, State, Trouble])[] = [
   ["loop detector", state(), loop],
   ["results contradict each other, model is told", state(), conflict],
   ["reply cannot be used, model is told", state(), reply],
-  ["nothing else helps", state(), agent],
+  ["no other rule applies", state(), agent],
 ];
 
 test("has a case here for each rule, and the names differ", () => {
@@ -117,7 +117,7 @@ test("the order is that of seed 0: idle, context, retry, loops, nudge, abort", (
     "model failed, may be asked again",
     "loop detector",
     "reply cannot be used, model is told",
-    "nothing else helps",
+    "no other rule applies",
   ];
   const names = RECOVERY.map(({ name }) => name);
   expect(names.filter((name) => [...order, ...rest].includes(name))).toEqual([...order, ...rest]);
@@ -166,5 +166,5 @@ test("makes no closing call while a call is open, whatever the phase", () => {
 });
 
 test("takes a failure for one of the model only where the model had it", () => {
-  expect(decideRecovery(state(), { ...agent, failure: TOO_LONG }, AT).rule).toBe("nothing else helps");
+  expect(decideRecovery(state(), { ...agent, failure: TOO_LONG }, AT).rule).toBe("no other rule applies");
 });

@@ -110,7 +110,7 @@ describe("an unknown call", () => {
   test("is released by an answer and by nothing else", () => {
     const keyed = foldAll(withCalls(), [lostSight("c3")]);
     expect(() => fold(keyed, invoked("c3", 2))).toThrow("call c3 is unknown");
-    expect(() => fold(withCalls(), reconciled("c3"))).toThrow("nobody asked about call c3");
+    expect(() => fold(withCalls(), reconciled("c3"))).toThrow("the outcome of call c3 is not in question");
   });
 
   test("schedule 42: keeps an answer in the state until it is applied", () => {

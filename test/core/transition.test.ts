@@ -230,7 +230,9 @@ describe("a probe", () => {
 
   test("that found it settles it; without a question nobody does", () => {
     expect(fold(due(false), reconciled("c1", answer("succeeded", "found")))).toMatchObject({ open: [] });
-    expect(() => fold(released, reconciled("c1", answer("succeeded")))).toThrow("nobody asked about call c1");
+    expect(() => fold(released, reconciled("c1", answer("succeeded")))).toThrow(
+      "the outcome of call c1 is not in question",
+    );
   });
 });
 

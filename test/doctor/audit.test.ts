@@ -28,7 +28,7 @@ const WORDS: { readonly [P in OnUnknown]: RegExp } = {
   ask: /blocked until/,
   tell: /the model is told/,
   fail: /the run fails/,
-  compensate: /everything is undone/,
+  compensate: /all effects are undone/,
 };
 
 /** A process dies in its tool; what the next ones do without anybody's word, and how the run stands then. */
@@ -63,7 +63,7 @@ describe("what follows a death is what the audit says", () => {
         const others = Object.entries(WORDS).filter(([other]) => other !== unknown);
         for (const [, words] of others) expect(inWords).not.toMatch(words);
       }
-      expect(inWords.includes("undone in reverse order if its run gives up")).toBe(declared.undo !== null);
+      expect(inWords.includes("undone in reverse order if its run fails")).toBe(declared.undo !== null);
     },
   );
 });
@@ -98,7 +98,7 @@ test("finds work that a tool leaves behind, as far as its own code shows it", ()
     audit({ ...bare, tools: { fire: { ...(bare.tools["fire"] as Tool), run, undo } } }, LIMITS).missing.flatMap(
       ({ what, why }) => (what === "detached" ? [why] : []),
     );
-  const says = [expect.stringMatching(/^fire may leave work behind that goes on after the call/)];
+  const says = [expect.stringMatching(/^fire may leave work that continues after the call/)];
   expect(of(() => spawn("mail", { detached: true }))).toEqual(says);
   expect(of(() => spawn("setsid mail", {}))).toEqual(says);
   expect(of(() => timer.unref())).toEqual(says);
@@ -112,11 +112,11 @@ test("what is missing is named, each with what to write", () => {
     ["approval", "budget", "crack", "decision", "done", "retention", "timeout"].toSorted(),
   );
   const why = Object.fromEntries(missing.map((each) => [each.what, each.why]));
-  expect(why["decision"]).toContain("fire is your resume-vs-restart decision point");
+  expect(why["decision"]).toContain("after a process death in fire an operator has to decide");
   expect(why["timeout"]).toContain("fire may take longer than the 45000 ms");
   expect(why["budget"]).toBe("nothing limits money, tokens, time at work, tool calls");
   expect(why["crack"]).toContain("runaway, oscillation, prematureStop");
-  expect(why["retention"]).toContain("gone after 12 hours, and a person has 24");
+  expect(why["retention"]).toContain("removed after 12 hours, and an approval may take 24");
   expect(missing.every(({ mend }) => mend.length > 10)).toBe(true);
 });
 
@@ -151,24 +151,24 @@ pay   keyed   Y           Y business  N      N     never         30s       -
 book  probed  N           Y derived   Y      N     never         30s     30s
 fire  unsafe  N           N           N      N     policy       1.0s     30s  ← N/N/N
 
-a death in the middle of it
+when its process dies during the call
 look  runs again at once
 pay   runs again at once with the same key
-book  asks the other side; if it did not happen, runs again with the same key; where nobody can tell, the run fails, once nobody can act any more
-fire  never runs again by itself: blocked until somebody says what became of it
+book  asks the external service; if it did not happen, runs again with the same key; if the outcome stays unknown, the run fails after the settle time
+fire  never runs again by itself: the run is blocked until an operator reconciles the call
 
-the dial: when its plan is durable
+the dial: when its plan is committed
 look        committed with its result while a reply costs under 0.02 cents and 0.5 s, else before it starts
-pay         committed before it starts, it acts outside
-book, fire  committed before it starts, it acts outside; its result before the model hears of it
+pay         committed before it starts, since it has external effects
+book, fire  committed before it starts, since it has external effects; its result before the model sees it
 
-what cracks first
+first failures of its topology
 runaway        the same call with the same result, three times among six → alarm runaway
-oscillation    two calls take turns, six in a row, with the same results → alarm oscillation
+oscillation    two calls alternate, six in a row, with the same results → alarm oscillation
 prematureStop  its model says that it is done while a check of done fails → alarm not-done
 
-missing
-! decision   no key, no probe, no undo: a death in fire is your resume-vs-restart decision point
-             → make it keyed or probed, give it an undo, or say what follows: onUnknown: "tell" or "fail"`.trimStart(),
+missing safeguards
+! decision   no key, no probe, no undo: after a process death in fire an operator has to decide: resume or restart
+             → make it keyed or probed, give it an undo, or declare what follows: onUnknown: "tell" or "fail"`.trimStart(),
   );
 });

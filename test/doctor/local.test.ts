@@ -54,11 +54,11 @@ describe("the embedded world", () => {
     ["disk", "fail", /0\.0 GiB/, { freeBytes: 1_000 }],
     ["clock", "warn", /600 ms behind/, { latestAt: NOW + 600 }],
     ["clock", "fail", /2000 ms behind/, { latestAt: NOW + 2_000 }],
-    ["clock", "fail", /put ahead by 40 days; cairn goes on by the time before/, doubting("ahead", 40 * DAY_MS)],
+    ["clock", "fail", /put ahead by 40 days; cairn continues with the time before/, doubting("ahead", 40 * DAY_MS)],
     ["clock", "fail", /put back by 2 minutes/, doubting("behind", 90_000)],
     ["clock", "fail", /moved on by 14 hours while the machine was off/, doubting("away", 14 * 3_600_000)],
     ["work", "ok", /no run is live/, { supervisor: null, runs: { live: 0, overdue: 0 } }],
-    ["work", "warn", /nobody works on it/, { supervisor: null }],
+    ["work", "warn", /no process works on it/, { supervisor: null }],
     ["work", "warn", /1 of them overdue/, { runs: { live: 2, overdue: 1 } }],
   ])("%s: %s %s", (id, status, says, change) => {
     const judged = found(judgeStore({ kind: "seen", store: { ...WELL, ...change } }), id);
@@ -68,7 +68,9 @@ describe("the embedded world", () => {
 
   test("says for how long a clock that is right is not believed yet", () => {
     const judged = found(judgeStore({ kind: "seen", store: { ...WELL, ...doubting("ahead", DAY_MS) } }), "clock");
-    expect(judged?.mend).toMatch(/timedatectl set-ntp true; if it is right, wait: .* for 40 more minutes is believed/);
+    expect(judged?.mend).toMatch(
+      /timedatectl set-ntp true; if it is right, wait: cairn trusts a clock that keeps this time for 40 more minutes/,
+    );
   });
 
   test("says the command to type when nobody works", () => {
@@ -113,20 +115,25 @@ describe("agents", () => {
     ["node", "ok", /v24/, {}],
     ["node", "fail", /v22/, { node: "v22.1.0" }],
     ["agents", "ok", /a 1/, {}],
-    ["agents", "warn", /none/, { agents: [] }],
+    ["agents", "warn", /there is no agent/, { agents: [] }],
     ["agents", "fail", /no such file/, { broken: ["no such file"] }],
     ["agents", "fail", /never be started/, { agents: [{ ...agentOf({}), unfit: "it could never be started" }] }],
-    ["agents-secrets", "ok", /none declares/, {}],
+    ["agents-secrets", "ok", /no agent declares/, {}],
     ["agents-secrets", "ok", /^TOKEN$/, { secrets: [secret("there")] }],
-    ["agents-secrets", "fail", /not there: TOKEN of a/, { secrets: [secret("there"), secret("absent")] }],
+    ["agents-secrets", "fail", /not set: TOKEN of a/, { secrets: [secret("there"), secret("absent")] }],
     ["agents-secrets", "warn", /too short/, { secrets: [secret("short")] }],
-    ["agents-secrets", "unknown", /nobody could look/, { secrets: [secret("unread"), secret("short")] }],
+    ["agents-secrets", "unknown", /cannot be checked here/, { secrets: [secret("unread"), secret("short")] }],
     ["agents-budget", "warn", /^a: no budget/, {}],
-    ["agents-budget", "ok", /all 1/, { agents: [agentOf(bounded)] }],
-    ["agents-budget", "ok", /all 1/, { agents: [agentOf({ budget: { usd: 1 }, price: { inUsd: 1, outUsd: 1 } })] }],
+    ["agents-budget", "ok", /1 of 1 agents/, { agents: [agentOf(bounded)] }],
+    [
+      "agents-budget",
+      "ok",
+      /1 of 1 agents/,
+      { agents: [agentOf({ budget: { usd: 1 }, price: { inUsd: 1, outUsd: 1 } })] },
+    ],
     ["agents-budget", "unknown", /needs agents/, { broken: ["no such file"] }],
-    ["agents-done", "warn", /^a: no check/, {}],
-    ["agents-done", "ok", /all 1/, { agents: [agentOf(bounded)] }],
+    ["agents-done", "warn", /^a: no done check/, {}],
+    ["agents-done", "ok", /1 of 1 agents/, { agents: [agentOf(bounded)] }],
     ["agents-unsafe", "ok", /no unsafe tool/, { agents: [agentOf({ tools: { send: send("always") } })] }],
     ["agents-unsafe", "warn", /send of a/, { agents: [agentOf({ tools: { send: send("never") } })] }],
   ])("%s: %s %s", (id, status, says, change) => {

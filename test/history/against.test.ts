@@ -53,7 +53,7 @@ describe("a run against", () => {
   test("other instructions differs from the first request on", async () => {
     expect(await against(mute({ instructions: "Hurry." }))).toMatchObject({
       ...{ compared: 4, differing: 4 },
-      first: { version: 1, reply: 1, whys: ["the instructions are others"] },
+      first: { version: 1, reply: 1, whys: ["the instructions are different"] },
     });
   });
 

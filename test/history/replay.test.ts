@@ -131,7 +131,7 @@ describe("the first version that differs is named, with how", () => {
     const { version } = copy().newest;
     expect(
       await forged((of) => of.forge((document) => ({ ...document, state: { ...document.state, nudges: 1 } }))),
-    ).toEqual({ version, what: "its snapshot holds another state than its events come to: nudges" });
+    ).toEqual({ version, what: "its snapshot differs from the state that its events give: nudges" });
   });
 
   test("where a commit was changed, added, or takes place before another one", async () => {
@@ -160,8 +160,8 @@ describe("the first version that differs is named, with how", () => {
   });
 
   test.each([
-    ["phase", { phase: "Reflecting" }, /^its phase is "Reflecting", and its events come to "ExecutingTools"$/],
-    ["status", { status: "waiting" }, /^its status is "waiting", and its events come to "running"$/],
+    ["phase", { phase: "Reflecting" }, /^its phase is "Reflecting", and its events give "ExecutingTools"$/],
+    ["status", { status: "waiting" }, /^its status is "waiting", and its events give "running"$/],
     ["version", { version: 132 }, /^its version is 132, and 133 is committed$/],
     [
       "epoch",
@@ -251,7 +251,7 @@ describe("an exported file", () => {
       ({ state, ...line }) => ({ ...line, state: { ...(state as object), takeoversMax: 99 } }),
       /takeoversMax$/,
     ],
-    ["mark", ({ mark, ...line }) => ({ ...line, mark: { ...(mark as object), fields: {} } }), /another state/],
+    ["mark", ({ mark, ...line }) => ({ ...line, mark: { ...(mark as object), fields: {} } }), /differs from the state/],
     ["call", ({ call, ...line }) => ({ ...line, call: { ...(call as object), attempts: 9 } }), /^its ledger/],
     ["blob", (line) => ({ ...line, json: "something else" }), /^blob [0-9a-f]{64} has other content/],
   ])("with another %s is found, also where its last line fits", (kind, to, says) => {

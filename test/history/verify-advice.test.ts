@@ -12,7 +12,7 @@ test("a run that began with something spent is found: no debit says so", async (
   const spent = { ...damaged.row.spent, beats: 5 };
   damaged.forge((document) => ({ ...document, state: { ...document.state, spent } }));
   damaged.change({ spent });
-  expect(await damaged.findings()).toEqual(["the debits: they come to 0 beats, and it spent 5"]);
+  expect(await damaged.findings()).toEqual(["the debits: they add up to 0 beats, and it spent 5"]);
 });
 
 describe("what to do", () => {
@@ -22,13 +22,13 @@ describe("what to do", () => {
     history.delete(history.keys("snapshots")[3]);
     expect(await verify(history.world, { run: left.run })).toMatchObject({
       readable: true,
-      advice: expect.stringMatching(/^what the run stands on is whole.* bring back/) as string,
+      advice: expect.stringMatching(/^the newest state is intact.* bring back/) as string,
     });
     const newest = new Copy(left);
     newest.flip(newest.row.snapshot.key);
     expect(await verify(newest.world, { run: left.run })).toMatchObject({
       readable: false,
-      advice: expect.stringMatching(/^nobody can go on with the run, and nothing is committed over it/) as string,
+      advice: expect.stringMatching(/^no invocation can continue the run, and nothing is committed over it/) as string,
     });
   });
 });

@@ -262,11 +262,11 @@ describe("a journal", () => {
 
 describe("a row", () => {
   test.each<readonly [string, (row: Row) => Partial<Row>, RegExp]>([
-    ["phase", () => ({ phase: "Reflecting" }), /its phase is "Reflecting", and its events come to "ExecutingTools"$/],
-    ["status", () => ({ status: "queued" }), /its status is "queued", and its events come to "running"$/],
-    ["spent", ({ spent }) => ({ spent: { ...spent, beats: 1 } }), /its spent is \{"beats":1,.*come to \{"beats":67,/],
-    ["agent version", () => ({ agentVersion: "2" }), /its agent version is "2", and its events come to "1"$/],
-    ["agent", () => ({ agent: "other" }), /its agent is "other", and its events come to "actor"$/],
+    ["phase", () => ({ phase: "Reflecting" }), /its phase is "Reflecting", and its events give "ExecutingTools"$/],
+    ["status", () => ({ status: "queued" }), /its status is "queued", and its events give "running"$/],
+    ["spent", ({ spent }) => ({ spent: { ...spent, beats: 1 } }), /its spent is \{"beats":1,.*give \{"beats":67,/],
+    ["agent version", () => ({ agentVersion: "2" }), /its agent version is "2", and its events give "1"$/],
+    ["agent", () => ({ agent: "other" }), /its agent is "other", and its events give "actor"$/],
     ["version", ({ version }) => ({ version: version - 1 }), /its version is \d+, and \d+ is committed$/],
     [
       "epoch",

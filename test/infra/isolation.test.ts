@@ -103,7 +103,7 @@ describe("what is watched of isolated agents", () => {
       expect(todo.includes("AGENT is the agent of the run"), name).toBe(todo.includes("cairn-dev-beat_AGENT"));
     }
     expect(todoOf("takeovers")).toContain("aws logs tail /aws/lambda/cairn-dev-beat_AGENT --since");
-    expect(todoOf("takeovers")).toContain("if that has no function, look into the log of cairn-dev-beat");
+    expect(todoOf("takeovers")).toContain("if that has no function, read the log of cairn-dev-beat");
     expect(todoOf("beat_clerk-near-timeout")).toContain("aws logs tail /aws/lambda/cairn-dev-beat_clerk --since");
     expect(todoOf("runs-queued-long")).toContain("beat_AGENT-throttled");
   });

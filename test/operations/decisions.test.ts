@@ -133,7 +133,7 @@ describe("edited", () => {
 });
 
 describe("denied", () => {
-  test.each(["by a person", "because nobody decided in time"])(
+  test.each(["by a person", "because the gate expired"])(
     "%s, the call never runs and the model is told",
     async (how) => {
       const on = stage();
@@ -148,7 +148,7 @@ describe("denied", () => {
       else on.clock.moveTo((await gatesOf(on.world, run))[0]?.expiresAt ?? 0);
       expect(await drive(runner, payload)).toMatchObject({ route: "done" });
       expect(ran).toEqual([]);
-      const words = isPerson ? "denied by ann" : "denied by expiry: nobody decided in time";
+      const words = isPerson ? "denied by ann" : "denied by expiry: no decision before the gate expired";
       expect(told[1]).toBe(`The call failed: ${words}`);
       expect(await ledger(on.world, run)).toMatchObject([{ status: "failed", attempts: 0 }]);
       expect(rowOf(on, run).spent.toolCalls).toBe(0);

@@ -39,12 +39,12 @@ describe("an error that says so", () => {
     expect(events.filter(({ kind }) => kind.startsWith("ToolResult"))).toMatchObject([
       {
         ...{ kind: "ToolResultReconciled", evidence: "409 this order exists", externalId: "R7" },
-        answer: { as: "succeeded", by: "other side" },
+        answer: { as: "succeeded", by: "external service" },
       },
     ]);
     expect(entry).toMatchObject({ status: "reconciled", externalId: "R7" });
     expect(tries()).toBe(2);
-    expect(entry?.evidence).toBe("other side says: succeeded (409 this order exists)");
+    expect(entry?.evidence).toBe("external service says: succeeded (409 this order exists)");
     expect(await resultsOf(on, reply.run)).toMatchObject([
       { outcome: "succeeded", value: { json: { reference: "R7" } } },
     ]);

@@ -99,7 +99,10 @@ describe("start", () => {
     const again = await cairn(at, ["start", "travel", "--key", "b", "--input", input("note"), "--wait"]);
     expect([again.exit, again.out]).toEqual([0, expect.stringContaining("done: succeeded")]);
     const other = await cairn({ ...at, store: join(at.dir, "other") }, ["start", "travel"]);
-    expect([other.exit, other.err]).toEqual([2, expect.stringContaining("the input is not what travel takes")]);
+    expect([other.exit, other.err]).toEqual([
+      2,
+      expect.stringContaining("the input does not match the task schema of travel"),
+    ]);
   });
 });
 
@@ -139,7 +142,7 @@ describe("looking", () => {
     expect(await runsIn()).toEqual([waiting, run]);
     expect(await runsIn("--status", "completed", "--agent", "clerk")).toEqual([run]);
     expect(await runsIn("--limit", "1")).toEqual([waiting]);
-    expect((await cairn(at, ["list", "--agent", "nobody"])).out).toContain("no such runs");
+    expect((await cairn(at, ["list", "--agent", "nobody"])).out).toContain("no run matches");
   });
 
   it("ends quietly when its reader goes away", async () => {
@@ -188,7 +191,7 @@ describe("work", () => {
     await untilSaid(working, "route done");
     working.child.kill("SIGINT");
     const { exit, out } = await working.ended;
-    expect([exit, out]).toEqual([0, expect.stringMatching(/^pid \d+ supervises [^]*drained in /)]);
+    expect([exit, out]).toEqual([0, expect.stringMatching(/^pid \d+ supervises [^]*the workers finished in /)]);
   });
 });
 
@@ -203,7 +206,7 @@ describe("start --wait beside other supervisors", () => {
     await untilSaid(waiting, `process ${working.child.pid} supervises this store`);
     await untilSaid(waiting, "asks for gate");
     working.child.kill("SIGKILL");
-    await untilSaid(waiting, `process ${working.child.pid} is gone; this one takes over`);
+    await untilSaid(waiting, `process ${working.child.pid} has ended; this process takes over`);
     openGate(at);
     const { exit, out } = await waiting.ended;
     expect([exit, out]).toEqual([0, expect.stringMatching(/⚡ epoch \d+ took over[^]*done: succeeded/)]);
@@ -217,7 +220,7 @@ describe("start --wait beside other supervisors", () => {
     waiting.child.kill("SIGINT");
     openGate(at);
     const { exit, err } = await waiting.ended;
-    expect([exit, err]).toEqual([130, expect.stringContaining("the run goes on with `npx cairn work")]);
+    expect([exit, err]).toEqual([130, expect.stringContaining("to continue the run, type `npx cairn work")]);
     expect((await cairn(at, words)).exit).toBe(0);
   });
 });

@@ -63,7 +63,10 @@ describe("a wall clock that is set under a supervisor", () => {
     await untilIs(at, gated, "waiting");
 
     setAhead(40 * DAY_MS);
-    await untilSaid(working, /the clock of this machine was put ahead by 40 days; cairn goes on by the time before/);
+    await untilSaid(
+      working,
+      /the clock of this machine was put ahead by 40 days; cairn continues with the time before/,
+    );
     working = await restarted(at, working);
     await untilSaid(working, /put ahead by 40 days/);
     // A beat that begins now, in a worker that began after the jump.
@@ -82,7 +85,7 @@ describe("a wall clock that is set under a supervisor", () => {
     await untilIs(at, late, "completed");
 
     setAhead(0);
-    await untilSaid(working, /the clock of this machine is believed again/);
+    await untilSaid(working, /the clock of this machine is trusted again/);
     working = await restarted(at, working);
     await untilIs(at, await queued(at, "note", "note", "note", "note"), "completed");
     for (const run of [ended, between, late]) expect(await statusOf(at, run)).toBe("completed");

@@ -65,7 +65,7 @@ describe("refused", () => {
     ["tool timeout + drain margin must be less than the beat limit", { toolMs: 55_000 }],
     ["model timeout + drain margin must be less than the beat limit", { modelMs: 55_000 }],
     ["the grace after an abort must fit in the drain margin", { abortGraceMs: 5_000 }],
-    ["clocks that differ by a minute are broken", { skewMs: MINUTE }],
+    ["skewMs must be less than a minute", { skewMs: MINUTE }],
     ["before its objects count as orphans", { beatMs: 86_400_000 }],
     ["must be kept for an hour", { retentionMs: 3_599_999 }],
     ["the key of an ended run must be kept for a day", { keyRetentionMs: 86_399_999 }],
@@ -74,7 +74,7 @@ describe("refused", () => {
     ["retention must outlast the longest lease plus settleMs", { settleMs: 86_400_000 - 61_000 }],
     ["must end before its objects count as orphans", { beatMs: TIMES.orphanAgeMs - 1_000 }],
     ["must be checked when its park ends", { idleRunMs: TIMES.parkSecondsMax * 1_000 + 1 }],
-    ["a gate must expire before its run does", { gateMs: 2_592_000_000 }],
+    ["an approval must expire before its run does", { gateMs: 2_592_000_000 }],
   ];
 
   test.each(relations)("%s", (why, change) => {

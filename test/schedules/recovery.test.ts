@@ -58,7 +58,7 @@ test("schedule 65: a process dies while it asks for last words; they are counted
   expect(asked.closings).toBe(1);
   expect(rowOf(on, run)).toMatchObject({ status: "failed" });
   expect(await lostIn(on.world, run)).toEqual([1]);
-  expect(await rulesOf(on.world, run)).toEqual(["loop detector", "takeover", "stops without last words"]);
+  expect(await rulesOf(on.world, run)).toEqual(["loop detector", "takeover", "stops without a closing reply"]);
   // Its model has spoken, and the end that follows is not stored.
   const other = chainedStage();
   const { agent: speaker, asked: heard } = circling(() => OVER);

@@ -19,7 +19,7 @@ export function sagaCells({ events, history }: Seen): readonly string[] {
     "left by its agent": rules.includes("effects are left"),
     "left by a person": left,
     "wanted by a policy": rules.includes("outcome stays unknown, everything is undone"),
-    "wanted by a person": rules.includes("a person wants it undone"),
+    "wanted by a person": rules.includes("an operator asked for compensation"),
     "wanted by a cancel": isAsked && rules.includes("cancel requested"),
     "wanted by a restart": rules.includes("restart requested"),
   };

@@ -24,13 +24,13 @@ const CONCURRENCY_LOW = 100;
 export const ACCOUNT_CHECKS: readonly Check<AwsCase>[] = [
   {
     id: "region",
-    says: "the region is the deployment's",
+    says: "the region is that of the deployment",
     judge: ({ aws }) => {
       const { region } = partsOf(aws.names.machine);
       const mend = `export AWS_REGION=${region}`;
       if (aws.region.kind !== "seen") return fail("no region is set", mend);
       const { name } = aws.region.seen;
-      return name === region ? ok(name) : fail(`it is ${name}, and the machine lies in ${region}`, mend);
+      return name === region ? ok(name) : fail(`it is ${name}, and the machine is in ${region}`, mend);
     },
   },
   {
@@ -46,7 +46,7 @@ export const ACCOUNT_CHECKS: readonly Check<AwsCase>[] = [
           const mend = "sign in to that account, or set AWS_PROFILE, or CAIRN_MACHINE to a machine of this one";
           return account === theirs
             ? ok(arn)
-            : fail(`${arn} is not of account ${theirs}, where the machine lies`, mend);
+            : fail(`${arn} does not belong to account ${theirs}, which has the machine`, mend);
         },
       }),
   },
@@ -58,19 +58,19 @@ export const ACCOUNT_CHECKS: readonly Check<AwsCase>[] = [
   },
   {
     id: "concurrency",
-    says: "Lambda may run enough at once",
+    says: "Lambda's concurrency is sufficient",
     judge: ({ aws }) =>
       judgeSeen(aws.account, ({ concurrency, unreserved }) => {
         const why = `${concurrency} invocations at once in this account and region, ${unreserved} of them not reserved`;
         const mend =
           "request a quota increase: Service Quotas, AWS Lambda, Concurrent executions (new accounts have 10)";
-        return unreserved < CONCURRENCY_LOW ? warn(`${why}; each beat that is under way takes one`, mend) : ok(why);
+        return unreserved < CONCURRENCY_LOW ? warn(`${why}; each running beat needs one`, mend) : ok(why);
       }),
   },
 ];
 
 /** Facts from the AWS documentation that no call here can check. */
 export const AWS_HINTS: readonly string[] = [
-  "not looked at: Step Functions allows 1,000,000 open Standard executions per account and region, and each live run is one",
-  "not looked at: a new on-demand table takes 4,000 writes and 12,000 reads a second at first, and may throttle above twice its last peak for half an hour",
+  "not checked: Step Functions allows 1,000,000 open Standard executions per account and region, and each live run is one",
+  "not checked: a new on-demand table takes 4,000 writes and 12,000 reads a second at first, and may throttle above twice its last peak for half an hour",
 ];

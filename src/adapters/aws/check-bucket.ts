@@ -8,7 +8,7 @@ import { type Guarantees, guaranteesOf } from "./bucket-policy.ts";
 /** The prefixes of objects that cairn writes only once. */
 const PREFIXES = ["runs/", "archive/"] as const;
 
-const AGAIN = "deploy again: the policy is the deployment's";
+const AGAIN = "deploy again: the deployment writes the policy";
 
 export const BUCKET_CHECKS: readonly Check<AwsCase>[] = [
   {
@@ -20,8 +20,10 @@ export const BUCKET_CHECKS: readonly Check<AwsCase>[] = [
         unreachable: true,
         seen: ({ region }) => {
           const isElsewhere = region !== null && aws.region.kind === "seen" && region !== aws.region.seen.name;
-          const why = `${aws.names.bucket} lies in ${region ?? "a region that it does not tell"}`;
-          return isElsewhere ? warn(`${why}: each beat pays for the way`, "deploy again, all in one region") : ok(why);
+          const why = `${aws.names.bucket} is in ${region ?? "an unknown region"}`;
+          return isElsewhere
+            ? warn(`${why}: each beat pays for the transfer between regions`, "deploy again, all in one region")
+            : ok(why);
         },
       }),
   },
@@ -34,10 +36,10 @@ export const BUCKET_CHECKS: readonly Check<AwsCase>[] = [
         judgeSeen(aws.bucketStore, ({ id: other }) => {
           const mend =
             "name the table and the bucket of one deployment in CAIRN_TABLE and CAIRN_BUCKET, or deploy again";
-          if (id === null) return fail("the table has no store's name", mend);
+          if (id === null) return fail("the table names no store", mend);
           return id === other
             ? ok(`both are store ${id}`)
-            : fail(`the table is of store ${id}, the bucket of ${other}`, mend);
+            : fail(`the table belongs to store ${id}, the bucket to store ${other}`, mend);
         }),
       ),
   },
@@ -58,12 +60,12 @@ export const BUCKET_CHECKS: readonly Check<AwsCase>[] = [
   },
   {
     id: "bucket-encryption",
-    says: "objects are encrypted where they lie",
+    says: "objects are encrypted at rest",
     needs: ["bucket"],
     strict: true,
     judge: ({ aws }) =>
       judgeLook(aws.encryption, {
-        missing: warn("no encryption is set", "deploy again: the bucket is the deployment's"),
+        missing: warn("no encryption is set", "deploy again: the deployment configures the bucket"),
         seen: ({ algorithm }) => ok(algorithm),
       }),
   },
@@ -82,12 +84,12 @@ export const BUCKET_CHECKS: readonly Check<AwsCase>[] = [
   },
   {
     id: "bucket-tls",
-    says: "it is spoken to over TLS only",
+    says: "it accepts only TLS",
     needs: ["bucket"],
     strict: true,
     judge: (of) =>
       judgePolicy(of, ({ tlsOnly }) =>
-        tlsOnly ? ok("what is not TLS is denied") : warn("it does not deny what is not TLS", AGAIN),
+        tlsOnly ? ok("requests without TLS are denied") : warn("it does not deny requests without TLS", AGAIN),
       ),
   },
   {
@@ -102,11 +104,13 @@ export const BUCKET_CHECKS: readonly Check<AwsCase>[] = [
           const words = ({ prefix, expiresDays }: LifecycleSeen): string =>
             `${prefix || "everything"} after ${expiresDays} days`;
           const early = deleting.filter(({ expiresDays }) => expiresDays !== null && expiresDays < EXPIRES_DAYS_MIN);
-          const mend = "leave what lies below runs/ to cairn, which deletes it with its run: deploy again";
+          const mend = "cairn deletes the objects below runs/ with their runs, so deploy again to remove this rule";
           if (early.length > 0) return fail(`it deletes ${early.map(words).join(", ")}`, mend);
           const late = deleting.filter(({ expiresDays }) => expiresDays !== null);
           return ok(
-            late.length === 0 ? "none deletes below runs/" : `no run may be older: ${late.map(words).join(", ")}`,
+            late.length === 0
+              ? "none deletes below runs/"
+              : `these limit the age of a run: ${late.map(words).join(", ")}`,
           );
         },
       }),
@@ -140,8 +144,8 @@ export const PUT_ONCE_CHECK: Check<AwsCase> = {
           return ok("a put without If-None-Match was refused by the bucket's policy");
         case "refusedSomehow":
           return unknown(
-            "a put without If-None-Match was refused, but S3 does not say by whom",
-            "look with an identity that has s3:PutObject below runs/",
+            "a put without If-None-Match was refused, but S3 does not say by which policy",
+            "run doctor with an identity that has s3:PutObject below runs/",
           );
         case "let":
           return warn(

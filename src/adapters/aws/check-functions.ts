@@ -26,7 +26,7 @@ const nameIn = (arn: string): string => arn.split(":")[6] ?? arn;
  */
 export const AGENTS_CHECK: Check<AwsCase> = {
   id: "function-agents",
-  says: "each isolated agent of cairn.config.ts has a function of its own, which is as the shared one",
+  says: "each isolated agent of cairn.config.ts has a function of its own, configured like the shared one",
   needs: ["machine-definition", "function-beat"],
   judge: ({ aws, isolated }) =>
     judgeSeen(aws.machine, ({ calls }) =>
@@ -46,7 +46,7 @@ function judgeAgent(
 ): Verdict {
   const look = aws.agents[agent];
   const missing = warn(
-    `agent ${agent} has no function: its runs wait, or go on in the function that agents share`,
+    `agent ${agent} has no function: its runs wait, or continue in the function that agents share`,
     "deploy",
   );
   if (look === undefined) return missing;
@@ -57,13 +57,13 @@ function judgeAgent(
       if (verdict.status === "fail") return verdict;
       const why = nameIn(seen.arn);
       if (seen.timeoutSeconds !== beat.timeoutSeconds)
-        return fail(`${why} may live ${seen.timeoutSeconds} s, and beat ${beat.timeoutSeconds} s`, AGAIN);
+        return fail(`${why} has a timeout of ${seen.timeoutSeconds} s, and beat has ${beat.timeoutSeconds} s`, AGAIN);
       const others = Object.keys({ ...beat.env, ...seen.env }).filter(
         (name) => name !== OWN && beat.env[name] !== seen.env[name],
       );
       return others.length === 0
         ? verdict
-        : fail(`${why} and beat are told different things: ${others.join(", ")}`, AGAIN);
+        : fail(`${why} and beat have different environment variables: ${others.join(", ")}`, AGAIN);
     },
   });
 }

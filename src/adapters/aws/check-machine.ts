@@ -22,14 +22,14 @@ export const MACHINE_CHECKS: readonly Check<AwsCase>[] = [
         unreachable: true,
         seen: ({ status, type }) => {
           if (type !== "STANDARD")
-            return fail(`it is ${type}: nothing of that kind waits for longer than minutes`, AGAIN);
+            return fail(`it is ${type}: a machine of this type cannot wait for longer than minutes`, AGAIN);
           return status === "ACTIVE" ? ok(`${type}, ${status}`) : fail(`it is ${status}`, AGAIN);
         },
       }),
   },
   {
     id: "machine-definition",
-    says: "the machine is the one of this version",
+    says: "the machine was deployed by this version of cairn",
     needs: ["machine"],
     judge: ({ aws }) => judgeSeen(aws.machine, judgeDefinition),
   },
@@ -43,7 +43,7 @@ export const MACHINE_CHECKS: readonly Check<AwsCase>[] = [
   },
   {
     id: "environment",
-    says: "the functions speak to this table, bucket and machine",
+    says: "the functions use this table, bucket and machine",
     needs: ROLES.map((role) => `function-${role}`),
     judge: judgeEnvironment,
   },
@@ -61,7 +61,7 @@ export const MACHINE_CHECKS: readonly Check<AwsCase>[] = [
       const mend =
         "declare it in the agent's secrets and keep it in the Parameter Store (docs/secrets.md), then deploy again";
       return named.length === 0
-        ? ok("no name there looks like one")
+        ? ok("no variable looks like a secret by its name")
         : warn(`by their names: ${named.join(", ")}`, mend);
     },
   },
@@ -94,7 +94,7 @@ function judgeDefinition({ definition, calls }: MachineSeen): Verdict {
   const stored = storedIn(definition);
   const { beat, park, sweep, agents } = calls;
   if (stored === null || beat === null || park === null || sweep === null) {
-    return fail("its definition is none of cairn's", "check CAIRN_MACHINE, or deploy again");
+    return fail("its definition was not made by cairn", "check CAIRN_MACHINE, or deploy again");
   }
   const seconds = secondsIn(stored);
   const ours = JSON.parse(
@@ -102,10 +102,10 @@ function judgeDefinition({ definition, calls }: MachineSeen): Verdict {
       definitionOf({ functions: { beat, park, sweep, ...(agents === null ? {} : { agents }) }, ...seconds }),
     ),
   ) as Required<Stored>;
-  if (isDeepStrictEqual(stored, ours)) return ok("its definition is what this version makes");
+  if (isDeepStrictEqual(stored, ours)) return ok("its definition is that of this version");
   const names = [...new Set([...Object.keys(ours.States), ...Object.keys(stored.States ?? {})])];
   const other = names.filter((name) => !isDeepStrictEqual(ours.States[name], stored.States?.[name]));
-  const where = other.length === 0 ? "its head differs" : `other states: ${other.join(", ")}`;
+  const where = other.length === 0 ? "its top level differs" : `other states: ${other.join(", ")}`;
   return warn(`another version of cairn made its definition (${where})`, AGAIN);
 }
 
@@ -132,10 +132,10 @@ function storedIn(definition: string): Stored | null {
 function functionCheck(role: FunctionRole): Check<AwsCase> {
   return {
     id: `function-${role}`,
-    says: `the function ${role} is there, and runs what it has to`,
+    says: `the function ${role} is there, and runs the expected code`,
     judge: ({ aws }) =>
       judgeLook(aws.functions[role], {
-        missing: fail("it is not there", AGAIN),
+        missing: fail("it does not exist", AGAIN),
         seen: judgeFunction,
       }),
   };
@@ -157,14 +157,17 @@ function judgeTimes({ aws }: AwsCase): Verdict {
         const told = Number(beat.env["CAIRN_BEAT_SECONDS"]);
         const task = `Its task waits ${beatSeconds + TASK_MARGIN_SECONDS} s`;
         if (beat.timeoutSeconds >= beatSeconds + TASK_MARGIN_SECONDS) {
-          return fail(`beat may live ${beat.timeoutSeconds} s. ${task}, so one that works is taken for dead`, AGAIN);
+          return fail(
+            `beat has a timeout of ${beat.timeoutSeconds} s. ${task}, so it takes a running beat for dead`,
+            AGAIN,
+          );
         }
         if (sweep.timeoutSeconds >= sweepSeconds + TASK_MARGIN_SECONDS) {
-          return fail(`sweep may live ${sweep.timeoutSeconds} s, as long as its task or longer`, AGAIN);
+          return fail(`sweep has a timeout of ${sweep.timeoutSeconds} s, as long as its task or longer`, AGAIN);
         }
         if (told > beat.timeoutSeconds) {
           return fail(
-            `beat lives ${beat.timeoutSeconds} s and is told ${told} s: calls may never find the time to start`,
+            `beat has a timeout of ${beat.timeoutSeconds} s, but its setting says ${told} s: calls may never have enough time to start`,
             AGAIN,
           );
         }
@@ -186,15 +189,16 @@ function judgeEnvironment({ aws }: AwsCase): Verdict {
       env[name] === value || !reads(role, name) ? [] : [`${name} of ${role} is ${env[name] ?? "not set"}`],
     ),
   );
-  if (wrong.length > 0) return fail(wrong.join("; "), `${AGAIN}, or name the stores of this machine`);
+  if (wrong.length > 0)
+    return fail(wrong.join("; "), `${AGAIN}, or set the names of the stores that this machine uses`);
   const broken = seenIn(aws).flatMap(([role, { env }]) =>
     reads(role, "CAIRN_LIMITS") && !limitsFit(env) ? [role] : [],
   );
   return broken.length === 0
-    ? ok("the same in all that read it")
+    ? ok("the same in all functions that read it")
     : fail(
         `the limits of ${broken.join(", ")} do not fit together: it cannot start`,
-        `mend CAIRN_LIMITS, then ${AGAIN}`,
+        `correct CAIRN_LIMITS, then ${AGAIN}`,
       );
 }
 

@@ -15,30 +15,30 @@ const SWEEP_LATE_MS = 30 * 60_000;
 export const AROUND_CHECKS: readonly Check<AwsCase>[] = [
   {
     id: "stream-followed",
-    says: "what removed runs leave behind is deleted",
+    says: "the objects of removed runs are deleted",
     needs: ["table-stream"],
     judge: ({ aws }) => judgeSeen(aws.cleanUp, ({ mappings }) => judgeMappings(mappings)),
   },
   {
     id: "stream-failures",
-    says: "a clean-up that gives up is told",
+    says: "a clean-up that gives up leaves a dead letter",
     needs: ["stream-followed"],
     strict: true,
     judge: ({ aws }) =>
       judgeSeen(aws.cleanUp, ({ mappings }) => {
         const targets = mappings.flatMap(({ onFailure }) => onFailure ?? []);
-        const why = "it has no on-failure destination: what it gives up waits for the daily look for orphans";
-        return targets.length > 0 ? ok(targets.join(", ")) : warn(why, `${AGAIN}: the destination is the deployment's`);
+        const why = "it has no on-failure destination: what it gives up waits for the daily search for orphans";
+        return targets.length > 0 ? ok(targets.join(", ")) : warn(why, `${AGAIN}: the deployment sets the destination`);
       }),
   },
   {
     id: "sweeper-scheduled",
-    says: "the sweeper is called again and again",
+    says: "a schedule invokes the sweeper",
     needs: ["function-sweep"],
     strict: true,
     judge: ({ aws }) =>
       judgeSeen(aws.sweeper, ({ schedules }) => {
-        const why = "a run whose execution is lost stands still";
+        const why = "a run whose execution is lost never continues";
         if (schedules.length === 0) return warn(`no schedule invokes it: ${why}`, AGAIN);
         const off = schedules.filter(({ isEnabled }) => !isEnabled).map(({ name }) => name);
         const mend = "enable it: EventBridge Scheduler, or deploy again";
@@ -50,54 +50,55 @@ export const AROUND_CHECKS: readonly Check<AwsCase>[] = [
   },
   {
     id: "sweeper-ran",
-    says: "the sweeper has swept not long ago",
+    says: "the sweeper has run recently",
     needs: ["table"],
     strict: true,
     judge: ({ aws }) =>
       judgeLook(aws.sweepTurn, {
         missing: unknown(
-          "it never swept; a fresh deployment has to wait for its schedule",
-          "run it again in some minutes",
+          "it never ran; a new deployment waits for its first schedule",
+          "run doctor again in some minutes",
         ),
         seen: ({ until }) => {
           const lateMs = aws.at - until;
           const minutes = Math.max(0, Math.round(lateMs / 60_000));
-          const mend = "look at the schedule and at the log of the function sweep";
+          const mend = "check the schedule and the log of the function sweep";
           return lateMs > SWEEP_LATE_MS
-            ? warn(`its last turn ended ${minutes} minutes ago`, mend)
+            ? warn(`its last sweep ended ${minutes} minutes ago`, mend)
             : ok(`${minutes} minutes ago`);
         },
       }),
   },
   {
     id: "alarms",
-    says: "somebody is told when something is wrong",
+    says: "alarms notify an operator when something is wrong",
     strict: true,
     judge: ({ aws }) =>
       judgeSeen(aws.alarms, ({ alarms }) => {
         if (alarms.length === 0)
-          return warn("no alarm watches this deployment", `${AGAIN}: alarms are the deployment's`);
+          return warn("no alarm watches this deployment", `${AGAIN}: the deployment creates the alarms`);
         const ringing = alarms.filter(({ state }) => state === "ALARM").map(({ name }) => name);
         if (ringing.length > 0)
           return warn(`now in alarm: ${ringing.join(", ")}`, "see what they watch, in CloudWatch");
         const mute = alarms.filter(({ tellsSomebody }) => !tellsSomebody).map(({ name }) => name);
-        const mend = "give them an action, such as an SNS topic that somebody reads";
+        const mend = "give them an action, such as an SNS topic that an operator reads";
         return mute.length === 0
-          ? ok(`${alarms.length} alarms, none rings`)
-          : warn(`nobody hears ${mute.join(", ")}`, mend);
+          ? ok(`${alarms.length} alarms, none of them active`)
+          : warn(`these alarms have no action, so no operator is notified: ${mute.join(", ")}`, mend);
       }),
   },
 ];
 
 function judgeMappings(mappings: readonly MappingSeen[]): Verdict {
   const [first] = mappings;
-  if (first === undefined) return fail("nothing follows the table's stream: objects of removed runs stay", AGAIN);
+  if (first === undefined) return fail("no function reads the table's stream: objects of removed runs stay", AGAIN);
   const enabled = mappings.filter(({ state }) => state === "Enabled");
-  if (enabled.length === 0) return fail(`what follows the stream is ${first.state}`, "enable its event source mapping");
+  if (enabled.length === 0)
+    return fail(`the event source mapping of the stream is ${first.state}`, "enable its event source mapping");
   const fitting = enabled.filter(({ filters }) => filters.length === 0 || filters.some(letsThrough));
-  if (fitting.length === 0) return fail("its filter lets no removed row of a run through", AGAIN);
+  if (fitting.length === 0) return fail("its filter passes no removed row of a run", AGAIN);
   if (!fitting.some(({ reportsFailures }) => reportsFailures)) {
-    return fail("it does not report single failures, so a record that failed counts as done", AGAIN);
+    return fail("it does not report failures of single records, so a failed record counts as done", AGAIN);
   }
   return fitting.some(({ filters }) => filters.length > 0)
     ? ok(fitting.map((each) => each.function.split(":")[6] ?? each.function).join(", "))

@@ -8,7 +8,7 @@ import { judgeLook, judgeSeen } from "./judge-probe.ts";
 const gone = (of: AwsCase): Verdict =>
   fail(`there is no table ${of.aws.names.table} in this account and region`, "deploy, or check CAIRN_TABLE");
 
-const AGAIN = "deploy again: the layout of a table is the deployment's";
+const AGAIN = "deploy again: the deployment sets the layout of the table";
 
 const about = (of: AwsCase, words: string): string => `aws dynamodb ${words.replace("TABLE", of.aws.names.table)}`;
 
@@ -30,7 +30,7 @@ export const TABLE_CHECKS: readonly Check<AwsCase>[] = [
   },
   {
     id: "table-keys",
-    says: "its keys are those of this version",
+    says: "its keys are those of this version of cairn",
     needs: ["table"],
     judge: (of) =>
       judgeSeen(of.aws.table, ({ partition, sort, types }) => {
@@ -45,7 +45,7 @@ export const TABLE_CHECKS: readonly Check<AwsCase>[] = [
   },
   {
     id: "table-indexes",
-    says: "its indexes are those of this version",
+    says: "its indexes are those of this version of cairn",
     needs: ["table"],
     judge: (of) =>
       judgeSeen(of.aws.table, ({ indexes, types }) => {
@@ -59,7 +59,7 @@ export const TABLE_CHECKS: readonly Check<AwsCase>[] = [
   },
   {
     id: "table-ttl",
-    says: "ended runs go away when their time is over",
+    says: "ended runs are removed when their retention expires",
     needs: ["table"],
     judge: (of) =>
       judgeSeen(of.aws.timeToLive, ({ status, attribute }) => {
@@ -77,22 +77,22 @@ export const TABLE_CHECKS: readonly Check<AwsCase>[] = [
   },
   {
     id: "table-stream",
-    says: "its stream tells which rows were removed",
+    says: "its stream shows which rows were removed",
     needs: ["table"],
     judge: (of) =>
       judgeSeen(of.aws.table, ({ stream }) => {
         const on = `StreamEnabled=true,StreamViewType=${TABLE.stream.view}`;
         const mend = about(of, `update-table --table-name TABLE --stream-specification ${on}; then deploy again`);
         if (stream === null || !stream.isEnabled)
-          return fail("it has no stream: what removed runs leave behind stays", mend);
+          return fail("it has no stream: the objects of removed runs stay", mend);
         return [TABLE.stream.view, "NEW_AND_OLD_IMAGES"].includes(stream.view)
           ? ok(stream.view)
-          : fail(`it tells ${stream.view} and not ${TABLE.stream.view}`, `switch it off, then: ${mend}`);
+          : fail(`it shows ${stream.view} and not ${TABLE.stream.view}`, `switch it off, then: ${mend}`);
       }),
   },
   {
     id: "table-backups",
-    says: "the table can be put back to any second of the last weeks",
+    says: "the table can be restored to any second of the last weeks",
     needs: ["table"],
     strict: true,
     judge: (of) =>
@@ -119,13 +119,15 @@ export const TABLE_CHECKS: readonly Check<AwsCase>[] = [
     needs: ["table"],
     judge: (of) =>
       judgeSeen(of.aws.liveRows, ({ looked, damaged, isAll }) => {
-        const seen = isAll ? "each of them was decoded" : `the first ${looked} were decoded; the sweeper looks at all`;
+        const seen = isAll
+          ? "every row was decoded"
+          : `the first ${looked} were decoded; the sweeper checks all of them`;
         return judgeDamaged(damaged, { seen, verify: (run) => `npx cairn verify ${run} --world aws` });
       }),
   },
   {
     id: "table-billing",
-    says: "the table is paid by the request",
+    says: "the table is billed per request",
     needs: ["table"],
     judge: (of) =>
       judgeSeen(of.aws.table, ({ billing }) => {

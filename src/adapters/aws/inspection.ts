@@ -36,7 +36,7 @@ export async function inspectAws(of: {
   const { names, probe, onLook, agents = [], clients = readingClients() } = of;
   let dated: Dated | null = null;
   tellDates(clients.caller, (each) => (dated = each));
-  onLook("asking AWS who is asking");
+  onLook("asking AWS for the identity of the caller");
   const [caller, region] = await Promise.all([
     look("sts:GetCallerIdentity", async () => {
       const { Account: account = "", Arn: arn = "" } = await clients.caller.send(new GetCallerIdentityCommand());
@@ -50,7 +50,7 @@ export async function inspectAws(of: {
   if (region.kind !== "seen" || (caller.kind === "failed" && caller.isHopeless)) {
     return { ...known, ...NOTHING };
   }
-  onLook("looking at the table, the bucket, the machine and what belongs to them");
+  onLook("checking the table, the bucket, the machine and what belongs to them");
   const [table, bucket] = await Promise.all([
     inspectTable({ clients: clients.table, name: names.table }),
     inspectBucket({ clients: clients.bucket, name: names.bucket, probe }),

@@ -1,4 +1,4 @@
-/** Judging a look: what kept somebody from seeing is told in one way, wherever it happens. */
+/** Judges one probe of AWS. Every check reports a denied or failed probe in the same way. */
 import type { Look } from "./looks.ts";
 import { type Verdict, fail, needing, unknown } from "../../ports/diagnosis.ts";
 
@@ -16,7 +16,10 @@ export function judgeLook<Seen>(
     case "missing":
       return of.missing;
     case "denied":
-      return unknown(`this identity may not look: it needs ${look.action}`, `allow ${look.action} to this identity`);
+      return unknown(
+        `this identity may not check this: it needs ${look.action}`,
+        `allow ${look.action} to this identity`,
+      );
     case "failed":
       return of.unreachable === true ? fail(look.why, look.next) : unknown(look.why, look.next);
     case "untried":
@@ -26,4 +29,4 @@ export function judgeLook<Seen>(
 
 /** The same for what never is missing. */
 export const judgeSeen = <Seen>(look: Look<Seen>, seen: (seen: Seen) => Verdict): Verdict =>
-  judgeLook(look, { missing: unknown("there is no answer", "run it again"), seen });
+  judgeLook(look, { missing: unknown("AWS gave no answer", "run doctor again"), seen });

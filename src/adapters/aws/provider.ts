@@ -56,7 +56,7 @@ function troubleWith(names: Names): Misconfigured | null {
     return {
       code: "WorldIncomplete",
       what: `the world aws is not named: ${missing.join(", ")} ${missing.length === 1 ? "is" : "are"} not set`,
-      why: "what deploys cairn prints them; on this machine that is LocalStack",
+      why: "the deployment prints them; for LocalStack on this machine, type the command below",
       next: 'eval "$(npm run --silent localstack)"',
       facts: { missing },
     };

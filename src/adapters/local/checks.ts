@@ -23,7 +23,7 @@ const FREE_LOW = 1024 ** 3;
 const FREE_LEAST = 100 * 1024 ** 2;
 
 const judgeStore = ({ look }: LocalCase, judge: (store: StoreSeen) => Verdict): Verdict =>
-  look.kind === "seen" ? judge(look.store) : unknown("there is no store to look into", "start a run first");
+  look.kind === "seen" ? judge(look.store) : unknown("there is no store to check", "start a run first");
 
 export const LOCAL_CHECKS: readonly Check<LocalCase>[] = [
   {
@@ -32,12 +32,9 @@ export const LOCAL_CHECKS: readonly Check<LocalCase>[] = [
     judge: ({ look, command }) => {
       switch (look.kind) {
         case "broken":
-          return fail(look.why, "mend what it says, or name another directory with --store");
+          return fail(look.why, "fix what the message says, or name another directory with --store");
         case "missing":
-          return unknown(
-            `there is none at ${look.dir} yet`,
-            `it comes to be with the first run: ${command("start", "AGENT")}`,
-          );
+          return unknown(`there is none at ${look.dir} yet`, `the first run creates it: ${command("start", "AGENT")}`);
         case "seen":
           return look.store.journalMode === "wal"
             ? ok(`${look.store.dir}, with a write-ahead log`)
@@ -47,21 +44,21 @@ export const LOCAL_CHECKS: readonly Check<LocalCase>[] = [
   },
   {
     id: "store-writable",
-    says: "it takes a write",
+    says: "it accepts a write",
     needs: ["store"],
     judge: (of) =>
       judgeStore(of, ({ refuses, dir }) => {
-        const mend = `make ${dir} writable for this user, or look for a process that keeps it busy`;
-        return refuses === null ? ok("a write was begun, and taken back") : fail(refuses, mend);
+        const mend = `make ${dir} writable for this user, or find the process that keeps it busy`;
+        return refuses === null ? ok("a write was started, and rolled back") : fail(refuses, mend);
       }),
   },
   {
     id: "store-whole",
-    says: "its file is whole",
+    says: "its file is undamaged",
     needs: ["store"],
     judge: (of) =>
       judgeStore(of, ({ faults, dir }) => {
-        const mend = `stop what works on it, then put ${dir}/cairn.sqlite back from a backup`;
+        const mend = `stop every process that uses it, then restore ${dir}/cairn.sqlite from a backup`;
         return faults.length === 0 ? ok("SQLite's integrity check found nothing") : fail(faults.join("; "), mend);
       }),
   },
@@ -78,28 +75,28 @@ export const LOCAL_CHECKS: readonly Check<LocalCase>[] = [
     judge: (of) =>
       judgeStore(of, ({ freeBytes }) => {
         const why = `${(freeBytes / 1024 ** 3).toFixed(1)} GiB are free`;
-        const mend = "free some space; ended runs go by themselves after a day, or with cairn purge RUN";
+        const mend = "free some space; ended runs are removed after a day, or with cairn purge RUN";
         if (freeBytes < FREE_LEAST) return fail(why, mend);
         return freeBytes < FREE_LOW ? warn(why, mend) : ok(why);
       }),
   },
   {
     id: "clock",
-    says: "the clock did not jump, and does not lie before what was written",
+    says: "the clock did not jump, and is not behind the newest entry",
     needs: ["store"],
     judge: (of) => judgeStore(of, (store) => judgeClock(store, of)),
   },
   {
     id: "work",
-    says: "somebody works on its runs",
+    says: "a process works on its runs",
     needs: ["store"],
     judge: (of) => judgeStore(of, (store) => judgeWork(store, of)),
   },
 ];
 
 function judgeRows(damaged: StoreSeen["damaged"], { command }: LocalCase): Verdict {
-  if (damaged === null) return unknown("the file is too damaged to be searched", "mend the file first");
-  return judgeDamaged(damaged, { seen: "each of them was decoded", verify: (run) => command("verify", run) });
+  if (damaged === null) return unknown("the file is too damaged to be searched", "restore the file first");
+  return judgeDamaged(damaged, { seen: "every row was decoded", verify: (run) => command("verify", run) });
 }
 
 function judgeClock({ clock, latestAt }: StoreSeen, { limits, now }: LocalCase): Verdict {
@@ -114,10 +111,10 @@ function judgeClock({ clock, latestAt }: StoreSeen, { limits, now }: LocalCase):
 function judgeWork({ supervisor, runs }: StoreSeen, { command }: LocalCase): Verdict {
   const { live, overdue } = runs;
   if (supervisor === null) {
-    const why = `nobody works on it, with ${live} live runs, ${overdue} of them overdue`;
-    return live === 0 ? ok("nobody, and no run is live") : warn(why, command("work"));
+    const why = `no process works on it, with ${live} live runs, ${overdue} of them overdue`;
+    return live === 0 ? ok("no process, and no run is live") : warn(why, command("work"));
   }
   const why = `process ${supervisor}, ${live} live runs`;
-  const mend = `see what it says; if it is stuck: kill ${supervisor}, then ${command("work")}`;
+  const mend = `read its output; if it is stuck: kill ${supervisor}, then ${command("work")}`;
   return overdue === 0 ? ok(why) : warn(`${why}, ${overdue} of them overdue: it has too much to do, or is stuck`, mend);
 }

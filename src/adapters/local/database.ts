@@ -167,7 +167,7 @@ function inspect(file: string): void {
   if (version > STORE_FORMAT) {
     throw new StoreTooNew(
       `${file} has store format ${version}, and this cairn knows formats up to ${STORE_FORMAT}; it was left as it ` +
-        "is: use the newer cairn that wrote it, or another directory",
+        "is: use the newer version of cairn that wrote it, or another directory",
     );
   }
 }

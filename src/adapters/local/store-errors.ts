@@ -33,7 +33,7 @@ export class StoreReplaced extends StoreUnusable {
     super(
       "StoreReplaced",
       `the store at ${dir} ${what} while it was in use, and nothing was written since; every process that used it ` +
-        "stops: put it back, or start again with the store that is there now",
+        "stops: restore it, or start again with the store that is there now",
     );
   }
 }
@@ -44,7 +44,7 @@ export class StoreRolledBack extends StoreUnusable {
     super(
       "StoreRolledBack",
       `the store at ${dir} lost commits that were acknowledged: ${what}; put the newest cairn.sqlite and cairn.sqlite-wal back, ` +
-        `or, to go on from an older state on purpose, delete ${dir}/cairn.mark: effects of the lost commits may happen again`,
+        `or, to continue from an older state on purpose, delete ${dir}/cairn.mark: effects of the lost commits may happen again`,
     );
   }
 }

@@ -246,7 +246,7 @@ function conclude(worker: Worker, of: { readonly work: Work; readonly result: Ta
   const { work, result } = of;
   if (result.kind === "exit") {
     const answer = { kind: "beat", reply: result.reply } as const;
-    return leave(worker, { how: "its process had to end", error: null, answer });
+    return leave(worker, { how: "its process had to be replaced", error: null, answer });
   }
   if (result.kind !== work.task.kind)
     return leave(worker, { how: `it returned a result of another task: ${result.kind}`, error: null });

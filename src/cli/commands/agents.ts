@@ -59,7 +59,7 @@ export async function agentInFile(cwd: string, text: string): Promise<Located> {
   const [path = "", name] = text.split("#");
   const file = resolve(cwd, path);
   if (!existsSync(file)) {
-    const why = `the path is taken from ${cwd}, and nothing is there`;
+    const why = `the path is resolved from ${cwd}, and no file is there`;
     throw new CliError({
       ...{ code: "AgentFileMissing", exit: EXIT.notFound, what: `there is no agent file ${file}`, why },
       next: commandLine(["start", "./FILE.ts"]),
@@ -90,7 +90,7 @@ export function agentUnknown(of: {
   const known = [...new Set(catalogue.agents.map(({ agent }) => agent.name))].toSorted();
   const broken = catalogue.broken.map(({ why }) => why);
   const whose = hasConfig ? "cairn.config.ts" : "there is no cairn.config.ts here, and cairn itself";
-  const names = known.length === 0 ? `${whose} names no agent` : `${whose} knows these agents: ${known.join(", ")}`;
+  const names = known.length === 0 ? `${whose} names no agent` : `${whose} names these agents: ${known.join(", ")}`;
   return new CliError({
     code: "AgentUnknown",
     exit: EXIT.notFound,
@@ -113,7 +113,7 @@ export function agentClash(of: {
     code: "AgentClash",
     exit: EXIT.refused,
     what: `two agents are named ${name}, in ${file} and in ${other}`,
-    why: "a run knows its agent by name, so it would go on with the code of either; rename one, or keep them in two stores",
+    why: "a run stores only the name of its agent, so it could continue with the wrong code; rename one agent, or use two stores",
     next,
   });
 }

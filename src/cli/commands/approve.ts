@@ -93,7 +93,7 @@ export async function listApprovals(shell: Shell, flags: StoreFlags & { readonly
     const page = await world.table.list(query);
     for (const { run } of page.damaged) {
       shell.terminal.err(
-        `the row of ${run} is damaged, so it is not known whether it waits: ${settings.command("verify", run)}`,
+        `the row of ${run} is damaged, so cairn cannot tell whether it waits for approval: ${settings.command("verify", run)}`,
       );
     }
     for (const { run, agent, status } of page.rows) {
@@ -110,7 +110,7 @@ export async function listApprovals(shell: Shell, flags: StoreFlags & { readonly
   }
   const { paintOut: paint, width, out } = shell.terminal;
   const style = { now: world.clock.now(), paint, width, command: settings.command };
-  if (open.length === 0) out("nothing waits for approval");
+  if (open.length === 0) out("no call waits for approval");
   for (const { run, agent, assigned, gate } of open) {
     out(`${run}  ${agent}${assigned === null ? "" : `, assigned to ${assigned.to}`}${renderGate(run, gate, style)}\n`);
   }
@@ -123,7 +123,9 @@ async function readable<T>({ terminal }: Shell, run: string, look: () => Promise
     return await look();
   } catch (error) {
     if (!(error instanceof Unreadable)) throw error;
-    terminal.err(`run ${run} cannot be read (${error.code}), so it is not known whether it waits: ${error.message}`);
+    terminal.err(
+      `run ${run} cannot be read (${error.code}), so cairn cannot tell whether it waits for approval: ${error.message}`,
+    );
     return null;
   }
 }
@@ -142,11 +144,11 @@ function gateMeant({ settings }: Opened, of: { readonly shown: Shown; readonly t
   if (only !== undefined && others.length === 0) return only;
   const next = settings.command("show", shown.run);
   if (only !== undefined) {
-    const why = `say which: ${found.map(({ call, tool }) => `${call} (${tool})`).join(", ")}`;
+    const why = `name one of them: ${found.map(({ call, tool }) => `${call} (${tool})`).join(", ")}`;
     throw new CliError({
       code: "GateAmbiguous",
       exit: EXIT.usage,
-      what: `run ${shown.run} has several gates`,
+      what: `run ${shown.run} has several open gates`,
       why,
       next,
     });
@@ -155,7 +157,7 @@ function gateMeant({ settings }: Opened, of: { readonly shown: Shown; readonly t
   const open = shown.gates.map(({ call, tool }) => `${call} (${tool})`).join(", ");
   const ignored = shown.ignoredDecision === null ? "" : `; ${ignoredWords(shown.ignoredDecision)}`;
   const closed = `it is ${shown.status}${ignored}; its timeline shows what was decided`;
-  const why = open === "" ? closed : `open are: ${open}${ignored}`;
+  const why = open === "" ? closed : `the open gates are: ${open}${ignored}`;
   throw new CliError({ code: "Stale", exit: EXIT.refused, what, why, next });
 }
 
@@ -172,14 +174,16 @@ function refusal(
     case "duplicate": {
       const { decision } = outcome;
       const why =
-        decision === null ? "the first one counts" : `the first one counts: ${decision.by} says ${decision.as}`;
-      return refused({ what: `${call} is decided about already`, why });
+        decision === null
+          ? "the first decision counts"
+          : `the first decision counts: ${decision.by} says ${decision.as}`;
+      return refused({ what: `${call} was decided already`, why });
     }
     case "noEffect": {
       const { gates } = outcome;
       const calls = gates.map(callOf).join(", ");
-      const now = calls === "" ? "nothing waits for a decision now" : `waiting for a decision now: ${calls}`;
-      const why = `${outcome.why}; it was delivered, and nothing follows from it; ${now}`;
+      const now = calls === "" ? "no call waits for a decision now" : `these wait for a decision now: ${calls}`;
+      const why = `${outcome.why}; the decision was delivered, but the run ignores it; ${now}`;
       return refused({ what: `the decision about ${call} of run ${run} had no effect`, why, facts: { gates } });
     }
     case "argsInvalid": {
@@ -191,13 +195,13 @@ function refusal(
       return refused({ what, why, next: retyped(shell, "--args", "JSON"), facts: {} });
     }
     case "stale": {
-      const why = outcome.why ?? "the run has moved on since it was shown";
-      return refused({ what: `${call} waits at no gate any more`, why });
+      const why = outcome.why ?? "the run has changed since it was shown";
+      return refused({ what: `${call} no longer waits for approval`, why });
     }
     case "refused":
-      return refused({ what: `that decides nothing about ${call} of run ${run}`, why: outcome.why });
+      return refused({ what: `this does not decide about ${call} of run ${run}`, why: outcome.why });
     case "late":
-      return refused({ what: `run ${run} has ended`, why: "an ended run takes no decisions" });
+      return refused({ what: `run ${run} has ended`, why: "an ended run accepts no decisions" });
     case "missing":
       return runGone(run, settings.command("list"));
   }
@@ -228,7 +232,7 @@ function report(
 }
 
 const STAGES = {
-  applied: "the run has taken the decision in, and it counts",
-  waits: "the decision waits in the inbox: the next beat takes it in; the same command again says what became of it",
-  unknown: "the run has taken the decision in; its history cannot be read, so what followed is not known",
+  applied: "the run has applied the decision",
+  waits: "the decision waits in the inbox until the next beat; repeat the command to see whether it was applied",
+  unknown: "the run has read the decision, but its history cannot be read, so the effect of the decision is not known",
 } as const;

@@ -14,7 +14,7 @@ export async function assignRun(
   const { settings } = opened;
   const next = settings.command("show", run);
   if (of.to.trim() === "") {
-    const [what, why] = ["an operator has a name", "nobody can be found by an empty one"];
+    const [what, why] = ["the operator's name is empty", "an assignment needs the name of an operator"];
     throw new CliError({ code: "Usage", exit: EXIT.usage, what, why, next: settings.command("assign", run, "NAME") });
   }
   const outcome = unlessGone(opened, {
@@ -30,11 +30,11 @@ export async function assignRun(
       return EXIT.done;
     }
     case "crossed": {
-      const what = `somebody assigned run ${run} to ${outcome.to} in the same moment`;
-      throw refusedAs(OPERATIONS.assign, "crossed", { what, why: "the first one counts", next });
+      const what = `another operator assigned run ${run} to ${outcome.to} at the same moment`;
+      throw refusedAs(OPERATIONS.assign, "crossed", { what, why: "the first assignment counts", next });
     }
     case "late": {
-      const why = "an ended run needs nobody any more";
+      const why = "an ended run needs no operator";
       throw refusedAs(OPERATIONS.assign, "late", { what: `run ${run} has ended`, why, next });
     }
   }

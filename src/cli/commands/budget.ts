@@ -74,7 +74,7 @@ const METERS = Object.keys(AMOUNTS) as readonly Meter[];
 /** The options `--usd <amount>` and so on. */
 export const GRANT_OPTIONS: readonly (readonly [string, string])[] = METERS.map((meter) => [
   `${AMOUNTS[meter].option} <amount>`,
-  `where its budget is used up: give that many more ${AMOUNTS[meter].means}`,
+  `if it waits for more budget: grant it more ${AMOUNTS[meter].means}`,
 ]);
 
 /** The grant that the flags ask for. Throws if a flag is not an amount. */
@@ -85,7 +85,7 @@ export function grantOf(flags: GrantFlags): Grant {
     if (text === undefined) return [];
     const amount = parse(text);
     if (amount !== null) return [[meter, amount] as const];
-    const [what, why] = [`${option} ${text} is no amount`, `it is a positive number of ${means}`];
+    const [what, why] = [`${option} ${text} is not an amount`, `write a positive number of ${means}`];
     throw new CliError({ code: "Usage", exit: EXIT.usage, what, why, next: commandLine(["approve", "--help"]) });
   });
   return Object.fromEntries(given);

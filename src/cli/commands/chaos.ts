@@ -162,7 +162,7 @@ function print(
 
 function notOurs(shell: Shell, fit: string): CliError {
   const what = "chaos runs in the embedded world only";
-  const why = "it kills the processes that do the beats, and those of AWS Lambda are not ours to kill";
+  const why = "it kills the processes that run beats, and cairn cannot kill those of AWS Lambda";
   return new CliError({
     code: "WorldUnfit",
     exit: EXIT.usage,
@@ -181,7 +181,7 @@ function inputMissing(shell: Shell, file: string): CliError {
 
 function referenceFailed({ message, run, dir: store }: ReferenceFailed, dir: string): CliError {
   const what = `an uninterrupted task did not complete: ${message}`;
-  const why = "what is killed is compared with what is not, so that has to come to a good end first";
+  const why = "chaos compares killed tasks with an uninterrupted one, so that task has to complete first";
   const next = run === null ? commandLine(["list", "--store", store]) : commandLine(["show", run, "--store", store]);
   return new CliError({ code: "ReferenceFailed", exit: EXIT.failed, what, why, next, facts: { dir } });
 }

@@ -96,6 +96,6 @@ async function lookAtSecret(settings: Settings, agent: string, name: string): Pr
     return { name, agent, is, why, mend: `give ${name} a longer value` };
   } catch (error) {
     if (!(error instanceof StoreUnreachable)) throw error;
-    return { name, agent, is: "unread", why: sentenceOf(error), mend: "look as whoever runs the agents" };
+    return { name, agent, is: "unread", why: sentenceOf(error), mend: "run doctor as the user who runs the agents" };
   }
 }

@@ -84,7 +84,7 @@ async function exported(
   } catch (error) {
     if (!(error instanceof Unreadable)) throw error;
     const what = `run ${run} cannot be exported: ${error.message}`;
-    const why = "an export that lacks something would not say so to whoever reads it; nothing was written";
+    const why = "an incomplete export would look complete to its reader, so cairn wrote nothing";
     const next = opened.settings.command("verify", run);
     throw new CliError({ code: error.code, exit: EXIT.failed, what, why, next }, { cause: error });
   } finally {
@@ -104,8 +104,12 @@ function inWords(
     count(counts.calls, "call"),
     count(counts.blobs, "blob"),
   ];
-  const live = run.endedAt === null ? [`it is ${run.status}: this is version ${grouped(run.version)}`] : [];
-  const lacks = leftOut.length === 0 ? [] : [`${count(leftOut.length, "large value")} did not fit and is named in it`];
+  const live =
+    run.endedAt === null ? [`the run is ${run.status}: the export ends with version ${grouped(run.version)}`] : [];
+  const lacks =
+    leftOut.length === 0
+      ? []
+      : [`${count(leftOut.length, "large value")} did not fit; the export holds only the digest`];
   return [
     `${terminal.paintOut("bold", file)}  ${grouped(Math.ceil(bytes / 1024))} KB`,
     terminal.paintOut("dim", `${run.run}  ${run.agent}: ${held.join(", ")}`),
@@ -116,9 +120,9 @@ function inWords(
 }
 
 function alreadyThere(shell: Shell, file: string): CliError {
-  const why = "an export never replaces a file; take that away, or name another one";
+  const why = "an export never replaces a file; delete that file, or name another one";
   const next = retyped(shell, "--out", "ANOTHER.jsonl.gz");
-  return new CliError({ code: "FileExists", exit: EXIT.refused, what: `${file} is there already`, why, next });
+  return new CliError({ code: "FileExists", exit: EXIT.refused, what: `${file} already exists`, why, next });
 }
 
 function unwritable(shell: Shell, { file, cause }: { readonly file: string; readonly cause: unknown }): CliError {

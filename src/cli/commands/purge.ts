@@ -47,16 +47,16 @@ export async function purgeRun(
   if (shell.json) printDocument(shell, { run, agent, status, version, purged: true, keyForgotten: forgetKey });
   else {
     const ended = `${status} ${relative(statusSince, world.clock.now())}`;
-    const kept = keepArchive ? "; if it has an archive, that stays" : "";
+    const kept = keepArchive ? "; its archive is kept, if it has one" : "";
     shell.terminal.out(`removed ${shell.terminal.paintOut("bold", run)}  ${agent}: ${ended}, ${contentOf(row)}${kept}`);
     shell.terminal.out(
-      forgetKey ? KEY_FREE : `its key stays kept; to free it: ${command("purge", run, "--forget-key")}`,
+      forgetKey ? KEY_FREE : `its idempotency key stays reserved; to free it: ${command("purge", run, "--forget-key")}`,
     );
   }
   return EXIT.done;
 }
 
-const KEY_FREE = "its key is free: a start under it does the work again";
+const KEY_FREE = "its idempotency key is free: a start with it does the work again";
 
 /** Reports that only the idempotency key was removed: the data was gone before. */
 function reportForgotten(shell: Shell, { world }: Opened, tombstone: Tombstone): number {
@@ -65,7 +65,7 @@ function reportForgotten(shell: Shell, { world }: Opened, tombstone: Tombstone):
   else {
     const ended = `${status} ${relative(endedAt, world.clock.now())}`;
     const bold = shell.terminal.paintOut("bold", run);
-    shell.terminal.out(`forgot the key of ${bold}  ${agent}: ${ended}, its data was gone already`);
+    shell.terminal.out(`freed the idempotency key of ${bold}  ${agent}: ${ended}, its data was removed before`);
     shell.terminal.out(KEY_FREE);
   }
   return EXIT.done;
@@ -81,7 +81,7 @@ async function confirm({ ask, terminal, argv }: Shell, { world }: Opened, row: R
   const isAsked = answer !== null;
   throw new CliError({
     ...{ code: "NotConfirmed", exit: EXIT.usage, facts: { run } },
-    what: isAsked ? `nothing was removed: the answer was not yes` : `a purge removes ${what}, for good`,
+    what: isAsked ? `nothing was removed: the answer was not yes` : `a purge permanently removes ${what}`,
     why: isAsked ? "a purge cannot be taken back" : "there is no terminal to ask at, and a purge cannot be taken back",
     next: commandLine([...argv, "--yes"]),
   });
@@ -102,7 +102,7 @@ function tooEarly(
   return refusedAs(OPERATIONS.purge, "tooEarly", {
     facts: { from },
     what: `the archive of run ${run} cannot be removed yet`,
-    why: `until ${timeOfDay(from, now)} (${relative(from, now)}) somebody may still put it; the run without it can go at once`,
+    why: `until ${timeOfDay(from, now)} (${relative(from, now)}) a process may still write it; --keep-archive removes the run now`,
     next: settings.command("purge", run, "--keep-archive", "--yes"),
   });
 }
@@ -118,7 +118,7 @@ function stillLive(opened: Opened, { run, status, cancel }: Row): CliError {
   const isAttended = attendantOf(opened) !== null;
   const why = isAttended
     ? "only ended runs are removed; it was cancelled and is about to end"
-    : "only ended runs are removed; it was cancelled, and nobody works on this store to end it";
+    : "only ended runs are removed; it was cancelled, and no process works on this store to end it";
   const next = isAttended ? settings.command("watch", run) : settings.command("work");
   return refusedAs(OPERATIONS.purge, "live", { what, why, next });
 }

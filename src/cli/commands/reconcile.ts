@@ -51,8 +51,8 @@ function report(
 }
 
 const COMES_TO: { readonly [A in Answer["as"]]: string } = {
-  ...{ succeeded: "succeeded", failed: "failed", retry: "is to be run again" },
-  compensate: "is to be undone, and so is whatever else the run did",
+  ...{ succeeded: "succeeded", failed: "failed", retry: "will run again" },
+  compensate: "is to be undone, and so are all other effects of the run",
 };
 
 interface Refusal {
@@ -71,27 +71,29 @@ function refusal(shell: Shell, { opened, run, call, outcome }: Refusal): CliErro
     case "tooEarly": {
       const { askFrom } = outcome;
       return refused({
-        what: `nobody can know yet that ${call} did not happen`,
-        why: `until ${timeOfDay(askFrom, now)} (${relative(askFrom, now)}) what was sent may still take effect; that it happened can be said at once`,
+        what: `it is too early to say that ${call} did not happen`,
+        why: `until ${timeOfDay(askFrom, now)} (${relative(askFrom, now)}) its request may still take effect; only --as succeeded is accepted before`,
         next: commandLine(shell.argv),
         facts: { askFrom },
       });
     }
     case "noUndo": {
-      const what = `${outcome.tool} (${call}) has no undo, so nobody can compensate it`;
-      const why = "its tool declares none; say what became of the call, or begin the run again at its cost";
+      const what = `${outcome.tool} (${call}) has no undo, so cairn cannot compensate it`;
+      const why =
+        "its tool declares none; reconcile the call as succeeded or failed, or restart the run and repeat its cost";
       return refused({ what, why, next: opened.settings.command("restart", run) });
     }
     case "refused":
       return refused({ what: "the result cannot be kept", why: outcome.why, next: look });
     case "duplicate": {
       const { answer } = outcome;
-      const what = `the question about ${call} has an answer already`;
-      const why = answer === null ? "the first one counts" : `the first one counts: ${answer.by} says ${answer.as}`;
+      const what = `${call} was reconciled already`;
+      const why =
+        answer === null ? "the first answer counts" : `the first answer counts: ${answer.by} says ${answer.as}`;
       return refused({ what, why, next: look });
     }
     case "late": {
-      const why = "an ended run takes no answers; its ledger shows the call as it was left";
+      const why = "an ended run cannot be reconciled; its ledger shows what is known of the call";
       return refused({ what: `run ${run} has ended`, why, next: look });
     }
     case "missing":
@@ -117,15 +119,15 @@ async function stale(
     const what = `run ${run} has no call ${call}`;
     return new CliError({ code: "CallUnknown", exit: EXIT.notFound, what, why, next, facts: { known } });
   }
-  const what = `the outcome of ${call} is not in question`;
-  const why = `${entry.tool} (${call}) is ${entry.status}: ${entry.evidence}`;
+  const what = `${call} does not wait for a reconciliation`;
+  const why = `the status of ${entry.tool} (${call}) is ${entry.status}, and the evidence is: ${entry.evidence}`;
   return refusedAs(OPERATIONS.reconcile, "stale", { what, why, next, facts: { unknown } });
 }
 
 function resultWithout(shell: Shell, as: string): CliError {
-  const what = `--result says what the call returned, and it cannot have returned anything if it is ${as}`;
+  const what = `--result gives what a successful call returned, so it does not go with --as ${as}`;
   const at = shell.argv.findIndex((word) => word.startsWith("--result"));
   const words = shell.argv.filter((_, index) => index !== at && index !== at + (shell.argv[at] === "--result" ? 1 : 0));
-  const why = "a result belongs to --as succeeded only";
+  const why = "only --as succeeded takes a result";
   return new CliError({ code: "Usage", exit: EXIT.usage, what, why, next: commandLine(words) });
 }

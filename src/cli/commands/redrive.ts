@@ -27,8 +27,8 @@ export async function redriveRun(
   reportRequested(shell, opened, {
     document: { run, redriven: true, failure: failure.code, phase: from, by },
     says: [
-      `${run} goes on from its last checkpoint, where it failed as ${failure.code} (${from})`,
-      "it keeps its keys, and what it spent stays spent",
+      `${run} continues from its last checkpoint, where it failed with ${failure.code} (${from})`,
+      "its idempotency keys stay the same, and what it spent still counts",
     ],
   });
   return EXIT.done;
@@ -63,23 +63,30 @@ type Words = { readonly [K in Exclude<Refusal["kind"], "missing" | "unreadable">
 const WORDS: Words = {
   NotFailed: (run, of) => ({
     what: `run ${run} has not failed${"row" in of ? `, it is ${of.row.status}` : ""}`,
-    why: "only a failed run is redriven",
+    why: "only a failed run can be redriven",
     next: ["show", run],
   }),
   NotInfrastructure: (run, of) => {
-    const code = "failure" in of && of.failure !== null ? `, and this one failed as ${of.failure.code}` : "";
-    return cannot(run, `only a failure of infrastructure is (${INFRASTRUCTURE.join(", ")})${code}`, ["timeline", run]);
+    const code = "failure" in of && of.failure !== null ? `, and this run failed with ${of.failure.code}` : "";
+    return cannot(run, `only infrastructure failures can be redriven (${INFRASTRUCTURE.join(", ")})${code}`, [
+      "timeline",
+      run,
+    ]);
   },
   Compensated: (run) =>
-    cannot(run, "what it did was undone, so its last checkpoint is not true any more", ["ledger", run]),
-  HasParent: (run) => cannot(run, "the run that started it has heard of its end and went on without it", ["show", run]),
-  HasChildren: (run) => cannot(run, "the runs that it started were asked to stop when it failed", ["timeline", run]),
+    cannot(run, "its effects were undone, so its last checkpoint no longer describes what the external services hold", [
+      "ledger",
+      run,
+    ]),
+  HasParent: (run) =>
+    cannot(run, "the run that started it was notified of its end and continued without it", ["show", run]),
+  HasChildren: (run) => cannot(run, "its child runs were asked to stop when it failed", ["timeline", run]),
   EndedBefore: (run) =>
-    cannot(run, "an older version of cairn ended it, and did not say where it stood", ["show", run]),
-  Expired: (run) => cannot(run, "its retention is over, and what is left of it is being removed", ["list"]),
+    cannot(run, "an older version of cairn ended it and did not record where it stood", ["show", run]),
+  Expired: (run) => cannot(run, "its retention has expired, and its data is being removed", ["list"]),
   Late: (run) => ({
-    what: `run ${run} was redriven before`,
-    why: "one redrive counts, and it is under way",
+    what: `run ${run} was already redriven`,
+    why: "the first redrive counts, and it is under way",
     next: ["timeline", run],
   }),
 };

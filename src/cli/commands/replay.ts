@@ -128,8 +128,8 @@ function tellDamaged(shell: Shell, { run, differs }: Extract<Source, { readonly 
   else {
     const { paintOut } = shell.terminal;
     shell.terminal.out(paintOut("bold", run));
-    shell.terminal.out(`${paintOut("red", "✖")} version ${differs.version} cannot be read back: ${differs.what}`);
-    shell.terminal.out(`see all that is damaged: ${paintOut("bold", commandLine(["verify", run]))}`);
+    shell.terminal.out(`${paintOut("red", "✖")} version ${differs.version} cannot be read: ${differs.what}`);
+    shell.terminal.out(`to list all damage: ${paintOut("bold", commandLine(["verify", run]))}`);
   }
   return EXIT.failed;
 }
@@ -147,8 +147,8 @@ function nothingToCompare(
   shell: Shell,
   { recording, compared }: { readonly recording: Recording; readonly compared: Comparison },
 ): CliError {
-  const what = `none of the ${compared.unrecorded} replies of run ${recording.run.run} says what was asked for it`;
-  const why = "it was recorded by a cairn that did not keep the digests of requests, so there is nothing to compare";
+  const what = `none of the ${compared.unrecorded} replies of run ${recording.run.run} has a digest of its request`;
+  const why = "an older version of cairn recorded it without these digests, so there is nothing to compare";
   return new CliError({
     ...{ code: "RequestsUnrecorded", exit: EXIT.refused, what, why },
     next: commandLine(shell.argv.filter((word, index) => !isAgainst(word) && !isAgainst(shell.argv[index - 1] ?? ""))),

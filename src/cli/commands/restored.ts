@@ -20,7 +20,7 @@ export async function fenceStore(shell: Shell, flags: StoreFlags): Promise<numbe
   }
   const { terminal } = shell;
   terminal.out(
-    `fenced and paused ${count(runs.length, "run")} that had not ended; what ended before the backup stays as it is`,
+    `fenced and paused ${count(runs.length, "run")} that had not ended; runs that ended before the backup are unchanged`,
   );
   for (const run of runs) terminal.out(`  ${run}  ${command("show", run)}`);
   for (const { run, until } of held) {
@@ -30,8 +30,8 @@ export async function fenceStore(shell: Shell, flags: StoreFlags): Promise<numbe
   for (const { run, why } of damaged)
     terminal.out(`not fenced: ${run} is damaged (${why}); see ${command("verify", run)}`);
   if (runs.length > 0) {
-    terminal.out("a run repeats what it did after the backup: compare it with the services that it acts on, then");
-    terminal.out(`  ${command("resume", "RUN")} lets it go on, ${command("cancel", "RUN")} ends it`);
+    terminal.out("a run repeats what it did after the backup: check the external services that it acts on, then");
+    terminal.out(`  ${command("resume", "RUN")} continues it, ${command("cancel", "RUN")} ends it`);
   }
   return exit;
 }

@@ -142,11 +142,11 @@ async function stepwise(
   const stop = shell.stopSignal();
   const standing = await port.alarms();
   if (standing.length > 0) {
-    const what = `an alarm stands before the rollout begins: ${standing.join(", ")}`;
+    const what = `an alarm is active before the rollout begins: ${standing.join(", ")}`;
     throw refused(rolling, {
       code: "AlarmStands",
       what,
-      why: "it could not be told from one that the new version raises",
+      why: "cairn could not distinguish it from an alarm that the new version raises",
     });
   }
   let { read } = of;
@@ -179,7 +179,7 @@ async function rolledBack(
   return new CliError({
     code: "RolledBack",
     exit: EXIT.failed,
-    what: `the rollout was taken back: ${of.alarms.join(", ")} went off`,
+    what: `the rollout was rolled back, since an alarm went off: ${of.alarms.join(", ")}`,
     why: `${sentenceOf(now)}; runs that began with the other version keep it until they wait or begin their next execution`,
     next: rolling.settings.command("list", "--status", "failed"),
     facts: { alarms: of.alarms },
@@ -192,7 +192,7 @@ function interrupted(
 ): number {
   shell.terminal.waitFor(null);
   shell.terminal.err(
-    `stopped; ${sentenceOf(read)}; to take that back: ${settings.command("rollout", ...about(read), "--back")}`,
+    `stopped; ${sentenceOf(read)}; to roll back: ${settings.command("rollout", ...about(read), "--back")}`,
   );
   return SIGNAL_EXITS[String(stop.reason)] ?? EXIT.failed;
 }
@@ -256,8 +256,8 @@ async function portOf(shell: Shell, { provider, world }: Settings): Promise<Roll
   throw new CliError({
     code: "WorldWithoutVersions",
     exit: EXIT.refused,
-    what: `the world ${provider.name} has no versions of its functions`,
-    why: "it runs the files of agents as they are",
+    what: `a rollout needs a world with function versions, and ${provider.name} has none`,
+    why: "this world runs the agent files as they are",
     next: retyped(shell, "--world", await worldThatCan(shell, "rollout")),
   });
 }

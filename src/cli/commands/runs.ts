@@ -38,7 +38,7 @@ export async function resolveRun(
     code: "RunUnknown",
     exit: EXIT.notFound,
     what: `there is no run ${of.text}`,
-    why: "no run of this store begins like that; ended runs are kept for a day, or as their agent says",
+    why: "no run ID in this store has this prefix; ended runs are kept for a day, or as long as their agent says",
     next: of.command("list"),
   });
 }
@@ -55,8 +55,9 @@ export async function openRun(
 
 /** The error for a run that disappeared between two reads, because its retention expired or an operator purged it. */
 export function runGone(run: string, next: string): CliError {
-  const why = "its time was over, or somebody purged it: ended runs are kept for a day, or as their agent says";
-  return new CliError({ code: "RunUnknown", exit: EXIT.notFound, what: `run ${run} is gone`, why, next });
+  const why =
+    "its retention expired, or an operator purged it: ended runs are kept for a day, or as long as their agent says";
+  return new CliError({ code: "RunUnknown", exit: EXIT.notFound, what: `run ${run} was removed`, why, next });
 }
 
 /** The error for a run whose row cannot be decoded. */
@@ -88,14 +89,14 @@ function ambiguous(of: { readonly text: string; readonly found: readonly string[
     code: "RunAmbiguous",
     exit: EXIT.usage,
     what: `${found.length} runs begin with ${text}`,
-    why: `type more of the one that is meant: ${shown.join(", ")}${more}`,
+    why: `type more characters of one of them: ${shown.join(", ")}${more}`,
     next,
     facts: { runs: found.slice(0, CANDIDATES_LISTED) },
   });
 }
 
 function tooShort(text: string, next: string): CliError {
-  const what = text === "" ? "an empty text names no run" : `${text} is too short to name a run`;
-  const why = `type at least ${TYPED_MIN} characters of it, its tenant not counted: fewer may name another run than the one that is meant`;
+  const what = text === "" ? "the run ID is empty" : `${text} is too short to name a run`;
+  const why = `type at least ${TYPED_MIN} characters of it, its tenant not counted: a shorter prefix may match the wrong run`;
   return new CliError({ code: "RunTooShort", exit: EXIT.usage, what, why, next });
 }

@@ -36,7 +36,7 @@ export async function list(shell: Shell, flags: ListFlags): Promise<number> {
   const style = styleOf(shell, opened);
   if (shell.json) printLines(shell, [...runs, ...damaged.map(({ run, why }) => ({ run, damaged: why }))]);
   else if (runs.length > 0) shell.terminal.out(renderList(runs, style));
-  else if (damaged.length === 0) shell.terminal.out(`no such runs; start one: ${command("start", "AGENT")}`);
+  else if (damaged.length === 0) shell.terminal.out(`no run matches; start one: ${command("start", "AGENT")}`);
   for (const each of shell.json ? [] : damaged) shell.terminal.out(renderDamaged(each, { ...style, command }));
   if (more) shell.terminal.err(`there are more; see them with --limit ${limit * 10}`);
   return EXIT.done;
@@ -60,7 +60,7 @@ export async function showTimeline(shell: Shell, of: RunOf): Promise<number> {
   const { entries } = unlessGone(opened, { run, outcome });
   if (shell.json) printLines(shell, entries);
   else if (entries.length === 0)
-    shell.terminal.out(`nothing has happened yet; run \`${opened.settings.command("work")}\``);
+    shell.terminal.out(`the run has not started yet; type \`${opened.settings.command("work")}\``);
   for (const line of shell.json ? [] : tell(UNTOLD, entries, styleOf(shell, opened)).lines) shell.terminal.out(line);
   return EXIT.done;
 }
@@ -71,7 +71,7 @@ export async function showLedger(shell: Shell, of: RunOf): Promise<number> {
   const outcome = await performOperation(OPERATIONS.ledger, contextOf(shell, opened), { run });
   const { calls } = unlessGone(opened, { run, outcome });
   if (shell.json) printLines(shell, calls);
-  else if (calls.length === 0) shell.terminal.out("no tool was asked for yet");
+  else if (calls.length === 0) shell.terminal.out("the model has not called a tool yet");
   else shell.terminal.out(renderLedger(calls, styleOf(shell, opened)));
   return EXIT.done;
 }

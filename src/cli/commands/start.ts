@@ -54,12 +54,18 @@ function checkNames(shell: Shell, { tenant, key }: StartFlags): void {
   const wrong = key === undefined ? null : wrongWithKey(key);
   if (wrong !== null) {
     const next = retyped(shell, "--key", "order-42");
-    throw new CliError({ code: "Usage", exit: EXIT.usage, what: "the key cannot be used", why: wrong, next });
+    throw new CliError({
+      code: "Usage",
+      exit: EXIT.usage,
+      what: "the idempotency key cannot be used",
+      why: wrong,
+      next,
+    });
   }
   if (tenant === undefined || isTenant(tenant)) return;
   const why = "a tenant is 1 to 24 lower-case letters and digits";
   const next = retyped(shell, "--tenant", DEFAULT_TENANT);
-  throw new CliError({ code: "Usage", exit: EXIT.usage, what: `${tenant} is no tenant`, why, next });
+  throw new CliError({ code: "Usage", exit: EXIT.usage, what: `${tenant} is not a tenant`, why, next });
 }
 
 type Accepted = Extract<Started, { readonly kind: "started" | "exists" }>;
@@ -82,7 +88,7 @@ async function startOrRefuse(
   const { run } = started;
   throw refusedAs(OPERATIONS.start, "conflict", {
     what: `the key ${key} belongs to run ${run}, which was started with another input`,
-    why: "one key is one run; the same input would give that run, another run needs another key",
+    why: "one key names one run; repeat the old input to get that run, or use another key for a new run",
     next: settings.command("show", run),
     facts: { run },
   });
@@ -102,8 +108,8 @@ function keyEnded(
   const forget = settings.command("purge", run, "--forget-key");
   return refusedAs(OPERATIONS.start, "ended", {
     facts: { run, status, endedAt, keptUntil, inputDigest },
-    what: `the work under this key was done before: run ${run} ${status} ${relative(endedAt, now)}, and its data is gone`,
-    why: `the key is kept so that a late retry does not start the work again; it is free ${relative(keptUntil, now)}, or after \`${forget}\``,
+    what: `this key was used before: its run ${run} ${status} ${relative(endedAt, now)}, and the data of that run is removed`,
+    why: `the key is kept so that a late retry does not start the work again; it becomes free ${relative(keptUntil, now)}, or after \`${forget}\``,
     next: retyped(shell, "--key", "ANOTHER_KEY"),
   });
 }
@@ -111,7 +117,7 @@ function keyEnded(
 function inputInvalid(shell: Shell, { agent, why }: { readonly agent: Agent; readonly why: string }): CliError {
   const schema = z.toJSONSchema(agent.task, { unrepresentable: "any", io: "input" }) as Json;
   const next = retyped(shell, "--input", JSON.stringify(exampleOf(schema)));
-  const what = `the input is not what ${agent.name} takes`;
+  const what = `the input does not match the task schema of ${agent.name}`;
   return refusedAs(OPERATIONS.start, "invalid", { what, why, next });
 }
 
@@ -130,7 +136,7 @@ function report(shell: Shell, opened: Opened, started: Accepted): number {
   }
   const { command } = opened.settings;
   shell.terminal.out(headline(shell, opened, started));
-  if (hasEnded(started.row)) shell.terminal.out(`look at it: ${command("show", run)}`);
+  if (hasEnded(started.row)) shell.terminal.out(`to see it: ${command("show", run)}`);
   else if (attendant === null) shell.terminal.out(`${status}; run \`${command("work")}\``);
   else shell.terminal.out(`${attendant.name} works on it; watch it: ${command("watch", run)}`);
   return EXIT.done;

@@ -29,22 +29,22 @@ export async function sendWords(
   if (outcome.kind === "conflict") throw otherWords(shell, { run, id });
   const first = outcome.kind === "delivered";
   if (!first && outcome.kind !== "duplicate")
-    throw steeringRefused(opened, { run, outcome: outcome.kind, what: "takes no more messages" });
-  const says = [first ? "sent" : "sent before"];
+    throw steeringRefused(opened, { run, outcome: outcome.kind, what: "accepts no more messages" });
+  const says = [first ? "sent" : "already sent before"];
   reportRequested(shell, opened, { document: { run, message: id, delivered: first }, says });
   return EXIT.done;
 }
 
 const REFUSED: { readonly [W in Request["want"]]: string } = {
   pause: "cannot be paused any more",
-  resume: "cannot go on any more",
+  resume: "cannot be resumed any more",
   cancel: "cannot be cancelled any more",
 };
 
 const WISHES: { readonly [W in Request["want"]]: string } = {
-  pause: "is to pause after the beat that is under way",
-  resume: "is to go on",
-  cancel: "is to end; nothing new is started",
+  pause: "will pause after the current beat",
+  resume: "will resume",
+  cancel: "will end; it starts no new call",
 };
 
 type Performed = (context: OperationContext, of: { readonly run: string }) => Promise<{ readonly kind: string }>;
@@ -84,14 +84,14 @@ export function steeringRefused(
 function otherWords(shell: Shell, { run, id }: { readonly run: string; readonly id: string }): CliError {
   return refusedAs(OPERATIONS.send, "conflict", {
     facts: { run },
-    what: `the key ${short(id, 60)} belongs to another message, which was delivered to run ${run} before`,
-    why: "one key is one message, so these words were not sent; other words need another key, or none",
+    what: `the key ${short(id, 60)} was already used for another message to run ${run}`,
+    why: "one key names one message, so this text was not sent; send it with another key, or without --key",
     next: retyped(shell, "--key", "ANOTHER_KEY"),
   });
 }
 
 function tooLarge(bytes: number): CliError {
   const why = `a message has ${SIZES.messageBytesMax} bytes at most`;
-  const next = "npx cairn send RUN 'fewer words, or where to find them'";
+  const next = "npx cairn send RUN 'a shorter text, or where to find the full one'";
   return refusedAs(OPERATIONS.send, "tooLarge", { what: `the message has ${bytes} bytes`, why, next });
 }

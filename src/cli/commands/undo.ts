@@ -30,7 +30,7 @@ export async function cancelAndUndo(
   const outcome = await performOperation(OPERATIONS.cancel, contextOf(shell, opened), { run, compensate: true });
   if (outcome.kind !== "accepted") throw refusal(opened, { run, kind: outcome.kind, next: "cancel" });
   const { effects } = outcome;
-  const says = [`${run} is to end once what it did is undone`, ...wordsOn(effects)];
+  const says = [`${run} will end after its effects are undone`, ...wordsOn(effects)];
   reportRequested(shell, opened, { document: { run, want: "cancel", compensate: true, ...factsOf(effects) }, says });
   return EXIT.done;
 }
@@ -46,21 +46,21 @@ export async function restartRun(
   if (outcome.kind === "notConfirmed") {
     throw refusedAs(OPERATIONS.restart, outcome.kind, {
       facts: factsOf(outcome.effects),
-      what: `a restart of ${run} throws away what it has found out`,
+      what: `a restart of ${run} discards its results so far`,
       why: wordsOn(outcome.effects).join("; "),
       next: `${commandLine(shell.argv)} --yes`,
     });
   }
   if (outcome.kind !== "accepted") throw refusal(opened, { run, kind: outcome.kind, next: "restart" });
   const { effects } = outcome;
-  const says = [`${run} is to begin again once what it did is undone`, ...wordsOn(effects)];
+  const says = [`${run} will begin again from its task after its effects are undone`, ...wordsOn(effects)];
   reportRequested(shell, opened, { document: { run, want: "restart", ...factsOf(effects) }, says });
   return EXIT.done;
 }
 
 const REFUSED = {
   cancel: "cannot be cancelled any more",
-  restart: "cannot begin again any more",
+  restart: "cannot be restarted any more",
 } as const;
 
 function refusal(
@@ -70,12 +70,12 @@ function refusal(
   const { run, kind, next } = of;
   const { command } = opened.settings;
   if (kind === "notStarted") {
-    const what = `run ${run} has not begun, so it cannot begin again`;
-    return refusedAs(OPERATIONS[next], kind, { what, why: "nobody has claimed it yet", next: command("work") });
+    const what = `run ${run} has not started, so it cannot be restarted`;
+    return refusedAs(OPERATIONS[next], kind, { what, why: "no process has claimed it yet", next: command("work") });
   }
   if (kind === "duplicate") {
-    const what = `somebody asked for that before, and it is under way`;
-    return refusedAs(OPERATIONS[next], kind, { what, why: "the first one counts", next: command("timeline", run) });
+    const what = `this was requested before, and it is under way`;
+    return refusedAs(OPERATIONS[next], kind, { what, why: "the first request counts", next: command("timeline", run) });
   }
   return steeringRefused(opened, { run, outcome: kind, what: REFUSED[next] });
 }
@@ -88,10 +88,10 @@ const factsOf = ({ spent, undoable, standing }: Effects) => ({
 function wordsOn({ spent, undoable, standing }: Effects): readonly string[] {
   const { microUsd, beats } = spent;
   return [
-    `so far it took ${count(beats, "beat")} and $${usd(microUsd)}, and that stays spent`,
+    `so far it used ${count(beats, "beat")} and $${usd(microUsd)}, which still count towards its budget`,
     undoable.length === 0
-      ? "nothing is to be undone"
+      ? "no effect has to be undone"
       : `to be undone, newest first: ${undoable.toReversed().join(", ")}`,
-    ...(standing.length === 0 ? [] : [`nobody can undo these, and they may be done twice: ${standing.join(", ")}`]),
+    ...(standing.length === 0 ? [] : [`these have no undo, and may be done twice: ${standing.join(", ")}`]),
   ];
 }

@@ -17,7 +17,7 @@ export async function upgradeRun(
   const outcome = await performOperation(OPERATIONS.upgrade, contextOf(shell, opened), { run });
   if (outcome.kind !== "accepted") throw refusal(opened, { run, outcome });
   const { from, to } = outcome;
-  const says = `accepted: ${run} goes on with agent version ${to}, it was ${from}`;
+  const says = `accepted: ${run} continues with agent version ${to} instead of ${from}`;
   reportAccepted(shell, opened, { document: { run, upgrade: { from, to } }, says });
   return EXIT.done;
 }
@@ -31,15 +31,15 @@ function refusal(
   switch (outcome.kind) {
     case "stale": {
       const what = `run ${run} waits for no upgrade`;
-      const why = `it has agent version ${outcome.version}, and met no other one that it may not go on with`;
+      const why = `it has agent version ${outcome.version}, and met no other version that an operator has to accept`;
       return refusedAs(OPERATIONS.upgrade, outcome.kind, { what, why, next });
     }
     case "duplicate": {
       const what = `version ${outcome.to} is accepted for run ${run} already`;
-      return refusedAs(OPERATIONS.upgrade, outcome.kind, { what, why: "the first time counts", next });
+      return refusedAs(OPERATIONS.upgrade, outcome.kind, { what, why: "the first acceptance counts", next });
     }
     case "late": {
-      const why = "an ended run goes on with no version";
+      const why = "an ended run needs no upgrade";
       return refusedAs(OPERATIONS.upgrade, outcome.kind, { what: `run ${run} has ended`, why, next });
     }
     case "missing":

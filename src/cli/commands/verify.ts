@@ -28,7 +28,7 @@ export async function verifyTyped(shell: Shell, of: RunOf): Promise<number> {
 async function verifyRun(shell: Shell, of: RunOf): Promise<number> {
   const { opened, run } = await find(shell, of);
   const { terminal } = shell;
-  const onStep = tellSteps(shell, { clock: opened.world.clock, what: `looking at ${run}` });
+  const onStep = tellSteps(shell, { clock: opened.world.clock, what: `verifying ${run}` });
   const outcome = await performOperation(OPERATIONS.verify, contextOf(shell, opened, { onStep }), { run });
   terminal.waitFor(null);
   const { kind, verified } = unlessGone(opened, { run, outcome });
@@ -49,7 +49,7 @@ async function verifyFile(shell: Shell, file: string): Promise<number> {
   const { run } = archive.run;
   if (shell.json) printDocument(shell, { run, file, seal, wrong });
   else {
-    const right = "all right: its lines are as they were written, and its states follow from its events";
+    const right = "verified: its lines are unchanged, and its states follow from its events";
     out(paintOut("bold", run));
     out(wrong === null ? paintOut("green", right) : `${paintOut("red", "✖")} ${wrong}`);
     out(sealLine(seal, paintOut));

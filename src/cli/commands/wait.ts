@@ -31,7 +31,7 @@ export async function waitForRun(
         live.onLook(row, true);
       },
     });
-    shell.terminal.waitFor("letting the workers come to an end");
+    shell.terminal.waitFor("waiting for the workers to finish");
     await supervision.drain();
     if (end.shown === null) throw runGone(run, settings.command("list"));
     live.end(end.shown);
@@ -45,7 +45,9 @@ export async function waitForRun(
 }
 
 const goesOn = ({ settings: { provider, command } }: Opened): string =>
-  provider.driver === null ? `the run goes on with \`${command("work")}\`` : `${provider.driver} goes on with the run`;
+  provider.driver === null
+    ? `to continue the run, type \`${command("work")}\``
+    : `${provider.driver} continues the run`;
 
 /** For a world whose service drives the runs: this process has nothing to supervise. */
 const UNATTENDED: Foreground = { attend: () => {}, drain: async () => {} };
@@ -88,7 +90,7 @@ function foreground(
   const attendNow = (): void => {
     const found = supervision.current();
     if (found !== null && found !== other) print(paint("dim", `process ${found} supervises this store`));
-    if (found === null && other !== null) print(paint("yellow", `process ${other} is gone; this one takes over`));
+    if (found === null && other !== null) print(paint("yellow", `process ${other} has ended; this process takes over`));
     other = found;
     if (found === null) mine = begin();
     mine?.stopped.catch((error: unknown) => {

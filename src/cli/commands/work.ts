@@ -14,7 +14,7 @@ import { duration } from "../render/words.ts";
 
 function drivenElsewhere({ provider, command }: Settings): CliError {
   const what = `there is nothing to supervise in the world ${provider.name}`;
-  const why = `${provider.driver ?? "a service"} drives every run there, and a schedule looks after what nobody drives`;
+  const why = `${provider.driver ?? "a service"} drives every run there, and a scheduled sweeper recovers abandoned runs`;
   return new CliError({ code: "Usage", exit: EXIT.usage, what, why, next: command("list") });
 }
 
@@ -61,15 +61,18 @@ export async function work(shell: Shell, flags: WorkFlags): Promise<number> {
       terminal.out(`schedule of ${agent}: ${every} ${timezone}, ${when}`);
     }
     for (const { why } of broken)
-      terminal.out(terminal.paintOut("yellow", `what this schedules does not fire: ${why}`));
+      terminal.out(terminal.paintOut("yellow", `the schedules of this agent file do not fire: ${why}`));
   });
   await Promise.race([supervisor.stopped, stop.aborted ? null : once(stop, "abort")]);
-  terminal.waitFor("letting the workers come to an end");
+  terminal.waitFor("waiting for the workers to finish");
   const since = clock.now();
   await supervisor.drain();
   terminal.waitFor(null);
   const tookMs = clock.now() - since;
   if (json) printLines(shell, [{ at: clock.now(), kind: "drained", tookMs }]);
-  else terminal.out(`drained in ${duration(tookMs)}; open runs go on with \`${settings.command("work")}\``);
+  else
+    terminal.out(
+      `the workers finished in ${duration(tookMs)}; to continue the open runs, type \`${settings.command("work")}\``,
+    );
   return EXIT.done;
 }

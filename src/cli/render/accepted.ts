@@ -15,8 +15,8 @@ export function reportAccepted(
   if (shell.json) return printDocument(shell, { ...document, by, accepted: true, supervisor });
   const { command } = opened.settings;
   shell.terminal.out(`${says}, says ${by}`);
-  if (supervisor === null) shell.terminal.out(`the run goes on with \`${command("work")}\``);
-  else shell.terminal.out(`the run goes on; watch it: ${command("watch", document.run)}`);
+  if (supervisor === null) shell.terminal.out(`to continue the run, type \`${command("work")}\``);
+  else shell.terminal.out(`the run continues; watch it: ${command("watch", document.run)}`);
 }
 
 /** Prints that a request was accepted. If no process drives the runs of the store, it says what to type. */
@@ -29,5 +29,6 @@ export function reportRequested(
   const supervisor = attendantOf(opened);
   if (shell.json) return printDocument(shell, { ...document, supervisor });
   for (const line of says) shell.terminal.out(line);
-  if (supervisor === null) shell.terminal.out(`nobody works on this store now: ${opened.settings.command("work")}`);
+  if (supervisor === null)
+    shell.terminal.out(`no process works on this store now; to start one: ${opened.settings.command("work")}`);
 }

@@ -20,23 +20,25 @@ export function renderAudit(
     ...table(COLUMNS, tools.map(rowOf), paint),
     ...section(
       paint,
-      "a death in the middle of it",
+      "when its process dies during the call",
       grouped(tools, ({ recovery }) => recovery.inWords),
     ),
     ...section(
       paint,
-      "the dial: when its plan is durable",
+      "the dial: when its plan is committed",
       grouped(tools, ({ dial }) => dial.why),
     ),
-    ...section(paint, "what cracks first", cracks.map(crackLine)),
+    ...section(paint, "first failures of its topology", cracks.map(crackLine)),
     "",
-    ...(flagged.length > 0 ? [paint("bold", "missing"), ...flagged] : [paint("green", "nothing is missing")]),
+    ...(flagged.length > 0
+      ? [paint("bold", "missing safeguards"), ...flagged]
+      : [paint("green", "no safeguard is missing")]),
   ].join("\n");
 }
 
 /** The table of tools as Markdown, for a documentation page. */
 export function renderAuditMarkdown({ tools }: Audit): string {
-  const head = ["tool", "effect", "idempotent", "key", "probe", "undo", "after a death in the middle of it"];
+  const head = ["tool", "effect", "idempotent", "key", "probe", "undo", "when its process dies during the call"];
   const rows = tools.map((of) => {
     const flags = [of.idempotent, of.key ?? false, of.probe, of.undo].map((is) =>
       typeof is === "string" ? is : is ? "yes" : "no",
@@ -76,7 +78,7 @@ function grouped(tools: readonly ToolAudit[], wordsOf: (tool: ToolAudit) => stri
 
 const crackLine = ({ crack, signal, alarm }: CrackAudit): [string, string] => [
   crack,
-  `${signal} → ${alarm === null ? "nobody looks for it" : `alarm ${alarm}`}`,
+  `${signal} → ${alarm === null ? "no alarm reports it" : `alarm ${alarm}`}`,
 ];
 
 function section(paint: Paint, title: string, lines: readonly (readonly [string, string])[]): readonly string[] {

@@ -31,9 +31,9 @@ export function renderChaos(report: Report, { ok, dir, again, paint }: ChaosStyl
     return `${paint("red", "✗")} ${where}${what}${look}`;
   });
   const more = report.failures.length - shown.length;
-  if (shown.length > 0) lines.push("", ...shown, ...(more > 0 ? [`and ${more} more, which --json tells`] : []));
-  if (dir !== null) lines.push("", `everything is left in ${dir}`);
-  if (!ok) lines.push(`again: ${paint("bold", again)}`);
+  if (shown.length > 0) lines.push("", ...shown, ...(more > 0 ? [`and ${more} more, which --json lists`] : []));
+  if (dir !== null) lines.push("", `all stores are kept in ${dir}`);
+  if (!ok) lines.push(`to repeat it: ${paint("bold", again)}`);
   return lines.join("\n");
 }
 
@@ -51,7 +51,7 @@ export function renderMarkdown(report: Report): string {
 
 function headline({ agent, everyEdge, seed, figures }: Report): string {
   const tasks = count(figures[0]?.tasks ?? 0, "task");
-  const where = everyEdge ? "killed at every edge of one" : `each killed at a random beat (seed ${seed})`;
+  const where = everyEdge ? "one killed at each fault point of a run" : `each killed at a random beat (seed ${seed})`;
   return `${agent}: ${tasks}, ${where}, with SIGKILL`;
 }
 
@@ -72,7 +72,7 @@ function rowsOf({ figures }: Report): readonly Row[] {
     row("resume time, max", ({ resumeMs }) => (resumeMs === null ? "–" : duration(resumeMs.max))),
   ];
   const isAnswered = figures.some(({ answers }) => answers.approved + answers.confirmed + answers.repeated > 0);
-  return isAnswered ? [...rows, row("answered by a person", answersCell)] : rows;
+  return isAnswered ? [...rows, row("decided by a human", answersCell)] : rows;
 }
 
 const sumOf = (differences: readonly Difference[]): number => differences.reduce((sum, { times }) => sum + times, 0);
@@ -84,7 +84,7 @@ function workCell({ strategy, work }: Figures): string {
 }
 
 function answersCell({ strategy, answers }: Figures): string {
-  if (strategy !== "cairn") return "nobody is asked";
+  if (strategy !== "cairn") return "asks no human";
   const { approved, confirmed, repeated } = answers;
   const parts = [
     ...(approved > 0 ? [`${approved} approved`] : []),
@@ -96,6 +96,6 @@ function answersCell({ strategy, answers }: Figures): string {
 
 const countedWords = ({ countedBy }: Report): string =>
   countedBy === "other side"
-    ? "Effects are counted by what the other side says (chaos.effects of the agent's file)."
-    : "Effects are counted where calls leave cairn: that a tool was run, and under which key. Whether the other side honours " +
-      "keys is not seen; export chaos = defineChaos({ input, effects }) to count there.";
+    ? "Effects are counted by the external service (chaos.effects of the agent's file)."
+    : "Effects are counted where calls leave cairn: which tool ran, and under which key. Whether the external service honours " +
+      "keys is not checked; export chaos = defineChaos({ input, effects }) to count there.";

@@ -15,15 +15,15 @@ export function messageWords(body: MessageBody, name: Name): string {
     case "child":
       return `child run ${body.child} ${body.status}`;
     case "decision":
-      return `a decision by ${body.decision.by} was taken in`;
+      return `a decision by ${body.decision.by} was received`;
     case "upgrade":
-      return `${body.by} lets it go on with agent version ${body.to}`;
+      return `${body.by} accepts agent version ${body.to}`;
     case "compensate":
-      return `${body.by} wants what it did undone, then ${body.next === "cancel" ? "it ends" : "it begins again"}`;
+      return `${body.by} asks to undo its effects; then ${body.next === "cancel" ? "it ends" : "it begins again"}`;
     case "assign":
       return `${body.by} assigns it to ${body.to}`;
     case "reconcile":
-      return `an answer about ${name(body.call)} was taken in`;
+      return `a reconciliation of ${name(body.call)} was received`;
   }
 }
 

@@ -13,5 +13,5 @@ export function labelWords({ label, outage }: Shown, now: number): string {
 /** The note beside the status in a list, or null. A row knows only when its model is called again, not why it waits. */
 export function noteWords({ phase, wakeAt }: Summary, now: number): string | null {
   if (phase !== "RetryingLLM" || wakeAt === null || wakeAt <= now) return null;
-  return `waits for its model, asks it again ${relative(wakeAt, now)}`;
+  return `waits for its model, next call ${relative(wakeAt, now)}`;
 }

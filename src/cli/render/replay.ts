@@ -76,23 +76,19 @@ function outcome({ failure, result, status }: ReplayShown, paint: Paint): readon
 }
 
 function verdict({ differs }: ReplayShown, paint: Paint): string {
-  if (differs === null) return paint("green", "identical: the events come to what was stored");
+  if (differs === null) return paint("green", "identical: the events give exactly the stored states");
   return `${paint("red", "✖")} version ${differs.version} is the first that differs: ${differs.what}`;
 }
 
 function against(of: AgainstShown, paint: Paint): readonly string[] {
   const { first, compared, unrecorded, differing } = of;
   const then = of.models.join(", ");
-  const model = of.models.includes(of.model) ? [] : [`it was ${then} that answered, and it asks ${of.model}`];
+  const model = of.models.includes(of.model) ? [] : [`recorded with model ${then}, and the agent now uses ${of.model}`];
   const unknown =
-    unrecorded === 0 ? [] : [`of ${count(unrecorded, "more reply", "more replies")} nobody kept what was asked`];
-  const heading = `against ${of.agent}, version ${of.agentVersion}: ${count(compared, "request")} made anew`;
+    unrecorded === 0 ? [] : [`${count(unrecorded, "more reply has", "more replies have")} no recorded request`];
+  const heading = `against ${of.agent}, version ${of.agentVersion}: ${count(compared, "request")} rebuilt`;
   if (first === null) {
-    return [
-      "",
-      paint("dim", [heading, ...unknown, ...model].join("; ")),
-      paint("green", "the same requests, each of them"),
-    ];
+    return ["", paint("dim", [heading, ...unknown, ...model].join("; ")), paint("green", "every request is the same")];
   }
   return [
     "",

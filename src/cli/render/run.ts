@@ -97,14 +97,14 @@ function head(run: Shown, { now, paint }: Style): string[] {
       [
         ["status", `${inked(run.status, paint)}${label === run.status ? "" : paint("dim", `, ${label}`)}`],
         ["started", startWords(run, now)],
-        ["saved", `${relative(run.lastCheckpointAt, now)}, nothing before that can be lost`],
+        ["checkpoint", relative(run.lastCheckpointAt, now)],
         ["done", [...done, ...deaths].join(", ")],
         ["spent", `${spentOf(run)}, ${tokens}`],
         ...(run.granted === null ? [] : [["granted", `${grantWords(run.granted)}, beyond its budget`] as const]),
         ...(run.ignoredDecision === null ? [] : [["decision", ignoredWords(run.ignoredDecision)] as const]),
-        ...(run.assigned === null ? [] : [["assigned", `to ${run.assigned.to}, says ${run.assigned.by}`] as const]),
+        ...(run.assigned === null ? [] : [["assigned", `to ${run.assigned.to}, by ${run.assigned.by}`] as const]),
         ["task", shortJson(run.task, 200)],
-        ...(wakes > now ? [["goes on", relative(wakes, now)] as const] : []),
+        ...(wakes > now ? [["continues", relative(wakes, now)] as const] : []),
         ...keptOf(run, now),
       ],
       paint,
@@ -129,14 +129,14 @@ function keptOf({ keptUntil, archive }: Shown, now: number): readonly (readonly 
 }
 
 function paused(run: Shown, { paint, command }: Style & { readonly command: Command }): string[] {
-  return run.status === "paused" ? ["", `let it go on: ${paint("bold", command("resume", run.run))}`] : [];
+  return run.status === "paused" ? ["", `to resume it: ${paint("bold", command("resume", run.run))}`] : [];
 }
 
 function end(run: Shown, { paint, command }: Style & { readonly command: Command }): string[] {
   if (run.failure !== null) {
     const { code, message } = run.failure;
     const ways = run.redrivable
-      ? [`go on from its last checkpoint: ${paint("bold", command("redrive", run.run))}`]
+      ? [`to continue from its last checkpoint: ${paint("bold", command("redrive", run.run))}`]
       : [];
     return ["", `${paint("red", code)}: ${message}`, ...ways];
   }
@@ -152,15 +152,15 @@ function end(run: Shown, { paint, command }: Style & { readonly command: Command
 export function renderGate(run: string, gate: OpenGate, of: Style & { readonly command: Command }): string {
   const { now, paint, command } = of;
   if (gate.call === BUDGET) return renderBudget(run, gate, of);
-  const title = `${paint("yellow", "?")} may ${paint("bold", gate.tool)} (${gate.call}) be run? ${gate.reason}`;
+  const title = `${paint("yellow", "?")} may ${paint("bold", gate.tool)} (${gate.call}) run? ${gate.reason}`;
   const until = `${timeOfDay(gate.expiresAt, now)} (${relative(gate.expiresAt, now)}), then it is denied`;
   const facts = [["arguments", shortJson(gate.args, 300)] as const, ["gate", gate.gate] as const];
   if (gate.decided) {
-    return ["", title, ...pairs([...facts, ["decision", "made; the next beat takes it in"]], paint)].join("\n");
+    return ["", title, ...pairs([...facts, ["decision", "recorded; the next beat applies it"]], paint)].join("\n");
   }
   const ways = [
-    { type: command("approve", run, gate.call), means: "run it just so (--args JSON runs it with other arguments)" },
-    { type: command("deny", run, gate.call), means: "do not run it; the model is told (--note says why)" },
+    { type: command("approve", run, gate.call), means: "run it as shown (--args JSON runs it with other arguments)" },
+    { type: command("deny", run, gate.call), means: "do not run it; the model is told so (--note gives the reason)" },
   ];
   const width = Math.max(...ways.map(({ type }) => type.length));
   return [
@@ -174,15 +174,16 @@ export function renderGate(run: string, gate: OpenGate, of: Style & { readonly c
 /** Shows an exhausted budget, and how to grant more. */
 function renderBudget(run: string, gate: OpenGate, of: Style & { readonly command: Command }): string {
   const { now, paint, command } = of;
-  const title = `${paint("yellow", "?")} may it spend more than its ${paint("bold", "budget")}? ${gate.reason}`;
-  if (gate.decided) return ["", title, ...pairs([["decision", "made; the next beat takes it in"]], paint)].join("\n");
+  const title = `${paint("yellow", "?")} may the run spend more than its ${paint("bold", "budget")}? ${gate.reason}`;
+  if (gate.decided)
+    return ["", title, ...pairs([["decision", "recorded; the next beat applies it"]], paint)].join("\n");
   const until = `${timeOfDay(gate.expiresAt, now)} (${relative(gate.expiresAt, now)}), then it is denied`;
   const ways = [
     {
       type: command("approve", run, gate.call, ...askedFor(gate)),
-      means: "as much again; any amount that is enough will do",
+      means: "grant as much again; any sufficient amount works",
     },
-    { type: command("deny", run, gate.call), means: "no more: the run ends" },
+    { type: command("deny", run, gate.call), means: "grant nothing; the run ends" },
   ];
   const width = Math.max(...ways.map(({ type }) => type.length));
   return [
@@ -202,26 +203,26 @@ function renderBudget(run: string, gate: OpenGate, of: Style & { readonly comman
 /** Shows a call with an unknown outcome: its arguments, and how an operator can reconcile it. */
 function renderUnknown(run: string, call: UnknownCall, of: Style & { readonly command: Command }): string {
   const { now, paint, command } = of;
-  const title = `${paint("yellow", "?")} nobody knows whether ${paint("bold", call.tool)} (${call.call}) happened`;
+  const title = `${paint("yellow", "?")} the outcome of ${paint("bold", call.tool)} (${call.call}) is unknown`;
   const key = `${call.key}${call.business ? ", the agent's own" : ""}`;
   const facts: (readonly [string, string])[] = [
     ["arguments", shortJson(call.args, 300)],
     ["key", key],
   ];
   if (call.answered) {
-    return ["", title, ...pairs([...facts, ["answer", "given; the next beat takes it in"]], paint)].join("\n");
+    return ["", title, ...pairs([...facts, ["answer", "recorded; the next beat applies it"]], paint)].join("\n");
   }
   if (call.otherwise !== "ask") {
     facts.push(["otherwise", `${FOLLOWS[call.otherwise]}, ${relative(call.askFrom, now)}`]);
   }
   const answers = answersTo(run, call, command);
   const width = Math.max(...answers.map(({ type }) => type.length));
-  const from = `, from ${timeOfDay(call.askFrom, now)} on (${relative(call.askFrom, now)})`;
+  const from = `; accepted from ${timeOfDay(call.askFrom, now)} on (${relative(call.askFrom, now)})`;
   return [
     "",
     title,
     ...pairs(facts, paint),
-    "look for that key on the other side, then type one of these:",
+    "look for that key in the external service, then type one of these:",
     ...answers.map(({ type, means, waits }) => {
       const when = waits && call.askFrom > now ? paint("yellow", from) : "";
       return `  ${paint("bold", type)}${" ".repeat(width - type.length)}  ${paint("dim", `# ${means}`)}${when}`;
@@ -230,17 +231,17 @@ function renderUnknown(run: string, call: UnknownCall, of: Style & { readonly co
 }
 
 const FOLLOWS = {
-  ...{ tell: "the model is told that nobody knows", fail: "the run fails" },
-  compensate: "everything is undone",
+  ...{ tell: "the model is told that the outcome is unknown", fail: "the run fails" },
+  compensate: "all effects are undone",
 } as const;
 
 function answersTo(run: string, { call, undo }: UnknownCall, command: Command) {
   const answer = (as: string): string => command("reconcile", run, call, "--as", as);
   return [
-    { type: answer("succeeded"), means: "it happened (--result JSON hands over what it returned)", waits: false },
-    { type: answer("failed"), means: "it did not happen, the model is told", waits: true },
-    { type: answer("retry"), means: "it did not happen, run it now", waits: true },
-    ...(undo ? [{ type: answer("compensate"), means: "undo it, and whatever else the run did", waits: false }] : []),
+    { type: answer("succeeded"), means: "it happened (--result JSON gives what it returned)", waits: false },
+    { type: answer("failed"), means: "it did not happen; the model is told so", waits: true },
+    { type: answer("retry"), means: "it did not happen; run it now", waits: true },
+    ...(undo ? [{ type: answer("compensate"), means: "undo it and all other effects of the run", waits: false }] : []),
   ];
 }
 

@@ -30,15 +30,15 @@ function lineOf(event: SupervisorEvent, { now, paint }: Page): string | null {
     case "moved":
       return movedTo(event, { now, paint });
     case "sweepFailed":
-      return paint("yellow", `the look for runs that nobody drives failed: ${whyOf(event)}; it is repeated`);
+      return paint("yellow", `the sweep for abandoned runs failed: ${whyOf(event)}; it is retried`);
     case "upkeepDone":
-      return event.run === null ? null : paint("dim", `${shortRun(event.run)}  is removed with all it left behind`);
+      return event.run === null ? null : paint("dim", `${shortRun(event.run)}  is removed with all its data`);
     case "upkeepFailed":
-      return paint("yellow", `${keeping(event)} failed: ${whyOf(event)}; it is repeated`);
+      return paint("yellow", `${keeping(event)} failed: ${whyOf(event)}; it is retried`);
     case "fired":
       return firedAs(event, { now, paint });
     case "firingFailed":
-      return paint("yellow", `${firingOf(event, now)} failed: ${whyOf(event)}; it is repeated`);
+      return paint("yellow", `${firingOf(event, now)} failed: ${whyOf(event)}; it is retried`);
     case "waitingForStore":
       return paint("yellow", `waiting for the store, again in ${duration(event.retryInMs)}: ${event.why}`);
     case "storeIsBack":
@@ -48,7 +48,7 @@ function lineOf(event: SupervisorEvent, { now, paint }: Page): string | null {
       return paint("yellow", `${what}; ${why}; ${mend}`);
     }
     case "clockBelieved":
-      return paint("green", "the clock of this machine is believed again");
+      return paint("green", "the clock of this machine is trusted again");
   }
 }
 
@@ -62,7 +62,7 @@ function attemptOf({ state, retry }: Of<"attemptStarted" | "attemptAnswered" | "
 const leadsTo = (route: Of<"attemptAnswered">["route"]): string => (route === null ? "" : ` route ${route}`);
 
 const keeping = ({ run }: Of<"upkeepFailed">): string =>
-  run === null ? "the look for objects without a run" : `${shortRun(run)}  deleting what it left behind`;
+  run === null ? "the search for objects without a run" : `${shortRun(run)}  deleting its data`;
 
 const firingOf = ({ agent, at }: Of<"fired" | "firingFailed">, now: number): string =>
   `${agent}  its firing of ${timeOfDay(at, now)}`;
@@ -76,11 +76,11 @@ function firedAs(event: Of<"fired">, { now, paint }: Page): string | null {
     case "skipped":
       return paint("yellow", `${firing} is skipped: ${shortRun(outcome.run)} has not ended`);
     case "missed":
-      return paint("yellow", `${firing} was missed, and is not made up for`);
+      return paint("yellow", `${firing} was missed, and is not fired late`);
     case "unseen":
-      return paint("dim", `${agent}  its schedule is new here, and counts from now on`);
+      return paint("dim", `${agent}  its schedule is new, and fires from now on`);
     case "held":
-      return paint("dim", `${firing} waits: another one is being decided`);
+      return paint("dim", `${firing} waits: another firing is being decided`);
     // Another attempt decided this firing before, for example before a restart.
     case "exists":
     case "late":
@@ -99,13 +99,13 @@ function movedTo({ run, state, readyAt }: Of<"moved">, { now, paint }: Page): st
   const when = readyAt === null || !pauses ? "now" : relative(readyAt, now);
   switch (state) {
     case "Beat":
-      return paint("yellow", `${shortRun(run)}  is tried again ${when}`);
+      return paint("yellow", `${shortRun(run)}  is retried ${when}`);
     case "Backoff":
     case "Rescue":
-      return paint("yellow", `${shortRun(run)}  died too often, is handed over ${when}`);
+      return paint("yellow", `${shortRun(run)}  lost too many processes, is handed over to a new execution ${when}`);
     case "Park":
-      return paint("dim", `${shortRun(run)}  waits for a person or a message, ${when} at the latest`);
+      return paint("dim", `${shortRun(run)}  waits for an operator or a message, checked again ${when}`);
     default:
-      return paint("dim", `${shortRun(run)}  goes on ${when}`);
+      return paint("dim", `${shortRun(run)}  continues ${when}`);
   }
 }

@@ -113,8 +113,8 @@ function lineOf(context: Context): Line | null {
     case "RunStarted":
       return { says: `started with agent version ${entry.agentVersion}` };
     case "AgentChanged": {
-      const by = entry.by === undefined ? "" : `, as ${entry.by} wants`;
-      return { says: paint("yellow", `goes on with agent version ${entry.to}, it was ${entry.from}${by}`) };
+      const by = entry.by === undefined ? "" : `, accepted by ${entry.by}`;
+      return { says: paint("yellow", `continues with agent version ${entry.to} instead of ${entry.from}${by}`) };
     }
     case "ModelCallCompleted":
       return beatLine({ ...context, entry });
@@ -124,8 +124,8 @@ function lineOf(context: Context): Line | null {
     }
     case "Compacted": {
       const { from, to, messages } = entry.replaced;
-      const stands = `a summary stands for ${count(messages, "message")}, ${from} to ${to}`;
-      return { says: `${paint("yellow", "≡")} its context is shorter${costIn(story, next)}: ${stands}` };
+      const stands = `a summary replaces ${count(messages, "message")}, ${from} to ${to}`;
+      return { says: `${paint("yellow", "≡")} its context was compacted${costIn(story, next)}: ${stands}` };
     }
     case "BudgetDebited":
     case "ToolIntended":
@@ -139,7 +139,7 @@ function lineOf(context: Context): Line | null {
     case "RunPaused":
       return { says: paint("yellow", "paused") };
     case "RunResumed":
-      return { says: "goes on" };
+      return { says: "resumed" };
     case "CheckFailed":
       return { says: `${paint("red", "✖")} not done yet, ${entry.check}: ${short(entry.why, WORDS_MAX)}` };
     case "CrackSignalled":
@@ -164,7 +164,7 @@ function beatLine({ story, entry, next, page }: Context<Entry<"ModelCallComplete
   const words = entry.parts.flatMap((part) => (part.kind === "text" ? [part.text] : [])).join(" ");
   const says = words.trim() === "" ? "says nothing" : `says: ${short(words, WORDS_MAX)}`;
   const cost = costIn(story, next);
-  const name = story.stops ? "last reply" : `beat ${story.beats}`;
+  const name = story.stops ? "closing reply" : `beat ${story.beats}`;
   const beat = `${page.paint("bold", name)}${page.paint("dim", cost === "" ? "" : `${cost},`)}`;
   return {
     says: `${beat} ${names.length > 0 ? `asks for ${names.join(", ")}` : says}`,
@@ -224,22 +224,24 @@ function callLine({ story, entry, page }: Context<CallEntry>): Line | null {
       const when = askFrom === null || askFrom <= at ? "now" : `in ${duration(askFrom - at)}`;
       const after = AFTER[otherwise];
       const asks =
-        askFrom === null ? "" : `; ${after} ${when}${otherwise === "ask" ? "" : ", unless a person says before"}`;
-      return { says: `${paint("yellow", "?")} ${call} may have happened or not: ${short(why, WORDS_MAX)}${asks}` };
+        askFrom === null
+          ? ""
+          : `; ${after} ${when}${otherwise === "ask" ? "" : ", unless an operator reconciles it first"}`;
+      return { says: `${paint("yellow", "?")} the outcome of ${call} is unknown: ${short(why, WORDS_MAX)}${asks}` };
     }
     case "ToolResultReconciled": {
       const { as, by, note, value } = entry.answer;
       const said = entry.evidence ?? note;
       const name = entry.externalId === undefined ? "" : ` as ${entry.externalId}`;
-      const says = `${paint("green", "✔")} ${by} says about ${call}: ${as}${name}${said === null ? "" : ` (${said})`}`;
+      const says = `${paint("green", "✔")} ${by} reconciled ${call}: ${as}${name}${said === null ? "" : ` (${said})`}`;
       return { says, shows: value ?? undefined };
     }
   }
 }
 
 const AFTER = {
-  ...{ ask: "a person can tell", tell: "the model is told", fail: "the run fails" },
-  compensate: "everything is undone",
+  ...{ ask: "an operator can reconcile it", tell: "the model is told", fail: "the run fails" },
+  compensate: "all effects are undone",
 } as const;
 
 function recoveryWords({ story, entry, page }: Context<Entry<"RecoveryDecided">>): string {
@@ -249,31 +251,31 @@ function recoveryWords({ story, entry, page }: Context<Entry<"RecoveryDecided">>
   const why = short(entry.why, WORDS_MAX);
   switch (action.kind) {
     case "takeover":
-      return paint("yellow", `⚡ epoch ${epoch} took over: the process that had the run is gone`);
+      return paint("yellow", `⚡ epoch ${epoch} took over: the process that held the run is gone`);
     case "retry":
       return `${again} the model is asked again ${relative(action.at, at)} (${rule}): ${why}`;
     case "compact":
-      return `${again} its context is to be made shorter (${rule}): ${why}`;
+      return `${again} its context is compacted next (${rule}): ${why}`;
     case "nudge":
       return `${again} the model is told (${rule}): ${why}`;
     case "again":
       return `${again} ${callName(story, action.call)} ${rule.startsWith("call failed") ? "failed and is tried again" : "gave no answer"}: ${why}`;
     case "probe":
-      return `${again} ${callName(story, action.call)} is asked about ${relative(action.at, at)} (${rule}): ${why}`;
+      return `${again} ${callName(story, action.call)} is probed ${relative(action.at, at)} (${rule}): ${why}`;
     case "hold":
       return paint("yellow", `‖ waits for ${action.to === null ? "its agent" : "an upgrade"} (${rule}): ${why}`);
     case "toolBack":
-      return `${again} ${callName(story, action.call)} goes on (${rule})`;
+      return `${again} ${callName(story, action.call)} continues (${rule})`;
     case "tell":
-      return `${again} the model is told that nobody knows of ${callName(story, action.call)} (${rule})`;
+      return `${again} the model is told that the outcome of ${callName(story, action.call)} is unknown (${rule})`;
     case "compensate":
-      return paint("yellow", `${again} what was done is undone, the newest first: ${why}`);
+      return paint("yellow", `${again} its effects are undone, the newest first: ${why}`);
     case "undo":
       return `${again} ${callName(story, action.call)} is undone next`;
     case "restart":
       return paint("yellow", `${again} begins again from its task: ${why}`);
     case "cancel":
-      return paint("yellow", `${again} the run is to end: ${why}`);
+      return paint("yellow", `${again} the run will end: ${why}`);
     case "stop":
       return `${paint("red", "✖")} has to stop (${rule}): ${why}`;
     case "abort":

@@ -13,11 +13,11 @@ export function renderVerified(verified: Verified, { paint }: { readonly paint: 
     count(segments, "segment"),
     count(blobs, "blob"),
   ];
-  const right = "all right: everything is there, and each follows from the one before";
+  const right = "verified: nothing is missing, and each version follows from the one before";
   const verdict = findings.length === 0 ? paint("green", right) : paint("red", `${count(findings.length, "finding")}:`);
   return [
     `${paint("bold", run)}${agent === null ? "" : `  ${agent}`}`,
-    paint("dim", `looked at ${counts.join(", ")}`),
+    paint("dim", `checked ${counts.join(", ")}`),
     ...(seal === null ? [] : [sealLine(seal, paint)]),
     verdict,
     ...findings.map(({ where, what }) => `${paint("red", "✖")} ${where}: ${what}`),
@@ -32,7 +32,7 @@ export function sealLine({ is, from, keys }: SealVerdict, paint: Paint): string 
     case "sealed":
       return `${paint("green", "sealed:")} all of it${from === null || from === 0 ? "" : ` from version ${from} on`} was written with ${by}`;
     case "unsealed":
-      return `${paint("yellow", "unsealed:")} digests find damage, and a process that can write the store can forge it`;
+      return `${paint("yellow", "unsealed:")} digests detect damage, but a process that can write the store can forge data`;
     case "unjudged":
       return `${paint("yellow", "sealed, not judged:")} with ${by}; without that key this process cannot say whether it is forged`;
     case "forged":

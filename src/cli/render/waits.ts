@@ -13,9 +13,9 @@ export function waits(run: Shown, of: Style & { readonly command: Command }): st
   const upgrade = command("resume", run.run, "--upgrade");
   const title = `${paint("yellow", "?")} ${wantedWords(waitsFor)}`;
   if (waitsFor.kind === "upgrade" && waitsFor.accepted) {
-    return ["", title, ...pairs([["accepted", "the next beat takes it in"]], paint)];
+    return ["", title, ...pairs([["accepted", "the next beat applies it"]], paint)];
   }
-  const accept = waitsFor.kind === "upgrade" ? [{ type: upgrade, means: `go on with version ${waitsFor.to}` }] : [];
+  const accept = waitsFor.kind === "upgrade" ? [{ type: upgrade, means: `continue with version ${waitsFor.to}` }] : [];
   const ways = [...accept, look];
   const width = Math.max(...ways.map(({ type }) => type.length));
   return [
@@ -32,9 +32,9 @@ function wantedWords(waitsFor: WaitsFor): string {
     case "agent":
       return `its agent cannot be loaded: ${waitsFor.why}`;
     case "tools":
-      return `its agent has no ${waitsFor.tools.join(", ")} any more that can go on; it goes on by itself once one is deployed`;
+      return `its agent no longer has a fitting tool ${waitsFor.tools.join(", ")}; the run continues by itself once it is deployed`;
   }
 }
 
 const lookMeans = ({ wakeAt }: Shown, now: number): string =>
-  `look again now${wakeAt !== null && wakeAt > now ? `; by itself it looks ${relative(wakeAt, now)}` : ""}`;
+  `try again now${wakeAt !== null && wakeAt > now ? `; by itself it tries ${relative(wakeAt, now)}` : ""}`;

@@ -30,11 +30,11 @@ export function liveView(shell: Shell, { settings, world }: Pick<Opened, "settin
       for (const line of told.lines) print(line);
     },
     onLost: (run, why) => {
-      const what = `the older history of ${run} is damaged, and what can be read of it is shown: ${why}`;
+      const what = `the older history of ${run} is damaged, and only its readable part is shown: ${why}`;
       terminal.err(terminal.paintErr("yellow", `${what}; see \`${settings.command("verify", run)}\``));
     },
     onLook: (row, isAttended) => {
-      const hint = isAttended ? "" : `; nobody works on it, run \`${settings.command("work")}\``;
+      const hint = isAttended ? "" : `; no process works on it, type \`${settings.command("work")}\``;
       terminal.waitFor(`${labelOfRow(row)}${hint}`);
     },
     end: (shown) => {

@@ -25,7 +25,7 @@ export function holdsIn(text: string | undefined): readonly Hold[] {
   return text.split(",").map((each) => {
     const [edgeText = "", run = null] = each.split("=").toReversed();
     const edge = parseFaultPoint(edgeText);
-    if (edge === null) throw new Error(`CAIRN_HOLD=${text} is no edge; write for example after:effect:TOOL`);
+    if (edge === null) throw new Error(`CAIRN_HOLD=${text} is not a fault point; write for example after:effect:TOOL`);
     return { run, edge };
   });
 }

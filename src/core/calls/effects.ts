@@ -69,7 +69,7 @@ const ROWS = {
     onCrash: "probe",
     onTimeout: "probe",
     afterLastTry: "ask",
-    inWords: "asks the other side; if it did not happen, runs again with the same key",
+    inWords: "asks the external service; if it did not happen, runs again with the same key",
     actsOutside: true,
     isKnownByKey: true,
     isDeduplicated: false,

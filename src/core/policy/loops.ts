@@ -29,7 +29,7 @@ export function findLoop(messages: readonly Message[]): Loop | null {
   const made = newestCalls(messages);
   if (alternates(made, BOUNDS.loopCalls)) {
     const [one, other] = made.slice(-2).map(({ tool }) => tool);
-    const why = `its last ${BOUNDS.loopCalls} calls took turns between ${one} and ${other}, each with the same arguments and the same result`;
+    const why = `its last ${BOUNDS.loopCalls} calls alternated between ${one} and ${other}, each with the same arguments and the same result`;
     return { crack: "oscillation", why };
   }
   // The calls are about to become an oscillation, or to break out of one.

@@ -103,7 +103,7 @@ export const withRetry = (
 export function modelUnavailable({ outage }: State, last: Failure, now: number): Failure {
   const { since, tries } = outage ?? { since: now, tries: 0 };
   const [lasted, calls] = [spanWords(now - since), tries + 1];
-  const message = `no model answered for ${lasted}, in ${calls} calls; the last one said: ${last.code}: ${last.message}`;
+  const message = `no model answered for ${lasted}, in ${calls} calls; the last error was ${last.code}: ${last.message}`;
   return { code: "ModelUnavailable", message };
 }
 

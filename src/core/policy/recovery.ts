@@ -66,10 +66,10 @@ const isTooLong = (trouble: Trouble): boolean => trouble.kind === "model" && tro
 /** The rules in order of precedence. The last one matches every trouble. */
 export const RECOVERY: readonly Rule[] = [
   { name: "too many processes died", when: (_, { kind }) => kind === "deaths", action: leave },
-  { name: "nobody came before the deadline", when: (_, { kind }) => kind === "deadline", action: leave },
+  { name: "no answer before the deadline", when: (_, { kind }) => kind === "deadline", action: leave },
   {
     // The end is decided: this rule comes before those that would call the model again.
-    name: "stops without last words",
+    name: "stops without a closing reply",
     when: (_, { kind }) => kind === "speechless",
     action: ({ stopsFor }, { failure }) => ({ kind: "abort", failure: stopsFor ?? failure }),
   },
@@ -109,7 +109,7 @@ export const RECOVERY: readonly Rule[] = [
     when: (state, trouble) => trouble.kind === "reply" && state.nudges < BOUNDS.nudgesMax,
     action: nudge,
   },
-  { name: "nothing else helps", when: () => true, action: abort },
+  { name: "no other rule applies", when: () => true, action: abort },
 ];
 
 /** Recovery has cost more deaths than the budget allows. `code` says whether a beat or the sweeper detected it. */

@@ -19,7 +19,7 @@ export function beginStopping(state: State, of: { failure: Failure; say: string;
 /** Ends the run after the closing call. Proposed calls are dropped; the text joins the transcript and the failure. */
 export function applyClosingReply(state: State, event: EventOf<"ModelCallCompleted">): State {
   const { stopsFor, ending } = state;
-  ensure(stopsFor !== undefined && ending === null, "a run has last words once");
+  ensure(stopsFor !== undefined && ending === null, "a run has its closing call once");
   const parts = event.parts.filter(({ kind }) => kind !== "call");
   const spoken = parts.length === 0 ? state : withReply(state, { ...event, parts });
   const said = wordsOf(spoken.messages.slice(state.messages.length).flatMap((each) => each.parts)).trim();

@@ -20,19 +20,19 @@ export const CRACKS: { readonly [K in Topology["kind"]]: readonly CrackRow[] } =
     {
       crack: "runaway",
       signal: "the same call with the same result, three times among six",
-      recovery: "is stopped and says its last words; beats before a crash count towards its cap",
+      recovery: "is stopped after a closing call; beats before a crash count towards its limit",
       code: "Runaway",
     },
     {
       crack: "oscillation",
-      signal: "two calls take turns, six in a row, with the same results",
-      recovery: "is stopped and says its last words",
+      signal: "two calls alternate, six in a row, with the same results",
+      recovery: "is stopped after a closing call",
       code: "Oscillation",
     },
     {
       crack: "prematureStop",
       signal: "its model says that it is done while a check of done fails",
-      recovery: "tells its model what is missing, three times, and fails then",
+      recovery: "tells its model what is missing, three times, then fails",
       code: "NotDone",
     },
   ],

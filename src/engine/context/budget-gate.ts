@@ -72,10 +72,11 @@ export function refusalOf(
 ): string | null {
   const { asks, as, more } = of;
   const amounts = Object.values(more);
-  if (asks === null || as === "deny") return amounts.length === 0 ? null : "it takes no more of a budget";
+  if (asks === null || as === "deny")
+    return amounts.length === 0 ? null : "this decision grants no budget: it is a denial, or it is about a call";
   if (as === "edit") return "a budget has no arguments; say how much more the run may spend";
   if (!amounts.every((amount) => Number.isSafeInteger(amount) && amount > 0 && amount <= SIZES.grantMax)) {
-    return `what is given is a whole number from 1 to ${SIZES.grantMax}`;
+    return `the amount is a whole number from 1 to ${SIZES.grantMax}`;
   }
   const over = exhaustedMeter(spent, withGrants(asks.limits, { granted: more }), asks.calls);
   return over === null ? null : `that is not enough: ${over}`;

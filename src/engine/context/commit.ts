@@ -83,7 +83,7 @@ async function storeContent(run: RunParts, options: CommitOptions): Promise<Cont
 
 /** Returns the outcome. Throws if the table refused the commit for good. */
 function accepted(row: Row, outcome: CommitOutcome): Extract<CommitOutcome, { kind: "committed" | "woken" }> {
-  if (outcome.kind === "missing") throw new Fenced("the run is gone");
+  if (outcome.kind === "missing") throw new Fenced("the run was removed");
   if (outcome.kind === "fenced") throw new Fenced(`epoch ${row.epoch} is over, epoch ${outcome.row.epoch} has it`);
   if (outcome.kind === "unreadable") throw new Unreadable(`run ${row.run}: ${outcome.why}`);
   if (outcome.kind === "newer") throw new RowNewer(row.run, outcome);

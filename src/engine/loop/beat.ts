@@ -35,7 +35,7 @@ import { step } from "./step.ts";
 
 const EXPIRED: Trouble = {
   kind: "deadline",
-  failure: { code: "Expired", message: "nobody answered, resumed or spoke to this run for as long as it may wait" },
+  failure: { code: "Expired", message: "no answer, resume or message reached this run for as long as it may wait" },
 };
 
 /** The reply of a beat. `exit`: its process has to end after the reply. */

@@ -16,7 +16,7 @@ export function cancel(run: ActiveRun): Next {
     const value = inline("NotStarted: the run was cancelled before it began; it did not happen");
     recordResult(run, call, { outcome: "failed", value, evidence: "it was never started" });
   }
-  const why = "somebody asked the run to end";
+  const why = "a cancel was requested";
   run.record({ kind: "RecoveryDecided", at: run.now, rule: "cancel requested", why, action: { kind: "cancel" } });
   return "continue";
 }

@@ -35,7 +35,7 @@ export async function releaseRun(run: ActiveRun, error: StoreUnreachable): Promi
   if (row.owner === null) return row;
   // Conditional events hold only if no message has come. They are decided again, beginning with the inbox (schedule
   // 93).
-  if (run.pending.isConditional) run.rewind("no store took it");
+  if (run.pending.isConditional) run.rewind("no store accepted it");
   try {
     permitAgain(run);
     return (await released(run, waiting)) ?? (await giveBack(world, row, { ...waiting, ...leftBy(run) }));
@@ -63,7 +63,7 @@ async function released(run: ActiveRun, waiting: Waiting): Promise<Row | null> {
   const options = { ...waiting, release: true, deadline: run.row.deadline };
   if (run.hasPending || run.pending.modelCalls.others > 0) {
     if ((await run.commit(options)) === "committed") return run.row;
-    run.rewind("no store took it");
+    run.rewind("no store accepted it");
     if (run.hasPending && (await run.commit(options)) === "committed") return run.row;
   }
   return null;

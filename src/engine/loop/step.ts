@@ -154,9 +154,9 @@ function reconcile(run: ActiveRun, call: string): Next {
   const { answer: given } = openCall(run, call);
   ensure(given !== null, `call ${call} has no answer`);
   if (given.as === "compensate") {
-    const why = `${given.by} wants what the run did to be undone, since nobody knows what became of ${call}`;
+    const why = `${given.by} asked to undo the effects of the run, since the outcome of ${call} is unknown`;
     const action = { kind: "abort", failure: { code: "OutcomeUnknown", message: why } } as const;
-    run.record({ kind: "RecoveryDecided", at: run.now, rule: "a person wants it undone", why, action });
+    run.record({ kind: "RecoveryDecided", at: run.now, rule: "an operator asked for compensation", why, action });
     return "continue";
   }
   run.record({ kind: "ToolResultReconciled", at: run.now, call, answer: given });

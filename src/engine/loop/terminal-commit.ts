@@ -129,7 +129,7 @@ async function tellOthers(world: World, row: Row): Promise<State | null> {
     return state;
   } catch (error) {
     if (!(error instanceof Unreadable)) throw error;
-    alarm(world, run, { what: "Unreadable", why: `its end cannot be told: ${error.message}` });
+    alarm(world, run, { what: "Unreadable", why: `its end cannot be delivered: ${error.message}` });
     return null;
   }
 }

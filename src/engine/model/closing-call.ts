@@ -23,14 +23,14 @@ import { estimatedCost } from "../context/unaccounted-model-calls.ts";
 /** Makes the closing call, or records why there is none. */
 export async function makeClosingCall(run: ActiveRun, agent: Agent, model: Model): Promise<Next> {
   debitOtherInvocations(run);
-  if (run.state.closingCallLost) return speechless(run, "its process ended while it asked for them");
+  if (run.state.closingCallLost) return speechless(run, "its process ended during the closing call");
   if (run.hasPending) {
     await run.commitPending();
     return "continue";
   }
   if (run.leftMs < run.world.limits.modelMs && run.moved) return "release";
   const over = unaffordable(run, agent);
-  if (over !== null) return speechless(run, `they cannot be afforded: with them ${over}`);
+  if (over !== null) return speechless(run, `the budget does not allow the closing call: with it ${over}`);
   if (await commitMarkIfNeeded(run)) return "continue";
   const startedAt = run.now;
   const heard = await requestModel(run, agent, { model, mayCall: false });

@@ -94,21 +94,21 @@ function wrongWithUse(state: State, { open, tool, argsDigest, key }: Asked & { r
   const other = uses.find((use) => use.tool !== open.tool || use.argsDigest !== argsDigest);
   if (other !== undefined) {
     const whose = other.tool === open.tool ? "the same tool with other arguments" : other.tool;
-    return `KeyTaken: the key ${key} of this call is that of call ${other.call} (${whose}), and one key is one deed; nothing was started`;
+    return `KeyTaken: the key ${key} of this call is that of call ${other.call} (${whose}), and one key names one effect; nothing was started`;
   }
   const undone =
     tool.undo === null ? undefined : uses.find(({ call, outcome }) => outcome !== "failed" && isEarlier(state, call));
   if (undone !== undefined)
-    return `KeyUsed: call ${undone.call} of an earlier attempt went out under ${key} and was undone; the other side would answer with that, so the key of this tool has to name the attempt; nothing was started`;
+    return `KeyUsed: call ${undone.call} of an earlier attempt used the key ${key} and was undone; the external service would answer for that call, so the key of this tool must contain the attempt; nothing was started`;
   const done = EFFECTS[tool.effect].isDeduplicated ? undefined : uses.find(({ outcome }) => outcome !== "failed");
   if (done === undefined) return null;
   const came = {
     succeeded: "has succeeded, and its result is above",
-    unknown: "may have happened, and nobody knows",
+    unknown: "has an unknown outcome",
     open: "is under way",
     failed: "",
   }[done.outcome];
-  return `KeyUsed: call ${done.call} is the very same under key ${key}; it ${came}; nothing was started`;
+  return `KeyUsed: call ${done.call} is the same call under key ${key}; it ${came}; nothing was started`;
 }
 
 /** Whether the call was made before the last restart. Everything that can be undone was undone before that restart. */

@@ -30,7 +30,7 @@ export function compensate(run: ActiveRun, agent: Agent): Next {
   const isOutage = ending?.kind === "failed" && isInfrastructureFailure(ending.failure);
   const wanted = isOutage ? agent.saga.onOutage : agent.saga.onFailure;
   if (wanted === "leave" && !isAsked && ending?.kind === "failed") {
-    const why = isOutage ? LEFT_IN_OUTAGE : "the agent wants what it did to be left as it is when it fails";
+    const why = isOutage ? LEFT_IN_OUTAGE : "the agent declares that its effects stay when it fails";
     const action = { kind: "abort", failure: ending.failure, next: "leave" } as const;
     run.record({ kind: "RecoveryDecided", at, rule: "effects are left", why, action });
     return "continue";
@@ -47,11 +47,11 @@ export function compensate(run: ActiveRun, agent: Agent): Next {
   return "continue";
 }
 
-const LEFT_IN_OUTAGE = "the run made no mistake: what it did is left as it is, and it may be redriven";
+const LEFT_IN_OUTAGE = "the infrastructure failed, not the run: its effects stay, and it may be redriven";
 
 /** Decides to undo this call next. */
 export function undo(run: ActiveRun, call: string): Next {
-  const why = "it is the newest effect that stands";
+  const why = "it is the newest effect that is not undone";
   run.record({
     kind: "RecoveryDecided",
     at: run.now,
@@ -64,8 +64,8 @@ export function undo(run: ActiveRun, call: string): Next {
 
 /** Restarts the run because an operator asked for it, whatever that costs. */
 export function startOver(run: ActiveRun): Next {
-  const by = run.state.compensate?.by ?? "somebody";
-  const why = `${by} wants the run to begin again`;
+  const by = run.state.compensate?.by ?? "an operator";
+  const why = `${by} asked for a restart`;
   const action = { kind: "abort", failure: { code: "RestartRequested", message: why } } as const;
   run.record({ kind: "RecoveryDecided", at: run.now, rule: "restart requested", why, action });
   return "continue";
@@ -82,11 +82,11 @@ export function conclude(run: ActiveRun, agent: Agent): Next {
   const { failure } = ending;
   const { standing } = effectsThatStand(run.state, factsOf(run.state, agent.tools));
   const against = wantsRestart(run.state) ? null : reasonToEnd(run.state, { agent, standing });
-  const came = standing.length === 0 ? "what it did was undone" : `these were not undone: ${standing.join(", ")}`;
+  const came = standing.length === 0 ? "its effects were undone" : `these were not undone: ${standing.join(", ")}`;
   if (against === null) {
     const say = bounded(
       `Attempt ${run.state.attempt} did not succeed: ${failure.message}. After it ${came}. Begin again from the task; ` +
-        "what was found out before is not known any more.",
+        "the earlier results are not available any more.",
     );
     const why = `${failure.code}: ${failure.message}`;
     run.record({ kind: "RecoveryDecided", at, rule: "begins again", why, action: { kind: "restart", say } });
@@ -110,7 +110,7 @@ function reasonToEnd(
   const over = exhaustedMeter(spent, withGrants(agent.budget, extensionOf({ ending, attempt, spent, ...state })));
   if (over !== null) return over;
   if (leaving === "nothing" && standing.length > 0)
-    return `effects stand that would be doubled: ${standing.join(", ")}`;
+    return `a restart would repeat effects that were not undone: ${standing.join(", ")}`;
   return null;
 }
 

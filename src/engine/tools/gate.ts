@@ -28,7 +28,7 @@ export async function expireGate(run: ActiveRun, call: string): Promise<Next> {
   const gate = gateOf(run, call);
   if (gate.decision !== null || !isAll) return "continue";
   const before = run.mark();
-  const note = "nobody decided in time";
+  const note = "no decision before the gate expired";
   record(run, { call, gate, decision: { as: "deny", args: null, by: "expiry", note } });
   const outcome = await run.commit({ release: false, unlessWoken: true });
   if (outcome === "woken") run.restore(before);

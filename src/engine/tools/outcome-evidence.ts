@@ -13,7 +13,7 @@ interface Happened {
   readonly call: string;
   readonly tool: Tool;
   readonly result: unknown;
-  readonly by: "probe" | "other side";
+  readonly by: "probe" | "external service";
   readonly evidence?: string;
 }
 

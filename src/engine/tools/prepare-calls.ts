@@ -163,7 +163,7 @@ function unreadable(args: Json): string | null {
  */
 function reasonToAsk({ approval, input }: Tool, args: Json): string | null {
   if (approval === "never") return null;
-  if (approval === "always") return "this tool is always asked about";
+  if (approval === "always") return "this tool always needs approval";
   try {
     const reason: unknown = approval(input.parse(args));
     return reason === false ? null : bounded(String(reason));

@@ -47,7 +47,7 @@ function readTruth(given: Probe): Truth {
     case "happened":
       return { kind: "happened", result: given.result };
     case "unknown":
-      return unsure("the other side cannot tell");
+      return unsure("the external service cannot tell");
     default:
       return unsure(`the probe answered neither "happened", "absent" nor "unknown"`);
   }

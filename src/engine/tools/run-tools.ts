@@ -152,11 +152,13 @@ async function recordEnd(run: ActiveRun, agent: Agent, of: Runnable & { readonly
     const read = readError(tool, ended.error);
     if (read.kind === "exists") {
       const { result } = read;
-      return recordEvidence(run, { call: open.call, tool, result, by: "other side", evidence: ended.why });
+      return recordEvidence(run, { call: open.call, tool, result, by: "external service", evidence: ended.why });
     }
     if (open.undoes !== undefined) return recordSilence(run, open, { tool, why: ended.why });
     if (run.noticed.isUnanswered(open.call) && !isAnswer(open, ended.error)) {
-      const why = bounded(`${ended.why}; an earlier try gave no answer, so that says nothing of the call`);
+      const why = bounded(
+        `${ended.why}; an earlier attempt gave no answer, so this error does not say whether the call happened`,
+      );
       return recordSilence(run, open, { tool, why });
     }
     const known = recordRetry(run, agent, { open, tool, error: ended.error, why: ended.why });
@@ -271,7 +273,7 @@ export function recordMissingTool(
   { open, tool }: { readonly open: OpenCall; readonly tool: Tool | null },
 ): void {
   const { call } = open;
-  const why = `the agent has no tool ${open.tool} any more that can go on with it; deploy one again, or say what became of it`;
+  const why = `the agent has no tool ${open.tool} any more that can go on with it; deploy it again, or reconcile the call`;
   alarm(run.world, run.row.run, { what: "ToolGone", why: `${call}: ${why}` });
   const askFrom = reconcileFromOf(run, tool);
   run.record({ kind: "ToolOutcomeUnknown", at: run.now, call, why, askFrom, toolGone: true });

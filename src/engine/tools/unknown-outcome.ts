@@ -63,9 +63,9 @@ const FAIL = "outcome stays unknown, the run fails";
 
 /** The decision that the tool's policy leads to. */
 function decisionOn({ call, tool, intent, otherwise }: OpenCall, at: number): Event {
-  const why = `nobody could say in time whether ${tool} (${call}, key ${intent?.key ?? ""}) happened`;
+  const why = `the outcome of ${tool} (${call}, key ${intent?.key ?? ""}) was not known in time`;
   if (otherwise === "tell") return { kind: "RecoveryDecided", at, rule: TELL, why, action: { kind: "tell", call } };
-  const failure = { code: "OutcomeUnknown", message: `${why}; look for that key on the other side` };
+  const failure = { code: "OutcomeUnknown", message: `${why}; look for that key in the external service` };
   if (otherwise === "compensate")
     return { kind: "RecoveryDecided", at, rule: UNDO, why, action: { kind: "abort", failure } };
   return { kind: "RecoveryDecided", at, rule: FAIL, why, action: { kind: "abort", failure, next: "end" } };

@@ -43,8 +43,13 @@ test.each<[string, string, RegExp, Partial<AwsSeen>]>([
   ["were not looked at", "warn", /^agent teller has no function/, { ...isolating, agents: { clerk: own("clerk") } }],
   ["are those of a machine that calls none", "warn", /clerk, teller share the function beat/, {}],
   ["have another runtime", "fail", /nodejs20.x.*it needs nodejs24/, both(own("teller", { runtime: "nodejs20.x" }))],
-  ["live longer", "fail", /may live 90 s, and beat 60 s/, both(own("teller", { timeoutSeconds: 90 }))],
-  ["are told another table", "fail", /different things: CAIRN_TABLE$/, both(own("teller", { env: ENV }))],
+  ["live longer", "fail", /a timeout of 90 s, and beat has 60 s/, both(own("teller", { timeoutSeconds: 90 }))],
+  [
+    "are told another table",
+    "fail",
+    /different environment variables: CAIRN_TABLE$/,
+    both(own("teller", { env: ENV })),
+  ],
   ["may not be looked at", "unknown", /some:Action/, both({ kind: "denied", action: "some:Action" })],
 ])("functions of agents that %s are %s", (_, status, why, change) => {
   const verdict = judged(change, ["clerk", "teller"]).find(({ id }) => id === "function-agents");

@@ -251,7 +251,7 @@ describe("commands", () => {
   test("approvals shows all other waiting gates and names the run that it could not read", async () => {
     const { dir, poison } = await desk();
     const { exit, out, err } = await typed(dir, "approvals");
-    expect([exit, out]).toEqual([0, "nothing waits for approval\n"]);
+    expect([exit, out]).toEqual([0, "no call waits for approval\n"]);
     expect(err).toContain(`the row of ${poison} is damaged`);
   });
 });

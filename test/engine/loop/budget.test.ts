@@ -140,7 +140,7 @@ describe("a decision about a budget", () => {
     ["gives less than nothing", { more: { beats: -1 } }, /whole number/],
     ["gives half a beat", { more: { beats: 0.5 } }, /whole number/],
     ["gives more than can be counted", { more: { beats: 1, tokens: 1e15 } }, /whole number/],
-    ["denies and gives", { as: "deny", more: { beats: 1 } }, /no more/],
+    ["denies and gives", { as: "deny", more: { beats: 1 } }, /grants no budget/],
   ] as const)("that %s is refused before any write", async (_, said, why) => {
     const on = stage();
     const { run } = await spend(on, { part, budget: { beats: 2 } });

@@ -98,7 +98,7 @@ describe("a decision that comes to a gate which was closed meanwhile", () => {
       await drive(runnerOf(world, { ...agent, model: asking({ reply: () => PAYS_MORE }).model }), payload);
     });
     expect(outcome).toMatchObject({ kind: "duplicate", decision: { as: "deny", by: "expiry" } });
-    const why = "its gate was closed before the decision was taken in";
+    const why = "its gate was closed before the run read the decision";
     expect([ran, await ignoredIn(on, run)]).toMatchObject([[], [{ gate, by: "ann", why }]]);
   });
 });

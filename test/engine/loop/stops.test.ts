@@ -90,7 +90,7 @@ describe("a run that goes in circles", () => {
     expect(shown).toMatchObject({ status: "failed", failure: { code: "Runaway" } });
     expect(asked).toHaveLength(4);
     const decided = events.flatMap((event) => (event.kind === "RecoveryDecided" ? [event] : []));
-    expect(decided.map(({ rule }) => rule)).toEqual(["loop detector", "stops without last words"]);
+    expect(decided.map(({ rule }) => rule)).toEqual(["loop detector", "stops without a closing reply"]);
     expect(decided.at(-1)?.why).toContain("fetch failed");
   });
 
@@ -135,8 +135,8 @@ describe("a run whose budget is used up", () => {
     expect(shown).toMatchObject({ failure: { code: "BudgetExhausted" }, beats: 2 });
     expect(shown?.failure?.message).not.toContain("last words");
     expect(asked).toHaveLength(2);
-    const why = "NoLastWords: they cannot be afforded: with them ";
-    expect(events.at(-2)).toMatchObject({ rule: "stops without last words", why: expect.stringContaining(why) });
+    const why = "NoLastWords: the budget does not allow the closing call: with it ";
+    expect(events.at(-2)).toMatchObject({ rule: "stops without a closing reply", why: expect.stringContaining(why) });
   });
 });
 

@@ -183,7 +183,7 @@ describe("an outage that lasts too long", () => {
     const { on, run, undone } = await given(undefined);
     const { failure, status } = (await show(on.world, run)) ?? {};
     expect([status, failure?.code]).toEqual(["failed", "ModelUnavailable"]);
-    expect(failure?.message).toMatch(/^no model answered for 24 hours, in \d+ calls; the last one said: ModelFailed: /);
+    expect(failure?.message).toMatch(/^no model answered for 24 hours, in \d+ calls; the last error was ModelFailed: /);
     expect(undone).toEqual([]);
     expect((await rulesOf(on.world, run)).slice(-2)).toEqual(["model unavailable for too long", "effects are left"]);
   });

@@ -19,7 +19,7 @@ describe("a call that is asked about", () => {
     expect(payload).toMatchObject({ route: "park", seconds: HOURS_24 / 1_000 });
     expect(rowOf(on, run)).toMatchObject({ status: "waiting", phase: "AwaitingApproval", owner: null });
     const [gate] = await gatesOf(on.world, run);
-    expect(gate).toMatchObject({ reason: "this tool is always asked about", decision: null });
+    expect(gate).toMatchObject({ reason: "this tool always needs approval", decision: null });
     expect(gate?.expiresAt).toBe(on.clock.now() + HOURS_24);
     expect(rowOf(on, run).wakeAt).toBe(gate?.expiresAt);
     expect(ran).toEqual([]);

@@ -117,7 +117,7 @@ describe("the very same call under its key again", () => {
     const of = deeds({ reply: twice, pay: { key, effect, ...probe } });
     const { run } = await played(on, of);
     expect(of.done).toHaveLength(1);
-    expect(JSON.stringify(await resultsOf(on, run))).toContain("KeyUsed: call c1 is the very same");
+    expect(JSON.stringify(await resultsOf(on, run))).toContain("KeyUsed: call c1 is the same call");
   });
 
   test("also beside the first one in one reply", async () => {

@@ -94,7 +94,7 @@ test("holds what a probe and an error tell of the call to it as well", async () 
   const agent = booking("keyed", z.string(), throws, { onExists: () => ({ seat: "4A" }) });
   const { entry, result } = await outcomeOf(agent);
   expect(entry?.status).toBe("reconciled");
-  expect(result).toMatch(/^ResultInvalid: what the other side returned does not fit the output/);
+  expect(result).toMatch(/^ResultInvalid: what the external service returned does not fit the output/);
 });
 
 test("an output that is no schema is refused before any run", () => {

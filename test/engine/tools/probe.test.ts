@@ -82,7 +82,7 @@ describe("after a crash", () => {
     throw new Error("HTTP 502");
   };
   test.each([
-    ["cannot tell", () => ({ kind: "unknown" }), "the other side cannot tell"],
+    ["cannot tell", () => ({ kind: "unknown" }), "the external service cannot tell"],
     ["throws", refuse, "the probe threw: HTTP 502"],
     ["rejects", async () => refuse(), "the probe threw: HTTP 502"],
     ["hangs", never, "the probe gave no answer in time"],

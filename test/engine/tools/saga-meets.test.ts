@@ -111,7 +111,7 @@ test("a run that has to stop undoes what it did after its last words, and does n
   const { failure } = (await show(it.on.world, it.run)) ?? {};
   expect(failure).toMatchObject({
     code: "BudgetExhausted",
-    message: expect.stringContaining("what it did was undone"),
+    message: expect.stringContaining("its effects were undone"),
   });
   expect(await verify(it.on.world, { run: it.run })).toMatchObject({ findings: [] });
 });

@@ -99,9 +99,7 @@ test("the key of an earlier attempt, whose deed was undone, is refused to the ne
   const { keys, results } = await ended(({ to }) => `order-${to}`);
   expect(keys).toEqual(["order-ada"]);
   expect(results).toMatchObject([{ outcome: "succeeded" }, { call: "c2", outcome: "failed" }]);
-  expect(JSON.stringify(results[1]?.value)).toContain(
-    "KeyUsed: call c1 of an earlier attempt went out under order-ada",
-  );
+  expect(JSON.stringify(results[1]?.value)).toContain("KeyUsed: call c1 of an earlier attempt used the key order-ada");
   const named = await ended(({ to }, { attempt }) => `order-${to}-${attempt}`);
   expect(named.keys).toEqual(["order-ada-1", "order-ada-2"]);
 });

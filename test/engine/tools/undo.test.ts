@@ -65,7 +65,7 @@ describe("a run that fails", () => {
     expect(new Set([...keys, ...it.undone.map(({ key }) => key)]).size).toBe(4);
     expect(await statuses(it)).toEqual(["c1 compensated", "c2 compensated", "undo-c2 succeeded", "undo-c1 succeeded"]);
     const { failure } = (await show(it.on.world, it.run)) ?? {};
-    expect(failure).toMatchObject({ code: "NotDone", message: expect.stringContaining("what it did was undone") });
+    expect(failure).toMatchObject({ code: "NotDone", message: expect.stringContaining("its effects were undone") });
   });
 
   test("begins again under other keys where its agent lets it, and without what it had found", async () => {

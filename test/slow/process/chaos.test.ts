@@ -54,7 +54,7 @@ test("somebody else's agent: its unsafe call is answered for, and the other side
         duplicates: [{ tool: "openTicket", of: "change-2", times: 1 }],
       },
     ],
-    failures: [{ what: expect.stringContaining("openTicket happened 1 too often for change-2") }],
+    failures: [{ what: expect.stringContaining("duplicate effects of openTicket for change-2: 1") }],
     repeat: "npx cairn chaos ./agent.ts --tasks 2 --seed 149 --strategies cairn --keep",
   });
   expect(forgetful.exit).toBe(1);

@@ -10,7 +10,7 @@ const START = ["start", "clerk", "--input", input("pay"), "--key", "k", "--wait"
 async function gated({ onTestFinished }: TestContext): Promise<{ readonly at: Desk; readonly run: string }> {
   const at = desk({}, onTestFinished);
   const { exit, out } = await cairn(at, START);
-  expect([exit, out]).toEqual([4, expect.stringMatching(/\? may pay \(c1\) be run\? this tool is always asked about/)]);
+  expect([exit, out]).toEqual([4, expect.stringMatching(/\? may pay \(c1\) run\? this tool always needs approval/)]);
   const run = /local-[a-z2-7]{26}/.exec(out)?.[0] ?? "";
   for (const way of ["approve", "deny"]) expect(out).toContain(`npx cairn ${way} ${run} c1 --store ${at.store}`);
   return { at, run };
@@ -28,7 +28,7 @@ describe.concurrent("a call that has to be approved", () => {
     expect(await documentOf(at, said)).toMatchObject({ run, call: "c1", as: "approve", accepted: true });
     const again = await cairn(at, ["deny", run]);
     expect([again.exit, again.err]).toEqual([4, expect.stringContaining("error Duplicate:")]);
-    expect((await cairn(at, ["approvals"])).out).toContain("nothing waits for approval");
+    expect((await cairn(at, ["approvals"])).out).toContain("no call waits for approval");
     const { exit, out } = await cairn(at, START);
     expect([exit, out]).toEqual([0, expect.stringContaining("done: succeeded")]);
     expect(out).toMatch(/pay \(c1\) is approved by .*: it is cheap/);
@@ -110,7 +110,7 @@ describe.concurrent("a call that has to be approved", () => {
       ["deny", run, "c1-aaaa"],
     ]) {
       const { exit, err } = await cairn(at, words);
-      expect([exit, err]).toEqual([4, expect.stringMatching(/error Stale:[^]*open are: c1 \(pay\)/)]);
+      expect([exit, err]).toEqual([4, expect.stringMatching(/error Stale:[^]*the open gates are: c1 \(pay\)/)]);
     }
     const { exit, err } = await cairn(at, ["approve", run, "--args", "{no json"]);
     expect([exit, err]).toEqual([2, expect.stringContaining("--args")]);

@@ -18,7 +18,10 @@ test("a run asks for more, is assigned to somebody, gets more, and ends", async 
   expect([blind.exit, blind.err]).toEqual([2, expect.stringContaining("a budget of money and no price")]);
   writeFileSync(join(at.dir, "cairn.config.ts"), config);
   const { exit, out } = await cairn(at, START);
-  expect([exit, out]).toEqual([4, expect.stringMatching(/\? may it spend more than its budget\? \$0.02 of \$0.02/)]);
+  expect([exit, out]).toEqual([
+    4,
+    expect.stringMatching(/\? may the run spend more than its budget\? \$0.02 of \$0.02/),
+  ]);
   const run = /local-[a-z2-7]{26}/.exec(out)?.[0] ?? "";
   expect(out).toContain(`npx cairn approve ${run} budget --usd 0.02 --store ${at.store}`);
 
@@ -30,7 +33,7 @@ test("a run asks for more, is assigned to somebody, gets more, and ends", async 
 
   for (const [words, why] of [
     [["--beats", "5"], "not enough"],
-    [["--usd", "much"], "is no amount"],
+    [["--usd", "much"], "is not an amount"],
     [["--wall", "2"], "not enough"],
   ] as const) {
     const refused = await cairn(at, ["approve", run, ...words]);

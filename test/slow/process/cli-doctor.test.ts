@@ -23,7 +23,7 @@ describe("doctor in the embedded world", () => {
     const { exit, out } = await cairn(at, ["doctor"]);
     expect(exit).toBe(0);
     expect(out).toMatch(
-      /✔ agents +clerk 1\n✔ agents-secrets +none declares any\n\? store +there is none at .*\n +→ it comes to be with the first run/,
+      /✔ agents +clerk 1\n✔ agents-secrets +no agent declares a secret\n\? store +there is none at .*\n +→ the first run creates it/,
     );
     expect(out).toContain("3 ok, 7 unknown");
   });

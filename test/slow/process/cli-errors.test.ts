@@ -30,13 +30,14 @@ const COMMANDS: readonly Case[] = [
   ["an unknown command", ["lst"], USAGE, "did you mean list?", "npx cairn --help"],
   ["an unknown option", ["show", "x", "--fast"], USAGE, "--fast", "npx cairn show --help"],
   ["a missing argument", ["start"], USAGE, "agent", "npx cairn start --help"],
+  ["a missing argument after a global option", ["--store", "s", "start"], USAGE, "agent", "npx cairn start --help"],
   ["a limit that is none", ["list", "--limit", "0"], USAGE, "from 1 to", "npx cairn list --help"],
   ["an unknown status", ["list", "--status", "done"], USAGE, "completed", "npx cairn list --help"],
   ["no answer", ["reconcile", "x", "c1"], USAGE, "--as", "npx cairn reconcile --help"],
   [
     "a result of what did not happen",
     ["reconcile", "x", "c1", "--as", "failed", "--result", "1"],
-    ...([USAGE, "--as succeeded only", /reconcile x c1 --as failed --store \S+$/] as const),
+    ...([USAGE, "only --as succeeded", /reconcile x c1 --as failed --store \S+$/] as const),
   ],
   [
     "a beat that is too long",
@@ -100,7 +101,14 @@ const ENVIRONMENT: readonly Case[] = [
     env("CAIRN_LIMITS", '{"toolMs":60000}'),
   ],
   ["an unknown world", ["list"], USAGE, "no world mars", "unset CAIRN_WORLD", env("CAIRN_WORLD", "mars")],
-  ["an unknown edge", ["work"], USAGE, "lunch is no edge", "unset CAIRN_HOLD", env("CAIRN_HOLD", "after:lunch")],
+  [
+    "an unknown edge",
+    ["work"],
+    USAGE,
+    "lunch is not a fault point",
+    "unset CAIRN_HOLD",
+    env("CAIRN_HOLD", "after:lunch"),
+  ],
 ];
 
 const AGENTS: readonly Case[] = [

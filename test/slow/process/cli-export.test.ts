@@ -17,7 +17,7 @@ it("exports a run, and replays it against its agent when nothing is left but the
   rmSync(at.store, { recursive: true });
   const words = ["replay", `${id}.jsonl.gz`, "--against", "clerk"];
   const same = await cairn(at, words);
-  expect([same.exit, same.out]).toEqual([0, expect.stringMatching(/\nthe same requests, each of them\n$/)]);
+  expect([same.exit, same.out]).toEqual([0, expect.stringMatching(/\nevery request is the same\n$/)]);
   expect(same.out).toContain("done: succeeded, succeeded");
 
   const code = readFileSync(join(at.dir, "clerk.ts"), "utf8");
@@ -26,6 +26,6 @@ it("exports a run, and replays it against its agent when nothing is left but the
   expect(other.exit).toBe(1);
   expect(JSON.parse(other.out)).toMatchObject({
     ...{ run, identical: true, result: "done: succeeded, succeeded" },
-    against: { agent: "clerk", differing: 3, first: { reply: 1, whys: ["the instructions are others"] } },
+    against: { agent: "clerk", differing: 3, first: { reply: 1, whys: ["the instructions are different"] } },
   });
 });

@@ -75,7 +75,7 @@ describe.concurrent("a run that waits for approval", () => {
     cairnRunning(at, ["work"]);
     await until(() => expect(lookAt(at).execution).toMatchObject({ stage: "ended" }));
     const told = (await cairn(at, ["timeline", run])).out;
-    expect(told).toMatch(/pay \(c1\) is denied by expiry: nobody decided in time/);
+    expect(told).toMatch(/pay \(c1\) is denied by expiry: no decision before the gate expired/);
     expect(told).toContain("done: failed");
     const late = await cairn(at, ["approve", run]);
     expect([late.exit, late.err]).toEqual([4, expect.stringContaining("waits for no approval")]);

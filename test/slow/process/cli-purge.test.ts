@@ -44,14 +44,14 @@ it("keeps the key of the run: a start under it is told how the work ended, and s
   const at = desk();
   const run = String((await ended(at))["run"]);
   const { out } = await cairn(at, ["purge", run, "--yes"]);
-  expect(out).toContain(`its key stays kept; to free it: npx cairn purge ${run} --forget-key`);
+  expect(out).toContain(`its idempotency key stays reserved; to free it: npx cairn purge ${run} --forget-key`);
   const again = await cairn(at, START);
   expect([again.exit, again.out]).toEqual([4, ""]);
   expect(again.err).toMatch(
-    /error Ended: the work under this key was done before: run \S+ completed .* its data is gone/,
+    /error Ended: this key was used before: its run \S+ completed .*, and the data of that run is removed/,
   );
   expect(again.err).toMatch(
-    /why: the key is kept so that a late retry does not start the work again; it is free in (29|30)d, or after/,
+    /why: the key is kept so that a late retry does not start the work again; it becomes free in (29|30)d, or after/,
   );
   expect(again.err).toContain("next: npx cairn start clerk --input");
   expect(again.err).toContain("--key ANOTHER_KEY");
@@ -83,7 +83,9 @@ it("frees the key where that is wanted, with the run or long after it", async ()
   const late = await cairn(at, ["purge", run, "--forget-key"]);
   expect([late.exit, late.out]).toEqual([
     0,
-    expect.stringMatching(/^forgot the key of \S+ {2}clerk: completed .*, its data was gone already\nits key is free/),
+    expect.stringMatching(
+      /^freed the idempotency key of \S+ {2}clerk: completed .*, its data was removed before\nits idempotency key is free/,
+    ),
   ]);
   expect((await cairn(at, ["purge", run, "--forget-key"])).exit).toBe(3);
   expect(await ended(at)).toMatchObject({ run, status: "completed" });
@@ -146,7 +148,7 @@ it("says where the archive of a run lies, refuses to remove it while it may stil
   ]);
   expect(early.err).toMatch(/error TooEarly: the archive of run .* cannot be removed yet/);
   const { exit, out } = await cairn(at, ["purge", run, "--keep-archive", "--yes"]);
-  expect([exit, out]).toEqual([0, expect.stringContaining("; if it has an archive, that stays\n")]);
+  expect([exit, out]).toEqual([0, expect.stringContaining("; its archive is kept, if it has one\n")]);
   const store = openStore({ dir: at.store, create: false });
   const keys = store.rows.prepare("SELECT key FROM objects").all();
   store.close();

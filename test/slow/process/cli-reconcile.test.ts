@@ -45,7 +45,7 @@ describe.concurrent("a call whose outcome nobody knows", () => {
     const { at, run, said } = await blocked(context);
     expect(said).toContain("SIGKILL");
     expect(said).toContain("⚡ epoch 2 took over");
-    expect(said).toMatch(/\? mail \(c1\) may have happened or not/);
+    expect(said).toMatch(/\? the outcome of mail \(c1\) is unknown/);
     for (const as of ["succeeded", "failed", "retry"]) {
       expect(said).toContain(`npx cairn reconcile ${run} c1 --as ${as} --store ${at.store}\n`.trim());
     }

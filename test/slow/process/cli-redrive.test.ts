@@ -39,7 +39,7 @@ it("redrives a run that failed for a reason of infrastructure, and says who want
   writeFileSync(join(at.store, "back"), "");
   const words = ["redrive", run, "--by", "ada", "--why", "it is back"];
   const redriven = await cairn(at, words);
-  expect([redriven.exit, redriven.out]).toEqual([0, expect.stringContaining("goes on from its last checkpoint")]);
+  expect([redriven.exit, redriven.out]).toEqual([0, expect.stringContaining("continues from its last checkpoint")]);
   const late = await cairn(at, words);
   expect([late.exit, late.err]).toEqual([4, expect.stringContaining("error Late")]);
   const again = await cairn(at, ["start", "./away.ts", "--input", "{}", "--key", "k", "--wait"]);

@@ -78,6 +78,6 @@ it("works on without the schedules of a file that cannot be loaded, and says so"
   expect([looked.exit, looked.err]).toEqual([0, expect.stringContaining("not today")]);
   const work = cairnRunning(at, ["work"]);
   await untilSaid(work, /schedule of clerk: rate\(30 days\) UTC, next 20\d\d-.* \(in \d+d\)/);
-  await untilSaid(work, /does not fire: .*not today/);
-  await untilSaid(work, /its schedule is new here/);
+  await untilSaid(work, /do not fire: .*not today/);
+  await untilSaid(work, /its schedule is new/);
 }, 60_000);

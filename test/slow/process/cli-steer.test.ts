@@ -21,7 +21,7 @@ async function atGate(...steps: readonly string[]) {
 it("pauses after the beat under way, takes words meanwhile, and goes on when it is resumed", async () => {
   const { at, run, open, reaches } = await atGate("gate", "note");
   const paused = await cairn(at, ["pause", run]);
-  expect([paused.exit, paused.out]).toEqual([0, expect.stringContaining("is to pause")]);
+  expect([paused.exit, paused.out]).toEqual([0, expect.stringContaining("will pause after the current beat")]);
   open();
   await reaches("paused");
   const shown = await cairn(at, ["show", run]);
@@ -39,7 +39,7 @@ it("pauses after the beat under way, takes words meanwhile, and goes on when it 
   await reaches("completed");
   const { out } = await cairn(at, ["timeline", run]);
   expect(out.match(/says: a word from outside/g)).toHaveLength(1);
-  expect(out).toMatch(/paused[^]*goes on[^]*■ completed/);
+  expect(out).toMatch(/paused[^]*resumed[^]*■ completed/);
   const late = await cairn(at, ["send", run, "too late"]);
   expect([late.exit, late.err]).toEqual([4, expect.stringContaining("error Late")]);
 });

@@ -24,8 +24,8 @@ it("says whether everything is as it was written, and ends with 1 where it is no
     cairn(at, ["verify", run, "--json"]),
     cairn(at, ["verify", "nobody"]),
   ]);
-  expect(whole).toEqual({ exit: 0, out: expect.stringContaining(`${run}  clerk\nlooked at `), err: "" });
-  expect(whole.out).toMatch(/\nall right: .*\n$/);
+  expect(whole).toEqual({ exit: 0, out: expect.stringContaining(`${run}  clerk\nchecked `), err: "" });
+  expect(whole.out).toMatch(/\nverified: .*\n$/);
   expect(counted.exit).toBe(0);
   expect(JSON.parse(counted.out)).toMatchObject({ run, agent: "clerk", snapshots: 4, sealed: 0, findings: [] });
   expect([unknown.exit, unknown.err]).toEqual([3, expect.stringContaining("error RunUnknown")]);
@@ -34,7 +34,7 @@ it("says whether everything is as it was written, and ends with 1 where it is no
   const [damaged, told] = await Promise.all([cairn(at, ["verify", run]), cairn(at, ["verify", run, "--json"])]);
   expect(damaged.exit).toBe(1);
   expect(damaged.out).toMatch(
-    /\n1 finding:\n✖ snapshot 0: snapshot runs\/local\/.* is missing\nwhat to do: what the run stands on is whole.*\n$/,
+    /\n1 finding:\n✖ snapshot 0: snapshot runs\/local\/.* is missing\nwhat to do: the newest state is intact.*\n$/,
   );
   expect(told.exit).toBe(1);
   const findings = [{ where: "snapshot 0", what: `snapshot ${key} is missing` }];
@@ -51,7 +51,7 @@ it("finds everything sealed that processes with a key wrote, and nothing goes on
   worker.child.kill("SIGTERM");
   await worker.ended;
   expect((await cairn(at, ["verify", run])).out).toMatch(
-    /\nsealed: all of it was written with key [0-9a-f]{12}\nall right: /,
+    /\nsealed: all of it was written with key [0-9a-f]{12}\nverified: /,
   );
   const other = { ...at, env: { ...at.env, CAIRN_SEAL_KEY: undefined } };
   expect((await cairn(other, ["verify", run])).out).toMatch(

@@ -61,7 +61,7 @@ describe.concurrent("travel", () => {
     setBehaviour(services, "card", null);
     await until(async () => expect(await documentOf(at, ["show", run])).toMatchObject({ status: "paused" }));
     const asked = await cairn(at, ["restart", run]);
-    expect([asked.exit, asked.err]).toEqual([2, expect.stringContaining("that stays spent")]);
+    expect([asked.exit, asked.err]).toEqual([2, expect.stringContaining("still count towards its budget")]);
     expect(asked.err).toMatch(/to be undone, newest first: chargeCard \(c6\), bookHotel \(c5\), bookFlight \(c4\)/);
     expect(asked.err).toContain("--yes");
     const yes = await documentOf(at, ["restart", run, "--yes"]);
@@ -84,7 +84,7 @@ describe.concurrent("travel", () => {
     expect([late.exit, late.err]).toEqual([4, expect.stringContaining("error Late:")]);
     // Nobody is asked to confirm what cannot be had.
     const over = await cairn(at, ["restart", run]);
-    expect([over.exit, over.err]).toEqual([4, expect.stringContaining("cannot begin again any more")]);
+    expect([over.exit, over.err]).toEqual([4, expect.stringContaining("cannot be restarted any more")]);
     expect(await documentOf(at, ["show", run])).toMatchObject({ status: "completed", attempt: 2 });
   });
 });
